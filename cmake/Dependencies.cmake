@@ -1,0 +1,52 @@
+# Finds every package that Waggle builds on. Debian 12's versions are the baseline; newer ones work too.
+
+find_program(WAGGLE_CCACHE ccache)
+if(WAGGLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # A precompiled header changes its time stamp at every build, and file paths differ between checkouts: neither may
+  # defeat the cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${WAGGLE_CCACHE}")
+endif()
+
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+if(NOT TARGET yaml-cpp::yaml-cpp)
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()
+find_path(WAGGLE_XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+find_library(WAGGLE_XXHASH_LIBRARY xxhash REQUIRED)
+find_path(WAGGLE_CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
+
+if(WAGGLE_WITH_GRPC)
+  find_package(Protobuf REQUIRED)
+  find_package(gRPC CONFIG REQUIRED)
+endif()
+
+if(WAGGLE_WITH_TORCH)
+  # WAGGLE_TORCH_ROOT links a LibTorch by hand, for a distribution whose own CMake package cannot be used: that of PyPI
+  # needs a CUDA toolkit to be found. LibTorch 2.x needs -DCMAKE_CXX_STANDARD=17 or, from 2.15, 20.
+  set(WAGGLE_TORCH_ROOT "" CACHE PATH "A LibTorch to link by hand (the folder that has include/ and lib/)")
+  add_library(waggle_torch INTERFACE)
+  if(WAGGLE_TORCH_ROOT)
+    target_include_directories(waggle_torch SYSTEM INTERFACE
+      "${WAGGLE_TORCH_ROOT}/include" "${WAGGLE_TORCH_ROOT}/include/torch/csrc/api/include")
+    target_link_directories(waggle_torch INTERFACE "${WAGGLE_TORCH_ROOT}/lib")
+    target_link_options(waggle_torch INTERFACE "LINKER:-rpath,${WAGGLE_TORCH_ROOT}/lib")
+    target_link_libraries(waggle_torch INTERFACE "-Wl,--no-as-needed" torch torch_cpu c10)
+    if(EXISTS "${WAGGLE_TORCH_ROOT}/lib/libtorch_cuda.so")
+      target_link_libraries(waggle_torch INTERFACE torch_cuda c10_cuda)
+    endif()
+    target_link_libraries(waggle_torch INTERFACE "-Wl,--as-needed")
+  else()
+    find_package(Torch REQUIRED)
+    target_link_libraries(waggle_torch INTERFACE ${TORCH_LIBRARIES})
+    target_include_directories(waggle_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+  endif()
+endif()
+
+if(WAGGLE_BUILD_TESTS)
+  find_package(Catch2 REQUIRED)
+endif()

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/stop_token.h"
+#include "common/tensor/array_spec.h"
+#include "common/tensor/byte_slices.h"
+
+// The ports to the parameter server: how weights get from the learner to whoever acts.
+
+namespace waggle {
+
+// Which weights: ordered by epoch (the learner that made them), then by version (that learner's step).
+struct ModelVersion {
+  uint64_t epoch = 0;
+  uint64_t version = 0;
+
+  friend bool operator==(const ModelVersion& a, const ModelVersion& b) {
+    return a.epoch == b.epoch && a.version == b.version;
+  }
+  friend bool operator!=(const ModelVersion& a, const ModelVersion& b) { return !(a == b); }
+  friend bool operator<(const ModelVersion& a, const ModelVersion& b) {
+    return a.epoch != b.epoch ? a.epoch < b.epoch : a.version < b.version;
+  }
+};
+
+// One version of a model's weights. A value; its copies share the bytes.
+struct ModelSnapshot {
+  std::string model;
+  ModelVersion version;
+  std::vector<ArraySpec> tensors;
+  uint64_t network_hash = 0;  // Of the network's description.
+  ByteSlices data;            // The tensors, back to back, in their order.
+};
+
+// Makes weights known. One thread at a time.
+class ModelPublisher {
+ public:
+  virtual ~ModelPublisher() = default;
+
+  // FAILED_PRECONDITION if a learner of a later epoch has published, or if the version is not newer than the last one:
+  // this learner is no longer the one that counts. UNAVAILABLE while the server is away; the next one may succeed.
+  virtual absl::Status Publish(const ModelSnapshot& snapshot) = 0;
+};
+
+// Reads weights. One thread at a time.
+class ModelSubscriber {
+ public:
+  virtual ~ModelSubscriber() = default;
+
+  // The newest weights if they are newer than `version` (or if that is absent); otherwise nothing, and nothing but the
+  // answer travels. UNAVAILABLE while the server is away.
+  virtual absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) = 0;
+
+  // Waits until there is something newer than `version`. CANCELLED after a stop.
+  virtual absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) = 0;
+};
+
+}  // namespace waggle

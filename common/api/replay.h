@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/api/batch_layout.h"
+#include "common/api/table_config.h"
+#include "common/base/stop_token.h"
+#include "common/tensor/byte_slices.h"
+
+// The ports to replay: what actors and learners know of it. Two forms exist: over gRPC (common/clients) and in process
+// (replay_server/local_replay.h); one conformance suite runs over both.
+
+namespace waggle {
+
+// Consecutive rows of one stream, as they are written.
+struct ChunkInfo {
+  uint32_t stream = 0;     // The stream's number in its writer.
+  uint64_t first_row = 0;  // Its index in the stream.
+  uint32_t rows = 0;
+};
+
+// A window over a stream that is to become an item.
+struct ItemInfo {
+  uint32_t table = 0;  // An index into the writer's tables.
+  uint32_t stream = 0;
+  uint64_t first_row = 0;
+  uint32_t rows = 0;
+  double priority = 0;  // Finite and >= 0.
+};
+
+// What a writer hands over at a time.
+struct InsertBlock {
+  std::vector<ChunkInfo> chunks;
+  std::vector<ItemInfo> items;
+  uint64_t policy_version = 0;  // Of the weights that chose the actions of these rows.
+  // For each column of the signature, in its order: the rows of all chunks in their order, with nothing between.
+  ByteSlices data;
+};
+
+// Appends to tables. One thread at a time.
+class ReplayWriter {
+ public:
+  virtual ~ReplayWriter() = default;
+
+  // Hands over a block. Blocks while too much is unacknowledged, because the table is full for the moment or its server
+  // is away. CANCELLED after a stop; any other error is final, and says what was wrong with what.
+  virtual absl::Status Append(InsertBlock block, const StopToken& stop) = 0;
+
+  // Waits until every block so far is acknowledged. DEADLINE_EXCEEDED if that takes longer than `timeout`.
+  virtual absl::Status Flush(absl::Duration timeout) = 0;
+
+  struct Stats {
+    uint64_t items_inserted = 0;      // Acknowledged.
+    uint64_t items_without_rows = 0;  // Refused: their rows were lost with the server that held them.
+    absl::Duration waited;            // For room, in Append.
+  };
+  virtual Stats stats() const = 0;
+};
+
+// A sampled batch: its fields in one block of bytes, as `layout` says.
+struct SampledBatch {
+  std::shared_ptr<const BatchLayout> layout;
+  std::shared_ptr<char> bytes;  // Aligned to 64.
+  // Of the table when this was sampled; what importance weights need.
+  uint64_t table_items = 0;
+  double priority_sum = 0;
+  double min_probability = 0;
+
+  // The field's elements; null if there is no such field.
+  const void* Data(absl::string_view field) const;
+};
+
+// Samples from one table. One thread at a time.
+class ReplaySampler {
+ public:
+  virtual ~ReplaySampler() = default;
+
+  // The next batch, prefetched where the form can. Blocks until there is one. CANCELLED after a stop; any other error
+  // is final.
+  virtual absl::StatusOr<SampledBatch> Next(const StopToken& stop) = 0;
+
+  struct Stats {
+    uint64_t batches = 0;
+    absl::Duration waited;  // For batches, in Next.
+  };
+  virtual Stats stats() const = 0;
+};
+
+// What became of priority updates.
+struct PriorityUpdateCounts {
+  uint64_t applied = 0;
+  uint64_t stale = 0;    // The key holds another item by now.
+  uint64_t unknown = 0;  // The key holds no item.
+};
+
+// Sends new priorities back. One thread at a time.
+class PriorityUpdater {
+ public:
+  virtual ~PriorityUpdater() = default;
+
+  // Entry i of each is one item. May return before the update is applied. INVALID_ARGUMENT, with nothing applied, for
+  // arrays of different lengths or a priority that is negative or not finite.
+  virtual absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
+                              std::vector<double> priorities) = 0;
+
+  // Waits until all updates so far are applied or `timeout` is over.
+  virtual absl::Status Flush(absl::Duration timeout) = 0;
+
+  // Of all updates that are applied.
+  virtual PriorityUpdateCounts counts() const = 0;
+};
+
+struct ReplayWriterOptions {
+  std::string writer_id;  // Unique among all writers of the run.
+  std::vector<std::string> tables;
+  std::vector<ArraySpec> signature;
+  // Unacknowledged blocks and bytes that Append lets gather before it blocks.
+  int64_t max_unacknowledged_blocks = 64;
+  int64_t max_unacknowledged_bytes = int64_t{64} << 20;
+};
+
+struct ReplaySamplerOptions {
+  TableConfig table;
+  int64_t batch_size = 0;
+  int64_t prefetch = 4;                          // Batches asked for ahead.
+  int64_t max_batch_bytes = int64_t{512} << 20;  // A larger one is refused.
+};
+
+// The way to a replay buffer. Thread-safe.
+class ReplayConnection {
+ public:
+  virtual ~ReplayConnection() = default;
+
+  // Creates the table, or finds that an equal one is there. FAILED_PRECONDITION if one of that name differs.
+  virtual absl::Status CreateTable(const TableConfig& config, const StopToken& stop) = 0;
+  virtual absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) = 0;
+  virtual absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string& table) = 0;
+};
+
+}  // namespace waggle

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/registry.h"
+#include "common/config/config_visitor.h"
+#include "common/experiment/sections.h"
+#include "common/rl/environment_spec.h"
+#include "common/rl/table_plan.h"
+
+namespace waggle {
+
+// An algorithm's own part of the `algorithm:` section.
+class AlgorithmOptions {
+ public:
+  virtual ~AlgorithmOptions() = default;
+  virtual void Visit(ConfigVisitor& visitor) = 0;
+  virtual absl::Status Validate() const = 0;
+};
+
+// What can be said of an algorithm without a tensor library: its facts, its options, the tables it wants. The command
+// line checks configurations with it, and actors and learners make their tables from it. The computing half, with the
+// same name, is an AlgorithmImplementation (common/rl/algorithm.h).
+struct AlgorithmDefinition {
+  std::string description;                     // One line.
+  std::vector<ActionSpec::Kind> action_kinds;  // That it can learn.
+  std::vector<std::string> head_types;         // Network heads that it can use; the first is the default.
+
+  // Options at their defaults.
+  std::function<std::unique_ptr<AlgorithmOptions>()> new_options;
+
+  // Its tables; a pure function. INVALID_ARGUMENT where the options contradict each other.
+  std::function<absl::StatusOr<std::vector<TablePlan>>(const AlgorithmOptions& options,
+                                                       const EnvironmentSpec& environment, const ReplayOptions& replay,
+                                                       const LearnerOptions& learner)>
+      plan_tables;
+};
+
+using AlgorithmDefinitions = Registry<AlgorithmDefinition>;
+
+}  // namespace waggle

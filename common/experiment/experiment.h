@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/experiment/algorithm_definition.h"
+#include "common/experiment/sections.h"
+#include "common/nn/network_spec.h"
+
+namespace waggle {
+
+// A whole experiment: the contents of one YAML file, every default filled in.
+struct Experiment {
+  ExperimentOptions experiment;
+  EnvironmentOptions environment;
+  std::string algorithm;                                      // `algorithm.name`.
+  std::shared_ptr<const AlgorithmOptions> algorithm_options;  // The rest of `algorithm:`; never null once parsed.
+  NetworkSpec network;
+  ReplayOptions replay;
+  ActorOptions actor;
+  LearnerOptions learner;
+  EvaluationOptions evaluation;
+  StopOptions stop;
+};
+
+// Parses an experiment from YAML text. `overrides` are {"learner.batch_size", "256"} pairs that replace or add a value
+// first, as if it stood in the file. `origin` is the file's name, for messages.
+//
+// INVALID_ARGUMENT lists every problem, one a line: "FILE:LINE: PATH: what is wrong, what would be right". Unknown keys
+// (with the nearest known one), keys given twice, wrong types and values out of range are problems; so is an unknown
+// algorithm.
+absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::string& origin,
+                                           const std::vector<std::pair<std::string, std::string>>& overrides,
+                                           const AlgorithmDefinitions& algorithms);
+
+// ParseExperiment on a file. NOT_FOUND or another error of the file system where it cannot be read.
+absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
+                                          const std::vector<std::pair<std::string, std::string>>& overrides,
+                                          const AlgorithmDefinitions& algorithms);
+
+// The experiment as YAML with every value in it. Parsing that gives the same experiment again.
+std::string ToYaml(const Experiment& experiment);
+
+// Checks what needs the environment's facts: the algorithm can take its actions, the network fits its observations, the
+// tables can be made. The same checks run at the start of every process that needs them.
+absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
+                                     const AlgorithmDefinitions& algorithms);
+
+}  // namespace waggle

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/config/config_visitor.h"
+
+// The sections of an experiment's YAML file that are the same for every algorithm. Each field's comment says what it
+// means, its unit, and what a change costs; the defaults stand here and nowhere else.
+
+namespace waggle {
+
+// `experiment:` — what the run is called.
+struct ExperimentOptions {
+  std::string name = "experiment";  // Names the output folder and the model.
+  int64_t seed = 1;                 // All randomness of the run follows from it.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// `environment:` — what is to be learned.
+struct EnvironmentOptions {
+  std::string name = "CartPole-v1";  // A name from the environment registry.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// `replay:` — the buffer between actors and learner.
+struct ReplayOptions {
+  int64_t max_items = 100'000;          // The oldest leave when there are more.
+  int64_t max_mebibytes = 4096;         // Of rows; the oldest items leave when there is more.
+  int64_t min_items = 1'000;            // Learning begins when the table holds this many.
+  std::string sampler = "prioritized";  // prioritized, uniform or fifo.
+  double priority_exponent = 0.6;       // prioritized: 0 is uniform, 1 fully proportional.
+  // How often an item is sampled on average; actors or the learner wait to keep it. 0: nobody waits.
+  double samples_per_insert = 0;
+  // How far the ratio may stray, in samples, before somebody waits. 0: ten batches.
+  double error_buffer = 0;
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// `actor:` — the processes that act.
+struct ActorOptions {
+  int64_t processes = 1;          // How many `waggle run` starts.
+  int64_t lanes = 16;             // Environments stepped together in one process.
+  int64_t chunk_rows = 16;        // Steps of a lane that are sent together; more is less overhead and later data.
+  int64_t threads = 1;            // Of the tensor library; more than one pays for large networks only.
+  std::string device = "cpu";     // Where actions are computed: cpu, cuda or cuda:N.
+  double refresh_seconds = 0.05;  // Newer weights are asked for at most this often.
+  int64_t max_unacknowledged_blocks =
+      64;  // Sent and unacknowledged before the actor waits; a block is one chunk of every lane.
+  int64_t max_unacknowledged_mebibytes = 64;
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// `learner.checkpoint:` — what survives the learner.
+struct CheckpointOptions {
+  double period_seconds = 60;  // Between checkpoints; one is also written at the end. 0: only that one.
+  int64_t keep = 3;            // Older ones are deleted.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// `learner:` — the process that learns.
+struct LearnerOptions {
+  std::string device = "cpu";         // cpu, cuda or cuda:N.
+  int64_t threads = 1;                // Of the tensor library; more than one pays for large networks only.
+  int64_t batch_size = 128;           // Items a learner step.
+  int64_t prefetch_batches = 4;       // Batches asked for ahead.
+  int64_t publish_period_steps = 50;  // Learner steps from one publication of the weights to the next.
+  // Learner steps whose new priorities are sent together; more is less overhead and later priorities.
+  int64_t priority_update_steps = 8;
+  CheckpointOptions checkpoint;
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// `evaluation:` — greedy episodes beside the training.
+struct EvaluationOptions {
+  bool enabled = true;
+  int64_t episodes = 20;  // Whose mean return is reported.
+  double period_seconds =
+      1;  // From the start of one evaluation to the start of the next; each takes the newest weights.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// `stop:` — when the run is over; 0 means "not by this". At least one must be given.
+struct StopOptions {
+  bool has_target_return = false;  // Whether target_return was given.
+  double target_return = 0;        // Solved when an evaluation's mean return reaches it.
+  int64_t max_env_steps = 0;       // Over all actors.
+  int64_t max_learner_steps = 0;
+  double max_seconds = 0;  // Since the experiment began.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+}  // namespace waggle

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/base/log.h"
+#include "common/base/stop_token.h"
+
+namespace waggle {
+
+// The frame around a process's main function, the same for all executables:
+//
+//   int main(int argc, char** argv) {
+//     … parse flags …
+//     return RunProcess("learner", LogLevel::kInfo, [&](const StopToken& stop) { return RunLearner(options, stop); });
+//   }
+//
+// Blocks SIGINT and SIGTERM in every thread and waits for them in one: the first asks `body` to stop through its token,
+// a second one ends the process at once. Ignores SIGPIPE. Asks the kernel to end this process with its parent where
+// WAGGLE_DIE_WITH_PARENT is set (as `waggle run` does for its children). Returns the exit status: 0 when `body`
+// returned OK, or CANCELLED after a stop; 1, with the error logged, otherwise. No exception leaves it.
+int RunProcess(const std::string& role, LogLevel minimum_level,
+               const std::function<absl::Status(const StopToken& stop)>& body);
+
+}  // namespace waggle
