@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/registry.h"
+#include "common/experiment/sections.h"
+#include "common/rl/environment_spec.h"
+
+namespace waggle {
+
+// What one action led to.
+struct StepOutcome {
+  float reward = 0;
+  // The episode ended in a terminal state: nothing follows, so its value is zero.
+  bool terminated = false;
+  // The episode was cut off, by a time limit or the like: what would follow still has value.
+  bool truncated = false;
+};
+
+// One copy of an environment. One thread; deterministic: the same seed and actions give the same everything.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  virtual const EnvironmentSpec& spec() const = 0;
+
+  // Starts a new episode and writes its first observation, spec().observation.NumBytes() bytes.
+  virtual absl::Status Reset(void* observation) = 0;
+
+  // Takes one action (spec().action.Array().NumBytes() bytes) and writes the observation it led to, the final one of an
+  // episode included. INVALID_ARGUMENT for an action out of range; FAILED_PRECONDITION after an episode's end.
+  virtual absl::StatusOr<StepOutcome> Step(const void* action, void* observation) = 0;
+};
+
+// An entry of the environment registry. To add an environment: one file that defines it, one line in
+// RegisterBuiltinEnvironments; every registered one runs through the conformance suite.
+struct EnvironmentDefinition {
+  std::string description;  // One line.
+  // Its facts, without making one.
+  std::function<absl::StatusOr<EnvironmentSpec>(const EnvironmentOptions& options)> spec;
+  // A new copy whose every start state follows from `seed`.
+  std::function<absl::StatusOr<std::unique_ptr<Environment>>(const EnvironmentOptions& options, uint64_t seed)> create;
+};
+
+using EnvironmentDefinitions = Registry<EnvironmentDefinition>;
+
+// All environments that come with Waggle.
+EnvironmentDefinitions BuiltinEnvironments();
+
+}  // namespace waggle
