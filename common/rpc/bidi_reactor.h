@@ -1,0 +1,184 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "common/base/mutex.h"
+#include "common/rpc/raw_codec.h"
+#include "common/rpc/status_convert.h"
+#include "common/rpc/stream_handler.h"
+
+namespace waggle {
+
+// Adapts a StreamHandler to a raw bidirectional method of gRPC's callback API: `new BidiReactor<Request, Response>(
+// handler)` is what the method returns. The state lives in a Core that is shared with whoever holds the StreamPeer;
+// OnDone detaches it, and deletes the reactor and with it the handler.
+template <class Request, class Response>
+class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  using Handler = StreamHandler<Message<Request>, Message<Response>>;
+
+  explicit BidiReactor(std::unique_ptr<Handler> handler)
+      : handler_(std::move(handler)), core_(std::make_shared<Core>(this)) {
+    handler_->OnOpen(core_);
+    core_->RequestNext();
+  }
+
+  void OnReadDone(bool ok) override {
+    core_->DeliveryStarted();
+    if (!ok) {
+      handler_->OnPeerDone();
+    } else {
+      Message<Request> message;
+      absl::Status status = DecodeMessage(incoming_, kMaxHeaderBytes, &message.header, &message.data);
+      incoming_.Clear();
+      if (status.ok()) {
+        handler_->OnMessage(std::move(message));
+      } else {
+        core_->Close(std::move(status));
+      }
+    }
+    core_->DeliveryEnded(/*more=*/ok);
+  }
+
+  void OnWriteDone(bool ok) override { core_->WriteEnded(ok); }
+  void OnCancel() override { core_->Close(absl::CancelledError("the stream was cancelled")); }
+  void OnDone() override {
+    core_->Detach();
+    delete this;
+  }
+
+ private:
+  class Core final : public StreamPeer<Message<Response>> {
+   public:
+    explicit Core(BidiReactor* reactor) : reactor_(reactor) {}
+
+    void Send(Message<Response> message, std::function<void()> sent) override ABSL_LOCKS_EXCLUDED(mutex_) {
+      grpc::ByteBuffer encoded = EncodeMessage(message);
+      MutexLock lock(&mutex_);
+      if (reactor_ == nullptr || closing_) {
+        return;
+      }
+      outbox_.emplace_back(std::move(encoded), std::move(sent));
+      if (!writing_) {
+        StartWriteLocked();
+      }
+    }
+
+    void RequestNext() override ABSL_LOCKS_EXCLUDED(mutex_) {
+      MutexLock lock(&mutex_);
+      if (delivering_) {
+        wanted_ = true;  // Started by DeliveryEnded, so that messages never overlap.
+      } else {
+        StartReadLocked();
+      }
+    }
+
+    void Close(absl::Status status) override ABSL_LOCKS_EXCLUDED(mutex_) {
+      std::deque<Outgoing> dropped;  // Destroyed outside the lock.
+      MutexLock lock(&mutex_);
+      if (reactor_ == nullptr || closing_) {
+        return;
+      }
+      closing_ = true;
+      final_status_ = std::move(status);
+      while (!final_status_.ok() && outbox_.size() > (writing_ ? 1U : 0U)) {
+        dropped.push_back(std::move(outbox_.back()));
+        outbox_.pop_back();
+      }
+      MaybeFinishLocked();
+    }
+
+    void DeliveryStarted() ABSL_LOCKS_EXCLUDED(mutex_) {
+      MutexLock lock(&mutex_);
+      reading_ = false;
+      delivering_ = true;
+    }
+
+    void DeliveryEnded(bool more) ABSL_LOCKS_EXCLUDED(mutex_) {
+      MutexLock lock(&mutex_);
+      delivering_ = false;
+      if (std::exchange(wanted_, false) && more) {
+        StartReadLocked();
+      }
+    }
+
+    void WriteEnded(bool ok) ABSL_LOCKS_EXCLUDED(mutex_) {
+      std::function<void()> sent;
+      std::deque<Outgoing> dropped;  // Destroyed outside the lock.
+      {
+        MutexLock lock(&mutex_);
+        writing_ = false;
+        sent = std::move(outbox_.front().second);
+        outbox_.pop_front();
+        if (!ok) {
+          if (!closing_) {
+            closing_ = true;
+            final_status_ = absl::UnavailableError("the peer went away");
+          }
+          dropped.swap(outbox_);
+        }
+        if (!outbox_.empty()) {
+          StartWriteLocked();
+        } else {
+          MaybeFinishLocked();
+        }
+      }
+      if (ok && sent != nullptr) {
+        sent();
+      }
+    }
+
+    void Detach() ABSL_LOCKS_EXCLUDED(mutex_) {
+      std::deque<Outgoing> dropped;  // Destroyed outside the lock.
+      MutexLock lock(&mutex_);
+      reactor_ = nullptr;
+      dropped.swap(outbox_);
+    }
+
+   private:
+    using Outgoing = std::pair<grpc::ByteBuffer, std::function<void()>>;
+
+    void StartReadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      if (reactor_ == nullptr || closing_ || reading_) {
+        return;
+      }
+      reading_ = true;
+      reactor_->StartRead(&reactor_->incoming_);
+    }
+
+    void StartWriteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      writing_ = true;
+      reactor_->StartWrite(&outbox_.front().first);
+    }
+
+    void MaybeFinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      if (reactor_ == nullptr || !closing_ || writing_ || finished_) {
+        return;
+      }
+      finished_ = true;
+      reactor_->Finish(ToGrpcStatus(final_status_));
+    }
+
+    Mutex mutex_;
+    BidiReactor* reactor_ ABSL_GUARDED_BY(mutex_);
+    std::deque<Outgoing> outbox_ ABSL_GUARDED_BY(mutex_);
+    absl::Status final_status_ ABSL_GUARDED_BY(mutex_);
+    bool reading_ ABSL_GUARDED_BY(mutex_) = false;     // A StartRead is outstanding.
+    bool delivering_ ABSL_GUARDED_BY(mutex_) = false;  // The handler holds a message.
+    bool wanted_ ABSL_GUARDED_BY(mutex_) = false;      // It asked for the next one meanwhile.
+    bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+    bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+    bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  };
+
+  const std::unique_ptr<Handler> handler_;
+  grpc::ByteBuffer incoming_;
+  const std::shared_ptr<Core> core_;
+};
+
+}  // namespace waggle

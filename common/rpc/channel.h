@@ -1,0 +1,27 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace waggle {
+
+// The largest message that any of our processes takes or sends; larger things travel in pieces.
+inline constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
+// Bulk data is cut into pieces of this size: larger ones gain little and cost memory on both sides.
+inline constexpr int64_t kPieceBytes = int64_t{2} << 20;
+
+// A channel to HOST:PORT. Connects when first used and again after a loss, with a short back-off. Keepalive finds a
+// dead peer within half a minute. Channels with different `purpose` do not share a connection: bulk data would hold up
+// control messages behind it.
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose);
+
+// Gives a call its deadline, on the monotonic clock: a step of the wall clock must not end it.
+void SetDeadline(absl::Duration timeout, grpc::ClientContext* context);
+
+}  // namespace waggle

@@ -1,0 +1,188 @@
+#include "common/rpc/raw_codec.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+constexpr uint64_t kDataTag = (kDataFieldNumber << 3) | 2;  // Wire type 2: length-delimited.
+
+void AppendVarint(uint64_t value, std::string* out) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<char>(value));
+}
+
+// Hands a part of a ByteSlices to gRPC, which drops its share of the owner when it has sent the bytes.
+grpc::Slice BorrowedSlice(const ByteSlice& slice) {
+  auto owner = std::make_unique<std::shared_ptr<const void>>(slice.owner);
+  return grpc::Slice(
+      const_cast<char*>(slice.data), slice.size,
+      [](void* shared) { delete static_cast<std::shared_ptr<const void>*>(shared); }, owner.release());
+}
+
+// Reads on through the slices of a buffer.
+class Cursor {
+ public:
+  explicit Cursor(std::vector<grpc::Slice> slices) : slices_(std::move(slices)) {
+    owners_.resize(slices_.size());
+    SkipEmpty();
+  }
+
+  bool AtEnd() const { return slice_ == slices_.size(); }
+
+  absl::Status ReadByte(uint8_t* byte) {
+    if (AtEnd()) {
+      return absl::InvalidArgumentError("the message ends in the middle of a field");
+    }
+    *byte = slices_[slice_].begin()[offset_];
+    Advance(1);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadVarint(uint64_t* value, std::string* copy) {
+    *value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      uint8_t byte = 0;
+      WAGGLE_RETURN_IF_ERROR(ReadByte(&byte));
+      copy->push_back(static_cast<char>(byte));
+      *value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if ((byte & 0x80) == 0) {
+        return absl::OkStatus();
+      }
+    }
+    return absl::InvalidArgumentError("a varint has more than ten bytes");
+  }
+
+  // Calls `take(slice index, begin, size)` for each run of the next `size` bytes.
+  template <class Take>
+  absl::Status Read(uint64_t size, const Take& take) {
+    while (size > 0) {
+      if (AtEnd()) {
+        return absl::InvalidArgumentError(absl::StrCat("a field is ", size, " bytes longer than the message"));
+      }
+      const uint64_t available = slices_[slice_].size() - offset_;
+      const size_t run = static_cast<size_t>(available < size ? available : size);
+      take(slice_, reinterpret_cast<const char*>(slices_[slice_].begin()) + offset_, run);
+      size -= run;
+      Advance(run);
+    }
+    return absl::OkStatus();
+  }
+
+  std::shared_ptr<const void> Owner(size_t slice) {
+    if (owners_[slice] == nullptr) {
+      owners_[slice] = std::make_shared<grpc::Slice>(slices_[slice]);
+    }
+    return owners_[slice];
+  }
+
+ private:
+  void Advance(size_t size) {
+    offset_ += size;
+    SkipEmpty();
+  }
+
+  void SkipEmpty() {
+    while (slice_ < slices_.size() && offset_ == slices_[slice_].size()) {
+      ++slice_;
+      offset_ = 0;
+    }
+  }
+
+  std::vector<grpc::Slice> slices_;
+  std::vector<std::shared_ptr<const grpc::Slice>> owners_;
+  size_t slice_ = 0;
+  size_t offset_ = 0;
+};
+
+// The bytes that follow a tag of this wire type; for a length-delimited field, past its length. The length is appended
+// to `header` too.
+absl::Status FieldSize(uint64_t tag, Cursor* cursor, std::string* header, uint64_t* size) {
+  switch (tag & 7) {
+    case 0: {
+      uint64_t ignored = 0;
+      *size = 0;
+      return cursor->ReadVarint(&ignored, header);
+    }
+    case 1:
+      *size = 8;
+      return absl::OkStatus();
+    case 2:
+      return cursor->ReadVarint(size, header);
+    case 5:
+      *size = 4;
+      return absl::OkStatus();
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("a field has wire type ", tag & 7, ", which is not in use"));
+  }
+}
+
+}  // namespace
+
+grpc::ByteBuffer EncodeMessage(const google::protobuf::MessageLite& header, const ByteSlices& data) {
+  std::string front = header.SerializeAsString();
+  std::vector<grpc::Slice> slices;
+  if (data.size() > 0) {
+    AppendVarint(kDataTag, &front);
+    AppendVarint(data.size(), &front);
+  }
+  slices.reserve(1 + data.slices().size());
+  slices.emplace_back(front.data(), front.size());
+  for (const ByteSlice& slice : data.slices()) {
+    if (slice.size > 0) {
+      slices.push_back(BorrowedSlice(slice));
+    }
+  }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_bytes,
+                           google::protobuf::MessageLite* header, ByteSlices* data) {
+  std::vector<grpc::Slice> slices;
+  if (!buffer.Dump(&slices).ok()) {
+    return absl::InvalidArgumentError("the message could not be read");
+  }
+  Cursor cursor(std::move(slices));
+  *data = ByteSlices();
+  std::string fields;
+  while (!cursor.AtEnd()) {
+    uint64_t tag = 0;
+    const size_t before = fields.size();
+    WAGGLE_RETURN_IF_ERROR(cursor.ReadVarint(&tag, &fields));
+    uint64_t size = 0;
+    WAGGLE_RETURN_IF_ERROR(FieldSize(tag, &cursor, &fields, &size));
+    if (tag == kDataTag) {
+      fields.resize(before);
+      *data = ByteSlices();  // As protobuf has it, the last one of a repeated singular field counts.
+      WAGGLE_RETURN_IF_ERROR(cursor.Read(size, [&cursor, data](size_t slice, const char* begin, size_t run) {
+        data->Append({begin, run, cursor.Owner(slice)});
+      }));
+      continue;
+    }
+    if (size > max_header_bytes || fields.size() + size > max_header_bytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the message has more than ", max_header_bytes, " bytes beside its data"));
+    }
+    WAGGLE_RETURN_IF_ERROR(
+        cursor.Read(size, [&fields](size_t /*slice*/, const char* begin, size_t run) { fields.append(begin, run); }));
+  }
+  if (!header->ParseFromString(fields)) {
+    return absl::InvalidArgumentError(absl::StrCat("the bytes are no ", header->GetTypeName()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

@@ -1,0 +1,84 @@
+#include "common/rpc/server.h"
+
+#include <grpc/support/time.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/rpc/channel.h"
+
+namespace waggle {
+namespace {
+
+// Splits "HOST:PORT"; HOST may be a bracketed IPv6 address.
+absl::StatusOr<std::string> HostOf(const std::string& listen) {
+  const size_t colon = listen.rfind(':');
+  int port = -1;
+  if (colon == std::string::npos || colon == 0 || !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port < 0 ||
+      port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", listen, "\" is not an address to listen on: wanted HOST:PORT, such as 127.0.0.1:7001"));
+  }
+  return listen.substr(0, colon);
+}
+
+void Configure(grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(static_cast<int>(kMaxMessageBytes));
+  builder->SetMaxSendMessageSize(static_cast<int>(kMaxMessageBytes));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1'024);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  // Otherwise a second server on the same port would silently take half of the connections.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& listen,
+                                                            const std::vector<grpc::Service*>& services) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::string host, HostOf(listen));
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  Configure(&builder);
+  int port = 0;
+  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+  for (grpc::Service* service : services) {
+    builder.RegisterService(service);
+  }
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", listen, ": the port is taken, or the host is not one of this machine's"));
+  }
+  return std::unique_ptr<RpcServer>(new RpcServer(std::move(server), absl::StrCat(host, ":", port)));
+}
+
+RpcServer::RpcServer(std::unique_ptr<grpc::Server> server, std::string address)
+    : server_(std::move(server)), address_(std::move(address)) {}
+
+RpcServer::~RpcServer() {
+  Shutdown(absl::ZeroDuration());
+}
+
+void RpcServer::Shutdown(absl::Duration grace) {
+  if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService(); health != nullptr) {
+    health->SetServingStatus(false);
+  }
+  const gpr_timespec deadline =
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(absl::ToInt64Nanoseconds(grace), GPR_TIMESPAN));
+  server_->Shutdown(deadline);
+  server_->Wait();
+}
+
+}  // namespace waggle

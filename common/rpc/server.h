@@ -1,0 +1,40 @@
+#pragma once
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace waggle {
+
+// A listening gRPC server with what all of ours have: health and reflection services, limits on messages, keepalive,
+// no compression (a small compressed message could unfold into any amount of memory), a port that is its own.
+class RpcServer {
+ public:
+  // Listens on HOST:PORT; port 0 takes a free one. The services outlive the server. INVALID_ARGUMENT for an address
+  // that is none; UNAVAILABLE where it cannot be listened on, as when another server has the port.
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const std::string& listen,
+                                                          const std::vector<grpc::Service*>& services);
+  ~RpcServer();
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+
+  // HOST:PORT, with the port that was taken.
+  const std::string& address() const { return address_; }
+
+  // Stops accepting, gives calls `grace` to end, then cancels them. Idempotent; the destructor does it too.
+  void Shutdown(absl::Duration grace);
+
+ private:
+  RpcServer(std::unique_ptr<grpc::Server> server, std::string address);
+
+  const std::unique_ptr<grpc::Server> server_;
+  const std::string address_;
+};
+
+}  // namespace waggle
