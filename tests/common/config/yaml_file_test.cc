@@ -33,7 +33,7 @@ TEST_CASE("A document keeps its keys' order, lines, quotes and doubles", "[unit]
 }
 
 TEST_CASE("What is not YAML is refused with its line", "[unit]") {
-  CHECK(ErrorOf("a:\n  b: [1, 2\n").find("x.yaml:3: not valid YAML: ") == 0);
+  CHECK(ErrorOf("a:\n  b: [1, 2\n").find("x.yaml:2: not valid YAML: ") == 0);
   CHECK(ErrorOf("a: 1\n\tb: 2\n").find("x.yaml:2: not valid YAML: ") == 0);
   CHECK(ErrorOf("a: b: c\n").find("x.yaml:1: not valid YAML: ") == 0);
   CHECK(ErrorOf("a: 'x\n") == "x.yaml:1: not valid YAML: illegal EOF in scalar");
