@@ -9,26 +9,32 @@
 namespace waggle {
 namespace {
 
+// Insertions, deletions, substitutions and swaps of neighbours that turn one into the other.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> previous(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) {
-    previous[j] = j;
-  }
-  for (size_t i = 1; i <= a.size(); ++i) {
-    std::vector<size_t> current(b.size() + 1);
-    current[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, substituted});
+  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        rows[i][j] = i + j;
+        continue;
+      }
+      const size_t substituted = rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, substituted});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+      }
     }
-    previous = std::move(current);
   }
-  return previous[b.size()];
+  return rows[a.size()][b.size()];
 }
 
 }  // namespace
 
 std::string DidYouMean(absl::string_view name, const std::vector<std::string>& known) {
+  // No name of ours is longer; a file may hold a key of any length.
+  if (name.size() > 256) {
+    return "";
+  }
   // A third of the name may differ: "lerning_rate" is near "learning_rate", "foo" is near nothing.
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   const std::string* best = nullptr;

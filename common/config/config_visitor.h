@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace waggle {
 //
 // Keys equal the fields' names. A key that is absent leaves its field at the default that the struct gives it. Problems
 // never stop the walk: a reader collects all of them, each with its file, line and path.
+//
+// Validate() checks what single fields cannot show. Its message has one line a problem; a line that begins with a
+// field's name and a colon is reported where that field stands.
 class ConfigVisitor {
  public:
   virtual ~ConfigVisitor() = default;
@@ -26,11 +30,16 @@ class ConfigVisitor {
   // Numbers must lie in [minimum, maximum].
   virtual void Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) = 0;
   virtual void Double(const char* key, double* value, double minimum, double maximum) = 0;
+  // A number that may be left out, or be `null`: then there is none.
+  virtual void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) = 0;
   virtual void Bool(const char* key, bool* value) = 0;
   virtual void String(const char* key, std::string* value) = 0;
-  // One of a few words.
+  // One of a few words. Where the default is none of them, the key must be given.
   virtual void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) = 0;
   virtual void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) = 0;
+
+  // Lets keys of the current section pass that nothing asks for: what they should be is not known.
+  virtual void AllowOtherKeys() = 0;
 
   // A struct within the struct, under a key of its own. Its Validate(), where all its fields were right, has the last
   // word.

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
 
 // The sections of an experiment's YAML file that are the same for every algorithm. Each field's comment says what it
-// means, its unit, and what a change costs; the defaults stand here and nowhere else.
+// means, its unit, and what a change costs; the defaults stand here and nowhere else. Visit() holds each value's range,
+// Validate() what values must be to each other.
 
 namespace waggle {
 
@@ -52,8 +54,8 @@ struct ActorOptions {
   int64_t threads = 1;            // Of the tensor library; more than one pays for large networks only.
   std::string device = "cpu";     // Where actions are computed: cpu, cuda or cuda:N.
   double refresh_seconds = 0.05;  // Newer weights are asked for at most this often.
-  int64_t max_unacknowledged_blocks =
-      64;  // Sent and unacknowledged before the actor waits; a block is one chunk of every lane.
+  // Sent and unacknowledged before the actor waits; a block is one chunk of every lane.
+  int64_t max_unacknowledged_blocks = 64;
   int64_t max_unacknowledged_mebibytes = 64;
 
   void Visit(ConfigVisitor& visitor);
@@ -88,18 +90,17 @@ struct LearnerOptions {
 struct EvaluationOptions {
   bool enabled = true;
   int64_t episodes = 20;  // Whose mean return is reported.
-  double period_seconds =
-      1;  // From the start of one evaluation to the start of the next; each takes the newest weights.
+  // From the start of one evaluation to the start of the next; each takes the newest weights.
+  double period_seconds = 1;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// `stop:` — when the run is over; 0 means "not by this". At least one must be given.
+// `stop:` — when the run is over; absent and 0 mean "not by this". At least one must be given.
 struct StopOptions {
-  bool has_target_return = false;  // Whether target_return was given.
-  double target_return = 0;        // Solved when an evaluation's mean return reaches it.
-  int64_t max_env_steps = 0;       // Over all actors.
+  std::optional<double> target_return;  // Solved when an evaluation's mean return reaches it.
+  int64_t max_env_steps = 0;            // Over all actors.
   int64_t max_learner_steps = 0;
   double max_seconds = 0;  // Since the experiment began.
 

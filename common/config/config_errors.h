@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/config/yaml_node.h"
+
+namespace waggle {
+
+// Gathers everything that is wrong with a configuration, so that a user sees it all at once. Not thread-safe.
+class ConfigErrors {
+ public:
+  // `path` names the key ("learner.batch_size"); it may be empty.
+  void Add(const SourcePosition& position, absl::string_view path, absl::string_view problem);
+
+  int64_t count() const { return static_cast<int64_t>(errors_.size()); }
+
+  // OK if there are none; else INVALID_ARGUMENT with one line each, "FILE:LINE: PATH: problem", in the order of the
+  // file, with what was given on the command line last.
+  absl::Status ToStatus() const;
+
+ private:
+  struct Error {
+    SourcePosition position;
+    std::string message;
+  };
+  std::vector<Error> errors_;
+};
+
+}  // namespace waggle

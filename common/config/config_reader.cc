@@ -1,0 +1,331 @@
+#include "common/config/config_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/nearest_name.h"
+#include "common/config/scalar_text.h"
+
+namespace waggle {
+namespace {
+
+// What a node is, for "got …".
+std::string Describe(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull:
+      return "nothing";
+    case YamlNode::Kind::kList:
+      return "a list";
+    case YamlNode::Kind::kMapping:
+      return "a mapping";
+    case YamlNode::Kind::kScalar:
+      break;
+  }
+  const std::string shown = node.text.size() <= 60 ? node.text : absl::StrCat(node.text.substr(0, 57), "...");
+  if (node.quoted) {
+    return absl::StrCat("the text \"", shown, "\"");
+  }
+  switch (ClassifyScalar(node.text)) {
+    case ScalarType::kInteger:
+    case ScalarType::kReal:
+      return absl::StrCat("the number ", shown);
+    case ScalarType::kBool:
+      return shown;
+    default:
+      return absl::StrCat("\"", shown, "\"");
+  }
+}
+
+std::string IntegerRange(int64_t minimum, int64_t maximum) {
+  if (maximum == INT64_MAX) {
+    return absl::StrCat("an integer >= ", minimum);
+  }
+  return absl::StrCat("an integer in [", minimum, ", ", maximum, "]");
+}
+
+std::string NumberRange(double minimum, double maximum) {
+  if (!std::isfinite(minimum) && !std::isfinite(maximum)) {
+    return "a finite number";
+  }
+  if (!std::isfinite(maximum)) {
+    return absl::StrCat("a number >= ", NumberText(minimum));
+  }
+  if (!std::isfinite(minimum)) {
+    return absl::StrCat("a number <= ", NumberText(maximum));
+  }
+  return absl::StrCat("a number in [", NumberText(minimum), ", ", NumberText(maximum), "]");
+}
+
+bool IsPlainScalar(const YamlNode& node, ScalarType type) {
+  return node.kind == YamlNode::Kind::kScalar && !node.quoted && ClassifyScalar(node.text) == type;
+}
+
+bool ParseInteger(const YamlNode& node, int64_t minimum, int64_t maximum, int64_t* value) {
+  int64_t parsed = 0;
+  if (!IsPlainScalar(node, ScalarType::kInteger) || !absl::SimpleAtoi(node.text, &parsed) || parsed < minimum ||
+      parsed > maximum) {
+    return false;
+  }
+  *value = parsed;
+  return true;
+}
+
+bool IsText(const YamlNode& node) {
+  return node.kind == YamlNode::Kind::kScalar && (node.quoted || ClassifyScalar(node.text) == ScalarType::kText);
+}
+
+}  // namespace
+
+ConfigReader::ConfigReader(const YamlNode& root, ConfigErrors* errors) : root_(root), errors_(errors) {
+  frames_.emplace_back();
+  frames_.back().position = root.position;
+  if (root.kind == YamlNode::Kind::kMapping) {
+    frames_.back().node = &root;
+  } else {
+    errors_->Add(root.position, "", absl::StrCat("got ", Describe(root), "; wanted a mapping of sections"));
+  }
+}
+
+std::string ConfigReader::PathOf(absl::string_view key) const {
+  const std::string& path = frames_.back().path;
+  return absl::StrCat(path, path.empty() ? "" : ".", key);
+}
+
+const YamlNode* ConfigReader::Lookup(const char* key) {
+  Frame& frame = frames_.back();
+  frame.known.push_back(key);
+  const YamlEntry* entry = frame.node == nullptr ? nullptr : frame.node->Find(key);
+  return entry == nullptr ? nullptr : &entry->value;
+}
+
+void ConfigReader::Wrong(const YamlNode& node, const char* key, absl::string_view wanted) {
+  errors_->Add(node.position, PathOf(key), absl::StrCat("got ", Describe(node), "; wanted ", wanted));
+}
+
+void ConfigReader::Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) {
+  const YamlNode* node = Lookup(key);
+  if (node != nullptr && !ParseInteger(*node, minimum, maximum, value)) {
+    Wrong(*node, key, IntegerRange(minimum, maximum));
+  }
+}
+
+void ConfigReader::ReadNumber(const YamlNode& node, const char* key, double* value, double minimum, double maximum) {
+  double parsed = 0;
+  // "1e999" parses to infinity.
+  const bool is_number = IsPlainScalar(node, ScalarType::kInteger) || IsPlainScalar(node, ScalarType::kReal);
+  if (!is_number || !absl::SimpleAtod(node.text, &parsed) || !std::isfinite(parsed) || parsed < minimum ||
+      parsed > maximum) {
+    Wrong(node, key, NumberRange(minimum, maximum));
+    return;
+  }
+  *value = parsed;
+}
+
+void ConfigReader::Double(const char* key, double* value, double minimum, double maximum) {
+  if (const YamlNode* node = Lookup(key)) {
+    ReadNumber(*node, key, value, minimum, maximum);
+  }
+}
+
+void ConfigReader::OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return;
+  }
+  if (node->kind == YamlNode::Kind::kNull) {
+    value->reset();
+    return;
+  }
+  const int64_t errors_before = errors_->count();
+  double parsed = 0;
+  ReadNumber(*node, key, &parsed, minimum, maximum);
+  if (errors_->count() == errors_before) {
+    *value = parsed;
+  }
+}
+
+void ConfigReader::Bool(const char* key, bool* value) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return;
+  }
+  if (!IsPlainScalar(*node, ScalarType::kBool)) {
+    Wrong(*node, key, "true or false");
+    return;
+  }
+  *value = node->text == "true" || node->text == "True" || node->text == "TRUE";
+}
+
+void ConfigReader::String(const char* key, std::string* value) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return;
+  }
+  if (!IsText(*node)) {
+    // Otherwise "name: 1.10" would silently become another name once a program has read and written it.
+    Wrong(*node, key, node->kind == YamlNode::Kind::kScalar ? "text; put it in quotes if it is meant" : "text");
+    return;
+  }
+  *value = node->text;
+}
+
+void ConfigReader::Choice(const char* key, std::string* value, const std::vector<std::string>& choices) {
+  const YamlNode* node = Lookup(key);
+  const std::string wanted = absl::StrCat(choices.size() == 1 ? "" : "one of ", absl::StrJoin(choices, ", "));
+  if (node == nullptr) {
+    if (std::find(choices.begin(), choices.end(), *value) == choices.end()) {
+      errors_->Add(frames_.back().position, PathOf(key), absl::StrCat("is missing; wanted ", wanted));
+    }
+  } else if (!IsText(*node)) {
+    Wrong(*node, key, wanted);
+  } else if (std::find(choices.begin(), choices.end(), node->text) == choices.end()) {
+    Wrong(*node, key, absl::StrCat(wanted, DidYouMean(node->text, choices)));
+  } else {
+    *value = node->text;
+  }
+}
+
+void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return;
+  }
+  if (node->kind != YamlNode::Kind::kList) {
+    Wrong(*node, key, absl::StrCat("a list, such as [64, 64], each ", IntegerRange(minimum, maximum)));
+    return;
+  }
+  std::vector<int64_t> parsed;
+  for (size_t i = 0; i < node->items.size(); ++i) {
+    if (ParseInteger(node->items[i], minimum, maximum, &parsed.emplace_back())) {
+      continue;
+    }
+    const std::string element = absl::StrCat(key, "[", i, "]");
+    Wrong(node->items[i], element.c_str(), IntegerRange(minimum, maximum));
+  }
+  *value = std::move(parsed);
+}
+
+void ConfigReader::AllowOtherKeys() {
+  frames_.back().allow_other_keys = true;
+}
+
+void ConfigReader::PushFrame(const YamlNode* node, std::string path) {
+  Frame frame;
+  frame.position = node == nullptr ? frames_.back().position : node->position;
+  frame.path = std::move(path);
+  frame.errors_before = errors_->count();
+  frame.node = node;
+  frames_.push_back(std::move(frame));
+}
+
+bool ConfigReader::BeginSection(const char* key) {
+  const YamlNode* node = Lookup(key);
+  if (node != nullptr && node->kind != YamlNode::Kind::kMapping) {
+    Wrong(*node, key, "a mapping of keys");
+    return false;
+  }
+  // An absent section is visited too: a key of it may be required.
+  PushFrame(node, PathOf(key));
+  return true;
+}
+
+void ConfigReader::ReportUnknownKeys() {
+  const Frame& frame = frames_.back();
+  if (frame.node == nullptr) {
+    return;
+  }
+  const std::vector<YamlEntry>& entries = frame.node->entries;
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    const auto same = [&](const YamlEntry& other) { return other.key == entry->key; };
+    const auto first = std::find_if(entries.begin(), entry, same);
+    if (first != entry) {
+      errors_->Add(entry->position, PathOf(entry->key),
+                   absl::StrCat("given twice; first at ", first->position.DebugString()));
+    } else if (!frame.allow_other_keys &&
+               std::find(frame.known.begin(), frame.known.end(), entry->key) == frame.known.end()) {
+      const std::string hint = DidYouMean(entry->key, frame.known);
+      errors_->Add(entry->position, PathOf(entry->key),
+                   absl::StrCat("unknown key",
+                                hint.empty() ? absl::StrCat("; known: ", absl::StrJoin(frame.known, ", ")) : hint));
+    }
+  }
+}
+
+void ConfigReader::EndSection(const absl::Status& validity) {
+  ReportUnknownKeys();
+  // After another error the fields are not what the user wrote, and neither would be what Validate says of them.
+  const bool had_errors = errors_->count() > frames_.back().errors_before;
+  const std::string path = frames_.back().path;
+  const std::vector<std::string> known = frames_.back().known;
+  frames_.pop_back();
+  if (validity.ok() || had_errors) {
+    return;
+  }
+  for (absl::string_view line : absl::StrSplit(validity.message(), '\n')) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    if (std::find(known.begin(), known.end(), parts.first) != known.end()) {
+      Report(absl::StrCat(path, ".", parts.first), parts.second);
+    } else {
+      Report(path, line);
+    }
+  }
+}
+
+int64_t ConfigReader::BeginList(const char* key, int64_t) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return -1;
+  }
+  if (node->kind != YamlNode::Kind::kList) {
+    Wrong(*node, key, "a list");
+    return -1;
+  }
+  PushFrame(node, PathOf(key));
+  return static_cast<int64_t>(node->items.size());
+}
+
+bool ConfigReader::BeginElement(int64_t index) {
+  const YamlNode& node = frames_.back().node->items[static_cast<size_t>(index)];
+  std::string path = absl::StrCat(frames_.back().path, "[", index, "]");
+  if (node.kind != YamlNode::Kind::kMapping) {
+    errors_->Add(node.position, path, absl::StrCat("got ", Describe(node), "; wanted a mapping of keys"));
+    return false;
+  }
+  PushFrame(&node, std::move(path));
+  return true;
+}
+
+void ConfigReader::EndList() {
+  frames_.pop_back();
+}
+
+void ConfigReader::Finish() {
+  ReportUnknownKeys();
+}
+
+void ConfigReader::Report(absl::string_view path, absl::string_view problem) {
+  SourcePosition position = root_.position;
+  const YamlNode* node = &root_;
+  for (absl::string_view part : absl::StrSplit(path, '.')) {
+    const std::pair<std::string, std::string> key_and_index = absl::StrSplit(part, absl::MaxSplits('[', 1));
+    const YamlEntry* entry = node->Find(key_and_index.first);
+    if (entry == nullptr) {
+      break;
+    }
+    node = &entry->value;
+    position = entry->position;
+    size_t index = 0;
+    if (absl::SimpleAtoi(absl::string_view(key_and_index.second).substr(0, key_and_index.second.find(']')), &index) &&
+        index < node->items.size()) {
+      node = &node->items[index];
+      position = node->position;
+    }
+  }
+  errors_->Add(position, path, problem);
+}
+
+}  // namespace waggle

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/config/config_errors.h"
+#include "common/config/config_visitor.h"
+#include "common/config/yaml_node.h"
+
+namespace waggle {
+
+// Gives the fields that it visits the values of a YAML mapping, strictly: an unknown key (named with the nearest known
+// one), a key given twice, a value of another type or out of range is an error. A field whose value is wrong keeps its
+// default. Not thread-safe.
+//
+//   ConfigErrors errors;
+//   ConfigReader reader(root, &errors);
+//   reader.Section("learner", &options.learner);
+//   reader.Finish();
+class ConfigReader final : public ConfigVisitor {
+ public:
+  // Both outlive the reader.
+  ConfigReader(const YamlNode& root, ConfigErrors* errors);
+
+  void Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) override;
+  void Double(const char* key, double* value, double minimum, double maximum) override;
+  void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) override;
+  void Bool(const char* key, bool* value) override;
+  void String(const char* key, std::string* value) override;
+  void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
+  void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) override;
+  void AllowOtherKeys() override;
+
+  // Reports the keys at the top that nothing asked for. Call once, last.
+  void Finish();
+
+  // Reports a problem with the key at `path` ("replay.error_buffer"), where it stands or else where its section does.
+  void Report(absl::string_view path, absl::string_view problem);
+
+ private:
+  bool Reading() const override { return true; }
+  bool BeginSection(const char* key) override;
+  void EndSection(const absl::Status& validity) override;
+  int64_t BeginList(const char* key, int64_t current_size) override;
+  bool BeginElement(int64_t index) override;
+  void EndList() override;
+
+  // A mapping or list that is being visited.
+  struct Frame {
+    const YamlNode* node = nullptr;  // Null where it is absent or not what it should be.
+    SourcePosition position;         // Of the node, or of the nearest one around it.
+    std::string path;
+    std::vector<std::string> known;  // Keys asked for.
+    bool allow_other_keys = false;
+    int64_t errors_before = 0;
+  };
+
+  std::string PathOf(absl::string_view key) const;
+  // The value under `key`, or null if it is absent.
+  const YamlNode* Lookup(const char* key);
+  void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
+  void ReadNumber(const YamlNode& node, const char* key, double* value, double minimum, double maximum);
+  void ReportUnknownKeys();
+  void PushFrame(const YamlNode* node, std::string path);
+
+  const YamlNode& root_;
+  ConfigErrors* const errors_;
+  std::vector<Frame> frames_;
+};
+
+}  // namespace waggle

@@ -1,0 +1,76 @@
+#include "common/config/config_writer.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config/scalar_text.h"
+
+namespace waggle {
+
+void ConfigWriter::Line(const char* key, const std::string& value) {
+  std::string indent(static_cast<size_t>(2 * indent_), ' ');
+  if (begins_element_) {
+    indent[indent.size() - 2] = '-';
+    begins_element_ = false;
+  }
+  absl::StrAppend(&text_, indent, key, ":", value.empty() ? "" : " ", value, "\n");
+}
+
+void ConfigWriter::Int(const char* key, int64_t* value, int64_t, int64_t) {
+  Line(key, absl::StrCat(*value));
+}
+
+void ConfigWriter::Double(const char* key, double* value, double, double) {
+  Line(key, NumberText(*value));
+}
+
+void ConfigWriter::OptionalDouble(const char* key, std::optional<double>* value, double, double) {
+  Line(key, value->has_value() ? NumberText(**value) : "null");
+}
+
+void ConfigWriter::Bool(const char* key, bool* value) {
+  Line(key, *value ? "true" : "false");
+}
+
+void ConfigWriter::String(const char* key, std::string* value) {
+  Line(key, TextScalar(*value));
+}
+
+void ConfigWriter::Choice(const char* key, std::string* value, const std::vector<std::string>&) {
+  Line(key, TextScalar(*value));
+}
+
+void ConfigWriter::IntList(const char* key, std::vector<int64_t>* value, int64_t, int64_t) {
+  Line(key, absl::StrCat("[", absl::StrJoin(*value, ", "), "]"));
+}
+
+bool ConfigWriter::BeginSection(const char* key) {
+  Line(key, "");
+  ++indent_;
+  return true;
+}
+
+void ConfigWriter::EndSection(const absl::Status&) {
+  --indent_;
+}
+
+int64_t ConfigWriter::BeginList(const char* key, int64_t current_size) {
+  if (current_size == 0) {
+    Line(key, "[]");
+    return -1;
+  }
+  Line(key, "");
+  ++indent_;
+  return current_size;
+}
+
+bool ConfigWriter::BeginElement(int64_t) {
+  ++indent_;
+  begins_element_ = true;
+  return true;
+}
+
+void ConfigWriter::EndList() {
+  --indent_;
+}
+
+}  // namespace waggle

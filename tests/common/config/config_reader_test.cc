@@ -1,0 +1,213 @@
+#include "common/config/config_reader.h"
+
+#include <string>
+#include <vector>
+
+#include "common/config/yaml_file.h"
+#include "tests/common/config/sample_options.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::TrainOptions;
+
+struct Outcome {
+  TrainOptions options;
+  std::string errors;
+};
+
+Outcome Read(const std::string& yaml) {
+  Outcome outcome;
+  absl::StatusOr<YamlNode> root = ParseYaml(yaml, "x.yaml");
+  if (!root.ok()) {
+    outcome.errors = std::string(root.status().message());
+    return outcome;
+  }
+  ConfigErrors errors;
+  ConfigReader reader(*root, &errors);
+  reader.Section("train", &outcome.options);
+  reader.Finish();
+  outcome.errors = std::string(errors.ToStatus().message());
+  return outcome;
+}
+
+TEST_CASE("Keys that are absent keep their defaults", "[unit]") {
+  const Outcome outcome = Read("train: {mode: double}");
+  CHECK(outcome.errors.empty());
+  CHECK(outcome.options.batch_size == 128);
+  CHECK(outcome.options.learning_rate == 1e-3);
+  CHECK_FALSE(outcome.options.target.has_value());
+  CHECK(outcome.options.layers.size() == 1);
+}
+
+TEST_CASE("Values are read", "[unit]") {
+  const Outcome outcome = Read(
+      "# A comment.\n"
+      "train:\n"
+      "  batch_size: +256\n"
+      "  learning_rate: 1\n"
+      "  target: 1.5e2\n"
+      "  clip: False\n"
+      "  name: '12'\n"
+      "  mode: \"vanilla\"\n"
+      "  layers:\n"
+      "    - type: conv\n"
+      "    - {units: [1, 2]}\n");
+  CHECK(outcome.errors.empty());
+  CHECK(outcome.options.batch_size == 256);
+  CHECK(outcome.options.learning_rate == 1.0);
+  CHECK(outcome.options.target == 150.0);
+  CHECK_FALSE(outcome.options.clip);
+  CHECK(outcome.options.name == "12");
+  CHECK(outcome.options.mode == "vanilla");
+  REQUIRE(outcome.options.layers.size() == 2);
+  CHECK(outcome.options.layers[0].type == "conv");
+  CHECK(outcome.options.layers[1].units == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("An explicit null takes an optional number away", "[unit]") {
+  CHECK(Read("train: {mode: double, target: null}").errors.empty());
+  CHECK(Read("train: {mode: double, target: ~}").errors.empty());
+}
+
+TEST_CASE("A wrong file is answered with where, what was got and what is wanted", "[unit]") {
+  struct Case {
+    std::string yaml;
+    std::string errors;
+  };
+  const std::string m = "train:\n  mode: double\n";
+  const std::vector<Case> cases = {
+      {m + "  batch_size: 3.7\n", "x.yaml:3: train.batch_size: got the number 3.7; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: 1e3\n", "x.yaml:3: train.batch_size: got the number 1e3; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: \"128\"\n",
+       "x.yaml:3: train.batch_size: got the text \"128\"; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: 0x10\n", "x.yaml:3: train.batch_size: got \"0x10\"; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: 99999999999999999999\n",
+       "x.yaml:3: train.batch_size: got the number 99999999999999999999; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: 0\n", "x.yaml:3: train.batch_size: got the number 0; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: true\n", "x.yaml:3: train.batch_size: got true; wanted an integer in [1, 4096]"},
+      {m + "  batch_size:\n", "x.yaml:3: train.batch_size: got nothing; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: [1]\n", "x.yaml:3: train.batch_size: got a list; wanted an integer in [1, 4096]"},
+      {m + "  learning_rate: .nan\n", "x.yaml:3: train.learning_rate: got the number .nan; wanted a number in [0, 1]"},
+      {m + "  learning_rate: .inf\n", "x.yaml:3: train.learning_rate: got the number .inf; wanted a number in [0, 1]"},
+      {m + "  learning_rate: 1e999\n",
+       "x.yaml:3: train.learning_rate: got the number 1e999; wanted a number in [0, 1]"},
+      {m + "  learning_rate: -1\n", "x.yaml:3: train.learning_rate: got the number -1; wanted a number in [0, 1]"},
+      {m + "  learning_rate: fast\n", "x.yaml:3: train.learning_rate: got \"fast\"; wanted a number in [0, 1]"},
+      {m + "  target: {a: 1}\n", "x.yaml:3: train.target: got a mapping; wanted a number in [-1000000000, 1000000000]"},
+      {m + "  clip: yes\n", "x.yaml:3: train.clip: got \"yes\"; wanted true or false"},
+      {m + "  clip: 1\n", "x.yaml:3: train.clip: got the number 1; wanted true or false"},
+      {m + "  clip: \"true\"\n", "x.yaml:3: train.clip: got the text \"true\"; wanted true or false"},
+      {m + "  name: 1.10\n", "x.yaml:3: train.name: got the number 1.10; wanted text; put it in quotes if it is meant"},
+      {m + "  name: null\n", "x.yaml:3: train.name: got nothing; wanted text"},
+      {m + "  name: [a]\n", "x.yaml:3: train.name: got a list; wanted text"},
+      {"train:\n  mode: doubel\n",
+       "x.yaml:2: train.mode: got \"doubel\"; wanted one of vanilla, double; did you mean \"double\"?"},
+      {"train:\n  mode: 3\n", "x.yaml:2: train.mode: got the number 3; wanted one of vanilla, double"},
+      {"train:\n  clip: true\n", "x.yaml:2: train.mode: is missing; wanted one of vanilla, double"},
+      {"{}", "x.yaml:1: train.mode: is missing; wanted one of vanilla, double"},
+      {m + "  layers: 64\n", "x.yaml:3: train.layers: got the number 64; wanted a list"},
+      {m + "  layers:\n    - mlp\n", "x.yaml:4: train.layers[0]: got \"mlp\"; wanted a mapping of keys"},
+      {m + "  layers:\n    - units: [64, x]\n",
+       "x.yaml:4: train.layers[0].units[1]: got \"x\"; wanted an integer in [1, 4096]"},
+      {m + "  layers:\n    - units: 64\n",
+       "x.yaml:4: train.layers[0].units: got the number 64; wanted a list, such as [64, 64], each an integer in [1, "
+       "4096]"},
+      {m + "  layers:\n    - type: mlp\n    - typ: mlp\n",
+       "x.yaml:5: train.layers[1].typ: unknown key; did you mean \"type\"?"},
+      {m + "  layers:\n    - {}\n    - units: []\n", "x.yaml:5: train.layers[1].units: at least one is wanted"},
+      {m + "  bach_size: 1\n", "x.yaml:3: train.bach_size: unknown key; did you mean \"batch_size\"?"},
+      {m + "  zzz: 1\n",
+       "x.yaml:3: train.zzz: unknown key; known: batch_size, learning_rate, target, clip, name, mode, layers"},
+      {m + "trian: {}\n", "x.yaml:3: trian: unknown key; did you mean \"train\"?"},
+      {m + "  clip: true\n  clip: true\n", "x.yaml:4: train.clip: given twice; first at x.yaml:3"},
+      {m + "train: {}\n", "x.yaml:3: train: given twice; first at x.yaml:1"},
+      {"train: 3\n", "x.yaml:1: train: got the number 3; wanted a mapping of keys"},
+      {"train:\n", "x.yaml:1: train: got nothing; wanted a mapping of keys"},
+      {m + "  batch_size: 7\n", "x.yaml:3: train.batch_size: 7 is odd; wanted an even number"},
+      {m + "  name: noclip\n", "x.yaml:1: train: clip and name contradict each other"},
+      {m + "  name: " + std::string(80, 'x') + "\n  clip: " + std::string(80, 'x') + "\n",
+       "x.yaml:4: train.clip: got \"" + std::string(57, 'x') + "...\"; wanted true or false"},
+  };
+  for (const Case& one : cases) {
+    INFO(one.yaml);
+    CHECK(Read(one.yaml).errors == one.errors);
+  }
+}
+
+TEST_CASE("A document that is no mapping is refused", "[unit]") {
+  for (const char* yaml : {"", "# Only a comment.\n", "---\n", "null"}) {
+    INFO(yaml);
+    CHECK(Read(yaml).errors.find("x.yaml:1: got nothing; wanted a mapping of sections") == 0);
+  }
+  CHECK(Read("hello").errors.find("x.yaml:1: got \"hello\"; wanted a mapping of sections") == 0);
+  CHECK(Read("- 1").errors.find("x.yaml:1: got a list; wanted a mapping of sections") == 0);
+}
+
+TEST_CASE("All errors of a file are reported at once, in its order", "[unit]") {
+  CHECK(Read("tarin: {}\n"
+             "train:\n"
+             "  bach_size: 3\n"
+             "  clip: maybe\n"
+             "  batch_size: 0\n"
+             "  clip: true\n"
+             "  mode: triple\n")
+            .errors ==
+        "x.yaml:1: tarin: unknown key; did you mean \"train\"?\n"
+        "x.yaml:3: train.bach_size: unknown key; did you mean \"batch_size\"?\n"
+        "x.yaml:4: train.clip: got \"maybe\"; wanted true or false\n"
+        "x.yaml:5: train.batch_size: got the number 0; wanted an integer in [1, 4096]\n"
+        "x.yaml:6: train.clip: given twice; first at x.yaml:4\n"
+        "x.yaml:7: train.mode: got \"triple\"; wanted one of vanilla, double");
+}
+
+TEST_CASE("A problem that Validate finds is reported for each line of its message", "[unit]") {
+  CHECK(Read("train:\n  mode: double\n  name: noclip\n  batch_size: 7\n").errors ==
+        "x.yaml:1: train: clip and name contradict each other\n"
+        "x.yaml:4: train.batch_size: 7 is odd; wanted an even number");
+}
+
+TEST_CASE("A wrong value leaves its field at the default", "[unit]") {
+  const Outcome outcome = Read("train: {batch_size: x, learning_rate: x, target: x, clip: x, mode: 1}");
+  CHECK(outcome.options.batch_size == 128);
+  CHECK(outcome.options.learning_rate == 1e-3);
+  CHECK_FALSE(outcome.options.target.has_value());
+  CHECK(outcome.options.clip);
+  CHECK(outcome.options.mode.empty());
+}
+
+struct OpenOptions {
+  std::string name = "x";
+  void Visit(ConfigVisitor& visitor) {
+    visitor.String("name", &name);
+    visitor.AllowOtherKeys();
+  }
+  absl::Status Validate() const { return absl::OkStatus(); }
+};
+
+TEST_CASE("Keys pass where a section allows others, but not twice", "[unit]") {
+  const YamlNode root = testing::ValueOf(ParseYaml("open:\n  a: 1\n  b: 2\n  b: 3\n", "x.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  OpenOptions options;
+  reader.Section("open", &options);
+  reader.Finish();
+  CHECK(errors.ToStatus().message() == "x.yaml:4: open.b: given twice; first at x.yaml:3");
+}
+
+TEST_CASE("A problem with a path is reported at the nearest place that the file has", "[unit]") {
+  const YamlNode root = testing::ValueOf(ParseYaml("a:\n  b: 1\n  c:\n    - x: 1\n    - y: 2\n", "x.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  reader.Report("a.b", "one");
+  reader.Report("a.c[1].y", "two");
+  reader.Report("a.z", "three");
+  reader.Report("q", "four");
+  CHECK(errors.ToStatus().message() ==
+        "x.yaml:1: a.z: three\nx.yaml:1: q: four\nx.yaml:2: a.b: one\n"
+        "x.yaml:5: a.c[1].y: two");
+}
+
+}  // namespace
+}  // namespace waggle

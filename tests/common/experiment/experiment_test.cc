@@ -1,0 +1,181 @@
+#include "common/experiment/experiment.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/common/experiment/fake_algorithm.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::FakeAlgorithms;
+using ::waggle::testing::FakeEnvironmentSpec;
+using ::waggle::testing::FakeOptions;
+using ::waggle::testing::ValueOf;
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+const char kMinimal[] = "algorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+
+absl::StatusOr<Experiment> Parse(const std::string& yaml, const Overrides& overrides = {}) {
+  return ParseExperiment(yaml, "x.yaml", overrides, FakeAlgorithms());
+}
+
+TEST_CASE("A minimal experiment has every default", "[unit]") {
+  const Experiment experiment = ValueOf(Parse(kMinimal));
+  CHECK(experiment.algorithm == "fake");
+  REQUIRE(experiment.algorithm_options != nullptr);
+  CHECK(static_cast<const FakeOptions&>(*experiment.algorithm_options).discount == 0.99);
+  CHECK(experiment.environment.name == EnvironmentOptions().name);
+  CHECK(experiment.learner.batch_size == LearnerOptions().batch_size);
+  CHECK_FALSE(experiment.stop.target_return.has_value());
+}
+
+TEST_CASE("Every section is read", "[unit]") {
+  const Experiment experiment = ValueOf(
+      Parse("experiment: {name: pole.1, seed: 7}\n"
+            "environment: {name: Other-v0}\n"
+            "algorithm: {name: fake, n_step: 3, discount: 0.9}\n"
+            "network: {torso: [{type: mlp, units: [32]}], head: {type: dueling}}\n"
+            "replay: {max_items: 5000, min_items: 10, sampler: uniform, samples_per_insert: 8, error_buffer: 640}\n"
+            "actor: {processes: 3, lanes: 4, device: 'cuda:1'}\n"
+            "learner: {batch_size: 64, checkpoint: {keep: 9}}\n"
+            "evaluation: {episodes: 5}\n"
+            "stop: {target_return: -3, max_env_steps: 10}\n"));
+  CHECK(experiment.experiment.name == "pole.1");
+  CHECK(experiment.experiment.seed == 7);
+  CHECK(experiment.environment.name == "Other-v0");
+  CHECK(static_cast<const FakeOptions&>(*experiment.algorithm_options).n_step == 3);
+  CHECK(experiment.network.torso.at(0).units == std::vector<int64_t>{32});
+  CHECK(experiment.network.head.type == "dueling");
+  CHECK(experiment.replay.sampler == "uniform");
+  CHECK(experiment.actor.device == "cuda:1");
+  CHECK(experiment.learner.checkpoint.keep == 9);
+  CHECK(experiment.evaluation.episodes == 5);
+  CHECK(experiment.stop.target_return == -3.0);
+}
+
+TEST_CASE("Overrides win over the file, and an optional value can be taken away", "[unit]") {
+  const Experiment experiment = ValueOf(Parse("algorithm: {name: fake}\nstop: {target_return: 3, max_seconds: 1}\n",
+                                              {{"learner.batch_size", "256"},
+                                               {"stop.target_return", "null"},
+                                               {"network.torso[0].units", "[8, 8]"},
+                                               {"algorithm.n_step", "5"}}));
+  CHECK(experiment.learner.batch_size == 256);
+  CHECK_FALSE(experiment.stop.target_return.has_value());
+  CHECK(experiment.network.torso.at(0).units == std::vector<int64_t>{8, 8});
+  CHECK(static_cast<const FakeOptions&>(*experiment.algorithm_options).n_step == 5);
+}
+
+TEST_CASE("The effective experiment reads back as the same one", "[unit]") {
+  const Experiment original =
+      ValueOf(Parse("experiment: {name: \"007\", seed: 9223372036854775807}\n"
+                    "algorithm: {name: fake, discount: 0.30000000000000004}\n"
+                    "network: {torso: []}\n"
+                    "stop: {target_return: 475.5}\n"));
+  const std::string yaml = ToYaml(original);
+  const Experiment again = ValueOf(Parse(yaml));
+  CHECK(ToYaml(again) == yaml);
+  CHECK(again.experiment.name == "007");
+  CHECK(again.experiment.seed == 9223372036854775807);
+  CHECK(static_cast<const FakeOptions&>(*again.algorithm_options).discount == 0.30000000000000004);
+  CHECK(again.network.torso.empty());
+  CHECK(again.stop.target_return == 475.5);
+}
+
+TEST_CASE("A wrong experiment is answered with where, what was got and what is wanted", "[unit]") {
+  struct Case {
+    std::string yaml;
+    std::string errors;
+  };
+  const std::string m = kMinimal;
+  const std::vector<Case> cases = {
+      {"",
+       "x.yaml:1: got nothing; wanted a mapping of sections\n"
+       "x.yaml:1: algorithm.name: is missing; wanted one of fake, fake_continuous\n"
+       "x.yaml:1: stop: nothing ends the run; wanted at least one of target_return, max_env_steps, "
+       "max_learner_steps, max_seconds"},
+      {"stop: {max_seconds: 1}\nalgorithm:\n  name: fakee\n  unknown_to_all: 1\n",
+       "x.yaml:3: algorithm.name: got \"fakee\"; wanted one of fake, fake_continuous; did you mean \"fake\"?"},
+      {"stop: {max_seconds: 1}\nalgorithm:\n  name: fake\n  nstep: 1\n",
+       "x.yaml:4: algorithm.nstep: unknown key; did you mean \"n_step\"?"},
+      {"stop: {max_seconds: 1}\nalgorithm:\n  name: fake\n  discount: 0\n",
+       "x.yaml:4: algorithm.discount: 0 makes every step its own episode"},
+      {m + "lerner: {}\n", "x.yaml:3: lerner: unknown key; did you mean \"learner\"?"},
+      {m + "experiment: {seed: -1}\n", "x.yaml:3: experiment.seed: got the number -1; wanted an integer >= 0"},
+      {m + "experiment:\n  name: ../x\n",
+       "x.yaml:4: experiment.name: got \"../x\"; wanted 1 to 64 of the characters A-Z a-z 0-9 . _ -, with neither . "
+       "nor - first"},
+      {m + "environment: {name: ''}\n",
+       "x.yaml:3: environment.name: got \"\"; wanted 1 to 128 of the characters A-Z a-z 0-9 . _ / -"},
+      {m + "replay:\n  max_items: 10\n  min_items: 11\n",
+       "x.yaml:5: replay.min_items: got 11; wanted at most max_items, which is 10, or learning would never begin"},
+      {m + "replay: {error_buffer: 10}\n",
+       "x.yaml:3: replay.error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a samples_per_insert"},
+      {m + "replay: {sampler: prioritised}\n",
+       "x.yaml:3: replay.sampler: got \"prioritised\"; wanted one of prioritized, uniform, fifo; did you mean "
+       "\"prioritized\"?"},
+      {m + "replay:\n  samples_per_insert: 8\n  error_buffer: 67\n",
+       "x.yaml:5: replay.error_buffer: got 67; wanted at least 68 (half of learner.batch_size + "
+       "replay.samples_per_insert), or actors and learner could wait for each other for ever"},
+      {m + "actor: {device: gpu}\n", "x.yaml:3: actor.device: got \"gpu\"; wanted cpu, cuda or cuda:N"},
+      {m + "learner: {device: \"cuda:x\"}\n", "x.yaml:3: learner.device: got \"cuda:x\"; wanted cpu, cuda or cuda:N"},
+      {m + "learner: {checkpoint: {keep: 0}}\n",
+       "x.yaml:3: learner.checkpoint.keep: got the number 0; wanted an integer in [1, 1000000]"},
+      {m + "network: {torso: [{units: []}]}\n", "x.yaml:3: network.torso[0].units: an mlp needs at least one layer"},
+      {"algorithm: {name: fake}\nstop: {max_seconds: 0}\n",
+       "x.yaml:2: stop: nothing ends the run; wanted at least one of target_return, max_env_steps, "
+       "max_learner_steps, max_seconds"},
+      {"algorithm: {name: fake}\nstop: {target_return: 1}\nevaluation: {enabled: false}\n",
+       "x.yaml:2: stop.target_return: needs evaluation.enabled: true, because only evaluations are compared with it"},
+      {m + "a: &b 1\nc: *b\n", "x.yaml:4: aliases (*name) are not supported; write the value out"},
+  };
+  for (const Case& one : cases) {
+    INFO(one.yaml);
+    const absl::Status status = Parse(one.yaml).status();
+    CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+    CHECK(status.message() == one.errors);
+  }
+}
+
+TEST_CASE("Errors of the file and of the command line come together", "[unit]") {
+  const absl::Status status = Parse("algorithm: {name: fake}\nstop: {max_second: 1}\n",
+                                    {{"learner.batch_size", "3.7"}, {"learner.bach_size", "3"}, {"stop.x.y.", "1"}})
+                                  .status();
+  CHECK(status.message() ==
+        "x.yaml:2: stop.max_second: unknown key; did you mean \"max_seconds\"?\n"
+        "--set stop.x.y.=1: stop.x.y.: a part of the key is empty; wanted KEY=VALUE, such as learner.batch_size=256\n"
+        "--set learner.batch_size=3.7: learner.batch_size: got the number 3.7; wanted an integer in [1, 1000000]\n"
+        "--set learner.bach_size=3: learner.bach_size: unknown key; did you mean \"batch_size\"?");
+}
+
+TEST_CASE("A file that is not there is named", "[unit]") {
+  const absl::Status status = LoadExperiment("/no/such.yaml", {}, FakeAlgorithms()).status();
+  CHECK(status == absl::NotFoundError("/no/such.yaml: No such file or directory"));
+}
+
+TEST_CASE("An experiment that fits its environment passes", "[unit]") {
+  REQUIRE_OK(CheckAgainstEnvironment(ValueOf(Parse(kMinimal)), FakeEnvironmentSpec(), FakeAlgorithms()));
+}
+
+absl::Status CheckWith(const Overrides& overrides, const EnvironmentSpec& environment = FakeEnvironmentSpec()) {
+  return CheckAgainstEnvironment(ValueOf(Parse(kMinimal, overrides)), environment, FakeAlgorithms());
+}
+
+TEST_CASE("Facts of the environment that the algorithm or the network cannot take are said", "[unit]") {
+  CHECK(CheckWith({{"algorithm.name", "fake_continuous"}}).message() ==
+        "environment.name: CartPole-v1 takes discrete actions; algorithm fake_continuous wants continuous ones");
+  CHECK(CheckWith({{"network.head.type", "dueling"}}).message() ==
+        "network.head.type: got dueling; algorithm fake wants one of q");
+  CHECK(CheckWith({{"algorithm.n_step", "13"}}).message() == "algorithm fake: n_step: 13 brings bad luck");
+  CHECK(CheckWith({{"algorithm.n_step", "14"}}).message().find("table \"replay\": ") == 0);
+  CHECK(CheckWith({{"network.torso[0].type", "conv"}}).message().find("network for CartPole-v1: ") == 0);
+  EnvironmentSpec broken = FakeEnvironmentSpec();
+  broken.observation.shape = {-4};
+  CHECK(CheckWith({}, broken).message().find("environment: ") == 0);
+}
+
+}  // namespace
+}  // namespace waggle

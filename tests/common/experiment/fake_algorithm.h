@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/experiment/algorithm_definition.h"
+
+namespace waggle::testing {
+
+struct FakeOptions : AlgorithmOptions {
+  int64_t n_step = 1;
+  double discount = 0.99;
+
+  void Visit(ConfigVisitor& visitor) override {
+    visitor.Int("n_step", &n_step, 1, 100);
+    visitor.Double("discount", &discount, 0, 1);
+  }
+  absl::Status Validate() const override {
+    return discount == 0 ? absl::InvalidArgumentError("discount: 0 makes every step its own episode")
+                         : absl::OkStatus();
+  }
+};
+
+// "fake": discrete actions, a q head, one table "replay" of n-step windows. n_step 13 cannot make tables.
+inline AlgorithmDefinitions FakeAlgorithms() {
+  AlgorithmDefinition fake;
+  fake.description = "for tests";
+  fake.action_kinds = {ActionSpec::Kind::kDiscrete};
+  fake.head_types = {"q"};
+  fake.new_options = [] { return std::make_unique<FakeOptions>(); };
+  fake.plan_tables = [](const AlgorithmOptions& options, const EnvironmentSpec& environment,
+                        const ReplayOptions& replay, const LearnerOptions&) -> absl::StatusOr<std::vector<TablePlan>> {
+    const int64_t n_step = static_cast<const FakeOptions&>(options).n_step;
+    if (n_step == 13) {
+      return absl::InvalidArgumentError("n_step: 13 brings bad luck");
+    }
+    TablePlan plan;
+    plan.table.name = "replay";
+    plan.table.signature = {environment.observation, environment.action.Array()};
+    plan.table.view = {{"observation", "observation", ViewField::Rows::kFirst},
+                       {"action", "action", ViewField::Rows::kFirst}};
+    plan.table.max_items = replay.max_items;
+    plan.table.max_bytes = n_step == 14 ? 0 : replay.max_mebibytes << 20;
+    plan.table.rate_limiter.min_items = replay.min_items;
+    plan.table.max_window = n_step + 1;
+    plan.window.length = n_step + 1;
+    return std::vector<TablePlan>{plan};
+  };
+  AlgorithmDefinitions algorithms("algorithm");
+  algorithms.Register("fake", fake).IgnoreError();
+  fake.action_kinds = {ActionSpec::Kind::kContinuous};
+  algorithms.Register("fake_continuous", fake).IgnoreError();
+  return algorithms;
+}
+
+inline EnvironmentSpec FakeEnvironmentSpec() {
+  EnvironmentSpec spec;
+  spec.name = "CartPole-v1";
+  spec.observation = {"observation", DType::kFloat32, {4}};
+  spec.action.kind = ActionSpec::Kind::kDiscrete;
+  spec.action.num_values = 2;
+  spec.max_episode_steps = 500;
+  return spec;
+}
+
+}  // namespace waggle::testing
