@@ -1,0 +1,74 @@
+#include "common/nn/device.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/log.h"
+
+namespace waggle {
+
+absl::StatusOr<torch::Device> ParseDevice(absl::string_view name) {
+  if (name == "cpu") {
+    return torch::Device(torch::kCPU);
+  }
+  int index = 0;
+  const bool numbered = absl::StartsWith(name, "cuda:");
+  if (name != "cuda" && !(numbered && absl::SimpleAtoi(name.substr(5), &index) && index >= 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("device: \"", name, "\" is not one of cpu, cuda, cuda:N"));
+  }
+  const int devices = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
+  if (devices == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "device: \"", name, "\" was asked for, but this process has no CUDA device (LibTorch ", TORCH_VERSION,
+        torch::cuda::is_available() ? "" : ", built without CUDA or without a driver", "); use cpu"));
+  }
+  if (index >= devices) {
+    return absl::FailedPreconditionError(absl::StrCat("device: \"", name, "\" was asked for, but this process has ",
+                                                      devices, ": cuda:0 to cuda:", devices - 1));
+  }
+  return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
+}
+
+BlasLibrary FindBlasLibrary() {
+  BlasLibrary library;
+  void* const symbol = dlsym(RTLD_DEFAULT, "sgemm_");
+  Dl_info info;
+  if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) {
+    return library;
+  }
+  library.path = info.dli_fname;
+  if (char* const resolved = realpath(info.dli_fname, nullptr); resolved != nullptr) {
+    library.path = resolved;
+    std::free(resolved);
+  }
+  if (absl::StrContains(library.path, "libtorch")) {
+    library.path.clear();
+    return library;
+  }
+  // Debian's reference library lies in a folder named "blas", or beside the others as plain libblas; every other one is
+  // named after what it is.
+  library.reference =
+      absl::StrContains(library.path, "/blas/libblas.so") ||
+      (absl::StrContains(library.path, "/libblas.so") && dlsym(RTLD_DEFAULT, "openblas_get_config") == nullptr &&
+       dlsym(RTLD_DEFAULT, "bli_info_get_version_str") == nullptr &&
+       dlsym(RTLD_DEFAULT, "MKL_Get_Version") == nullptr && !absl::StrContains(library.path, "atlas"));
+  return library;
+}
+
+void ConfigureTorch(int64_t threads) {
+  torch::set_num_threads(static_cast<int>(threads));
+  const BlasLibrary blas = FindBlasLibrary();
+  LogInfo("LibTorch ", TORCH_VERSION, ", ", threads, threads == 1 ? " thread" : " threads",
+          ", BLAS: ", blas.path.empty() ? "LibTorch's own" : blas.path);
+  if (blas.reference) {
+    LogWarning("the BLAS in use is the reference one, which makes learning and acting 6 to 16 times slower; install ",
+               "libopenblas0-openmp, or choose another one with update-alternatives --config libblas.so.3-",
+               "$(uname -m)-linux-gnu");
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/nn/optimizer_options.h"
+#include "common/nn/state_visitor.h"
+
+namespace waggle {
+
+// Turns the gradient of a flat buffer of values into its next values: clips, schedules the learning rate, steps. Not
+// thread-safe.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // One step from `gradients`, which stay as they are. INVALID_ARGUMENT, with nothing changed, where the gradient is
+  // not finite. On an accelerator that is found out up to 64 steps later, so as not to wait for the device in every
+  // step: from the bad gradient on every step changes nothing until the error comes back.
+  virtual absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients) = 0;
+
+  // Steps that were taken, and the learning rate of the next one.
+  virtual int64_t steps() const = 0;
+  virtual double learning_rate() const = 0;
+  // The L2 norm of the last step's gradient before it was clipped: a scalar on the device.
+  virtual torch::Tensor gradient_norm() const = 0;
+
+  virtual void VisitState(StateVisitor* visitor) = 0;
+};
+
+// For buffers like `values`. INVALID_ARGUMENT where the options are wrong.
+absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(const OptimizerOptions& options, const torch::Tensor& values);
+
+// The two forms there are: one sweep over the memory, for float32 and float64 on the CPU; and operations of LibTorch
+// without a wait for the device, for everything else. The options must be valid.
+std::unique_ptr<Optimizer> NewCpuOptimizer(const OptimizerOptions& options, const torch::Tensor& values);
+std::unique_ptr<Optimizer> NewDeviceOptimizer(const OptimizerOptions& options, const torch::Tensor& values);
+
+}  // namespace waggle

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/random.h"
+
+namespace waggle {
+
+// Walks over everything that must survive a process. A component describes its state once, in VisitState(visitor), and
+// that one description serves to save and to load. Problems never stop the walk; whoever began it asks for them
+// afterwards. Names are unique within a scope.
+class StateVisitor {
+ public:
+  virtual ~StateVisitor() = default;
+
+  // Loading copies into the tensor that is there: its shape, element type and device stay.
+  void Tensor(absl::string_view name, torch::Tensor* value) { VisitTensor(Path(name), value); }
+  void Int(absl::string_view name, int64_t* value) { VisitInt(Path(name), value); }
+  void Double(absl::string_view name, double* value) { VisitDouble(Path(name), value); }
+  void String(absl::string_view name, std::string* value) { VisitString(Path(name), value); }
+
+  void Generator(absl::string_view name, Rng* generator) {
+    std::string state = generator->Save();
+    VisitString(Path(name), &state);
+    if (Loading()) {
+      if (const absl::Status status = generator->Restore(state); !status.ok()) {
+        Problem(absl::StrCat(Path(name), ": ", status.message()));
+      }
+    }
+  }
+
+  // Runs `visit`, with "name/" before the names that it uses.
+  template <class Function>
+  void Scope(absl::string_view name, Function&& visit) {
+    const std::string outer = prefix_;
+    prefix_ = absl::StrCat(prefix_, name, "/");
+    visit();
+    prefix_ = outer;
+  }
+
+  // Whether values are being given, as against being read.
+  virtual bool Loading() const = 0;
+
+ protected:
+  virtual void VisitTensor(const std::string& path, torch::Tensor* value) = 0;
+  virtual void VisitInt(const std::string& path, int64_t* value) = 0;
+  virtual void VisitDouble(const std::string& path, double* value) = 0;
+  virtual void VisitString(const std::string& path, std::string* value) = 0;
+  virtual void Problem(std::string problem) = 0;
+
+ private:
+  std::string Path(absl::string_view name) const { return absl::StrCat(prefix_, name); }
+
+  std::string prefix_;
+};
+
+}  // namespace waggle

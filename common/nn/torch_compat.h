@@ -1,0 +1,111 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/tensor/dtype.h"
+
+// All that depends on LibTorch's version, and the door at which its exceptions stop. Built with 1.13 and with 2.x.
+
+namespace waggle {
+
+// LibTorch's name for an element type.
+inline torch::ScalarType ToScalarType(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return torch::kBool;
+    case DType::kUint8:
+      return torch::kUInt8;
+    case DType::kInt8:
+      return torch::kInt8;
+    case DType::kInt16:
+      return torch::kInt16;
+    case DType::kInt32:
+      return torch::kInt32;
+    case DType::kInt64:
+      return torch::kInt64;
+    case DType::kFloat16:
+      return torch::kFloat16;
+    case DType::kBfloat16:
+      return torch::kBFloat16;
+    case DType::kFloat32:
+      return torch::kFloat32;
+    case DType::kFloat64:
+      return torch::kFloat64;
+  }
+  return torch::kFloat32;
+}
+
+// INVALID_ARGUMENT for a type that arrays of ours do not have (complex, quantised).
+inline absl::StatusOr<DType> FromScalarType(torch::ScalarType type) {
+  for (int number = 1; IsDType(number); ++number) {
+    if (ToScalarType(static_cast<DType>(number)) == type) {
+      return static_cast<DType>(number);
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no array type of ours for LibTorch's ", torch::toString(type)));
+}
+
+namespace internal {
+
+template <class T>
+struct CatchTorchResult {
+  using Type = absl::StatusOr<T>;
+};
+template <class T>
+struct CatchTorchResult<absl::StatusOr<T>> {
+  using Type = absl::StatusOr<T>;
+};
+template <>
+struct CatchTorchResult<absl::Status> {
+  using Type = absl::Status;
+};
+template <>
+struct CatchTorchResult<void> {
+  using Type = absl::Status;
+};
+
+// The exception that is being handled, as a status. Call in a catch block.
+inline absl::Status CurrentExceptionStatus(absl::string_view doing) {
+  try {
+    throw;
+  } catch (const c10::OutOfMemoryError& error) {
+    return absl::ResourceExhaustedError(absl::StrCat(doing, ": ", error.what_without_backtrace()));
+  } catch (const c10::Error& error) {
+    return absl::InternalError(absl::StrCat(doing, ": LibTorch says: ", error.what_without_backtrace()));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat(doing, ": out of memory"));
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat(doing, ": ", error.what()));
+  }
+}
+
+}  // namespace internal
+
+// Runs `function` and turns what LibTorch throws into a status that begins with `doing` ("computing a loss"):
+// RESOURCE_EXHAUSTED where memory ran out, else INTERNAL. Gives back a Status, or a StatusOr of what the function
+// returns; a Status or StatusOr that it returns itself passes through.
+template <class Function>
+auto CatchTorch(absl::string_view doing, Function&& function) ->
+    typename internal::CatchTorchResult<std::decay_t<decltype(function())>>::Type {
+  try {
+    if constexpr (std::is_void_v<decltype(function())>) {
+      function();
+      return absl::OkStatus();
+    } else {
+      return function();
+    }
+  } catch (...) {
+    return internal::CurrentExceptionStatus(doing);
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,72 @@
+#include "common/nn/weights_codec.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/status_macros.h"
+#include "common/nn/torch_compat.h"
+
+namespace waggle {
+namespace {
+
+// In words, the first tensor in which the two differ.
+std::string FirstDifference(const std::vector<ArraySpec>& got, const std::vector<ArraySpec>& wanted) {
+  for (size_t i = 0; i < std::max(got.size(), wanted.size()); ++i) {
+    if (i >= got.size() || i >= wanted.size() || got[i] != wanted[i]) {
+      return absl::StrCat("tensor ", i, " is ", i < got.size() ? got[i].DebugString() : "missing", "; wanted ",
+                          i < wanted.size() ? wanted[i].DebugString() : "no more");
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<ModelSnapshot> EncodeWeights(const FlatParameters& parameters, uint64_t network_hash) {
+  return CatchTorch("copying weights", [&] {
+    torch::NoGradGuard no_grad;
+    const size_t bytes = static_cast<size_t>(parameters.size()) * sizeof(float);
+    const std::shared_ptr<char> data = AllocateBytes(bytes);
+    torch::from_blob(data.get(), {parameters.size()}, torch::kFloat32).copy_(parameters.values());
+    ModelSnapshot snapshot;
+    snapshot.tensors = parameters.layout();
+    snapshot.network_hash = network_hash;
+    snapshot.data = ByteSlices(ByteSlice{data.get(), bytes, data});
+    return snapshot;
+  });
+}
+
+absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash, FlatParameters* parameters) {
+  const std::string difference = FirstDifference(snapshot.tensors, parameters->layout());
+  if (!difference.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("model \"", snapshot.model, "\": the weights are of another network: ", difference));
+  }
+  if (snapshot.network_hash != network_hash) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "model \"", snapshot.model, "\": the weights are of another network: its hash is ",
+        absl::StrFormat("%016x", snapshot.network_hash), ", wanted ", absl::StrFormat("%016x", network_hash)));
+  }
+  const int64_t count = parameters->size();
+  const size_t bytes = static_cast<size_t>(count) * sizeof(float);
+  if (snapshot.data.size() != bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model \"", snapshot.model, "\": ", snapshot.data.size(), " bytes of weights; wanted ", bytes));
+  }
+  const std::shared_ptr<char> data = AllocateBytes(bytes);
+  snapshot.data.CopyTo(data.get());
+  if (const int64_t index = FindNonFinite(DType::kFloat32, data.get(), count); index >= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("model \"", snapshot.model, "\": weight ", index, " of ", count, " is not finite"));
+  }
+  return CatchTorch("loading weights", [&] {
+    torch::NoGradGuard no_grad;
+    parameters->values().copy_(torch::from_blob(data.get(), {count}, torch::kFloat32));
+  });
+}
+
+}  // namespace waggle
