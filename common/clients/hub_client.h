@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/api/hub.h"
+#include "common/base/stop_token.h"
+#include "common/metrics/metrics.h"
+
+namespace waggle {
+
+struct HubClientOptions {
+  std::string hub_address;           // HOST:PORT of the parameter server.
+  Role role = Role::kActor;          // What this process is.
+  std::string address;               // HOST:PORT where this process serves; empty where it does not.
+  const Metrics* metrics = nullptr;  // Sent with each heartbeat; outlives the link. Null: nothing is sent.
+  // How long to look for the hub at the start before it is an error. Once joined, a lost hub is looked for for ever.
+  absl::Duration give_up_after = absl::InfiniteDuration();
+
+  // INVALID_ARGUMENT naming each field that is wrong.
+  absl::Status Validate() const;
+};
+
+// Joins the hub and keeps the link up by heartbeats from a thread of its own. Blocks until joined: a hub that is not
+// there yet is tried again, with a growing pause. CANCELLED after a stop; UNAVAILABLE after `give_up_after`; any other
+// error is the hub's refusal (FAILED_PRECONDITION names both versions where the software differs) and is final.
+//
+// The returned link's run_over() token is stopped by `stop` too. Destroying the link ends it without a goodbye: call
+// Leave first where the process ends in peace.
+absl::StatusOr<std::unique_ptr<HubLink>> JoinHub(const HubClientOptions& options, const StopToken& stop);
+
+}  // namespace waggle

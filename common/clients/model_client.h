@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/api/model.h"
+
+namespace waggle {
+
+// The model ports over gRPC, to the parameter server at `address` (HOST:PORT). Connects when first used, again after a
+// loss. What the server sends is checked (sizes, checksum, and that the version is newer) before it is handed on;
+// DATA_LOSS where it does not hold.
+std::unique_ptr<ModelPublisher> NewGrpcModelPublisher(const std::string& address);
+
+// Of one model. A model that nobody has published is no error: there is nothing newer yet.
+std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const std::string& address, const std::string& model);
+
+}  // namespace waggle

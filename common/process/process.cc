@@ -1,0 +1,147 @@
+#include "common/process/process.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/thread.h"
+
+namespace waggle {
+namespace {
+
+constexpr char kDieWithParent[] = "WAGGLE_DIE_WITH_PARENT";
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+void ExitAtOnce(int signal_number) {
+  _exit(128 + signal_number);
+}
+
+// Turns the first SIGINT or SIGTERM into a request to stop, and lets a second one end the process.
+class SignalThread {
+ public:
+  static absl::StatusOr<std::unique_ptr<SignalThread>> Start(const StopToken& stop) {
+    const sigset_t signals = StopSignals();
+    sigset_t previous;
+    pthread_sigmask(SIG_BLOCK, &signals, &previous);  // Threads that start from here on inherit it.
+    const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+    const int done_fd = eventfd(0, EFD_CLOEXEC);
+    if (signal_fd < 0 || done_fd < 0) {
+      return absl::InternalError(absl::StrCat("cannot wait for signals: ", strerror(errno)));
+    }
+    return std::unique_ptr<SignalThread>(new SignalThread(stop, previous, signal_fd, done_fd));
+  }
+
+  ~SignalThread() {
+    const uint64_t one = 1;
+    while (write(done_fd_, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+    thread_.Join();
+    close(signal_fd_);
+    close(done_fd_);
+    pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+  }
+
+ private:
+  SignalThread(const StopToken& stop, const sigset_t& previous, int signal_fd, int done_fd)
+      : stop_(stop), previous_(previous), signal_fd_(signal_fd), done_fd_(done_fd), thread_("signals", [this] {
+          Run();
+        }) {}
+
+  void Run() {
+    pollfd fds[2] = {{signal_fd_, POLLIN, 0}, {done_fd_, POLLIN, 0}};
+    while (poll(fds, 2, -1) < 0 && errno == EINTR) {
+    }
+    signalfd_siginfo info = {};
+    if ((fds[1].revents & POLLIN) != 0 || read(signal_fd_, &info, sizeof(info)) != sizeof(info)) {
+      return;
+    }
+    LogInfo("stopping: ", strsignal(static_cast<int>(info.ssi_signo)), "; once more ends the process at once");
+    // This thread alone takes the next one, by a handler: it must work even if a stop callback hangs right here.
+    struct sigaction action = {};
+    action.sa_handler = &ExitAtOnce;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    const sigset_t signals = StopSignals();
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    stop_.RequestStop();
+    while (poll(&fds[1], 1, -1) < 0 && errno == EINTR) {
+    }
+  }
+
+  const StopToken stop_;
+  const sigset_t previous_;
+  const int signal_fd_;
+  const int done_fd_;
+  Thread thread_;
+};
+
+absl::Status DieWithParent() {
+  const char* const parent = std::getenv(kDieWithParent);
+  if (parent == nullptr) {
+    return absl::OkStatus();
+  }
+  int64_t parent_id = 0;
+  if (!absl::SimpleAtoi(parent, &parent_id) || parent_id <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kDieWithParent, " is \"", parent, "\"; wanted the parent's process id"));
+  }
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+    return absl::InternalError(absl::StrCat("cannot ask to end with the parent: ", strerror(errno)));
+  }
+  if (getppid() != parent_id) {  // It ended before the request, so nobody would end this one.
+    return absl::FailedPreconditionError(
+        absl::StrCat("the parent, process ", parent_id, " by ", kDieWithParent, ", is gone"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& body, const StopToken& stop) {
+  try {
+    WAGGLE_RETURN_IF_ERROR(DieWithParent());
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals, SignalThread::Start(stop));
+    return body(stop);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("a bug in Waggle: an exception reached main: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("a bug in Waggle: something that is no std::exception reached main");
+  }
+}
+
+}  // namespace
+
+int RunProcess(const std::string& role, LogLevel minimum_level,
+               const std::function<absl::Status(const StopToken& stop)>& body) {
+  InitLogging(role, minimum_level);
+  signal(SIGPIPE, SIG_IGN);  // A peer that goes away is an error to be returned, not a reason to die.
+  const StopToken stop;
+  const absl::Status status = RunBody(body, stop);
+  if (status.ok() || (absl::IsCancelled(status) && stop.StopRequested())) {
+    return 0;
+  }
+  LogError(absl::StatusCodeToString(status.code()), ": ", status.message());
+  return 1;
+}
+
+}  // namespace waggle
