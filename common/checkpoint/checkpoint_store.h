@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/checkpoint/file_system.h"
+#include "common/checkpoint/manifest.h"
+#include "common/tensor/array_spec.h"
+#include "common/tensor/byte_slices.h"
+
+namespace waggle {
+
+struct CheckpointArray {
+  ArraySpec spec;
+  ByteSlices data;  // Little-endian, row-major, spec.NumBytes() bytes.
+};
+
+// What a checkpoint keeps of a run.
+struct CheckpointContents {
+  int64_t step = 0;                          // The learner's; not negative.
+  std::map<std::string, std::string> texts;  // By valid name; any bytes. For what is small: counters, generators.
+  std::vector<CheckpointArray> arrays;       // Names are unique.
+};
+
+// The checkpoints of one run, a folder each ("step-000000012345") in one folder. Not thread-safe. Blocks on the disk.
+//
+// However Save() ends, by an error, a kill or a power cut, LoadLatest() afterwards returns the checkpoint before it or
+// the new one, whole: files are written beside, synced, and renamed into place. docs/checkpoints.md describes the
+// bytes.
+class CheckpointStore {
+ public:
+  // Keeps the newest `keep` checkpoints, at least 1. Makes the folder where it is missing, and removes what a Save()
+  // that was cut short left. `file_system` outlives the store.
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& folder, int keep,
+                                                               FileSystem* file_system = PosixFileSystem());
+
+  // Returns once the checkpoint is on the device; replaces one of the same step. INVALID_ARGUMENT for contents that
+  // break a rule above; any other error is the file system's. Then removes the oldest beyond `keep`, not counting
+  // damaged ones and those of later steps; failing to is only logged.
+  absl::Status Save(const CheckpointContents& contents);
+
+  // The whole checkpoint with the highest step; nothing if there never was one. Damaged ones are passed over and logged
+  // with the reason. DATA_LOSS, with every reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the
+  // newest; RESOURCE_EXHAUSTED if memory does not suffice.
+  absl::StatusOr<std::optional<CheckpointContents>> LoadLatest();
+
+ private:
+  // One folder under folder_ that looks like a checkpoint.
+  struct Candidate {
+    int64_t step = 0;
+    bool replaced = false;  // Set aside by a Save() of the same step that did not end.
+    std::string name;
+  };
+
+  CheckpointStore(std::string folder, int keep, FileSystem* file_system)
+      : folder_(std::move(folder)), keep_(keep), file_system_(file_system) {}
+
+  // Newest first.
+  absl::StatusOr<std::vector<Candidate>> ListCandidates() const;
+  // Writes and syncs all files of a checkpoint under the folder `path`.
+  absl::Status WriteFiles(const std::string& path, const CheckpointContents& contents) const;
+  absl::StatusOr<std::vector<ManifestEntry>> WriteData(const std::string& path, const CheckpointContents& contents,
+                                                       int64_t* data_bytes) const;
+  absl::Status WriteFile(const std::string& path, absl::string_view bytes) const;
+  // Gives the finished folder `written` the checkpoint's name, in the place of one that has it.
+  absl::Status MoveIntoPlace(const std::string& written, int64_t step) const;
+
+  // Reads and checks a manifest and that the data file has its size; not the data.
+  absl::StatusOr<Manifest> ReadManifest(const Candidate& candidate) const;
+  absl::StatusOr<CheckpointContents> Load(const Candidate& candidate) const;
+
+  // Removes the checkpoints beyond the newest keep_ whole ones up to `saved_step`, and logs what goes wrong.
+  void Prune(int64_t saved_step) const;
+  // Renames before it removes, so that a half-removed checkpoint does not look like one.
+  absl::Status Remove(const std::string& name) const;
+  std::string Path(absl::string_view name) const;
+
+  const std::string folder_;
+  const int keep_;
+  FileSystem* const file_system_;
+  std::set<std::string> damaged_;  // Names whose data LoadLatest() found damaged: manifests do not show it.
+};
+
+}  // namespace waggle
