@@ -1,0 +1,215 @@
+#include "actor/actor_process.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "actor/evaluation_loop.h"
+#include "actor/evaluator.h"
+#include "actor/rollout_loop.h"
+#include "actor/trajectory_writer.h"
+#include "actor/vector_environment.h"
+#include "actor/weight_refresher.h"
+#include "common/base/annotate.h"
+#include "common/base/backoff.h"
+#include "common/base/log.h"
+#include "common/base/random.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
+constexpr absl::Duration kMaxRetry = absl::Seconds(5);
+// For the last rows to be acknowledged, and for the last report to the hub.
+constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
+
+// What both kinds of process know once there is an experiment.
+struct Setting {
+  Assignment assignment;
+  Experiment experiment;
+  const EnvironmentDefinition* definition = nullptr;
+  EnvironmentSpec environment;
+  Rng rng = Rng(0);  // This process's own.
+};
+
+absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_view role) {
+  ports.metrics->SetActivity("waiting for an experiment");
+  Setting setting;
+  WAGGLE_ASSIGN_OR_RETURN(setting.assignment, ports.hub->WaitUntil(
+                                                  [](const Assignment& assignment) {
+                                                    return assignment.run_state == RunState::kRunning &&
+                                                           !assignment.experiment_yaml.empty();
+                                                  },
+                                                  ports.hub->run_over()));
+  WAGGLE_ASSIGN_OR_RETURN(setting.experiment, ParseExperiment(setting.assignment.experiment_yaml,
+                                                              "the hub's experiment", {}, *ports.algorithms));
+  const EnvironmentOptions& options = setting.experiment.environment;
+  WAGGLE_ASSIGN_OR_RETURN(setting.definition, ports.environments->Find(options.name));
+  WAGGLE_ASSIGN_OR_RETURN(setting.environment, setting.definition->spec(options));
+  WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());
+  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(setting.experiment, setting.environment, *ports.algorithms));
+  setting.rng = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), role,
+                           static_cast<uint64_t>(setting.assignment.index));
+  LogInfo(setting.experiment.experiment.name, ": ", role, " ", setting.assignment.index, " of ",
+          setting.environment.DebugString());
+  return setting;
+}
+
+// Tells the hub what the environment is, and makes sure that all actors mean the same one.
+absl::Status AgreeOnEnvironment(const ActorPorts& ports, const Setting& setting) {
+  ports.hub->ReportEnvironment(setting.environment);
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment,
+                          ports.hub->WaitUntil([](const Assignment& known) { return known.environment.has_value(); },
+                                               ports.hub->run_over()));
+  if (!(*assignment.environment == setting.environment)) {
+    return absl::FailedPreconditionError(absl::StrCat("this actor's environment is ", setting.environment.DebugString(),
+                                                      "; the run's is ", assignment.environment->DebugString()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TablePlan>> PlanTables(const ActorPorts& ports, const Setting& setting) {
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* const algorithm,
+                          ports.algorithms->Find(setting.experiment.algorithm));
+  return algorithm->plan_tables(*setting.experiment.algorithm_options, setting.environment, setting.experiment.replay,
+                                setting.experiment.learner);
+}
+
+// The way to replay, with every table of the plans there.
+absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& ports,
+                                                             const std::vector<TablePlan>& plans) {
+  ports.metrics->SetActivity("waiting for replay");
+  const StopToken& stop = ports.hub->run_over();
+  WAGGLE_ASSIGN_OR_RETURN(
+      const Assignment assignment,
+      ports.hub->WaitUntil([](const Assignment& known) { return !known.replay_servers.empty(); }, stop));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayConnection> connection,
+                          ports.connect_replay(assignment.replay_servers));
+  for (const TablePlan& plan : plans) {
+    WAGGLE_RETURN_IF_ERROR(
+        Annotate(connection->CreateTable(plan.table, stop), absl::StrCat("creating table ", plan.table.name)));
+  }
+  return connection;
+}
+
+ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& setting,
+                                  const std::vector<TablePlan>& plans) {
+  const ActorOptions& actor = setting.experiment.actor;
+  ReplayWriterOptions options;
+  options.writer_id = ports.process_id;
+  for (const TablePlan& plan : plans) {
+    options.tables.push_back(plan.table.name);
+  }
+  options.signature = plans.empty() ? std::vector<ArraySpec>() : plans[0].table.signature;
+  options.max_unacknowledged_blocks = actor.max_unacknowledged_blocks;
+  options.max_unacknowledged_bytes = actor.max_unacknowledged_mebibytes << 20;
+  return options;
+}
+
+PolicyRequest ActorPolicy(Setting* setting) {
+  const ActorOptions& actor = setting->experiment.actor;
+  const int64_t index = setting->assignment.index;
+  // Actors join one after the other; those that the experiment asks for are counted before they are there.
+  const int64_t actors = std::max({setting->assignment.actors, actor.processes, index + 1});
+  PolicyRequest request;
+  request.experiment = &setting->experiment;
+  request.environment = setting->environment;
+  request.lanes = actor.lanes;
+  request.first_lane = index * actor.lanes;
+  request.all_lanes = actors * actor.lanes;
+  request.seed = setting->rng.Next();
+  return request;
+}
+
+absl::Status Act(const ActorPorts& ports) {
+  const StopToken& stop = ports.hub->run_over();
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "actor"));
+  const ActorOptions& actor = setting.experiment.actor;
+  WAGGLE_ASSIGN_OR_RETURN(
+      std::vector<std::unique_ptr<Environment>> copies,
+      MakeEnvironments(*setting.definition, setting.experiment.environment, actor.lanes, Rng(setting.rng.Next())));
+  VectorEnvironment environments(std::move(copies));
+  WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(ActorPolicy(&setting)));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(ports, setting));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay, OpenReplay(ports, plans));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayWriter> sink,
+                          replay->NewWriter(WriterOptions(ports, setting, plans)));
+
+  TrajectoryWriterOptions writer_options;
+  writer_options.lanes = actor.lanes;
+  writer_options.environment = setting.environment;
+  writer_options.policy_columns = policy->columns();
+  writer_options.private_columns = static_cast<int64_t>(policy->private_columns().size());
+  writer_options.plans = plans;
+  writer_options.chunk_rows = actor.chunk_rows;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer,
+                          TrajectoryWriter::Create(std::move(writer_options), sink.get()));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ModelSubscriber> subscriber,
+                          ports.new_subscriber(setting.experiment.experiment.name));
+  WeightRefresher weights(absl::Seconds(actor.refresh_seconds),
+                          Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())), std::move(subscriber), stop);
+
+  RolloutLoop loop(RolloutOptions(), {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics});
+  WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
+  if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
+    LogWarning("the last rows may be lost: ", flushed.ToString());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EvaluateRun(const ActorPorts& ports) {
+  const StopToken& stop = ports.hub->run_over();
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "evaluator"));
+  const EvaluationOptions& evaluation = setting.experiment.evaluation;
+  if (!evaluation.enabled) {
+    LogInfo("the experiment asks for no evaluation");
+    ports.metrics->SetActivity("not asked for");
+    stop.Wait();
+    return absl::OkStatus();
+  }
+  PolicyRequest request;
+  request.experiment = &setting.experiment;
+  request.environment = setting.environment;
+  request.lanes = request.all_lanes = evaluation.episodes;
+  request.seed = setting.rng.Next();
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(request));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator,
+                          Evaluator::Create(*setting.definition, setting.experiment.environment, evaluation.episodes,
+                                            Rng(setting.rng.Next()), policy.get()));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSubscriber> subscriber,
+                          ports.new_subscriber(setting.experiment.experiment.name));
+  EvaluationLoop loop(absl::Seconds(evaluation.period_seconds),
+                      Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
+                      {evaluator.get(), policy.get(), subscriber.get(), ports.hub, ports.metrics});
+  return loop.Run(stop);
+}
+
+// Says goodbye, and why if this is no peaceful end.
+absl::Status Finish(const ActorPorts& ports, absl::Status status) {
+  if (absl::IsCancelled(status) && ports.hub->run_over().StopRequested()) {
+    status = absl::OkStatus();
+  }
+  if (status.ok()) {
+    // A hub that refused this worker stopped it like the end of a run does; only this tells them apart.
+    const absl::Status refusal = ports.hub->WaitUntil([](const Assignment&) { return true; }, StopToken()).status();
+    status = absl::IsCancelled(refusal) ? absl::OkStatus() : refusal;
+  } else {
+    ports.hub->ReportFailure(status);
+  }
+  ports.hub->Leave(kGoodbyeTimeout);
+  return status;
+}
+
+}  // namespace
+
+absl::Status RunActor(const ActorPorts& ports) {
+  return Finish(ports, Act(ports));
+}
+
+absl::Status RunEvaluator(const ActorPorts& ports) {
+  return Finish(ports, EvaluateRun(ports));
+}
+
+}  // namespace waggle

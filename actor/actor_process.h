@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actor/environments/environment.h"
+#include "common/api/hub.h"
+#include "common/api/model.h"
+#include "common/api/replay.h"
+#include "common/experiment/experiment.h"
+#include "common/metrics/metrics.h"
+#include "common/rl/policy.h"
+
+namespace waggle {
+
+// What a policy is made from, without a tensor library in it: see PolicyContext in common/rl/algorithm.h.
+struct PolicyRequest {
+  const Experiment* experiment = nullptr;  // Outlives the policy.
+  EnvironmentSpec environment;
+  int64_t lanes = 0;
+  // This process's lanes are [first_lane, first_lane + lanes) of the run's all_lanes.
+  int64_t first_lane = 0;
+  int64_t all_lanes = 0;
+  uint64_t seed = 0;
+};
+
+// What an actor or an evaluator needs from outside. Pointers are borrowed and never null.
+struct ActorPorts {
+  HubLink* hub = nullptr;
+  Metrics* metrics = nullptr;
+  const EnvironmentDefinitions* environments = nullptr;
+  const AlgorithmDefinitions* algorithms = nullptr;
+  // The way to the replay servers at these addresses. Not called by an evaluator.
+  std::function<absl::StatusOr<std::unique_ptr<ReplayConnection>>(const std::vector<std::string>& addresses)>
+      connect_replay;
+  std::function<absl::StatusOr<std::unique_ptr<ModelSubscriber>>(const std::string& model)> new_subscriber;
+  std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
+  // Names this process among all that ever take part in the run.
+  std::string process_id;
+};
+
+// Takes part in a run until it is over: waits for the experiment, makes environments, says what they are, creates the
+// replay tables, waits for the first weights and acts. OK when the run is over or the process is told to stop; any
+// other end is told to the hub before it is returned. Says goodbye to the hub.
+absl::Status RunActor(const ActorPorts& ports);
+
+// The same for a process that evaluates the newest weights time and again.
+absl::Status RunEvaluator(const ActorPorts& ports);
+
+}  // namespace waggle

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actor/environments/environment.h"
+#include "common/base/random.h"
+#include "common/rl/environment_spec.h"
+
+namespace waggle {
+
+// A pole balanced on a cart that is pushed left (0) or right (1): numerically equal to Gymnasium's CartPole-v1. Reward
+// 1 a step; terminated once the cart leaves +-2.4 or the pole +-12 degrees, truncated after 500 steps. In a last step
+// that does both, both are set.
+class CartPole : public Environment {
+ public:
+  // Cart position and speed, pole angle (radians) and angular speed.
+  using State = std::array<double, 4>;
+
+  static EnvironmentSpec Spec();
+  // For the registry.
+  static EnvironmentDefinition Definition();
+
+  explicit CartPole(uint64_t seed);
+
+  const EnvironmentSpec& spec() const override { return spec_; }
+  // Starts from a state uniform in [-0.05, 0.05] in each of its numbers.
+  absl::Status Reset(void* observation) override;
+  absl::StatusOr<StepOutcome> Step(const void* action, void* observation) override;
+
+  // Starts a new episode from this state, to be compared with another implementation.
+  void ResetTo(const State& state, void* observation);
+
+ private:
+  void WriteObservation(void* observation) const;
+
+  const EnvironmentSpec spec_;
+  Rng rng_;
+  State state_{};
+  int64_t steps_ = 0;
+  bool running_ = false;
+};
+
+}  // namespace waggle

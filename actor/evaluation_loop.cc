@@ -1,0 +1,62 @@
+#include "actor/evaluation_loop.h"
+
+#include "absl/time/clock.h"
+#include "actor/weight_refresher.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+
+EvaluationLoop::EvaluationLoop(absl::Duration period, const Backoff& backoff, const Parts& parts)
+    : period_(period), backoff_(backoff), parts_(parts) {}
+
+absl::Status EvaluationLoop::Run(const StopToken& stop) {
+  while (!stop.StopRequested()) {
+    const auto weights = WaitForWeights(stop);
+    const absl::Time began = absl::Now();
+    absl::Status status = weights.status();
+    if (status.ok() && weights->has_value()) {
+      status = EvaluateOne(**weights, stop);
+    }
+    if (!status.ok()) {
+      return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
+    }
+    stop.WaitFor(period_ - (absl::Now() - began));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::WaitForWeights(const StopToken& stop) {
+  parts_.metrics->SetActivity("waiting for weights");
+  while (true) {
+    absl::StatusOr<std::optional<ModelSnapshot>> weights = std::optional<ModelSnapshot>();
+    if (const absl::Status waited = parts_.subscriber->WaitNewer(evaluated_, stop); !waited.ok()) {
+      weights = waited;
+    } else {
+      weights = parts_.subscriber->PullNewer(evaluated_);
+    }
+    if (weights.ok() || !IsServerAway(weights.status())) {
+      backoff_.Reset();
+      return weights;
+    }
+    LogWarning("no weights to evaluate for the moment: ", weights.status().message());
+    if (stop.WaitFor(backoff_.Next())) {
+      return absl::CancelledError("waiting for weights was stopped");
+    }
+  }
+}
+
+absl::Status EvaluationLoop::EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop) {
+  parts_.metrics->SetActivity("evaluating");
+  WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
+  WAGGLE_ASSIGN_OR_RETURN(Evaluation evaluation, parts_.evaluator->Evaluate(stop));
+  evaluation.version = snapshot.version;
+  evaluated_ = snapshot.version;
+  parts_.hub->ReportEvaluation(evaluation);
+  parts_.metrics->Add("evaluations", 1);
+  LogInfo("version ", snapshot.version.version, ": mean return ", evaluation.mean_return, " over ", evaluation.episodes,
+          " episodes, from ", evaluation.min_return, " to ", evaluation.max_return);
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

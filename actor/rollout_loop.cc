@@ -1,0 +1,144 @@
+#include "actor/rollout_loop.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+#include "common/base/thread.h"
+
+namespace waggle {
+namespace {
+
+constexpr size_t kReturnWindow = 100;  // Episodes whose mean return is reported.
+
+}  // namespace
+
+RolloutLoop::RolloutLoop(const RolloutOptions& options, const Parts& parts)
+    : options_(options),
+      parts_(parts),
+      buffers_(*parts.policy, parts.environments->spec().action.Array(), parts.environments->lanes()) {}
+
+absl::Status RolloutLoop::Run(const StopToken& stop) {
+  absl::Status status = WaitForWeights();
+  if (status.ok()) {
+    status = ActUntil(stop);
+  }
+  Report(absl::Now());
+  parts_.metrics->SetActivity("stopped");
+  return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
+}
+
+absl::Status RolloutLoop::WaitForWeights() {
+  parts_.metrics->SetActivity("waiting for weights");
+  parts_.metrics->Set("waiting_fraction", 1);
+  WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot snapshot, parts_.weights->WaitAndTake());
+  return LoadWeights(snapshot);
+}
+
+absl::Status RolloutLoop::LoadWeights(const ModelSnapshot& snapshot) {
+  WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
+  policy_version_ = snapshot.version.version;
+  return absl::OkStatus();
+}
+
+absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
+  parts_.metrics->SetActivity("acting");
+  WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
+  block_began_ = reported_at_ = absl::Now();
+  reported_wait_ = parts_.sink->stats().waited;
+  WAGGLE_RETURN_IF_ERROR(StepOnce());
+  const absl::Time first_step = absl::Now();
+  parts_.metrics->Set("first_env_step_unix_seconds", absl::ToDoubleSeconds(first_step - absl::UnixEpoch()));
+  Report(first_step);
+  while (!stop.StopRequested()) {
+    if (parts_.writer->BlockIsFull() || absl::Now() - block_began_ >= options_.max_block_age) {
+      WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
+    }
+    WAGGLE_RETURN_IF_ERROR(StepOnce());
+  }
+  return Drain();
+}
+
+absl::Status RolloutLoop::StepOnce() {
+  VectorEnvironment& environments = *parts_.environments;
+  const LaneObservations present = environments.current();
+  PolicyInput input;
+  input.lanes = environments.lanes();
+  input.observations = present.observations;
+  input.first = present.first;
+  PolicyOutput* output = buffers_.output();
+  WAGGLE_RETURN_IF_ERROR(parts_.policy->Act(input, ActMode::kExplore, output));
+  WAGGLE_RETURN_IF_ERROR(environments.Step(output->actions));
+
+  const LaneOutcomes outcomes = environments.outcomes();
+  LaneRows rows;
+  rows.observations = present.observations;
+  rows.actions = output->actions;
+  rows.rewards = outcomes.rewards;
+  rows.discounts = outcomes.discounts;
+  rows.step_types = present.step_types;
+  rows.policy_columns = output->columns;
+  rows.private_values = output->private_values;
+  WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(rows));
+
+  for (const FinishedEpisode& episode : environments.finished()) {
+    ++new_episodes_;
+    returns_.push_back(episode.total_reward);
+    if (returns_.size() > kReturnWindow) {
+      returns_.pop_front();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RolloutLoop::FinishBlock(const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(parts_.writer->Flush(policy_version_, stop));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer, parts_.weights->Take());
+  if (newer.has_value()) {
+    WAGGLE_RETURN_IF_ERROR(LoadWeights(*newer));
+  }
+  block_began_ = absl::Now();
+  if (block_began_ - reported_at_ >= options_.report_period) {
+    Report(block_began_);
+  }
+  return absl::OkStatus();
+}
+
+// The last rows go out although everything is to stop, so with a token of their own.
+absl::Status RolloutLoop::Drain() {
+  StopToken give_up;
+  StopToken drained;
+  Thread timer("drain", [give_up, drained, timeout = options_.drain_timeout] {
+    if (!drained.WaitFor(timeout)) {
+      give_up.RequestStop();
+    }
+  });
+  const absl::Status status = parts_.writer->Flush(policy_version_, give_up);
+  drained.RequestStop();
+  return status;
+}
+
+void RolloutLoop::Report(absl::Time now) {
+  Metrics& metrics = *parts_.metrics;
+  const int64_t env_steps = parts_.environments->env_steps();
+  const int64_t items = parts_.writer->items_written();
+  metrics.Add("env_steps", static_cast<double>(env_steps - std::exchange(reported_env_steps_, env_steps)));
+  metrics.Add("episodes", static_cast<double>(std::exchange(new_episodes_, 0)));
+  metrics.Add("items_written", static_cast<double>(items - std::exchange(reported_items_, items)));
+  metrics.Set("policy_version", static_cast<double>(policy_version_));
+  if (!returns_.empty()) {
+    metrics.Set("return_mean",
+                std::accumulate(returns_.begin(), returns_.end(), 0.0) / static_cast<double>(returns_.size()));
+  }
+  const absl::Duration waited = parts_.sink->stats().waited;
+  const absl::Duration interval = now - std::exchange(reported_at_, now);
+  if (interval > absl::ZeroDuration()) {
+    const double fraction = absl::FDivDuration(waited - std::exchange(reported_wait_, waited), interval);
+    metrics.Set("waiting_fraction", std::clamp(fraction, 0.0, 1.0));
+  }
+}
+
+}  // namespace waggle

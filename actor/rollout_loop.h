@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "actor/policy_buffers.h"
+#include "actor/trajectory_writer.h"
+#include "actor/vector_environment.h"
+#include "actor/weight_refresher.h"
+#include "common/api/replay.h"
+#include "common/base/stop_token.h"
+#include "common/metrics/metrics.h"
+#include "common/rl/policy.h"
+
+namespace waggle {
+
+struct RolloutOptions {
+  // A block that has been gathering for longer is handed over although it is not full: slow environments' steps must
+  // not wait for long.
+  absl::Duration max_block_age = absl::Seconds(1);
+  absl::Duration report_period = absl::Milliseconds(100);  // From one update of the metrics to the next.
+  absl::Duration drain_timeout = absl::Seconds(1);         // For the last rows to find room after a stop.
+};
+
+// Acts: a policy chooses actions for a vector of environments, what comes of it is written to replay, and newer weights
+// are taken between blocks. Knows no algorithm. One thread.
+class RolloutLoop {
+ public:
+  // Everything is borrowed. `sink` is what `writer` writes to; the loop only reads how long it waited.
+  struct Parts {
+    Policy* policy = nullptr;
+    VectorEnvironment* environments = nullptr;
+    TrajectoryWriter* writer = nullptr;
+    const ReplayWriter* sink = nullptr;
+    WeightRefresher* weights = nullptr;
+    Metrics* metrics = nullptr;
+  };
+  RolloutLoop(const RolloutOptions& options, const Parts& parts);
+
+  // Waits for the first weights, then acts until `stop`; what was gathered by then is handed over. OK after a stop. Any
+  // error is final: of an environment, the policy, the writer, or weights of another network.
+  absl::Status Run(const StopToken& stop);
+
+ private:
+  absl::Status WaitForWeights();
+  absl::Status LoadWeights(const ModelSnapshot& snapshot);
+  absl::Status ActUntil(const StopToken& stop);
+  absl::Status StepOnce();
+  absl::Status FinishBlock(const StopToken& stop);
+  absl::Status Drain();
+  void Report(absl::Time now);
+
+  const RolloutOptions options_;
+  const Parts parts_;
+  PolicyBuffers buffers_;
+  uint64_t policy_version_ = 0;
+  absl::Time block_began_;
+
+  // For the metrics. What was reported last, and the returns of the latest episodes.
+  absl::Time reported_at_;
+  int64_t reported_env_steps_ = 0;
+  int64_t reported_items_ = 0;
+  absl::Duration reported_wait_;
+  int64_t new_episodes_ = 0;
+  std::deque<double> returns_;
+};
+
+}  // namespace waggle

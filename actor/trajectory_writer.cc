@@ -1,0 +1,252 @@
+#include "actor/trajectory_writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/check.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+// Blocks wait for their acknowledgement for a moment at most, so a few buffers serve an actor that keeps pace.
+constexpr size_t kMaxFreeBuffers = 8;
+
+template <size_t kBytes>
+void CopyFixed(const char* source, size_t lanes, size_t stride, char* destination) {
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    std::memcpy(destination + lane * stride, source + lane * kBytes, kBytes);
+  }
+}
+
+// Copies a row of `bytes` for each lane; destinations are `stride` apart. Scalars are most of the rows there are, and a
+// copy of known size is a single instruction.
+void CopyLanes(const char* source, size_t bytes, size_t lanes, size_t stride, char* destination) {
+  switch (bytes) {
+    case 4:
+      return CopyFixed<4>(source, lanes, stride, destination);
+    case 8:
+      return CopyFixed<8>(source, lanes, stride, destination);
+    case 16:
+      return CopyFixed<16>(source, lanes, stride, destination);
+    default:
+      for (size_t lane = 0; lane < lanes; ++lane) {
+        std::memcpy(destination + lane * stride, source + lane * bytes, bytes);
+      }
+  }
+}
+
+absl::Status ValidateOptions(const TrajectoryWriterOptions& options) {
+  if (options.lanes < 1 || options.chunk_rows < 1 || options.max_block_bytes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("lanes: ", options.lanes, ", chunk_rows: ", options.chunk_rows,
+                                                   ", max_block_bytes: ", options.max_block_bytes,
+                                                   "; wanted at least 1 of each"));
+  }
+  if (options.private_columns < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("private_columns: ", options.private_columns, " is negative"));
+  }
+  if (options.plans.empty()) {
+    return absl::InvalidArgumentError("there is no table to write to");
+  }
+  for (const TablePlan& plan : options.plans) {
+    const std::string context = absl::StrCat("table ", plan.table.name);
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateWindowPlan(plan.window, plan.table.max_window), context));
+    if (plan.table.signature != options.plans[0].table.signature) {
+      return absl::InvalidArgumentError(absl::StrCat(context, " has rows of ", DebugString(plan.table.signature),
+                                                     "; table ", options.plans[0].table.name, " of ",
+                                                     DebugString(options.plans[0].table.signature)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The longest window that an initial priority looks at; 0 where none does.
+int64_t HistoryRows(const std::vector<TablePlan>& plans) {
+  int64_t rows = 0;
+  for (const TablePlan& plan : plans) {
+    if (plan.initial_priority) {
+      rows = std::max(rows, plan.window.length);
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<ArraySpec> StreamColumns(const EnvironmentSpec& environment, const std::vector<ArraySpec>& policy_columns) {
+  std::vector<ArraySpec> columns = {environment.observation, environment.action.Array(),
+                                    ArraySpec{kReward, DType::kFloat32, {}}, ArraySpec{kDiscount, DType::kFloat32, {}},
+                                    ArraySpec{kStepType, DType::kInt32, {}}};
+  columns[0].name = kObservation;
+  columns[1].name = kAction;
+  columns.insert(columns.end(), policy_columns.begin(), policy_columns.end());
+  return columns;
+}
+
+absl::StatusOr<std::unique_ptr<TrajectoryWriter>> TrajectoryWriter::Create(TrajectoryWriterOptions options,
+                                                                           ReplayWriter* sink) {
+  WAGGLE_RETURN_IF_ERROR(ValidateOptions(options));
+  const std::vector<ArraySpec> available = StreamColumns(options.environment, options.policy_columns);
+  std::vector<Column> columns;
+  size_t row_bytes = 0;
+  for (const ArraySpec& wanted : options.plans[0].table.signature) {
+    const auto found = std::find(available.begin(), available.end(), wanted);
+    if (found == available.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("table ", options.plans[0].table.name, " wants the column ",
+                                                     wanted.DebugString(), "; environment and policy have ",
+                                                     DebugString(available)));
+    }
+    Column column;
+    column.source = static_cast<size_t>(found - available.begin());
+    column.row_bytes = static_cast<size_t>(wanted.NumBytes());
+    row_bytes += column.row_bytes;
+    columns.push_back(column);
+  }
+  const int64_t bytes_a_row = std::max<int64_t>(1, static_cast<int64_t>(row_bytes) * options.lanes);
+  const int64_t block_rows = std::clamp<int64_t>(options.max_block_bytes / bytes_a_row, 1, options.chunk_rows);
+  size_t offset = 0;
+  for (Column& column : columns) {
+    column.offset = offset;
+    offset += column.row_bytes * static_cast<size_t>(options.lanes * block_rows);
+  }
+  // The constructor is private.
+  return std::unique_ptr<TrajectoryWriter>(
+      new TrajectoryWriter(std::move(options), std::move(columns), block_rows, offset, sink));
+}
+
+TrajectoryWriter::TrajectoryWriter(TrajectoryWriterOptions options, std::vector<Column> columns, int64_t max_block_rows,
+                                   size_t block_bytes, ReplayWriter* sink)
+    : options_(std::move(options)),
+      columns_(std::move(columns)),
+      max_block_rows_(max_block_rows),
+      sink_(sink),
+      pool_(block_bytes, kMaxFreeBuffers) {
+  for (const TablePlan& plan : options_.plans) {
+    cutters_.emplace_back(static_cast<size_t>(options_.lanes), WindowCutter(plan.window));
+  }
+  if (const int64_t rows = HistoryRows(options_.plans); rows > 0) {
+    history_ = std::make_unique<WindowHistory>(options_.lanes, rows, options_.private_columns);
+  }
+}
+
+absl::Status TrajectoryWriter::Append(const LaneRows& rows) {
+  WAGGLE_CHECK(!BlockIsFull(), "a full block must be flushed before the next row");
+  WAGGLE_CHECK(rows.policy_columns.size() == options_.policy_columns.size(), "every column of the policy is given");
+  if (block_ == nullptr) {
+    block_ = pool_.Take();
+  }
+  CopyColumns(rows);
+  if (history_ != nullptr) {
+    for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+      history_->Set(lane, next_row_, rows.rewards[lane], rows.discounts[lane],
+                    rows.private_values + lane * options_.private_columns);
+    }
+  }
+  WAGGLE_RETURN_IF_ERROR(CutWindows(rows));
+  ++next_row_;
+  ++block_rows_;
+  return absl::OkStatus();
+}
+
+void TrajectoryWriter::CopyColumns(const LaneRows& rows) {
+  sources_.clear();  // In the order of StreamColumns().
+  for (const void* source : {rows.observations, rows.actions, static_cast<const void*>(rows.rewards),
+                             static_cast<const void*>(rows.discounts), static_cast<const void*>(rows.step_types)}) {
+    sources_.push_back(static_cast<const char*>(source));
+  }
+  for (const void* source : rows.policy_columns) {
+    sources_.push_back(static_cast<const char*>(source));
+  }
+  for (const Column& column : columns_) {
+    CopyLanes(sources_[column.source], column.row_bytes, static_cast<size_t>(options_.lanes),
+              column.row_bytes * static_cast<size_t>(max_block_rows_),
+              block_.get() + column.offset + static_cast<size_t>(block_rows_) * column.row_bytes);
+  }
+}
+
+absl::Status TrajectoryWriter::CutWindows(const LaneRows& rows) {
+  for (size_t plan = 0; plan < cutters_.size(); ++plan) {
+    for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+      completed_.clear();
+      const absl::Status cut = cutters_[plan][static_cast<size_t>(lane)].Add(
+          next_row_, static_cast<StepType>(rows.step_types[lane]), &completed_);
+      if (!cut.ok()) {
+        return Annotate(cut, absl::StrCat("table ", options_.plans[plan].table.name, ", lane ", lane));
+      }
+      for (const Window& window : completed_) {
+        WAGGLE_RETURN_IF_ERROR(AddItem(plan, lane, window));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const Window& window) {
+  ItemInfo item;
+  item.table = static_cast<uint32_t>(plan);
+  item.stream = static_cast<uint32_t>(lane);
+  item.first_row = window.first_row;
+  item.rows = window.rows;
+  item.priority = 1;
+  if (const InitialPriority& priority = options_.plans[plan].initial_priority; priority) {
+    item.priority = priority(history_->Rows(lane, window.first_row), window.rows);
+    if (!std::isfinite(item.priority) || item.priority < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("table ", options_.plans[plan].table.name, ", lane ", lane,
+                                                     ", rows ", window.first_row, " to ",
+                                                     window.first_row + window.rows - 1, ": the initial priority is ",
+                                                     item.priority, "; wanted a finite one that is not negative"));
+    }
+  }
+  items_.push_back(item);
+  return absl::OkStatus();
+}
+
+absl::Status TrajectoryWriter::Flush(uint64_t policy_version, const StopToken& stop) {
+  if (block_rows_ == 0) {
+    return absl::OkStatus();
+  }
+  InsertBlock block;
+  block.policy_version = policy_version;
+  block.chunks.reserve(static_cast<size_t>(options_.lanes));
+  for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+    block.chunks.push_back(ChunkInfo{static_cast<uint32_t>(lane), next_row_ - static_cast<uint64_t>(block_rows_),
+                                     static_cast<uint32_t>(block_rows_)});
+  }
+  const size_t items = items_.size();
+  block.items = std::move(items_);
+  block.data = TakeData();
+  block_rows_ = 0;
+  items_ = {};
+  items_.reserve(items + items / 4);  // The next block will have about as many.
+  WAGGLE_RETURN_IF_ERROR(sink_->Append(std::move(block), stop));
+  items_written_ += static_cast<int64_t>(items);
+  return absl::OkStatus();
+}
+
+// A full block's buffer is laid out as it travels. One that is not full is moved together first, downwards and in
+// order, so that nothing is overwritten before it was moved.
+ByteSlices TrajectoryWriter::TakeData() {
+  char* end = block_.get();
+  for (const Column& column : columns_) {
+    const size_t chunk_bytes = column.row_bytes * static_cast<size_t>(block_rows_);
+    for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+      const char* chunk = block_.get() + column.offset + static_cast<size_t>(lane * max_block_rows_) * column.row_bytes;
+      if (chunk != end) {
+        std::memmove(end, chunk, chunk_bytes);
+      }
+      end += chunk_bytes;
+    }
+  }
+  ByteSlice slice;
+  slice.data = block_.get();
+  slice.size = static_cast<size_t>(end - block_.get());
+  slice.owner = std::move(block_);
+  block_ = nullptr;
+  return ByteSlices(std::move(slice));
+}
+
+}  // namespace waggle

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "actor/buffer_pool.h"
+#include "actor/window_cutter.h"
+#include "actor/window_history.h"
+#include "common/api/replay.h"
+#include "common/base/stop_token.h"
+#include "common/rl/environment_spec.h"
+#include "common/rl/table_plan.h"
+
+namespace waggle {
+
+// One row of every lane's stream: what is known once its actions were taken. Each array is [lanes, …].
+struct LaneRows {
+  const void* observations = nullptr;
+  const void* actions = nullptr;
+  const float* rewards = nullptr;
+  const float* discounts = nullptr;
+  const int32_t* step_types = nullptr;
+  absl::Span<void* const> policy_columns;  // As the policy declares them.
+  const float* private_values = nullptr;   // [lanes, private_columns].
+};
+
+struct TrajectoryWriterOptions {
+  int64_t lanes = 0;
+  EnvironmentSpec environment;
+  std::vector<ArraySpec> policy_columns;
+  int64_t private_columns = 0;
+  // Tables to fill, all of one signature. It names columns of the environment's and of the policy's.
+  std::vector<TablePlan> plans;
+  int64_t chunk_rows = 16;  // Rows of a lane that are handed over together.
+  // Fewer rows go into a block of large ones; at least one does.
+  int64_t max_block_bytes = int64_t{4} << 20;
+};
+
+// Turns rows of a vector of lanes into blocks of chunks and items, as table plans say, and hands them to a replay
+// writer. Stream number i is lane i. A step's item may come with a later block than its first rows do; steps whose
+// window is not complete when the writer is destroyed become no item. One thread.
+class TrajectoryWriter {
+ public:
+  // INVALID_ARGUMENT for options that contradict each other. `sink` is borrowed.
+  static absl::StatusOr<std::unique_ptr<TrajectoryWriter>> Create(TrajectoryWriterOptions options, ReplayWriter* sink);
+
+  // Copies one row of every lane into the present block, which must not be full. INVALID_ARGUMENT if the lanes' step
+  // types do not make episodes, or a plan's priority is negative or not finite; nothing may be appended after an error.
+  absl::Status Append(const LaneRows& rows);
+
+  // Rows of each lane in the present block, and whether no more fit.
+  int64_t block_rows() const { return block_rows_; }
+  bool BlockIsFull() const { return block_rows_ == max_block_rows_; }
+
+  // Hands over the present block, full or not; does nothing where it is empty. `policy_version`: of the weights that
+  // chose all its actions. Blocks as ReplayWriter::Append does, and returns what that returns.
+  absl::Status Flush(uint64_t policy_version, const StopToken& stop);
+
+  // Items handed over so far.
+  int64_t items_written() const { return items_written_; }
+
+ private:
+  // A column of the signature: where its rows come from, and where they go in a block.
+  struct Column {
+    size_t source = 0;  // The index into StreamColumns().
+    size_t row_bytes = 0;
+    size_t offset = 0;  // In a block of max_block_rows_.
+  };
+
+  TrajectoryWriter(TrajectoryWriterOptions options, std::vector<Column> columns, int64_t max_block_rows,
+                   size_t block_bytes, ReplayWriter* sink);
+
+  void CopyColumns(const LaneRows& rows);
+  absl::Status CutWindows(const LaneRows& rows);
+  absl::Status AddItem(size_t plan, int64_t lane, const Window& window);
+  ByteSlices TakeData();
+
+  const TrajectoryWriterOptions options_;
+  const std::vector<Column> columns_;
+  const int64_t max_block_rows_;
+  ReplayWriter* const sink_;
+  BufferPool pool_;
+  std::vector<std::vector<WindowCutter>> cutters_;  // By plan, then by lane.
+  std::unique_ptr<WindowHistory> history_;          // Null where no plan needs it.
+  std::vector<Window> completed_;
+  std::vector<const char*> sources_;  // By stream column, of the rows being appended.
+
+  std::shared_ptr<char> block_;
+  int64_t block_rows_ = 0;
+  std::vector<ItemInfo> items_;  // Of the present block.
+  uint64_t next_row_ = 0;        // The same in every lane.
+  int64_t items_written_ = 0;
+};
+
+// The columns that a stream can have: the five of kObservation to kStepType, then the policy's.
+std::vector<ArraySpec> StreamColumns(const EnvironmentSpec& environment, const std::vector<ArraySpec>& policy_columns);
+
+}  // namespace waggle

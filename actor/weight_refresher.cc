@@ -1,0 +1,89 @@
+#include "actor/weight_refresher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+// Keeps a subscriber whose waits return early from being asked in a tight loop.
+constexpr absl::Duration kMinPeriod = absl::Milliseconds(1);
+
+}  // namespace
+
+bool IsServerAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+WeightRefresher::WeightRefresher(absl::Duration period, const Backoff& backoff,
+                                 std::unique_ptr<ModelSubscriber> subscriber, const StopToken& stop)
+    : period_(std::max(period, kMinPeriod)),
+      backoff_(backoff),
+      stop_with_owner_(stop, [own = stop_] { own.RequestStop(); }),
+      subscriber_(std::move(subscriber)),
+      thread_("weights", [this] { Run(); }) {}
+
+WeightRefresher::~WeightRefresher() {
+  stop_.RequestStop();
+}
+
+absl::StatusOr<std::optional<ModelSnapshot>> WeightRefresher::Take() {
+  MutexLock lock(&mutex_);
+  WAGGLE_RETURN_IF_ERROR(final_error_);
+  return std::exchange(newest_, std::nullopt);
+}
+
+absl::StatusOr<ModelSnapshot> WeightRefresher::WaitAndTake() {
+  MutexLock lock(&mutex_);
+  while (!newest_.has_value() && final_error_.ok()) {
+    changed_.Wait(&mutex_);
+  }
+  WAGGLE_RETURN_IF_ERROR(final_error_);
+  ModelSnapshot taken = *std::move(newest_);
+  newest_.reset();
+  return taken;
+}
+
+void WeightRefresher::Run() {
+  std::optional<ModelVersion> version;
+  bool away = false;
+  while (true) {
+    absl::Status fetched = FetchOne(&version);
+    if (stop_.StopRequested()) {
+      fetched = absl::CancelledError("fetching weights was stopped");
+    }
+    if (!fetched.ok() && !IsServerAway(fetched)) {
+      MutexLock lock(&mutex_);
+      final_error_ = fetched;
+      changed_.SignalAll();
+      return;
+    }
+    if (fetched.ok() == away) {  // Once an absence, however long.
+      away = !away;
+      LogInfo(away ? "no newer weights for the moment, going on without: " : "newer weights again", fetched.message());
+    }
+    if (fetched.ok()) {
+      backoff_.Reset();
+    }
+    stop_.WaitFor(fetched.ok() ? period_ : backoff_.Next());
+  }
+}
+
+absl::Status WeightRefresher::FetchOne(std::optional<ModelVersion>* version) {
+  WAGGLE_RETURN_IF_ERROR(subscriber_->WaitNewer(*version, stop_));
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> snapshot, subscriber_->PullNewer(*version));
+  if (!snapshot.has_value()) {
+    return absl::OkStatus();
+  }
+  *version = snapshot->version;
+  std::optional<ModelSnapshot> replaced = std::move(snapshot);  // Freed after the lock.
+  MutexLock lock(&mutex_);
+  newest_.swap(replaced);
+  changed_.SignalAll();
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

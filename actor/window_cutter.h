@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/rl/environment_spec.h"
+#include "common/rl/table_plan.h"
+
+namespace waggle {
+
+// Rows [first_row, first_row + rows) of a stream.
+struct Window {
+  uint64_t first_row = 0;
+  uint32_t rows = 0;
+
+  friend bool operator==(const Window& a, const Window& b) { return a.first_row == b.first_row && a.rows == b.rows; }
+};
+
+// Cuts one stream into windows as a plan says, never across an episode's boundary. Every window has at least two rows:
+// a step, and the observation it led to. A sequence plan's windows start every `period` rows from the episode's first
+// one, until one reaches the episode's last row; that one may be shorter. One thread.
+class WindowCutter {
+ public:
+  // The plan must be valid: see ValidateWindowPlan.
+  explicit WindowCutter(const WindowPlan& plan) : plan_(plan) {}
+
+  // Takes the stream's next row and appends the windows that it completes. INVALID_ARGUMENT if an episode does not
+  // begin with kFirst or begins twice, or is longer than an episode plan allows.
+  absl::Status Add(uint64_t row, StepType step_type, std::vector<Window>* completed);
+
+ private:
+  absl::Status CutEpisode(uint64_t row, bool last, std::vector<Window>* completed) const;
+  void CutSteps(uint64_t row, bool last, std::vector<Window>* completed);
+  void CutSequences(uint64_t row, bool last, std::vector<Window>* completed);
+
+  const WindowPlan plan_;
+  bool in_episode_ = false;
+  uint64_t next_ = 0;  // Where the next window starts; for an episode plan, where the episode did.
+};
+
+// INVALID_ARGUMENT unless windows of at least two rows, and of at most `max_window`, follow from the plan.
+absl::Status ValidateWindowPlan(const WindowPlan& plan, int64_t max_window);
+
+}  // namespace waggle

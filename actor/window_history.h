@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/rl/table_plan.h"
+
+namespace waggle {
+
+// The latest rows of every lane as an initial priority sees them: each lane's last `max_window` rows lie in one run.
+// One thread.
+class WindowHistory {
+ public:
+  // `extras`: floats a row.
+  WindowHistory(int64_t lanes, int64_t max_window, int64_t extras);
+
+  // Records row `row` of a lane; rows come in order, without a gap. Copies `extras`.
+  void Set(int64_t lane, uint64_t row, float reward, float discount, const float* extras);
+
+  // Row `first_row` of a lane and those after it; it must be among the lane's last max_window. Valid until the next
+  // Set.
+  const WindowRow* Rows(int64_t lane, uint64_t first_row) const;
+
+ private:
+  const size_t capacity_;
+  const size_t extras_;
+  // By lane, 2 * capacity_ rows: row r lies at r % capacity_ and again capacity_ further on, so that every window is
+  // one run wherever it starts.
+  std::vector<WindowRow> rows_;
+  std::vector<float> extra_values_;
+};
+
+}  // namespace waggle

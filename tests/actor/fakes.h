@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actor/environments/environment.h"
+#include "common/api/hub.h"
+#include "common/api/model.h"
+#include "common/api/replay.h"
+#include "common/base/mutex.h"
+#include "common/base/random.h"
+#include "common/base/stop_token.h"
+#include "common/rl/policy.h"
+
+// Stand-ins for what surrounds the actor.
+
+namespace waggle::testing {
+
+// An environment whose observations say where they come from, float32[3]: the copy's seed (in 0 to 999), the episode
+// and the step. Episodes last 1 to max_steps steps, at random; every third one is truncated, the others terminate. The
+// reward of a step is 10 * its number + the action, of 0 to 2.
+class CountingEnvironment : public Environment {
+ public:
+  CountingEnvironment(int64_t max_steps, uint64_t seed);
+
+  static EnvironmentDefinition Definition(int64_t max_steps);
+
+  const EnvironmentSpec& spec() const override { return spec_; }
+  absl::Status Reset(void* observation) override;
+  absl::StatusOr<StepOutcome> Step(const void* action, void* observation) override;
+
+ private:
+  void Write(void* observation) const;
+
+  EnvironmentSpec spec_;
+  Rng rng_;
+  uint64_t seed_;
+  int64_t episode_ = -1;
+  int64_t step_ = 0;
+  int64_t length_ = 0;
+};
+
+// A policy whose actions are step % 3 in explore mode and 0 in greedy mode, with a column "trace" (float32[2]: the
+// observation's episode and step) and two private values (the step, and the step's square).
+class CountingPolicy : public Policy {
+ public:
+  std::vector<ArraySpec> columns() const override;
+  std::vector<std::string> private_columns() const override { return {"step", "square"}; }
+  absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override;
+  absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
+
+  absl::Status act_result;
+  absl::Status load_result;
+  std::vector<uint64_t> loaded;  // Versions.
+  std::function<void(int64_t calls)> on_act;
+  int64_t calls = 0;
+};
+
+// Keeps every block. Fails or stops as asked to.
+class RecordingWriter : public ReplayWriter {
+ public:
+  absl::Status Append(InsertBlock block, const StopToken& stop) override;
+  absl::Status Flush(absl::Duration timeout) override;
+  Stats stats() const override { return stats_; }
+
+  std::vector<InsertBlock> blocks;
+  std::function<absl::Status(const StopToken& stop)> on_append;  // Its error is Append's, and the block is not kept.
+  int flushes = 0;
+  Stats stats_;
+};
+
+// Answers from a script. Thread-safe.
+class ScriptedSubscriber : public ModelSubscriber {
+ public:
+  // Each entry is the answer to one PullNewer; WaitNewer waits while there is none.
+  struct Script {
+    Mutex mutex;
+    CondVar changed;
+    std::deque<absl::StatusOr<std::optional<ModelSnapshot>>> answers ABSL_GUARDED_BY(mutex);
+    std::vector<std::optional<ModelVersion>> asked ABSL_GUARDED_BY(mutex);  // By PullNewer.
+
+    void Add(absl::StatusOr<std::optional<ModelSnapshot>> answer) ABSL_LOCKS_EXCLUDED(mutex);
+    std::vector<std::optional<ModelVersion>> Asked() ABSL_LOCKS_EXCLUDED(mutex);
+  };
+  explicit ScriptedSubscriber(std::shared_ptr<Script> script) : script_(std::move(script)) {}
+
+  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) override;
+  absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override;
+
+ private:
+  const std::shared_ptr<Script> script_;
+};
+
+ModelSnapshot SnapshotOf(uint64_t version);
+
+// A hub that says what its test sets, and records what it is told. Thread-safe.
+class FakeHub : public HubLink {
+ public:
+  void Set(const std::function<void(Assignment*)>& change) ABSL_LOCKS_EXCLUDED(mutex_);
+  // From now on this worker is refused.
+  void Refuse(const absl::Status& reason) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the environment that is reported becomes the run's.
+  void AdoptEnvironment(bool adopt) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  std::optional<EnvironmentSpec> environment() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<Evaluation> evaluations() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<absl::Status> failures() const ABSL_LOCKS_EXCLUDED(mutex_);
+  int farewells() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Called after each evaluation that is reported, in the reporting thread.
+  std::function<void(const Evaluation&)> on_evaluation;
+
+  Assignment assignment() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
+                                       const StopToken& stop) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReportEnvironment(const EnvironmentSpec& environment) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReportEvaluation(const Evaluation& evaluation) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReportFailure(const absl::Status& failure) override ABSL_LOCKS_EXCLUDED(mutex_);
+  const StopToken& run_over() const override { return run_over_; }
+  void Leave(absl::Duration timeout) override ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  const StopToken run_over_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  Assignment assignment_ ABSL_GUARDED_BY(mutex_);
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
+  bool adopt_environment_ ABSL_GUARDED_BY(mutex_) = true;
+  std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Evaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::Status> failures_ ABSL_GUARDED_BY(mutex_);
+  int farewells_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace waggle::testing

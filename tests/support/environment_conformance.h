@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "actor/environments/environment.h"
+
+namespace waggle::testing {
+
+// Asserts what every environment promises: a valid spec that equals its definition's; observations that are finite and
+// of the right size; the same everything from the same seed and actions, and another start from another seed; invalid
+// actions and steps past an episode's end refused; no episode longer than max_episode_steps. To be called in a test
+// case; drives the environment with random actions for some thousands of steps.
+void CheckEnvironment(const std::string& name, const EnvironmentDefinition& definition,
+                      const EnvironmentOptions& options);
+
+}  // namespace waggle::testing
