@@ -1,0 +1,122 @@
+#include "common/metrics/csv_writer.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+TEST_CASE("a row is written for each value, at once", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(CsvWriter::Create(folder.File("metrics.csv")));
+  CHECK(Read(folder.File("metrics.csv")) == "step,seconds,name,value\n");
+  REQUIRE_OK(writer->Append(10, 1.5, {{"learner/loss", 0.25}, {"actor/return_mean", -7}}));
+  REQUIRE_OK(writer->Append(20, 2, {}));
+  REQUIRE_OK(writer->Append(30, 3600.0625, {{"learner/loss", 1e-300}}));
+  CHECK(Read(folder.File("metrics.csv")) ==
+        "step,seconds,name,value\n"
+        "10,1.500,actor/return_mean,-7\n"
+        "10,1.500,learner/loss,0.25\n"
+        "30,3600.062,learner/loss,1e-300\n");
+}
+
+TEST_CASE("a value reads back as the same number", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(CsvWriter::Create(folder.File("f")));
+  for (const double value : {0.1, 1.0 / 3, 123456789.123456789, std::numeric_limits<double>::min(),
+                             std::numeric_limits<double>::max(), std::numeric_limits<double>::denorm_min()}) {
+    REQUIRE_OK(writer->Append(0, 0, {{"x", value}}));
+    const std::string bytes = Read(folder.File("f"));
+    CHECK(std::strtod(bytes.c_str() + bytes.rfind(',') + 1, nullptr) == value);
+  }
+}
+
+TEST_CASE("numbers that are not finite have the names that readers know", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(CsvWriter::Create(folder.File("f")));
+  const double infinity = std::numeric_limits<double>::infinity();
+  REQUIRE_OK(
+      writer->Append(1, 0, {{"a", infinity}, {"b", -infinity}, {"c", std::numeric_limits<double>::quiet_NaN()}}));
+  CHECK(Read(folder.File("f")) == "step,seconds,name,value\n1,0.000,a,inf\n1,0.000,b,-inf\n1,0.000,c,nan\n");
+}
+
+TEST_CASE("a name with a comma or a quote is quoted", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(CsvWriter::Create(folder.File("f")));
+  REQUIRE_OK(writer->Append(1, 0, {{"a,\"b\"", 2}}));
+  CHECK(absl::EndsWith(Read(folder.File("f")), "\n1,0.000,\"a,\"\"b\"\"\",2\n"));
+}
+
+TEST_CASE("a file is continued after its last whole row", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string header = "step,seconds,name,value\n";
+  const std::string row = "1,0.000,x,2\n";
+  const std::string start = GENERATE_COPY(std::string(), std::string("step,sec"), header, header + row,
+                                          header + "1,0.000,x", header + row + std::string(10000, 'x'));
+  const bool had_row = absl::StrContains(start, row);
+  Write(folder.File("f"), start);
+  REQUIRE_OK(ValueOf(CsvWriter::Create(folder.File("f")))->Append(2, 0, {{"y", 3}}));
+  CHECK(Read(folder.File("f")) == header + (had_row ? row : "") + "2,0.000,y,3\n");
+}
+
+TEST_CASE("another kind of file is left as it is", "[unit]") {
+  const TemporaryFolder folder;
+  Write(folder.File("f"), "dear diary\n");
+  REQUIRE_CODE(CsvWriter::Create(folder.File("f")), absl::StatusCode::kFailedPrecondition);
+  CHECK(Read(folder.File("f")) == "dear diary\n");
+}
+
+TEST_CASE("a path that cannot be opened is an error that names it", "[unit]") {
+  const TemporaryFolder folder;
+  const absl::Status status = CsvWriter::Create(folder.File("none/f")).status();
+  REQUIRE_CODE(status, absl::StatusCode::kNotFound);
+  CHECK(absl::StrContains(status.message(), folder.File("none/f")));
+}
+
+TEST_CASE("a row that does not fit is an error and leaves no part of it", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(CsvWriter::Create(folder.File("f")));
+  REQUIRE_OK(writer->Append(1, 0, {{"x", 2}}));
+  const std::string before = Read(folder.File("f"));
+  // A limit on the size of files stands for a full disk: the write goes part of the way and then fails.
+  rlimit old_limit;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const auto old_handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{before.size() + 4, old_limit.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const absl::Status status = writer->Append(2, 0, {{"x", 3}});
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  signal(SIGXFSZ, old_handler);
+  CHECK_FALSE(status.ok());
+  CHECK(Read(folder.File("f")) == before);
+  REQUIRE_OK(writer->Append(3, 0, {{"x", 4}}));
+  CHECK(Read(folder.File("f")) == before + "3,0.000,x,4\n");
+}
+
+}  // namespace
+}  // namespace waggle

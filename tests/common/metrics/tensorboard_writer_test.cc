@@ -1,0 +1,110 @@
+#include "common/metrics/tensorboard_writer.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+// The first record: its framing of 16 bytes, the time (9), the step (2) and the version (15).
+constexpr size_t kFirstRecordSize = 42;
+
+// Recorded from a file that TensorBoard 2's EventAccumulator read back as these points.
+TEST_CASE("a file has the bytes that TensorBoard reads", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+  REQUIRE_OK(writer->Scalar("learner/loss", 300, 1700000000.5, 0.25));
+  REQUIRE_OK(writer->Scalar("x", -1, 0, -1.5));
+  REQUIRE_OK(writer->Flush());
+  const std::string bytes = Read(writer->path());
+  REQUIRE(bytes.size() > kFirstRecordSize);
+  CHECK(bytes.substr(0, 12) == absl::HexStringToBytes("1a00000000000000129bd82d"));
+  CHECK(bytes.substr(21, 17) == absl::HexStringToBytes("1000") +
+                                    "\x1a\x0d"
+                                    "brain.Event:2");
+  CHECK(absl::BytesToHexString(bytes.substr(kFirstRecordSize)) ==
+        "2300000000000000b09f77430900002040fc54d94110ac022a150a130a0c6c6561726e65722f6c6f7373150000803e79de30"
+        "b8200000000000000029eda95009000000000000000010ffffffffffffffffff012a0a0a080a0178150000c0bfc6c16cfb");
+}
+
+TEST_CASE("the file's name is one that TensorBoard looks for", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+  CHECK(absl::StartsWith(writer->path(), folder.File("events.out.tfevents.")));
+}
+
+TEST_CASE("two writers in one folder have a file each", "[unit]") {
+  const TemporaryFolder folder;
+  const auto a = ValueOf(TensorBoardWriter::Create(folder.path()));
+  const auto b = ValueOf(TensorBoardWriter::Create(folder.path()));
+  CHECK(a->path() != b->path());
+}
+
+TEST_CASE("points are written when they are many, when asked for, and at the end", "[unit]") {
+  const TemporaryFolder folder;
+  auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+  const std::string path = writer->path();
+  REQUIRE_OK(writer->Scalar("x", 1, 1, 1));
+  CHECK(std::filesystem::file_size(path) == kFirstRecordSize);
+  const auto one = static_cast<int64_t>(sizeof("0123456789abcdef"));
+  for (int64_t i = 0; i < 65536 / one; ++i) {
+    REQUIRE_OK(writer->Scalar("x", 1, 1, 1));
+  }
+  CHECK(std::filesystem::file_size(path) > 65536);
+  REQUIRE_OK(writer->Flush());
+  const auto before = std::filesystem::file_size(path);
+  REQUIRE_OK(writer->Scalar("x", 1, 1, 1));
+  writer.reset();
+  CHECK(std::filesystem::file_size(path) > before);
+}
+
+TEST_CASE("a folder that cannot be written is an error that names it", "[unit]") {
+  const TemporaryFolder folder;
+  const absl::Status status = TensorBoardWriter::Create(folder.File("none")).status();
+  REQUIRE_CODE(status, absl::StatusCode::kNotFound);
+  CHECK(absl::StrContains(status.message(), folder.File("none")));
+}
+
+TEST_CASE("points that could not be written are written later, each byte once", "[unit]") {
+  const TemporaryFolder folder;
+  const auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+  const auto reference = ValueOf(TensorBoardWriter::Create(folder.path()));
+  REQUIRE_OK(writer->Scalar("x", 1, 2, 3));
+  REQUIRE_OK(reference->Scalar("x", 1, 2, 3));
+  REQUIRE_OK(reference->Flush());
+  // A limit on the size of files stands for a full disk: the write goes part of the way and then fails.
+  rlimit old_limit;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const auto old_handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{kFirstRecordSize + 5, old_limit.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const absl::Status status = writer->Flush();
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  signal(SIGXFSZ, old_handler);
+  CHECK_FALSE(status.ok());
+  REQUIRE_OK(writer->Flush());
+  CHECK(Read(writer->path()).substr(kFirstRecordSize) == Read(reference->path()).substr(kFirstRecordSize));
+}
+
+}  // namespace
+}  // namespace waggle
