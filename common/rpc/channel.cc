@@ -2,12 +2,38 @@
 
 #include <grpc/support/time.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 namespace waggle {
+namespace {
+
+// Keeps the library's callback threads for as long as the process lives. Otherwise they end with the last channel, and
+// where that is dropped by a callback (a finished call drops its share of its channel in one) they would have to join
+// themselves, which aborts the process.
+class CallbackThreads {
+ public:
+  // A channel without credentials connects to nothing; its one call fails at once, but makes it hold the threads.
+  CallbackThreads() : channel_(grpc::CreateChannel("", nullptr)) {
+    const grpc::Slice nothing;
+    request_ = grpc::ByteBuffer(&nothing, 1);
+    grpc::GenericStub(channel_).UnaryCall(&context_, "/", grpc::StubOptions(), &request_, &response_,
+                                          [](const grpc::Status& /*status*/) {});
+  }
+
+ private:
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer response_;
+};
+
+}  // namespace
 
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose) {
+  static const auto* const threads = new CallbackThreads();  // Never destroyed.
+  static_cast<void>(threads);
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxMessageBytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(kMaxMessageBytes));

@@ -36,27 +36,19 @@ grpc::Slice BorrowedSlice(const ByteSlice& slice) {
 // Reads on through the slices of a buffer.
 class Cursor {
  public:
-  explicit Cursor(std::vector<grpc::Slice> slices) : slices_(std::move(slices)) {
-    owners_.resize(slices_.size());
-    SkipEmpty();
-  }
+  explicit Cursor(const std::vector<grpc::Slice>* slices) : slices_(*slices) { SkipEmpty(); }
 
   bool AtEnd() const { return slice_ == slices_.size(); }
 
-  absl::Status ReadByte(uint8_t* byte) {
-    if (AtEnd()) {
-      return absl::InvalidArgumentError("the message ends in the middle of a field");
-    }
-    *byte = slices_[slice_].begin()[offset_];
-    Advance(1);
-    return absl::OkStatus();
-  }
-
+  // Appends the bytes read to `copy` as well.
   absl::Status ReadVarint(uint64_t* value, std::string* copy) {
     *value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
-      uint8_t byte = 0;
-      WAGGLE_RETURN_IF_ERROR(ReadByte(&byte));
+      if (AtEnd()) {
+        return absl::InvalidArgumentError("the message ends in the middle of a field");
+      }
+      const uint8_t byte = slices_[slice_].begin()[offset_];
+      Advance(1);
       copy->push_back(static_cast<char>(byte));
       *value |= static_cast<uint64_t>(byte & 0x7F) << shift;
       if ((byte & 0x80) == 0) {
@@ -66,7 +58,7 @@ class Cursor {
     return absl::InvalidArgumentError("a varint has more than ten bytes");
   }
 
-  // Calls `take(slice index, begin, size)` for each run of the next `size` bytes.
+  // Calls `take(begin, size)` for each run of the next `size` bytes.
   template <class Take>
   absl::Status Read(uint64_t size, const Take& take) {
     while (size > 0) {
@@ -75,18 +67,11 @@ class Cursor {
       }
       const uint64_t available = slices_[slice_].size() - offset_;
       const size_t run = static_cast<size_t>(available < size ? available : size);
-      take(slice_, reinterpret_cast<const char*>(slices_[slice_].begin()) + offset_, run);
+      take(reinterpret_cast<const char*>(slices_[slice_].begin()) + offset_, run);
       size -= run;
       Advance(run);
     }
     return absl::OkStatus();
-  }
-
-  std::shared_ptr<const void> Owner(size_t slice) {
-    if (owners_[slice] == nullptr) {
-      owners_[slice] = std::make_shared<grpc::Slice>(slices_[slice]);
-    }
-    return owners_[slice];
   }
 
  private:
@@ -102,8 +87,7 @@ class Cursor {
     }
   }
 
-  std::vector<grpc::Slice> slices_;
-  std::vector<std::shared_ptr<const grpc::Slice>> owners_;
+  const std::vector<grpc::Slice>& slices_;
   size_t slice_ = 0;
   size_t offset_ = 0;
 };
@@ -133,14 +117,19 @@ absl::Status FieldSize(uint64_t tag, Cursor* cursor, std::string* header, uint64
 }  // namespace
 
 grpc::ByteBuffer EncodeMessage(const google::protobuf::MessageLite& header, const ByteSlices& data) {
-  std::string front = header.SerializeAsString();
-  std::vector<grpc::Slice> slices;
+  std::string data_front;
   if (data.size() > 0) {
-    AppendVarint(kDataTag, &front);
-    AppendVarint(data.size(), &front);
+    AppendVarint(kDataTag, &data_front);
+    AppendVarint(data.size(), &data_front);
   }
+  const size_t header_size = header.ByteSizeLong();
+  grpc::Slice front(header_size + data_front.size());
+  auto* const bytes = const_cast<uint8_t*>(front.begin());  // Ours alone until it is in the buffer.
+  header.SerializeWithCachedSizesToArray(bytes);
+  std::memcpy(bytes + header_size, data_front.data(), data_front.size());
+  std::vector<grpc::Slice> slices;
   slices.reserve(1 + data.slices().size());
-  slices.emplace_back(front.data(), front.size());
+  slices.push_back(std::move(front));
   for (const ByteSlice& slice : data.slices()) {
     if (slice.size > 0) {
       slices.push_back(BorrowedSlice(slice));
@@ -151,11 +140,11 @@ grpc::ByteBuffer EncodeMessage(const google::protobuf::MessageLite& header, cons
 
 absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_bytes,
                            google::protobuf::MessageLite* header, ByteSlices* data) {
-  std::vector<grpc::Slice> slices;
-  if (!buffer.Dump(&slices).ok()) {
+  const auto slices = std::make_shared<std::vector<grpc::Slice>>();  // Keeps alive what `data` points into.
+  if (!buffer.Dump(slices.get()).ok()) {
     return absl::InvalidArgumentError("the message could not be read");
   }
-  Cursor cursor(std::move(slices));
+  Cursor cursor(slices.get());
   *data = ByteSlices();
   std::string fields;
   while (!cursor.AtEnd()) {
@@ -167,8 +156,8 @@ absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_byt
     if (tag == kDataTag) {
       fields.resize(before);
       *data = ByteSlices();  // As protobuf has it, the last one of a repeated singular field counts.
-      WAGGLE_RETURN_IF_ERROR(cursor.Read(size, [&cursor, data](size_t slice, const char* begin, size_t run) {
-        data->Append({begin, run, cursor.Owner(slice)});
+      WAGGLE_RETURN_IF_ERROR(cursor.Read(size, [&slices, data](const char* begin, size_t run) {
+        data->Append({begin, run, slices});
       }));
       continue;
     }
@@ -176,8 +165,7 @@ absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_byt
       return absl::InvalidArgumentError(
           absl::StrCat("the message has more than ", max_header_bytes, " bytes beside its data"));
     }
-    WAGGLE_RETURN_IF_ERROR(
-        cursor.Read(size, [&fields](size_t /*slice*/, const char* begin, size_t run) { fields.append(begin, run); }));
+    WAGGLE_RETURN_IF_ERROR(cursor.Read(size, [&fields](const char* begin, size_t run) { fields.append(begin, run); }));
   }
   if (!header->ParseFromString(fields)) {
     return absl::InvalidArgumentError(absl::StrCat("the bytes are no ", header->GetTypeName()));

@@ -17,8 +17,9 @@ class StreamPeer {
  public:
   virtual ~StreamPeer() = default;
 
-  // Queues a message. `sent` is called, from any thread, once the transport has taken it; it is dropped uncalled if the
-  // stream ends before. A handler bounds what it queues by waiting for `sent`.
+  // Queues a message. `sent` is called, from any thread, once the transport has taken it (the calls for two messages
+  // may come in any order); it is dropped uncalled if the stream ends before. A handler bounds what it queues by
+  // waiting for `sent`.
   virtual void Send(Outgoing message, std::function<void()> sent = nullptr) = 0;
 
   // Asks for one more message. Not asking is how a handler makes its peer wait.

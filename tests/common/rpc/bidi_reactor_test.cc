@@ -1,0 +1,309 @@
+#include "common/rpc/bidi_reactor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "common/base/thread.h"
+#include "common/rpc/channel.h"
+#include "tests/common/rpc/stream_service.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::Ack;
+using testing::BlockRequest;
+using testing::Open;
+using testing::OpenStream;
+using testing::Request;
+using testing::Response;
+using testing::Seen;
+using testing::ServerHandler;
+using testing::ServerPeer;
+using testing::StartServer;
+using testing::StreamService;
+
+// Counts the handlers that are alive, so that a test can wait for their end.
+class Alive {
+ public:
+  void Add(int amount) {
+    MutexLock lock(&mutex_);
+    count_ += amount;
+    total_ += amount > 0 ? amount : 0;
+    changed_.SignalAll();
+  }
+  bool AwaitNone(int after_total) {
+    MutexLock lock(&mutex_);
+    while (count_ != 0 || total_ < after_total) {
+      if (!changed_.WaitFor(&mutex_, absl::Seconds(20))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  int count_ = 0;
+  int total_ = 0;
+};
+
+class Counted : public ServerHandler {
+ public:
+  explicit Counted(Alive* alive) : alive_(alive) { alive_->Add(1); }
+  ~Counted() override { alive_->Add(-1); }
+
+ private:
+  Alive* const alive_;
+};
+
+// Answers every message while another thread asks for more all the time.
+class GreedyHandler final : public Counted {
+ public:
+  GreedyHandler(Alive* alive, std::atomic<int>* overlaps) : Counted(alive), overlaps_(overlaps) {}
+  ~GreedyHandler() override { stop_ = true; }
+  void OnOpen(std::shared_ptr<ServerPeer> peer) override {
+    peer_ = peer;
+    asker_ = Thread("asker", [this, peer] {
+      while (!stop_) {
+        peer->RequestNext();
+        std::this_thread::yield();
+      }
+    });
+  }
+  void OnMessage(Request request) override {
+    *overlaps_ += inside_.exchange(true) ? 1 : 0;
+    std::this_thread::yield();
+    peer_->Send(Ack(request.header.block().sequence()));
+    inside_ = false;
+  }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  std::atomic<int>* const overlaps_;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> inside_{false};
+  std::shared_ptr<ServerPeer> peer_;
+  Thread asker_;
+};
+
+TEST_CASE("Messages arrive in order and one at a time whoever asks for them", "[grpc]") {
+  Alive alive;
+  std::atomic<int> overlaps{0};
+  StreamService service([&] { return std::make_unique<GreedyHandler>(&alive, &overlaps); });
+  const auto server = StartServer(&service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  for (uint64_t i = 0; i < 2'000; ++i) {
+    stream.peer->Send(BlockRequest(i));
+  }
+  stream.peer->Close(absl::OkStatus());
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(stream.seen->status() == absl::OkStatus());
+  const std::vector<uint64_t> sequences = stream.seen->sequences();
+  REQUIRE(sequences.size() == 2'000);
+  for (uint64_t i = 0; i < sequences.size(); ++i) {
+    REQUIRE(sequences[i] == i);
+  }
+  CHECK(overlaps == 0);
+  CHECK(alive.AwaitNone(1));
+}
+
+// Never asks for a second message.
+class StuckHandler final : public Counted {
+ public:
+  StuckHandler(Alive* alive, Seen* seen) : Counted(alive), seen_(seen) {}
+  void OnOpen(std::shared_ptr<ServerPeer> peer) override { peer_ = std::move(peer); }
+  void OnMessage(Request request) override { seen_->Add(request.header.block().sequence()); }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  Seen* const seen_;
+  std::shared_ptr<ServerPeer> peer_;
+};
+
+TEST_CASE("A handler that does not ask is sent nothing more, and a cancelled one ends", "[grpc]") {
+  Alive alive;
+  Seen seen;
+  StreamService service([&] { return std::make_unique<StuckHandler>(&alive, &seen); });
+  const auto server = StartServer(&service);
+  const auto channel = NewChannel(server->address(), "test");
+  for (int i = 0; i < 50; ++i) {
+    const OpenStream stream = Open(channel);
+    stream.peer->Send(BlockRequest(1));
+    stream.peer->Send(BlockRequest(2));
+    REQUIRE(seen.AwaitCount(i + 1));
+    stream.peer->Close(absl::CancelledError("enough"));
+    REQUIRE(stream.seen->AwaitClosed());
+    CHECK(stream.seen->status() == absl::CancelledError("enough"));
+  }
+  CHECK(alive.AwaitNone(50));
+  for (const uint64_t sequence : seen.sequences()) {
+    CHECK(sequence == 1);
+  }
+}
+
+// The server's ends of the streams, in their order. Thread-safe.
+class Peers {
+ public:
+  void Add(std::shared_ptr<ServerPeer> peer) {
+    MutexLock lock(&mutex_);
+    peers_.push_back(std::move(peer));
+    changed_.SignalAll();
+  }
+  // Waits until there are so many; null if that does not happen.
+  std::shared_ptr<ServerPeer> Await(size_t index) {
+    MutexLock lock(&mutex_);
+    while (peers_.size() <= index) {
+      if (!changed_.WaitFor(&mutex_, absl::Seconds(20))) {
+        return nullptr;
+      }
+    }
+    return peers_[index];
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::shared_ptr<ServerPeer>> peers_;
+};
+
+// Hands its peer out; answers nothing by itself.
+class OpenHandler final : public Counted {
+ public:
+  OpenHandler(Alive* alive, Peers* peers) : Counted(alive), peers_(peers) {}
+  void OnOpen(std::shared_ptr<ServerPeer> peer) override {
+    peer_ = peer;
+    peers_->Add(std::move(peer));
+  }
+  void OnMessage(Request /*request*/) override { peer_->RequestNext(); }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  Peers* const peers_;
+  std::shared_ptr<ServerPeer> peer_;
+};
+
+struct OpenHandlers {
+  Alive alive;
+  Peers peers;
+  StreamService service{[this] { return std::make_unique<OpenHandler>(&alive, &peers); }};
+};
+
+TEST_CASE("Streams cancelled while the server reads all end", "[grpc]") {
+  OpenHandlers handlers;
+  const auto server = StartServer(&handlers.service);
+  const auto channel = NewChannel(server->address(), "test");
+  for (int i = 0; i < 50; ++i) {
+    const OpenStream stream = Open(channel);
+    for (uint64_t k = 0; k < 5; ++k) {
+      stream.peer->Send(BlockRequest(k));
+    }
+    REQUIRE(handlers.peers.Await(i) != nullptr);
+    stream.peer->Close(absl::CancelledError("enough"));
+    REQUIRE(stream.seen->AwaitClosed());
+  }
+  CHECK(handlers.alive.AwaitNone(50));
+}
+
+TEST_CASE("What is done to a peer after its stream has ended does nothing", "[grpc]") {
+  OpenHandlers handlers;
+  const auto server = StartServer(&handlers.service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(0);
+  REQUIRE(peer != nullptr);
+  stream.peer->Close(absl::CancelledError("enough"));
+  REQUIRE(stream.seen->AwaitClosed());
+  REQUIRE(handlers.alive.AwaitNone(1));
+  const auto callback_alive = std::make_shared<int>(0);
+  peer->Send(Ack(1), [callback_alive] {});
+  peer->RequestNext();
+  peer->Close(absl::OkStatus());
+  CHECK(callback_alive.use_count() == 1);
+  stream.peer->Send(BlockRequest(1), [callback_alive] {});
+  stream.peer->RequestNext();
+  stream.peer->Close(absl::OkStatus());
+  CHECK(callback_alive.use_count() == 1);
+  CHECK(stream.seen->sequences().empty());
+}
+
+TEST_CASE("Each message is reported as sent once the transport has it", "[grpc]") {
+  OpenHandlers handlers;
+  const auto server = StartServer(&handlers.service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(0);
+  REQUIRE(peer != nullptr);
+  Seen sent;
+  for (uint64_t i = 0; i < 100; ++i) {
+    peer->Send(Ack(i), [&sent, i] { sent.Add(i); });
+  }
+  REQUIRE(sent.AwaitCount(100));
+  REQUIRE(stream.seen->AwaitCount(100));
+  std::vector<uint64_t> reported = sent.sequences();
+  std::sort(reported.begin(), reported.end());  // Reports come from several threads.
+  for (uint64_t i = 0; i < 100; ++i) {
+    REQUIRE(reported[i] == i);
+  }
+  peer->Close(absl::OkStatus());
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(handlers.alive.AwaitNone(1));
+}
+
+TEST_CASE("A peer that does not read holds up what is sent to it, and its end drops it", "[grpc]") {
+  OpenHandlers handlers;
+  const auto server = StartServer(&handlers.service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
+  const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(0);
+  REQUIRE(peer != nullptr);
+  const StopToken freed;
+  std::shared_ptr<std::string> payload(new std::string(1 << 20, 'x'), [freed](std::string* bytes) {
+    delete bytes;
+    freed.RequestStop();
+  });
+  Seen sent;
+  for (uint64_t i = 0; i < 64; ++i) {
+    Response response = Ack(i);
+    response.data.Append({payload->data(), payload->size(), payload});
+    peer->Send(std::move(response), [&sent, i] { sent.Add(i); });
+  }
+  REQUIRE(stream.seen->AwaitCount(1));
+  // Flow control lets through what fits into buffers on the way, which is far less than all.
+  CHECK(sent.sequences().size() < 64);
+  stream.peer->Close(absl::CancelledError("enough"));
+  REQUIRE(stream.seen->AwaitClosed());
+  REQUIRE(handlers.alive.AwaitNone(1));
+  CHECK(sent.sequences().size() < 64);
+  payload.reset();
+  CHECK(freed.WaitFor(absl::Seconds(20)));
+}
+
+TEST_CASE("Close with OK delivers what is queued; Close with an error does not", "[grpc]") {
+  OpenHandlers handlers;
+  const auto server = StartServer(&handlers.service);
+  const auto channel = NewChannel(server->address(), "test");
+  {
+    const OpenStream stream = Open(channel);
+    const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(0);
+    REQUIRE(peer != nullptr);
+    for (uint64_t i = 0; i < 300; ++i) {
+      peer->Send(Ack(i));
+    }
+    peer->Close(absl::OkStatus());
+    peer->Close(absl::InternalError("the first one counts"));
+    REQUIRE(stream.seen->AwaitClosed());
+    CHECK(stream.seen->status() == absl::OkStatus());
+    CHECK(stream.seen->sequences().size() == 300);
+  }
+  const OpenStream stream = Open(channel);
+  const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(1);
+  REQUIRE(peer != nullptr);
+  peer->Close(absl::FailedPreconditionError("the tables differ"));
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(stream.seen->status() == absl::FailedPreconditionError("the tables differ"));
+  CHECK(handlers.alive.AwaitNone(2));
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,165 @@
+#include "common/rpc/client_stream.h"
+
+#include <vector>
+
+#include "common/rpc/channel.h"
+#include "tests/common/rpc/stream_service.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::Ack;
+using testing::BlockRequest;
+using testing::Open;
+using testing::OpenStream;
+using testing::Request;
+using testing::ServerHandler;
+using testing::ServerPeer;
+using testing::StartServer;
+using testing::StreamService;
+
+class EchoHandler final : public ServerHandler {
+ public:
+  void OnOpen(std::shared_ptr<ServerPeer> peer) override { peer_ = std::move(peer); }
+  void OnMessage(Request request) override {
+    peer_->Send(Ack(request.header.block().sequence()));
+    peer_->RequestNext();
+  }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  std::shared_ptr<ServerPeer> peer_;
+};
+
+std::unique_ptr<ServerHandler> NewEcho() {
+  return std::make_unique<EchoHandler>();
+}
+
+TEST_CASE("A client stream sends and receives in order, and ends well after Close", "[grpc]") {
+  StreamService service(NewEcho);
+  const auto server = StartServer(&service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  for (uint64_t i = 0; i < 1'000; ++i) {
+    stream.peer->Send(BlockRequest(i));
+  }
+  stream.peer->Close(absl::OkStatus());
+  stream.peer->Send(BlockRequest(99'999));  // After the half-close: dropped.
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(stream.seen->status() == absl::OkStatus());
+  REQUIRE(stream.seen->sequences().size() == 1'000);
+  CHECK(stream.seen->sequences().back() == 999);
+  CHECK(stream.seen->closed() == 1);
+}
+
+TEST_CASE("A stream to where nobody listens ends as unavailable", "[grpc]") {
+  const OpenStream stream = Open(NewChannel("127.0.0.1:1", "test"));
+  stream.peer->Send(BlockRequest(1));
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(stream.seen->status().code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("A stream to a method that does not exist ends as unimplemented", "[grpc]") {
+  StreamService service(NewEcho);
+  const auto server = StartServer(&service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"), true, "/waggle.v1.ReplayService/Nothing");
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(stream.seen->status().code() == absl::StatusCode::kUnimplemented);
+}
+
+TEST_CASE("A cancelled stream ends with the reason that was given", "[grpc]") {
+  StreamService service(NewEcho);
+  const auto server = StartServer(&service);
+  const auto channel = NewChannel(server->address(), "test");
+  for (int i = 0; i < 50; ++i) {
+    const OpenStream stream = Open(channel);
+    for (uint64_t k = 0; k < static_cast<uint64_t>(i % 4); ++k) {
+      stream.peer->Send(BlockRequest(k));
+    }
+    stream.peer->Close(absl::AbortedError("changed its mind"));
+    REQUIRE(stream.seen->AwaitClosed());
+    REQUIRE(stream.seen->status() == absl::AbortedError("changed its mind"));
+  }
+}
+
+TEST_CASE("The end of the server ends the stream as unavailable", "[grpc]") {
+  StreamService service(NewEcho);
+  auto server = StartServer(&service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  stream.peer->Send(BlockRequest(1));
+  REQUIRE(stream.seen->AwaitCount(1));
+  server.reset();
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK((stream.seen->status().code() == absl::StatusCode::kUnavailable ||
+         stream.seen->status().code() == absl::StatusCode::kCancelled));
+  stream.peer->Send(BlockRequest(2));
+  stream.peer->RequestNext();
+}
+
+// Cancels its stream before it has started.
+class ClosingClient final : public ClientStreamHandler<testing::Response, Request> {
+ public:
+  explicit ClosingClient(std::shared_ptr<testing::Seen> seen) : seen_(std::move(seen)) {}
+  void OnOpen(std::shared_ptr<testing::ClientPeer> peer) override { peer->Close(absl::CancelledError("at once")); }
+  void OnMessage(testing::Response /*response*/) override {}
+  void OnPeerDone() override {}
+  void OnClosed(absl::Status status) override { seen_->Close(std::move(status)); }
+
+ private:
+  const std::shared_ptr<testing::Seen> seen_;
+};
+
+TEST_CASE("A stream may be closed while it is being opened", "[grpc]") {
+  StreamService service(NewEcho);
+  const auto server = StartServer(&service);
+  const auto seen = std::make_shared<testing::Seen>();
+  OpenClientStream<v1::InsertRequest, v1::InsertResponse>(NewChannel(server->address(), "test"), testing::kInsertMethod,
+                                                          std::make_unique<ClosingClient>(seen));
+  REQUIRE(seen->AwaitClosed());
+  CHECK(seen->status() == absl::CancelledError("at once"));
+}
+
+// Collects raw messages; used to send what no honest client would.
+class RawClient final : public RawClientStreamHandler {
+ public:
+  RawClient(std::shared_ptr<testing::Seen> seen, std::string bytes)
+      : seen_(std::move(seen)), bytes_(std::move(bytes)) {}
+  void OnOpen(std::shared_ptr<RawStreamPeer> peer) override {
+    const grpc::Slice slice(bytes_.data(), bytes_.size());
+    peer->Send(grpc::ByteBuffer(&slice, 1));
+  }
+  void OnMessage(grpc::ByteBuffer /*message*/) override {}
+  void OnPeerDone() override {}
+  void OnClosed(absl::Status status) override { seen_->Close(std::move(status)); }
+
+ private:
+  const std::shared_ptr<testing::Seen> seen_;
+  const std::string bytes_;
+};
+
+TEST_CASE("Bytes that are no message end the stream as an invalid argument", "[grpc]") {
+  StreamService service(NewEcho);
+  const auto server = StartServer(&service);
+  const auto channel = NewChannel(server->address(), "test");
+  for (const std::string& bytes : {std::string(100, '\xFF'), std::string("\x0B\x0C"),
+                                   std::string("\x12\x7F"
+                                               "abc")}) {
+    const auto seen = std::make_shared<testing::Seen>();
+    OpenRawClientStream(channel, testing::kInsertMethod, std::make_unique<RawClient>(seen, bytes));
+    REQUIRE(seen->AwaitClosed());
+    CHECK(seen->status().code() == absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_CASE("A message above the limit is refused by the sender", "[grpc]") {
+  StreamService service(NewEcho);
+  const auto server = StartServer(&service);
+  const auto seen = std::make_shared<testing::Seen>();
+  OpenRawClientStream(NewChannel(server->address(), "test"), testing::kInsertMethod,
+                      std::make_unique<RawClient>(seen, std::string(kMaxMessageBytes + 1, 'x')));
+  REQUIRE(seen->AwaitClosed());
+  CHECK(seen->status().code() == absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,34 @@
+#include "common/rpc/status_convert.h"
+
+#include <string>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("Statuses keep their code and message both ways", "[unit]") {
+  CHECK(ToGrpcStatus(absl::OkStatus()).ok());
+  CHECK(FromGrpcStatus(grpc::Status::OK).ok());
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status status(static_cast<absl::StatusCode>(code), "what happened");
+    const grpc::Status converted = ToGrpcStatus(status);
+    CHECK(static_cast<int>(converted.error_code()) == code);
+    CHECK(converted.error_message() == "what happened");
+    CHECK(FromGrpcStatus(converted) == status);
+  }
+}
+
+TEST_CASE("A message too long for the trailing metadata is cut", "[unit]") {
+  const grpc::Status status = ToGrpcStatus(absl::InternalError(std::string(100'000, 'x')));
+  CHECK(status.error_message().size() == 4096);
+}
+
+TEST_CASE("A removed stream is a peer that went away", "[unit]") {
+  CHECK(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNKNOWN, "Stream removed")).code() ==
+        absl::StatusCode::kUnavailable);
+  CHECK(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNKNOWN, "something else")).code() == absl::StatusCode::kUnknown);
+}
+
+}  // namespace
+}  // namespace waggle
