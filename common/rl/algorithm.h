@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/api/model.h"
+#include "common/base/check.h"
 #include "common/base/registry.h"
 #include "common/experiment/experiment.h"
 #include "common/nn/parameter_group.h"
@@ -23,7 +24,8 @@
 namespace waggle {
 
 // A sampled batch as tensors on the learner's device: the fields of the table's view and the facts about the items
-// ("item/probability", …), by name.
+// ("item/probability", …), by name. Its tensors may be views into the memory that the batch came in: what an algorithm
+// keeps beyond one Update, it copies.
 struct TensorBatch {
   std::map<std::string, torch::Tensor, std::less<>> fields;
   int64_t size = 0;
@@ -31,7 +33,11 @@ struct TensorBatch {
   int64_t table_items = 0;
 
   // The field must be there: a table's view is fixed by the algorithm that asks.
-  const torch::Tensor& at(const char* name) const { return fields.find(name)->second; }
+  const torch::Tensor& at(const char* name) const {
+    const auto it = fields.find(name);
+    WAGGLE_CHECK(it != fields.end(), "an algorithm asked for a field that its own table plan does not have");
+    return it->second;
+  }
 };
 
 // What happens between a gradient and the next values of the parameters. An algorithm hands every parameter group to
@@ -42,13 +48,15 @@ class Stepper {
   virtual ~Stepper() = default;
 
   // Takes group.gradients(). Returns whether the group's values changed; if so, targets may follow them.
+  // INVALID_ARGUMENT, with nothing changed, for a gradient that is not finite (see Optimizer::Step for when an
+  // accelerator says so).
   virtual absl::StatusOr<bool> Step(ParameterGroup* group) = 0;
 };
 
-// What one update gives back. Tensors stay on the device: reading one on the CPU waits for the device, so metrics are
-// read only when they are logged.
+// What one update gives back. The tensors of metrics may be overwritten by the next update. Tensors stay on the device:
+// reading one on the CPU waits for the device, so metrics are read only when they are logged.
 struct UpdateResult {
-  // [size], float32, >= 0: the items' new priorities; undefined where the algorithm has none.
+  // [size], float32, >= 0: the items' new priorities; undefined where the algorithm has none. Not overwritten later.
   torch::Tensor priorities;
   // Scalars by name ("loss", "q_mean").
   std::vector<std::pair<std::string, torch::Tensor>> metrics;

@@ -1,0 +1,160 @@
+#include "common/rl/algorithms/apex_dqn_definition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kDefaultUpdateRate = 0.005;
+constexpr int64_t kMaxSteps = int64_t{1} << 50;
+constexpr int64_t kMaxNStep = 1'000;
+
+// |n-step TD error| by the weights that acted: of a row's private columns the first is the value of the action taken,
+// the second that of the best one.
+InitialPriority TdErrorPriority(double discount, double priority_epsilon) {
+  return [discount, priority_epsilon](const WindowRow* rows, int64_t count) {
+    double target = 0;
+    double weight = 1;
+    for (int64_t k = 0; k + 1 < count; ++k) {
+      target += weight * static_cast<double>(rows[k].reward);
+      weight *= discount * static_cast<double>(rows[k].discount);
+    }
+    if (weight != 0) {
+      target += weight * static_cast<double>(rows[count - 1].extras[1]);
+    }
+    return std::abs(target - static_cast<double>(rows[0].extras[0])) + priority_epsilon;
+  };
+}
+
+SamplerConfig MakeSampler(const ReplayOptions& replay) {
+  SamplerConfig sampler;
+  if (replay.sampler == "prioritized") {
+    sampler.kind = SamplerConfig::Kind::kPrioritized;
+    sampler.priority_exponent = replay.priority_exponent;
+  } else if (replay.sampler == "fifo") {
+    sampler.kind = SamplerConfig::Kind::kFifo;
+  }
+  return sampler;
+}
+
+absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algorithm_options,
+                                                  const EnvironmentSpec& environment, const ReplayOptions& replay,
+                                                  const LearnerOptions& learner) {
+  const auto& options = static_cast<const ApexDqnOptions&>(algorithm_options);
+  const double batch = static_cast<double>(learner.batch_size);
+  if (replay.error_buffer > 0 && replay.error_buffer < batch) {
+    return absl::InvalidArgumentError(absl::StrCat("replay.error_buffer: ", replay.error_buffer,
+                                                   " is less than one batch of ", learner.batch_size,
+                                                   " samples, so nothing could ever be sampled"));
+  }
+  TablePlan plan;
+  TableConfig& table = plan.table;
+  table.name = "transitions";
+  ArraySpec observation = environment.observation;
+  observation.name = kObservation;
+  ArraySpec action = environment.action.Array();
+  action.name = kAction;
+  table.signature = {observation, action, ArraySpec{kReward, DType::kFloat32, {}},
+                     ArraySpec{kDiscount, DType::kFloat32, {}}};
+  table.view = {{kObservation, kObservation, ViewField::Rows::kFirst},
+                {kAction, kAction, ViewField::Rows::kFirst},
+                {kReward, kReward, ViewField::Rows::kAll},
+                {kDiscount, kDiscount, ViewField::Rows::kAll},
+                {"next_observation", kObservation, ViewField::Rows::kLast}};
+  table.sampler = MakeSampler(replay);
+  table.rate_limiter.samples_per_insert = replay.samples_per_insert;
+  table.rate_limiter.min_items = std::max<int64_t>(1, replay.min_items);
+  if (replay.samples_per_insert > 0) {
+    table.rate_limiter.error_buffer = replay.error_buffer > 0 ? replay.error_buffer : 10 * batch;
+  }
+  table.max_items = replay.max_items;
+  table.max_bytes = replay.max_mebibytes << 20;
+  table.max_window = options.n_step + 1;
+  WAGGLE_RETURN_IF_ERROR(Annotate(table.Validate(), "apex_dqn's table"));
+  plan.window.kind = WindowPlan::Kind::kNStep;
+  plan.window.length = options.n_step + 1;
+  if (table.sampler.kind == SamplerConfig::Kind::kPrioritized) {
+    plan.initial_priority = TdErrorPriority(options.discount, options.priority_epsilon);
+  }
+  return std::vector<TablePlan>{plan};
+}
+
+}  // namespace
+
+double ApexDqnOptions::EffectiveUpdateRate() const {
+  return update_rate == 0 && update_steps == 0 ? kDefaultUpdateRate : update_rate;
+}
+
+void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Choice("mode", &mode, {"vanilla", "fixed_target", "double"});
+  visitor.Int("n_step", &n_step, 1, kMaxNStep);
+  visitor.Double("discount", &discount, 0, 1);
+  visitor.Choice("loss", &loss, {"huber", "mse"});
+  visitor.Double("update_rate", &update_rate, 0, 1);
+  visitor.Int("update_steps", &update_steps, 0, kMaxSteps);
+  if (mode != "vanilla") {
+    update_rate = EffectiveUpdateRate();  // So that the effective configuration shows it.
+  }
+  visitor.Double("importance_exponent", &importance_exponent, 0, 1);
+  visitor.Double("importance_exponent_final", &importance_exponent_final, 0, 1);
+  visitor.Int("importance_anneal_steps", &importance_anneal_steps, 0, kMaxSteps);
+  visitor.Double("priority_epsilon", &priority_epsilon, 0, 1e6);
+  visitor.Double("epsilon_base", &epsilon_base, 0, 1);
+  visitor.Double("epsilon_alpha", &epsilon_alpha, 0, 1e3);
+  visitor.Int("epsilon_anneal_steps", &epsilon_anneal_steps, 0, kMaxSteps);
+  visitor.Section("optimizer", &optimizer);
+}
+
+absl::Status ApexDqnOptions::Validate() const {
+  std::string problems;
+  const auto check = [&problems](bool good, const auto&... parts) {
+    if (!good) {
+      absl::StrAppend(&problems, problems.empty() ? "" : "; ", parts...);
+    }
+  };
+  // Every comparison is false for NaN.
+  check(mode == "vanilla" || mode == "fixed_target" || mode == "double", "mode: \"", mode,
+        "\" is not one of vanilla, fixed_target, double");
+  check(loss == "huber" || loss == "mse", "loss: \"", loss, "\" is not one of huber, mse");
+  check(n_step >= 1 && n_step <= kMaxNStep, "n_step: ", n_step, " is outside [1, ", kMaxNStep, "]");
+  check(discount >= 0 && discount <= 1, "discount: ", discount, " is outside [0, 1]");
+  check(update_rate >= 0 && update_rate <= 1, "update_rate: ", update_rate, " is outside [0, 1]");
+  check(update_steps >= 0, "update_steps: ", update_steps, " is negative");
+  check(update_rate == 0 || update_steps == 0, "update_rate: ", update_rate, " and update_steps: ", update_steps,
+        " exclude each other; give one of them");
+  check(mode != "vanilla" || (update_rate == 0 && update_steps == 0),
+        "update_rate and update_steps mean nothing in mode vanilla, which has no target network");
+  check(importance_exponent >= 0 && importance_exponent <= 1, "importance_exponent: ", importance_exponent,
+        " is outside [0, 1]");
+  check(importance_exponent_final >= 0 && importance_exponent_final <= 1,
+        "importance_exponent_final: ", importance_exponent_final, " is outside [0, 1]");
+  check(importance_anneal_steps >= 0, "importance_anneal_steps: ", importance_anneal_steps, " is negative");
+  check(priority_epsilon >= 0 && priority_epsilon <= 1e6, "priority_epsilon: ", priority_epsilon,
+        " is outside [0, 1e6]");
+  check(epsilon_base >= 0 && epsilon_base <= 1, "epsilon_base: ", epsilon_base, " is outside [0, 1]");
+  check(epsilon_alpha >= 0 && epsilon_alpha <= 1e3, "epsilon_alpha: ", epsilon_alpha, " is outside [0, 1e3]");
+  check(epsilon_anneal_steps >= 0, "epsilon_anneal_steps: ", epsilon_anneal_steps, " is negative");
+  if (const absl::Status status = optimizer.Validate(); !status.ok()) {
+    check(false, "optimizer.", status.message());
+  }
+  return problems.empty() ? absl::OkStatus() : absl::InvalidArgumentError(problems);
+}
+
+AlgorithmDefinition ApexDqnDefinition() {
+  AlgorithmDefinition definition;
+  definition.description = "Q-learning from prioritised n-step transitions of many exploring actors (Ape-X DQN)";
+  definition.action_kinds = {ActionSpec::Kind::kDiscrete};
+  definition.head_types = {"q", "dueling"};
+  definition.new_options = [] { return std::make_unique<ApexDqnOptions>(); };
+  definition.plan_tables = PlanTables;
+  return definition;
+}
+
+}  // namespace waggle

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/config/config_visitor.h"
+#include "common/experiment/algorithm_definition.h"
+#include "common/nn/optimizer_options.h"
+
+namespace waggle {
+
+// Ape-X DQN (Horgan et al. 2018): Q-learning from prioritised n-step transitions that many exploring actors write.
+struct ApexDqnOptions : public AlgorithmOptions {
+  // Where the value of the last row comes from: vanilla: max of the online network itself, there is no target network;
+  // fixed_target: max of the target network; double: the target network at the online network's best action.
+  std::string mode = "double";
+  int64_t n_step = 3;          // Rewards that are summed before a value takes over; fewer where an episode ends.
+  double discount = 0.99;      // A step.
+  std::string loss = "huber";  // Of the TD error: huber (quadratic up to 1, linear beyond) or mse.
+
+  // The target network follows by one of the two; giving both is an error. Neither: update_rate is 0.005.
+  double update_rate = 0;    // The share of the online network that it takes over after every learner step.
+  int64_t update_steps = 0;  // Learner steps from one copy of the online network to the next.
+
+  // Importance weights are (items * probability) ^ -importance_exponent over the largest of the batch. The exponent
+  // goes to its final value over importance_anneal_steps learner steps.
+  double importance_exponent = 0.4;
+  double importance_exponent_final = 1;
+  int64_t importance_anneal_steps = 100'000;
+  double priority_epsilon = 0.01;  // Added to |TD error|, so that no item is forgotten.
+
+  // Lane i of all N acts at random with probability epsilon_base ^ (1 + epsilon_alpha * i / (N - 1)).
+  double epsilon_base = 0.4;
+  double epsilon_alpha = 7;
+  int64_t epsilon_anneal_steps = 0;  // A lane's first steps, over which that comes down from 1.
+
+  OptimizerOptions optimizer;
+
+  void Visit(ConfigVisitor& visitor) override;
+  absl::Status Validate() const override;
+
+  // What update_rate means where neither it nor update_steps was given.
+  double EffectiveUpdateRate() const;
+};
+
+AlgorithmDefinition ApexDqnDefinition();
+
+}  // namespace waggle

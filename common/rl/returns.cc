@@ -1,0 +1,57 @@
+#include "common/rl/returns.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace waggle {
+namespace {
+
+// Operators of LibTorch cost more than these few numbers do.
+NStepReturn SweepNStepReturns(const torch::Tensor& reward, const torch::Tensor& discount, const torch::Tensor& length,
+                              double gamma) {
+  const int64_t rows = reward.size(0);
+  const int64_t columns = reward.size(1);
+  NStepReturn result{torch::empty({rows}, torch::kFloat32), torch::empty({rows}, torch::kFloat32)};
+  const float* rewards = reward.data_ptr<float>();
+  const float* discounts = discount.data_ptr<float>();
+  const int64_t* lengths = length.data_ptr<int64_t>();
+  float* sums = result.rewards.data_ptr<float>();
+  float* bootstraps = result.bootstrap.data_ptr<float>();
+  const float factor = static_cast<float>(gamma);
+  for (int64_t row = 0; row < rows; ++row, rewards += columns, discounts += columns) {
+    const int64_t steps = std::min(lengths[row] - 1, columns);
+    float sum = 0;
+    float weight = 1;
+    for (int64_t k = 0; k < steps; ++k) {
+      sum += weight * rewards[k];
+      weight *= factor * discounts[k];
+    }
+    sums[row] = sum;
+    bootstraps[row] = weight;
+  }
+  return result;
+}
+
+bool IsPlain(const torch::Tensor& tensor, torch::ScalarType type) {
+  return tensor.is_cpu() && tensor.scalar_type() == type && tensor.is_contiguous();
+}
+
+}  // namespace
+
+NStepReturn NStepReturns(const torch::Tensor& reward, const torch::Tensor& discount, const torch::Tensor& length,
+                         double gamma) {
+  if (IsPlain(reward, torch::kFloat32) && IsPlain(discount, torch::kFloat32) && IsPlain(length, torch::kInt64)) {
+    return SweepNStepReturns(reward, discount, length, gamma);
+  }
+  const torch::Tensor positions = torch::arange(reward.size(1), length.options());
+  const torch::Tensor counts = positions.unsqueeze(0) < (length - 1).unsqueeze(1);
+  const torch::Tensor ones = torch::ones({}, discount.options());
+  const torch::Tensor products = torch::cumprod(torch::where(counts, discount * gamma, ones), 1);
+  // The weight of row k is the product of the factors before it.
+  const torch::Tensor weights =
+      torch::cat({torch::ones_like(products.narrow(1, 0, 1)), products.narrow(1, 0, reward.size(1) - 1)}, 1);
+  const torch::Tensor zeros = torch::zeros({}, reward.options());
+  return {(torch::where(counts, reward, zeros) * weights).sum(1), products.select(1, reward.size(1) - 1)};
+}
+
+}  // namespace waggle
