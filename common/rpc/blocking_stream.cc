@@ -1,0 +1,87 @@
+#include "common/rpc/blocking_stream.h"
+
+#include <grpc/support/time.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/rpc/status_convert.h"
+
+namespace waggle {
+
+BlockingStream::BlockingStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                               absl::Duration idle_timeout, const StopToken& stop)
+    : idle_timeout_(idle_timeout),
+      stop_(stop),
+      context_(std::make_shared<grpc::ClientContext>()),
+      call_(grpc::GenericStub(channel).PrepareCall(context_.get(), method, &queue_)),
+      on_stop_(stop, [context = context_] { context->TryCancel(); }) {
+  call_->StartCall(nullptr);
+  broken_ = !WaitForStep();
+}
+
+BlockingStream::~BlockingStream() {
+  if (!finished_) {
+    context_->TryCancel();
+    (void)Finish();
+  }
+  queue_.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_.Next(&tag, &ok)) {
+  }
+}
+
+bool BlockingStream::Write(const grpc::ByteBuffer& message) {
+  if (!broken_) {
+    call_->Write(message, nullptr);
+    broken_ = !WaitForStep();
+  }
+  return !broken_;
+}
+
+bool BlockingStream::WritesDone() {
+  if (!broken_) {
+    call_->WritesDone(nullptr);
+    broken_ = !WaitForStep();
+  }
+  return !broken_;
+}
+
+bool BlockingStream::Read(grpc::ByteBuffer* message) {
+  if (!broken_) {
+    call_->Read(message, nullptr);
+    broken_ = !WaitForStep();
+  }
+  return !broken_;
+}
+
+absl::Status BlockingStream::Finish() {
+  grpc::Status status;
+  call_->Finish(&status, nullptr);
+  WaitForStep();
+  finished_ = true;
+  if (timed_out_) {
+    return absl::UnavailableError(absl::StrCat("no answer within ", absl::FormatDuration(idle_timeout_)));
+  }
+  if (!status.ok() && stop_.StopRequested()) {
+    return absl::CancelledError("stopped during the call");
+  }
+  return FromGrpcStatus(status);
+}
+
+bool BlockingStream::WaitForStep() {
+  void* tag = nullptr;
+  bool ok = false;
+  const gpr_timespec deadline =
+      idle_timeout_ == absl::InfiniteDuration()
+          ? gpr_inf_future(GPR_CLOCK_MONOTONIC)
+          : gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                         gpr_time_from_nanos(absl::ToInt64Nanoseconds(idle_timeout_), GPR_TIMESPAN));
+  if (queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::TIMEOUT) {
+    timed_out_ = true;
+    context_->TryCancel();
+    queue_.Next(&tag, &ok);  // A cancelled step ends soon.
+  }
+  return ok;
+}
+
+}  // namespace waggle

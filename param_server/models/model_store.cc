@@ -1,0 +1,141 @@
+#include "param_server/models/model_store.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/check.h"
+#include "common/base/status_macros.h"
+#include "common/tensor/checksum.h"
+
+namespace waggle {
+
+absl::Status ModelStoreOptions::Validate() const {
+  if (max_bytes <= 0 || max_models <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_bytes and max_models must be positive; got ", max_bytes, " and ", max_models));
+  }
+  return absl::OkStatus();
+}
+
+std::string DebugString(const ModelVersion& version) {
+  return absl::StrCat("epoch ", version.epoch, ", version ", version.version);
+}
+
+absl::Status ValidateModel(const ModelSnapshot& header, uint64_t bytes) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(header.model), "model name"));
+  std::set<absl::string_view> names;
+  uint64_t sum = 0;
+  for (const ArraySpec& tensor : header.tensors) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(tensor.Validate(), absl::StrCat("model ", header.model)));
+    if (!names.insert(tensor.name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("model ", header.model, " has two tensors named ", tensor.name));
+    }
+    // Cannot overflow: each is at most kMaxArrayBytes, and the sum may not pass `bytes` by more than one of them.
+    sum += static_cast<uint64_t>(tensor.NumBytes());
+    if (sum > bytes) {
+      break;
+    }
+  }
+  if (sum != bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("model ", header.model, ": its tensors take ",
+                                                   sum > bytes ? "more than " : "", sum > bytes ? bytes : sum,
+                                                   " bytes together; got ", bytes));
+  }
+  return absl::OkStatus();
+}
+
+ModelStore::ModelStore(const ModelStoreOptions& options) : options_(options) {
+  WAGGLE_CHECK(options.Validate().ok(), "the caller validates the options");
+}
+
+ModelStore::~ModelStore() = default;
+
+absl::Status ModelStore::Publish(ModelSnapshot snapshot) {
+  WAGGLE_RETURN_IF_ERROR(ValidateModel(snapshot, snapshot.data.size()));
+  auto model = std::make_shared<StoredModel>();
+  model->checksum = Checksum(snapshot.data);
+  model->snapshot = std::move(snapshot);
+  return PublishChecked(std::move(model), /*reserved=*/0);
+}
+
+std::shared_ptr<const StoredModel> ModelStore::Newest(absl::string_view model) const {
+  MutexLock lock(&mutex_);
+  const auto it = models_.find(model);
+  return it == models_.end() ? nullptr : it->second;
+}
+
+std::unique_ptr<ModelStore::Subscription> ModelStore::Watch(absl::string_view model, std::function<void()> listener) {
+  MutexLock lock(&mutex_);
+  const int64_t id = next_watcher_++;
+  watchers_.emplace(id, Watcher{std::string(model), std::move(listener)});
+  return std::unique_ptr<Subscription>(new Subscription(this, id));
+}
+
+ModelStore::Subscription::~Subscription() {
+  std::function<void()> listener;  // Destroyed outside the lock.
+  MutexLock lock(&store_->mutex_);
+  const auto it = store_->watchers_.find(id_);
+  listener = std::move(it->second.listener);
+  store_->watchers_.erase(it);
+}
+
+absl::Status ModelStore::Reserve(const ModelSnapshot& header, int64_t bytes) {
+  MutexLock lock(&mutex_);
+  WAGGLE_RETURN_IF_ERROR(CheckLocked(header, bytes));
+  reserved_bytes_ += bytes;
+  return absl::OkStatus();
+}
+
+void ModelStore::Release(int64_t bytes) {
+  MutexLock lock(&mutex_);
+  reserved_bytes_ -= bytes;
+}
+
+absl::Status ModelStore::PublishChecked(std::shared_ptr<const StoredModel> model, int64_t reserved) {
+  const int64_t bytes = static_cast<int64_t>(model->snapshot.data.size());
+  std::shared_ptr<const StoredModel> replaced;  // Destroyed outside the lock: freeing a large block takes a while.
+  std::vector<std::function<void()>> listeners;
+  {
+    MutexLock lock(&mutex_);
+    reserved_bytes_ -= reserved;
+    WAGGLE_RETURN_IF_ERROR(CheckLocked(model->snapshot, bytes));
+    for (const auto& [id, watcher] : watchers_) {
+      if (watcher.model == model->snapshot.model) {
+        listeners.push_back(watcher.listener);
+      }
+    }
+    replaced = std::exchange(models_[model->snapshot.model], model);
+    bytes_ += bytes - (replaced == nullptr ? 0 : static_cast<int64_t>(replaced->snapshot.data.size()));
+  }
+  for (const std::function<void()>& listener : listeners) {
+    listener();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelStore::CheckLocked(const ModelSnapshot& header, int64_t bytes) const {
+  const auto it = models_.find(header.model);
+  int64_t freed = 0;
+  if (it != models_.end()) {
+    const ModelSnapshot& newest = it->second->snapshot;
+    if (!(newest.version < header.version)) {
+      return absl::FailedPreconditionError(absl::StrCat("model ", header.model, ": ", DebugString(header.version),
+                                                        " is not newer than what is published (",
+                                                        DebugString(newest.version), ")"));
+    }
+    freed = static_cast<int64_t>(newest.data.size());
+  } else if (static_cast<int64_t>(models_.size()) >= options_.max_models) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("model ", header.model, ": there are ", models_.size(), " models, as many as are allowed"));
+  }
+  if (bytes > options_.max_bytes - (bytes_ - freed) - reserved_bytes_) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "model ", header.model, ": ", bytes, " bytes are more than the limit leaves: ", bytes_ + reserved_bytes_,
+        " of ", options_.max_bytes, " are taken"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

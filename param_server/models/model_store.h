@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/api/model.h"
+#include "common/base/mutex.h"
+
+namespace waggle {
+
+// A published version, as it is handed to every reader. Immutable.
+struct StoredModel {
+  ModelSnapshot snapshot;
+  uint64_t checksum = 0;  // Of snapshot.data; see common/tensor/checksum.h.
+};
+
+struct ModelStoreOptions {
+  int64_t max_bytes = int64_t{8} << 30;  // Of all models' newest versions and of what is being uploaded, together.
+  int64_t max_models = 1'000;
+
+  absl::Status Validate() const;
+};
+
+// The newest version of each model, by name. Thread-safe. Readers share one immutable copy, so an old version's memory
+// goes when its last reader is done with it.
+class ModelStore {
+ public:
+  // The options must be valid.
+  explicit ModelStore(const ModelStoreOptions& options);
+  ~ModelStore();
+  ModelStore(const ModelStore&) = delete;
+  ModelStore& operator=(const ModelStore&) = delete;
+
+  // Makes a version the model's newest and tells its watchers. The snapshot's bytes are shared, not copied.
+  // INVALID_ARGUMENT for a bad name or tensors that do not fit the bytes; FAILED_PRECONDITION for a version that is not
+  // newer than the one there is; RESOURCE_EXHAUSTED above the limits. The old version stays after every error.
+  absl::Status Publish(ModelSnapshot snapshot) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The newest version; null before the first.
+  std::shared_ptr<const StoredModel> Newest(absl::string_view model) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Keeps a listener registered until it is destroyed.
+  class Subscription {
+   public:
+    ~Subscription();
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+
+   private:
+    friend class ModelStore;
+    Subscription(ModelStore* store, int64_t id) : store_(store), id_(id) {}
+    ModelStore* const store_;
+    const int64_t id_;
+  };
+
+  // Calls `listener` after each publication of the model, in the publishing thread and outside every lock; it reads
+  // Newest() for itself. It may still run while the subscription is destroyed, so it should own what it touches. The
+  // model need not exist yet. The store outlives the subscription.
+  std::unique_ptr<Subscription> Watch(absl::string_view model, std::function<void()> listener)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  friend class ModelUpload;
+
+  struct Watcher {
+    std::string model;
+    std::function<void()> listener;
+  };
+
+  // What an upload needs to be begun: that the version would be accepted and `bytes` more fit. They count against the
+  // limit until they are released.
+  absl::Status Reserve(const ModelSnapshot& header, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Release(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `reserved` of the bytes have been counted by Reserve and are released whatever happens.
+  absl::Status PublishChecked(std::shared_ptr<const StoredModel> model, int64_t reserved) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status CheckLocked(const ModelSnapshot& header, int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const ModelStoreOptions options_;
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<const StoredModel>, std::less<>> models_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
+  int64_t next_watcher_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;           // Of the models there are.
+  int64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of uploads under way.
+};
+
+// INVALID_ARGUMENT unless the model's name and its tensors are valid, with names of their own, and their sizes add up
+// to `bytes`.
+absl::Status ValidateModel(const ModelSnapshot& header, uint64_t bytes);
+
+// "epoch 2, version 1500", for messages.
+std::string DebugString(const ModelVersion& version);
+
+}  // namespace waggle

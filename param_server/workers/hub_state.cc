@@ -1,0 +1,189 @@
+#include "param_server/workers/hub_state.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/atomic_file.h"
+#include "common/base/status_macros.h"
+#include "common/tensor/checksum.h"
+
+namespace waggle {
+namespace {
+
+constexpr char kFileName[] = "hub.state";
+constexpr char kLockName[] = "hub.lock";
+constexpr char kMagic[] = "waggle hub 1 ";
+constexpr char kExperimentLine[] = "\nexperiment\n";
+constexpr size_t kMaxFileBytes = size_t{16} << 20;
+
+constexpr std::pair<RunState, const char*> kOutcomes[] = {{RunState::kRunning, "running"},
+                                                          {RunState::kSolved, "solved"},
+                                                          {RunState::kLimit, "limit"},
+                                                          {RunState::kFailed, "failed"}};
+
+std::string ChecksumText(absl::string_view body) {
+  return absl::StrCat(absl::Hex(Checksum(body.data(), body.size()), absl::kZeroPad16));
+}
+
+void AppendTime(const char* key, const std::optional<absl::Time>& time, std::string* out) {
+  if (time.has_value()) {
+    absl::StrAppend(out, key, " ", absl::ToUnixMicros(*time), "\n");
+  }
+}
+
+absl::Status ParseLine(const std::string& key, const std::string& value, HubRecord* record) {
+  int64_t number = 0;
+  if (key == "last_epoch" && absl::SimpleAtoi(value, &record->last_epoch)) {
+    return absl::OkStatus();
+  }
+  if (key == "started_us" && absl::SimpleAtoi(value, &number)) {
+    record->started = absl::FromUnixMicros(number);
+    return absl::OkStatus();
+  }
+  if (key == "first_step_us" && absl::SimpleAtoi(value, &number)) {
+    record->first_step = absl::FromUnixMicros(number);
+    return absl::OkStatus();
+  }
+  if (key == "outcome_reason" && absl::CUnescape(value, &record->outcome_reason)) {
+    return absl::OkStatus();
+  }
+  for (const auto& [state, name] : kOutcomes) {
+    if (key == "outcome" && value == name) {
+      record->outcome = state;
+      return absl::OkStatus();
+    }
+  }
+  return absl::DataLossError(
+      absl::StrCat("cannot read the line \"", absl::CHexEscape(key), " ", absl::CHexEscape(value), "\""));
+}
+
+// Opens and locks the folder's lock file; the lock goes with the process, whatever ends it.
+absl::StatusOr<int> LockFolder(const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/", kLockName);
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    return FileError(errno, path, "write");
+  }
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    const int error_number = errno;
+    close(fd);
+    if (error_number == EWOULDBLOCK) {
+      return absl::UnavailableError(
+          absl::StrCat(folder, ": another parameter server uses this folder; give each one a --data-dir of its own"));
+    }
+    return FileError(error_number, path, "lock");
+  }
+  return fd;
+}
+
+}  // namespace
+
+std::string EncodeHubRecord(const HubRecord& record) {
+  std::string body = absl::StrCat("last_epoch ", record.last_epoch, "\n");
+  AppendTime("started_us", record.started, &body);
+  AppendTime("first_step_us", record.first_step, &body);
+  for (const auto& [state, name] : kOutcomes) {
+    if (record.outcome == state) {
+      absl::StrAppend(&body, "outcome ", name, "\n");
+    }
+  }
+  absl::StrAppend(&body, "outcome_reason ", absl::CEscape(record.outcome_reason), kExperimentLine,
+                  record.experiment_yaml);
+  return absl::StrCat(kMagic, ChecksumText(body), "\n", body);
+}
+
+absl::StatusOr<HubRecord> DecodeHubRecord(absl::string_view text) {
+  const size_t line_end = text.find('\n');
+  if (text.substr(0, sizeof(kMagic) - 1) != kMagic || line_end == absl::string_view::npos) {
+    return absl::DataLossError(absl::StrCat("does not begin with \"", kMagic, "\""));
+  }
+  const absl::string_view checksum = text.substr(sizeof(kMagic) - 1, line_end - (sizeof(kMagic) - 1));
+  const absl::string_view body = text.substr(line_end + 1);
+  if (checksum != ChecksumText(body)) {
+    return absl::DataLossError(
+        absl::StrCat("the checksum is ", ChecksumText(body), "; the file says ", absl::CHexEscape(checksum)));
+  }
+  const size_t experiment = body.find(kExperimentLine);
+  if (experiment == absl::string_view::npos) {
+    return absl::DataLossError("has no line \"experiment\"");
+  }
+  HubRecord record;
+  record.experiment_yaml = std::string(body.substr(experiment + sizeof(kExperimentLine) - 1));
+  for (const absl::string_view line : absl::StrSplit(body.substr(0, experiment), '\n', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(' ', 1));
+    WAGGLE_RETURN_IF_ERROR(ParseLine(parts.first, parts.second, &record));
+  }
+  return record;
+}
+
+absl::StatusOr<std::unique_ptr<HubState>> HubState::Open(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return FileError(error.value(), folder, "make the folder");
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const int lock_fd, LockFolder(folder));
+  // Owns the lock from here on.
+  auto state = std::unique_ptr<HubState>(new HubState(folder, lock_fd, HubRecord()));
+  const std::string path = absl::StrCat(folder, "/", kFileName);
+  HubRecord record;
+  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxFileBytes);
+  if (text.ok()) {
+    absl::StatusOr<HubRecord> decoded = DecodeHubRecord(*text);
+    if (!decoded.ok()) {
+      return absl::DataLossError(
+          absl::StrCat(path, " is damaged (", decoded.status().message(), "); move it away to begin anew"));
+    }
+    record = *std::move(decoded);
+  } else if (!absl::IsNotFound(text.status())) {
+    return text.status();
+  }
+  // Written at once: that the folder cannot be written to should be known now, not when a learner joins.
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(path, EncodeHubRecord(record)));
+  MutexLock lock(&state->mutex_);
+  state->record_ = std::move(record);
+  return state;
+}
+
+HubState::HubState(std::string folder, int lock_fd, HubRecord record)
+    : folder_(std::move(folder)), lock_fd_(lock_fd), record_(std::move(record)) {}
+
+HubState::~HubState() {
+  close(lock_fd_);
+}
+
+HubRecord HubState::record() const {
+  MutexLock lock(&mutex_);
+  return record_;
+}
+
+absl::Status HubState::Update(const std::function<void(HubRecord*)>& change) {
+  MutexLock lock(&mutex_);  // Held while writing, so that an older record never replaces a newer one.
+  HubRecord changed = record_;
+  change(&changed);
+  if (changed == record_) {
+    return absl::OkStatus();
+  }
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder_, "/", kFileName), EncodeHubRecord(changed)));
+  record_ = std::move(changed);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> HubState::TakeEpoch() {
+  uint64_t epoch = 0;
+  WAGGLE_RETURN_IF_ERROR(Update([&epoch](HubRecord* record) { epoch = ++record->last_epoch; }));
+  return epoch;
+}
+
+}  // namespace waggle

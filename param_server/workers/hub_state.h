@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/api/hub.h"
+#include "common/base/mutex.h"
+
+namespace waggle {
+
+// What survives the hub.
+struct HubRecord {
+  uint64_t last_epoch = 0;                // The largest one that a learner was given.
+  std::string experiment_yaml;            // Empty: none.
+  std::optional<absl::Time> started;      // When the experiment was taken in.
+  std::optional<absl::Time> first_step;   // When the first environment step was reported.
+  RunState outcome = RunState::kRunning;  // Meaningless without an experiment.
+  std::string outcome_reason;
+
+  friend bool operator==(const HubRecord& a, const HubRecord& b) {
+    return a.last_epoch == b.last_epoch && a.experiment_yaml == b.experiment_yaml && a.started == b.started &&
+           a.first_step == b.first_step && a.outcome == b.outcome && a.outcome_reason == b.outcome_reason;
+  }
+  friend bool operator!=(const HubRecord& a, const HubRecord& b) { return !(a == b); }
+};
+
+// The record as the text of a file, and back. Format: the line "waggle hub 1 CHECKSUM", then lines "key value", then
+// the line "experiment" and the experiment's YAML up to the end. CHECKSUM is XXH3-64 of what follows its line, in hex.
+std::string EncodeHubRecord(const HubRecord& record);
+// DATA_LOSS, saying what is wrong, for a text that did not come from EncodeHubRecord.
+absl::StatusOr<HubRecord> DecodeHubRecord(absl::string_view text);
+
+// Keeps the record in a folder that no other hub uses at the same time. Thread-safe.
+class HubState {
+ public:
+  // Makes the folder where it is missing, locks it and reads what is there. UNAVAILABLE if another hub uses it;
+  // DATA_LOSS if the record is damaged; an error that names the folder if it cannot be made or written to.
+  static absl::StatusOr<std::unique_ptr<HubState>> Open(const std::string& folder);
+  ~HubState();
+  HubState(const HubState&) = delete;
+  HubState& operator=(const HubState&) = delete;
+
+  HubRecord record() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Changes the record, and returns when the change will survive a power cut: takes as long as the disk does. After an
+  // error the record is as before. Nothing is written where `change` changes nothing.
+  absl::Status Update(const std::function<void(HubRecord*)>& change) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Takes the next epoch for a learner, larger than every one before.
+  absl::StatusOr<uint64_t> TakeEpoch() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  HubState(std::string folder, int lock_fd, HubRecord record);
+
+  const std::string folder_;
+  const int lock_fd_;
+  mutable Mutex mutex_;
+  HubRecord record_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace waggle
