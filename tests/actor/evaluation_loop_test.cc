@@ -1,0 +1,98 @@
+#include "actor/evaluation_loop.h"
+
+#include <memory>
+#include <optional>
+
+#include "common/base/thread.h"
+#include "tests/actor/fakes.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::CountingEnvironment;
+using testing::CountingPolicy;
+using testing::FakeHub;
+using testing::ScriptedSubscriber;
+using testing::SnapshotOf;
+using testing::ValueOf;
+
+class Fixture {
+ public:
+  Fixture()
+      : evaluator_(
+            ValueOf(Evaluator::Create(CountingEnvironment::Definition(5), EnvironmentOptions(), 4, Rng(2), &policy))),
+        subscriber_(script) {}
+
+  // Runs until `evaluations` were reported.
+  absl::Status Run(size_t evaluations) {
+    hub.on_evaluation = [this, evaluations](const Evaluation&) {
+      if (hub.evaluations().size() == evaluations) {
+        stop.RequestStop();
+      }
+    };
+    EvaluationLoop loop(absl::ZeroDuration(), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
+                        {evaluator_.get(), &policy, &subscriber_, &hub, &metrics});
+    return loop.Run(stop);
+  }
+
+  CountingPolicy policy;
+  const std::shared_ptr<ScriptedSubscriber::Script> script = std::make_shared<ScriptedSubscriber::Script>();
+  FakeHub hub;
+  Metrics metrics;
+  const StopToken stop;
+
+ private:
+  const std::unique_ptr<Evaluator> evaluator_;
+  ScriptedSubscriber subscriber_;
+};
+
+TEST_CASE("each version of the weights is evaluated once and reported", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(SnapshotOf(3));
+  fixture.script->Add(std::optional<ModelSnapshot>());
+  fixture.script->Add(SnapshotOf(8));
+  REQUIRE_OK(fixture.Run(2));
+  const std::vector<Evaluation> evaluations = fixture.hub.evaluations();
+  REQUIRE(evaluations.size() == 2);
+  REQUIRE(evaluations[0].version == ModelVersion{1, 3});
+  REQUIRE(evaluations[1].version == ModelVersion{1, 8});
+  REQUIRE(evaluations[1].episodes == 4);
+  REQUIRE(fixture.policy.loaded == std::vector<uint64_t>{3, 8});
+  const auto asked = fixture.script->Asked();
+  REQUIRE_FALSE(asked.at(0).has_value());
+  REQUIRE(asked.at(1) == ModelVersion{1, 3});
+  REQUIRE(asked.at(2) == ModelVersion{1, 3});
+  REQUIRE(fixture.metrics.TakeSnapshot().counters["evaluations"] == 2);
+}
+
+TEST_CASE("a server that is away is asked again", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(absl::UnavailableError("connection refused"));
+  fixture.script->Add(absl::UnavailableError("connection refused"));
+  fixture.script->Add(SnapshotOf(3));
+  REQUIRE_OK(fixture.Run(1));
+}
+
+TEST_CASE("a stop while waiting for weights ends the loop in peace", "[unit]") {
+  Fixture fixture;
+  Thread stopper("stopper", [&fixture] { fixture.stop.RequestStop(); });
+  REQUIRE_OK(fixture.Run(1));
+}
+
+TEST_CASE("any other error ends the loop", "[unit]") {
+  Fixture fixture;
+  SECTION("of the model's server") {
+    fixture.script->Add(absl::NotFoundError("no such model"));
+    REQUIRE_CODE(fixture.Run(1), absl::StatusCode::kNotFound);
+  }
+  SECTION("weights of another network") {
+    fixture.script->Add(SnapshotOf(3));
+    fixture.policy.load_result = absl::FailedPreconditionError("another network");
+    REQUIRE_CODE(fixture.Run(1), absl::StatusCode::kFailedPrecondition);
+    REQUIRE(fixture.hub.evaluations().empty());
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,68 @@
+#include "actor/evaluator.h"
+
+#include <algorithm>
+#include <set>
+
+#include "actor/vector_environment.h"
+#include "tests/actor/fakes.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::CountingEnvironment;
+using testing::CountingPolicy;
+using testing::ValueOf;
+
+constexpr int64_t kMaxSteps = 9;
+
+TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[unit]") {
+  constexpr int64_t kEpisodes = 12;
+  CountingPolicy policy;
+  const auto definition = CountingEnvironment::Definition(kMaxSteps);
+  const auto evaluator = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), kEpisodes, Rng(5), &policy));
+  const auto alone = ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kEpisodes, Rng(5)));
+  std::set<double> means;
+  for (int round = 0; round < 4; ++round) {
+    double sum = 0;
+    double least = 1e9;
+    double most = -1e9;
+    for (const auto& environment : alone) {
+      float observation[3];
+      const int64_t action = 0;  // What the greedy mode chooses.
+      REQUIRE_OK(environment->Reset(observation));
+      double total = 0;
+      for (bool over = false; !over;) {
+        const StepOutcome outcome = ValueOf(environment->Step(&action, observation));
+        total += outcome.reward;
+        over = outcome.terminated || outcome.truncated;
+      }
+      sum += total;
+      least = std::min(least, total);
+      most = std::max(most, total);
+    }
+    const Evaluation evaluation = ValueOf(evaluator->Evaluate(StopToken()));
+    REQUIRE(evaluation.episodes == kEpisodes);
+    REQUIRE(evaluation.mean_return == Approx(sum / kEpisodes));
+    REQUIRE(evaluation.min_return == least);
+    REQUIRE(evaluation.max_return == most);
+    means.insert(evaluation.mean_return);
+  }
+  REQUIRE(means.size() > 1);  // The episodes of one evaluation are not those of the next.
+}
+
+TEST_CASE("an evaluation stops when it is told to, and hands on errors with their lane", "[unit]") {
+  CountingPolicy policy;
+  auto definition = CountingEnvironment::Definition(kMaxSteps);
+  auto evaluator = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), 2, Rng(5), &policy));
+  const StopToken stop;
+  stop.RequestStop();
+  REQUIRE_CODE(evaluator->Evaluate(stop), absl::StatusCode::kCancelled);
+  policy.act_result = absl::InternalError("broken");
+  REQUIRE_CODE(evaluator->Evaluate(StopToken()), absl::StatusCode::kInternal);
+  REQUIRE_CODE(Evaluator::Create(definition, EnvironmentOptions(), 0, Rng(5), &policy),
+               absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,83 @@
+#include "actor/weight_refresher.h"
+
+#include <memory>
+
+#include "tests/actor/fakes.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::ScriptedSubscriber;
+using testing::SnapshotOf;
+using testing::ValueOf;
+using Script = ScriptedSubscriber::Script;
+
+std::unique_ptr<WeightRefresher> Start(const std::shared_ptr<Script>& script, const StopToken& stop) {
+  return std::make_unique<WeightRefresher>(absl::Milliseconds(1),
+                                           Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
+                                           std::make_unique<ScriptedSubscriber>(script), stop);
+}
+
+TEST_CASE("weights are handed out once, and only newer ones are asked for", "[unit]") {
+  const auto script = std::make_shared<Script>();
+  const auto refresher = Start(script, StopToken());
+  REQUIRE_FALSE(ValueOf(refresher->Take()).has_value());
+  script->Add(SnapshotOf(3));
+  REQUIRE(ValueOf(refresher->WaitAndTake()).version.version == 3);
+  REQUIRE_FALSE(ValueOf(refresher->Take()).has_value());
+  script->Add(std::optional<ModelSnapshot>());  // The wait ended, but there was nothing newer.
+  script->Add(SnapshotOf(9));
+  REQUIRE(ValueOf(refresher->WaitAndTake()).version.version == 9);
+  const auto asked = script->Asked();
+  REQUIRE(asked.size() == 3);
+  REQUIRE_FALSE(asked[0].has_value());
+  REQUIRE(asked[1]->version == 3);
+  REQUIRE(asked[2]->version == 3);
+}
+
+TEST_CASE("a server that is away is asked again until it is back", "[unit]") {
+  const auto script = std::make_shared<Script>();
+  for (int i = 0; i < 5; ++i) {
+    script->Add(absl::UnavailableError("connection refused"));
+  }
+  script->Add(absl::DeadlineExceededError("no answer"));
+  script->Add(SnapshotOf(4));
+  const auto refresher = Start(script, StopToken());
+  REQUIRE(ValueOf(refresher->WaitAndTake()).version.version == 4);
+  REQUIRE(script->Asked().size() == 7);
+}
+
+TEST_CASE("any other error is final and is everyone's answer", "[unit]") {
+  const auto script = std::make_shared<Script>();
+  script->Add(absl::FailedPreconditionError("another model"));
+  const auto refresher = Start(script, StopToken());
+  REQUIRE_CODE(refresher->WaitAndTake(), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(refresher->Take(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("a stop ends the wait for weights", "[unit]") {
+  const auto script = std::make_shared<Script>();
+  const StopToken stop;
+  const auto refresher = Start(script, stop);
+  Thread stopper("stopper", [&stop] { stop.RequestStop(); });
+  REQUIRE_CODE(refresher->WaitAndTake(), absl::StatusCode::kCancelled);
+}
+
+TEST_CASE("a refresher's end stops its thread but nobody else", "[unit]") {
+  const auto script = std::make_shared<Script>();
+  const StopToken stop;
+  Start(script, stop).reset();
+  REQUIRE_FALSE(stop.StopRequested());
+}
+
+TEST_CASE("only errors that say a server is away are worth another try", "[unit]") {
+  REQUIRE(IsServerAway(absl::UnavailableError("")));
+  REQUIRE(IsServerAway(absl::DeadlineExceededError("")));
+  REQUIRE_FALSE(IsServerAway(absl::OkStatus()));
+  REQUIRE_FALSE(IsServerAway(absl::CancelledError("")));
+  REQUIRE_FALSE(IsServerAway(absl::InvalidArgumentError("")));
+}
+
+}  // namespace
+}  // namespace waggle
