@@ -14,7 +14,7 @@
 #include "common/tensor/byte_slices.h"
 
 // The ports to replay: what actors and learners know of it. Two forms exist: over gRPC (common/clients) and in process
-// (replay_server/local_replay.h); one conformance suite runs over both.
+// (replay_server/table/local_replay.h); one conformance suite runs over both.
 
 namespace waggle {
 

@@ -14,6 +14,7 @@ namespace {
 
 // Slots are numbered with 32 bits.
 constexpr int64_t kMaxItems = int64_t{1} << 31;
+constexpr int64_t kMaxTimesSampled = int64_t{1} << 31;
 constexpr int64_t kMaxWindow = int64_t{1} << 24;
 constexpr size_t kMaxColumns = 256;
 // Of the facts that a batch carries beside the view's fields.
@@ -137,9 +138,7 @@ void CheckLimits(const TableConfig& config, Problems* problems) {
   if (config.max_bytes < 1) {
     problems->Add("max_bytes: ", config.max_bytes, " is less than 1");
   }
-  if (config.max_times_sampled < 0) {
-    problems->Add("max_times_sampled: ", config.max_times_sampled, " is negative; 0 means no limit");
-  }
+  problems->CheckRange("max_times_sampled", config.max_times_sampled, 0, kMaxTimesSampled);
 }
 
 void CheckRateLimiter(const TableConfig& config, Problems* problems) {

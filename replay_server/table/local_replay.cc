@@ -1,0 +1,292 @@
+#include "replay_server/table/local_replay.h"
+
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+absl::Status StoppedError() {
+  return absl::CancelledError("stopped");
+}
+
+// Whether a stop was requested, kept under the mutex of whoever waits, so that no request falls between a look at it
+// and the wait.
+class StopFlag {
+ public:
+  template <class State>
+  StopFlag(const StopToken& stop, const std::shared_ptr<State>& state)
+      : on_stop_(stop, [flag = flag_, state] {
+          MutexLock lock(&state->mutex);
+          *flag = true;
+          state->changed.SignalAll();
+        }) {}
+
+  // Under the mutex.
+  bool requested() const { return *flag_; }
+
+ private:
+  const std::shared_ptr<bool> flag_ = std::make_shared<bool>(false);
+  const StopToken::Callback on_stop_;
+};
+
+// Adds the time from its construction to its destruction to a total.
+class WaitTimer {
+ public:
+  explicit WaitTimer(absl::Duration* total) : total_(total), begin_(absl::Now()) {}
+  ~WaitTimer() { *total_ += absl::Now() - begin_; }
+  WaitTimer(const WaitTimer&) = delete;
+  WaitTimer& operator=(const WaitTimer&) = delete;
+
+ private:
+  absl::Duration* const total_;
+  const absl::Time begin_;
+};
+
+// What a writer shares with the callbacks of its blocks, which may outlive it.
+struct WriterState {
+  Mutex mutex;
+  CondVar changed;
+  int64_t blocks ABSL_GUARDED_BY(mutex) = 0;  // Unacknowledged.
+  int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
+  absl::Status error ABSL_GUARDED_BY(mutex);  // The first one.
+  ReplayWriter::Stats stats ABSL_GUARDED_BY(mutex);
+};
+
+class LocalWriter final : public ReplayWriter {
+ public:
+  LocalWriter(std::shared_ptr<WriterSession> session, const ReplayWriterOptions& options)
+      : session_(std::move(session)),
+        max_blocks_(options.max_unacknowledged_blocks),
+        max_bytes_(options.max_unacknowledged_bytes),
+        sequence_(session_->applied_sequence()) {}
+
+  absl::Status Append(InsertBlock block, const StopToken& stop) override {
+    const auto bytes = static_cast<int64_t>(block.data.size());
+    WAGGLE_RETURN_IF_ERROR(WaitForRoom(bytes, stop));
+    session_->Insert(++sequence_, std::move(block),
+                     [state = state_, bytes](const absl::StatusOr<WriterSession::Result>& result) {
+                       MutexLock lock(&state->mutex);
+                       --state->blocks;
+                       state->bytes -= bytes;
+                       if (result.ok()) {
+                         state->stats.items_inserted += result->items_inserted;
+                         state->stats.items_without_rows += result->items_without_rows;
+                       } else if (state->error.ok()) {
+                         state->error = result.status();
+                       }
+                       state->changed.SignalAll();
+                     });
+    MutexLock lock(&state_->mutex);
+    return state_->error;
+  }
+
+  absl::Status Flush(absl::Duration timeout) override {
+    const absl::Time deadline = absl::Now() + timeout;
+    MutexLock lock(&state_->mutex);
+    while (state_->error.ok() && state_->blocks > 0) {
+      const absl::Duration left = deadline - absl::Now();
+      if (left <= absl::ZeroDuration()) {
+        return absl::DeadlineExceededError(absl::StrCat(state_->blocks, " blocks are not acknowledged after ",
+                                                        absl::FormatDuration(timeout), "; their tables have no room"));
+      }
+      state_->changed.WaitFor(&state_->mutex, left);
+    }
+    return state_->error;
+  }
+
+  Stats stats() const override {
+    MutexLock lock(&state_->mutex);
+    return state_->stats;
+  }
+
+ private:
+  // Reserves room for one more block.
+  absl::Status WaitForRoom(int64_t bytes, const StopToken& stop) {
+    const StopFlag stopped(stop, state_);
+    MutexLock lock(&state_->mutex);
+    const WaitTimer timer(&state_->stats.waited);
+    while (state_->error.ok() && !stopped.requested() && !HasRoomLocked(bytes)) {
+      state_->changed.Wait(&state_->mutex);
+    }
+    if (!state_->error.ok()) {
+      return state_->error;
+    }
+    if (stopped.requested()) {
+      return StoppedError();
+    }
+    ++state_->blocks;
+    state_->bytes += bytes;
+    return absl::OkStatus();
+  }
+
+  // One block goes in however large it is.
+  bool HasRoomLocked(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) {
+    return state_->blocks == 0 || (state_->blocks < max_blocks_ && state_->bytes + bytes <= max_bytes_);
+  }
+
+  const std::shared_ptr<WriterSession> session_;
+  const int64_t max_blocks_;
+  const int64_t max_bytes_;
+  const std::shared_ptr<WriterState> state_ = std::make_shared<WriterState>();
+  uint64_t sequence_;
+};
+
+struct Answer {
+  absl::Status status;
+  SampledBatch batch;
+};
+
+struct SamplerState {
+  Mutex mutex;
+  CondVar changed;
+  std::deque<Answer> answers ABSL_GUARDED_BY(mutex);
+};
+
+class LocalSampler final : public ReplaySampler {
+ public:
+  LocalSampler(std::shared_ptr<Table> table, std::shared_ptr<const BatchLayout> layout,
+               const ReplaySamplerOptions& options)
+      : table_(std::move(table)),
+        layout_(std::move(layout)),
+        batch_size_(options.batch_size),
+        prefetch_(options.prefetch) {}
+
+  ~LocalSampler() override {
+    for (const uint64_t request : requests_) {
+      table_->CancelSample(request);
+    }
+  }
+
+  absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
+    WAGGLE_RETURN_IF_ERROR(error_);
+    const StopFlag stopped(stop, state_);
+    AskAhead();
+    Answer answer;
+    {
+      MutexLock lock(&state_->mutex);
+      const WaitTimer timer(&stats_.waited);
+      while (state_->answers.empty() && !stopped.requested()) {
+        state_->changed.Wait(&state_->mutex);
+      }
+      if (stopped.requested()) {
+        return StoppedError();
+      }
+      answer = std::move(state_->answers.front());
+      state_->answers.pop_front();
+    }
+    --outstanding_;
+    error_ = answer.status;
+    WAGGLE_RETURN_IF_ERROR(error_);
+    ++stats_.batches;
+    return std::move(answer.batch);
+  }
+
+  Stats stats() const override { return stats_; }
+
+ private:
+  // Keeps `prefetch_` requests with the table, or answered and not taken.
+  void AskAhead() {
+    while (outstanding_ < prefetch_) {
+      ++outstanding_;
+      const uint64_t request =
+          table_->Sample(layout_, batch_size_, [state = state_](absl::StatusOr<SampledBatch> batch) {
+            MutexLock lock(&state->mutex);
+            if (batch.ok()) {
+              state->answers.push_back({absl::OkStatus(), *std::move(batch)});
+            } else {
+              state->answers.push_back({batch.status(), {}});
+            }
+            state->changed.SignalAll();
+          });
+      if (request != 0) {
+        requests_.push_back(request);
+        while (static_cast<int64_t>(requests_.size()) > prefetch_) {
+          requests_.pop_front();  // Answered long since: the table answers in order.
+        }
+      }
+    }
+  }
+
+  const std::shared_ptr<Table> table_;
+  const std::shared_ptr<const BatchLayout> layout_;
+  const int64_t batch_size_;
+  const int64_t prefetch_;
+  const std::shared_ptr<SamplerState> state_ = std::make_shared<SamplerState>();
+  int64_t outstanding_ = 0;
+  std::deque<uint64_t> requests_;
+  absl::Status error_;
+  Stats stats_;
+};
+
+class LocalPriorityUpdater final : public PriorityUpdater {
+ public:
+  explicit LocalPriorityUpdater(std::shared_ptr<Table> table) : table_(std::move(table)) {}
+
+  absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
+                      std::vector<double> priorities) override {
+    WAGGLE_ASSIGN_OR_RETURN(const PriorityUpdateCounts counts, table_->UpdatePriorities(keys, generations, priorities));
+    counts_.applied += counts.applied;
+    counts_.stale += counts.stale;
+    counts_.unknown += counts.unknown;
+    return absl::OkStatus();
+  }
+
+  absl::Status Flush(absl::Duration /*timeout*/) override { return absl::OkStatus(); }
+
+  PriorityUpdateCounts counts() const override { return counts_; }
+
+ private:
+  const std::shared_ptr<Table> table_;
+  PriorityUpdateCounts counts_;
+};
+
+}  // namespace
+
+absl::Status LocalReplayConnection::CreateTable(const TableConfig& config, const StopToken& stop) {
+  if (stop.StopRequested()) {
+    return StoppedError();
+  }
+  return store_->CreateTable(config).status();
+}
+
+absl::StatusOr<std::unique_ptr<ReplayWriter>> LocalReplayConnection::NewWriter(const ReplayWriterOptions& options) {
+  if (options.max_unacknowledged_blocks < 1 || options.max_unacknowledged_bytes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a writer must have room for 1 block and 1 byte; got ",
+                                                   options.max_unacknowledged_blocks, " and ",
+                                                   options.max_unacknowledged_bytes));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<WriterSession> session,
+                          store_->OpenWriter(options.writer_id, options.tables, options.signature));
+  return std::make_unique<LocalWriter>(std::move(session), options);
+}
+
+absl::StatusOr<std::unique_ptr<ReplaySampler>> LocalReplayConnection::NewSampler(const ReplaySamplerOptions& options) {
+  if (options.prefetch < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("prefetch: ", options.prefetch, " is less than 1"));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(options.table.name));
+  const std::vector<std::string> differences = Differences(table->config(), options.table);
+  if (!differences.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table \"", options.table.name,
+                     "\" differs from what the sampler wants (there and wanted): ", absl::StrJoin(differences, "; ")));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
+                                                              static_cast<size_t>(options.max_batch_bytes)));
+  return std::make_unique<LocalSampler>(std::move(table), std::make_shared<const BatchLayout>(std::move(layout)),
+                                        options);
+}
+
+absl::StatusOr<std::unique_ptr<PriorityUpdater>> LocalReplayConnection::NewPriorityUpdater(const std::string& table) {
+  WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> found, store_->FindTable(table));
+  return std::make_unique<LocalPriorityUpdater>(std::move(found));
+}
+
+}  // namespace waggle
