@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
-#include <deque>
 #include <random>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/base/annotate.h"
+#include "common/base/backoff.h"
 #include "common/base/build_info.h"
 #include "common/base/host_port.h"
 #include "common/base/log.h"
@@ -21,6 +21,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/thread.h"
 #include "common/clients/hub_convert.h"
+#include "common/clients/pending_reports.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "waggle/v1/worker.grpc.pb.h"
@@ -34,7 +35,6 @@ constexpr absl::Duration kLongestPause = absl::Seconds(2);
 // While somebody waits for news, so that processes find each other without delay.
 constexpr absl::Duration kWaitingInterval = absl::Milliseconds(50);
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
-constexpr size_t kMaxPendingEvaluations = 1'000;
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -83,7 +83,7 @@ class GrpcHubLink final : public HubLink {
   // Joins, and starts the heartbeats.
   absl::Status Start(const StopToken& stop) {
     const absl::Time give_up = absl::Now() + options_.give_up_after;
-    absl::Duration pause = kFirstPause;
+    Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
     absl::Status status = Join(stop);
     bool told = false;
     while (!status.ok()) {
@@ -93,6 +93,7 @@ class GrpcHubLink final : public HubLink {
       if (!IsTransient(status)) {
         return status;
       }
+      const absl::Duration pause = backoff.Next();
       if (absl::Now() + pause >= give_up) {
         return absl::UnavailableError(absl::StrCat("no parameter server found at ", options_.hub_address, " within ",
                                                    absl::FormatDuration(options_.give_up_after), ": ",
@@ -102,7 +103,6 @@ class GrpcHubLink final : public HubLink {
         LogInfo("looking for the parameter server at ", options_.hub_address);
       }
       stop.WaitFor(pause);
-      pause = std::min(2 * pause, kLongestPause);
       status = Join(stop);
     }
     thread_ = Thread("heartbeats", [this] { Run(); });
@@ -152,28 +152,19 @@ class GrpcHubLink final : public HubLink {
 
   void ReportEnvironment(const EnvironmentSpec& environment) override {
     MutexLock lock(&shared_->mutex);
-    environment_ = environment;
-    environment_known_ = false;
+    reports_.SetEnvironment(environment);
     HurryLocked();
   }
 
   void ReportEvaluation(const Evaluation& evaluation) override {
-    v1::Evaluation proto = ToProto(evaluation);
     MutexLock lock(&shared_->mutex);
-    // Never twice the same, as the hub knows by it what it has got already.
-    last_finished_us_ = std::max(last_finished_us_ + 1, absl::ToUnixMicros(absl::Now()));
-    proto.set_finished_at_us(last_finished_us_);
-    evaluations_.push_back(std::move(proto));
-    if (evaluations_.size() > kMaxPendingEvaluations) {
-      LogWarning("the parameter server is away: the oldest of ", evaluations_.size(), " evaluations is dropped");
-      evaluations_.pop_front();
-    }
+    reports_.AddEvaluation(evaluation, absl::Now());
     HurryLocked();
   }
 
   void ReportFailure(const absl::Status& failure) override {
     MutexLock lock(&shared_->mutex);
-    failure_ = failure.ToString();
+    reports_.SetFailure(failure);
     HurryLocked();
   }
 
@@ -308,13 +299,7 @@ class GrpcHubLink final : public HubLink {
     request.set_taken_at_us(SteadyMicroseconds());
     {
       MutexLock lock(&shared_->mutex);
-      if (environment_.has_value() && !environment_known_) {
-        *request.mutable_environment() = ToProto(*environment_);
-      }
-      for (const v1::Evaluation& evaluation : evaluations_) {
-        *request.add_evaluations() = evaluation;
-      }
-      request.set_failure(failure_);
+      reports_.Fill(&request);
     }
     v1::HeartbeatResponse response;
     WAGGLE_RETURN_IF_ERROR(CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
@@ -322,12 +307,7 @@ class GrpcHubLink final : public HubLink {
     }));
     {
       MutexLock lock(&shared_->mutex);
-      // New ones may have come meanwhile; those that were sent are the oldest, unless some were dropped.
-      const int64_t sent_us =
-          request.evaluations().empty() ? 0 : request.evaluations(request.evaluations_size() - 1).finished_at_us();
-      while (!evaluations_.empty() && evaluations_.front().finished_at_us() <= sent_us) {
-        evaluations_.pop_front();
-      }
+      reports_.Acknowledge(request);
     }
     return Take(response.assignment());
   }
@@ -340,8 +320,7 @@ class GrpcHubLink final : public HubLink {
     const bool over = IsOver(assignment->run_state);
     {
       MutexLock lock(&shared_->mutex);
-      // A hub that was restarted has to be told again.
-      environment_known_ = assignment->environment.has_value();
+      reports_.SetEnvironmentKnown(assignment->environment.has_value());
       shared_->assignment = *std::move(assignment);
       ++shared_->news;
       shared_->changed.SignalAll();
@@ -398,11 +377,7 @@ class GrpcHubLink final : public HubLink {
   uint64_t epoch_ = 0;
   absl::Duration interval_ = kDefaultInterval;
 
-  std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(shared_->mutex);
-  bool environment_known_ ABSL_GUARDED_BY(shared_->mutex) = false;          // To the hub.
-  std::deque<v1::Evaluation> evaluations_ ABSL_GUARDED_BY(shared_->mutex);  // Until they are acknowledged.
-  int64_t last_finished_us_ ABSL_GUARDED_BY(shared_->mutex) = 0;
-  std::string failure_ ABSL_GUARDED_BY(shared_->mutex);
+  PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);
   bool hurried_ ABSL_GUARDED_BY(shared_->mutex) = false;
   bool failing_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The last heartbeat was not answered.
   bool leaving_ ABSL_GUARDED_BY(shared_->mutex) = false;

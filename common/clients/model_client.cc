@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/backoff.h"
 #include "common/base/status_macros.h"
 #include "common/clients/hub_convert.h"
 #include "common/rpc/blocking_stream.h"
@@ -158,9 +160,9 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   }
 
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override {
-    absl::Duration pause = kFirstPause;
+    Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
     while (true) {
-      const absl::Status status = Watch(version, stop, &pause);
+      const absl::Status status = Watch(version, stop, &backoff);
       if (stop.StopRequested()) {
         return absl::CancelledError("stopped while waiting for newer weights");
       }
@@ -168,8 +170,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
       if (status.ok() || !(absl::IsUnavailable(status) || absl::IsCancelled(status))) {
         return Annotate(status, absl::StrCat("watching model ", model_));
       }
-      stop.WaitFor(pause);
-      pause = std::min(2 * pause, kLongestPause);
+      stop.WaitFor(backoff.Next());
     }
   }
 
@@ -194,14 +195,14 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   }
 
   // Until there is something newer (OK), or the stream ends. A stream that works makes the next pause short again.
-  absl::Status Watch(std::optional<ModelVersion> version, const StopToken& stop, absl::Duration* pause) {
+  absl::Status Watch(std::optional<ModelVersion> version, const StopToken& stop, Backoff* backoff) {
     v1::WatchModelRequest request;
     request.set_model(model_);
     BlockingStream stream(channel_, kWatch, absl::InfiniteDuration(), stop);
     bool open = stream.Write(EncodeMessage(request, ByteSlices())) && stream.WritesDone();
     grpc::ByteBuffer buffer;
     while (open && (open = stream.Read(&buffer))) {
-      *pause = kFirstPause;
+      backoff->Reset();
       Message<v1::ModelVersion> message;
       WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
       if (!version.has_value() || *version < FromProto(message.header)) {

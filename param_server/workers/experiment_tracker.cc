@@ -40,10 +40,10 @@ void ExperimentTracker::ReportCounters(const std::string& worker_id, Role role,
 
 void ExperimentTracker::ReportEvaluation(const Evaluation& evaluation) {
   const StopOptions& stop = plan_.stop;
-  if (stop.has_target_return && evaluation.episodes >= plan_.evaluation_episodes &&
-      evaluation.mean_return >= stop.target_return) {
+  if (stop.target_return.has_value() && evaluation.episodes >= plan_.evaluation_episodes &&
+      evaluation.mean_return >= *stop.target_return) {
     End(RunState::kSolved, absl::StrCat("the mean return of ", evaluation.episodes, " greedy episodes was ",
-                                        evaluation.mean_return, "; the target is ", stop.target_return));
+                                        evaluation.mean_return, "; the target is ", *stop.target_return));
   }
 }
 
