@@ -129,6 +129,11 @@ void Hub::Leave(const std::string& worker_id) {
   workers_.Leave(worker_id, options_.clock());
 }
 
+void Hub::SetOwnAddress(const std::string& address) {
+  MutexLock lock(&mutex_);
+  workers_.SetAddress(options_.self.worker_id, address);
+}
+
 HubOverview Hub::Overview() {
   const absl::Time now = options_.clock();
   MutexLock lock(&mutex_);

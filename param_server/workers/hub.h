@@ -92,6 +92,9 @@ class Hub {
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Where this process itself serves, once that is known: it may be told to take a free port.
+  void SetOwnAddress(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
+
   HubOverview Overview() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

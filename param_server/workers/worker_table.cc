@@ -133,6 +133,12 @@ void WorkerTable::Leave(const std::string& worker_id, absl::Time now) {
   }
 }
 
+void WorkerTable::SetAddress(const std::string& worker_id, const std::string& address) {
+  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
+    it->second.view.introduction.address = address;
+  }
+}
+
 const WorkerView* WorkerTable::Find(const std::string& worker_id) const {
   const auto it = seated_.find(worker_id);
   return it == seated_.end() ? nullptr : &it->second.view;

@@ -70,6 +70,9 @@ class WorkerTable {
   // Unknown workers are ignored: their goodbye has been said before.
   void Leave(const std::string& worker_id, absl::Time now);
 
+  // Changes where a seated worker serves.
+  void SetAddress(const std::string& worker_id, const std::string& address);
+
   // The worker if it is seated; null otherwise. Valid until the next change.
   const WorkerView* Find(const std::string& worker_id) const;
 

@@ -1,0 +1,418 @@
+#include "common/clients/hub_client.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "common/base/annotate.h"
+#include "common/base/backoff.h"
+#include "common/base/build_info.h"
+#include "common/base/host_port.h"
+#include "common/base/log.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/base/thread.h"
+#include "common/clients/hub_convert.h"
+#include "common/clients/pending_reports.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
+#include "waggle/v1/worker.grpc.pb.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(2);
+// While somebody waits for news, so that processes find each other without delay.
+constexpr absl::Duration kWaitingInterval = absl::Milliseconds(50);
+constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+}
+
+// Unique among all workers that ever were: the process's number alone comes again.
+std::string NewWorkerId(Role role) {
+  std::random_device random;
+  const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
+  return absl::StrCat(RoleName(role), "-", getpid(), "-", absl::Hex(number, absl::kZeroPad16));
+}
+
+int64_t SteadyMicroseconds() {
+  return absl::ToInt64Microseconds(absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+// Whether the call may succeed later: the hub is away, hangs, or is being restarted.
+bool IsTransient(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+class GrpcHubLink final : public HubLink {
+ public:
+  GrpcHubLink(const HubClientOptions& options, const StopToken& stop)
+      : options_(options),
+        worker_id_(NewWorkerId(options.role)),
+        stub_(v1::WorkerService::NewStub(NewChannel(options.hub_address, "control"))),
+        shared_(std::make_shared<Shared>()),
+        on_stop_(stop, [shared = shared_, run_over = run_over_] {
+          run_over.RequestStop();
+          MutexLock lock(&shared->mutex);
+          shared->changed.SignalAll();
+        }) {}
+
+  ~GrpcHubLink() override {
+    abandon_.RequestStop();
+    {
+      MutexLock lock(&shared_->mutex);
+      shared_->ending = true;
+      shared_->changed.SignalAll();
+    }
+    thread_.Join();
+  }
+
+  // Joins, and starts the heartbeats.
+  absl::Status Start(const StopToken& stop) {
+    const absl::Time give_up = absl::Now() + options_.give_up_after;
+    Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
+    absl::Status status = Join(stop);
+    bool told = false;
+    while (!status.ok()) {
+      if (stop.StopRequested()) {
+        return absl::CancelledError("stopped before the parameter server was found");
+      }
+      if (!IsTransient(status)) {
+        return status;
+      }
+      const absl::Duration pause = backoff.Next();
+      if (absl::Now() + pause >= give_up) {
+        return absl::UnavailableError(absl::StrCat("no parameter server found at ", options_.hub_address, " within ",
+                                                   absl::FormatDuration(options_.give_up_after), ": ",
+                                                   status.message()));
+      }
+      if (!std::exchange(told, true)) {
+        LogInfo("looking for the parameter server at ", options_.hub_address);
+      }
+      stop.WaitFor(pause);
+      status = Join(stop);
+    }
+    thread_ = Thread("heartbeats", [this] { Run(); });
+    return absl::OkStatus();
+  }
+
+  Assignment assignment() const override {
+    MutexLock lock(&shared_->mutex);
+    return shared_->assignment;
+  }
+
+  absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
+                                       const StopToken& stop) override {
+    const StopToken::Callback wake(stop, [shared = shared_] {
+      MutexLock lock(&shared->mutex);
+      shared->changed.SignalAll();
+    });
+    int64_t seen = -1;
+    while (true) {
+      Assignment current;
+      {
+        MutexLock lock(&shared_->mutex);
+        ++shared_->waiting;
+        shared_->changed.SignalAll();  // The heartbeats' thread waits on it too, and is to hurry.
+        while (shared_->news == seen && shared_->refused.ok() && !shared_->ending && !stop.StopRequested()) {
+          shared_->changed.Wait(&shared_->mutex);
+        }
+        --shared_->waiting;
+        seen = shared_->news;
+        current = shared_->assignment;
+        WAGGLE_RETURN_IF_ERROR(shared_->refused);
+        if (shared_->ending) {
+          return absl::CancelledError("the link to the parameter server has been ended");
+        }
+      }
+      if (stop.StopRequested()) {
+        return absl::CancelledError("stopped while waiting for the parameter server");
+      }
+      if (condition(current)) {
+        return current;
+      }
+      if (IsOver(current.run_state)) {
+        return absl::CancelledError(absl::StrCat("the run is over: ", RunStateName(current.run_state)));
+      }
+    }
+  }
+
+  void ReportEnvironment(const EnvironmentSpec& environment) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetEnvironment(environment);
+    HurryLocked();
+  }
+
+  void ReportEvaluation(const Evaluation& evaluation) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.AddEvaluation(evaluation, absl::Now());
+    HurryLocked();
+  }
+
+  void ReportFailure(const absl::Status& failure) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetFailure(failure);
+    HurryLocked();
+  }
+
+  const StopToken& run_over() const override { return run_over_; }
+
+  void Leave(absl::Duration timeout) override {
+    {
+      const absl::Time deadline = absl::Now() + timeout;
+      MutexLock lock(&shared_->mutex);
+      leaving_ = true;
+      shared_->ending = true;
+      shared_->changed.SignalAll();
+      while (!ended_) {
+        const absl::Duration left = deadline - absl::Now();
+        if (left <= absl::ZeroDuration()) {
+          break;
+        }
+        shared_->changed.WaitFor(&shared_->mutex, left);
+      }
+    }
+    abandon_.RequestStop();
+    thread_.Join();
+  }
+
+ private:
+  // What callbacks of stop tokens touch; these may outlive the link for a moment.
+  struct Shared {
+    Mutex mutex;
+    CondVar changed;  // Anything below, or something to report.
+    Assignment assignment ABSL_GUARDED_BY(mutex);
+    int64_t news ABSL_GUARDED_BY(mutex) = 0;     // Assignments received.
+    int64_t waiting ABSL_GUARDED_BY(mutex) = 0;  // Threads in WaitUntil.
+    absl::Status refused ABSL_GUARDED_BY(mutex);
+    bool ending ABSL_GUARDED_BY(mutex) = false;  // No more heartbeats, but for a last one before a goodbye.
+  };
+
+  void HurryLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) {
+    hurried_ = true;
+    shared_->changed.SignalAll();
+  }
+
+  // Introduces the worker, again with what it was given before.
+  absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    v1::JoinRequest request;
+    request.set_worker_id(worker_id_);
+    request.set_role(ToProto(options_.role));
+    request.set_address(options_.address);
+    request.set_process_id(getpid());
+    request.set_host(HostName());
+    request.set_software_version(kVersion);
+    if (joined_) {
+      request.set_index(static_cast<uint32_t>(index_));
+      request.set_epoch(epoch_);
+    }
+    v1::JoinResponse response;
+    WAGGLE_RETURN_IF_ERROR(CallUnary(
+        kCallTimeout, stop, [&](grpc::ClientContext* context) { return stub_->Join(context, request, &response); }));
+    if (!std::exchange(joined_, true)) {
+      index_ = response.index();
+      epoch_ = response.epoch();
+    }
+    interval_ =
+        response.heartbeat_interval_ms() == 0 ? kDefaultInterval : absl::Milliseconds(response.heartbeat_interval_ms());
+    return Take(response.assignment());
+  }
+
+  // The heartbeats' thread, until the link ends or the hub refuses the worker.
+  void Run() {
+    bool lost = false;
+    while (WaitUntilDue()) {
+      const absl::Status status = BeatOrJoin();
+      if (!status.ok() && !IsTransient(status)) {
+        if (!abandon_.StopRequested()) {
+          Refuse(status);
+        }
+        break;
+      }
+      if (lost != !status.ok()) {
+        lost = !status.ok();
+        lost ? LogWarning("the parameter server at ", options_.hub_address, " is lost: ", status.message())
+             : LogInfo("the parameter server at ", options_.hub_address, " is back");
+      }
+    }
+    SayGoodbye();
+    MutexLock lock(&shared_->mutex);
+    ended_ = true;
+    shared_->changed.SignalAll();
+  }
+
+  // Returns false once the link is to end.
+  bool WaitUntilDue() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    const absl::Time start = absl::Now();
+    MutexLock lock(&shared_->mutex);
+    while (!shared_->ending) {
+      const absl::Duration interval = shared_->waiting > 0 ? std::min(kWaitingInterval, interval_) : interval_;
+      const absl::Duration left = start + interval - absl::Now();
+      // A hub that is away is not asked more often because there is something to say.
+      if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
+        break;
+      }
+      shared_->changed.WaitFor(&shared_->mutex, left);
+    }
+    hurried_ = false;
+    return !shared_->ending;
+  }
+
+  absl::Status BeatOrJoin() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    absl::Status status = Heartbeat();
+    if (absl::IsNotFound(status)) {  // The hub was restarted, or took this worker for dead.
+      LogInfo("joining the parameter server at ", options_.hub_address, " again");
+      status = Join(abandon_);
+      if (status.ok()) {
+        status = Heartbeat();
+      }
+      // Between the two it was restarted once more.
+      status = absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
+    }
+    MutexLock lock(&shared_->mutex);
+    failing_ = !status.ok();
+    return status;
+  }
+
+  absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    v1::HeartbeatRequest request;
+    request.set_worker_id(worker_id_);
+    if (options_.metrics != nullptr) {
+      const Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
+      request.set_activity(snapshot.activity);
+      request.mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
+      request.mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
+    }
+    request.set_taken_at_us(SteadyMicroseconds());
+    {
+      MutexLock lock(&shared_->mutex);
+      reports_.Fill(&request);
+    }
+    v1::HeartbeatResponse response;
+    WAGGLE_RETURN_IF_ERROR(CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
+      return stub_->Heartbeat(context, request, &response);
+    }));
+    {
+      MutexLock lock(&shared_->mutex);
+      reports_.Acknowledge(request);
+    }
+    return Take(response.assignment());
+  }
+
+  absl::Status Take(const v1::Assignment& proto) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    absl::StatusOr<Assignment> assignment = FromProto(proto);
+    WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
+    assignment->index = index_;
+    assignment->epoch = epoch_;
+    const bool over = IsOver(assignment->run_state);
+    {
+      MutexLock lock(&shared_->mutex);
+      reports_.SetEnvironmentKnown(assignment->environment.has_value());
+      shared_->assignment = *std::move(assignment);
+      ++shared_->news;
+      shared_->changed.SignalAll();
+    }
+    if (over) {
+      run_over_.RequestStop();
+    }
+    return absl::OkStatus();
+  }
+
+  void Refuse(const absl::Status& status) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    LogError("the parameter server refuses this process: ", status.message());
+    {
+      MutexLock lock(&shared_->mutex);
+      shared_->refused = status;
+      shared_->changed.SignalAll();
+    }
+    run_over_.RequestStop();
+  }
+
+  // The last figures and reports, then the goodbye.
+  void SayGoodbye() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    {
+      MutexLock lock(&shared_->mutex);
+      if (!leaving_ || !shared_->refused.ok()) {
+        return;
+      }
+    }
+    if (const absl::Status status = BeatOrJoin(); !status.ok()) {
+      LogWarning("the last report to the parameter server was lost: ", status.message());
+      return;
+    }
+    v1::LeaveRequest request;
+    request.set_worker_id(worker_id_);
+    v1::LeaveResponse response;
+    const absl::Status status = CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
+      return stub_->Leave(context, request, &response);
+    });
+    if (!status.ok()) {
+      LogWarning("the goodbye to the parameter server was lost: ", status.message());
+    }
+  }
+
+  const HubClientOptions options_;
+  const std::string worker_id_;
+  const std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const std::shared_ptr<Shared> shared_;
+  const StopToken run_over_;
+  const StopToken abandon_;  // Ends the call that is under way.
+
+  // Of the thread that calls Start, then of the heartbeats' thread.
+  bool joined_ = false;
+  int64_t index_ = 0;
+  uint64_t epoch_ = 0;
+  absl::Duration interval_ = kDefaultInterval;
+
+  PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);
+  bool hurried_ ABSL_GUARDED_BY(shared_->mutex) = false;
+  bool failing_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The last heartbeat was not answered.
+  bool leaving_ ABSL_GUARDED_BY(shared_->mutex) = false;
+  bool ended_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The thread is through.
+
+  const StopToken::Callback on_stop_;
+  Thread thread_;
+};
+
+}  // namespace
+
+absl::Status HubClientOptions::Validate() const {
+  std::vector<std::string> errors;
+  const auto check = [&errors](const char* field, const absl::Status& status) {
+    if (!status.ok()) {
+      errors.push_back(absl::StrCat(field, ": ", status.message()));
+    }
+  };
+  check("hub_address", ValidateHostPort(hub_address));
+  if (!address.empty()) {
+    check("address", ValidateHostPort(address));
+  } else if (role == Role::kReplayServer) {
+    errors.push_back("address: a replay server must say where it serves");
+  }
+  if (give_up_after < absl::ZeroDuration()) {
+    errors.push_back(absl::StrCat("give_up_after: ", absl::FormatDuration(give_up_after), " is negative"));
+  }
+  return errors.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
+}
+
+absl::StatusOr<std::unique_ptr<HubLink>> JoinHub(const HubClientOptions& options, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(options.Validate());
+  auto link = std::make_unique<GrpcHubLink>(options, stop);
+  WAGGLE_RETURN_IF_ERROR(link->Start(stop));
+  return std::unique_ptr<HubLink>(std::move(link));
+}
+
+}  // namespace waggle

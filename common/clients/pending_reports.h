@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/api/hub.h"
+#include "waggle/v1/worker.pb.h"
+
+namespace waggle {
+
+// What a worker has to tell the hub and has not been answered for. Each report goes into every heartbeat until one that
+// held it is answered. Pure logic; not thread-safe.
+class PendingReports {
+ public:
+  void SetEnvironment(const EnvironmentSpec& environment);
+  // `finished` is the wall clock's time. The oldest is dropped, and logged, when too many wait.
+  void AddEvaluation(const Evaluation& evaluation, absl::Time finished);
+  void SetFailure(const absl::Status& failure);
+
+  // Adds what is pending.
+  void Fill(v1::HeartbeatRequest* request) const;
+  // `request`, filled before, was answered.
+  void Acknowledge(const v1::HeartbeatRequest& request);
+  // Whether the hub knows the run's environment; one that was restarted has to be told again.
+  void SetEnvironmentKnown(bool known) { environment_known_ = known; }
+
+ private:
+  std::optional<EnvironmentSpec> environment_;
+  bool environment_known_ = false;
+  std::deque<v1::Evaluation> evaluations_;
+  int64_t last_finished_us_ = 0;
+  std::string failure_;
+};
+
+}  // namespace waggle

@@ -1,0 +1,210 @@
+#include "param_server/model_service.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/clients/hub_convert.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/read_reactor.h"
+#include "common/rpc/write_reactor.h"
+#include "param_server/models/model_upload.h"
+
+namespace waggle {
+namespace {
+
+// A request that came as raw bytes because its method's answers do.
+template <class Request>
+absl::StatusOr<Request> DecodeRequest(const grpc::ByteBuffer& buffer) {
+  Message<Request> message;
+  WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
+  return std::move(message.header);
+}
+
+// The bytes [first, first + size) of a payload that is one run.
+ByteSlices Part(const ByteSlices& data, size_t first, size_t size) {
+  size_t skipped = 0;
+  ByteSlices part;
+  for (const ByteSlice& slice : data.slices()) {
+    const size_t begin = std::max(first, skipped);
+    const size_t end = std::min(first + size, skipped + slice.size);
+    if (begin < end) {
+      part.Append({slice.data + (begin - skipped), end - begin, slice.owner});
+    }
+    skipped += slice.size;
+  }
+  return part;
+}
+
+EncodedModels::Pieces Encode(const StoredModel& model) {
+  const ByteSlices& data = model.snapshot.data;
+  EncodedModels::Pieces pieces;
+  Message<v1::PullModelResponse> message;
+  *message.header.mutable_header() = ToProto(model.snapshot);
+  message.header.mutable_header()->set_total_bytes(data.size());
+  message.header.mutable_header()->set_checksum(model.checksum);
+  size_t sent = 0;
+  do {  // At least once: a model without bytes has a header all the same.
+    const size_t size = std::min(data.size() - sent, static_cast<size_t>(kPieceBytes));
+    message.data = Part(data, sent, size);
+    pieces.push_back(EncodeMessage(message));
+    message.header.clear_header();
+    sent += size;
+  } while (sent < data.size());
+  return pieces;
+}
+
+class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModelResponse> {
+ public:
+  PushHandler(ModelStore* models, EncodedModels* encoded, Metrics* metrics)
+      : models_(models), encoded_(encoded), metrics_(metrics) {}
+
+  absl::Status OnMessage(Message<v1::PushModelRequest> message) override { return Count(Take(std::move(message))); }
+
+  absl::StatusOr<v1::PushModelResponse> OnPeerDone() override {
+    WAGGLE_RETURN_IF_ERROR(Count(Commit()));
+    metrics_->Add("models_pushed", 1);
+    encoded_->Get(models_->Newest(model_));  // Now, so that the messages of the version before go at once.
+    return v1::PushModelResponse();
+  }
+
+ private:
+  absl::Status Take(Message<v1::PushModelRequest> message) {
+    if (message.header.has_header() != (upload_ == nullptr)) {
+      return absl::InvalidArgumentError(upload_ == nullptr ? "the first message has no header"
+                                                           : "a message after the first one has a header");
+    }
+    if (upload_ == nullptr) {
+      const v1::ModelHeader& header = message.header.header();
+      WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, FromProto(header));
+      model_ = snapshot.model;
+      WAGGLE_ASSIGN_OR_RETURN(
+          upload_, ModelUpload::Begin(models_, std::move(snapshot), header.total_bytes(), header.checksum()));
+    }
+    return upload_->Append(message.data);
+  }
+
+  absl::Status Commit() {
+    if (upload_ == nullptr) {
+      return absl::InvalidArgumentError("the push ended before its header came");
+    }
+    return upload_->Commit();
+  }
+
+  absl::Status Count(absl::Status status) {
+    if (!status.ok()) {
+      metrics_->Add("pushes_refused", 1);
+    }
+    return status;
+  }
+
+  ModelStore* const models_;
+  EncodedModels* const encoded_;
+  Metrics* const metrics_;
+  std::string model_;
+  std::unique_ptr<ModelUpload> upload_;
+};
+
+// Sends messages that exist already, or one error.
+class PiecesSource final : public WriteSource {
+ public:
+  PiecesSource(std::shared_ptr<const EncodedModels::Pieces> pieces, absl::Status end)
+      : pieces_(std::move(pieces)), end_(std::move(end)) {}
+
+  void OnOpen(std::function<void()> /*wake*/) override {}
+
+  Step Next() override {
+    if (pieces_ == nullptr || next_ == pieces_->size()) {
+      return {std::nullopt, end_};
+    }
+    return {(*pieces_)[next_++], std::nullopt};  // The copy shares the bytes.
+  }
+
+ private:
+  const std::shared_ptr<const EncodedModels::Pieces> pieces_;
+  const absl::Status end_;
+  size_t next_ = 0;
+};
+
+// Sends the newest version's number whenever it has changed since the last time.
+class VersionSource final : public WriteSource {
+ public:
+  VersionSource(ModelStore* models, std::string model) : models_(models), model_(std::move(model)) {}
+
+  void OnOpen(std::function<void()> wake) override { subscription_ = models_->Watch(model_, std::move(wake)); }
+
+  Step Next() override {
+    const std::shared_ptr<const StoredModel> newest = models_->Newest(model_);
+    if (newest == nullptr || sent_ == newest->snapshot.version) {
+      return {};
+    }
+    sent_ = newest->snapshot.version;
+    return {EncodeMessage(ToProto(*sent_), ByteSlices()), std::nullopt};
+  }
+
+ private:
+  ModelStore* const models_;
+  const std::string model_;
+  std::optional<ModelVersion> sent_;
+  std::unique_ptr<ModelStore::Subscription> subscription_;
+};
+
+WriteReactor* Refuse(absl::Status status) {
+  return new WriteReactor(std::make_unique<PiecesSource>(nullptr, std::move(status)));
+}
+
+}  // namespace
+
+std::shared_ptr<const EncodedModels::Pieces> EncodedModels::Get(const std::shared_ptr<const StoredModel>& model) {
+  Entry replaced;  // Destroyed outside the lock.
+  MutexLock lock(&mutex_);
+  Entry& entry = entries_[model->snapshot.model];
+  if (entry.model == model) {
+    return entry.pieces;
+  }
+  auto pieces = std::make_shared<const Pieces>(Encode(*model));
+  // A reader that was slow to ask must not bring an old version back.
+  if (entry.model == nullptr || entry.model->snapshot.version < model->snapshot.version) {
+    replaced = std::exchange(entry, Entry{model, pieces});
+  }
+  return pieces;
+}
+
+grpc::ServerReadReactor<grpc::ByteBuffer>* ModelService::Push(grpc::CallbackServerContext* context,
+                                                              grpc::ByteBuffer* response) {
+  return new ReadReactor<v1::PushModelRequest, v1::PushModelResponse>(
+      context, std::make_unique<PushHandler>(models_, &encoded_, metrics_), response);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackServerContext* /*context*/,
+                                                               const grpc::ByteBuffer* request) {
+  const absl::StatusOr<v1::PullModelRequest> pull = DecodeRequest<v1::PullModelRequest>(*request);
+  if (!pull.ok()) {
+    return Refuse(pull.status());
+  }
+  const std::shared_ptr<const StoredModel> newest = models_->Newest(pull->model());
+  if (newest == nullptr || (pull->has_newer_than() && !(FromProto(pull->newer_than()) < newest->snapshot.version))) {
+    static const auto* const nothing = new std::shared_ptr<const EncodedModels::Pieces>(
+        std::make_shared<const EncodedModels::Pieces>(1, EncodeMessage(v1::PullModelResponse(), ByteSlices())));
+    return new WriteReactor(std::make_unique<PiecesSource>(*nothing, absl::OkStatus()));
+  }
+  metrics_->Add("models_pulled", 1);
+  metrics_->Add("bytes_pulled", static_cast<double>(newest->snapshot.data.size()));
+  return new WriteReactor(std::make_unique<PiecesSource>(encoded_.Get(newest), absl::OkStatus()));
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Watch(grpc::CallbackServerContext* /*context*/,
+                                                                const grpc::ByteBuffer* request) {
+  const absl::StatusOr<v1::WatchModelRequest> watch = DecodeRequest<v1::WatchModelRequest>(*request);
+  if (!watch.ok()) {
+    return Refuse(watch.status());
+  }
+  if (const absl::Status status = ValidateName(watch->model()); !status.ok()) {
+    return Refuse(status);
+  }
+  return new WriteReactor(std::make_unique<VersionSource>(models_, watch->model()));
+}
+
+}  // namespace waggle

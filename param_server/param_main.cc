@@ -1,0 +1,116 @@
+// waggle-param-server: models, workers and the experiment.
+
+#include <limits.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/atomic_file.h"
+#include "common/base/status_macros.h"
+#include "common/experiment/experiment.h"
+#include "common/process/flags.h"
+#include "common/process/process.h"
+#include "common/rl/algorithms/builtin.h"
+#include "common/rpc/server.h"
+#include "param_server/model_service.h"
+#include "param_server/worker_service.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
+constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
+
+struct ParamServerOptions {
+  std::string listen;
+  std::string data_folder;
+  std::string experiment_file;  // Empty: the stored one, if there is one.
+  LogLevel log_level = LogLevel::kInfo;
+};
+
+// The experiment that this server runs, with all it needs of it; nothing where there is none.
+absl::StatusOr<std::optional<RunPlan>> FindExperiment(const std::string& file, HubState* state) {
+  const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
+  std::string given;
+  if (!file.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, LoadExperiment(file, {}, algorithms));
+    given = ToYaml(experiment);
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::string yaml, AdoptExperiment(given, SteadyNow(), state));
+  if (yaml.empty()) {
+    return std::optional<RunPlan>();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(yaml, "the stored experiment", {}, algorithms));
+  return std::optional<RunPlan>(
+      RunPlan{experiment.experiment.name, yaml, experiment.stop, experiment.evaluation.episodes});
+}
+
+// Without its address, which is known only once it serves.
+WorkerIntroduction Self() {
+  char host[HOST_NAME_MAX + 1] = {};
+  WorkerIntroduction self;
+  self.worker_id = absl::StrCat(RoleName(Role::kParamServer), "-", getpid());
+  self.role = Role::kParamServer;
+  self.process_id = getpid();
+  self.host = gethostname(host, sizeof(host) - 1) == 0 ? host : "unknown";
+  return self;
+}
+
+absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubState> state, HubState::Open(options.data_folder));
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<RunPlan> plan, FindExperiment(options.experiment_file, state.get()));
+  const std::string address_file = absl::StrCat(options.data_folder, "/address");
+  std::filesystem::remove(address_file);  // That of an earlier process would be taken for this one's.
+  const std::string experiment = plan.has_value() ? plan->name : "";
+  Metrics metrics;
+  metrics.SetActivity("serving");
+  ModelStore models((ModelStoreOptions()));
+  HubOptions hub_options;
+  hub_options.self = Self();
+  hub_options.metrics = &metrics;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Hub> hub,
+                          Hub::Create(hub_options, std::move(plan), state.get(), &models));
+  ModelService model_service(&models, &metrics);
+  WorkerService worker_service(hub.get(), kHeartbeatInterval);
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
+                          RpcServer::Start(options.listen, {&model_service, &worker_service}));
+  hub->SetOwnAddress(server->address());
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
+  LogInfo("serving at ", server->address(), experiment.empty() ? ", without an experiment" : ", experiment ",
+          experiment);
+  stop.Wait();
+  std::filesystem::remove(address_file);
+  server->Shutdown(kShutdownGrace);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace waggle
+
+int main(int argc, char** argv) {
+  CLI::App app("Waggle's parameter server: keeps the newest weights, the experiment, and knows all workers.",
+               "waggle-param-server");
+  waggle::ParamServerOptions options;
+  waggle::AddListenFlag(&app, &options.listen);
+  app.add_option("--data-dir", options.data_folder,
+                 "The folder for what must survive this process; its address is written there, to the file \"address\"")
+      ->type_name("DIR")
+      ->required();
+  app.add_option("--experiment", options.experiment_file,
+                 "The experiment to run; without it, the one that --data-dir holds, or none")
+      ->type_name("FILE");
+  waggle::AddCommonFlags(&app, &options.log_level);
+  if (const std::optional<int> exit = waggle::ParseCommandLine(&app, argc, argv); exit.has_value()) {
+    return *exit;
+  }
+  return waggle::RunProcess("param-server", options.log_level, [&options](const waggle::StopToken& stop) {
+    return waggle::RunParamServer(options, stop);
+  });
+}

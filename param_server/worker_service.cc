@@ -1,0 +1,153 @@
+#include "param_server/worker_service.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/build_info.h"
+#include "common/base/status_macros.h"
+#include "common/clients/hub_convert.h"
+#include "common/rpc/status_convert.h"
+
+namespace waggle {
+namespace {
+
+template <class Map>
+std::map<std::string, double> ToMap(const Map& proto) {
+  return std::map<std::string, double>(proto.begin(), proto.end());
+}
+
+absl::StatusOr<WorkerIntroduction> IntroductionOf(const v1::JoinRequest& request) {
+  if (request.software_version() != kVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this worker is of version ", absl::CHexEscape(request.software_version()),
+        ", the parameter server of version ", kVersion, "; all processes of a run must be of one version"));
+  }
+  WorkerIntroduction introduction;
+  introduction.worker_id = request.worker_id();
+  WAGGLE_ASSIGN_OR_RETURN(introduction.role, FromProto(request.role()));
+  introduction.address = request.address();
+  introduction.process_id = request.process_id();
+  introduction.host = request.host();
+  if (request.has_index()) {
+    introduction.index = request.index();
+  }
+  introduction.epoch = request.epoch();
+  return introduction;
+}
+
+absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
+  WorkerReport report;
+  report.worker_id = request.worker_id();
+  report.figures.activity = request.activity();
+  report.figures.counters = ToMap(request.counters());
+  report.figures.gauges = ToMap(request.gauges());
+  report.figures.taken_at = absl::Microseconds(request.taken_at_us());
+  if (request.has_environment()) {
+    WAGGLE_ASSIGN_OR_RETURN(report.environment, FromProto(request.environment()));
+  }
+  for (const v1::Evaluation& evaluation : request.evaluations()) {
+    report.evaluations.push_back({FromProto(evaluation), absl::FromUnixMicros(evaluation.finished_at_us())});
+  }
+  report.failure = request.failure();
+  return report;
+}
+
+v1::WorkerInfo InfoOf(const WorkerView& worker) {
+  v1::WorkerInfo info;
+  info.set_worker_id(worker.introduction.worker_id);
+  info.set_role(ToProto(worker.introduction.role));
+  info.set_index(static_cast<uint32_t>(worker.index));
+  info.set_address(worker.introduction.address);
+  info.set_process_id(worker.introduction.process_id);
+  info.set_host(worker.introduction.host);
+  info.set_joined_at_us(absl::ToUnixMicros(worker.joined));
+  info.set_silent_ms(absl::ToInt64Milliseconds(worker.silent));
+  info.set_activity(worker.figures.activity);
+  info.mutable_counters()->insert(worker.figures.counters.begin(), worker.figures.counters.end());
+  info.mutable_gauges()->insert(worker.figures.gauges.begin(), worker.figures.gauges.end());
+  info.mutable_rates()->insert(worker.rates.begin(), worker.rates.end());
+  info.set_alive(worker.alive);
+  return info;
+}
+
+void Fill(const HubOverview& overview, v1::OverviewResponse* response) {
+  response->set_run_state(ToProto(overview.run_state));
+  response->set_outcome_reason(overview.outcome_reason);
+  response->set_experiment_name(overview.experiment_name);
+  response->set_experiment_yaml(overview.experiment_yaml);
+  response->set_started_at_us(overview.started.has_value() ? absl::ToUnixMicros(*overview.started) : 0);
+  for (const WorkerView& worker : overview.workers) {
+    *response->add_workers() = InfoOf(worker);
+  }
+  response->set_model(overview.model);
+  if (overview.model_version.has_value()) {
+    *response->mutable_model_version() = ToProto(*overview.model_version);
+  }
+  response->set_model_bytes(overview.model_bytes);
+  for (const DatedEvaluation& dated : overview.evaluations) {
+    v1::Evaluation* const evaluation = response->add_evaluations();
+    *evaluation = ToProto(dated.evaluation);
+    evaluation->set_finished_at_us(absl::ToUnixMicros(dated.finished));
+  }
+  response->set_env_steps(overview.env_steps);
+  response->set_learner_steps(overview.learner_steps);
+  if (overview.environment.has_value()) {
+    *response->mutable_environment() = ToProto(*overview.environment);
+  }
+  response->set_software_version(kVersion);
+}
+
+grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* context, const v1::JoinRequest* request,
+                                              v1::JoinResponse* response) {
+  const absl::StatusOr<WorkerIntroduction> introduction = IntroductionOf(*request);
+  if (!introduction.ok()) {
+    return Finish(context, introduction.status());
+  }
+  const absl::StatusOr<Hub::Seat> seat = hub_->Join(*introduction);
+  if (seat.ok()) {
+    response->set_index(static_cast<uint32_t>(seat->index));
+    response->set_epoch(seat->epoch);
+    response->set_heartbeat_interval_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(heartbeat_interval_)));
+    *response->mutable_assignment() = ToProto(seat->assignment);
+  }
+  return Finish(context, seat.status());
+}
+
+grpc::ServerUnaryReactor* WorkerService::Heartbeat(grpc::CallbackServerContext* context,
+                                                   const v1::HeartbeatRequest* request,
+                                                   v1::HeartbeatResponse* response) {
+  const absl::StatusOr<WorkerReport> report = ReportOf(*request);
+  if (!report.ok()) {
+    return Finish(context, report.status());
+  }
+  const absl::StatusOr<Assignment> assignment = hub_->Heartbeat(*report);
+  if (assignment.ok()) {
+    *response->mutable_assignment() = ToProto(*assignment);
+  }
+  return Finish(context, assignment.status());
+}
+
+grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* context, const v1::LeaveRequest* request,
+                                               v1::LeaveResponse* /*response*/) {
+  hub_->Leave(request->worker_id());
+  return Finish(context, absl::OkStatus());
+}
+
+grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* context,
+                                                  const v1::OverviewRequest* /*request*/,
+                                                  v1::OverviewResponse* response) {
+  Fill(hub_->Overview(), response);
+  return Finish(context, absl::OkStatus());
+}
+
+}  // namespace waggle
