@@ -1,0 +1,300 @@
+#include "actor/actor_process.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/thread.h"
+#include "tests/actor/fakes.h"
+#include "tests/common/experiment/fake_algorithm.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::CountingEnvironment;
+using testing::CountingPolicy;
+using testing::FakeHub;
+using testing::RecordingWriter;
+using testing::ScriptedSubscriber;
+using testing::SnapshotOf;
+
+constexpr char kExperiment[] = R"(
+experiment: {name: counting, seed: 3}
+environment: {name: Counting}
+algorithm: {name: fake, n_step: 2}
+actor: {lanes: 4, chunk_rows: 5, processes: 2}
+evaluation: {episodes: 6, period_seconds: 0.01}
+stop: {max_seconds: 100}
+)";
+
+// Hands its blocks to the fixture, which outlives it.
+class ForwardingWriter : public ReplayWriter {
+ public:
+  explicit ForwardingWriter(RecordingWriter* target) : target_(target) {}
+  absl::Status Append(InsertBlock block, const StopToken& stop) override {
+    return target_->Append(std::move(block), stop);
+  }
+  absl::Status Flush(absl::Duration timeout) override { return target_->Flush(timeout); }
+  Stats stats() const override { return target_->stats(); }
+
+ private:
+  RecordingWriter* const target_;
+};
+
+class FakeReplay : public ReplayConnection {
+ public:
+  struct Record {
+    std::vector<std::string> addresses;
+    std::vector<TableConfig> tables;
+    ReplayWriterOptions writer;
+    RecordingWriter sink;
+    absl::Status create_result;
+  };
+  explicit FakeReplay(Record* record) : record_(record) {}
+
+  absl::Status CreateTable(const TableConfig& config, const StopToken&) override {
+    record_->tables.push_back(config);
+    return record_->create_result;
+  }
+  absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) override {
+    record_->writer = options;
+    return std::make_unique<ForwardingWriter>(&record_->sink);
+  }
+  absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions&) override {
+    return absl::UnimplementedError("an actor samples nothing");
+  }
+  absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string&) override {
+    return absl::UnimplementedError("an actor updates nothing");
+  }
+
+ private:
+  Record* const record_;
+};
+
+class Fixture {
+ public:
+  Fixture() {
+    REQUIRE_OK(environments_.Register("Counting", CountingEnvironment::Definition(6)));
+    ports.hub = &hub;
+    ports.metrics = &metrics;
+    ports.environments = &environments_;
+    ports.algorithms = &algorithms_;
+    ports.connect_replay = [this](const std::vector<std::string>& addresses) {
+      replay.addresses = addresses;
+      return absl::StatusOr<std::unique_ptr<ReplayConnection>>(std::make_unique<FakeReplay>(&replay));
+    };
+    ports.new_subscriber = [this](const std::string& name) {
+      model = name;
+      return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(std::make_unique<ScriptedSubscriber>(script));
+    };
+    ports.new_policy = [this](const PolicyRequest& asked) {
+      request = asked;
+      request.experiment = nullptr;  // Does not outlive the policy.
+      return absl::StatusOr<std::unique_ptr<Policy>>(std::make_unique<CountingPolicy>());
+    };
+    ports.process_id = "actor-1-abc";
+  }
+
+  // There is everything that an actor needs; its run is over after `blocks`.
+  void StartRun(size_t blocks, int64_t index = 1) {
+    script->Add(SnapshotOf(5));
+    hub.Set([index](Assignment* assignment) {
+      assignment->run_state = RunState::kRunning;
+      assignment->experiment_yaml = kExperiment;
+      assignment->replay_servers = {"replay:1"};
+      assignment->index = index;
+    });
+    EndAfter(blocks);
+  }
+
+  void EndAfter(size_t blocks) {
+    replay.sink.on_append = [this, blocks](const StopToken&) {
+      if (replay.sink.blocks.size() + 1 == blocks) {
+        hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kSolved; });
+      }
+      return absl::OkStatus();
+    };
+  }
+
+  FakeHub hub;
+  Metrics metrics;
+  FakeReplay::Record replay;
+  const std::shared_ptr<ScriptedSubscriber::Script> script = std::make_shared<ScriptedSubscriber::Script>();
+  std::string model;
+  PolicyRequest request;
+  ActorPorts ports;
+
+ private:
+  EnvironmentDefinitions environments_{"environment"};
+  const AlgorithmDefinitions algorithms_ = testing::FakeAlgorithms();
+};
+
+// The seeds of the environments whose first rows are in a block; the first column is the observation.
+std::vector<float> SeedsOf(const InsertBlock& block) {
+  std::vector<char> data(block.data.size());
+  block.data.CopyTo(data.data());
+  std::vector<float> seeds;
+  size_t row = 0;
+  for (const ChunkInfo& chunk : block.chunks) {
+    float seed = 0;
+    std::memcpy(&seed, data.data() + row * 3 * sizeof(float), sizeof(seed));
+    seeds.push_back(seed);
+    row += chunk.rows;
+  }
+  return seeds;
+}
+
+TEST_CASE("an actor waits for all it needs, in whatever order it comes, and acts until the run is over", "[unit]") {
+  Fixture fixture;
+  fixture.EndAfter(4);
+  Thread world("world", [&fixture] {
+    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kRunning; });
+    fixture.script->Add(SnapshotOf(5));
+    fixture.hub.Set([](Assignment* assignment) { assignment->replay_servers = {"replay:1", "replay:2"}; });
+    fixture.hub.Set([](Assignment* assignment) {
+      assignment->index = 1;
+      assignment->experiment_yaml = kExperiment;
+    });
+  });
+  REQUIRE_OK(RunActor(fixture.ports));
+
+  REQUIRE(fixture.hub.environment() == CountingEnvironment(6, 0).spec());
+  REQUIRE(fixture.replay.addresses == std::vector<std::string>{"replay:1", "replay:2"});
+  REQUIRE(fixture.replay.tables.at(0).name == "replay");
+  REQUIRE(fixture.replay.writer.writer_id == "actor-1-abc");
+  REQUIRE(fixture.replay.writer.tables == std::vector<std::string>{"replay"});
+  REQUIRE(fixture.replay.writer.signature == fixture.replay.tables[0].signature);
+  REQUIRE(fixture.model == "counting");
+  REQUIRE(fixture.request.lanes == 4);
+  REQUIRE(fixture.request.first_lane == 4);
+  REQUIRE(fixture.request.all_lanes == 8);
+  REQUIRE(fixture.replay.sink.blocks.size() >= 4);
+  REQUIRE(fixture.replay.sink.blocks[0].chunks.size() == 4);
+  REQUIRE(fixture.replay.sink.blocks[0].chunks[0].rows == 5);
+  REQUIRE(fixture.replay.sink.blocks[0].policy_version == 5);
+  REQUIRE(fixture.replay.sink.flushes == 1);
+  REQUIRE(fixture.hub.failures().empty());
+  REQUIRE(fixture.hub.farewells() == 1);
+}
+
+TEST_CASE("an actor's randomness follows from the run's seed and its index", "[unit]") {
+  std::map<int64_t, std::vector<float>> seeds;
+  std::map<int64_t, uint64_t> policy_seeds;
+  for (const int64_t index : {0, 1, 0}) {
+    Fixture fixture;
+    fixture.StartRun(1, index);
+    REQUIRE_OK(RunActor(fixture.ports));
+    const std::vector<float> lanes = SeedsOf(fixture.replay.sink.blocks.at(0));
+    REQUIRE(std::set<float>(lanes.begin(), lanes.end()).size() == 4);
+    if (seeds.count(index) > 0) {
+      REQUIRE(seeds[index] == lanes);
+      REQUIRE(policy_seeds[index] == fixture.request.seed);
+    }
+    seeds[index] = lanes;
+    policy_seeds[index] = fixture.request.seed;
+  }
+  REQUIRE(seeds[0] != seeds[1]);
+  REQUIRE(policy_seeds[0] != policy_seeds[1]);
+}
+
+TEST_CASE("an evaluator evaluates the newest weights and reports until the run is over", "[unit]") {
+  Fixture fixture;
+  fixture.StartRun(0);
+  fixture.hub.on_evaluation = [&fixture](const Evaluation&) {
+    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
+  };
+  REQUIRE_OK(RunEvaluator(fixture.ports));
+  REQUIRE(fixture.hub.evaluations().at(0).version == ModelVersion{1, 5});
+  REQUIRE(fixture.hub.evaluations()[0].episodes == 6);
+  REQUIRE(fixture.request.lanes == 6);
+  REQUIRE(fixture.replay.addresses.empty());
+  REQUIRE_FALSE(fixture.hub.environment().has_value());
+  REQUIRE(fixture.hub.farewells() == 1);
+}
+
+TEST_CASE("an evaluator that nobody asked for waits for the run's end", "[unit]") {
+  Fixture fixture;
+  fixture.hub.Set([](Assignment* assignment) {
+    assignment->run_state = RunState::kRunning;
+    assignment->experiment_yaml = std::string(kExperiment) + "\n";
+    const size_t at = assignment->experiment_yaml.find("{episodes: 6");
+    assignment->experiment_yaml.insert(at + 1, "enabled: false, ");
+  });
+  Thread world("world", [&fixture] {
+    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kSolved; });
+  });
+  REQUIRE_OK(RunEvaluator(fixture.ports));
+  REQUIRE(fixture.hub.evaluations().empty());
+  REQUIRE(fixture.hub.failures().empty());
+}
+
+TEST_CASE("a run that is over before it began is no failure", "[unit]") {
+  for (const auto& run : {RunActor, RunEvaluator}) {
+    Fixture fixture;
+    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFailed; });
+    REQUIRE_OK(run(fixture.ports));
+    REQUIRE(fixture.hub.failures().empty());
+    REQUIRE(fixture.hub.farewells() == 1);
+  }
+}
+
+TEST_CASE("what stops an actor is told to the hub", "[unit]") {
+  Fixture fixture;
+  fixture.StartRun(100);
+  absl::StatusCode code = absl::StatusCode::kOk;
+  std::string words;
+  SECTION("another environment than the run's") {
+    fixture.hub.AdoptEnvironment(false);
+    fixture.hub.Set([](Assignment* assignment) { assignment->environment = testing::FakeEnvironmentSpec(); });
+    code = absl::StatusCode::kFailedPrecondition;
+    words = "this actor's environment is Counting";
+  }
+  SECTION("a broken experiment") {
+    fixture.hub.Set([](Assignment* assignment) { assignment->experiment_yaml = "algorithm: {name: fake, n_stp: 1}"; });
+    code = absl::StatusCode::kInvalidArgument;
+    words = "n_stp";
+  }
+  SECTION("an environment that this actor does not have") {
+    fixture.hub.Set([](Assignment* assignment) {
+      const size_t at = assignment->experiment_yaml.find("Counting");
+      assignment->experiment_yaml.replace(at, 8, "Countin9");
+    });
+    code = absl::StatusCode::kNotFound;
+    words = "did you mean \"Counting\"";
+  }
+  SECTION("a table of that name that differs") {
+    fixture.replay.create_result = absl::FailedPreconditionError("max_items: 10 and 20");
+    code = absl::StatusCode::kFailedPrecondition;
+    words = "creating table replay: max_items: 10 and 20";
+  }
+  SECTION("a policy that cannot be made") {
+    fixture.ports.new_policy = [](const PolicyRequest&) -> absl::StatusOr<std::unique_ptr<Policy>> {
+      return absl::FailedPreconditionError("no such device: cuda:3");
+    };
+    code = absl::StatusCode::kFailedPrecondition;
+    words = "cuda:3";
+  }
+  const absl::Status status = RunActor(fixture.ports);
+  REQUIRE_CODE(status, code);
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains(words));
+  REQUIRE(fixture.hub.failures() == std::vector<absl::Status>{status});
+  REQUIRE(fixture.hub.farewells() == 1);
+}
+
+TEST_CASE("a hub that refuses the worker is an error, though it stops the work like the run's end", "[unit]") {
+  Fixture fixture;
+  fixture.StartRun(100);
+  fixture.replay.sink.on_append = [&fixture](const StopToken&) {
+    fixture.hub.Refuse(absl::FailedPreconditionError("another software version"));
+    return absl::OkStatus();
+  };
+  REQUIRE_CODE(RunActor(fixture.ports), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace waggle
