@@ -58,7 +58,7 @@ absl::Status OptimizerOptions::Validate() const {
   std::string problems;
   const auto check = [&problems](bool good, const auto&... parts) {
     if (!good) {
-      absl::StrAppend(&problems, problems.empty() ? "" : "; ", parts...);
+      absl::StrAppend(&problems, problems.empty() ? "" : "\n", parts...);
     }
   };
   check(Contains(Types(), type), "type: \"", type, "\" is not one of adam, adamw, rmsprop, sgd");

@@ -116,7 +116,7 @@ absl::Status ApexDqnOptions::Validate() const {
   std::string problems;
   const auto check = [&problems](bool good, const auto&... parts) {
     if (!good) {
-      absl::StrAppend(&problems, problems.empty() ? "" : "; ", parts...);
+      absl::StrAppend(&problems, problems.empty() ? "" : "\n", parts...);
     }
   };
   // Every comparison is false for NaN.

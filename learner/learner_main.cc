@@ -1,0 +1,63 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "common/base/status_macros.h"
+#include "common/clients/hub_client.h"
+#include "common/clients/model_client.h"
+#include "common/clients/replay_client.h"
+#include "common/process/flags.h"
+#include "common/process/process.h"
+#include "common/rl/algorithms/builtin.h"
+#include "learner/learner_process.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
+
+absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& options, const StopToken& stop) {
+  Metrics metrics;
+  HubClientOptions hub_options;
+  hub_options.hub_address = hub_address;
+  hub_options.role = Role::kLearner;
+  hub_options.metrics = &metrics;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  const AlgorithmImplementations algorithms = BuiltinAlgorithms();
+  LearnerConnections connections;
+  connections.hub = hub.get();
+  connections.metrics = &metrics;
+  connections.connect_replay = [](const std::vector<std::string>& addresses) {
+    return NewGrpcReplayConnection(addresses);
+  };
+  connections.new_publisher = [&hub_address] { return NewGrpcModelPublisher(hub_address); };
+  connections.definitions = &definitions;
+  connections.algorithms = &algorithms;
+  const absl::Status status = RunLearner(options, connections);
+  hub->Leave(kLeaveTimeout);
+  return status;
+}
+
+}  // namespace
+}  // namespace waggle
+
+int main(int argc, char** argv) {
+  CLI::App app("Trains one experiment: samples from the replay servers, publishes weights to the parameter server.");
+  waggle::LogLevel level = waggle::LogLevel::kInfo;
+  std::string hub_address;
+  waggle::LearnerProcessOptions options;
+  waggle::AddCommonFlags(&app, &level);
+  waggle::AddParamServerFlag(&app, &hub_address);
+  app.add_option("--output-dir", options.output_dir, "Checkpoints are written to DIR/checkpoints; none without this")
+      ->type_name("DIR");
+  app.add_option("--restore", options.restore_dir, "Goes on from the newest whole checkpoint in DIR")->type_name("DIR");
+  if (const std::optional<int> status = waggle::ParseCommandLine(&app, argc, argv)) {
+    return *status;
+  }
+  return waggle::RunProcess("learner", level,
+                            [&](const waggle::StopToken& stop) { return waggle::Run(hub_address, options, stop); });
+}

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/api/hub.h"
+#include "common/api/model.h"
+#include "common/api/replay.h"
+#include "common/experiment/algorithm_definition.h"
+#include "common/metrics/metrics.h"
+#include "common/rl/algorithm.h"
+
+namespace waggle {
+
+struct LearnerProcessOptions {
+  std::string output_dir;   // Checkpoints are written to its folder "checkpoints"; empty: none are.
+  std::string restore_dir;  // A folder of checkpoints to go on from; empty: training begins anew.
+};
+
+// How a learner reaches the others, and what it can learn with.
+struct LearnerConnections {
+  HubLink* hub = nullptr;
+  Metrics* metrics = nullptr;
+  std::function<absl::StatusOr<std::unique_ptr<ReplayConnection>>(const std::vector<std::string>& addresses)>
+      connect_replay;
+  std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
+  const AlgorithmDefinitions* definitions = nullptr;
+  const AlgorithmImplementations* algorithms = nullptr;
+};
+
+// A learner's whole life: waits until the hub knows an experiment, its environment and a replay server, makes the
+// tables, trains, and writes a last checkpoint. Returns OK when the run is over or after a stop; any other error is
+// reported to the hub too.
+absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections);
+
+}  // namespace waggle

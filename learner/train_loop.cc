@@ -1,0 +1,160 @@
+#include "learner/train_loop.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/annotate.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/nn/torch_compat.h"
+#include "common/rl/steppers.h"
+#include "learner/learner_checkpoint.h"
+
+namespace waggle {
+
+TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Algorithm* algorithm)
+    : options_(options),
+      ports_(ports),
+      algorithm_(algorithm),
+      stepper_(std::make_unique<LocalStepper>()),
+      publisher_(ports.publisher),
+      priorities_(ports.priorities, options.learner.priority_update_steps),
+      step_(options.first_step) {}
+
+absl::Status TrainLoop::Run(const StopToken& stop) {
+  const absl::Time now = absl::Now();
+  last_report_ = now;
+  const double period = options_.learner.checkpoint.period_seconds;
+  next_checkpoint_ = period > 0 ? now + absl::Seconds(period) : absl::InfiniteFuture();
+  ports_.metrics->SetActivity("learning");
+  WAGGLE_RETURN_IF_ERROR(Publish());
+  WAGGLE_RETURN_IF_ERROR(Annotate(Train(stop), absl::StrCat("learner step ", step_ + 1)));
+  ports_.metrics->SetActivity("finishing");
+  return Finish();
+}
+
+absl::Status TrainLoop::Train(const StopToken& stop) {
+  while (options_.max_learner_steps == 0 || step_ < options_.max_learner_steps) {
+    absl::StatusOr<SampledBatch> batch = ports_.sampler->Next(stop);
+    if (!batch.ok()) {
+      // A stop is how training normally ends.
+      return stop.StopRequested() ? absl::OkStatus() : Annotate(batch.status(), "sampling");
+    }
+    WAGGLE_RETURN_IF_ERROR(TrainStep(*std::move(batch)));
+    if (stop.StopRequested()) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrainLoop::TrainStep(SampledBatch batch) {
+  CountLag(batch);
+  WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
+  WAGGLE_ASSIGN_OR_RETURN(UpdateResult result, algorithm_->Update(staged_.tensors, stepper_.get()));
+  ++step_;
+  ++steps_;
+  items_ += staged_.tensors.size;
+  algorithm_metrics_ = std::move(result.metrics);
+  if (result.priorities.defined()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(priorities_.Add(staged_.host, result.priorities), "sending priorities"));
+  }
+  if (step_ % options_.learner.publish_period_steps == 0) {
+    WAGGLE_RETURN_IF_ERROR(Publish());
+  }
+  const absl::Time now = absl::Now();
+  if (now >= next_checkpoint_) {
+    WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
+    next_checkpoint_ = absl::Now() + absl::Seconds(options_.learner.checkpoint.period_seconds);
+  }
+  return now - last_report_ >= options_.report_period ? Report() : absl::OkStatus();
+}
+
+absl::Status TrainLoop::Publish() {
+  if (published_step_ == step_) {
+    return absl::OkStatus();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, algorithm_->Publish());
+  snapshot.version = {options_.epoch, static_cast<uint64_t>(step_)};
+  published_step_ = step_;
+  return Annotate(publisher_.Publish(std::move(snapshot)), "publishing weights");
+}
+
+absl::Status TrainLoop::SaveCheckpoint() {
+  if (ports_.checkpoints == nullptr || saved_step_ == step_) {
+    return absl::OkStatus();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const CheckpointContents contents, SaveLearner(step_, options_.algorithm, algorithm_));
+  WAGGLE_RETURN_IF_ERROR(Annotate(ports_.checkpoints->Save(contents), "writing a checkpoint"));
+  saved_step_ = step_;
+  return absl::OkStatus();
+}
+
+absl::Status TrainLoop::Finish() {
+  const absl::Status published = Publish();
+  const absl::Status sent = Annotate(priorities_.Send(), "sending priorities");
+  // The disk first: it is needed most, and never away.
+  const absl::Status saved = SaveCheckpoint();
+  const absl::Status reported = Report();
+  // At the end of a run its servers may be gone already, and then nobody needs these.
+  if (const absl::Status flushed = publisher_.Flush(options_.finish_timeout); absl::IsDeadlineExceeded(flushed)) {
+    LogWarning("the last weights were not published: ", flushed.ToString());
+  } else if (!flushed.ok()) {
+    return Annotate(flushed, "publishing weights");
+  }
+  if (const absl::Status flushed = ports_.priorities->Flush(options_.finish_timeout); !flushed.ok()) {
+    LogWarning("the last priorities were not applied: ", flushed.ToString());
+  }
+  for (const absl::Status& status : {published, sent, saved, reported}) {
+    WAGGLE_RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
+void TrainLoop::CountLag(const SampledBatch& batch) {
+  const auto* const versions = static_cast<const int64_t*>(batch.Data(kItemPolicyVersion));
+  if (versions == nullptr) {
+    return;
+  }
+  const int64_t rows = batch.layout->fields[0].spec.shape[0];
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t lag = std::max<int64_t>(0, step_ - versions[i]);
+    lag_sum_ += lag;
+    lag_max_ = std::max(lag_max_, lag);
+  }
+}
+
+absl::Status TrainLoop::Report() {
+  Metrics& metrics = *ports_.metrics;
+  const absl::Time now = absl::Now();
+  metrics.Add("learner_steps", static_cast<double>(std::exchange(steps_, 0)));
+  const absl::Duration waited = ports_.sampler->stats().waited;
+  const double elapsed = absl::ToDoubleSeconds(now - last_report_);
+  if (elapsed > 0) {
+    metrics.Set("waiting_fraction", std::min(1.0, absl::ToDoubleSeconds(waited - waited_before_) / elapsed));
+  }
+  if (items_ > 0) {
+    metrics.Set("policy_lag_mean", static_cast<double>(lag_sum_) / static_cast<double>(items_));
+    metrics.Set("policy_lag_max", static_cast<double>(lag_max_));
+  }
+  metrics.Add("items_sampled", static_cast<double>(std::exchange(items_, 0)));
+  lag_sum_ = 0;
+  lag_max_ = 0;
+  const PriorityUpdateCounts counts = ports_.priorities->counts();
+  metrics.Add("priorities_applied", static_cast<double>(counts.applied - counts_before_.applied));
+  metrics.Add("priorities_stale", static_cast<double>(counts.stale - counts_before_.stale));
+  metrics.Add("priorities_unknown", static_cast<double>(counts.unknown - counts_before_.unknown));
+  counts_before_ = counts;
+  waited_before_ = waited;
+  last_report_ = now;
+  return CatchTorch("reading metrics", [&] {
+    for (const auto& [name, value] : algorithm_metrics_) {
+      metrics.Set(name, value.item<double>());
+    }
+  });
+}
+
+}  // namespace waggle

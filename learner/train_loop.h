@@ -1,0 +1,94 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/api/model.h"
+#include "common/api/replay.h"
+#include "common/base/stop_token.h"
+#include "common/checkpoint/checkpoint_store.h"
+#include "common/experiment/sections.h"
+#include "common/metrics/metrics.h"
+#include "common/rl/algorithm.h"
+#include "learner/async_publisher.h"
+#include "learner/batch_stager.h"
+#include "learner/priority_batcher.h"
+
+namespace waggle {
+
+struct TrainLoopOptions {
+  std::string algorithm;  // Its name, for checkpoints.
+  LearnerOptions learner;
+  int64_t first_step = 0;         // Where a restored learner goes on.
+  int64_t max_learner_steps = 0;  // 0: no limit.
+  uint64_t epoch = 0;             // Of the weights that this learner publishes.
+  torch::Device device = torch::kCPU;
+  // Between two looks at the metrics: reading one waits for the device.
+  absl::Duration report_period = absl::Seconds(1);
+  // That the last weights, priorities and acknowledgements may take.
+  absl::Duration finish_timeout = absl::Seconds(5);
+};
+
+// What the loop talks to; all of it outlives the loop.
+struct TrainLoopPorts {
+  ReplaySampler* sampler = nullptr;
+  PriorityUpdater* priorities = nullptr;
+  ModelPublisher* publisher = nullptr;
+  Metrics* metrics = nullptr;
+  CheckpointStore* checkpoints = nullptr;  // Null: none are written.
+};
+
+// Samples, updates, sends priorities back, publishes weights, writes checkpoints and reports, around an algorithm that
+// it knows nothing of. One thread.
+class TrainLoop {
+ public:
+  // `algorithm` outlives the loop.
+  TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Algorithm* algorithm);
+
+  // Publishes the weights as they are, then trains. Returns OK once max_learner_steps are done or after a stop, with
+  // the last weights published, the last priorities sent and a last checkpoint written. Otherwise the error that ended
+  // training: FAILED_PRECONDITION where a later learner has taken over.
+  absl::Status Run(const StopToken& stop);
+
+  // Updates so far, those before a restore included.
+  int64_t step() const { return step_; }
+
+ private:
+  absl::Status Train(const StopToken& stop);
+  absl::Status TrainStep(SampledBatch batch);
+  absl::Status Publish();
+  absl::Status SaveCheckpoint();
+  absl::Status Finish();
+  void CountLag(const SampledBatch& batch);
+  absl::Status Report();
+
+  const TrainLoopOptions options_;
+  const TrainLoopPorts ports_;
+  Algorithm* const algorithm_;
+  std::unique_ptr<Stepper> stepper_;
+  AsyncPublisher publisher_;
+  PriorityBatcher priorities_;
+  StagedBatch staged_;
+
+  int64_t step_ = 0;
+  int64_t published_step_ = -1;
+  int64_t saved_step_ = -1;
+  absl::Time next_checkpoint_;
+  absl::Time last_report_;
+
+  // Since the last report.
+  int64_t steps_ = 0;
+  int64_t items_ = 0;
+  int64_t lag_sum_ = 0;
+  int64_t lag_max_ = 0;
+  absl::Duration waited_before_;
+  PriorityUpdateCounts counts_before_;
+  std::vector<std::pair<std::string, torch::Tensor>> algorithm_metrics_;
+};
+
+}  // namespace waggle

@@ -1,0 +1,34 @@
+#include "common/nn/device.h"
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("device names are PyTorch's", "[unit]") {
+  CHECK(testing::ValueOf(ParseDevice("cpu")).is_cpu());
+  for (const char* name : {"gpu", "cuda:", "cuda:-1", "cuda:x", "CPU", "", "cuda0"}) {
+    INFO(name);
+    REQUIRE_CODE(ParseDevice(name), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_CASE("a device that is not there is refused with what there is", "[unit]") {
+  const absl::Status status = ParseDevice("cuda:99").status();
+  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(status.message().find("cuda:99") != std::string::npos);
+  if (!torch::cuda::is_available()) {
+    CHECK(status.message().find("no CUDA device") != std::string::npos);
+  }
+}
+
+TEST_CASE("the number of threads is set and the BLAS is found", "[unit]") {
+  ConfigureTorch(1);
+  CHECK(torch::get_num_threads() == 1);
+  const BlasLibrary blas = FindBlasLibrary();
+  // The machines that run these tests have a fast one.
+  CHECK_FALSE(blas.reference);
+}
+
+}  // namespace
+}  // namespace waggle

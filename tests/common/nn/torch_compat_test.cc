@@ -1,0 +1,36 @@
+#include "common/nn/torch_compat.h"
+
+#include <stdexcept>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("what LibTorch throws becomes a status that says what was being done", "[unit]") {
+  const absl::StatusOr<torch::Tensor> product = CatchTorch("multiplying", [] {
+    return torch::zeros({2, 3}).mm(torch::zeros({2, 3}));
+  });
+  CHECK(product.status().code() == absl::StatusCode::kInternal);
+  CHECK(product.status().message().find("multiplying: LibTorch says: ") == 0);
+  CHECK(CatchTorch("allocating", [] { throw std::bad_alloc(); }).code() == absl::StatusCode::kResourceExhausted);
+  CHECK(CatchTorch("thinking", []() -> absl::Status { throw std::runtime_error("no"); }).message() == "thinking: no");
+}
+
+TEST_CASE("what is returned passes through", "[unit]") {
+  CHECK(testing::ValueOf(CatchTorch("counting", [] { return 3; })) == 3);
+  CHECK(testing::ValueOf(CatchTorch("counting", [] { return absl::StatusOr<int>(4); })) == 4);
+  CHECK(CatchTorch("failing", [] { return absl::AbortedError("so"); }) == absl::AbortedError("so"));
+}
+
+TEST_CASE("every element type has its counterpart", "[unit]") {
+  for (int number = 1; IsDType(number); ++number) {
+    const DType dtype = static_cast<DType>(number);
+    CHECK(testing::ValueOf(FromScalarType(ToScalarType(dtype))) == dtype);
+    CHECK(torch::elementSize(ToScalarType(dtype)) == DTypeSize(dtype));
+  }
+  REQUIRE_CODE(FromScalarType(torch::kComplexFloat), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace waggle
