@@ -23,6 +23,7 @@ find_path(WAGGLE_CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 if(WAGGLE_WITH_GRPC)
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
+  find_package(nlohmann_json REQUIRED)
 endif()
 
 if(WAGGLE_WITH_TORCH)

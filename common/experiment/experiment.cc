@@ -88,11 +88,6 @@ bool Contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// Of a head: one a choice, or one a dimension.
-int64_t NumOutputs(const ActionSpec& action) {
-  return action.kind == ActionSpec::Kind::kDiscrete ? action.num_values : static_cast<int64_t>(action.low.size());
-}
-
 const char* KindName(ActionSpec::Kind kind) {
   return kind == ActionSpec::Kind::kDiscrete ? "discrete" : "continuous";
 }
@@ -136,6 +131,10 @@ std::string ToYaml(const Experiment& experiment) {
   ConfigWriter writer;
   VisitSections(&copy, &algorithm, writer);
   return writer.text();
+}
+
+int64_t NumOutputs(const ActionSpec& action) {
+  return action.kind == ActionSpec::Kind::kDiscrete ? action.num_values : static_cast<int64_t>(action.low.size());
 }
 
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,

@@ -45,6 +45,9 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
 // The experiment as YAML with every value in it. Parsing that gives the same experiment again.
 std::string ToYaml(const Experiment& experiment);
 
+// Outputs of a network's head for these actions: one a choice, or one a dimension.
+int64_t NumOutputs(const ActionSpec& action);
+
 // Checks what needs the environment's facts: the algorithm can take its actions, the network fits its observations, the
 // tables can be made. The same checks run at the start of every process that needs them.
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,

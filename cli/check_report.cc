@@ -1,0 +1,80 @@
+#include "cli/check_report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/api/batch_layout.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No limit of ours: an estimate of too much is what is wanted.
+// A server's own record of an item: its window, key, generation, priority and place in the sampler.
+constexpr double kItemBytes = 96;
+
+std::string Mebibytes(double bytes) {
+  return absl::StrFormat("%.1f MiB", bytes / (1 << 20));
+}
+
+int64_t RowBytes(const std::vector<ArraySpec>& signature) {
+  int64_t bytes = 0;
+  for (const ArraySpec& column : signature) {
+    bytes += column.NumBytes();
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOptions& learner) {
+  const TableConfig& table = plan.table;
+  const double row = static_cast<double>(RowBytes(table.signature));
+  // Windows of a sequence share the rows where they overlap, n-step windows all but one.
+  const double rows_an_item = plan.window.kind == WindowPlan::Kind::kNStep ? 1
+                              : plan.window.kind == WindowPlan::Kind::kSequence
+                                  ? static_cast<double>(std::min(plan.window.period, plan.window.length))
+                                  : static_cast<double>(plan.window.length);
+  const double items = static_cast<double>(table.max_items);
+  const double rows = std::min(items * rows_an_item * row, static_cast<double>(table.max_bytes));
+  WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch, MakeBatchLayout(table, learner.batch_size, kMaxBatchBytes));
+  const double batches = static_cast<double>(batch.total_bytes) * static_cast<double>(learner.prefetch_batches + 1);
+  std::string text = absl::StrFormat("# table %s: %d items of up to %d rows, %.0f bytes a row: about %s", table.name,
+                                     table.max_items, table.max_window, row, Mebibytes(rows + items * kItemBytes));
+  absl::StrAppend(&text, " on the replay server\n");
+  absl::StrAppend(&text, "#   batches: ", learner.batch_size, " items, ", batch.total_bytes, " bytes each; ",
+                  Mebibytes(batches), " with those asked for ahead, on the learner\n");
+  return text;
+}
+
+std::string ShapeText(const std::vector<int64_t>& shape) {
+  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const EnvironmentSpec& environment,
+                                         const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape,
+                          InferShapes(experiment.network, environment.observation, NumOutputs(environment.action)));
+  std::string text = absl::StrCat("# environment: ", environment.DebugString(), "\n# network:");
+  for (const std::vector<int64_t>& activation : shape.activations) {
+    absl::StrAppend(&text, " ", ShapeText(activation));
+  }
+  absl::StrAppend(&text, ", ", shape.num_parameters, " parameters, ",
+                  Mebibytes(static_cast<double>(shape.num_parameters) * sizeof(float)), " a publication\n");
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::vector<TablePlan> plans,
+      definition->plan_tables(*experiment.algorithm_options, environment, experiment.replay, experiment.learner));
+  for (const TablePlan& plan : plans) {
+    WAGGLE_ASSIGN_OR_RETURN(const std::string table, TableEstimate(plan, experiment.learner));
+    absl::StrAppend(&text, table);
+  }
+  absl::StrAppend(&text, "# an actor holds at most ", experiment.actor.max_unacknowledged_mebibytes,
+                  " MiB that no replay server has acknowledged\n");
+  return text;
+}
+
+}  // namespace waggle

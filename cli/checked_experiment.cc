@@ -1,0 +1,31 @@
+#include "cli/checked_experiment.h"
+
+#include "absl/strings/str_cat.h"
+#include "actor/environments/environment.h"
+#include "common/base/annotate.h"
+#include "common/base/status_macros.h"
+#include "common/rl/algorithms/builtin.h"
+
+namespace waggle {
+
+absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
+    const std::string& file, const std::vector<std::pair<std::string, std::string>>& overrides) {
+  const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
+  const EnvironmentDefinitions environments = BuiltinEnvironments();
+  CheckedExperiment checked;
+  WAGGLE_ASSIGN_OR_RETURN(checked.experiment, LoadExperiment(file, overrides, algorithms));
+  const absl::StatusOr<const EnvironmentDefinition*> definition =
+      environments.Find(checked.experiment.environment.name);
+  if (!definition.ok()) {
+    return Annotate(definition.status(), absl::StrCat(file, ": environment.name"));
+  }
+  absl::StatusOr<EnvironmentSpec> environment = (*definition)->spec(checked.experiment.environment);
+  if (!environment.ok()) {
+    return Annotate(environment.status(), absl::StrCat(file, ": environment"));
+  }
+  checked.environment = *std::move(environment);
+  WAGGLE_RETURN_IF_ERROR(Annotate(CheckAgainstEnvironment(checked.experiment, checked.environment, algorithms), file));
+  return checked;
+}
+
+}  // namespace waggle

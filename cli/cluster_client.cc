@@ -1,0 +1,64 @@
+#include "cli/cluster_client.h"
+
+#include <grpcpp/client_context.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/annotate.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/status_convert.h"
+#include "waggle/v1/replay.grpc.pb.h"
+#include "waggle/v1/worker.grpc.pb.h"
+
+namespace waggle {
+namespace {
+
+// Apart from the bulk data's connections, which may be full.
+constexpr char kPurpose[] = "status";
+
+}  // namespace
+
+ClusterClient::ClusterClient(const std::string& param_server)
+    : param_server_(param_server), hub_(NewChannel(param_server, kPurpose)) {}
+
+absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
+  ClusterSnapshot snapshot;
+  snapshot.requested_at = absl::Now();
+  const absl::Time deadline = snapshot.requested_at + timeout;
+  grpc::ClientContext context;
+  SetDeadline(timeout, &context);
+  const absl::Status status =
+      FromGrpcStatus(v1::WorkerService::NewStub(hub_)->Overview(&context, v1::OverviewRequest(), &snapshot.overview));
+  if (!status.ok()) {
+    return Annotate(status, absl::StrCat("the parameter server at ", param_server_, " does not answer"));
+  }
+  std::set<std::string> addresses;
+  for (const v1::WorkerInfo& worker : snapshot.overview.workers()) {
+    if (worker.role() == v1::ROLE_REPLAY_SERVER && worker.alive() && !worker.address().empty()) {
+      addresses.insert(worker.address());
+    }
+  }
+  for (auto channel = replay_.begin(); channel != replay_.end();) {
+    channel = addresses.count(channel->first) == 0 ? replay_.erase(channel) : std::next(channel);
+  }
+  for (const std::string& address : addresses) {
+    std::shared_ptr<grpc::Channel>& channel = replay_[address];
+    if (channel == nullptr) {
+      channel = NewChannel(address, kPurpose);
+    }
+    ClusterSnapshot::ReplayServer server;
+    server.address = address;
+    grpc::ClientContext describe_context;
+    SetDeadline(std::max(deadline - absl::Now(), absl::Milliseconds(1)), &describe_context);
+    server.status = FromGrpcStatus(
+        v1::ReplayService::NewStub(channel)->Describe(&describe_context, v1::DescribeRequest(), &server.tables));
+    snapshot.replay_servers.push_back(std::move(server));
+  }
+  return snapshot;
+}
+
+}  // namespace waggle

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace waggle {
+
+struct RunFlags {
+  std::string file;
+  // Values that replace those of the file: --set, then --actors and --seed.
+  std::vector<std::pair<std::string, std::string>> overrides;
+  std::string output_dir;  // Empty: runs/NAME-TIME.
+};
+
+struct StatusFlags {
+  std::string param_server;
+  bool json = false;
+};
+
+struct CheckFlags {
+  std::string file;
+  std::vector<std::pair<std::string, std::string>> overrides;
+};
+
+// What there is to do instead: print a text and exit.
+struct PrintAndExit {
+  std::string text;
+  int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
+};
+
+using Command = std::variant<PrintAndExit, RunFlags, StatusFlags, CheckFlags>;
+
+// Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
+Command ParseCommand(int argc, const char* const* argv);
+
+}  // namespace waggle

@@ -1,0 +1,397 @@
+#include "cli/local_run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/checked_experiment.h"
+#include "cli/child_process.h"
+#include "cli/cluster_watch.h"
+#include "cli/metrics_recorder.h"
+#include "cli/output_folder.h"
+#include "cli/progress_view.h"
+#include "cli/run_facts.h"
+#include "cli/run_summary.h"
+#include "cli/supervision.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kWatchPeriod = absl::Milliseconds(500);
+constexpr absl::Duration kWatchTimeout = absl::Seconds(2);
+// The hub may be slow for a moment on a busy machine; only then is it worth a word.
+constexpr absl::Duration kUnansweredWorthSaying = absl::Seconds(4);
+constexpr size_t kShownLogLines = 10;
+constexpr char kLoopback[] = "127.0.0.1:0";
+
+const char* ExecutableName(Role role) {
+  switch (role) {
+    case Role::kParamServer:
+      return "waggle-param-server";
+    case Role::kReplayServer:
+      return "waggle-replay-server";
+    case Role::kLearner:
+      return "waggle-learner";
+    default:
+      return "waggle-actor";
+  }
+}
+
+std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
+  std::vector<Supervision::Process> processes = {
+      {"param-server", Role::kParamServer}, {"replay-server", Role::kReplayServer}, {"learner", Role::kLearner}};
+  for (int64_t i = 0; i < experiment.actor.processes; ++i) {
+    processes.push_back({absl::StrCat("actor-", i), Role::kActor});
+  }
+  if (experiment.evaluation.enabled) {
+    processes.push_back({"evaluator", Role::kEvaluator});
+  }
+  return processes;
+}
+
+// One run from its first process to its last.
+class LocalRun {
+ public:
+  LocalRun(Experiment experiment, OutputFolder folder, std::string binary_folder,
+           std::unique_ptr<MetricsRecorder> recorder, absl::Time started_at)
+      : experiment_(std::move(experiment)),
+        folder_(std::move(folder)),
+        binary_folder_(std::move(binary_folder)),
+        recorder_(std::move(recorder)),
+        started_at_(started_at),
+        supervision_(ProcessesOf(experiment_), experiment_.stop.target_return.has_value(), absl::Now()),
+        children_(supervision_.processes().size()),
+        summary_(started_at, experiment_.stop.target_return) {}
+
+  ~LocalRun() {
+    close(signals_);
+    close(hub_files_);
+  }
+  LocalRun(const LocalRun&) = delete;
+  LocalRun& operator=(const LocalRun&) = delete;
+
+  // `signals` are blocked already.
+  absl::Status Open(const sigset_t& signals);
+  int Run();
+
+ private:
+  void Wait();
+  void HandleSignals();
+  void HandleHubFiles();
+  void HandleSnapshot();
+  void ReapChildren();
+  void Do(const Supervision::Actions& actions);
+  void StartProcess(size_t process);
+  std::vector<std::string> CommandFor(size_t process) const;
+  void Announce();
+  int Finish();
+  absl::Duration Elapsed() const { return absl::Now() - started_at_; }
+  ProgressContext Context() const;
+
+  const Experiment experiment_;
+  const OutputFolder folder_;
+  const std::string binary_folder_;
+  const std::unique_ptr<MetricsRecorder> recorder_;
+  const absl::Time started_at_;
+  int signals_ = -1;    // A signalfd.
+  int hub_files_ = -1;  // An inotify on the hub's folder.
+  Supervision supervision_;
+  std::vector<std::unique_ptr<ChildProcess>> children_;  // By the supervision's index; null where none runs.
+  std::vector<ProcessSummary> ended_;
+  std::string hub_address_;
+  std::unique_ptr<ClusterWatch> watch_;  // Once the hub's address is known.
+  ProgressPrinter printer_;
+  SummaryBuilder summary_;
+  absl::Time last_answer_;
+  bool said_unanswered_ = false;
+  bool said_unrecorded_ = false;
+  bool announced_ = false;
+  int64_t last_evaluation_us_ = 0;
+};
+
+absl::Status LocalRun::Open(const sigset_t& signals) {
+  signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (signals_ < 0) {
+    return absl::ErrnoToStatus(errno, "signalfd");
+  }
+  hub_files_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (hub_files_ < 0 || inotify_add_watch(hub_files_, folder_.File("hub").c_str(), IN_MOVED_TO | IN_CLOSE_WRITE) < 0) {
+    return absl::ErrnoToStatus(errno, folder_.File("hub"));
+  }
+  return absl::OkStatus();
+}
+
+int LocalRun::Run() {
+  printer_.Event(absl::StrCat(experiment_.experiment.name, ": ", experiment_.algorithm, " on ",
+                              experiment_.environment.name, ", seed ", experiment_.experiment.seed, ", results in ",
+                              folder_.path()));
+  Do(supervision_.Begin(absl::Now()));
+  while (!supervision_.done()) {
+    Wait();
+    HandleSignals();
+    HandleHubFiles();
+    HandleSnapshot();
+    ReapChildren();
+    if (absl::Now() >= supervision_.NextDeadline()) {
+      Do(supervision_.Tick(absl::Now()));
+    }
+  }
+  return Finish();
+}
+
+void LocalRun::Wait() {
+  pollfd files[] = {{signals_, POLLIN, 0}, {hub_files_, POLLIN, 0}, {-1, POLLIN, 0}};
+  files[2].fd = watch_ == nullptr ? -1 : watch_->file_descriptor();
+  const absl::Duration left =
+      std::clamp(supervision_.NextDeadline() - absl::Now(), absl::ZeroDuration(), absl::Hours(1));
+  poll(files, std::size(files), static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
+}
+
+void LocalRun::HandleSignals() {
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
+    // SIGCHLD only wakes the loop: several of them may arrive as one.
+    if (info.ssi_signo != SIGCHLD) {
+      Do(supervision_.Interrupted(absl::Now()));
+    }
+  }
+}
+
+void LocalRun::HandleHubFiles() {
+  alignas(inotify_event) char events[4096];
+  bool changed = false;
+  while (read(hub_files_, events, sizeof(events)) > 0) {
+    changed = true;
+  }
+  if (!changed || !hub_address_.empty()) {
+    return;
+  }
+  std::ifstream file(folder_.File("hub/address"));
+  std::getline(file, hub_address_);
+  hub_address_ = std::string(absl::StripAsciiWhitespace(hub_address_));
+  if (!hub_address_.empty()) {
+    watch_ = std::make_unique<ClusterWatch>(hub_address_, kWatchPeriod, kWatchTimeout);
+    last_answer_ = absl::Now();
+    Do(supervision_.HubReady(absl::Now()));
+  }
+}
+
+void LocalRun::HandleSnapshot() {
+  std::optional<absl::StatusOr<ClusterSnapshot>> snapshot;
+  if (watch_ != nullptr) {
+    snapshot = watch_->Take();
+  }
+  if (!snapshot.has_value()) {
+    return;
+  }
+  const absl::Time now = absl::Now();
+  if (!snapshot->ok()) {
+    if (!said_unanswered_ && now - last_answer_ > kUnansweredWorthSaying && !supervision_.outcome().has_value()) {
+      said_unanswered_ = true;
+      printer_.Event(std::string(snapshot->status().message()));
+    }
+    return;
+  }
+  last_answer_ = now;
+  said_unanswered_ = false;
+  const RunFacts facts = GatherFacts(**snapshot);
+  summary_.Add(facts, (*snapshot)->requested_at);
+  for (const v1::Evaluation& evaluation : facts.evaluations) {
+    if (evaluation.finished_at_us() > last_evaluation_us_) {
+      last_evaluation_us_ = evaluation.finished_at_us();
+      printer_.Event(RenderEvaluation(evaluation, experiment_.stop.target_return));
+    }
+  }
+  const absl::Status recorded = recorder_->Record(facts, now - started_at_, now);
+  if (!recorded.ok() && !said_unrecorded_) {
+    said_unrecorded_ = true;
+    printer_.Event(absl::StrCat("metrics are not written any more: ", recorded.message()));
+  }
+  printer_.Update(facts, Context());
+  Do(supervision_.Observed(facts.state, facts.outcome_reason, (*snapshot)->requested_at, now));
+}
+
+void LocalRun::ReapChildren() {
+  for (size_t i = 0; i < children_.size(); ++i) {
+    if (children_[i] == nullptr || !children_[i]->Poll().has_value()) {
+      continue;
+    }
+    const ChildExit exit = *children_[i]->Poll();
+    ended_.push_back(
+        {RoleName(supervision_.processes()[i].role), children_[i]->pid(), exit.ShellStatus(), exit.peak_rss_mebibytes});
+    children_[i] = nullptr;
+    Do(supervision_.Exited(i, exit, absl::Now()));
+  }
+}
+
+void LocalRun::Do(const Supervision::Actions& actions) {
+  for (const std::string& message : actions.messages) {
+    printer_.Event(message);
+  }
+  Announce();
+  if (actions.show_log.has_value()) {
+    const std::string& name = supervision_.processes()[*actions.show_log].name;
+    const std::vector<std::string> lines = folder_.LastLogLines(name, kShownLogLines);
+    printer_.Event(lines.empty() ? absl::StrCat(folder_.LogFile(name), " is empty")
+                                 : absl::StrCat("the end of ", folder_.LogFile(name), ":"));
+    for (const std::string& line : lines) {
+      printer_.Event(absl::StrCat("  ", line));
+    }
+  }
+  for (const auto& [process, signal] : actions.signals) {
+    if (children_[process] != nullptr) {
+      children_[process]->Signal(signal);
+    }
+  }
+  for (const size_t process : actions.start) {
+    StartProcess(process);
+  }
+  if (actions.observe && watch_ != nullptr) {
+    watch_->Hurry();
+  }
+}
+
+void LocalRun::StartProcess(size_t process) {
+  ChildOptions options;
+  options.command = CommandFor(process);
+  options.log_path = folder_.LogFile(supervision_.processes()[process].name);
+  // More threads than cores make small networks several times slower.
+  options.default_environment = {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};
+  absl::StatusOr<std::unique_ptr<ChildProcess>> child = ChildProcess::Spawn(options);
+  if (child.ok()) {
+    children_[process] = *std::move(child);
+  } else {
+    Do(supervision_.CannotStart(process, child.status(), absl::Now()));
+  }
+}
+
+std::vector<std::string> LocalRun::CommandFor(size_t process) const {
+  const Role role = supervision_.processes()[process].role;
+  std::vector<std::string> command = {absl::StrCat(binary_folder_, "/", ExecutableName(role))};
+  const auto add = [&command](const std::string& flag, const std::string& value) {
+    command.push_back(flag);
+    command.push_back(value);
+  };
+  if (role == Role::kParamServer) {
+    add("--data-dir", folder_.File("hub"));
+    add("--experiment", folder_.File("experiment.yaml"));
+  } else {
+    add("--param-server", hub_address_);
+  }
+  if (role == Role::kParamServer || role == Role::kReplayServer) {
+    add("--listen", kLoopback);
+  } else if (role == Role::kLearner) {
+    add("--output-dir", folder_.path());
+  } else if (role == Role::kEvaluator) {
+    command.push_back("--evaluator");
+  }
+  return command;
+}
+
+void LocalRun::Announce() {
+  if (announced_ || !supervision_.outcome().has_value()) {
+    return;
+  }
+  announced_ = true;
+  printer_.Event(absl::StrCat(OutcomeName(*supervision_.outcome()), supervision_.reason().empty() ? "" : ": ",
+                              supervision_.reason()));
+}
+
+ProgressContext LocalRun::Context() const {
+  return {experiment_.experiment.name, folder_.path(), experiment_.stop.target_return, Elapsed()};
+}
+
+int LocalRun::Finish() {
+  const Outcome outcome = supervision_.outcome().value_or(Outcome::kFailed);
+  RunSummary summary;
+  summary.experiment = experiment_.experiment.name;
+  summary.algorithm = experiment_.algorithm;
+  summary.environment = experiment_.environment.name;
+  summary.seed = experiment_.experiment.seed;
+  summary.outcome = outcome;
+  summary.reason = supervision_.reason();
+  summary_.Fill(&summary);
+  summary.processes = ended_;
+  summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
+  const absl::Status written = folder_.Write("summary.json", summary.ToJson());
+  if (!written.ok()) {
+    printer_.Event(std::string(written.message()));
+  }
+  printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortNumber(summary.wall_seconds), " s and ",
+                              ShortNumber(summary.env_steps), " environment steps; see ",
+                              folder_.File("summary.json")));
+  const bool met =
+      outcome == Outcome::kSolved || (outcome == Outcome::kLimit && !experiment_.stop.target_return.has_value());
+  return met ? 0 : outcome == Outcome::kInterrupted ? 130 : 1;
+}
+
+int Complain(const absl::Status& status, int exit_status) {
+  std::cerr << "waggle run: " << status.message() << std::endl;
+  return exit_status;
+}
+
+absl::Status CheckExecutables(const std::vector<Supervision::Process>& processes, const std::string& folder) {
+  for (const Supervision::Process& process : processes) {
+    const std::string path = absl::StrCat(folder, "/", ExecutableName(process.role));
+    if (access(path.c_str(), X_OK) != 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which has to lie beside waggle"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
+  const absl::Time started_at = absl::Now();
+  // Before the first thread, so that all inherit it.
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) {
+    sigaddset(&signals, signal);
+  }
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
+  if (!checked.ok()) {
+    return Complain(checked.status(), 2);
+  }
+  const absl::Status executables = CheckExecutables(ProcessesOf(checked->experiment), binary_folder);
+  if (!executables.ok()) {
+    return Complain(executables, 1);
+  }
+  absl::StatusOr<OutputFolder> folder =
+      OutputFolder::Create(flags.output_dir, checked->experiment.experiment.name, started_at);
+  if (!folder.ok()) {
+    return Complain(folder.status(), 1);
+  }
+  const absl::Status written = folder->Write("experiment.yaml", ToYaml(checked->experiment));
+  if (!written.ok()) {
+    return Complain(written, 1);
+  }
+  absl::StatusOr<std::unique_ptr<MetricsRecorder>> recorder = MetricsRecorder::Create(folder->path());
+  if (!recorder.ok()) {
+    return Complain(recorder.status(), 1);
+  }
+  LocalRun run(std::move(checked->experiment), *std::move(folder), binary_folder, *std::move(recorder), started_at);
+  const absl::Status opened = run.Open(signals);
+  return opened.ok() ? run.Run() : Complain(opened, 1);
+}
+
+}  // namespace waggle

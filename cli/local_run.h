@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "cli/command_line.h"
+
+namespace waggle {
+
+// `waggle run`: checks the experiment, creates the output folder, starts every process on this machine (the executables
+// in `binary_folder`), shows how they fare, and stops them again, whatever happens. Returns the exit status: 0 if the
+// stop condition asked for was met, 1 if the run failed or stopped at a limit before its target, 2 if the experiment is
+// wrong, 130 if the user interrupted it.
+//
+// Call from the main thread, before any other exists: signals are blocked in all threads and waited for here, and
+// children die with the thread that started them.
+int RunLocally(const RunFlags& flags, const std::string& binary_folder);
+
+}  // namespace waggle

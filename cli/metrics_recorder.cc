@@ -1,0 +1,67 @@
+#include "cli/metrics_recorder.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+std::map<std::string, double> Figures(const RunFacts& facts) {
+  std::map<std::string, double> figures = {
+      {"actor/env_steps_per_s", facts.env_steps_per_s},
+      {"actor/episodes", facts.episodes},
+      {"actor/waiting_fraction", facts.actor_waiting},
+      {"learner/steps", facts.learner_steps},
+      {"learner/steps_per_s", facts.learner_steps_per_s},
+      {"learner/waiting_fraction", facts.learner_waiting},
+      {"replay/bytes", facts.table_bytes},
+      {"replay/items", facts.table_items},
+      {"replay/items_inserted_per_s", facts.items_inserted_per_s},
+      {"replay/items_sampled_per_s", facts.items_sampled_per_s},
+  };
+  const std::pair<const char*, std::optional<double>> optional[] = {
+      {"actor/return_mean", facts.training_return},
+      {"learner/loss", facts.loss},
+      {"learner/policy_lag_mean", facts.policy_lag_mean},
+      {"learner/policy_lag_max", facts.policy_lag_max},
+  };
+  for (const auto& [name, value] : optional) {
+    if (value.has_value()) {
+      figures[name] = *value;
+    }
+  }
+  return figures;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const std::string& folder) {
+  std::unique_ptr<MetricsRecorder> recorder(new MetricsRecorder());
+  WAGGLE_ASSIGN_OR_RETURN(recorder->csv_, CsvWriter::Create(absl::StrCat(folder, "/metrics.csv")));
+  WAGGLE_ASSIGN_OR_RETURN(recorder->tensorboard_, TensorBoardWriter::Create(folder));
+  return recorder;
+}
+
+absl::Status MetricsRecorder::Record(const RunFacts& facts, absl::Duration elapsed, absl::Time now) {
+  std::map<std::string, double> figures = Figures(facts);
+  for (const v1::Evaluation& evaluation : facts.evaluations) {
+    if (evaluation.finished_at_us() > last_evaluation_us_) {
+      last_evaluation_us_ = evaluation.finished_at_us();
+      figures["evaluation/mean_return"] = evaluation.mean_return();
+      figures["evaluation/min_return"] = evaluation.min_return();
+      figures["evaluation/max_return"] = evaluation.max_return();
+    }
+  }
+  const int64_t step = static_cast<int64_t>(facts.env_steps);
+  WAGGLE_RETURN_IF_ERROR(csv_->Append(step, absl::ToDoubleSeconds(elapsed), figures));
+  const double wall_time = absl::ToDoubleSeconds(now - absl::UnixEpoch());
+  for (const auto& [name, value] : figures) {
+    WAGGLE_RETURN_IF_ERROR(tensorboard_->Scalar(name, step, wall_time, value));
+  }
+  return tensorboard_->Flush();
+}
+
+}  // namespace waggle

@@ -1,0 +1,204 @@
+#include "cli/progress_view.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kLinePeriod = absl::Seconds(2);
+constexpr size_t kDefaultWidth = 100;
+
+// One decimal; "-" where there is no value yet.
+std::string Decimal(std::optional<double> value) {
+  return value.has_value() ? absl::StrFormat("%.1f", *value) : "-";
+}
+
+std::string Percent(double fraction) {
+  return absl::StrFormat("%.0f%%", 100 * std::clamp(fraction, 0.0, 1.0));
+}
+
+std::string Rate(double per_second, const char* what) {
+  return absl::StrCat(ShortNumber(per_second), " ", what);
+}
+
+std::string EvaluationText(const RunFacts& facts, const ProgressContext& context) {
+  std::optional<double> newest;
+  std::optional<double> best;
+  for (const v1::Evaluation& evaluation : facts.evaluations) {
+    newest = evaluation.mean_return();
+    best = std::max(best.value_or(evaluation.mean_return()), evaluation.mean_return());
+  }
+  std::string text = absl::StrFormat("mean return %-8s best %-8s", Decimal(newest), Decimal(best));
+  if (context.target_return.has_value()) {
+    absl::StrAppend(&text, " target ", Decimal(context.target_return));
+  }
+  return text;
+}
+
+// Who holds up whom, in one sentence.
+std::string WaitingText(const RunFacts& facts) {
+  std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), ", learner ",
+                                                 Percent(facts.learner_waiting), " of their time")};
+  parts.insert(parts.end(), facts.blocked.begin(), facts.blocked.end());
+  if (!facts.silent.empty()) {
+    parts.push_back(absl::StrCat("silent: ", absl::StrJoin(facts.silent, ", ")));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+// Texts from processes may hold any bytes: only printable ASCII reaches the terminal, one column a byte.
+std::string Printable(const std::string& text, size_t width) {
+  std::string line;
+  for (const char c : text) {
+    line.push_back(c >= ' ' && c <= '~' ? c : '?');
+  }
+  if (line.size() > width) {
+    line.resize(width);
+    for (size_t i = width < 3 ? 0 : width - 3; i < width; ++i) {
+      line[i] = '.';
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string ShortNumber(double value) {
+  const char* const units[] = {"", "k", "M", "G", "T"};
+  size_t unit = 0;
+  while (std::abs(value) >= 999.5 && unit + 1 < std::size(units)) {
+    value /= 1000;
+    ++unit;
+  }
+  const char* unit_name = units[unit];
+  if (unit == 0) {
+    return value == std::floor(value) || value >= 100 ? absl::StrFormat("%.0f", value) : absl::StrFormat("%.1f", value);
+  }
+  return value >= 99.95   ? absl::StrFormat("%.0f%s", value, unit_name)
+         : value >= 9.995 ? absl::StrFormat("%.1f%s", value, unit_name)
+                          : absl::StrFormat("%.2f%s", value, unit_name);
+}
+
+std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContext& context, size_t width, bool color) {
+  const std::string fill = facts.table_max_items > 0
+                               ? absl::StrFormat("table %.0f of %.0f (%s)", facts.table_items, facts.table_max_items,
+                                                 Percent(facts.table_items / facts.table_max_items))
+                               : "no table yet";
+  const std::string title = absl::StrFormat("%s: %s, %.1f s, %s", context.experiment, RunStateName(facts.state),
+                                            absl::ToDoubleSeconds(context.elapsed), context.output_folder);
+  const std::vector<std::string> lines = {
+      title,
+      absl::StrFormat("  actors      %-13s %-13s %d running, return %s", Rate(facts.env_steps_per_s, "steps/s"),
+                      Rate(facts.env_steps, "steps"), facts.actors, Decimal(facts.training_return)),
+      absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
+                      Rate(facts.items_sampled_per_s, "out/s"), fill),
+      absl::StrFormat("  learner     %-13s %-13s policy lag %s mean, %s max",
+                      Rate(facts.learner_steps_per_s, "steps/s"), Rate(facts.learner_steps, "steps"),
+                      Decimal(facts.policy_lag_mean), Decimal(facts.policy_lag_max)),
+      absl::StrCat("  evaluation  ", EvaluationText(facts, context)),
+      absl::StrCat("  waiting     ", WaitingText(facts)),
+  };
+  std::vector<std::string> block;
+  for (const std::string& line : lines) {
+    block.push_back(Printable(line, width));
+  }
+  if (color) {
+    block[0] = absl::StrCat("\x1b[1m", block[0], "\x1b[0m");
+  }
+  return block;
+}
+
+std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
+  std::string line = absl::StrFormat(
+      "%6.1f s  %s env steps (%s/s)  items %s/s in %s/s out  %s learner steps (%s/s)  table %.0f  return %s",
+      absl::ToDoubleSeconds(context.elapsed), ShortNumber(facts.env_steps), ShortNumber(facts.env_steps_per_s),
+      ShortNumber(facts.items_inserted_per_s), ShortNumber(facts.items_sampled_per_s), ShortNumber(facts.learner_steps),
+      ShortNumber(facts.learner_steps_per_s), facts.table_items, Decimal(facts.training_return));
+  std::optional<double> newest;
+  if (!facts.evaluations.empty()) {
+    newest = facts.evaluations.back().mean_return();
+  }
+  absl::StrAppend(&line, "  evaluation ", Decimal(newest));
+  if (context.target_return.has_value()) {
+    absl::StrAppend(&line, " of ", Decimal(context.target_return));
+  }
+  absl::StrAppend(&line, "  lag ", Decimal(facts.policy_lag_mean), "  waiting: ", WaitingText(facts));
+  return Printable(line, line.size());
+}
+
+std::string RenderEvaluation(const v1::Evaluation& evaluation, std::optional<double> target_return) {
+  return absl::StrCat("evaluation: mean return ", Decimal(evaluation.mean_return()),
+                      target_return.has_value() ? absl::StrCat(" of ", Decimal(target_return), " wanted") : "",
+                      " over ", evaluation.episodes(), " episodes (", Decimal(evaluation.min_return()), " to ",
+                      Decimal(evaluation.max_return()), "), weights of learner step ", evaluation.version().version());
+}
+
+ProgressPrinter::ProgressPrinter()
+    : ProgressPrinter(STDOUT_FILENO, isatty(STDOUT_FILENO) == 1, [] {
+        const char* no_color = std::getenv("NO_COLOR");
+        return no_color == nullptr || *no_color == '\0';
+      }()) {}
+
+ProgressPrinter::ProgressPrinter(int file_descriptor, bool terminal, bool color)
+    : file_(file_descriptor), terminal_(terminal), color_(color) {}
+
+void ProgressPrinter::Write(const std::string& text) const {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = write(file_, text.data() + done, text.size() - done);
+    if (written < 0 && errno != EINTR) {
+      return;  // A reader that went away must not end the run.
+    }
+    done += written < 0 ? 0 : static_cast<size_t>(written);
+  }
+}
+
+std::string ProgressPrinter::EraseBlock() {
+  if (block_.empty()) {
+    return "";
+  }
+  const size_t lines = block_.size();
+  block_.clear();
+  return absl::StrCat("\x1b[", lines, "A\r\x1b[J");
+}
+
+void ProgressPrinter::Update(const RunFacts& facts, const ProgressContext& context) {
+  if (!terminal_) {
+    if (context.elapsed >= next_line_) {
+      next_line_ = context.elapsed + kLinePeriod;
+      Write(absl::StrCat(RenderLine(facts, context), "\n"));
+    }
+    return;
+  }
+  winsize size = {};
+  const bool known = ioctl(file_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  // The last column stays free: some terminals wrap when it is written.
+  const size_t width = known ? std::max(1, size.ws_col - 1) : kDefaultWidth;
+  std::string text = EraseBlock();
+  block_ = RenderBlock(facts, context, width, color_);
+  absl::StrAppend(&text, absl::StrJoin(block_, "\n"), "\n");
+  Write(text);
+}
+
+void ProgressPrinter::Event(const std::string& line) {
+  const std::vector<std::string> block = block_;
+  std::string text = EraseBlock();
+  absl::StrAppend(&text, line, "\n");
+  if (!block.empty()) {
+    absl::StrAppend(&text, absl::StrJoin(block, "\n"), "\n");
+    block_ = block;
+  }
+  Write(text);
+}
+
+}  // namespace waggle

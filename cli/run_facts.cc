@@ -1,0 +1,141 @@
+#include "cli/run_facts.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace waggle {
+namespace {
+
+// Several heartbeats long.
+constexpr int64_t kSilentMs = 3000;
+
+using Figures = google::protobuf::Map<std::string, double>;
+
+std::optional<double> Get(const Figures& figures, const char* name) {
+  const auto it = figures.find(name);
+  return it == figures.end() ? std::nullopt : std::optional<double>(it->second);
+}
+
+// The mean of what several processes report.
+class Mean {
+ public:
+  void Add(std::optional<double> value) {
+    if (value.has_value()) {
+      sum_ += *value;
+      ++count_;
+    }
+  }
+  std::optional<double> value() const { return count_ == 0 ? std::nullopt : std::optional<double>(sum_ / count_); }
+
+ private:
+  double sum_ = 0;
+  int count_ = 0;
+};
+
+void AddLearner(const v1::WorkerInfo& learner, RunFacts* facts) {
+  facts->learner_steps_per_s += Get(learner.rates(), "learner_steps").value_or(0);
+  facts->learner_waiting = Get(learner.gauges(), "waiting_fraction").value_or(0);
+  facts->loss = Get(learner.gauges(), "loss");
+  facts->policy_lag_mean = Get(learner.gauges(), "policy_lag_mean");
+  facts->policy_lag_max = Get(learner.gauges(), "policy_lag_max");
+}
+
+void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
+  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+    for (const v1::TableInfo& table : server.tables.tables()) {
+      facts->items_inserted += static_cast<double>(table.items_inserted());
+      facts->items_sampled += static_cast<double>(table.items_sampled());
+      facts->table_items += static_cast<double>(table.items());
+      facts->table_max_items += static_cast<double>(table.config().max_items());
+      facts->table_bytes += static_cast<double>(table.bytes());
+      if (!table.blocked_because().empty()) {
+        facts->blocked.push_back(table.blocked_because());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
+  const v1::OverviewResponse& overview = snapshot.overview;
+  RunFacts facts;
+  facts.state = RunStateOf(overview);
+  facts.outcome_reason = overview.outcome_reason();
+  facts.env_steps = static_cast<double>(overview.env_steps());
+  facts.learner_steps = static_cast<double>(overview.learner_steps());
+  facts.evaluations.assign(overview.evaluations().begin(), overview.evaluations().end());
+  Mean training_return;
+  Mean actor_waiting;
+  for (const v1::WorkerInfo& worker : overview.workers()) {
+    if (worker.role() == v1::ROLE_ACTOR) {
+      facts.episodes += Get(worker.counters(), "episodes").value_or(0);
+      const std::optional<double> first = Get(worker.gauges(), "first_env_step_unix_seconds");
+      if (first.has_value() && *first > 0) {
+        facts.first_env_step_unix = std::min(*first, facts.first_env_step_unix.value_or(*first));
+      }
+    }
+    if (!worker.alive()) {
+      continue;
+    }
+    if (worker.silent_ms() >= kSilentMs) {
+      facts.silent.push_back(absl::StrCat(WorkerName(worker), " (", worker.silent_ms() / 1000, " s)"));
+    }
+    if (worker.role() == v1::ROLE_ACTOR) {
+      ++facts.actors;
+      facts.env_steps_per_s += Get(worker.rates(), "env_steps").value_or(0);
+      training_return.Add(Get(worker.gauges(), "return_mean"));
+      actor_waiting.Add(Get(worker.gauges(), "waiting_fraction"));
+    } else if (worker.role() == v1::ROLE_LEARNER) {
+      AddLearner(worker, &facts);
+    } else if (worker.role() == v1::ROLE_REPLAY_SERVER) {
+      facts.items_inserted_per_s += Get(worker.rates(), "items_inserted").value_or(0);
+      facts.items_sampled_per_s += Get(worker.rates(), "items_sampled").value_or(0);
+    }
+  }
+  facts.training_return = training_return.value();
+  facts.actor_waiting = actor_waiting.value().value_or(0);
+  AddTables(snapshot, &facts);
+  return facts;
+}
+
+RunState RunStateOf(const v1::OverviewResponse& overview) {
+  switch (overview.run_state()) {
+    case v1::RUN_STATE_RUNNING:
+      return RunState::kRunning;
+    case v1::RUN_STATE_SOLVED:
+      return RunState::kSolved;
+    case v1::RUN_STATE_LIMIT:
+      return RunState::kLimit;
+    case v1::RUN_STATE_FAILED:
+      return RunState::kFailed;
+    default:
+      return RunState::kNoExperiment;
+  }
+}
+
+Role RoleOf(const v1::WorkerInfo& worker) {
+  switch (worker.role()) {
+    case v1::ROLE_LEARNER:
+      return Role::kLearner;
+    case v1::ROLE_REPLAY_SERVER:
+      return Role::kReplayServer;
+    case v1::ROLE_PARAM_SERVER:
+      return Role::kParamServer;
+    case v1::ROLE_EVALUATOR:
+      return Role::kEvaluator;
+    default:
+      return Role::kActor;
+  }
+}
+
+std::string WorkerName(const v1::WorkerInfo& worker) {
+  const Role role = RoleOf(worker);
+  const std::string name = RoleName(role);
+  // There is one learner at a time, and one hub.
+  const bool one_only = role == Role::kLearner || role == Role::kParamServer;
+  return one_only ? name : absl::StrCat(name, "-", worker.index());
+}
+
+}  // namespace waggle

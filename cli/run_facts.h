@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/cluster_client.h"
+#include "common/api/hub.h"
+
+namespace waggle {
+
+// How a run stands, in numbers that people ask for: gathered from all processes of a snapshot. Rates are a second, over
+// the last heartbeats.
+struct RunFacts {
+  RunState state = RunState::kNoExperiment;
+  std::string outcome_reason;
+  double env_steps = 0;
+  double env_steps_per_s = 0;
+  double episodes = 0;
+  std::optional<double> training_return;      // Mean over the actors' last episodes.
+  std::optional<double> first_env_step_unix;  // Seconds.
+  double actor_waiting = 0;                   // Share of the actors' time, 0 to 1.
+  int64_t actors = 0;                         // Alive.
+  double items_inserted = 0;
+  double items_inserted_per_s = 0;
+  double items_sampled = 0;
+  double items_sampled_per_s = 0;
+  double table_items = 0;
+  double table_max_items = 0;
+  double table_bytes = 0;
+  std::vector<std::string> blocked;  // In words, what tables wait for.
+  double learner_steps = 0;
+  double learner_steps_per_s = 0;
+  double learner_waiting = 0;
+  std::optional<double> loss;
+  std::optional<double> policy_lag_mean;  // Learner steps.
+  std::optional<double> policy_lag_max;
+  std::vector<v1::Evaluation> evaluations;  // Oldest first.
+  std::vector<std::string> silent;          // Workers from which nothing was heard for seconds, "actor-0 (7 s)".
+};
+
+RunFacts GatherFacts(const ClusterSnapshot& snapshot);
+
+// What a newer software may add is an actor, or no experiment.
+Role RoleOf(const v1::WorkerInfo& worker);
+RunState RunStateOf(const v1::OverviewResponse& overview);
+
+// "learner", "actor-2".
+std::string WorkerName(const v1::WorkerInfo& worker);
+
+}  // namespace waggle

@@ -1,0 +1,222 @@
+#include "cli/status_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/progress_view.h"
+#include "cli/run_facts.h"
+
+namespace waggle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+absl::Time FromMicros(int64_t us) {
+  return absl::FromUnixMicros(us);
+}
+
+// "3.2 s", "5 m 10 s", "2 h 5 m".
+std::string Age(absl::Duration age) {
+  const int64_t seconds = std::max<int64_t>(0, absl::ToInt64Seconds(age));
+  if (seconds < 60) {
+    return absl::StrFormat("%.1f s", std::max(0.0, absl::ToDoubleSeconds(age)));
+  }
+  if (seconds < 3600) {
+    return absl::StrCat(seconds / 60, " m ", seconds % 60, " s");
+  }
+  return absl::StrCat(seconds / 3600, " h ", seconds / 60 % 60, " m");
+}
+
+std::string Mebibytes(uint64_t bytes) {
+  return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+// Columns as wide as their widest cell.
+std::string Table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line = " ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      absl::StrAppend(&line, " ", row[i], std::string(i + 1 < row.size() ? widths[i] - row[i].size() + 1 : 0, ' '));
+    }
+    absl::StrAppend(&text, line, "\n");
+  }
+  return text;
+}
+
+std::string Rates(const v1::WorkerInfo& worker) {
+  const std::map<std::string, double> sorted(worker.rates().begin(), worker.rates().end());
+  std::vector<std::string> parts;
+  for (const auto& [name, rate] : sorted) {
+    parts.push_back(absl::StrCat(name, " ", ShortNumber(rate), "/s"));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+std::string Limiter(const v1::RateLimiterConfig& limiter) {
+  return limiter.samples_per_insert() > 0
+             ? absl::StrFormat("%g samples an insert, from %d items", limiter.samples_per_insert(), limiter.min_items())
+             : absl::StrFormat("from %d items", limiter.min_items());
+}
+
+std::string TablesText(const ClusterSnapshot& snapshot) {
+  std::vector<std::vector<std::string>> rows = {
+      {"table", "server", "items", "bytes", "inserted", "sampled", "limiter", "waiting"}};
+  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+    if (!server.status.ok()) {
+      rows.push_back({"?", server.address, absl::StrCat("does not answer: ", server.status.message())});
+    }
+    for (const v1::TableInfo& table : server.tables.tables()) {
+      rows.push_back({table.config().name(), server.address,
+                      absl::StrCat(table.items(), " of ", table.config().max_items()), Mebibytes(table.bytes()),
+                      absl::StrCat(table.items_inserted()), absl::StrCat(table.items_sampled()),
+                      Limiter(table.config().rate_limiter()),
+                      table.blocked_because().empty() ? "nobody" : table.blocked_because()});
+    }
+  }
+  return rows.size() == 1 ? "  no table yet\n" : Table(rows);
+}
+
+}  // namespace
+
+std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
+  const v1::OverviewResponse& overview = snapshot.overview;
+  const RunFacts facts = GatherFacts(snapshot);
+  std::string text = overview.experiment_name().empty() ? "no experiment" : overview.experiment_name();
+  if (facts.state != RunState::kNoExperiment) {
+    absl::StrAppend(&text, ": ", RunStateName(facts.state), ", begun ", Age(now - FromMicros(overview.started_at_us())),
+                    " ago");
+  }
+  absl::StrAppend(&text, overview.outcome_reason().empty() ? "" : "; ", overview.outcome_reason(), "\n");
+  absl::StrAppend(&text, "  environment steps ", overview.env_steps(), ", learner steps ", overview.learner_steps());
+  if (overview.has_model_version()) {
+    absl::StrAppend(&text, ", weights of step ", overview.model_version().version(), " (epoch ",
+                    overview.model_version().epoch(), ", ", Mebibytes(overview.model_bytes()), ")");
+  }
+  if (facts.training_return.has_value()) {
+    absl::StrAppend(&text, absl::StrFormat(", training return %.1f", *facts.training_return));
+  }
+  absl::StrAppend(&text, "\n");
+  if (!facts.evaluations.empty()) {
+    absl::StrAppend(&text, "  ", RenderEvaluation(facts.evaluations.back(), std::nullopt), "\n");
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"process", "address", "host", "pid", "since", "heartbeat", "state", "rates"}};
+  for (const v1::WorkerInfo& worker : overview.workers()) {
+    const absl::Duration silent = absl::Milliseconds(worker.silent_ms());
+    rows.push_back({WorkerName(worker), worker.address().empty() ? "-" : worker.address(), worker.host(),
+                    absl::StrCat(worker.process_id()), Age(now - FromMicros(worker.joined_at_us())),
+                    absl::StrCat(Age(silent), " ago"), worker.alive() ? worker.activity() : "gone", Rates(worker)});
+  }
+  return absl::StrCat(text, "\n", Table(rows), "\n", TablesText(snapshot));
+}
+
+namespace {
+
+Json EvaluationJson(const v1::Evaluation& evaluation) {
+  return {{"epoch", evaluation.version().epoch()},
+          {"version", evaluation.version().version()},
+          {"episodes", evaluation.episodes()},
+          {"mean_return", evaluation.mean_return()},
+          {"min_return", evaluation.min_return()},
+          {"max_return", evaluation.max_return()},
+          {"finished_at_unix_seconds", static_cast<double>(evaluation.finished_at_us()) / 1e6}};
+}
+
+Json FiguresJson(const google::protobuf::Map<std::string, double>& figures) {
+  Json json = Json::object();
+  for (const auto& [name, value] : std::map<std::string, double>(figures.begin(), figures.end())) {
+    json[name] = value;
+  }
+  return json;
+}
+
+Json WorkerJson(const v1::WorkerInfo& worker) {
+  return {{"name", WorkerName(worker)},
+          {"role", RoleName(RoleOf(worker))},
+          {"worker_id", worker.worker_id()},
+          {"address", worker.address()},
+          {"host", worker.host()},
+          {"pid", worker.process_id()},
+          {"since_unix_seconds", static_cast<double>(worker.joined_at_us()) / 1e6},
+          {"seconds_since_heartbeat", static_cast<double>(worker.silent_ms()) / 1e3},
+          {"alive", worker.alive()},
+          {"activity", worker.activity()},
+          {"counters", FiguresJson(worker.counters())},
+          {"gauges", FiguresJson(worker.gauges())},
+          {"rates", FiguresJson(worker.rates())}};
+}
+
+Json TableJson(const std::string& address, const v1::TableInfo& table) {
+  const v1::RateLimiterConfig& limiter = table.config().rate_limiter();
+  return {{"name", table.config().name()},
+          {"server", address},
+          {"items", table.items()},
+          {"max_items", table.config().max_items()},
+          {"bytes", table.bytes()},
+          {"max_bytes", table.config().max_bytes()},
+          {"items_inserted", table.items_inserted()},
+          {"items_sampled", table.items_sampled()},
+          {"items_removed", table.items_removed()},
+          {"priorities_applied", table.priorities_applied()},
+          {"priorities_stale", table.priorities_stale()},
+          {"priorities_unknown", table.priorities_unknown()},
+          {"inserts_waiting", table.inserts_waiting()},
+          {"samples_waiting", table.samples_waiting()},
+          {"limiter",
+           {{"samples_per_insert", limiter.samples_per_insert()},
+            {"min_items", limiter.min_items()},
+            {"error_buffer", limiter.error_buffer()},
+            {"blocked_because", table.blocked_because()}}}};
+}
+
+}  // namespace
+
+std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
+  const v1::OverviewResponse& overview = snapshot.overview;
+  const RunFacts facts = GatherFacts(snapshot);
+  Json json;
+  json["experiment"] = overview.experiment_name();
+  json["state"] = RunStateName(facts.state);
+  json["reason"] = overview.outcome_reason();
+  json["software_version"] = overview.software_version();
+  json["seconds_running"] = overview.started_at_us() == 0
+                                ? Json(nullptr)
+                                : Json(absl::ToDoubleSeconds(now - FromMicros(overview.started_at_us())));
+  json["env_steps"] = overview.env_steps();
+  json["learner_step"] = overview.learner_steps();
+  json["training_return"] = facts.training_return.has_value() ? Json(*facts.training_return) : Json(nullptr);
+  json["model"] = nullptr;
+  if (overview.has_model_version()) {
+    json["model"] = {{"name", overview.model()},
+                     {"epoch", overview.model_version().epoch()},
+                     {"version", overview.model_version().version()},
+                     {"bytes", overview.model_bytes()}};
+  }
+  json["evaluation"] = facts.evaluations.empty() ? Json(nullptr) : EvaluationJson(facts.evaluations.back());
+  json["processes"] = Json::array();
+  for (const v1::WorkerInfo& worker : overview.workers()) {
+    json["processes"].push_back(WorkerJson(worker));
+  }
+  json["tables"] = Json::array();
+  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+    for (const v1::TableInfo& table : server.tables.tables()) {
+      json["tables"].push_back(TableJson(server.address, table));
+    }
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace waggle

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/child_process.h"
+#include "common/api/hub.h"
+
+namespace waggle {
+
+enum class Outcome { kSolved, kLimit, kFailed, kInterrupted };
+
+// "solved", "limit", "failed", "interrupted".
+const char* OutcomeName(Outcome outcome);
+
+// The rules by which `waggle run` starts, restarts and stops its processes: events and times in, actions out. No
+// processes, clocks or threads. In order:
+//
+//   1. The hub is started; once its address is known, all others.
+//   2. An actor or evaluator that ends is started again, with a growing delay and a bounded number of times. If the
+//   hub,
+//      a replay server or the learner ends, the run has failed.
+//   3. When the hub says that the run is over, workers end by themselves; after a failure or an interruption they are
+//      asked to. Who does not in time is killed.
+//   4. Once all workers have ended the hub is asked a last time how the run stands, and the servers are stopped.
+class Supervision {
+ public:
+  struct Process {
+    std::string name;  // "actor-0".
+    Role role = Role::kActor;
+  };
+
+  // What is to be done now.
+  struct Actions {
+    std::vector<size_t> start;                    // Indices of processes.
+    std::vector<std::pair<size_t, int>> signals;  // A process, and a signal for it.
+    std::vector<std::string> messages;            // For the user.
+    std::optional<size_t> show_log;               // Whose last lines explain a failure.
+    bool observe = false;                         // Ask the hub now how the run stands.
+  };
+
+  // `processes` has exactly one hub. `needs_evaluator`: without evaluations the run could not end as it should.
+  Supervision(std::vector<Process> processes, bool needs_evaluator, absl::Time now);
+
+  const std::vector<Process>& processes() const { return processes_; }
+
+  // Events.
+  Actions Begin(absl::Time now);
+  Actions HubReady(absl::Time now);
+  Actions CannotStart(size_t process, const absl::Status& error, absl::Time now);
+  Actions Exited(size_t process, const ChildExit& exit, absl::Time now);
+  // The hub said how the run stands; `asked_at` is when it was asked.
+  Actions Observed(RunState state, const std::string& reason, absl::Time asked_at, absl::Time now);
+  // The user wants the end; the second time at once.
+  Actions Interrupted(absl::Time now);
+  // Call when NextDeadline() has passed.
+  Actions Tick(absl::Time now);
+
+  absl::Time NextDeadline() const;
+
+  // Whether every process has ended for good.
+  bool done() const { return phase_ == Phase::kDone; }
+  // Once the outcome is decided, and why.
+  std::optional<Outcome> outcome() const { return outcome_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  enum class Phase {
+    kStarting,  // → kRunning once the hub is ready.
+    kRunning,
+    kStoppingWorkers,  // The outcome is decided.
+    kLastLook,         // Workers have ended.
+    kStoppingServers,
+    kDone,
+  };
+  struct State {
+    bool running = false;
+    bool clean_exit = false;  // The last time.
+    absl::Time started_at;
+    int restarts = 0;
+    absl::Time restart_at = absl::InfiniteFuture();
+    bool given_up = false;
+  };
+
+  void Start(size_t process, absl::Time now, Actions* actions);
+  void LostWorker(size_t process, const ChildExit& exit, absl::Time now, Actions* actions);
+  void GiveUp(size_t process, absl::Time now, Actions* actions);
+  void Fail(const std::string& reason, std::optional<size_t> process, absl::Time now, Actions* actions);
+  void End(Outcome outcome, const std::string& reason, bool ask_workers, absl::Time now, Actions* actions);
+  // Moves on where the processes of a phase have ended.
+  void Advance(absl::Time now, Actions* actions);
+  void SignalAll(bool servers, int signal, Actions* actions);
+  bool AnyRunning(bool servers) const;
+  bool HubRunning() const;
+
+  const std::vector<Process> processes_;
+  const bool needs_evaluator_;
+  std::vector<State> states_;
+  Phase phase_ = Phase::kStarting;
+  std::optional<Outcome> outcome_;
+  std::string reason_;
+  absl::Time last_observed_;
+  absl::Time phase_deadline_ = absl::InfiniteFuture();  // When the phase's patience ends.
+  absl::Time last_look_at_;
+  bool asked_ = false;  // The phase's processes were sent SIGTERM.
+  bool interrupted_ = false;
+  // A learner that ended while the run was thought to go on, how, and when.
+  std::optional<size_t> ended_learner_;
+  ChildExit learner_exit_;
+  absl::Time learner_ended_at_;
+};
+
+}  // namespace waggle
