@@ -41,7 +41,7 @@ TEST_CASE("a version that waits is replaced by a newer one", "[unit]") {
   REQUIRE_OK(publisher.Publish(Version(3)));
   released.RequestStop();
   REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
-  CHECK(port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 3}});
+  CHECK((port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 3}}));
 }
 
 TEST_CASE("while the server is away publishing is tried again", "[unit]") {
@@ -50,7 +50,7 @@ TEST_CASE("while the server is away publishing is tried again", "[unit]") {
   AsyncPublisher publisher(&port);
   REQUIRE_OK(publisher.Publish(Version(1)));
   REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
-  CHECK(port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 1}, {1, 1}});
+  CHECK((port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 1}, {1, 1}}));
 }
 
 TEST_CASE("a version that arrived although its answer was lost counts as published", "[unit]") {
@@ -64,7 +64,7 @@ TEST_CASE("a version that arrived although its answer was lost counts as publish
   REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
   REQUIRE_OK(publisher.Publish(Version(2)));
   REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
-  CHECK(port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 1}, {1, 2}});
+  CHECK((port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 1}, {1, 2}}));
 }
 
 TEST_CASE("a refusal is final and every later call says so", "[unit]") {

@@ -64,7 +64,7 @@ TEST_CASE("weights are published before the first step and after the last, under
   restored.options.first_step = 12;
   REQUIRE_OK(restored.Run());
   CHECK(restored.algorithm.updates == 0);
-  CHECK(restored.publisher->versions() == std::vector<ModelVersion>{{3, 12}});
+  CHECK((restored.publisher->versions() == std::vector<ModelVersion>{{3, 12}}));
 }
 
 TEST_CASE("what is counted and measured is reported by name", "[unit]") {
