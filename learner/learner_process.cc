@@ -89,8 +89,9 @@ absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnection
   loop_options.max_learner_steps = job->experiment.stop.max_learner_steps;
   loop_options.epoch = job->assignment.epoch;
   loop_options.device = job->device;
-  WAGGLE_ASSIGN_OR_RETURN(loop_options.first_step,
-                          Annotate(Restore(options.restore_dir, job.get()), "restoring the learner"));
+  const absl::StatusOr<int64_t> first_step = Restore(options.restore_dir, job.get());
+  WAGGLE_RETURN_IF_ERROR(Annotate(first_step.status(), "restoring the learner"));
+  loop_options.first_step = *first_step;
   std::unique_ptr<CheckpointStore> checkpoints;
   if (!options.output_dir.empty()) {
     WAGGLE_ASSIGN_OR_RETURN(checkpoints, CheckpointStore::Open(absl::StrCat(options.output_dir, "/checkpoints"),

@@ -31,7 +31,8 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
   next_checkpoint_ = period > 0 ? now + absl::Seconds(period) : absl::InfiniteFuture();
   ports_.metrics->SetActivity("learning");
   WAGGLE_RETURN_IF_ERROR(Publish());
-  WAGGLE_RETURN_IF_ERROR(Annotate(Train(stop), absl::StrCat("learner step ", step_ + 1)));
+  const absl::Status trained = Train(stop);
+  WAGGLE_RETURN_IF_ERROR(Annotate(trained, absl::StrCat("learner step ", step_ + 1)));
   ports_.metrics->SetActivity("finishing");
   return Finish();
 }

@@ -23,7 +23,7 @@ TEST_CASE("every network has the parameters and the outputs that were inferred",
         testing::ValueOf(InferShapes(network_case.network, network_case.observation, network_case.outputs));
     const std::unique_ptr<Network> network = Build(network_case);
     CHECK(network->parameters().size() == shape.num_parameters);
-    CHECK(network->parameters().layout() == shape.parameters);
+    CHECK((network->parameters().layout() == shape.parameters));
     const torch::Tensor outputs = network->Forward(testing::RandomObservations(network_case.observation, 5, 1));
     CHECK(outputs.sizes().vec() == std::vector<int64_t>{5, network_case.outputs});
     CHECK(torch::isfinite(outputs).all().item<bool>());

@@ -23,7 +23,7 @@ TEST_CASE("weights survive the way through a snapshot", "[unit]") {
   FlatParameters parameters = Make();
   parameters.values().copy_(torch::arange(8));
   const ModelSnapshot snapshot = Encode(parameters);
-  CHECK(snapshot.tensors == parameters.layout());
+  CHECK((snapshot.tensors == parameters.layout()));
   CHECK(snapshot.network_hash == 77);
   CHECK(snapshot.data.size() == 32);
   // A snapshot is a copy.

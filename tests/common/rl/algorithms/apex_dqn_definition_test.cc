@@ -1,0 +1,145 @@
+#include "common/rl/algorithms/apex_dqn_definition.h"
+
+#include <limits>
+#include <string>
+
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithms/builtin.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+EnvironmentSpec Environment() {
+  EnvironmentSpec environment;
+  environment.name = "CartPole-v1";
+  environment.observation = ArraySpec{"observation", DType::kFloat32, {4}};
+  environment.action.num_values = 2;
+  return environment;
+}
+
+TablePlan Plan(const ApexDqnOptions& options, const ReplayOptions& replay = ReplayOptions()) {
+  std::vector<TablePlan> plans =
+      testing::ValueOf(ApexDqnDefinition().plan_tables(options, Environment(), replay, LearnerOptions()));
+  REQUIRE(plans.size() == 1);
+  return plans[0];
+}
+
+absl::StatusOr<Experiment> Parse(const std::string& algorithm) {
+  return ParseExperiment("algorithm: {name: apex_dqn, " + algorithm + "}\nstop: {max_learner_steps: 10}\n", "test.yaml",
+                         {}, BuiltinAlgorithmDefinitions());
+}
+
+TEST_CASE("the table holds n-step windows and shows a transition of each", "[unit]") {
+  ApexDqnOptions options;
+  options.n_step = 5;
+  const TablePlan plan = Plan(options);
+  REQUIRE_OK(plan.table.Validate());
+  CHECK(plan.window.kind == WindowPlan::Kind::kNStep);
+  CHECK(plan.window.length == 6);
+  CHECK(plan.table.max_window == 6);
+  CHECK(DebugString(plan.table.signature) ==
+        "[observation: float32[4], action: int64[], reward: float32[], discount: float32[]]");
+  std::vector<std::pair<std::string, ViewField::Rows>> view;
+  for (const ViewField& field : plan.table.view) {
+    view.emplace_back(field.name + "=" + field.column, field.rows);
+  }
+  CHECK(view ==
+        std::vector<std::pair<std::string, ViewField::Rows>>{{"observation=observation", ViewField::Rows::kFirst},
+                                                             {"action=action", ViewField::Rows::kFirst},
+                                                             {"reward=reward", ViewField::Rows::kAll},
+                                                             {"discount=discount", ViewField::Rows::kAll},
+                                                             {"next_observation=observation", ViewField::Rows::kLast}});
+}
+
+TEST_CASE("the table takes its limits and its sampler from the replay section", "[unit]") {
+  ReplayOptions replay;
+  replay.max_items = 5'000;
+  replay.max_mebibytes = 3;
+  replay.min_items = 200;
+  replay.priority_exponent = 0.7;
+  replay.samples_per_insert = 8;
+  TableConfig table = Plan(ApexDqnOptions(), replay).table;
+  CHECK(table.max_items == 5'000);
+  CHECK(table.max_bytes == 3 << 20);
+  CHECK(table.rate_limiter.min_items == 200);
+  CHECK(table.rate_limiter.samples_per_insert == 8);
+  CHECK(table.rate_limiter.error_buffer == 10 * 128);
+  CHECK(table.sampler.kind == SamplerConfig::Kind::kPrioritized);
+  CHECK(table.sampler.priority_exponent == 0.7);
+  replay.error_buffer = 300;
+  CHECK(Plan(ApexDqnOptions(), replay).table.rate_limiter.error_buffer == 300);
+  replay.sampler = "uniform";
+  CHECK(Plan(ApexDqnOptions(), replay).table.sampler.kind == SamplerConfig::Kind::kUniform);
+  CHECK(Plan(ApexDqnOptions(), replay).initial_priority == nullptr);
+  replay.error_buffer = 100;
+  const absl::Status status =
+      ApexDqnDefinition().plan_tables(ApexDqnOptions(), Environment(), replay, LearnerOptions()).status();
+  CHECK(status.message() ==
+        "replay.error_buffer: 100 is less than one batch of 128 samples, so nothing could ever be sampled");
+}
+
+TEST_CASE("a window starts with its n-step TD error by the weights that acted", "[unit]") {
+  ApexDqnOptions options;
+  options.discount = 0.5;
+  options.priority_epsilon = 0.125;
+  const InitialPriority priority = Plan(options).initial_priority;
+  // Of each row: the Q-value of the action taken, then of the best one.
+  const float q[3][2] = {{2, 3}, {9, 9}, {7, 8}};
+  WindowRow rows[3] = {{1, 1, q[0]}, {4, 1, q[1]}, {100, 100, q[2]}};
+  // 1 + 0.5 * 4 + 0.25 * 8 - 2 = 3.
+  CHECK(priority(rows, 3) == Approx(3.125));
+  // Cut short by a truncation: the last row's value counts.
+  CHECK(priority(rows, 2) == Approx(std::abs(1 + 0.5 * 9 - 2) + 0.125));
+  // A true end: it does not, whatever it is.
+  const float broken[2] = {0, std::numeric_limits<float>::infinity()};
+  rows[1].discount = 0;
+  rows[2].extras = broken;
+  CHECK(priority(rows, 3) == Approx(1.125));
+}
+
+TEST_CASE("the target follows softly by default and periodically where steps are given", "[unit]") {
+  const auto options = [](const absl::StatusOr<Experiment>& experiment) {
+    REQUIRE_OK(experiment);
+    return dynamic_cast<const ApexDqnOptions&>(*experiment->algorithm_options);
+  };
+  CHECK(options(Parse("mode: double")).update_rate == 0.005);
+  CHECK(options(Parse("update_rate: 0.01")).update_rate == 0.01);
+  const ApexDqnOptions periodic = options(Parse("update_steps: 100"));
+  CHECK(periodic.update_steps == 100);
+  CHECK(periodic.EffectiveUpdateRate() == 0);
+  CHECK(options(Parse("mode: vanilla")).update_rate == 0);
+  CHECK(ApexDqnOptions().EffectiveUpdateRate() == 0.005);
+}
+
+TEST_CASE("contradictions between options are errors at their place", "[unit]") {
+  absl::Status status = Parse("update_rate: 0.01, update_steps: 100").status();
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(status.message().find("update_rate: 0.01 and update_steps: 100 exclude each other") != std::string::npos);
+  status = Parse("mode: vanilla, update_steps: 100").status();
+  CHECK(status.message().find("mode vanilla, which has no target network") != std::string::npos);
+  CHECK_FALSE(Parse("mode: triple").ok());
+  CHECK_FALSE(Parse("n_step: 0").ok());
+  CHECK_FALSE(Parse("discount: 1.5").ok());
+  CHECK_FALSE(Parse("optimizer: {schedule: linear}").ok());
+  ApexDqnOptions options;
+  options.discount = std::numeric_limits<double>::quiet_NaN();
+  options.n_step = 0;
+  CHECK(options.Validate().message() == "n_step: 0 is outside [1, 1000]\ndiscount: nan is outside [0, 1]");
+}
+
+TEST_CASE("an experiment with every option survives being printed and parsed", "[unit]") {
+  const Experiment experiment =
+      testing::ValueOf(Parse("mode: fixed_target, n_step: 2, loss: mse, update_steps: 7, epsilon_anneal_steps: 30, "
+                             "optimizer: {type: sgd, momentum: 0.5}"));
+  const Experiment again =
+      testing::ValueOf(ParseExperiment(ToYaml(experiment), "again", {}, BuiltinAlgorithmDefinitions()));
+  CHECK(ToYaml(again) == ToYaml(experiment));
+  const auto& options = dynamic_cast<const ApexDqnOptions&>(*again.algorithm_options);
+  CHECK(options.mode == "fixed_target");
+  CHECK(options.update_steps == 7);
+  CHECK(options.optimizer.momentum == 0.5);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,264 @@
+#include "common/rl/algorithms/apex_dqn.h"
+
+#include <cmath>
+#include <limits>
+
+#include "common/nn/weights_codec.h"
+#include "common/rl/steppers.h"
+#include "tests/support/catch.h"
+#include "tests/support/dqn.h"
+
+namespace waggle {
+namespace {
+
+using testing::DqnBatch;
+using testing::DqnEnvironment;
+using testing::DqnExperiment;
+
+// An algorithm on a linear network without torso: Q(s, .) = W s + b.
+struct Fixture {
+  explicit Fixture(const ApexDqnOptions& options, torch::ScalarType dtype = torch::kFloat32)
+      : experiment(DqnExperiment(options)) {
+    algorithm = testing::ValueOf(ApexDqn::CreateAs({&experiment, DqnEnvironment(2, 2), torch::kCPU}, dtype));
+  }
+  Experiment experiment;
+  std::unique_ptr<ApexDqn> algorithm;
+};
+
+ApexDqnOptions Sgd(const std::string& mode) {
+  ApexDqnOptions options;
+  options.mode = mode;
+  options.discount = 0.5;
+  options.loss = "mse";
+  options.priority_epsilon = 0.25;
+  options.optimizer.type = "sgd";
+  options.optimizer.learning_rate = 0.1;
+  return options;
+}
+
+// Sets Q(e1, .) and Q(e2, .) for the two one-hot observations.
+void SetQ(Network* network, const torch::Tensor& q) {
+  network->parameters().value_views()[0].copy_(q.t());
+  network->parameters().value_views()[1].zero_();
+}
+
+torch::Tensor Q(const std::vector<std::vector<float>>& rows) {
+  torch::Tensor q = torch::empty({2, 2});
+  for (int64_t i = 0; i < 4; ++i) {
+    q[i / 2][i % 2] = rows[static_cast<size_t>(i / 2)][static_cast<size_t>(i % 2)];
+  }
+  return q;
+}
+
+// Two windows from e1 to e2 with action 1: rewards 1 and 2, the second one ended for good.
+TensorBatch TwoWindows() {
+  const torch::Tensor first = torch::tensor({{1.0F, 0.0F}, {1.0F, 0.0F}});
+  const torch::Tensor last = torch::tensor({{0.0F, 1.0F}, {0.0F, 1.0F}});
+  return DqnBatch(first, {1, 1}, torch::tensor({{1.0F, 2.0F, 0.0F}, {1.0F, 2.0F, 0.0F}}),
+                  torch::tensor({{1.0F, 1.0F, 0.0F}, {1.0F, 0.0F, 0.0F}}), last, {3, 3});
+}
+
+TEST_CASE("priorities are the TD errors of each mode's targets, computed by hand", "[unit]") {
+  // Both windows: 1 + 0.5 * 2 = 2, and a quarter of the last value for the one that was not ended. Q(e1, 1) = 3.
+  const std::vector<std::pair<std::string, double>> cases = {
+      {"vanilla", 2 + 0.25 * 6},        // The online network's maximum.
+      {"fixed_target", 2 + 0.25 * 40},  // The target network's maximum.
+      {"double", 2 + 0.25 * 8}};        // The target network's value where the online network's is largest.
+  for (const auto& [mode, target] : cases) {
+    INFO(mode);
+    Fixture fixture(Sgd(mode));
+    SetQ(&fixture.algorithm->online(), Q({{0, 3}, {6, 5}}));
+    if (mode != "vanilla") {
+      SetQ(&fixture.algorithm->target(), Q({{0, 0}, {8, 40}}));
+    }
+    LocalStepper stepper;
+    const UpdateResult result = testing::ValueOf(fixture.algorithm->Update(TwoWindows(), &stepper));
+    CHECK(result.priorities[0].item<double>() == Approx(std::abs(3 - target) + 0.25));
+    CHECK(result.priorities[1].item<double>() == Approx(std::abs(3 - 2.0) + 0.25));
+    REQUIRE(result.metrics[0].first == "loss");
+    const double loss = ((3 - target) * (3 - target) + 1) / 2;
+    CHECK(result.metrics[0].second.item<double>() == Approx(loss));
+  }
+}
+
+TEST_CASE("an update steps the online network down the gradient and the target follows", "[unit]") {
+  ApexDqnOptions options = Sgd("double");
+  options.update_rate = 0.5;
+  Fixture fixture(options);
+  SetQ(&fixture.algorithm->online(), Q({{0, 3}, {0, 0}}));
+  SetQ(&fixture.algorithm->target(), Q({{0, 0}, {0, 0}}));
+  LocalStepper stepper;
+  REQUIRE_OK(fixture.algorithm->Update(TwoWindows(), &stepper));
+  // Both targets are 2: the gradient by Q(e1, 1) is 2 * (3 - 2), which falls on the weight and on the bias.
+  const torch::Tensor weight = fixture.algorithm->online().parameters().value_views()[0];
+  CHECK(weight[1][0].item<double>() == Approx(2.8));
+  CHECK(fixture.algorithm->online().parameters().value_views()[1][1].item<double>() == Approx(-0.2));
+  CHECK(weight[0][0].item<double>() == 0);
+  CHECK(fixture.algorithm->target().parameters().value_views()[0][1][0].item<double>() == Approx(1.4));
+}
+
+TEST_CASE("computing gradients and applying them are separate", "[unit]") {
+  Fixture together(Sgd("double"));
+  Fixture apart(Sgd("double"));
+  CaptureStepper capture;
+  const torch::Tensor before = apart.algorithm->online().parameters().values().clone();
+  REQUIRE_OK(apart.algorithm->Update(TwoWindows(), &capture));
+  CHECK(torch::equal(apart.algorithm->online().parameters().values(), before));
+  CHECK(torch::equal(apart.algorithm->target().parameters().values(), before));
+  LocalStepper stepper;
+  REQUIRE_OK(together.algorithm->Update(TwoWindows(), &stepper));
+  CHECK(
+      torch::allclose(together.algorithm->online().parameters().values(), before - 0.1 * capture.gradients().at("q")));
+}
+
+TEST_CASE("the gradient is what finite differences of the loss say, through every kind of head and mode", "[unit]") {
+  for (const char* mode : {"vanilla", "fixed_target", "double"}) {
+    for (const char* head : {"q", "dueling"}) {
+      for (const char* loss : {"huber", "mse"}) {
+        INFO(mode << ", " << head << ", " << loss);
+        ApexDqnOptions options = Sgd(mode);
+        options.loss = loss;
+        Experiment experiment = DqnExperiment(options);
+        experiment.network.torso.resize(1);
+        experiment.network.torso[0].units = {4};
+        experiment.network.torso[0].activation = "tanh";
+        experiment.network.head.type = head;
+        const auto algorithm =
+            testing::ValueOf(ApexDqn::CreateAs({&experiment, DqnEnvironment(3, 2), torch::kCPU}, torch::kFloat64));
+        torch::manual_seed(2);
+        const auto random = [](std::vector<int64_t> shape) { return torch::randn(shape, torch::kFloat64); };
+        TensorBatch batch = DqnBatch(random({6, 3}), {0, 1, 1, 0, 1, 0}, random({6, 3}) * 2,
+                                     torch::ones({6, 3}, torch::kFloat64), random({6, 3}), {3, 3, 2, 3, 2, 3});
+        batch.fields[kItemProbability] = torch::rand({6}, torch::kFloat64) + 0.1;
+        // In vanilla mode the target moves with the parameters; it is held still by ending every episode.
+        if (std::string(mode) == "vanilla") {
+          batch.fields[kDiscount].zero_();
+        }
+        CaptureStepper stepper;
+        const auto loss_now = [&] {
+          return testing::ValueOf(algorithm->Update(batch, &stepper)).metrics[0].second.item<double>();
+        };
+        loss_now();
+        const torch::Tensor gradient = stepper.gradients().at("q").clone();
+        torch::Tensor values = algorithm->online().parameters().values();
+        double* const value = values.data_ptr<double>();
+        for (int64_t i = 0; i < values.numel(); ++i) {
+          const double old = value[i];
+          value[i] = old + 1e-6;
+          const double above = loss_now();
+          value[i] = old - 1e-6;
+          const double below = loss_now();
+          value[i] = old;
+          CHECK(gradient[i].item<double>() == Approx((above - below) / 2e-6).margin(2e-6).epsilon(1e-4));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("importance weights anneal with the updates", "[unit]") {
+  ApexDqnOptions options = Sgd("double");
+  options.importance_exponent = 0;
+  options.importance_exponent_final = 1;
+  options.importance_anneal_steps = 1;
+  Fixture fixture(options);
+  SetQ(&fixture.algorithm->online(), Q({{0, 3}, {0, 0}}));
+  SetQ(&fixture.algorithm->target(), Q({{0, 0}, {0, 0}}));
+  TensorBatch batch = TwoWindows();
+  batch.fields[kItemProbability] = torch::tensor({0.1, 0.4}, torch::kFloat64);
+  CaptureStepper stepper;
+  // Both errors are 1: the loss is the mean of the weights.
+  CHECK(testing::ValueOf(fixture.algorithm->Update(batch, &stepper)).metrics[0].second.item<double>() == Approx(1));
+  CHECK(testing::ValueOf(fixture.algorithm->Update(batch, &stepper)).metrics[0].second.item<double>() ==
+        Approx((1 + 0.25) / 2));
+}
+
+TEST_CASE("a loss or a gradient that is not finite is refused and changes nothing", "[unit]") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::function<void(TensorBatch*)>> breakages = {
+      [&](TensorBatch* batch) { batch->fields[kReward][0][0] = infinity; },
+      [&](TensorBatch* batch) { batch->fields[kReward][1][1] = nan; },
+      [&](TensorBatch* batch) { batch->fields[kObservation][0][1] = nan; },
+      [&](TensorBatch* batch) { batch->fields["next_observation"][0][1] = nan; },
+      [&](TensorBatch* batch) { batch->fields[kAction][0] = 2; },
+      [&](TensorBatch* batch) { batch->fields[kAction][0] = -1; }};
+  for (const auto& breakage : breakages) {
+    Fixture fixture(Sgd("double"));
+    const torch::Tensor online = fixture.algorithm->online().parameters().values().clone();
+    const torch::Tensor target = fixture.algorithm->target().parameters().values().clone();
+    TensorBatch batch = TwoWindows();
+    breakage(&batch);
+    LocalStepper stepper;
+    REQUIRE_CODE(fixture.algorithm->Update(batch, &stepper), absl::StatusCode::kInvalidArgument);
+    CHECK(torch::equal(fixture.algorithm->online().parameters().values(), online));
+    CHECK(torch::equal(fixture.algorithm->target().parameters().values(), target));
+    // The next good batch is learned from.
+    REQUIRE_OK(fixture.algorithm->Update(TwoWindows(), &stepper));
+    CHECK_FALSE(torch::equal(fixture.algorithm->online().parameters().values(), online));
+  }
+}
+
+TEST_CASE("without prioritised replay there are no priorities", "[unit]") {
+  Experiment experiment = DqnExperiment(Sgd("double"));
+  experiment.replay.sampler = "uniform";
+  const auto algorithm = testing::ValueOf(ApexDqn::Create({&experiment, DqnEnvironment(2, 2), torch::kCPU}));
+  LocalStepper stepper;
+  CHECK_FALSE(testing::ValueOf(algorithm->Update(TwoWindows(), &stepper)).priorities.defined());
+}
+
+TEST_CASE("an environment that it cannot learn is refused", "[unit]") {
+  const Experiment experiment = DqnExperiment(ApexDqnOptions());
+  EnvironmentSpec environment = DqnEnvironment(2, 2);
+  environment.action = ActionSpec();
+  environment.action.kind = ActionSpec::Kind::kContinuous;
+  environment.action.low = {-1};
+  environment.action.high = {1};
+  CHECK(ApexDqn::Create({&experiment, environment, torch::kCPU}).status().message() ==
+        "apex_dqn learns discrete actions only; environment test has others");
+}
+
+// Three states in a row, one-hot: action 1 goes right, 0 stays. Right of the last one the episode ends with a reward of
+// 1; staying in the first one gives 0.1.
+TEST_CASE("every mode learns the exact Q-values of a small decision process", "[unit]") {
+  const double gamma = 0.9;
+  torch::Tensor exact = torch::zeros({3, 2}, torch::kFloat64);
+  for (int sweep = 0; sweep < 1000; ++sweep) {
+    for (int64_t state = 0; state < 3; ++state) {
+      exact[state][0] = (state == 0 ? 0.1 : 0.0) + gamma * exact[state].max();
+      exact[state][1] = state == 2 ? torch::ones({}, torch::kFloat64) : gamma * exact[state + 1].max();
+    }
+  }
+  const torch::Tensor states = torch::eye(3);
+  const torch::Tensor first = states.index({torch::tensor({0, 0, 1, 1, 2, 2})});
+  const torch::Tensor last = states.index({torch::tensor({0, 1, 1, 2, 2, 2})});
+  const torch::Tensor reward = torch::tensor({{0.1F, 0.F}, {0.F, 0.F}, {0.F, 0.F}, {0.F, 0.F}, {0.F, 0.F}, {1.F, 0.F}});
+  const torch::Tensor discount =
+      torch::tensor({{1.F, 0.F}, {1.F, 0.F}, {1.F, 0.F}, {1.F, 0.F}, {1.F, 0.F}, {0.F, 0.F}});
+  const TensorBatch batch = DqnBatch(first, {0, 1, 0, 1, 0, 1}, reward, discount, last, {2, 2, 2, 2, 2, 2});
+  for (const char* mode : {"vanilla", "fixed_target", "double"}) {
+    INFO(mode);
+    ApexDqnOptions options;
+    options.mode = mode;
+    options.n_step = 1;
+    options.discount = gamma;
+    options.update_rate = std::string(mode) == "vanilla" ? 0 : 0.05;
+    options.optimizer.learning_rate = 0.005;
+    Experiment experiment = DqnExperiment(options);
+    experiment.network.torso.resize(1);
+    experiment.network.torso[0].units = {32};
+    experiment.network.torso[0].activation = "tanh";
+    experiment.network.head.type = "dueling";
+    const auto algorithm =
+        testing::ValueOf(ApexDqn::CreateAs({&experiment, DqnEnvironment(3, 2), torch::kCPU}, torch::kFloat32));
+    LocalStepper stepper;
+    for (int step = 0; step < 4000; ++step) {
+      REQUIRE_OK(algorithm->Update(batch, &stepper));
+    }
+    const torch::Tensor learned = algorithm->online().Forward(states).to(torch::kFloat64);
+    CHECK((learned - exact).abs().max().item<double>() < 0.02);
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,150 @@
+#include "common/rl/algorithms/dqn_policy.h"
+
+#include <limits>
+
+#include "common/nn/weights_codec.h"
+#include "tests/support/catch.h"
+#include "tests/support/dqn.h"
+
+namespace waggle {
+namespace {
+
+constexpr int64_t kLanes = 4;
+
+struct Fixture {
+  explicit Fixture(const ApexDqnOptions& options = ApexDqnOptions(), int64_t actions = 3)
+      : experiment(testing::DqnExperiment(options)) {
+    context.experiment = &experiment;
+    context.environment = testing::DqnEnvironment(2, actions);
+    context.lanes = kLanes;
+    context.all_lanes = kLanes;
+    context.seed = 11;
+    policy = testing::ValueOf(DqnPolicy::Create(context));
+  }
+
+  // Gives the network the Q-values `weight` * observation.
+  absl::Status Load(const torch::Tensor& weight) {
+    NetworkPlan plan = testing::ValueOf(
+        PlanNetwork(experiment.network, context.environment.observation, context.environment.action.num_values));
+    const auto network = testing::ValueOf(Network::Create(std::move(plan), torch::kCPU, 1));
+    network->parameters().value_views()[0].copy_(weight);
+    network->parameters().value_views()[1].zero_();
+    return policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->hash())));
+  }
+
+  absl::Status Act(ActMode mode) {
+    PolicyInput input;
+    input.lanes = kLanes;
+    input.observations = observations.data();
+    PolicyOutput output;
+    output.actions = actions.data();
+    output.private_values = private_values.data();
+    return policy->Act(input, mode, &output);
+  }
+
+  Experiment experiment;
+  PolicyContext context;
+  std::unique_ptr<Policy> policy;
+  std::vector<float> observations = {1, 0, 0, 1, 1, 1, 2, 0};
+  std::vector<int64_t> actions = std::vector<int64_t>(kLanes);
+  std::vector<float> private_values = std::vector<float>(2 * kLanes);
+};
+
+torch::Tensor Weight() {
+  return torch::tensor({{1.0F, 4.0F}, {2.0F, 3.0F}, {0.0F, 5.0F}});
+}
+
+TEST_CASE("greedy actions have the largest Q-value of their own observation", "[unit]") {
+  Fixture fixture;
+  REQUIRE_OK(fixture.Load(Weight()));
+  REQUIRE_OK(fixture.Act(ActMode::kGreedy));
+  CHECK(fixture.actions == std::vector<int64_t>{1, 2, 0, 1});
+  CHECK(fixture.private_values == std::vector<float>{2, 2, 5, 5, 5, 5, 4, 4});
+  CHECK(fixture.policy->private_columns() == std::vector<std::string>{"q_taken", "q_max"});
+  CHECK(fixture.policy->columns().empty());
+}
+
+TEST_CASE("each lane explores by its own epsilon, and says the value of what it took", "[unit]") {
+  ApexDqnOptions options;
+  options.epsilon_base = 0.5;
+  options.epsilon_alpha = 3;
+  Fixture fixture(options);
+  REQUIRE_OK(fixture.Load(Weight()));
+  const std::vector<int64_t> greedy = {1, 2, 0, 1};
+  const int rounds = 4000;
+  std::vector<int> strayed(kLanes);
+  for (int round = 0; round < rounds; ++round) {
+    REQUIRE_OK(fixture.Act(ActMode::kExplore));
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      strayed[lane] += fixture.actions[lane] != greedy[lane] ? 1 : 0;
+      const int64_t action = fixture.actions[lane];
+      const float expected = Weight()[action][0].item<float>() * fixture.observations[2 * lane] +
+                             Weight()[action][1].item<float>() * fixture.observations[2 * lane + 1];
+      REQUIRE(fixture.private_values[2 * lane] == Approx(expected));
+    }
+  }
+  // A random action is the greedy one in one of three cases. Epsilons: 1/2, 1/4, 1/8, 1/16.
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    const double expected = std::pow(0.5, 1 + static_cast<double>(lane)) * 2 / 3;
+    CHECK(strayed[lane] / static_cast<double>(rounds) == Approx(expected).margin(0.03));
+  }
+}
+
+TEST_CASE("exploration begins at random where it is annealed, and greedy acting does not use it up", "[unit]") {
+  ApexDqnOptions options;
+  options.epsilon_base = 0;
+  options.epsilon_anneal_steps = 1;
+  Fixture fixture(options);
+  REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
+  for (int round = 0; round < 50; ++round) {
+    REQUIRE_OK(fixture.Act(ActMode::kGreedy));
+    CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
+  }
+  // The first exploring step is random; with this seed at least one lane strays.
+  REQUIRE_OK(fixture.Act(ActMode::kExplore));
+  CHECK(fixture.actions != std::vector<int64_t>{0, 0, 0, 0});
+  for (int round = 0; round < 50; ++round) {
+    REQUIRE_OK(fixture.Act(ActMode::kExplore));
+    CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
+  }
+}
+
+TEST_CASE("the same seed explores alike", "[unit]") {
+  Fixture one;
+  Fixture two;
+  for (int round = 0; round < 100; ++round) {
+    REQUIRE_OK(one.Act(ActMode::kExplore));
+    REQUIRE_OK(two.Act(ActMode::kExplore));
+    REQUIRE(one.actions == two.actions);
+  }
+}
+
+TEST_CASE("Q-values that are not finite are an error that names the lane", "[unit]") {
+  Fixture fixture;
+  REQUIRE_OK(fixture.Load(Weight()));
+  fixture.observations[4] = std::numeric_limits<float>::infinity();
+  const absl::Status status = fixture.Act(ActMode::kGreedy);
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(status.message() == "lane 2: the Q-values of its observation are not finite");
+}
+
+TEST_CASE("a wrong number of lanes and weights of another network are refused", "[unit]") {
+  Fixture fixture;
+  PolicyInput input;
+  input.lanes = kLanes + 1;
+  PolicyOutput output;
+  CHECK(fixture.policy->Act(input, ActMode::kGreedy, &output).message() == "observations of 5 lanes for a policy of 4");
+  Fixture other(ApexDqnOptions(), 2);
+  const auto algorithm_weights = [&] {
+    NetworkPlan plan =
+        testing::ValueOf(PlanNetwork(other.experiment.network, other.context.environment.observation, 2));
+    const auto network = testing::ValueOf(Network::Create(std::move(plan), torch::kCPU, 1));
+    return testing::ValueOf(EncodeWeights(network->parameters(), network->hash()));
+  };
+  REQUIRE_CODE(fixture.policy->LoadWeights(algorithm_weights()), absl::StatusCode::kFailedPrecondition);
+  fixture.context.lanes = 0;
+  REQUIRE_CODE(DqnPolicy::Create(fixture.context), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/api/model.h"
+#include "common/api/replay.h"
+#include "common/base/mutex.h"
+#include "common/rl/algorithm.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+inline TableConfig FakeTable() {
+  TableConfig table;
+  table.name = "items";
+  table.signature = {ArraySpec{"value", DType::kFloat32, {}}};
+  table.view = {{"value", "value", ViewField::Rows::kFirst}};
+  table.rate_limiter.min_items = 1;
+  table.max_items = 1000;
+  table.max_bytes = 1 << 20;
+  return table;
+}
+
+// A batch whose item i has the key first_key + i, the generation twice that and the value of its key.
+inline SampledBatch FakeBatch(int64_t size, int64_t first_key, int64_t policy_version) {
+  SampledBatch batch;
+  batch.layout = std::make_shared<BatchLayout>(ValueOf(MakeBatchLayout(FakeTable(), size, 1 << 20)));
+  batch.bytes = AllocateBytes(batch.layout->total_bytes);
+  std::memset(batch.bytes.get(), 0, batch.layout->total_bytes);
+  batch.table_items = 100;
+  const auto fill = [&](const char* name, auto value_of) {
+    char* const data = batch.bytes.get() + ValueOf(batch.layout->Find(name))->offset;
+    for (int64_t i = 0; i < size; ++i) {
+      const auto value = value_of(first_key + i);
+      std::memcpy(data + static_cast<size_t>(i) * sizeof(value), &value, sizeof(value));
+    }
+  };
+  fill("value", [](int64_t key) { return static_cast<float>(key); });
+  fill(kItemKey, [](int64_t key) { return key; });
+  fill(kItemGeneration, [](int64_t key) { return 2 * key; });
+  fill(kItemPolicyVersion, [policy_version](int64_t) { return policy_version; });
+  fill(kItemProbability, [](int64_t) { return 0.01; });
+  return batch;
+}
+
+// Gives batches of 4 items with new keys, made by version 0; after `batches` of them it ends with `end` or, where that
+// is OK, waits for a stop.
+class FakeSampler : public ReplaySampler {
+ public:
+  absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
+    if (static_cast<int64_t>(stats_.batches) >= batches) {
+      if (!end.ok()) {
+        return end;
+      }
+      if (stop_when_done) {
+        stop.RequestStop();
+      }
+      stop.Wait();
+      return absl::CancelledError("stopped");
+    }
+    return FakeBatch(4, static_cast<int64_t>(4 * stats_.batches++), 0);
+  }
+  Stats stats() const override { return stats_; }
+
+  int64_t batches = 1'000'000;
+  absl::Status end;
+  bool stop_when_done = false;
+
+ private:
+  Stats stats_;
+};
+
+class RecordingUpdater : public PriorityUpdater {
+ public:
+  absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
+                      std::vector<double> priorities) override {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      items.push_back({keys[i], generations[i], priorities[i]});
+    }
+    sizes.push_back(keys.size());
+    counts_.applied += keys.size();
+    return result;
+  }
+  absl::Status Flush(absl::Duration) override { return absl::OkStatus(); }
+  PriorityUpdateCounts counts() const override { return counts_; }
+
+  struct Item {
+    uint64_t key;
+    uint64_t generation;
+    double priority;
+  };
+  std::vector<Item> items;
+  std::vector<size_t> sizes;
+  absl::Status result;
+
+ private:
+  PriorityUpdateCounts counts_;
+};
+
+// Answers by a script: `answer` is given the number of the attempt, from 0. Attempts may be read once whoever publishes
+// has been destroyed or flushed.
+class ScriptedPublisher : public ModelPublisher {
+ public:
+  explicit ScriptedPublisher(std::function<absl::Status(size_t attempt)> answer = nullptr)
+      : answer_(std::move(answer)) {}
+
+  absl::Status Publish(const ModelSnapshot& snapshot) override {
+    size_t attempt = 0;
+    {
+      MutexLock lock(&mutex_);
+      attempt = snapshots_.size();
+      snapshots_.push_back(snapshot);
+    }
+    return answer_ != nullptr ? answer_(attempt) : absl::OkStatus();
+  }
+
+  std::vector<ModelVersion> versions() const {
+    MutexLock lock(&mutex_);
+    std::vector<ModelVersion> versions;
+    for (const ModelSnapshot& snapshot : snapshots_) {
+      versions.push_back(snapshot.version);
+    }
+    return versions;
+  }
+
+ private:
+  const std::function<absl::Status(size_t)> answer_;
+  mutable Mutex mutex_;
+  std::vector<ModelSnapshot> snapshots_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Counts its updates in a tensor and in a number; new priorities are the items' values.
+class CountingAlgorithm : public Algorithm {
+ public:
+  absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, Stepper*) override {
+    if (updates == fail_at) {
+      return absl::InvalidArgumentError("the loss is not finite");
+    }
+    ++updates;
+    value += 1;
+    UpdateResult result;
+    result.priorities = batch.at("value").clone();
+    result.metrics = {{"loss", value[0].clone()}};
+    return result;
+  }
+  absl::StatusOr<ModelSnapshot> Publish() override {
+    ModelSnapshot snapshot;
+    snapshot.model = "counting";
+    return snapshot;
+  }
+  void VisitState(StateVisitor* visitor) override {
+    visitor->Tensor("value", &value);
+    visitor->Scope("inner", [&] {
+      visitor->Int("updates", &updates);
+      visitor->Double("rate", &rate);
+      visitor->String("note", &note);
+      visitor->Generator("generator", &generator);
+    });
+  }
+
+  torch::Tensor value = torch::zeros({2});
+  int64_t updates = 0;
+  int64_t fail_at = -1;
+  double rate = 0.1;
+  std::string note = "one\ntwo";
+  Rng generator = Rng(3);
+};
+
+}  // namespace waggle::testing

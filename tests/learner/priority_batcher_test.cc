@@ -1,0 +1,46 @@
+#include "learner/priority_batcher.h"
+
+#include "tests/learner/fakes.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::FakeBatch;
+using testing::RecordingUpdater;
+
+TEST_CASE("priorities of several batches go together, each to the key it belongs to", "[unit]") {
+  RecordingUpdater updater;
+  PriorityBatcher batcher(&updater, 3);
+  for (int64_t batch = 0; batch < 7; ++batch) {
+    REQUIRE_OK(batcher.Add(FakeBatch(2, 2 * batch, 0), torch::tensor({2.0F * batch, 2.0F * batch + 1})));
+  }
+  CHECK(updater.sizes == std::vector<size_t>{6, 6});
+  REQUIRE_OK(batcher.Send());
+  CHECK(updater.sizes == std::vector<size_t>{6, 6, 2});
+  REQUIRE_OK(batcher.Send());
+  CHECK(updater.sizes.size() == 3);
+  REQUIRE(updater.items.size() == 14);
+  for (size_t i = 0; i < updater.items.size(); ++i) {
+    CHECK(updater.items[i].key == i);
+    CHECK(updater.items[i].generation == 2 * i);
+    CHECK(updater.items[i].priority == static_cast<double>(i));
+  }
+}
+
+TEST_CASE("a wrong number of priorities is refused and nothing is sent", "[unit]") {
+  RecordingUpdater updater;
+  PriorityBatcher batcher(&updater, 1);
+  CHECK(batcher.Add(FakeBatch(2, 0, 0), torch::zeros({3})).message() == "3 priorities for a batch of 2 items");
+  CHECK(updater.items.empty());
+}
+
+TEST_CASE("what the updater refuses comes back", "[unit]") {
+  RecordingUpdater updater;
+  updater.result = absl::InvalidArgumentError("priority 0 is nan");
+  PriorityBatcher batcher(&updater, 1);
+  REQUIRE_CODE(batcher.Add(FakeBatch(1, 0, 0), torch::zeros({1})), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace waggle

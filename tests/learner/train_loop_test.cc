@@ -1,0 +1,154 @@
+#include "learner/train_loop.h"
+
+#include "tests/learner/fakes.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+// A loop around an algorithm that has nothing to do with Q-learning.
+struct Fixture {
+  Fixture() {
+    options.algorithm = "counting";
+    options.learner.publish_period_steps = 5;
+    options.learner.priority_update_steps = 2;
+    options.learner.checkpoint.period_seconds = 0;
+    options.max_learner_steps = 12;
+    options.epoch = 3;
+    options.finish_timeout = absl::Seconds(60);
+  }
+
+  absl::Status Run() {
+    TrainLoop loop(options, {&sampler, &updater, publisher.get(), &metrics, checkpoints.get()}, &algorithm);
+    const absl::Status status = loop.Run(stop);
+    last_step = loop.step();
+    return status;
+  }
+
+  TrainLoopOptions options;
+  testing::FakeSampler sampler;
+  testing::RecordingUpdater updater;
+  std::unique_ptr<testing::ScriptedPublisher> publisher = std::make_unique<testing::ScriptedPublisher>();
+  Metrics metrics;
+  std::unique_ptr<CheckpointStore> checkpoints;
+  testing::CountingAlgorithm algorithm;
+  StopToken stop;
+  int64_t last_step = 0;
+};
+
+TEST_CASE("the loop trains up to its limit and sends every priority to the item it belongs to", "[unit]") {
+  Fixture fixture;
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.last_step == 12);
+  CHECK(fixture.algorithm.updates == 12);
+  REQUIRE(fixture.updater.items.size() == 48);
+  for (const auto& item : fixture.updater.items) {
+    CHECK(item.priority == static_cast<double>(item.key));
+    CHECK(item.generation == 2 * item.key);
+  }
+  CHECK(fixture.updater.sizes == std::vector<size_t>(6, 8));
+}
+
+TEST_CASE("weights are published before the first step and after the last, under the learner's epoch", "[unit]") {
+  Fixture fixture;
+  REQUIRE_OK(fixture.Run());
+  const std::vector<ModelVersion> versions = fixture.publisher->versions();
+  // Between the two, a version may be skipped while the one before is on its way.
+  CHECK(std::is_sorted(versions.begin(), versions.end()));
+  CHECK(versions.back() == ModelVersion{3, 12});
+  for (const ModelVersion& version : versions) {
+    CHECK((version.version % 5 == 0 || version.version == 12));
+  }
+  Fixture restored;
+  restored.options.first_step = 12;
+  REQUIRE_OK(restored.Run());
+  CHECK(restored.algorithm.updates == 0);
+  CHECK((restored.publisher->versions() == std::vector<ModelVersion>{{3, 12}}));
+}
+
+TEST_CASE("what is counted and measured is reported by name", "[unit]") {
+  Fixture fixture;
+  fixture.options.report_period = absl::ZeroDuration();
+  REQUIRE_OK(fixture.Run());
+  const Metrics::Snapshot snapshot = fixture.metrics.TakeSnapshot();
+  CHECK(snapshot.counters.at("learner_steps") == 12);
+  CHECK(snapshot.counters.at("items_sampled") == 48);
+  CHECK(snapshot.counters.at("priorities_applied") == 48);
+  CHECK(snapshot.counters.at("priorities_stale") == 0);
+  CHECK(snapshot.counters.at("priorities_unknown") == 0);
+  CHECK(snapshot.gauges.at("loss") == 12);
+  CHECK(snapshot.gauges.count("waiting_fraction") == 1);
+  // All items were made by version 0; the last batch was used at step 11.
+  CHECK(snapshot.gauges.at("policy_lag_mean") == 11);
+  CHECK(snapshot.gauges.at("policy_lag_max") == 11);
+  CHECK(snapshot.activity == "finishing");
+}
+
+TEST_CASE("a stop ends training in order", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.options.max_learner_steps = 0;
+  fixture.sampler.batches = 7;
+  fixture.sampler.stop_when_done = true;
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.last_step == 7);
+  CHECK(fixture.publisher->versions().back() == ModelVersion{3, 7});
+  CHECK(fixture.updater.items.size() == 28);
+  const auto contents = testing::ValueOf(fixture.checkpoints->LoadLatest());
+  REQUIRE(contents.has_value());
+  CHECK(contents->step == 7);
+  CHECK(contents->texts.at("state/inner/updates") == "7");
+}
+
+TEST_CASE("checkpoints are written as time passes", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.options.max_learner_steps = 3;
+  fixture.options.learner.checkpoint.period_seconds = 1e-9;
+  fixture.algorithm.fail_at = 2;
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  REQUIRE_CODE(fixture.Run(), absl::StatusCode::kInvalidArgument);
+  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 2);
+}
+
+TEST_CASE("an error of the algorithm, the sampler or the updater ends training and says where", "[unit]") {
+  Fixture algorithm;
+  algorithm.algorithm.fail_at = 4;
+  absl::Status status = algorithm.Run();
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(status.message() == "learner step 5: the loss is not finite");
+  Fixture sampler;
+  sampler.sampler.batches = 3;
+  sampler.sampler.end = absl::NotFoundError("no table");
+  status = sampler.Run();
+  CHECK(status.code() == absl::StatusCode::kNotFound);
+  CHECK(status.message() == "learner step 4: sampling: no table");
+  Fixture updater;
+  updater.updater.result = absl::InvalidArgumentError("priority 0 is nan");
+  status = updater.Run();
+  CHECK(status.message() == "learner step 3: sending priorities: priority 0 is nan");
+}
+
+TEST_CASE("a learner that another has replaced stops", "[unit]") {
+  Fixture fixture;
+  fixture.options.max_learner_steps = 0;
+  fixture.publisher = std::make_unique<testing::ScriptedPublisher>(
+      [](size_t) { return absl::FailedPreconditionError("epoch 4 has published"); });
+  const absl::Status status = fixture.Run();
+  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK(status.message().find("publishing weights: epoch 4 has published") != std::string::npos);
+}
+
+TEST_CASE("at the end a server that is gone is no error", "[unit]") {
+  Fixture fixture;
+  fixture.options.finish_timeout = absl::Milliseconds(1);
+  fixture.publisher =
+      std::make_unique<testing::ScriptedPublisher>([](size_t) { return absl::UnavailableError("gone"); });
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.last_step == 12);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/api/batch_layout.h"
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithm.h"
+#include "common/rl/algorithms/apex_dqn_definition.h"
+
+namespace waggle::testing {
+
+inline EnvironmentSpec DqnEnvironment(int64_t features, int64_t actions) {
+  EnvironmentSpec environment;
+  environment.name = "test";
+  environment.observation = ArraySpec{"observation", DType::kFloat32, {features}};
+  environment.action.num_values = actions;
+  return environment;
+}
+
+// A one-layer linear network, so that Q-values are easy to set by hand.
+inline Experiment DqnExperiment(const ApexDqnOptions& options) {
+  Experiment experiment;
+  experiment.experiment.name = "test";
+  experiment.algorithm = "apex_dqn";
+  experiment.algorithm_options = std::make_shared<ApexDqnOptions>(options);
+  experiment.network.torso = {};
+  return experiment;
+}
+
+// A batch of windows with every item equally likely; `length` counts the rows that each has.
+inline TensorBatch DqnBatch(torch::Tensor observation, std::vector<int64_t> action, torch::Tensor reward,
+                            torch::Tensor discount, torch::Tensor next_observation, std::vector<int64_t> length) {
+  TensorBatch batch;
+  batch.size = observation.size(0);
+  batch.table_items = 1000;
+  batch.fields[kObservation] = std::move(observation);
+  batch.fields[kAction] = torch::tensor(action, torch::kInt64);
+  batch.fields[kReward] = std::move(reward);
+  batch.fields[kDiscount] = std::move(discount);
+  batch.fields["next_observation"] = std::move(next_observation);
+  batch.fields[kItemLength] = torch::tensor(length, torch::kInt64);
+  batch.fields[kItemProbability] = torch::full({batch.size}, 1e-3, torch::kFloat64);
+  return batch;
+}
+
+}  // namespace waggle::testing
