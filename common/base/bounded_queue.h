@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/deadline.h"
 #include "common/base/mutex.h"
 
 namespace waggle {
@@ -23,7 +25,7 @@ class BoundedQueue {
   // Blocks while the queue is full. `bytes` is what the element counts against the byte limit.
   absl::Status Push(T element, size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    while (!push_closed_ && !elements_.empty() && (elements_.size() >= max_elements_ || bytes_ + bytes > max_bytes_)) {
+    while (!push_closed_ && !HasRoomLocked(bytes)) {
       not_full_.Wait(&mutex_);
     }
     if (push_closed_) {
@@ -37,14 +39,14 @@ class BoundedQueue {
 
   // Blocks while the queue is empty, for at most `timeout`, after which it returns DEADLINE_EXCEEDED.
   absl::StatusOr<T> Pop(absl::Duration timeout = absl::InfiniteDuration()) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::Time deadline = absl::Now() + timeout;
+    const Deadline deadline(timeout);
     MutexLock lock(&mutex_);
     while (elements_.empty()) {
       if (push_closed_) {
         return absl::CancelledError("the queue is closed");
       }
-      const absl::Duration left = deadline - absl::Now();
-      if (left <= absl::ZeroDuration()) {
+      const absl::Duration left = deadline.Left();
+      if (left == absl::ZeroDuration()) {
         return absl::DeadlineExceededError("nothing came into the queue in time");
       }
       not_empty_.WaitFor(&mutex_, left);
@@ -77,6 +79,12 @@ class BoundedQueue {
   }
 
  private:
+  bool HasRoomLocked(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // Subtracting, because a sum could wrap around; one large element may have gone past the limit.
+    const size_t bytes_left = max_bytes_ - std::min(bytes_, max_bytes_);
+    return elements_.empty() || (elements_.size() < max_elements_ && bytes <= bytes_left);
+  }
+
   void WakeAllLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     not_empty_.SignalAll();
     not_full_.SignalAll();

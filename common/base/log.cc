@@ -6,7 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_replace.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 
 namespace waggle {
 namespace {
@@ -25,20 +26,54 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-}  // namespace
-
-void InitLogging(const std::string& role, LogLevel minimum_level) {
+std::shared_ptr<spdlog::logger> NewLogger(const std::string& role, LogLevel minimum_level) {
   auto logger = std::make_shared<spdlog::logger>(role, std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %n[%P] %v", spdlog::pattern_time_type::utc);
   logger->set_level(ToSpdlog(minimum_level));
   // Every line at once: a killed process must not take its last words with it.
   logger->flush_on(spdlog::level::debug);
-  spdlog::set_default_logger(std::move(logger));
+  return logger;
+}
+
+// The library's own default writes to the standard output stream, which belongs to what a command prints.
+spdlog::logger* Logger() {
+  static const bool replaced = [] {
+    if (spdlog::default_logger()->name().empty()) {
+      spdlog::set_default_logger(NewLogger("waggle", LogLevel::kInfo));
+    }
+    return true;
+  }();
+  static_cast<void>(replaced);
+  return spdlog::default_logger_raw();
+}
+
+// Line breaks and other control characters, which come from peers and files, written as "\n" or "\x1b": an event stays
+// one line and does nothing to a terminal.
+std::string OneLine(absl::string_view message) {
+  std::string line;
+  line.reserve(message.size());
+  for (const char c : message) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\r') {
+      line += "\\r";
+    } else if (c == '\t' || !absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      line.push_back(c);
+    } else {
+      absl::StrAppend(&line, "\\x", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+void InitLogging(const std::string& role, LogLevel minimum_level) {
+  spdlog::set_default_logger(NewLogger(role, minimum_level));
 }
 
 void LogMessage(LogLevel level, absl::string_view message) {
-  spdlog::default_logger_raw()->log(ToSpdlog(level), "{}",
-                                    absl::StrReplaceAll(message, {{"\n", "\\n"}, {"\r", "\\r"}}));
+  Logger()->log(ToSpdlog(level), "{}", OneLine(message));
 }
 
 absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view name) {

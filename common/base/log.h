@@ -13,10 +13,11 @@ namespace waggle {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Names the process in each line ("learner", "actor-2") and sets the lowest level that is written. Lines go to the
-// standard error stream. Call once, before the first thread starts.
+// standard error stream. Call once, before the first thread starts; without it, the name is "waggle" and the level
+// info.
 void InitLogging(const std::string& role, LogLevel minimum_level);
 
-// Writes one line; a line break inside `message` is written as "\n", so that an event stays one line.
+// Writes one line; line breaks and other control characters in `message` are escaped, so that an event stays one line.
 void LogMessage(LogLevel level, absl::string_view message);
 
 // What may be logged: anything that absl::StrCat takes.

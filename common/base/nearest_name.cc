@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,10 @@ std::string DidYouMean(absl::string_view name, const std::vector<std::string>& k
   size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
   const std::string* best = nullptr;
   for (const std::string& candidate : known) {
+    const size_t difference = std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
+    if (difference >= best_distance) {
+      continue;  // The distance is no less; and a very long name costs nothing.
+    }
     const size_t distance = EditDistance(absl::AsciiStrToLower(name), absl::AsciiStrToLower(candidate));
     if (distance < best_distance) {
       best_distance = distance;

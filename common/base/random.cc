@@ -22,7 +22,8 @@ Rng Rng::Split(uint64_t seed, absl::string_view name, uint64_t index) {
   for (const char c : name) {
     hash = Mix(hash ^ static_cast<unsigned char>(c));
   }
-  return Rng(Mix(hash ^ Mix(index)));
+  // Mixed once more than the index is: without that, seed and index could change places under an empty name.
+  return Rng(Mix(Mix(hash) ^ Mix(index)));
 }
 
 std::string Rng::Save() const {
@@ -35,7 +36,10 @@ absl::Status Rng::Restore(const std::string& state) {
   std::istringstream in(state);
   std::mt19937_64 engine;
   in >> engine;
-  if (in.fail()) {
+  Rng restored(0);
+  restored.engine_ = engine;
+  // The stream operator is content with more than it writes: signs, other blanks, a longer text.
+  if (in.fail() || restored.Save() != state) {
     return absl::InvalidArgumentError("not the state of a random generator");
   }
   engine_ = engine;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -25,7 +26,10 @@ class Rng {
   double Uniform() { return static_cast<double>(engine_() >> 11) * 0x1.0p-53; }
 
   // Uniform in [low, high).
-  double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
+  double Uniform(double low, double high) {
+    const double number = low + (high - low) * Uniform();
+    return number < high ? number : std::nextafter(high, low);  // Rounding may reach the bound.
+  }
 
   // Uniform over {0, …, bound - 1}; `bound` is positive.
   uint64_t UniformInt(uint64_t bound) {

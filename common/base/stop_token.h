@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/base/deadline.h"
 #include "common/base/mutex.h"
 
 namespace waggle {
@@ -18,6 +20,9 @@ struct StopState {
   bool requested ABSL_GUARDED_BY(mutex) = false;
   int64_t next_id ABSL_GUARDED_BY(mutex) = 0;
   std::vector<std::pair<int64_t, std::function<void()>>> callbacks ABSL_GUARDED_BY(mutex);
+  // The callback that runs now, or -1, and where.
+  int64_t running_id ABSL_GUARDED_BY(mutex) = -1;
+  std::thread::id running_thread ABSL_GUARDED_BY(mutex);
 };
 
 // Asks any number of threads to stop. Copies share one state. Thread-safe; a request is final.
@@ -28,20 +33,18 @@ class StopToken {
  public:
   StopToken() : state_(std::make_shared<StopState>()) {}
 
-  // Asks to stop and runs the registered callbacks in the calling thread. Idempotent.
+  // Asks to stop and runs the registered callbacks, in their order, in the calling thread. Idempotent.
   void RequestStop() const {
-    std::vector<std::pair<int64_t, std::function<void()>>> callbacks;
     {
       MutexLock lock(&state_->mutex);
       if (state_->requested) {
         return;
       }
       state_->requested = true;
+      state_->running_thread = std::this_thread::get_id();
       state_->condition.SignalAll();
-      callbacks.swap(state_->callbacks);
     }
-    for (auto& [id, callback] : callbacks) {
-      callback();
+    while (RunOneCallback()) {
     }
   }
 
@@ -52,11 +55,11 @@ class StopToken {
 
   // Waits for a request, for at most `timeout`. Returns whether one was made.
   bool WaitFor(absl::Duration timeout) const {
-    const absl::Time deadline = absl::Now() + timeout;
+    const Deadline deadline(timeout);
     MutexLock lock(&state_->mutex);
     while (!state_->requested) {
-      const absl::Duration left = deadline - absl::Now();
-      if (left <= absl::ZeroDuration()) {
+      const absl::Duration left = deadline.Left();
+      if (left == absl::ZeroDuration()) {
         return false;
       }
       state_->condition.WaitFor(&state_->mutex, left);
@@ -71,8 +74,9 @@ class StopToken {
     }
   }
 
-  // Calls a function once when a stop is requested, at once if it already was; unregisters when destroyed. The
-  // function may run at the same time as the destructor, so it should own (share) what it touches.
+  // Calls a function once when a stop is requested, at once if it already was; unregisters when destroyed. As with
+  // std::stop_callback, the destructor waits while another thread runs the function, which therefore never touches what
+  // is gone: destroy it without a lock that the function takes.
   class Callback {
    public:
     Callback(const StopToken& token, std::function<void()> function) : state_(token.state_) {
@@ -88,6 +92,10 @@ class StopToken {
     }
     ~Callback() {
       MutexLock lock(&state_->mutex);
+      // An id of -1 is of a function that ran in the constructor.
+      while (id_ >= 0 && state_->running_id == id_ && state_->running_thread != std::this_thread::get_id()) {
+        state_->condition.Wait(&state_->mutex);
+      }
       for (auto it = state_->callbacks.begin(); it != state_->callbacks.end(); ++it) {
         if (it->first == id_) {
           state_->callbacks.erase(it);
@@ -104,6 +112,26 @@ class StopToken {
   };
 
  private:
+  // Runs the callback that was registered first, without the lock; false if there is none.
+  bool RunOneCallback() const {
+    std::function<void()> callback;
+    {
+      MutexLock lock(&state_->mutex);
+      if (state_->callbacks.empty()) {
+        return false;
+      }
+      state_->running_id = state_->callbacks.front().first;
+      callback = std::move(state_->callbacks.front().second);
+      state_->callbacks.erase(state_->callbacks.begin());
+    }
+    callback();
+    callback = nullptr;  // What the function owns goes before a waiting destructor returns.
+    MutexLock lock(&state_->mutex);
+    state_->running_id = -1;
+    state_->condition.SignalAll();
+    return true;
+  }
+
   std::shared_ptr<StopState> state_;
 };
 

@@ -1,0 +1,148 @@
+#include "common/tensor/array_spec.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/random.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
+
+TEST_CASE("an array's size follows from its shape and type", "[unit]") {
+  const ArraySpec matrix{"a", DType::kFloat64, {2, 3}};
+  CHECK(matrix.NumElements() == 6);
+  CHECK(matrix.NumBytes() == 48);
+  const ArraySpec scalar{"a", DType::kInt16, {}};
+  CHECK(scalar.NumElements() == 1);
+  CHECK(scalar.NumBytes() == 2);
+  const ArraySpec empty{"a", DType::kFloat32, {5, 0, 7}};
+  CHECK(empty.NumElements() == 0);
+  CHECK(empty.NumBytes() == 0);
+}
+
+TEST_CASE("a spec reads well in a message", "[unit]") {
+  const ArraySpec observation{"observation", DType::kFloat32, {4}};
+  const ArraySpec action{"action", DType::kInt64, {}};
+  CHECK(observation.DebugString() == "observation: float32[4]");
+  CHECK(ArraySpec{"x", DType::kUint8, {84, 84, 4}}.DebugString() == "x: uint8[84, 84, 4]");
+  CHECK(DebugString({observation, action}) == "[observation: float32[4], action: int64[]]");
+  CHECK(DebugString(std::vector<ArraySpec>{}) == "[]");
+}
+
+TEST_CASE("specs are the same when name, type and shape are", "[unit]") {
+  const ArraySpec spec{"a", DType::kFloat32, {1, 2}};
+  CHECK(spec == ArraySpec{"a", DType::kFloat32, {1, 2}});
+  CHECK(spec != ArraySpec{"b", DType::kFloat32, {1, 2}});
+  CHECK(spec != ArraySpec{"a", DType::kInt32, {1, 2}});
+  CHECK(spec != ArraySpec{"a", DType::kFloat32, {2, 1}});
+  CHECK(spec != ArraySpec{"a", DType::kFloat32, {1, 2, 1}});
+}
+
+TEST_CASE("a spec within the limits is valid", "[unit]") {
+  CHECK(ArraySpec{"a", DType::kFloat32, {}}.Validate() == absl::OkStatus());
+  CHECK(ArraySpec{"a", DType::kFloat32, {0}}.Validate() == absl::OkStatus());
+  CHECK(ArraySpec{"a", DType::kUint8, {kMaxArrayBytes}}.Validate() == absl::OkStatus());
+  CHECK(ArraySpec{"a", DType::kFloat64, {kMaxArrayBytes / 8}}.Validate() == absl::OkStatus());
+  CHECK(ArraySpec{"a", DType::kFloat32, std::vector<int64_t>(kMaxRank, 1)}.Validate() == absl::OkStatus());
+}
+
+TEST_CASE("a spec beyond a limit is refused with the reason", "[unit]") {
+  struct Case {
+    ArraySpec spec;
+    absl::string_view reason;
+  };
+  const Case cases[] = {
+      {{"", DType::kFloat32, {}}, "a name has 1 to 128 characters; got 0"},
+      {{"a", static_cast<DType>(0), {}}, "a: 0 is not an element type"},
+      {{"a", static_cast<DType>(200), {1}}, "a: 200 is not an element type"},
+      {{"a", DType::kFloat32, std::vector<int64_t>(kMaxRank + 1, 1)}, "a: has 9 dimensions; at most 8"},
+      {{"a", DType::kFloat32, std::vector<int64_t>(100000, 1)}, "a: has 100000 dimensions"},
+      {{"a", DType::kFloat32, {2, -1}}, "a: float32[2, -1] has a negative dimension"},
+      {{"a", DType::kFloat32, {0, std::numeric_limits<int64_t>::min()}}, "negative dimension"},
+      {{"a", DType::kUint8, {kMaxArrayBytes + 1}}, "is larger than 1099511627776 bytes"},
+      {{"a", DType::kInt16, {kMaxArrayBytes}}, "is larger than"},
+      {{"a", DType::kFloat64, {kMaxInt64}}, "is larger than"},
+      // Products that wrap around to something small.
+      {{"a", DType::kFloat32, {int64_t{1} << 32, int64_t{1} << 32}}, "is larger than"},
+      {{"a", DType::kUint8, {kMaxInt64, kMaxInt64, kMaxInt64, kMaxInt64}}, "is larger than"},
+      {{"a", DType::kInt32, {int64_t{1} << 62, 4}}, "is larger than"},
+  };
+  for (const Case& example : cases) {
+    const absl::Status status = example.spec.Validate();
+    CAPTURE(example.reason);
+    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+    CHECK(absl::StrContains(status.message(), example.reason));
+  }
+}
+
+TEST_CASE("a name has only characters that are harmless in files, metrics and messages", "[unit]") {
+  for (const char* name : {"a", "policy/layer-0.weight_1", "..", "A9"}) {
+    CHECK(ValidateName(name) == absl::OkStatus());
+  }
+  CHECK(ValidateName(std::string(kMaxNameLength, 'x')) == absl::OkStatus());
+  CHECK_FALSE(ValidateName(std::string(kMaxNameLength + 1, 'x')).ok());
+  CHECK_FALSE(ValidateName("").ok());
+  for (int c = 0; c < 256; ++c) {
+    const std::string name(1, static_cast<char>(c));
+    const bool allowed = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+                         c == '_' || c == '/' || c == '-';
+    CAPTURE(c);
+    CHECK(ValidateName(name).ok() == allowed);
+  }
+  const absl::Status status = ValidateName("a b\n\xff");
+  CHECK(absl::EndsWith(status.message(), "got \"a b\\n\\xff\""));
+}
+
+// Dimensions that lie near what overflows.
+int64_t RandomDimension(Rng* rng) {
+  switch (rng->UniformInt(4)) {
+    case 0:
+      return static_cast<int64_t>(rng->UniformInt(4));
+    case 1:
+      return static_cast<int64_t>(rng->Next());
+    case 2:
+      return int64_t{1} << rng->UniformInt(63);
+    default:
+      return (int64_t{1} << rng->UniformInt(63)) - 1;
+  }
+}
+
+TEST_CASE("a spec is valid exactly when its size is within the limit, computed without bound", "[unit]") {
+  Rng rng(20240229);
+  int valid = 0;
+  for (int i = 0; i < 100000; ++i) {
+    ArraySpec spec{"a", static_cast<DType>(1 + rng.UniformInt(10)), {}};
+    spec.shape.resize(rng.UniformInt(kMaxRank + 2));
+    // Saturating, in numbers that a product of two of which cannot overflow.
+    unsigned __int128 bytes = DTypeSize(spec.dtype);
+    bool expected = spec.shape.size() <= kMaxRank;
+    for (int64_t& dimension : spec.shape) {
+      dimension = RandomDimension(&rng);
+      expected = expected && dimension >= 0;
+      if (dimension >= 0) {
+        bytes = std::min<unsigned __int128>(bytes * static_cast<uint64_t>(dimension), int64_t{1} << 62);
+      }
+      // A part that is too large is refused even where a later dimension of 0 would make the whole small.
+      expected = expected && bytes <= kMaxArrayBytes;
+    }
+    CAPTURE(spec.DebugString());
+    REQUIRE(spec.Validate().ok() == expected);
+    if (expected) {
+      ++valid;
+      REQUIRE(spec.NumBytes() == static_cast<int64_t>(bytes));
+      REQUIRE(spec.NumElements() * static_cast<int64_t>(DTypeSize(spec.dtype)) == spec.NumBytes());
+    }
+  }
+  // Neither outcome is rare.
+  CHECK(valid > 10000);
+  CHECK(valid < 90000);
+}
+
+}  // namespace
+}  // namespace waggle

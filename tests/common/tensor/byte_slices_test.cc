@@ -1,0 +1,65 @@
+#include "common/tensor/byte_slices.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+ByteSlice SliceOf(std::string text) {
+  const auto owner = std::make_shared<const std::string>(std::move(text));
+  return {owner->data(), owner->size(), owner};
+}
+
+std::string Joined(const ByteSlices& slices) {
+  std::string bytes(slices.size(), '?');
+  slices.CopyTo(bytes.data());
+  return bytes;
+}
+
+TEST_CASE("slices follow one another", "[unit]") {
+  ByteSlices slices(SliceOf("one "));
+  slices.Append(SliceOf(""));
+  slices.Append(ByteSlice());
+  slices.Append(SliceOf("two"));
+  CHECK(slices.size() == 7);
+  CHECK(slices.slices().size() == 4);
+  CHECK(Joined(slices) == "one two");
+}
+
+TEST_CASE("no slices are no bytes", "[unit]") {
+  const ByteSlices slices;
+  CHECK(slices.size() == 0);
+  slices.CopyTo(nullptr);
+}
+
+TEST_CASE("copies share the bytes, which live as long as one of them", "[unit]") {
+  const auto owner = std::make_shared<const std::string>("bytes");
+  ByteSlices copy;
+  {
+    const ByteSlices slices({owner->data(), owner->size(), owner});
+    copy = slices;
+    CHECK(owner.use_count() == 3);
+    CHECK(copy.slices()[0].data == owner->data());
+  }
+  CHECK(owner.use_count() == 2);
+  copy = ByteSlices();
+  CHECK(owner.use_count() == 1);
+}
+
+TEST_CASE("a block of bytes is aligned and can be written to its end", "[unit]") {
+  for (const size_t size : {0, 1, 63, 64, 1000000}) {
+    const std::shared_ptr<char> bytes = AllocateBytes(size);
+    REQUIRE(bytes != nullptr);
+    CHECK(reinterpret_cast<uintptr_t>(bytes.get()) % 64 == 0);
+    std::fill_n(bytes.get(), size, 'x');
+  }
+}
+
+}  // namespace
+}  // namespace waggle
