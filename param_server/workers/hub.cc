@@ -184,6 +184,8 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
   if (!report.failure.empty()) {
     LogError(name, " gives up: ", report.failure);
   }
+  const RunState before = tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
+  const bool had_step = tracker_.has_value() && tracker_->first_step().has_value();
   for (const DatedEvaluation& dated : report.evaluations) {
     absl::Time& last = last_evaluation_of_.emplace(report.worker_id, absl::InfinitePast()).first->second;
     if (dated.finished <= last) {
@@ -199,8 +201,6 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     }
   }
   if (tracker_.has_value()) {
-    const RunState before = tracker_->state();
-    const bool had_step = tracker_->first_step().has_value();
     tracker_->ReportCounters(report.worker_id, worker.introduction.role, report.figures.counters, now);
     // A learner that was taken over from is expected to give up.
     if (!report.failure.empty() && worker.introduction.role == Role::kLearner && worker.epoch >= newest_learner_) {

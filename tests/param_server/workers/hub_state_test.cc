@@ -1,0 +1,97 @@
+#include "param_server/workers/hub_state.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "common/base/atomic_file.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+HubRecord SomeRecord() {
+  HubRecord record;
+  record.last_epoch = 7;
+  record.experiment_yaml = "experiment:\n  name: x  # \"quoted\"\n\nexperiment\n";
+  record.started = absl::FromUnixMicros(1'700'000'000'123'456);
+  record.first_step = absl::FromUnixMicros(1'700'000'001'000'000);
+  record.outcome = RunState::kFailed;
+  record.outcome_reason = "two\nlines, the last one is\nexperiment";
+  return record;
+}
+
+TEST_CASE("A record comes back from its text as it was", "[unit]") {
+  CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(SomeRecord()))) == SomeRecord());
+  CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(HubRecord()))) == HubRecord());
+}
+
+TEST_CASE("A text that is cut or changed anywhere is not taken for a record", "[unit]") {
+  const std::string text = EncodeHubRecord(SomeRecord());
+  for (size_t i = 0; i < text.size(); ++i) {
+    CHECK(DecodeHubRecord(text.substr(0, i)).status().code() == absl::StatusCode::kDataLoss);
+    std::string changed = text;
+    changed[i] ^= 4;
+    CHECK(DecodeHubRecord(changed).status().code() == absl::StatusCode::kDataLoss);
+  }
+}
+
+TEST_CASE("What was updated is there after a restart", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("made/by/open");
+  {
+    const auto state = ValueOf(HubState::Open(path));
+    CHECK(state->record() == HubRecord());
+    REQUIRE_OK(state->Update([](HubRecord* record) { *record = SomeRecord(); }));
+    CHECK(ValueOf(state->TakeEpoch()) == 8);
+    CHECK(ValueOf(state->TakeEpoch()) == 9);
+  }
+  const auto state = ValueOf(HubState::Open(path));
+  HubRecord expected = SomeRecord();
+  expected.last_epoch = 9;
+  CHECK(state->record() == expected);
+  CHECK(ValueOf(state->TakeEpoch()) == 10);
+}
+
+TEST_CASE("Two hubs cannot share a folder", "[unit]") {
+  const TemporaryFolder folder;
+  auto first = ValueOf(HubState::Open(folder.path()));
+  const absl::Status second = HubState::Open(folder.path()).status();
+  CHECK(second.code() == absl::StatusCode::kUnavailable);
+  CHECK_THAT(std::string(second.message()), Catch::Contains("another parameter server uses this folder"));
+  first.reset();
+  CHECK(HubState::Open(folder.path()).ok());
+}
+
+TEST_CASE("A folder that cannot be used is an error that names it", "[unit]") {
+  const TemporaryFolder folder;
+  REQUIRE_OK(WriteFileAtomically(folder.File("file"), "x"));
+  CHECK_THAT(std::string(HubState::Open(folder.File("file")).status().message()), Catch::Contains(folder.File("file")));
+  std::filesystem::create_directories(folder.File("taken/hub.state"));  // A folder where the file should be.
+  CHECK_FALSE(HubState::Open(folder.File("taken")).ok());
+}
+
+TEST_CASE("A damaged record is said to be damaged and is not overwritten", "[unit]") {
+  const TemporaryFolder folder;
+  REQUIRE_OK(WriteFileAtomically(folder.File("hub.state"), "waggle hub 1 nonsense\n"));
+  const absl::Status status = HubState::Open(folder.path()).status();
+  CHECK(status.code() == absl::StatusCode::kDataLoss);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("is damaged") && Catch::Contains("move it away"));
+  CHECK(ValueOf(ReadSmallFile(folder.File("hub.state"), 100)) == "waggle hub 1 nonsense\n");
+}
+
+TEST_CASE("An update that cannot be written changes nothing", "[unit]") {
+  const TemporaryFolder folder;
+  const auto state = ValueOf(HubState::Open(folder.path()));
+  std::filesystem::remove_all(folder.path());
+  CHECK_FALSE(state->TakeEpoch().ok());
+  CHECK(state->record() == HubRecord());
+  CHECK(state->Update([](HubRecord*) {}) == absl::OkStatus());  // There is nothing to write.
+}
+
+}  // namespace
+}  // namespace waggle
