@@ -26,8 +26,8 @@ class TensorBoardWriter {
   // float32. Kept until Flush(), or until 64 KiB have come together: an error is then that of writing them.
   absl::Status Scalar(absl::string_view tag, int64_t step, double wall_time_seconds, double value);
 
-  // Hands all points to the operating system. After an error the points are kept, and the next call tries again; beyond 16 MiB of
-  // them, Scalar() refuses new ones.
+  // Hands all points to the operating system. After an error the points are kept, and the next call tries again; beyond
+  // 16 MiB of them, Scalar() refuses new ones.
   absl::Status Flush();
 
   const std::string& path() const { return path_; }

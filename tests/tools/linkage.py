@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Checks that what needs no LibTorch does not link it.
+
+usage: linkage.py BUILD_DIR
+
+Looks at BUILD_DIR/bin, with ldd, so that a library that another library needs counts as well.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+WITHOUT_TORCH = ["waggle", "waggle-replay-server"]
+TORCH = re.compile(r"\blib(?:torch|c10)[^\s/]*\.so[^\s]*")
+
+
+def libraries(program):
+    """What ldd says of a program; an error for what is no dynamic program, which would otherwise pass unseen."""
+    result = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise RuntimeError(f"ldd {program}: {(result.stderr or result.stdout).strip()}")
+    return result.stdout
+
+
+def findings(build, list_libraries=libraries):
+    for name in WITHOUT_TORCH:
+        program = build / "bin" / name
+        if not program.is_file():
+            yield f"{program}: is not built, so it cannot be checked"
+            continue
+        try:
+            linked = sorted(set(TORCH.findall(list_libraries(program))))
+        except RuntimeError as error:
+            yield str(error)
+            continue
+        if linked:
+            yield f"{program}: links {', '.join(linked)}, and must not need LibTorch"
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    count = 0
+    for finding in findings(pathlib.Path(sys.argv[1])):
+        print(finding)
+        count += 1
+    return 1 if count > 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Checks that no file of the repository names a place of one machine.
+
+usage: paths.py [ROOT]
+
+Absolute paths of somebody's home or workplace, and hosts of package mirrors: such a file works on one machine only.
+"""
+
+import pathlib
+import re
+import sys
+
+import tracked
+
+# A path starts where a word does: build/work/x and https://host/home/ are none.
+PATH = re.compile(rb"(?<![\w./~-])/(?:work|root|home|Users|mnt|workspace)/[\w.-]")
+# Mirrors and registries, by the names that such hosts have, and hosts that only one network knows.
+HOST = re.compile(
+    rb"\b(?:[\w-]+\.)*(?:artifactory|nexus|jfrog|(?:pypi|apt|registry)-mirror|package-registry)[\w-]*(?:\.[\w-]+)+"
+    rb"|\bhttps?://(?:[\w-]+\.)+(?:internal|corp|lan|local)\b"
+    rb"|\bhttps?://\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?/\S*simple"
+    rb"|\bPIP_INDEX_URL="
+)
+CONTAINER_FILES = ("deploy/",)  # A container's own file system is the same on every machine.
+
+
+def findings(root):
+    for name in tracked.files(root):
+        for number, line in enumerate((root / name).read_bytes().splitlines(), 1):
+            patterns = [HOST] if name.startswith(CONTAINER_FILES) else [PATH, HOST]
+            for pattern in patterns:
+                match = pattern.search(line)
+                if match is not None:
+                    found = match[0].decode(errors="replace")
+                    yield f"{name}:{number}: \"{found}\" is of one machine only"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else tracked.ROOT
+    count = 0
+    for finding in findings(root):
+        print(finding)
+        count += 1
+    return 1 if count > 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Proves that each check can fail: python3 -m unittest discover -s tests/tools -p '*_test.py'"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import layering
+import linkage
+import mirror
+import paths
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, name, text=""):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def exit_code(self, tool):
+        command = [sys.executable, str(TOOLS / tool), str(self.root)]
+        return subprocess.run(command, capture_output=True, check=False).returncode
+
+
+class LayeringTest(ToolTest):
+    def include(self, path, included):
+        self.write(path, f'#pragma once\n#include "{included}"\n')
+        return list(layering.findings(self.root))
+
+    def test_lower_layers_may_be_included(self):
+        for path, included in [
+            ("common/tensor/a.h", "common/base/mutex.h"),
+            ("common/base/a.h", "common/base/b.h"),
+            ("common/rl/table_plan.h", "common/api/table_config.h"),
+            ("common/rl/algorithm.h", "common/experiment/experiment.h"),
+            ("common/rl/algorithms/dqn.cc", "common/rl/algorithm.h"),
+            ("replay_server/table/a.cc", "common/rpc/server.h"),
+            ("cli/main.cc", "actor/environments/environment.h"),
+            ("tests/cli/a_test.cc", "learner/train_loop.h"),
+            ("common/base/a.h", "absl/status/status.h"),
+        ]:
+            with self.subTest(path=path, included=included):
+                self.assertEqual(self.include(path, included), [])
+
+    def test_higher_and_equal_layers_may_not(self):
+        for path, included in [
+            ("common/base/a.h", "common/tensor/dtype.h"),
+            ("common/tensor/a.h", "common/config/reader.h"),
+            ("common/api/a.h", "common/rl/table_plan.h"),
+            ("common/rl/policy.h", "common/rl/algorithm.h"),
+            ("common/experiment/a.h", "common/nn/network.h"),
+            ("common/clients/a.h", "common/process/process.h"),
+            ("common/rl/a.h", "common/rl/algorithms/dqn.h"),
+            ("common/base/b.h", "actor/actor.h"),
+            ("common/base/c.h", "tests/support/catch.h"),
+            ("actor/a.cc", "learner/a.h"),
+            ("replay_server/a.cc", "param_server/a.h"),
+            ("learner/a.cc", "cli/a.h"),
+        ]:
+            with self.subTest(path=path, included=included):
+                found = self.include(path, included)
+                self.assertEqual(len(found), 1)
+                self.assertIn(f"{path}:2: ", found[0])
+                self.assertIn(included, found[0])
+                self.assertEqual(self.exit_code("layering.py"), 1)
+                (self.root / path).unlink()
+
+    def test_a_folder_without_a_layer_is_found(self):
+        self.write("common/new/a.h")
+        self.assertIn("common/new has no layer", list(layering.findings(self.root))[0])
+        (self.root / "common/new/a.h").unlink()
+        self.assertIn("has no layer", self.include("actor/a.h", "common/new/a.h")[0])
+
+
+class MirrorTest(ToolTest):
+    def test_a_mirrored_tree_passes(self):
+        self.write("actor/a.cc")
+        self.write("tests/actor/a_test.cc")
+        self.write("actor/only_header.h")
+        self.write("tests/actor/only_header_test.cc")
+        self.write("actor/main.cc")
+        self.write("cli/waggle_main.cc")
+        self.write("actor/builtin.cc", '#include "actor/builtin.h"\n// No test of its own: a list of names.\n')
+        self.write("tests/bench/actor_bench.cc")
+        self.assertEqual(list(mirror.findings(self.root)), [])
+        self.assertEqual(self.exit_code("mirror.py"), 0)
+
+    def test_a_source_without_a_test_is_found(self):
+        self.write("replay_server/table/a.cc")
+        self.assertIn("has no tests/replay_server/table/a_test.cc", list(mirror.findings(self.root))[0])
+        self.assertEqual(self.exit_code("mirror.py"), 1)
+
+    def test_an_excuse_needs_a_reason_and_a_place_at_the_top(self):
+        self.write("actor/a.cc", "// No test of its own:\n")
+        self.write("actor/b.cc", "\n" * 5 + "// No test of its own: it is far down.\n")
+        self.assertEqual(len(list(mirror.findings(self.root))), 2)
+
+    def test_a_test_without_its_source_is_found(self):
+        self.write("tests/common/base/gone_test.cc")
+        self.assertIn("tests common/base/gone.cc", list(mirror.findings(self.root))[0])
+
+
+class LinkageTest(ToolTest):
+    def check(self, listing):
+        for name in linkage.WITHOUT_TORCH:
+            self.write(f"bin/{name}")
+        return list(linkage.findings(self.root, lambda program: listing))
+
+    def test_other_libraries_pass(self):
+        self.assertEqual(self.check("\tlibgrpc++.so.1.51 => /usr/lib/libgrpc++.so.1.51 (0x0)\n"), [])
+
+    def test_libtorch_is_found(self):
+        for name in ["libtorch.so.1.13", "libtorch_cpu.so", "libc10.so.1.13", "libtorch_cuda.so"]:
+            with self.subTest(name=name):
+                found = self.check(f"\t{name} => not found\n\tlibm.so.6 => /lib/libm.so.6 (0x0)\n")
+                self.assertEqual(len(found), len(linkage.WITHOUT_TORCH))
+                self.assertIn(name, found[0])
+
+    def test_what_is_not_built_or_no_program_is_found(self):
+        self.assertIn("is not built", list(linkage.findings(self.root))[0])
+        for name in linkage.WITHOUT_TORCH:
+            self.write(f"bin/{name}", "no program")
+        self.assertIn("ldd", list(linkage.findings(self.root))[0])
+        self.assertEqual(self.exit_code("linkage.py"), 1)
+
+    def test_a_real_program_is_listed(self):
+        self.assertIn("libc.so", linkage.libraries(pathlib.Path(sys.executable).resolve()))
+
+
+class PathsTest(ToolTest):
+    def test_paths_and_hosts_of_one_machine_are_found(self):
+        # Put together here, so that this file passes the check itself.
+        for text in [
+            "cd " + "/" + "work/main",
+            'open("' + "/" + 'root/.config")',
+            "see " + "/" + "home/somebody/notes",
+            "pip install -i https://artifactory" + ".example.com/pypi",
+            "deb http://apt-mirror" + ".example.org bookworm main",
+            "https://build" + ".corp/x",
+            "PIP_INDEX_URL" + "=x",
+        ]:
+            with self.subTest(text=text):
+                self.write("docs/a.md", "fine\n" + text + "\n")
+                self.assertIn("docs/a.md:2: ", "".join(paths.findings(self.root)))
+                self.assertEqual(self.exit_code("paths.py"), 1)
+
+    def test_other_paths_and_hosts_pass(self):
+        for text in [
+            "build/work/x ./work/x ../work/ /usr/include /tmp/x /dev/null",
+            "https://example.com/home/page https://pypi.org/simple https://download.pytorch.org",
+            "pip install --index-url https://download.pytorch.org/whl/cpu torch",
+            "work / home / root",
+        ]:
+            with self.subTest(text=text):
+                self.write("docs/a.md", text)
+                self.assertEqual(list(paths.findings(self.root)), [])
+
+    def test_a_container_has_its_own_file_system(self):
+        self.write("deploy/Dockerfile", "WORKDIR " + "/" + "work/build\n")
+        self.assertEqual(list(paths.findings(self.root)), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

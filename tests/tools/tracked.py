@@ -1,0 +1,20 @@
+"""The files that belong to the repository: those that git tracks or would, not what is built or downloaded."""
+
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def files(root):
+    """Paths relative to `root`, sorted. A folder that is no repository counts whole."""
+    listing = subprocess.run(
+        ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "."],
+        capture_output=True,
+        check=False,
+    )
+    if listing.returncode == 0:
+        names = listing.stdout.decode().split("\0")
+    else:
+        names = [path.relative_to(root).as_posix() for path in root.rglob("*")]
+    return sorted({name for name in names if name and (root / name).is_file()})
