@@ -1,0 +1,259 @@
+#include "common/clients/grpc_replay_sampler.h"
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/clients/batch_assembler.h"
+#include "common/clients/replay_convert.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/client_stream.h"
+#include "common/tensor/buffer_pool.h"
+
+namespace waggle {
+namespace {
+
+constexpr char kMethod[] = "/waggle.v1.ReplayService/Sample";
+constexpr int64_t kMaxPrefetch = 1024;  // The server's limit on credits.
+
+using Peer = StreamPeer<Message<v1::SampleRequest>>;
+
+absl::Status Validate(const ReplaySamplerOptions& options) {
+  WAGGLE_RETURN_IF_ERROR(options.table.Validate());
+  if (options.batch_size < 1 || options.batch_size > int64_t{1} << 31) {
+    return absl::InvalidArgumentError(absl::StrCat("batch_size: ", options.batch_size, " is outside [1, 2^31]"));
+  }
+  if (options.prefetch < 1 || options.prefetch > kMaxPrefetch) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("prefetch: ", options.prefetch, " is outside [1, ", kMaxPrefetch, "]"));
+  }
+  if (options.max_batch_bytes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("max_batch_bytes: ", options.max_batch_bytes, " is less than 1"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
+ public:
+  State(const ReplaySamplerOptions& options, std::shared_ptr<const BatchLayout> layout)
+      : layout_(std::move(layout)),
+        prefetch_(static_cast<size_t>(options.prefetch)),
+        // One is being filled and one is in use beside those that are ready.
+        pool_(layout_->total_bytes, prefetch_ + 2) {
+    open_.mutable_open()->set_table(options.table.name);
+    open_.mutable_open()->set_batch_size(static_cast<uint32_t>(options.batch_size));
+  }
+
+  const std::shared_ptr<const BatchLayout>& layout() const { return layout_; }
+  BufferPool* pool() { return &pool_; }
+
+  absl::StatusOr<SampledBatch> Next(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
+    mutex_.Lock();
+    if (ready_.empty() && failure_.ok()) {
+      mutex_.Unlock();
+      Await(stop);
+      mutex_.Lock();
+    }
+    absl::StatusOr<SampledBatch> next = absl::CancelledError("stopped while waiting for a batch from replay");
+    std::shared_ptr<Peer> peer;
+    if (!ready_.empty()) {  // Before a failure: these batches came before it.
+      next = std::move(ready_.front());
+      ready_.pop_front();
+      ++stats_.batches;
+      peer = peer_;
+    } else if (!failure_.ok()) {
+      next = failure_;
+    }
+    mutex_.Unlock();
+    if (peer != nullptr) {
+      Message<v1::SampleRequest> request;
+      request.header.set_credits(1);
+      peer->Send(std::move(request));
+    }
+    return next;
+  }
+
+  Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return stats_;
+  }
+
+  // Opens the stream, with credits for as many batches as there is room for.
+  void Opening(std::shared_ptr<Peer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool cancelled = false;
+    Message<v1::SampleRequest> request;
+    request.header = open_;
+    {
+      MutexLock lock(&mutex_);
+      // Sent with the lock held: a credit that Next gives must not come before.
+      request.header.set_credits(static_cast<uint32_t>(prefetch_ - ready_.size()));
+      peer->Send(std::move(request));
+      peer_ = peer;
+      cancelled = cancelled_;
+    }
+    if (cancelled) {
+      peer->Close(absl::CancelledError("the sampler is gone"));
+    }
+  }
+
+  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<Peer> peer;
+    {
+      MutexLock lock(&mutex_);
+      cancelled_ = true;
+      peer = peer_;
+    }
+    if (peer != nullptr) {
+      peer->Close(absl::CancelledError("the sampler is gone"));
+    }
+  }
+
+  absl::Status Ready(SampledBatch batch) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    if (ready_.size() >= prefetch_) {
+      return absl::InternalError("the server sent more batches than it was asked for");
+    }
+    ready_.push_back(std::move(batch));
+    changed_.SignalAll();
+    return absl::OkStatus();
+  }
+
+  void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    peer_ = nullptr;
+  }
+
+  void Fail(absl::Status failure) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    if (failure_.ok()) {
+      failure_ = std::move(failure);
+    }
+    changed_.SignalAll();
+  }
+
+ private:
+  // Waits for a batch, a failure or a stop.
+  void Await(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const absl::Time start = absl::Now();
+    const StopToken::Callback wake(stop, [self = shared_from_this()] {
+      MutexLock lock(&self->mutex_);
+      self->changed_.SignalAll();
+    });
+    MutexLock lock(&mutex_);
+    while (ready_.empty() && failure_.ok() && !stop.StopRequested()) {
+      changed_.Wait(&mutex_);
+    }
+    stats_.waited += absl::Now() - start;
+  }
+
+  const std::shared_ptr<const BatchLayout> layout_;
+  const size_t prefetch_;
+  BufferPool pool_;
+  v1::SampleRequest open_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<SampledBatch> ready_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Peer> peer_ ABSL_GUARDED_BY(mutex_);  // Of the current stream.
+  Stats stats_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// One stream of the sampler.
+class GrpcReplaySampler::Handler final
+    : public ClientStreamHandler<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
+ public:
+  // `opened` is called when the server has answered, `ended` when the stream has.
+  Handler(std::shared_ptr<State> state, std::function<void()> opened, std::function<void(absl::Status)> ended)
+      : state_(std::move(state)),
+        opened_(std::move(opened)),
+        ended_(std::move(ended)),
+        assembler_(state_->layout(), state_->pool()) {}
+
+  void OnOpen(std::shared_ptr<Peer> peer) override {
+    peer_ = std::move(peer);
+    state_->Opening(peer_);
+  }
+
+  void OnMessage(Message<v1::SampleResponse> message) override {
+    absl::Status status = Handle(message);
+    if (!status.ok()) {
+      state_->Fail(status);
+      peer_->Close(std::move(status));
+      return;
+    }
+    peer_->RequestNext();
+  }
+
+  void OnPeerDone() override {}
+
+  void OnClosed(absl::Status status) override {
+    state_->Closed();
+    ended_(std::move(status));
+  }
+
+ private:
+  absl::Status Handle(const Message<v1::SampleResponse>& message) {
+    if (!is_open_) {
+      if (!message.header.has_opened()) {
+        return absl::InternalError("the server's first message on the stream is not `opened`");
+      }
+      WAGGLE_RETURN_IF_ERROR(CheckSameLayout(message.header.opened(), *state_->layout()));
+      is_open_ = true;
+      opened_();
+      return absl::OkStatus();
+    }
+    WAGGLE_ASSIGN_OR_RETURN(std::optional<SampledBatch> batch, assembler_.Add(message.header, message.data));
+    return batch.has_value() ? state_->Ready(*std::move(batch)) : absl::OkStatus();
+  }
+
+  const std::shared_ptr<State> state_;
+  const std::function<void()> opened_;
+  const std::function<void(absl::Status)> ended_;
+  BatchAssembler assembler_;
+  std::shared_ptr<Peer> peer_;
+  bool is_open_ = false;
+};
+
+absl::StatusOr<std::unique_ptr<ReplaySampler>> GrpcReplaySampler::Create(std::shared_ptr<ReplayLink> link,
+                                                                         ReplaySamplerOptions options) {
+  WAGGLE_RETURN_IF_ERROR(Validate(options));
+  WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
+                                                              static_cast<size_t>(options.max_batch_bytes)));
+  link->Remember(options.table);
+  return std::unique_ptr<ReplaySampler>(
+      new GrpcReplaySampler(std::move(link), options, std::make_shared<const BatchLayout>(std::move(layout))));
+}
+
+GrpcReplaySampler::GrpcReplaySampler(std::shared_ptr<ReplayLink> link, const ReplaySamplerOptions& options,
+                                     std::shared_ptr<const BatchLayout> layout)
+    : link_(std::move(link)),
+      state_(std::make_shared<State>(options, std::move(layout))),
+      keeper_({
+          absl::StrCat("sampling from replay at ", link_->address()),
+          [this, channel = NewChannel(link_->address(), "replay-sample")](std::function<void(absl::Status)> ended) {
+            OpenClientStream<v1::SampleRequest, v1::SampleResponse>(
+                channel, kMethod,
+                std::make_unique<Handler>(
+                    state_, [this] { keeper_.Opened(); }, std::move(ended)));
+          },
+          [state = state_] { state->Cancel(); },
+          [link = link_](const StopToken& stop) { return link->RestoreTables(stop); },
+          [state = state_](absl::Status failure) { state->Fail(std::move(failure)); },
+      }) {}
+
+absl::StatusOr<SampledBatch> GrpcReplaySampler::Next(const StopToken& stop) {
+  return state_->Next(stop);
+}
+
+ReplaySampler::Stats GrpcReplaySampler::stats() const {
+  return state_->stats();
+}
+
+}  // namespace waggle

@@ -1,0 +1,255 @@
+#include "replay_server/insert_stream.h"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/clients/replay_convert.h"
+#include "common/rpc/array_spec_convert.h"
+
+namespace waggle {
+
+class InsertStream::State : public std::enable_shared_from_this<State> {
+ public:
+  explicit State(InsertStreamOptions options) : options_(std::move(options)) {}
+
+  // Called before anything else.
+  void Attach(std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer) { peer_ = std::move(peer); }
+
+  bool opened() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return session_ != nullptr;
+  }
+
+  void Opened(std::shared_ptr<WriterSession> session) ABSL_LOCKS_EXCLUDED(mutex_) {
+    Message<v1::InsertResponse> response;
+    response.header.mutable_opened()->set_applied_sequence(session->applied_sequence());
+    {
+      MutexLock lock(&mutex_);
+      applied_ = response.header.opened().applied_sequence();
+      session_ = std::move(session);
+    }
+    peer_->Send(std::move(response));
+    peer_->RequestNext();
+  }
+
+  // Takes a block of `bytes` in; its turn comes with Apply. Returns whether the caller is to see to it that Apply is
+  // called: false where a call is under way or on its way, which will find it.
+  bool Take(uint64_t sequence, InsertBlock block, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    bool start = false;
+    {
+      MutexLock lock(&mutex_);
+      reading_ = false;
+      blocks_.push_back({sequence, std::move(block), bytes});
+      ++in_flight_;
+      bytes_in_flight_ += bytes;
+      start = !std::exchange(applying_, true);
+    }
+    ReadOn();
+    return start;
+  }
+
+  // Applies the blocks taken in, in their order.
+  void Apply() ABSL_LOCKS_EXCLUDED(mutex_) {
+    for (;;) {
+      Block next;
+      std::shared_ptr<WriterSession> session;
+      {
+        MutexLock lock(&mutex_);
+        if (blocks_.empty() || ended_) {
+          applying_ = false;
+          return;
+        }
+        next = std::move(blocks_.front());
+        blocks_.pop_front();
+        session = session_;
+      }
+      session->Insert(
+          next.sequence, std::move(next.block),
+          [self = shared_from_this(), sequence = next.sequence, bytes = next.bytes](
+              const absl::StatusOr<WriterSession::Result>& result) { self->Applied(sequence, bytes, result); });
+    }
+  }
+
+  void PeerDone() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      MutexLock lock(&mutex_);
+      peer_done_ = true;
+    }
+    MaybeClose();
+  }
+
+  void Fail(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_) {
+    End();
+    peer_->Close(std::move(status));
+  }
+
+  // Drops what has not been applied; what waits in a table stays there, as it belongs to the session.
+  void End() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::deque<Block> dropped;  // Destroyed outside the lock.
+    MutexLock lock(&mutex_);
+    ended_ = true;
+    dropped.swap(blocks_);
+  }
+
+ private:
+  struct Block {
+    uint64_t sequence = 0;
+    InsertBlock block;
+    int64_t bytes = 0;
+  };
+
+  void Applied(uint64_t sequence, int64_t bytes, const absl::StatusOr<WriterSession::Result>& result)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (!result.ok()) {
+      // A closed table means that this server is about to end: the writer is to come back, not to give up.
+      Fail(absl::IsCancelled(result.status()) ? absl::UnavailableError("the replay server is stopping")
+                                              : result.status());
+      return;
+    }
+    if (options_.on_inserted != nullptr) {
+      options_.on_inserted(result->items_inserted);
+    }
+    {
+      MutexLock lock(&mutex_);
+      --in_flight_;
+      bytes_in_flight_ -= bytes;
+      applied_ = std::max(applied_, sequence);
+      items_inserted_ += result->items_inserted;
+      items_without_rows_ += result->items_without_rows;
+      unacknowledged_ = true;
+    }
+    ReadOn();
+    Acknowledge();
+  }
+
+  // Asks for the next block if there is room for it.
+  void ReadOn() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      MutexLock lock(&mutex_);
+      if (reading_ || peer_done_ || in_flight_ >= options_.max_blocks_in_flight ||
+          bytes_in_flight_ >= options_.max_bytes_in_flight) {
+        return;
+      }
+      reading_ = true;
+    }
+    peer_->RequestNext();
+  }
+
+  // Acknowledges everything applied so far, unless an acknowledgement is still to be sent: what comes meanwhile goes
+  // with the next one.
+  void Acknowledge() ABSL_LOCKS_EXCLUDED(mutex_) {
+    Message<v1::InsertResponse> response;
+    {
+      MutexLock lock(&mutex_);
+      if (!unacknowledged_ || sending_) {
+        return;
+      }
+      unacknowledged_ = false;
+      sending_ = true;
+      v1::InsertAck* ack = response.header.mutable_ack();
+      ack->set_applied_sequence(applied_);
+      ack->set_items_inserted(items_inserted_);
+      ack->set_items_without_rows(items_without_rows_);
+    }
+    peer_->Send(std::move(response), [self = shared_from_this()] {
+      {
+        MutexLock lock(&self->mutex_);
+        self->sending_ = false;
+      }
+      self->Acknowledge();
+      self->MaybeClose();
+    });
+  }
+
+  void MaybeClose() ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      MutexLock lock(&mutex_);
+      if (!peer_done_ || in_flight_ > 0 || unacknowledged_ || sending_) {
+        return;
+      }
+    }
+    peer_->Close(absl::OkStatus());
+  }
+
+  const InsertStreamOptions options_;
+  std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer_;  // Set once, before anything else.
+  mutable Mutex mutex_;
+  std::shared_ptr<WriterSession> session_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);         // Taken in; not yet handed to the session.
+  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;            // Blocks taken in and not yet applied.
+  int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;      // Theirs.
+  uint64_t applied_ ABSL_GUARDED_BY(mutex_) = 0;             // The last sequence number.
+  uint64_t items_inserted_ ABSL_GUARDED_BY(mutex_) = 0;      // Since the stream was opened.
+  uint64_t items_without_rows_ ABSL_GUARDED_BY(mutex_) = 0;  // Since the stream was opened.
+  bool reading_ ABSL_GUARDED_BY(mutex_) = true;              // The next message has been asked for.
+  bool applying_ ABSL_GUARDED_BY(mutex_) = false;            // Apply is under way, or on its way.
+  bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;      // Something was applied since the last acknowledgement.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;             // An acknowledgement is to be sent.
+  bool peer_done_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+
+  friend class InsertStream;
+};
+
+InsertStream::InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options)
+    : store_(store), executor_(executor), state_(std::make_shared<State>(std::move(options))) {}
+
+InsertStream::~InsertStream() {
+  state_->End();
+}
+
+void InsertStream::OnOpen(std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer) {
+  state_->Attach(std::move(peer));
+}
+
+void InsertStream::OnMessage(Message<v1::InsertRequest> message) {
+  const bool opened = state_->opened();
+  if (message.header.has_open() && !opened && message.data.size() == 0) {
+    if (absl::Status status = Open(message.header.open()); !status.ok()) {
+      state_->Fail(std::move(status));
+    }
+    return;
+  }
+  if (!message.header.has_block() || !opened) {
+    state_->Fail(absl::InvalidArgumentError(opened ? "expected a block; got a message without one"
+                                                   : "the first message has to be `open`, without data"));
+    return;
+  }
+  const int64_t bytes = static_cast<int64_t>(message.data.size() + message.header.ByteSizeLong());
+  const uint64_t sequence = message.header.block().sequence();
+  absl::StatusOr<InsertBlock> block = FromProto(message.header.block(), std::move(message.data));
+  if (!block.ok()) {
+    state_->Fail(Annotate(block.status(), absl::StrCat("block ", sequence)));
+    return;
+  }
+  if (!state_->Take(sequence, *std::move(block), bytes)) {
+    return;
+  }
+  if (bytes <= state_->options_.max_inline_bytes) {
+    state_->Apply();
+  } else if (!executor_->Submit([state = state_] { state->Apply(); }).ok()) {
+    state_->Fail(absl::UnavailableError("the replay server is too busy"));
+  }
+}
+
+absl::Status InsertStream::Open(const v1::InsertOpen& open) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ArraySpec> signature, FromProto(open.signature()));
+  const std::vector<std::string> tables(open.tables().begin(), open.tables().end());
+  WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<WriterSession> session,
+                          store_->OpenWriter(open.writer_id(), tables, signature));
+  state_->Opened(std::move(session));
+  return absl::OkStatus();
+}
+
+void InsertStream::OnPeerDone() {
+  state_->PeerDone();
+}
+
+}  // namespace waggle

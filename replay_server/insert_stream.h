@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "common/base/executor.h"
+#include "common/rpc/message.h"
+#include "common/rpc/stream_handler.h"
+#include "replay_server/table/replay_store.h"
+#include "waggle/v1/replay.pb.h"
+
+namespace waggle {
+
+struct InsertStreamOptions {
+  // The next block is read while fewer than these wait to be applied: enough to read one while another is applied.
+  int64_t max_blocks_in_flight = 8;
+  int64_t max_bytes_in_flight = int64_t{16} << 20;
+  // Larger blocks are applied on the executor, so that copying them does not hold up the transport's few threads.
+  int64_t max_inline_bytes = int64_t{64} << 10;
+  // Called with the number of items of each block that was applied; may be empty.
+  std::function<void(uint64_t items)> on_inserted;
+};
+
+// One writer's stream: opens its session, applies its blocks in their order and acknowledges them together. While a
+// table has no room the next block is not read. At most one acknowledgement waits to be sent.
+class InsertStream final : public StreamHandler<Message<v1::InsertRequest>, Message<v1::InsertResponse>> {
+ public:
+  // Store and executor outlive the handler.
+  InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options);
+  ~InsertStream() override;
+
+  void OnOpen(std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer) override;
+  void OnMessage(Message<v1::InsertRequest> message) override;
+  void OnPeerDone() override;
+
+ private:
+  class State;
+
+  absl::Status Open(const v1::InsertOpen& open);
+
+  ReplayStore* const store_;
+  Executor* const executor_;
+  // Shared with the callbacks of blocks that wait in tables: they may come after the stream's end.
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace waggle

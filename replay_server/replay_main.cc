@@ -1,0 +1,83 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "common/base/host_port.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/clients/hub_client.h"
+#include "common/metrics/metrics.h"
+#include "common/process/flags.h"
+#include "common/process/process.h"
+#include "replay_server/replay_server.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kGaugeInterval = absl::Seconds(1);
+constexpr absl::Duration kGrace = absl::Seconds(1);
+
+struct Flags {
+  std::string listen = "127.0.0.1:0";
+  std::string advertise;
+  std::string param_server;
+  LogLevel log_level = LogLevel::kInfo;
+};
+
+// Serves until `stop`, with the gauges kept up to date.
+void Serve(ReplayServer* server, const StopToken& stop) {
+  do {
+    server->UpdateGauges();
+  } while (!stop.WaitFor(kGaugeInterval));
+}
+
+absl::Status RunReplayServer(const Flags& flags, const StopToken& stop) {
+  Metrics metrics;
+  ReplayServerOptions options;
+  options.listen = flags.listen;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, &metrics));
+  const std::string address = flags.advertise.empty() ? server->address() : flags.advertise;
+  LogInfo("serving replay on ", server->address());
+  std::unique_ptr<HubLink> hub;
+  if (!flags.param_server.empty()) {
+    HubClientOptions hub_options;
+    hub_options.hub_address = flags.param_server;
+    hub_options.role = Role::kReplayServer;
+    hub_options.address = address;
+    hub_options.metrics = &metrics;
+    WAGGLE_ASSIGN_OR_RETURN(hub, JoinHub(hub_options, stop));
+    LogInfo("joined the hub at ", flags.param_server, " as ", address);
+  }
+  Serve(server.get(), hub == nullptr ? stop : hub->run_over());
+  LogInfo("stopping");
+  server->Shutdown(kGrace);
+  if (hub == nullptr) {
+    return absl::OkStatus();
+  }
+  // Tells the end of the run from a refusal by the hub, which is an error.
+  const absl::Status ended = hub->WaitUntil([](const Assignment& /*assignment*/) { return false; }, stop).status();
+  hub->Leave(absl::Seconds(2));
+  return absl::IsCancelled(ended) ? absl::OkStatus() : ended;
+}
+
+}  // namespace
+}  // namespace waggle
+
+int main(int argc, char** argv) {
+  waggle::Flags flags;
+  CLI::App app("Waggle's replay server: holds the tables that actors write to and learners sample from.");
+  waggle::AddCommonFlags(&app, &flags.log_level);
+  waggle::AddListenFlag(&app, &flags.listen);
+  app.add_option("--advertise", flags.advertise, "Where others find this server; by default the address listened on")
+      ->check([](const std::string& address) { return std::string(waggle::ValidateHostPort(address).message()); })
+      ->type_name("HOST:PORT");
+  waggle::AddParamServerFlag(&app, &flags.param_server);
+  app.get_option("--param-server")->required(false);  // Without one it serves whoever knows its address.
+  if (const std::optional<int> exit_status = waggle::ParseCommandLine(&app, argc, argv); exit_status.has_value()) {
+    return *exit_status;
+  }
+  return waggle::RunProcess("replay-server", flags.log_level,
+                            [&flags](const waggle::StopToken& stop) { return waggle::RunReplayServer(flags, stop); });
+}

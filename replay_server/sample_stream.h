@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "common/base/executor.h"
+#include "common/rpc/message.h"
+#include "common/rpc/stream_handler.h"
+#include "replay_server/table/replay_store.h"
+#include "waggle/v1/replay.pb.h"
+
+namespace waggle {
+
+struct SampleStreamOptions {
+  int64_t max_batch_bytes = int64_t{512} << 20;
+  uint32_t max_credits = 1024;  // A client that gives more at a time is refused.
+  // Batches being gathered or sent. One is always allowed, so that a batch larger than the bytes can pass.
+  int64_t max_batches_in_flight = 16;
+  int64_t max_bytes_in_flight = int64_t{32} << 20;
+  // Larger batches are gathered on the executor, so that this does not hold up the transport's few threads.
+  int64_t max_inline_bytes = int64_t{64} << 10;
+  // Called with the number of items of each batch that was sampled; may be empty.
+  std::function<void(uint64_t items)> on_sampled;
+};
+
+// One sampler's stream: answers every credit by a batch, in pieces that share the gathered memory. Batches are sampled
+// only as fast as the client reads, so one that stops reading costs a bounded amount of memory.
+class SampleStream final : public StreamHandler<Message<v1::SampleRequest>, Message<v1::SampleResponse>> {
+ public:
+  // Store and executor outlive the handler.
+  SampleStream(ReplayStore* store, Executor* executor, SampleStreamOptions options);
+  // Cancels the batches that wait for their table.
+  ~SampleStream() override;
+
+  void OnOpen(std::shared_ptr<StreamPeer<Message<v1::SampleResponse>>> peer) override;
+  void OnMessage(Message<v1::SampleRequest> message) override;
+  void OnPeerDone() override;
+
+ private:
+  class State;
+
+  absl::Status Open(const v1::SampleOpen& open);
+
+  ReplayStore* const store_;
+  Executor* const executor_;
+  // Shared with the callbacks of batches that wait in a table: they may come after the stream's end.
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace waggle
