@@ -1,0 +1,143 @@
+#include "common/clients/model_client.h"
+
+#include <memory>
+
+#include "common/base/thread.h"
+#include "common/clients/hub_convert.h"
+#include "common/rpc/raw_codec.h"
+#include "common/rpc/write_reactor.h"
+#include "common/tensor/checksum.h"
+#include "tests/support/model_conformance.h"
+#include "tests/support/param_server.h"
+
+namespace waggle {
+namespace {
+
+using testing::BytesOf;
+using testing::MakeModel;
+using testing::SlicesOf;
+using testing::ValueOf;
+
+TEST_CASE("The model ports over gRPC do what the ports promise", "[grpc]") {
+  std::unique_ptr<testing::ParamServer> server;
+  testing::CheckModelConformance([&server] {
+    server = std::make_unique<testing::ParamServer>();
+    server->Start();
+    return testing::ModelPorts{
+        [&server] { return NewGrpcModelPublisher(server->address); },
+        [&server](const std::string& model) { return NewGrpcModelSubscriber(server->address, model); }};
+  });
+}
+
+TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  const auto publisher = NewGrpcModelPublisher(server.address);
+  const auto subscriber = NewGrpcModelSubscriber(server.address, "m");
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
+  server.Stop();
+  CHECK(publisher->Publish(MakeModel("m", {1, 2})).code() == absl::StatusCode::kUnavailable);
+  CHECK(subscriber->PullNewer(std::nullopt).status().code() == absl::StatusCode::kUnavailable);
+
+  // Waiting goes on while the server is away, and sees what it has when it is back.
+  absl::Status waited;
+  {
+    const Thread waiter("waiter", [&] { waited = subscriber->WaitNewer(ModelVersion{1, 1}, StopToken()); });
+    server.Start();
+    while (!publisher->Publish(MakeModel("m", {1, 3})).ok()) {  // Until the channel has connected again.
+    }
+  }
+  CHECK(waited == absl::OkStatus());
+  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 1}))->version == ModelVersion{1, 3});
+}
+
+// Answers every pull with given messages.
+class LyingServer final : public v1::ModelService::WithRawCallbackMethod_Pull<v1::ModelService::CallbackService> {
+ public:
+  class Source final : public WriteSource {
+   public:
+    explicit Source(std::vector<grpc::ByteBuffer> messages) : messages_(std::move(messages)) {}
+    void OnOpen(std::function<void()> /*wake*/) override {}
+    Step Next() override {
+      return next_ < messages_.size() ? Step{messages_[next_++], std::nullopt} : Step{std::nullopt, absl::OkStatus()};
+    }
+
+   private:
+    const std::vector<grpc::ByteBuffer> messages_;
+    size_t next_ = 0;
+  };
+
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Pull(grpc::CallbackServerContext* /*context*/,
+                                                   const grpc::ByteBuffer* /*request*/) override {
+    return new WriteReactor(std::make_unique<Source>(messages));
+  }
+
+  std::vector<grpc::ByteBuffer> messages;
+};
+
+// The only message of an honest answer.
+Message<v1::PullModelResponse> Honest(const ModelSnapshot& snapshot) {
+  Message<v1::PullModelResponse> message;
+  *message.header.mutable_header() = ToProto(snapshot);
+  message.header.mutable_header()->set_total_bytes(snapshot.data.size());
+  message.header.mutable_header()->set_checksum(Checksum(snapshot.data));
+  message.data = snapshot.data;
+  return message;
+}
+
+TEST_CASE("What a server sends is believed only where it fits together", "[grpc]") {
+  LyingServer lying;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&lying}));
+  const auto subscriber = NewGrpcModelSubscriber(server->address(), "m");
+  const ModelSnapshot snapshot = MakeModel("m", {1, 5});
+  const auto pull = [&](std::vector<Message<v1::PullModelResponse>> messages) {
+    lying.messages.clear();
+    for (const Message<v1::PullModelResponse>& message : messages) {
+      lying.messages.push_back(EncodeMessage(message));
+    }
+    return subscriber->PullNewer(ModelVersion{1, 4}).status();
+  };
+  REQUIRE_OK(pull({Honest(snapshot)}));
+
+  const std::string bytes = BytesOf(snapshot.data);
+  Message<v1::PullModelResponse> message = Honest(snapshot);
+  SECTION("no message") {
+    CHECK(pull({}).code() == absl::StatusCode::kDataLoss);
+  }
+  SECTION("too few bytes") {
+    message.data = SlicesOf(bytes.substr(1));
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("only 55 bytes have come where 56"));
+  }
+  SECTION("too many bytes") {
+    Message<v1::PullModelResponse> more;
+    more.data = SlicesOf("x");
+    CHECK_THAT(std::string(pull({message, more}).message()), Catch::Contains("57 bytes have come where 56"));
+  }
+  SECTION("other bytes") {
+    std::string damaged = bytes;
+    damaged[0] ^= 1;
+    message.data = SlicesOf(damaged);
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("checksum"));
+  }
+  SECTION("bytes without a header") {
+    message.header.clear_header();
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("without a header"));
+  }
+  SECTION("a total that is not the tensors'") {
+    message.header.mutable_header()->set_total_bytes(uint64_t{1} << 62);
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("the tensors take 56 bytes together"));
+  }
+  SECTION("tensors of no type") {
+    message.header.mutable_header()->mutable_tensors(0)->set_dtype(static_cast<v1::DataType>(77));
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("77 is not an element type"));
+  }
+  SECTION("a version that is not newer") {
+    CHECK_THAT(std::string(pull({Honest(MakeModel("m", {1, 4}))}).message()), Catch::Contains("was not asked for"));
+  }
+  SECTION("another model") {
+    CHECK_THAT(std::string(pull({Honest(MakeModel("n", {1, 5}))}).message()), Catch::Contains("of model n"));
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/rpc/server.h"
+#include "param_server/model_service.h"
+#include "param_server/worker_service.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle::testing {
+
+// A parameter server in this process, on a folder of its own and a port that it keeps over restarts.
+class ParamServer {
+ public:
+  ParamServer() {
+    plan.name = "x";
+    plan.yaml = "the experiment";
+    hub_options.self.worker_id = "self";
+    hub_options.self.role = Role::kParamServer;
+    hub_options.metrics = &metrics;
+  }
+  ~ParamServer() { Stop(); }
+
+  void Start() {
+    models = std::make_unique<ModelStore>(model_options);
+    state = ValueOf(HubState::Open(folder.path()));
+    hub = ValueOf(Hub::Create(hub_options, plan, state.get(), models.get()));
+    model_service = std::make_unique<ModelService>(models.get(), &metrics);
+    worker_service = std::make_unique<WorkerService>(hub.get(), absl::Milliseconds(20));
+    server = ValueOf(RpcServer::Start(address, {model_service.get(), worker_service.get()}));
+    address = server->address();
+  }
+
+  // As a process that ends: all but the folder is gone.
+  void Stop() {
+    server.reset();
+    worker_service.reset();
+    model_service.reset();
+    hub.reset();
+    state.reset();
+    models.reset();
+  }
+
+  // What may be changed before Start.
+  RunPlan plan;
+  HubOptions hub_options;
+  ModelStoreOptions model_options;
+
+  std::string address = "127.0.0.1:0";
+  const TemporaryFolder folder;
+  Metrics metrics;
+  std::unique_ptr<ModelStore> models;
+  std::unique_ptr<HubState> state;
+  std::unique_ptr<Hub> hub;
+  std::unique_ptr<ModelService> model_service;
+  std::unique_ptr<WorkerService> worker_service;
+  std::unique_ptr<RpcServer> server;
+};
+
+}  // namespace waggle::testing
