@@ -177,7 +177,7 @@ absl::Status TrajectoryWriter::CutWindows(const LaneRows& rows) {
       if (!cut.ok()) {
         return Annotate(cut, absl::StrCat("table ", options_.plans[plan].table.name, ", lane ", lane));
       }
-      for (const Window& window : completed_) {
+      for (const RowWindow& window : completed_) {
         WAGGLE_RETURN_IF_ERROR(AddItem(plan, lane, window));
       }
     }
@@ -185,7 +185,7 @@ absl::Status TrajectoryWriter::CutWindows(const LaneRows& rows) {
   return absl::OkStatus();
 }
 
-absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const Window& window) {
+absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const RowWindow& window) {
   ItemInfo item;
   item.table = static_cast<uint32_t>(plan);
   item.stream = static_cast<uint32_t>(lane);

@@ -77,7 +77,7 @@ class TrajectoryWriter {
 
   void CopyColumns(const LaneRows& rows);
   absl::Status CutWindows(const LaneRows& rows);
-  absl::Status AddItem(size_t plan, int64_t lane, const Window& window);
+  absl::Status AddItem(size_t plan, int64_t lane, const RowWindow& window);
   ByteSlices TakeData();
 
   const TrajectoryWriterOptions options_;
@@ -87,7 +87,7 @@ class TrajectoryWriter {
   BufferPool pool_;
   std::vector<std::vector<WindowCutter>> cutters_;  // By plan, then by lane.
   std::unique_ptr<WindowHistory> history_;          // Null where no plan needs it.
-  std::vector<Window> completed_;
+  std::vector<RowWindow> completed_;
   std::vector<const char*> sources_;  // By stream column, of the rows being appended.
 
   std::shared_ptr<char> block_;

@@ -6,13 +6,13 @@ namespace waggle {
 namespace {
 
 // The window [first, last].
-Window Between(uint64_t first, uint64_t last) {
-  return Window{first, static_cast<uint32_t>(last - first + 1)};
+RowWindow Between(uint64_t first, uint64_t last) {
+  return RowWindow{first, static_cast<uint32_t>(last - first + 1)};
 }
 
 }  // namespace
 
-absl::Status WindowCutter::Add(uint64_t row, StepType step_type, std::vector<Window>* completed) {
+absl::Status WindowCutter::Add(uint64_t row, StepType step_type, std::vector<RowWindow>* completed) {
   if (in_episode_ == (step_type == StepType::kFirst)) {
     return absl::InvalidArgumentError(absl::StrCat("row ", row, " has step type ", static_cast<int>(step_type),
                                                    in_episode_ ? " within an episode" : " at an episode's begin",
@@ -39,8 +39,8 @@ absl::Status WindowCutter::Add(uint64_t row, StepType step_type, std::vector<Win
   return absl::OkStatus();
 }
 
-absl::Status WindowCutter::CutEpisode(uint64_t row, bool last, std::vector<Window>* completed) const {
-  const Window episode = Between(next_, row);
+absl::Status WindowCutter::CutEpisode(uint64_t row, bool last, std::vector<RowWindow>* completed) const {
+  const RowWindow episode = Between(next_, row);
   if (episode.rows > plan_.length) {
     return absl::InvalidArgumentError(absl::StrCat("the episode that began at row ", next_, " has more than the ",
                                                    plan_.length, " rows that an item may have"));
@@ -51,7 +51,7 @@ absl::Status WindowCutter::CutEpisode(uint64_t row, bool last, std::vector<Windo
   return absl::OkStatus();
 }
 
-void WindowCutter::CutSteps(uint64_t row, bool last, std::vector<Window>* completed) {
+void WindowCutter::CutSteps(uint64_t row, bool last, std::vector<RowWindow>* completed) {
   if (row - next_ + 1 == static_cast<uint64_t>(plan_.length)) {
     completed->push_back(Between(next_++, row));
   }
@@ -62,7 +62,7 @@ void WindowCutter::CutSteps(uint64_t row, bool last, std::vector<Window>* comple
   }
 }
 
-void WindowCutter::CutSequences(uint64_t row, bool last, std::vector<Window>* completed) {
+void WindowCutter::CutSequences(uint64_t row, bool last, std::vector<RowWindow>* completed) {
   if (row + 1 == next_ + static_cast<uint64_t>(plan_.length)) {
     completed->push_back(Between(next_, row));
     next_ += static_cast<uint64_t>(plan_.period);

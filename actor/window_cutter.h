@@ -10,11 +10,13 @@
 namespace waggle {
 
 // Rows [first_row, first_row + rows) of a stream.
-struct Window {
+struct RowWindow {
   uint64_t first_row = 0;
   uint32_t rows = 0;
 
-  friend bool operator==(const Window& a, const Window& b) { return a.first_row == b.first_row && a.rows == b.rows; }
+  friend bool operator==(const RowWindow& a, const RowWindow& b) {
+    return a.first_row == b.first_row && a.rows == b.rows;
+  }
 };
 
 // Cuts one stream into windows as a plan says, never across an episode's boundary. Every window has at least two rows:
@@ -27,12 +29,12 @@ class WindowCutter {
 
   // Takes the stream's next row and appends the windows that it completes. INVALID_ARGUMENT if an episode does not
   // begin with kFirst or begins twice, or is longer than an episode plan allows.
-  absl::Status Add(uint64_t row, StepType step_type, std::vector<Window>* completed);
+  absl::Status Add(uint64_t row, StepType step_type, std::vector<RowWindow>* completed);
 
  private:
-  absl::Status CutEpisode(uint64_t row, bool last, std::vector<Window>* completed) const;
-  void CutSteps(uint64_t row, bool last, std::vector<Window>* completed);
-  void CutSequences(uint64_t row, bool last, std::vector<Window>* completed);
+  absl::Status CutEpisode(uint64_t row, bool last, std::vector<RowWindow>* completed) const;
+  void CutSteps(uint64_t row, bool last, std::vector<RowWindow>* completed);
+  void CutSequences(uint64_t row, bool last, std::vector<RowWindow>* completed);
 
   const WindowPlan plan_;
   bool in_episode_ = false;

@@ -22,10 +22,10 @@ WindowPlan PlanOf(WindowPlan::Kind kind, int64_t length, int64_t period = 1) {
 }
 
 // The windows of an episode of rows [first, first + rows), straight from the definition.
-std::vector<Window> WindowsByDefinition(const WindowPlan& plan, uint64_t first, int64_t rows) {
-  std::vector<Window> windows;
+std::vector<RowWindow> WindowsByDefinition(const WindowPlan& plan, uint64_t first, int64_t rows) {
+  std::vector<RowWindow> windows;
   const auto add = [&](int64_t start, int64_t length) {
-    windows.push_back(Window{first + static_cast<uint64_t>(start), static_cast<uint32_t>(length)});
+    windows.push_back(RowWindow{first + static_cast<uint64_t>(start), static_cast<uint32_t>(length)});
   };
   if (plan.kind == WindowPlan::Kind::kEpisode) {
     add(0, rows);
@@ -44,38 +44,38 @@ std::vector<Window> WindowsByDefinition(const WindowPlan& plan, uint64_t first, 
   return windows;
 }
 
-std::vector<Window> Cut(WindowCutter* cutter, uint64_t first, int64_t rows) {
-  std::vector<Window> windows;
+std::vector<RowWindow> Cut(WindowCutter* cutter, uint64_t first, int64_t rows) {
+  std::vector<RowWindow> windows;
   for (int64_t row = 0; row < rows; ++row) {
     REQUIRE_OK(cutter->Add(first + static_cast<uint64_t>(row), TypeOf(row, rows), &windows));
   }
   return windows;
 }
 
-bool ByStart(const Window& a, const Window& b) {
+bool ByStart(const RowWindow& a, const RowWindow& b) {
   return a.first_row < b.first_row;
 }
 
 TEST_CASE("a 3-step plan gives every step one window, cut short at the episode's end", "[unit]") {
   WindowCutter cutter(PlanOf(WindowPlan::Kind::kNStep, 4));
-  REQUIRE(Cut(&cutter, 10, 6) == std::vector<Window>{{10, 4}, {11, 4}, {12, 4}, {13, 3}, {14, 2}});
+  REQUIRE(Cut(&cutter, 10, 6) == std::vector<RowWindow>{{10, 4}, {11, 4}, {12, 4}, {13, 3}, {14, 2}});
   // An episode shorter than the window.
-  REQUIRE(Cut(&cutter, 16, 2) == std::vector<Window>{{16, 2}});
+  REQUIRE(Cut(&cutter, 16, 2) == std::vector<RowWindow>{{16, 2}});
 }
 
 TEST_CASE("a sequence plan's windows start every period and the last one is cut short", "[unit]") {
   WindowCutter unrolls(PlanOf(WindowPlan::Kind::kSequence, 4, 3));
-  REQUIRE(Cut(&unrolls, 0, 9) == std::vector<Window>{{0, 4}, {3, 4}, {6, 3}});
-  REQUIRE(Cut(&unrolls, 9, 7) == std::vector<Window>{{9, 4}, {12, 4}});
+  REQUIRE(Cut(&unrolls, 0, 9) == std::vector<RowWindow>{{0, 4}, {3, 4}, {6, 3}});
+  REQUIRE(Cut(&unrolls, 9, 7) == std::vector<RowWindow>{{9, 4}, {12, 4}});
   WindowCutter overlapping(PlanOf(WindowPlan::Kind::kSequence, 4, 2));
-  REQUIRE(Cut(&overlapping, 0, 7) == std::vector<Window>{{0, 4}, {2, 4}, {4, 3}});
-  REQUIRE(Cut(&overlapping, 7, 3) == std::vector<Window>{{7, 3}});
+  REQUIRE(Cut(&overlapping, 0, 7) == std::vector<RowWindow>{{0, 4}, {2, 4}, {4, 3}});
+  REQUIRE(Cut(&overlapping, 7, 3) == std::vector<RowWindow>{{7, 3}});
 }
 
 TEST_CASE("an episode plan gives the whole episode and refuses one that is too long", "[unit]") {
   WindowCutter cutter(PlanOf(WindowPlan::Kind::kEpisode, 5));
-  REQUIRE(Cut(&cutter, 3, 5) == std::vector<Window>{{3, 5}});
-  std::vector<Window> windows;
+  REQUIRE(Cut(&cutter, 3, 5) == std::vector<RowWindow>{{3, 5}});
+  std::vector<RowWindow> windows;
   for (int64_t row = 8; row < 13; ++row) {
     REQUIRE_OK(cutter.Add(static_cast<uint64_t>(row), TypeOf(row - 8, 6), &windows));
   }
@@ -97,7 +97,7 @@ TEST_CASE("windows are those of the definition for random episodes and plans", "
       const int64_t rows = 2 + static_cast<int64_t>(rng.UniformInt(28));
       INFO("kind " << static_cast<int>(kind) << ", length " << length << ", period " << plan.period << ", rows "
                    << rows);
-      std::vector<Window> windows = Cut(&cutter, first, rows);
+      std::vector<RowWindow> windows = Cut(&cutter, first, rows);
       std::sort(windows.begin(), windows.end(), ByStart);
       REQUIRE(windows == WindowsByDefinition(plan, first, rows));
       first += static_cast<uint64_t>(rows);
@@ -110,7 +110,7 @@ TEST_CASE("unrolls that share one row cover each step exactly once", "[unit]") {
     WindowCutter cutter(PlanOf(WindowPlan::Kind::kSequence, length, length - 1));
     for (int64_t rows = 2; rows < 20; ++rows) {
       std::vector<int> covered(static_cast<size_t>(rows - 1));
-      for (const Window& window : Cut(&cutter, 0, rows)) {
+      for (const RowWindow& window : Cut(&cutter, 0, rows)) {
         for (uint64_t row = window.first_row; row + 1 < window.first_row + window.rows; ++row) {
           ++covered.at(row);
         }
@@ -122,7 +122,7 @@ TEST_CASE("unrolls that share one row cover each step exactly once", "[unit]") {
 
 TEST_CASE("rows that do not make episodes are refused", "[unit]") {
   WindowCutter cutter(PlanOf(WindowPlan::Kind::kNStep, 3));
-  std::vector<Window> windows;
+  std::vector<RowWindow> windows;
   REQUIRE_CODE(cutter.Add(0, StepType::kMid, &windows), absl::StatusCode::kInvalidArgument);
   REQUIRE_OK(cutter.Add(0, StepType::kFirst, &windows));
   REQUIRE_CODE(cutter.Add(1, StepType::kFirst, &windows), absl::StatusCode::kInvalidArgument);
