@@ -241,9 +241,11 @@ void SumTree::FindBatch(absl::Span<const double> queries, uint32_t* leaves) cons
     for (size_t level = levels_.size() - 1; level > 0; --level) {
       const double* before = levels_[level].before.data();
       const double* next = level > 1 ? levels_[level - 1].before.data() : levels_[0].sums.data();
+      // Where rounding has put a query past the end of the last node, the node's last entry may stand for nothing.
+      const size_t last_child = levels_[level - 1].sums.size() / kFanOut - 1;
       for (size_t i = 0; i < count; ++i) {
         const size_t node = entry[i];
-        const size_t child = node * kFanOut + Descend(before + node * kFanOut, &query[i]);
+        const size_t child = std::min(node * kFanOut + Descend(before + node * kFanOut, &query[i]), last_child);
         entry[i] = static_cast<uint32_t>(child);
         __builtin_prefetch(next + child * kFanOut);
       }
@@ -252,7 +254,7 @@ void SumTree::FindBatch(absl::Span<const double> queries, uint32_t* leaves) cons
     for (size_t i = 0; i < count; ++i) {
       const size_t node = entry[i];
       const size_t leaf = node * kFanOut + FindAmongLeaves(values + node * kFanOut, query[i]);
-      // Where rounding has put the query past the end of a node, the search ran off to the node's last entry.
+      // Where rounding has put the query past the end of a node, the search went on to the node's last entry.
       leaves[begin + i] = static_cast<uint32_t>(values[leaf] > 0 ? leaf : FindExactly(queries[begin + i]));
     }
   }

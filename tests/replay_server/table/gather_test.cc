@@ -1,0 +1,186 @@
+#include "replay_server/table/gather.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/random.h"
+#include "tests/replay_server/table/table_fixture.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+// A random table of all kinds of columns, and a stream of it cut into chunks.
+struct RandomStream {
+  TableConfig config;
+  std::vector<ChunkRef> chunks;
+  std::vector<uint32_t> chunk_rows;
+  std::vector<std::vector<std::string>> rows;  // By column, then row: its bytes.
+};
+
+RandomStream MakeRandomStream(Rng* rng) {
+  RandomStream stream;
+  stream.config = testing::SmallTable();
+  stream.config.max_window = 1 + static_cast<int64_t>(rng->UniformInt(9));
+  stream.config.signature.clear();
+  stream.config.view.clear();
+  const std::vector<ArraySpec> kinds = {{"a", DType::kFloat32, {}},     {"b", DType::kFloat32, {4}},
+                                        {"c", DType::kUint8, {3, 5}},   {"d", DType::kInt64, {}},
+                                        {"e", DType::kFloat64, {2, 0}}, {"f", DType::kFloat32, {3}},
+                                        {"g", DType::kUint8, {100}},    {"h", DType::kInt64, {2}}};
+  for (const ArraySpec& column : kinds) {
+    if (rng->UniformInt(2) == 0 || stream.config.signature.empty()) {
+      stream.config.signature.push_back(column);
+      for (const auto rows : {ViewField::Rows::kFirst, ViewField::Rows::kLast, ViewField::Rows::kAll}) {
+        stream.config.view.push_back({column.name + std::to_string(static_cast<int>(rows)), column.name, rows});
+      }
+    }
+  }
+  size_t total = 0;
+  for (uint64_t i = 0; i < 20; ++i) {
+    stream.chunk_rows.push_back(static_cast<uint32_t>(1 + rng->UniformInt(5)));
+    total += stream.chunk_rows.back();
+  }
+  const auto layout = std::make_shared<const RowLayout>(stream.config.signature);
+  NewBlock block = MakeChunks(layout, stream.chunk_rows, 1);
+  stream.chunks = block.chunks;
+  char* out = block.data;
+  for (const ArraySpec& column : stream.config.signature) {
+    stream.rows.emplace_back();
+    for (size_t row = 0; row < total; ++row) {
+      std::string bytes(static_cast<size_t>(column.NumBytes()), '\0');
+      for (char& byte : bytes) {
+        byte = static_cast<char>(rng->Next());
+      }
+      std::memcpy(out, bytes.data(), bytes.size());
+      out += bytes.size();
+      stream.rows.back().push_back(bytes);
+    }
+  }
+  return stream;
+}
+
+Window MakeWindow(const RandomStream& stream, size_t first_row, size_t rows) {
+  Window window;
+  size_t chunk = 0;
+  while (first_row >= stream.chunk_rows[chunk]) {
+    first_row -= stream.chunk_rows[chunk++];
+  }
+  window.offset = static_cast<uint32_t>(first_row);
+  window.rows = static_cast<uint32_t>(rows);
+  for (size_t held = 0; held < first_row + rows; held += stream.chunk_rows[chunk++]) {
+    window.chunks.push_back(stream.chunks[chunk]);
+  }
+  return window;
+}
+
+// What a field of one item has to be, row by row.
+std::string SlowField(const RandomStream& stream, const ViewField& field, size_t column, size_t first, size_t rows) {
+  const std::vector<std::string>& all = stream.rows[column];
+  switch (field.rows) {
+    case ViewField::Rows::kFirst:
+      return all[first];
+    case ViewField::Rows::kLast:
+      return all[first + rows - 1];
+    case ViewField::Rows::kAll:
+      break;
+  }
+  std::string bytes;
+  for (size_t row = 0; row < static_cast<size_t>(stream.config.max_window); ++row) {
+    bytes += row < rows ? all[first + row] : std::string(all[first].size(), '\0');
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a gathered batch equals one that is put together row by row", "[unit]") {
+  Rng rng(11);
+  for (int round = 0; round < 60; ++round) {
+    const RandomStream stream = MakeRandomStream(&rng);
+    const auto count = static_cast<int64_t>(1 + rng.UniformInt(20));
+    const auto layout =
+        std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(stream.config, count, size_t{1} << 30)));
+    REQUIRE_OK(CheckLayout(stream.config, *layout, count));
+    Sampled sampled;
+    std::vector<std::pair<size_t, size_t>> windows;
+    for (int64_t i = 0; i < count; ++i) {
+      const size_t rows = 1 + rng.UniformInt(static_cast<uint64_t>(stream.config.max_window));
+      const size_t first = rng.UniformInt(stream.rows[0].size() - rows + 1);
+      windows.emplace_back(first, rows);
+      sampled.items.emplace_back();
+      sampled.items.back().window = MakeWindow(stream, first, rows);
+    }
+    const SampledBatch batch = Gather(stream.config, RowLayout(stream.config.signature), layout, sampled);
+    for (size_t f = 0; f < stream.config.view.size(); ++f) {
+      const ViewField& field = stream.config.view[f];
+      const size_t column = f / 3;
+      std::string wanted;
+      for (const auto& [first, rows] : windows) {
+        wanted += SlowField(stream, field, column, first, rows);
+      }
+      CAPTURE(round, field.name);
+      REQUIRE(static_cast<int64_t>(wanted.size()) == layout->fields[f].spec.NumBytes());
+      REQUIRE(std::memcmp(batch.Data(field.name), wanted.data(), wanted.size()) == 0);
+    }
+  }
+}
+
+TEST_CASE("a batch carries the facts about its items and about the table", "[unit]") {
+  const TableConfig config = testing::SmallTable();
+  const auto layout =
+      std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(config, 2, size_t{1} << 20)));
+  Sampled sampled;
+  sampled.table_items = 5;
+  sampled.priority_sum = 7.5;
+  sampled.min_probability = 0.125;
+  for (uint64_t i = 0; i < 2; ++i) {
+    SampledItem item;
+    item.window = testing::MakeItem(testing::MakeRows(i, 0, {3}), 0, static_cast<uint32_t>(2 + i)).window;
+    item.key = 10 + i;
+    item.generation = 20 + i;
+    item.policy_version = 30 + i;
+    item.times_sampled = static_cast<uint32_t>(40 + i);
+    item.probability = 0.5 + static_cast<double>(i);
+    item.priority = 1.5 + static_cast<double>(i);
+    sampled.items.push_back(std::move(item));
+  }
+  const SampledBatch batch = Gather(config, RowLayout(config.signature), layout, sampled);
+  REQUIRE(batch.table_items == 5);
+  REQUIRE(batch.priority_sum == 7.5);
+  REQUIRE(batch.min_probability == 0.125);
+  const auto integers = [&batch](const char* name) {
+    const auto* values = static_cast<const int64_t*>(batch.Data(name));
+    return std::vector<int64_t>(values, values + 2);
+  };
+  const auto reals = [&batch](const char* name) {
+    const auto* values = static_cast<const double*>(batch.Data(name));
+    return std::vector<double>(values, values + 2);
+  };
+  REQUIRE(integers(kItemKey) == std::vector<int64_t>{10, 11});
+  REQUIRE(integers(kItemGeneration) == std::vector<int64_t>{20, 21});
+  REQUIRE(integers(kItemLength) == std::vector<int64_t>{2, 3});
+  REQUIRE(integers(kItemPolicyVersion) == std::vector<int64_t>{30, 31});
+  REQUIRE(integers(kItemTimesSampled) == std::vector<int64_t>{40, 41});
+  REQUIRE(reals(kItemProbability) == std::vector<double>{0.5, 1.5});
+  REQUIRE(reals(kItemPriority) == std::vector<double>{1.5, 2.5});
+  REQUIRE(batch.Data("nothing") == nullptr);
+}
+
+TEST_CASE("a layout of another table or another batch size is refused", "[unit]") {
+  const TableConfig config = testing::SmallTable();
+  TableConfig other = config;
+  other.max_window = 5;
+  const BatchLayout layout = testing::ValueOf(MakeBatchLayout(config, 8, size_t{1} << 20));
+  REQUIRE_OK(CheckLayout(config, layout, 8));
+  REQUIRE_CODE(CheckLayout(config, layout, 7), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(CheckLayout(other, layout, 8), absl::StatusCode::kInvalidArgument);
+  BatchLayout shorter = layout;
+  shorter.fields.pop_back();
+  REQUIRE_CODE(CheckLayout(config, shorter, 8), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace waggle

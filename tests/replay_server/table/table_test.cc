@@ -1,0 +1,336 @@
+#include "replay_server/table/table.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/thread.h"
+#include "tests/replay_server/table/table_fixture.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::MakeRows;
+using testing::OneRow;
+using testing::SmallTable;
+
+std::shared_ptr<Table> NewTable(const TableConfig& config) {
+  return testing::ValueOf(Table::Create(config, 1));
+}
+
+std::shared_ptr<const BatchLayout> LayoutFor(const TableConfig& config, int64_t batch_size) {
+  return std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(config, batch_size, size_t{1} << 30)));
+}
+
+std::vector<NewItem> Items(uint64_t first, uint64_t count) {
+  std::vector<NewItem> items;
+  for (uint64_t i = 0; i < count; ++i) {
+    items.push_back(OneRow(first + i));
+  }
+  return items;
+}
+
+// Remembers answers in the order in which they come.
+struct Answers {
+  std::vector<std::string> order;
+  std::vector<absl::Status> inserts;
+  std::vector<absl::StatusOr<SampledBatch>> samples;
+
+  std::function<void(absl::Status)> OnInsert(const std::string& name) {
+    return [this, name](absl::Status status) {
+      order.push_back(name);
+      inserts.push_back(std::move(status));
+    };
+  }
+  Table::SampleDone OnSample(const std::string& name) {
+    return [this, name](absl::StatusOr<SampledBatch> batch) {
+      order.push_back(name);
+      samples.push_back(std::move(batch));
+    };
+  }
+};
+
+std::vector<int64_t> Integers(const SampledBatch& batch, absl::string_view field, size_t count) {
+  const auto* values = static_cast<const int64_t*>(batch.Data(field));
+  return std::vector<int64_t>(values, values + count);
+}
+
+// A queue: items come out once, in the order in which they went in.
+TableConfig Queue() {
+  TableConfig config = SmallTable();
+  config.sampler.kind = SamplerConfig::Kind::kFifo;
+  config.max_times_sampled = 1;
+  return config;
+}
+
+// Lets in four items more than were sampled.
+TableConfig Limited() {
+  TableConfig config = Queue();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.min_items = 1;
+  config.rate_limiter.error_buffer = 3;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("a table refuses a wrong configuration", "[unit]") {
+  TableConfig config = SmallTable();
+  config.max_items = 0;
+  REQUIRE_CODE(Table::Create(config, 1), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("what is inserted is sampled", "[unit]") {
+  const TableConfig config = Queue();
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Insert(Items(10, 3), answers.OnInsert("insert"));
+  REQUIRE(table->Sample(LayoutFor(config, 3), 3, answers.OnSample("sample")) == 0);
+  REQUIRE(answers.order == std::vector<std::string>{"insert", "sample"});
+  REQUIRE_OK(answers.inserts[0]);
+  REQUIRE_OK(answers.samples[0]);
+  REQUIRE(Integers(*answers.samples[0], "first_id", 3) == std::vector<int64_t>{10, 11, 12});
+  REQUIRE(answers.samples[0]->table_items == 3);
+  const Table::Info info = table->info();
+  REQUIRE(info.items == 0);
+  REQUIRE(info.items_inserted == 3);
+  REQUIRE(info.items_sampled == 3);
+  REQUIRE(info.items_removed == 3);
+}
+
+TEST_CASE("an insert goes in as far as the limiter lets it and the rest waits its turn", "[unit]") {
+  const TableConfig config = Limited();
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Insert(Items(0, 6), answers.OnInsert("first"));
+  table->Insert(Items(6, 1), answers.OnInsert("second"));
+  REQUIRE(answers.order.empty());
+  REQUIRE(table->info().items == 4);
+  REQUIRE(table->info().inserts_waiting == 2);
+  REQUIRE(absl::StrContains(table->info().blocked_because, "inserts wait for 1 more samples"));
+  table->Sample(LayoutFor(config, 1), 1, answers.OnSample("sample 0"));
+  REQUIRE(answers.order == std::vector<std::string>{"sample 0"});
+  table->Sample(LayoutFor(config, 2), 2, answers.OnSample("sample 1"));
+  // The sample made room for the rest of the first, and then for the second.
+  REQUIRE(answers.order == std::vector<std::string>{"sample 0", "sample 1", "first", "second"});
+  REQUIRE(table->info().inserts_waiting == 0);
+  REQUIRE(table->info().blocked_because.empty());
+  REQUIRE(Integers(*answers.samples[1], "first_id", 2) == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("waiting samplers are served in order as items come", "[unit]") {
+  const TableConfig config = Queue();
+  const auto table = NewTable(config);
+  Answers answers;
+  REQUIRE(table->Sample(LayoutFor(config, 3), 3, answers.OnSample("large")) != 0);
+  REQUIRE(table->Sample(LayoutFor(config, 1), 1, answers.OnSample("small")) != 0);
+  REQUIRE(absl::StrContains(table->info().blocked_because, "samples wait for 1 more items"));
+  table->Insert(Items(0, 2), answers.OnInsert("insert"));
+  // The small one could be served, but would starve the large one.
+  REQUIRE(answers.order == std::vector<std::string>{"insert"});
+  table->Insert(Items(2, 2), answers.OnInsert("insert"));
+  REQUIRE(answers.order == std::vector<std::string>{"insert", "insert", "large", "small"});
+  REQUIRE(Integers(*answers.samples[0], "first_id", 3) == std::vector<int64_t>{0, 1, 2});
+  REQUIRE(Integers(*answers.samples[1], "first_id", 1) == std::vector<int64_t>{3});
+}
+
+TEST_CASE("a cancelled request is answered once and lets others go on", "[unit]") {
+  const TableConfig config = Queue();
+  const auto table = NewTable(config);
+  Answers answers;
+  const uint64_t large = table->Sample(LayoutFor(config, 3), 3, answers.OnSample("large"));
+  table->Sample(LayoutFor(config, 1), 1, answers.OnSample("small"));
+  table->Insert(Items(0, 1), answers.OnInsert("insert"));
+  table->CancelSample(large);
+  REQUIRE(answers.order == std::vector<std::string>{"insert", "small", "large"});
+  REQUIRE_OK(answers.samples[0]);
+  REQUIRE_CODE(answers.samples[1], absl::StatusCode::kCancelled);
+  table->CancelSample(large);
+  REQUIRE(answers.order.size() == 3);
+}
+
+TEST_CASE("a closed table answers whoever waits and whoever comes", "[unit]") {
+  const TableConfig config = Limited();
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Insert(Items(0, 9), answers.OnInsert("waits"));
+  const auto other = NewTable(Queue());
+  other->Sample(LayoutFor(Queue(), 1), 1, answers.OnSample("waits"));
+  table->Close();
+  other->Close();
+  table->Insert(Items(0, 1), answers.OnInsert("comes"));
+  REQUIRE(other->Sample(LayoutFor(Queue(), 1), 1, answers.OnSample("comes")) == 0);
+  REQUIRE(answers.order == std::vector<std::string>{"waits", "waits", "comes", "comes"});
+  for (const absl::Status& status : answers.inserts) {
+    REQUIRE_CODE(status, absl::StatusCode::kCancelled);
+  }
+  for (const auto& batch : answers.samples) {
+    REQUIRE_CODE(batch, absl::StatusCode::kCancelled);
+  }
+}
+
+TEST_CASE("a batch that can never be sampled is refused at once", "[unit]") {
+  const TableConfig config = Limited();
+  const auto table = NewTable(config);
+  Answers answers;
+  REQUIRE(table->Sample(LayoutFor(config, 6), 6, answers.OnSample("too large")) == 0);
+  REQUIRE_CODE(answers.samples[0], absl::StatusCode::kFailedPrecondition);
+  REQUIRE(absl::StrContains(answers.samples[0].status().message(), "error_buffer"));
+  REQUIRE(table->Sample(LayoutFor(config, 2), 1, answers.OnSample("layout")) == 0);
+  REQUIRE_CODE(answers.samples[1], absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("a bad priority refuses the whole update", "[unit]") {
+  const TableConfig config = SmallTable();
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Insert(Items(0, 2), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(config, 1), 1, answers.OnSample("sample"));
+  const auto key = static_cast<uint64_t>(Integers(*answers.samples[0], kItemKey, 1)[0]);
+  const auto generation = static_cast<uint64_t>(Integers(*answers.samples[0], kItemGeneration, 1)[0]);
+  for (const double bad : {-1.0, std::nan("")}) {
+    REQUIRE_CODE(table->UpdatePriorities({key, key}, {generation, generation}, {5.0, bad}),
+                 absl::StatusCode::kInvalidArgument);
+  }
+  REQUIRE_CODE(table->UpdatePriorities({key}, {generation, generation}, {5.0}), absl::StatusCode::kInvalidArgument);
+  REQUIRE(table->info().priority_sum == 2);
+  REQUIRE(testing::ValueOf(table->UpdatePriorities({key}, {generation}, {5.0})).applied == 1);
+  REQUIRE(table->info().priority_sum == 6);
+  REQUIRE(table->info().priority_updates.applied == 1);
+}
+
+TEST_CASE("deleting and clearing make room for inserts that wait", "[unit]") {
+  TableConfig config = Limited();
+  config.max_times_sampled = 0;
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Insert(Items(0, 5), answers.OnInsert("insert"));
+  REQUIRE(answers.order.empty());
+  REQUIRE(table->Clear() == 4);
+  REQUIRE(answers.order == std::vector<std::string>{"insert"});
+  REQUIRE(table->info().items == 1);
+}
+
+TEST_CASE("callbacks may call back into the table, however often", "[unit]") {
+  TableConfig config = SmallTable();
+  const auto table = NewTable(config);
+  const auto layout = LayoutFor(config, 1);
+  int batches = 0;
+  // Each answer asks for the next batch: this must not recurse.
+  Table::SampleDone again = [&](absl::StatusOr<SampledBatch> batch) {
+    if (batch.ok() && ++batches < 100000) {
+      table->Sample(layout, 1, again);
+    }
+  };
+  table->Sample(layout, 1, again);
+  int inserts = 0;
+  table->Insert(Items(0, 1), [&](const absl::Status&) {
+    ++inserts;
+    table->Insert(Items(1, 1), [&](const absl::Status&) { ++inserts; });
+    table->Clear();
+  });
+  REQUIRE(batches > 0);
+  REQUIRE(inserts == 2);
+}
+
+TEST_CASE("inserters, samplers, updaters and clearing at once lose nothing", "[unit]") {
+  TableConfig config = SmallTable();
+  config.max_items = 50;
+  config.max_times_sampled = 3;
+  config.rate_limiter.samples_per_insert = 2;
+  config.rate_limiter.error_buffer = 40;
+  const auto table = NewTable(config);
+  const auto layout = LayoutFor(config, 8);
+  constexpr int kInserters = 2;
+  constexpr int kInserts = 400;
+  std::atomic<int64_t> inserted{0};
+  std::atomic<int64_t> insert_errors{0};
+  std::atomic<int64_t> batches{0};
+  std::atomic<int64_t> torn_rows{0};
+  std::atomic<bool> done{false};
+  {
+    std::vector<Thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back("sampler", [&] {
+        Mutex mutex;
+        CondVar answered;
+        while (!done) {
+          bool waiting = true;
+          table->Sample(layout, 8, [&](absl::StatusOr<SampledBatch> batch) {
+            if (batch.ok()) {
+              ++batches;
+              const auto* ids = static_cast<const int64_t*>(batch->Data("first_id"));
+              const auto* pairs = static_cast<const float*>(batch->Data("last_pair"));
+              std::vector<uint64_t> keys(8);
+              std::vector<uint64_t> generations(8);
+              std::memcpy(keys.data(), batch->Data(kItemKey), 64);
+              std::memcpy(generations.data(), batch->Data(kItemGeneration), 64);
+              for (int k = 0; k < 8; ++k) {
+                torn_rows += pairs[2 * k] != static_cast<float>(ids[k]) || pairs[2 * k + 1] != -pairs[2 * k];
+              }
+              const std::vector<double> priorities(8, 2.0);
+              torn_rows += !table->UpdatePriorities(keys, generations, priorities).ok();
+            }
+            MutexLock lock(&mutex);
+            waiting = false;
+            answered.Signal();
+          });
+          MutexLock lock(&mutex);
+          while (waiting) {
+            answered.Wait(&mutex);
+          }
+        }
+      });
+    }
+    threads.emplace_back("clearer", [&] {
+      for (int i = 0; i < 50; ++i) {
+        table->Clear();
+        const Table::Info info = table->info();
+        insert_errors += info.items_inserted != info.items + info.items_removed;
+      }
+    });
+    {
+      std::vector<Thread> inserters;
+      for (int i = 0; i < kInserters; ++i) {
+        inserters.emplace_back("inserter", [&, i] {
+          Mutex mutex;
+          CondVar answered;
+          for (int k = 0; k < kInserts; ++k) {
+            bool waiting = true;
+            table->Insert(Items(static_cast<uint64_t>(i * kInserts + k), 5), [&](const absl::Status& status) {
+              insert_errors += !status.ok();
+              inserted += 5;
+              MutexLock lock(&mutex);
+              waiting = false;
+              answered.Signal();
+            });
+            MutexLock lock(&mutex);
+            while (waiting) {
+              answered.Wait(&mutex);
+            }
+          }
+        });
+      }
+    }
+    done = true;
+    table->Close();
+  }
+  const Table::Info info = table->info();
+  REQUIRE(insert_errors == 0);
+  REQUIRE(torn_rows == 0);
+  REQUIRE(batches > 0);
+  REQUIRE(inserted == kInserters * kInserts * 5);
+  REQUIRE(info.items_inserted == inserted);
+  REQUIRE(info.items_inserted == info.items + info.items_removed);
+  REQUIRE(info.inserts_waiting == 0);
+}
+
+}  // namespace waggle
