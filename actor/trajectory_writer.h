@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "actor/buffer_pool.h"
+#include "common/tensor/buffer_pool.h"
 #include "actor/window_cutter.h"
 #include "actor/window_history.h"
 #include "common/api/replay.h"

@@ -42,10 +42,13 @@ endfunction()
 # Precompiles torch/torch.h once for all targets that include it: it costs 20 s a file otherwise.
 function(waggle_use_torch target)
   target_link_libraries(${target} PRIVATE waggle_torch)
+  # gRPC's package asks for this of whoever links it; the precompiled header must be compiled alike.
+  target_compile_options(${target} PRIVATE -pthread)
   if(NOT TARGET waggle_torch_header)
     file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/torch_header.cc" CONTENT "")
     add_library(waggle_torch_header STATIC "${CMAKE_BINARY_DIR}/torch_header.cc")
     target_link_libraries(waggle_torch_header PRIVATE waggle_torch Threads::Threads)
+    target_compile_options(waggle_torch_header PRIVATE -pthread)
     target_precompile_headers(waggle_torch_header PRIVATE <torch/torch.h>)
   endif()
   target_precompile_headers(${target} REUSE_FROM waggle_torch_header)

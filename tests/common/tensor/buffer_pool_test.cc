@@ -1,4 +1,4 @@
-#include "actor/buffer_pool.h"
+#include "common/tensor/buffer_pool.h"
 
 #include <cstdint>
 #include <cstring>
@@ -32,7 +32,7 @@ TEST_CASE("buffers are aligned, outlive their pool and may be let go on any thre
     for (int i = 0; i < 4; ++i) {
       buffers.push_back(pool.Take());
       REQUIRE(reinterpret_cast<uintptr_t>(buffers.back().get()) % 64 == 0);
-      std::memset(buffers.back().get(), i, pool.buffer_bytes());
+      std::memset(buffers.back().get(), i, 100);
     }
   }
   Thread("owner", [&buffers] { buffers.resize(2); }).Join();
