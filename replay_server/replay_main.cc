@@ -26,11 +26,20 @@ struct Flags {
   LogLevel log_level = LogLevel::kInfo;
 };
 
-// Serves until `stop`, with the gauges kept up to date.
-void Serve(ReplayServer* server, const StopToken& stop) {
+// Serves until `stop`, with the gauges kept up to date: longer than a run lasts, for its learner still has priorities
+// to send when it is over. A hub that refuses this server ends it.
+absl::Status Serve(ReplayServer* server, HubLink* hub, const StopToken& stop) {
   do {
     server->UpdateGauges();
+    if (hub != nullptr && hub->run_over().StopRequested()) {
+      // Returns at once: CANCELLED where the run is over, the refusal otherwise.
+      const absl::Status ended = hub->WaitUntil([](const Assignment& /*assignment*/) { return false; }, stop).status();
+      if (!absl::IsCancelled(ended)) {
+        return ended;
+      }
+    }
   } while (!stop.WaitFor(kGaugeInterval));
+  return absl::OkStatus();
 }
 
 absl::Status RunReplayServer(const Flags& flags, const StopToken& stop) {
@@ -50,16 +59,13 @@ absl::Status RunReplayServer(const Flags& flags, const StopToken& stop) {
     WAGGLE_ASSIGN_OR_RETURN(hub, JoinHub(hub_options, stop));
     LogInfo("joined the hub at ", flags.param_server, " as ", address);
   }
-  Serve(server.get(), hub == nullptr ? stop : hub->run_over());
+  const absl::Status served = Serve(server.get(), hub.get(), stop);
   LogInfo("stopping");
   server->Shutdown(kGrace);
-  if (hub == nullptr) {
-    return absl::OkStatus();
+  if (hub != nullptr) {
+    hub->Leave(absl::Seconds(2));
   }
-  // Tells the end of the run from a refusal by the hub, which is an error.
-  const absl::Status ended = hub->WaitUntil([](const Assignment& /*assignment*/) { return false; }, stop).status();
-  hub->Leave(absl::Seconds(2));
-  return absl::IsCancelled(ended) ? absl::OkStatus() : ended;
+  return served;
 }
 
 }  // namespace
