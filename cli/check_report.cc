@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/human_text.h"
 #include "common/api/batch_layout.h"
 #include "common/base/status_macros.h"
 
@@ -15,10 +16,6 @@ namespace {
 constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No limit of ours: an estimate of too much is what is wanted.
 // A server's own record of an item: its window, key, generation, priority and place in the sampler.
 constexpr double kItemBytes = 96;
-
-std::string Mebibytes(double bytes) {
-  return absl::StrFormat("%.1f MiB", bytes / (1 << 20));
-}
 
 int64_t RowBytes(const std::vector<ArraySpec>& signature) {
   int64_t bytes = 0;
@@ -41,10 +38,10 @@ absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOp
   WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch, MakeBatchLayout(table, learner.batch_size, kMaxBatchBytes));
   const double batches = static_cast<double>(batch.total_bytes) * static_cast<double>(learner.prefetch_batches + 1);
   std::string text = absl::StrFormat("# table %s: %d items of up to %d rows, %.0f bytes a row: about %s", table.name,
-                                     table.max_items, table.max_window, row, Mebibytes(rows + items * kItemBytes));
+                                     table.max_items, table.max_window, row, ShortBytes(rows + items * kItemBytes));
   absl::StrAppend(&text, " on the replay server\n");
   absl::StrAppend(&text, "#   batches: ", learner.batch_size, " items, ", batch.total_bytes, " bytes each; ",
-                  Mebibytes(batches), " with those asked for ahead, on the learner\n");
+                  ShortBytes(batches), " with those asked for ahead, on the learner\n");
   return text;
 }
 
@@ -64,7 +61,7 @@ absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const Env
     absl::StrAppend(&text, " ", ShapeText(activation));
   }
   absl::StrAppend(&text, ", ", shape.num_parameters, " parameters, ",
-                  Mebibytes(static_cast<double>(shape.num_parameters) * sizeof(float)), " a publication\n");
+                  ShortBytes(static_cast<double>(shape.num_parameters) * sizeof(float)), " a publication\n");
   WAGGLE_ASSIGN_OR_RETURN(
       const std::vector<TablePlan> plans,
       definition->plan_tables(*experiment.algorithm_options, environment, experiment.replay, experiment.learner));

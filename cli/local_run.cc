@@ -21,6 +21,7 @@
 #include "cli/checked_experiment.h"
 #include "cli/child_process.h"
 #include "cli/cluster_watch.h"
+#include "cli/human_text.h"
 #include "cli/metrics_recorder.h"
 #include "cli/output_folder.h"
 #include "cli/progress_view.h"
@@ -332,7 +333,7 @@ int LocalRun::Finish() {
   if (!written.ok()) {
     printer_.Event(std::string(written.message()));
   }
-  printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortNumber(summary.wall_seconds), " s and ",
+  printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortDuration(Elapsed()), " and ",
                               ShortNumber(summary.env_steps), " environment steps; see ",
                               folder_.File("summary.json")));
   const bool met =

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/human_text.h"
 
 namespace waggle {
 namespace {
@@ -72,22 +72,6 @@ std::string Printable(const std::string& text, size_t width) {
 }
 
 }  // namespace
-
-std::string ShortNumber(double value) {
-  const char* const units[] = {"", "k", "M", "G", "T"};
-  size_t unit = 0;
-  while (std::abs(value) >= 999.5 && unit + 1 < std::size(units)) {
-    value /= 1000;
-    ++unit;
-  }
-  const char* unit_name = units[unit];
-  if (unit == 0) {
-    return value == std::floor(value) || value >= 100 ? absl::StrFormat("%.0f", value) : absl::StrFormat("%.1f", value);
-  }
-  return value >= 99.95   ? absl::StrFormat("%.0f%s", value, unit_name)
-         : value >= 9.995 ? absl::StrFormat("%.1f%s", value, unit_name)
-                          : absl::StrFormat("%.2f%s", value, unit_name);
-}
 
 std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContext& context, size_t width, bool color) {
   const std::string fill = facts.table_max_items > 0

@@ -26,9 +26,6 @@ std::string RenderLine(const RunFacts& facts, const ProgressContext& context);
 // "evaluation: mean 412.5 of 475 wanted over 20 episodes (210 to 500), after 5200 learner steps".
 std::string RenderEvaluation(const v1::Evaluation& evaluation, std::optional<double> target_return);
 
-// "12.3k", "1.25M": at most five characters.
-std::string ShortNumber(double value);
-
 // Prints progress to the standard output: on a terminal as a block that is redrawn in place, otherwise as one line
 // every two seconds. Not thread-safe.
 class ProgressPrinter {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/human_text.h"
 #include "cli/progress_view.h"
 #include "cli/run_facts.h"
 
@@ -18,22 +19,6 @@ using Json = nlohmann::ordered_json;
 
 absl::Time FromMicros(int64_t us) {
   return absl::FromUnixMicros(us);
-}
-
-// "3.2 s", "5 m 10 s", "2 h 5 m".
-std::string Age(absl::Duration age) {
-  const int64_t seconds = std::max<int64_t>(0, absl::ToInt64Seconds(age));
-  if (seconds < 60) {
-    return absl::StrFormat("%.1f s", std::max(0.0, absl::ToDoubleSeconds(age)));
-  }
-  if (seconds < 3600) {
-    return absl::StrCat(seconds / 60, " m ", seconds % 60, " s");
-  }
-  return absl::StrCat(seconds / 3600, " h ", seconds / 60 % 60, " m");
-}
-
-std::string Mebibytes(uint64_t bytes) {
-  return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
 // Columns as wide as their widest cell.
@@ -80,9 +65,9 @@ std::string TablesText(const ClusterSnapshot& snapshot) {
     }
     for (const v1::TableInfo& table : server.tables.tables()) {
       rows.push_back({table.config().name(), server.address,
-                      absl::StrCat(table.items(), " of ", table.config().max_items()), Mebibytes(table.bytes()),
-                      absl::StrCat(table.items_inserted()), absl::StrCat(table.items_sampled()),
-                      Limiter(table.config().rate_limiter()),
+                      absl::StrCat(table.items(), " of ", table.config().max_items()),
+                      ShortBytes(static_cast<double>(table.bytes())), absl::StrCat(table.items_inserted()),
+                      absl::StrCat(table.items_sampled()), Limiter(table.config().rate_limiter()),
                       table.blocked_because().empty() ? "nobody" : table.blocked_because()});
     }
   }
@@ -96,14 +81,15 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   const RunFacts facts = GatherFacts(snapshot);
   std::string text = overview.experiment_name().empty() ? "no experiment" : overview.experiment_name();
   if (facts.state != RunState::kNoExperiment) {
-    absl::StrAppend(&text, ": ", RunStateName(facts.state), ", begun ", Age(now - FromMicros(overview.started_at_us())),
-                    " ago");
+    absl::StrAppend(&text, ": ", RunStateName(facts.state), ", begun ",
+                    ShortDuration(now - FromMicros(overview.started_at_us())), " ago");
   }
   absl::StrAppend(&text, overview.outcome_reason().empty() ? "" : "; ", overview.outcome_reason(), "\n");
   absl::StrAppend(&text, "  environment steps ", overview.env_steps(), ", learner steps ", overview.learner_steps());
   if (overview.has_model_version()) {
     absl::StrAppend(&text, ", weights of step ", overview.model_version().version(), " (epoch ",
-                    overview.model_version().epoch(), ", ", Mebibytes(overview.model_bytes()), ")");
+                    overview.model_version().epoch(), ", ", ShortBytes(static_cast<double>(overview.model_bytes())),
+                    ")");
   }
   if (facts.training_return.has_value()) {
     absl::StrAppend(&text, absl::StrFormat(", training return %.1f", *facts.training_return));
@@ -117,8 +103,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   for (const v1::WorkerInfo& worker : overview.workers()) {
     const absl::Duration silent = absl::Milliseconds(worker.silent_ms());
     rows.push_back({WorkerName(worker), worker.address().empty() ? "-" : worker.address(), worker.host(),
-                    absl::StrCat(worker.process_id()), Age(now - FromMicros(worker.joined_at_us())),
-                    absl::StrCat(Age(silent), " ago"), worker.alive() ? worker.activity() : "gone", Rates(worker)});
+                    absl::StrCat(worker.process_id()), ShortDuration(now - FromMicros(worker.joined_at_us())),
+                    absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
+                    Rates(worker)});
   }
   return absl::StrCat(text, "\n", Table(rows), "\n", TablesText(snapshot));
 }

@@ -75,6 +75,7 @@ Supervision::Actions Supervision::HubReady(absl::Time now) {
     return actions;
   }
   phase_ = Phase::kRunning;
+  hub_ready_ = true;
   phase_deadline_ = absl::InfiniteFuture();
   last_observed_ = now;
   for (size_t i = 0; i < processes_.size(); ++i) {
@@ -257,7 +258,7 @@ void Supervision::Advance(absl::Time now, Actions* actions) {
   if (phase_ == Phase::kStoppingWorkers && !AnyRunning(/*servers=*/false)) {
     phase_ = Phase::kLastLook;
     last_look_at_ = now;
-    phase_deadline_ = HubRunning() ? now + kLastLookPatience : now;
+    phase_deadline_ = hub_ready_ && HubRunning() ? now + kLastLookPatience : now;
     actions->observe = true;
   }
   if (phase_ == Phase::kLastLook && now >= phase_deadline_) {

@@ -107,6 +107,7 @@ class Supervision {
   absl::Time last_observed_;
   absl::Time phase_deadline_ = absl::InfiniteFuture();  // When the phase's patience ends.
   absl::Time last_look_at_;
+  bool hub_ready_ = false;
   bool asked_ = false;  // The phase's processes were sent SIGTERM.
   bool interrupted_ = false;
   // A learner that ended while the run was thought to go on, how, and when.

@@ -1,0 +1,218 @@
+#include "cli/local_run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/child_process.h"
+#include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::Contents;
+using ::waggle::testing::TemporaryFolder;
+using ::waggle::testing::ValueOf;
+
+const std::string kBin = WAGGLE_TEST_BIN_DIR;
+
+// `waggle run` with a hub that says what the test wants, and other processes that are shell scripts: each waits for a
+// line in its fifo and does what it says.
+class ScriptedRun {
+ public:
+  explicit ScriptedRun(std::vector<std::string> overrides = {}) {
+    std::filesystem::create_directory(folder_.File("bin"));
+    std::filesystem::create_symlink(kBin + "/fake_hub", folder_.File("bin/waggle-param-server"));
+    for (const char* name : {"waggle-replay-server", "waggle-learner", "waggle-actor"}) {
+      const std::string path = folder_.File(std::string("bin/") + name);
+      // Each appends its process id, so that a test can see that it is gone; an evaluator has a fifo of its own.
+      std::ofstream(path) << "#!/bin/sh\nname=" << name << "\ncase \"$*\" in *--evaluator*) name=evaluator;; esac\n"
+                          << "echo $name $*\necho $$ >> " << folder_.File("pids") << "\nread line < " << folder_.path()
+                          << "/$name.fifo\neval \"$line\"\n";
+      std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+      MakeFifo(name);
+    }
+    MakeFifo("evaluator");
+    std::ofstream(folder_.File("x.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 60}\n";
+    ChildOptions options;
+    options.command = {kBin + "/local_run_probe", folder_.File("bin"), folder_.File("x.yaml"), folder_.File("out")};
+    options.command.insert(options.command.end(), overrides.begin(), overrides.end());
+    options.log_path = folder_.File("log");
+    run_ = ValueOf(ChildProcess::Spawn(options));
+  }
+
+  // Waits until the process reads, then makes it do `line`.
+  void Tell(const std::string& name, const std::string& line) {
+    std::ofstream(folder_.File(name + ".fifo")) << line << std::endl;
+  }
+  // The run's state as the hub will tell it.
+  void SetState(const std::string& state) {
+    std::ofstream(folder_.File("out/hub/state.tmp")) << state << std::endl;
+    std::filesystem::rename(folder_.File("out/hub/state.tmp"), folder_.File("out/hub/state"));
+  }
+  void EndWorkers() {
+    for (const char* name : {"waggle-learner", "waggle-actor", "evaluator"}) {
+      Tell(name, "exit 0");
+    }
+  }
+  ChildExit WaitForExit() {
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(run_->pid()), &info, WEXITED | WNOWAIT);
+    return *run_->Poll();
+  }
+  nlohmann::json Summary() const { return nlohmann::json::parse(Contents(folder_.File("out/summary.json"))); }
+  std::string Log() const { return Contents(folder_.File("log")); }
+  ChildProcess* process() { return run_.get(); }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  void MakeFifo(const std::string& name) { REQUIRE(mkfifo(folder_.File(name + ".fifo").c_str(), 0600) == 0); }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<ChildProcess> run_;
+};
+
+TEST_CASE("A run that reaches its limit, where no target is set, has succeeded", "[e2e]") {
+  ScriptedRun run;
+  // The replay server reads its fifo once all others have been started.
+  run.SetState("limit");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().ok());
+  const nlohmann::json summary = run.Summary();
+  CHECK(summary["outcome"] == "limit");
+  CHECK(summary["reason"] == "the test said limit");
+  CHECK(summary["env_steps"] == 1234);
+  CHECK(summary["processes"].size() == 5);
+  CHECK(Contents(run.folder().File("out/logs/learner.log")).find("--output-dir " + run.folder().File("out")) !=
+        std::string::npos);
+  CHECK(Contents(run.folder().File("out/experiment.yaml")).find("batch_size: 128") != std::string::npos);
+  CHECK(std::filesystem::exists(run.folder().File("out/metrics.csv")));
+}
+
+TEST_CASE("A run that reaches a limit before its target has not succeeded", "[e2e]") {
+  ScriptedRun run({"stop.target_return=475"});
+  run.SetState("limit");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Summary()["outcome"] == "limit");
+}
+
+TEST_CASE("A solved run has succeeded", "[e2e]") {
+  ScriptedRun run({"stop.target_return=475", "experiment.seed=7"});
+  run.SetState("solved");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Summary()["outcome"] == "solved");
+  CHECK(run.Summary()["seed"] == 7);
+}
+
+TEST_CASE("A learner that is killed fails the run, which says so and stops the rest", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-learner", "echo famous last words; kill -9 $$");
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Summary()["outcome"] == "failed");
+  CHECK(run.Log().find("failed: learner was killed by signal 9 (Killed) before the run was over\n") !=
+        std::string::npos);
+  CHECK(run.Log().find("  famous last words\n") != std::string::npos);
+}
+
+TEST_CASE("A replay server that ends fails the run", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-replay-server", "exit 9");
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Summary()["reason"] == "replay-server exited with status 9");
+}
+
+TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-actor", "kill -9 $$");
+  // Only a second actor can read this, so it has been started when the line is taken.
+  run.Tell("waggle-actor", "echo second life; read line < " + run.folder().File("waggle-actor.fifo") + "; exit 0");
+  run.SetState("limit");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Log().find("actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)") !=
+        std::string::npos);
+  CHECK(run.Summary()["processes"].size() == 6);
+}
+
+TEST_CASE("An interrupted run stops everything and says so", "[e2e]") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    ScriptedRun run;
+    run.Tell("waggle-actor", "kill -9 $$");  // So that the run has begun.
+    run.process()->Signal(signal);
+    CHECK(run.WaitForExit().code == 130);
+    CHECK(run.Summary()["outcome"] == "interrupted");
+  }
+}
+
+TEST_CASE("A run that is killed leaves no process behind", "[e2e]") {
+  ScriptedRun run;
+  // Those who have taken their line have written their process id before.
+  for (const char* name : {"waggle-learner", "waggle-actor", "evaluator", "waggle-replay-server"}) {
+    run.Tell(name, "exec sleep 1000");
+  }
+  std::vector<pollfd> deaths;
+  std::ifstream pids(run.folder().File("pids"));
+  for (pid_t pid = 0; pids >> pid;) {
+    deaths.push_back({static_cast<int>(syscall(SYS_pidfd_open, pid, 0)), POLLIN, 0});
+    REQUIRE(deaths.back().fd >= 0);
+  }
+  CHECK(deaths.size() == 4);
+  run.process()->Signal(SIGKILL);
+  for (pollfd& death : deaths) {
+    CHECK(poll(&death, 1, 60'000) == 1);
+    close(death.fd);
+  }
+}
+
+TEST_CASE("Nothing starts where the experiment, the executables or the folder are wrong", "[e2e]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("good.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 1}\n";
+  std::ofstream(folder.File("bad.yaml")) << "algorithm: {name: apex_dqm}\n";
+  struct Case {
+    std::string binaries;
+    std::string file;
+    std::string output;
+    int code;
+    std::string error;
+  };
+  // Four names for a program that must not be started.
+  std::filesystem::create_directory(folder.File("bin"));
+  for (const char* name : {"param-server", "replay-server", "learner", "actor"}) {
+    std::filesystem::create_symlink("/bin/false", folder.File(std::string("bin/waggle-") + name));
+  }
+  const std::vector<Case> cases = {
+      {folder.File("bin"), folder.File("bad.yaml"), folder.File("out1"), 2, "did you mean \"apex_dqn\"?"},
+      {folder.File("bin"), folder.File("none.yaml"), folder.File("out2"), 2, "none.yaml: No such file or directory"},
+      {folder.File("none"), folder.File("good.yaml"), folder.File("out3"), 1, "waggle-param-server, which has to lie"},
+      {folder.File("bin"), folder.File("good.yaml"), "/proc/waggle", 1, "cannot create /proc/waggle: "},
+  };
+  for (const Case& one : cases) {
+    INFO(one.error);
+    ChildOptions options;
+    options.command = {kBin + "/local_run_probe", one.binaries, one.file, one.output};
+    options.log_path = folder.File("log");
+    const auto run = ValueOf(ChildProcess::Spawn(options));
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(run->pid()), &info, WEXITED | WNOWAIT);
+    CHECK(run->Poll()->code == one.code);
+    CHECK(Contents(folder.File("log")).find(one.error) != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(one.output));
+  }
+}
+
+}  // namespace
+}  // namespace waggle

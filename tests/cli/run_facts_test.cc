@@ -1,0 +1,84 @@
+#include "cli/run_facts.h"
+
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::SampleSnapshot;
+
+TEST_CASE("Facts are sums and means over the processes", "[unit]") {
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  CHECK(facts.state == RunState::kRunning);
+  CHECK(facts.env_steps == 198'432);
+  CHECK(facts.env_steps_per_s == 16'200);
+  CHECK(facts.episodes == 200);
+  CHECK(facts.training_return == 250.0);
+  CHECK(facts.first_env_step_unix == 1'000'001.25);
+  CHECK(facts.actor_waiting == Approx(0.1));
+  CHECK(facts.actors == 2);
+  CHECK(facts.items_inserted == 198'000);
+  CHECK(facts.items_inserted_per_s == 16'200);
+  CHECK(facts.items_sampled == 3'160'000);
+  CHECK(facts.items_sampled_per_s == 259'000);
+  CHECK(facts.table_items == 40'000);
+  CHECK(facts.table_max_items == 50'000);
+  CHECK(facts.blocked.empty());
+  CHECK(facts.learner_steps == 12'345);
+  CHECK(facts.learner_steps_per_s == 2'000);
+  CHECK(facts.loss == 0.125);
+  CHECK(facts.policy_lag_max == 80.0);
+  CHECK(facts.evaluations.size() == 1);
+  CHECK(facts.silent.empty());
+}
+
+TEST_CASE("A worker that is gone keeps its counters and loses its rates", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.mutable_workers(0)->set_alive(false);
+  const RunFacts facts = GatherFacts(snapshot);
+  CHECK(facts.actors == 1);
+  CHECK(facts.env_steps_per_s == 8'100);
+  CHECK(facts.episodes == 200);
+  CHECK(facts.training_return == 300.0);
+  CHECK(facts.first_env_step_unix == 1'000'001.25);
+}
+
+TEST_CASE("Before anything has happened there are no returns, losses or first steps", "[unit]") {
+  ClusterSnapshot snapshot;
+  testing::AddWorker(v1::ROLE_ACTOR, 0, &snapshot.overview);
+  (*snapshot.overview.mutable_workers(0)->mutable_gauges())["first_env_step_unix_seconds"] = 0;
+  const RunFacts facts = GatherFacts(snapshot);
+  CHECK(facts.state == RunState::kNoExperiment);
+  CHECK_FALSE(facts.training_return.has_value());
+  CHECK_FALSE(facts.first_env_step_unix.has_value());
+  CHECK_FALSE(facts.loss.has_value());
+}
+
+TEST_CASE("Who blocks and who is silent is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.mutable_workers(1)->set_silent_ms(7'300);
+  snapshot.replay_servers[0].tables.mutable_tables(0)->set_blocked_because("samples wait for 12 more items");
+  const RunFacts facts = GatherFacts(snapshot);
+  CHECK(facts.silent == std::vector<std::string>{"actor-1 (7 s)"});
+  CHECK(facts.blocked == std::vector<std::string>{"samples wait for 12 more items"});
+}
+
+TEST_CASE("Every role and state has its counterpart", "[unit]") {
+  v1::OverviewResponse overview;
+  CHECK(RunStateOf(overview) == RunState::kNoExperiment);
+  overview.set_run_state(v1::RUN_STATE_SOLVED);
+  CHECK(RunStateOf(overview) == RunState::kSolved);
+  overview.set_run_state(v1::RUN_STATE_LIMIT);
+  CHECK(RunStateOf(overview) == RunState::kLimit);
+  overview.set_run_state(v1::RUN_STATE_FAILED);
+  CHECK(RunStateOf(overview) == RunState::kFailed);
+  CHECK(WorkerName(*testing::AddWorker(v1::ROLE_ACTOR, 3, &overview)) == "actor-3");
+  CHECK(WorkerName(*testing::AddWorker(v1::ROLE_LEARNER, 0, &overview)) == "learner");
+  CHECK(WorkerName(*testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &overview)) == "replay-server-1");
+  CHECK(WorkerName(*testing::AddWorker(v1::ROLE_PARAM_SERVER, 0, &overview)) == "param-server");
+  CHECK(WorkerName(*testing::AddWorker(v1::ROLE_EVALUATOR, 0, &overview)) == "evaluator-0");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,126 @@
+#include "cli/run_summary.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::SampleSnapshot;
+using Json = nlohmann::ordered_json;
+
+absl::Time At(double seconds) {
+  return absl::FromUnixSeconds(1'000'000) + absl::Seconds(seconds);
+}
+
+TEST_CASE("The summary has every key that is promised", "[unit]") {
+  RunSummary summary;
+  summary.experiment = "po\"le\n\xff";
+  summary.algorithm = "apex_dqn";
+  summary.environment = "CartPole-v1";
+  summary.seed = 3;
+  summary.outcome = Outcome::kSolved;
+  summary.env_steps = 38'000;
+  summary.wall_seconds = 14.25;
+  summary.processes.push_back({"actor", 4711, 137, 101.5});
+  const Json json = Json::parse(summary.ToJson());
+  std::vector<std::string> keys;
+  for (const auto& entry : json.items()) {
+    keys.push_back(entry.key());
+  }
+  CHECK(keys == std::vector<std::string>{"experiment", "algorithm", "environment", "seed", "outcome", "reason",
+                                         "env_steps", "learner_steps", "wall_seconds", "seconds_to_first_env_step",
+                                         "evaluation", "rates", "policy_lag", "processes"});
+  CHECK(json["experiment"] == "po\"le\n\xef\xbf\xbd");
+  CHECK(json["outcome"] == "solved");
+  CHECK(json["env_steps"] == 38'000);
+  CHECK(json["env_steps"].is_number_integer());
+  CHECK(json["seconds_to_first_env_step"].is_null());
+  CHECK(json["evaluation"].is_null());
+  CHECK(json["rates"].size() == 4);
+  CHECK(json["policy_lag"]["mean"].is_null());
+  CHECK(json["processes"][0] == Json({{"role", "actor"}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
+}
+
+TEST_CASE("Rates are means from the first environment step to the run's end", "[unit]") {
+  SummaryBuilder builder(At(0), 475);
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  builder.Add(facts, At(5));
+  facts.state = RunState::kSolved;
+  facts.items_inserted += 2'000;
+  builder.Add(facts, At(11.25));
+  builder.Add(facts, At(20));  // While workers end.
+  RunSummary summary;
+  builder.Fill(&summary);
+  CHECK(summary.env_steps == 198'432);
+  CHECK(summary.learner_steps == 12'345);
+  CHECK(summary.seconds_to_first_env_step == Approx(1.25));
+  CHECK(summary.env_steps_per_s == Approx(198'432 / 10.0));
+  CHECK(summary.items_inserted_per_s == Approx(200'000 / 10.0));
+  CHECK(summary.items_sampled_per_s == Approx(3'160'000 / 10.0));
+  CHECK(summary.learner_steps_per_s == Approx(12'345 / 10.0));
+}
+
+TEST_CASE("What a stopped server has said stands", "[unit]") {
+  SummaryBuilder builder(At(0), std::nullopt);
+  builder.Add(GatherFacts(SampleSnapshot()), At(5));
+  ClusterSnapshot last = SampleSnapshot();
+  last.replay_servers.clear();
+  last.overview.mutable_workers()->DeleteSubrange(0, 2);
+  builder.Add(GatherFacts(last), At(6));
+  RunSummary summary;
+  builder.Fill(&summary);
+  CHECK(summary.items_inserted_per_s > 0);
+  CHECK(summary.seconds_to_first_env_step == Approx(1.25));
+}
+
+TEST_CASE("Policy lag is the mean of the means and the largest of the largest", "[unit]") {
+  SummaryBuilder builder(At(0), std::nullopt);
+  RunFacts facts;
+  builder.Add(facts, At(1));
+  facts.policy_lag_mean = 10;
+  facts.policy_lag_max = 90;
+  builder.Add(facts, At(2));
+  facts.policy_lag_mean = 20;
+  facts.policy_lag_max = 40;
+  builder.Add(facts, At(3));
+  RunSummary summary;
+  builder.Fill(&summary);
+  CHECK(summary.policy_lag_mean == 15.0);
+  CHECK(summary.policy_lag_max == 90.0);
+}
+
+TEST_CASE("The evaluation is the one that reached the target, or else the last", "[unit]") {
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.evaluations.push_back(facts.evaluations.back());
+  facts.evaluations.back().set_mean_return(480);
+  facts.evaluations.push_back(facts.evaluations.back());
+  facts.evaluations.back().set_mean_return(100);
+  RunSummary reached;
+  SummaryBuilder with_target(At(0), 475);
+  with_target.Add(facts, At(1));
+  with_target.Fill(&reached);
+  REQUIRE(reached.evaluation.has_value());
+  CHECK(reached.evaluation->mean_return() == 480);
+  RunSummary last;
+  SummaryBuilder without_target(At(0), std::nullopt);
+  without_target.Add(facts, At(1));
+  without_target.Fill(&last);
+  CHECK(last.evaluation->mean_return() == 100);
+  const Json json = Json::parse(last.ToJson());
+  CHECK(json["evaluation"] == Json({{"episodes", 20}, {"mean_return", 100.0}, {"min_return", 210.0}}));
+}
+
+TEST_CASE("A run that nothing was heard of has an empty summary", "[unit]") {
+  RunSummary summary;
+  SummaryBuilder(At(0), 475).Fill(&summary);
+  CHECK(summary.env_steps == 0);
+  CHECK_FALSE(summary.evaluation.has_value());
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <string>
+
+#include "cli/cluster_client.h"
+
+namespace waggle::testing {
+
+inline v1::WorkerInfo* AddWorker(v1::Role role, uint32_t index, v1::OverviewResponse* overview) {
+  v1::WorkerInfo* worker = overview->add_workers();
+  worker->set_worker_id("id-" + std::to_string(overview->workers_size()));
+  worker->set_role(role);
+  worker->set_index(index);
+  worker->set_host("bee");
+  worker->set_process_id(4000 + overview->workers_size());
+  worker->set_joined_at_us(1'000'000'000'000);  // Second 1 000 000.
+  worker->set_silent_ms(200);
+  worker->set_activity("busy");
+  worker->set_alive(true);
+  return worker;
+}
+
+// Two actors, a learner, a replay server and an evaluator in the middle of a run.
+inline ClusterSnapshot SampleSnapshot() {
+  ClusterSnapshot snapshot;
+  snapshot.requested_at = absl::FromUnixSeconds(1'000'010);
+  v1::OverviewResponse& overview = snapshot.overview;
+  overview.set_run_state(v1::RUN_STATE_RUNNING);
+  overview.set_experiment_name("pole");
+  overview.set_started_at_us(1'000'000'000'000);
+  overview.set_env_steps(198'432);
+  overview.set_learner_steps(12'345);
+  overview.set_model("pole");
+  overview.mutable_model_version()->set_epoch(1);
+  overview.mutable_model_version()->set_version(12'300);
+  overview.set_model_bytes(18'700);
+  for (const uint32_t index : {0u, 1u}) {
+    v1::WorkerInfo* actor = AddWorker(v1::ROLE_ACTOR, index, &overview);
+    (*actor->mutable_rates())["env_steps"] = 8'100;
+    (*actor->mutable_counters())["episodes"] = 100;
+    (*actor->mutable_gauges())["return_mean"] = index == 0 ? 200 : 300;
+    (*actor->mutable_gauges())["waiting_fraction"] = 0.1;
+    (*actor->mutable_gauges())["first_env_step_unix_seconds"] = index == 0 ? 1'000'001.5 : 1'000'001.25;
+  }
+  v1::WorkerInfo* learner = AddWorker(v1::ROLE_LEARNER, 0, &overview);
+  (*learner->mutable_rates())["learner_steps"] = 2'000;
+  (*learner->mutable_gauges())["loss"] = 0.125;
+  (*learner->mutable_gauges())["policy_lag_mean"] = 31;
+  (*learner->mutable_gauges())["policy_lag_max"] = 80;
+  (*learner->mutable_gauges())["waiting_fraction"] = 0.03;
+  v1::WorkerInfo* replay = AddWorker(v1::ROLE_REPLAY_SERVER, 0, &overview);
+  replay->set_address("127.0.0.1:4242");
+  (*replay->mutable_rates())["items_inserted"] = 16'200;
+  (*replay->mutable_rates())["items_sampled"] = 259'000;
+  AddWorker(v1::ROLE_EVALUATOR, 0, &overview);
+  v1::Evaluation* evaluation = overview.add_evaluations();
+  evaluation->mutable_version()->set_epoch(1);
+  evaluation->mutable_version()->set_version(5'200);
+  evaluation->set_episodes(20);
+  evaluation->set_mean_return(412.5);
+  evaluation->set_min_return(210);
+  evaluation->set_max_return(500);
+  evaluation->set_finished_at_us(1'000'008'000'000);
+
+  ClusterSnapshot::ReplayServer server;
+  server.address = "127.0.0.1:4242";
+  v1::TableInfo* table = server.tables.add_tables();
+  table->mutable_config()->set_name("transitions");
+  table->mutable_config()->set_max_items(50'000);
+  table->mutable_config()->mutable_rate_limiter()->set_samples_per_insert(16);
+  table->mutable_config()->mutable_rate_limiter()->set_min_items(1'000);
+  table->set_items(40'000);
+  table->set_bytes(1'280'000);
+  table->set_items_inserted(198'000);
+  table->set_items_sampled(3'160'000);
+  snapshot.replay_servers.push_back(server);
+  return snapshot;
+}
+
+}  // namespace waggle::testing

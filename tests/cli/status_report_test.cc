@@ -1,0 +1,77 @@
+#include "cli/status_report.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::SampleSnapshot;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'000'310);
+
+TEST_CASE("The text tells the run, each process and each table", "[unit]") {
+  CHECK(
+      StatusText(SampleSnapshot(), kNow) ==
+      "pole: running, begun 5 m 10 s ago\n"
+      "  environment steps 198432, learner steps 12345, weights of step 12300 (epoch 1, 18.3 KiB), training return "
+      "250.0\n"
+      "  evaluation: mean return 412.5 over 20 episodes (210.0 to 500.0), weights of learner step 5200\n"
+      "\n"
+      "  process          address         host  pid   since     heartbeat  state  rates\n"
+      "  actor-0          -               bee   4001  5 m 10 s  0.2 s ago  busy   env_steps 8.10k/s\n"
+      "  actor-1          -               bee   4002  5 m 10 s  0.2 s ago  busy   env_steps 8.10k/s\n"
+      "  learner          -               bee   4003  5 m 10 s  0.2 s ago  busy   learner_steps 2.00k/s\n"
+      "  replay-server-0  127.0.0.1:4242  bee   4004  5 m 10 s  0.2 s ago  busy   items_inserted 16.2k/s, "
+      "items_sampled 259k/s\n"
+      "  evaluator-0      -               bee   4005  5 m 10 s  0.2 s ago  busy   \n"
+      "\n"
+      "  table        server          items           bytes    inserted  sampled  limiter                              "
+      "  waiting\n"
+      "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  16 samples an insert, from 1000 "
+      "items  nobody\n");
+}
+
+TEST_CASE("A hub without an experiment is told as such", "[unit]") {
+  const std::string text = StatusText(ClusterSnapshot(), kNow);
+  CHECK(text.find("no experiment\n") == 0);
+  CHECK(text.find("no table yet") != std::string::npos);
+}
+
+TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.mutable_workers(0)->set_alive(false);
+  snapshot.replay_servers[0].status = absl::UnavailableError("connection refused");
+  snapshot.replay_servers[0].tables.clear_tables();
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK(text.find("gone") != std::string::npos);
+  CHECK(text.find("does not answer: connection refused") != std::string::npos);
+}
+
+TEST_CASE("The JSON holds the same for programs", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");
+  const auto json = nlohmann::ordered_json::parse(StatusJson(snapshot, kNow));
+  CHECK(json["experiment"] == "pole");
+  CHECK(json["state"] == "running");
+  CHECK(json["seconds_running"] == 310.0);
+  CHECK(json["learner_step"] == 12'345);
+  CHECK(json["model"]["version"] == 12'300);
+  CHECK(json["training_return"] == 250.0);
+  CHECK(json["evaluation"]["mean_return"] == 412.5);
+  REQUIRE(json["processes"].size() == 5);
+  CHECK(json["processes"][1]["name"] == "actor-1");
+  CHECK(json["processes"][1]["role"] == "actor");
+  CHECK(json["processes"][1]["seconds_since_heartbeat"] == 0.2);
+  CHECK(json["processes"][1]["rates"]["env_steps"] == 8'100.0);
+  REQUIRE(json["tables"].size() == 1);
+  CHECK(json["tables"][0]["items"] == 40'000);
+  CHECK(json["tables"][0]["limiter"]["samples_per_insert"] == 16.0);
+  CHECK(nlohmann::json::parse(StatusJson(ClusterSnapshot(), kNow))["model"].is_null());
+}
+
+}  // namespace
+}  // namespace waggle
