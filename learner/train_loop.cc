@@ -30,6 +30,8 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
   const double period = options_.learner.checkpoint.period_seconds;
   next_checkpoint_ = period > 0 ? now + absl::Seconds(period) : absl::InfiniteFuture();
   ports_.metrics->SetActivity("learning");
+  // Those before a restore count too: limits are of the whole experiment.
+  ports_.metrics->Add("learner_steps", static_cast<double>(step_));
   WAGGLE_RETURN_IF_ERROR(Publish());
   const absl::Status trained = Train(stop);
   WAGGLE_RETURN_IF_ERROR(Annotate(trained, absl::StrCat("learner step ", step_ + 1)));

@@ -59,6 +59,13 @@ torch::Tensor ActivationBackward(Activation activation, const torch::Tensor& gra
   return gradient;
 }
 
+// Empties a buffer that was made for another number of rows: LibTorch warns of outputs that it must resize.
+void Fit(torch::Tensor* buffer, int64_t rows) {
+  if (buffer->size(0) != 0 && buffer->size(0) != rows) {
+    *buffer = torch::empty({0}, buffer->options());
+  }
+}
+
 torch::Tensor FirstRows(const torch::Tensor& tensor, int64_t rows) {
   return tensor.size(0) == rows ? tensor : tensor.narrow(0, 0, rows);
 }
@@ -103,6 +110,7 @@ torch::Tensor NetworkTape::Run(Step* step, const torch::Tensor& input) {
     step->output = at::conv2d(input, step->weight, step->bias, layer.stride, layer.padding);
   } else {
     step->input = input.dim() == 2 ? input : input.reshape({input.size(0), -1});
+    Fit(&step->output, input.size(0));
     at::addmm_out(step->output, step->bias, step->input, step->weight_transposed);
   }
   if (NeedsInput(layer.activation)) {
@@ -142,6 +150,8 @@ torch::Tensor NetworkTape::RunBack(Step* step, torch::Tensor gradient, bool want
     gradient = gradient.reshape(output.sizes());  // A dense layer flattened this layer's output.
   }
   const torch::Tensor before = step->before.defined() ? FirstRows(step->before, rows) : step->before;
+  Fit(&step->activation_gradient, rows);
+  Fit(&step->input_gradient, rows);
   gradient = ActivationBackward(layer.activation, gradient, before, output, step->activation_gradient);
   const torch::Tensor input = FirstRows(step->input, rows);
   if (layer.kind == LayerPlan::Kind::kConv) {

@@ -64,6 +64,7 @@ TEST_CASE("weights are published before the first step and after the last, under
   restored.options.first_step = 12;
   REQUIRE_OK(restored.Run());
   CHECK(restored.algorithm.updates == 0);
+  CHECK(restored.metrics.TakeSnapshot().counters.at("learner_steps") == 12);
   CHECK((restored.publisher->versions() == std::vector<ModelVersion>{{3, 12}}));
 }
 

@@ -62,7 +62,8 @@ TEST_CASE("every optimizer takes the steps of LibTorch's own", "[unit]") {
               reference->step();
               REQUIRE_OK(optimizer->Step(values, gradient));
             }
-            CHECK((values - expected).abs().max().item<double>() < 1e-6);
+            // Relative to values above 1: RMSprop's first steps are long.
+            CHECK(((values - expected).abs() / (1 + expected.abs())).max().item<double>() < 1e-6);
             CHECK(optimizer->steps() == 30);
           }
         }

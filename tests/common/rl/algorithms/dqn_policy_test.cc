@@ -12,10 +12,10 @@ namespace {
 constexpr int64_t kLanes = 4;
 
 struct Fixture {
-  explicit Fixture(const ApexDqnOptions& options = ApexDqnOptions(), int64_t actions = 3)
+  explicit Fixture(const ApexDqnOptions& options = ApexDqnOptions(), int64_t choices = 3)
       : experiment(testing::DqnExperiment(options)) {
     context.experiment = &experiment;
-    context.environment = testing::DqnEnvironment(2, actions);
+    context.environment = testing::DqnEnvironment(2, choices);
     context.lanes = kLanes;
     context.all_lanes = kLanes;
     context.seed = 11;
