@@ -1,0 +1,32 @@
+#include "common/api/hub.h"
+
+#include <string>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+
+TEST_CASE("roles and run states have names", "[unit]") {
+  REQUIRE(std::string(RoleName(Role::kActor)) == "actor");
+  REQUIRE(std::string(RoleName(Role::kLearner)) == "learner");
+  REQUIRE(std::string(RoleName(Role::kReplayServer)) == "replay-server");
+  REQUIRE(std::string(RoleName(Role::kParamServer)) == "param-server");
+  REQUIRE(std::string(RoleName(Role::kEvaluator)) == "evaluator");
+  REQUIRE(std::string(RunStateName(RunState::kNoExperiment)) == "no experiment");
+  REQUIRE(std::string(RunStateName(RunState::kRunning)) == "running");
+  REQUIRE(std::string(RunStateName(RunState::kSolved)) == "solved");
+  REQUIRE(std::string(RunStateName(RunState::kLimit)) == "limit");
+  REQUIRE(std::string(RunStateName(RunState::kFailed)) == "failed");
+  REQUIRE(std::string(RoleName(static_cast<Role>(99))) == "unknown");
+  REQUIRE(std::string(RunStateName(static_cast<RunState>(99))) == "unknown");
+}
+
+TEST_CASE("a run is over when it was solved, reached a limit or failed", "[unit]") {
+  REQUIRE_FALSE(IsOver(RunState::kNoExperiment));
+  REQUIRE_FALSE(IsOver(RunState::kRunning));
+  REQUIRE(IsOver(RunState::kSolved));
+  REQUIRE(IsOver(RunState::kLimit));
+  REQUIRE(IsOver(RunState::kFailed));
+}
+
+}  // namespace waggle

@@ -1,0 +1,80 @@
+#include "replay_server/table/local_replay.h"
+
+#include <memory>
+#include <utility>
+
+#include "common/base/thread.h"
+#include "tests/replay_server/table/table_fixture.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_conformance.h"
+
+namespace waggle {
+
+TEST_CASE("the in-process replay keeps the port's contract", "[unit]") {
+  testing::CheckReplayConformance(
+      [] { return std::make_shared<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions{})); });
+}
+
+TEST_CASE("a sampler keeps as many requests outstanding as it prefetches, and takes them back", "[unit]") {
+  const auto store = std::make_shared<ReplayStore>(ReplayStoreOptions{});
+  LocalReplayConnection connection(store);
+  const StopToken stop;
+  const TableConfig config = testing::SmallTable();
+  REQUIRE_OK(connection.CreateTable(config, stop));
+  const std::shared_ptr<Table> table = testing::ValueOf(store->FindTable(config.name));
+  table->Insert({testing::OneRow(1)}, [](const absl::Status&) {});
+  ReplaySamplerOptions options;
+  options.table = config;
+  options.batch_size = 2;
+  options.prefetch = 3;
+  std::unique_ptr<ReplaySampler> sampler = testing::ValueOf(connection.NewSampler(options));
+  REQUIRE(table->info().items_sampled == 0);
+  REQUIRE_OK(sampler->Next(stop));
+  REQUIRE(table->info().items_sampled == 3 * 2);
+  table->Clear();
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE_OK(sampler->Next(stop));  // Prefetched before the table was cleared.
+  }
+  REQUIRE(table->info().samples_waiting == 2);
+  sampler.reset();
+  REQUIRE(table->info().samples_waiting == 0);
+}
+
+TEST_CASE("closing the store ends a sampler that waits", "[unit]") {
+  const auto store = std::make_shared<ReplayStore>(ReplayStoreOptions{});
+  LocalReplayConnection connection(store);
+  const StopToken stop;
+  REQUIRE_OK(connection.CreateTable(testing::SmallTable(), stop));
+  ReplaySamplerOptions options;
+  options.table = testing::SmallTable();
+  options.batch_size = 1;
+  const std::unique_ptr<ReplaySampler> sampler = testing::ValueOf(connection.NewSampler(options));
+  absl::Status status;
+  {
+    const Thread waiting("sampler", [&] { status = sampler->Next(stop).status(); });
+    store->Close();
+  }
+  REQUIRE_CODE(status, absl::StatusCode::kCancelled);
+}
+
+TEST_CASE("options that cannot work are refused", "[unit]") {
+  LocalReplayConnection connection(std::make_shared<ReplayStore>(ReplayStoreOptions{}));
+  REQUIRE_OK(connection.CreateTable(testing::SmallTable(), StopToken()));
+  ReplaySamplerOptions sampler;
+  sampler.table = testing::SmallTable();
+  sampler.batch_size = 0;
+  REQUIRE_CODE(connection.NewSampler(sampler), absl::StatusCode::kInvalidArgument);
+  sampler.batch_size = 1 << 20;
+  sampler.max_batch_bytes = 1 << 10;
+  REQUIRE_CODE(connection.NewSampler(sampler), absl::StatusCode::kResourceExhausted);
+  sampler.prefetch = 0;
+  REQUIRE_CODE(connection.NewSampler(sampler), absl::StatusCode::kInvalidArgument);
+  ReplayWriterOptions writer;
+  writer.writer_id = "writer";
+  writer.tables = {"small"};
+  writer.signature = testing::SmallTable().signature;
+  writer.max_unacknowledged_blocks = 0;
+  REQUIRE_CODE(connection.NewWriter(writer), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace waggle
