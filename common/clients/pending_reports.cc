@@ -15,7 +15,7 @@ constexpr size_t kMaxEvaluations = 1'000;
 
 void PendingReports::SetEnvironment(const EnvironmentSpec& environment) {
   environment_ = environment;
-  environment_known_ = false;
+  environment_acknowledged_ = false;
 }
 
 void PendingReports::AddEvaluation(const Evaluation& evaluation, absl::Time finished) {
@@ -35,7 +35,7 @@ void PendingReports::SetFailure(const absl::Status& failure) {
 }
 
 void PendingReports::Fill(v1::HeartbeatRequest* request) const {
-  if (environment_.has_value() && !environment_known_) {
+  if (environment_.has_value() && !(environment_known_ && environment_acknowledged_)) {
     *request->mutable_environment() = ToProto(*environment_);
   }
   for (const v1::Evaluation& evaluation : evaluations_) {
@@ -45,6 +45,7 @@ void PendingReports::Fill(v1::HeartbeatRequest* request) const {
 }
 
 void PendingReports::Acknowledge(const v1::HeartbeatRequest& request) {
+  environment_acknowledged_ = environment_acknowledged_ || request.has_environment();
   if (request.evaluations().empty()) {
     return;
   }

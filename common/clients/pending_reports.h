@@ -30,7 +30,8 @@ class PendingReports {
 
  private:
   std::optional<EnvironmentSpec> environment_;
-  bool environment_known_ = false;
+  bool environment_known_ = false;         // To the hub, from whomever.
+  bool environment_acknowledged_ = false;  // It has seen this worker's.
   std::deque<v1::Evaluation> evaluations_;
   int64_t last_finished_us_ = 0;
   std::string failure_;

@@ -1,0 +1,142 @@
+#include "param_server/worker_service.h"
+
+#include "common/base/build_info.h"
+#include "common/clients/hub_convert.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
+#include "tests/support/model_conformance.h"
+#include "tests/support/param_server.h"
+
+namespace waggle {
+namespace {
+
+// A server and a raw client.
+struct Fixture {
+  Fixture() {
+    server.Start();
+    stub = v1::WorkerService::NewStub(NewChannel(server.address, "test"));
+  }
+
+  absl::Status Join(const v1::JoinRequest& request, v1::JoinResponse* response) {
+    return CallUnary(absl::Seconds(30), StopToken(),
+                     [&](grpc::ClientContext* context) { return stub->Join(context, request, response); });
+  }
+  absl::Status Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response) {
+    return CallUnary(absl::Seconds(30), StopToken(),
+                     [&](grpc::ClientContext* context) { return stub->Heartbeat(context, request, response); });
+  }
+  v1::OverviewResponse Overview() {
+    v1::OverviewResponse response;
+    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
+      return stub->Overview(context, v1::OverviewRequest(), &response);
+    }));
+    return response;
+  }
+
+  testing::ParamServer server;
+  std::unique_ptr<v1::WorkerService::Stub> stub;
+};
+
+v1::JoinRequest Introduction(v1::Role role) {
+  v1::JoinRequest request;
+  request.set_worker_id("w1");
+  request.set_role(role);
+  request.set_process_id(77);
+  request.set_host("h");
+  request.set_software_version(kVersion);
+  return request;
+}
+
+TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
+  Fixture fixture;
+  v1::JoinResponse joined;
+  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_LEARNER), &joined));
+  CHECK(joined.index() == 0);
+  CHECK(joined.epoch() == 1);
+  CHECK(joined.heartbeat_interval_ms() == 20);
+  CHECK(joined.assignment().run_state() == v1::RUN_STATE_RUNNING);
+  CHECK(joined.assignment().experiment_yaml() == "the experiment");
+  CHECK(joined.assignment().actors() == 1);
+
+  REQUIRE_OK(fixture.server.models->Publish(testing::MakeModel("x", {1, 9})));
+  v1::HeartbeatRequest beat;
+  beat.set_worker_id("w1");
+  beat.set_activity("training");
+  (*beat.mutable_counters())["learner_steps"] = 10;
+  (*beat.mutable_gauges())["loss"] = 0.5;
+  beat.set_taken_at_us(1'000'000);
+  v1::Evaluation* const evaluation = beat.add_evaluations();
+  evaluation->set_episodes(20);
+  evaluation->set_mean_return(12.5);
+  evaluation->set_finished_at_us(123);
+  v1::HeartbeatResponse response;
+  REQUIRE_OK(fixture.Heartbeat(beat, &response));
+  beat.set_taken_at_us(3'000'000);
+  (*beat.mutable_counters())["learner_steps"] = 30;
+  REQUIRE_OK(fixture.Heartbeat(beat, &response));
+  CHECK(response.assignment().model_version().version() == 9);
+
+  const v1::OverviewResponse overview = fixture.Overview();
+  CHECK(overview.run_state() == v1::RUN_STATE_RUNNING);
+  CHECK(overview.experiment_name() == "x");
+  CHECK(overview.model() == "x");
+  CHECK(overview.model_version().version() == 9);
+  CHECK(overview.model_bytes() == 56);
+  CHECK(overview.learner_steps() == 30);
+  CHECK(overview.software_version() == kVersion);
+  REQUIRE(overview.evaluations_size() == 1);
+  CHECK(overview.evaluations(0).mean_return() == 12.5);
+  CHECK(overview.evaluations(0).finished_at_us() == 123);
+  REQUIRE(overview.workers_size() == 2);
+  const v1::WorkerInfo& worker = overview.workers(0);
+  CHECK(worker.worker_id() == "w1");
+  CHECK(worker.role() == v1::ROLE_LEARNER);
+  CHECK(worker.process_id() == 77);
+  CHECK(worker.host() == "h");
+  CHECK(worker.activity() == "training");
+  CHECK(worker.gauges().at("loss") == 0.5);
+  CHECK(worker.rates().at("learner_steps") == Approx(10));
+  CHECK(worker.alive());
+  CHECK(overview.workers(1).role() == v1::ROLE_PARAM_SERVER);
+
+  v1::LeaveRequest leave;
+  leave.set_worker_id("w1");
+  v1::LeaveResponse left;
+  REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
+                       [&](grpc::ClientContext* context) { return fixture.stub->Leave(context, leave, &left); }));
+  CHECK_FALSE(fixture.Overview().workers(0).alive());
+}
+
+TEST_CASE("A worker of another version is refused, with both versions", "[grpc]") {
+  Fixture fixture;
+  v1::JoinRequest request = Introduction(v1::ROLE_ACTOR);
+  request.set_software_version("9.8.7");
+  v1::JoinResponse response;
+  const absl::Status refused = fixture.Join(request, &response);
+  CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("9.8.7") && Catch::Contains(kVersion));
+  CHECK(fixture.Overview().workers_size() == 1);
+}
+
+TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]") {
+  Fixture fixture;
+  v1::JoinResponse joined;
+  v1::HeartbeatResponse response;
+  CHECK(fixture.Join(Introduction(v1::ROLE_UNSPECIFIED), &joined).code() == absl::StatusCode::kInvalidArgument);
+  CHECK(fixture.Join(Introduction(v1::ROLE_REPLAY_SERVER), &joined).code() == absl::StatusCode::kInvalidArgument);
+  v1::HeartbeatRequest beat;
+  beat.set_worker_id("w1");
+  CHECK(fixture.Heartbeat(beat, &response).code() == absl::StatusCode::kNotFound);
+  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_ACTOR), &joined));
+  beat.mutable_environment()->set_name("x");
+  CHECK(fixture.Heartbeat(beat, &response).code() == absl::StatusCode::kInvalidArgument);
+  beat.clear_environment();
+  beat.add_evaluations();
+  CHECK_THAT(std::string(fixture.Heartbeat(beat, &response).message()), Catch::Contains("at least one episode"));
+  beat.clear_evaluations();
+  (*beat.mutable_counters())["env_steps"] = -5;
+  CHECK_THAT(std::string(fixture.Heartbeat(beat, &response).message()), Catch::Contains("env_steps is -5"));
+}
+
+}  // namespace
+}  // namespace waggle
