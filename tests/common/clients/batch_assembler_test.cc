@@ -1,0 +1,100 @@
+#include "common/clients/batch_assembler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::ValueOf;
+
+struct Assembly {
+  const std::shared_ptr<const BatchLayout> layout =
+      std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(testing::SimpleTable("t"), 16, 1 << 20)));
+  BufferPool pool{layout->total_bytes, 2};
+  BatchAssembler assembler{layout, &pool};
+
+  // Bytes of a batch that tell where they are.
+  ByteSlices Piece(size_t offset, size_t size) const {
+    const auto bytes = std::make_shared<std::string>();
+    for (size_t i = 0; i < size; ++i) {
+      bytes->push_back(static_cast<char>((offset + i) % 251));
+    }
+    return ByteSlices({bytes->data(), bytes->size(), bytes});
+  }
+};
+
+v1::SampleResponse Begin() {
+  v1::SampleResponse header;
+  header.mutable_batch()->set_table_items(7);
+  header.mutable_batch()->set_priority_sum(3.5);
+  header.mutable_batch()->set_min_probability(0.25);
+  return header;
+}
+
+v1::SampleResponse Continue(size_t offset) {
+  v1::SampleResponse header;
+  header.set_data_offset(offset);
+  return header;
+}
+
+TEST_CASE("Pieces of any size become the batch that was cut", "[unit]") {
+  Assembly assembly;
+  const size_t total = assembly.layout->total_bytes;
+  for (const size_t piece : {size_t{1}, size_t{100}, total - 1, total}) {
+    std::optional<SampledBatch> batch;
+    for (size_t offset = 0; offset < total; offset += piece) {
+      REQUIRE(!batch.has_value());
+      const size_t size = std::min(piece, total - offset);
+      batch = ValueOf(assembly.assembler.Add(offset == 0 ? Begin() : Continue(offset), assembly.Piece(offset, size)));
+    }
+    REQUIRE(batch.has_value());
+    CHECK(batch->table_items == 7);
+    CHECK(batch->priority_sum == 3.5);
+    CHECK(batch->min_probability == 0.25);
+    CHECK(batch->layout == assembly.layout);
+    bool equal = true;
+    for (size_t i = 0; i < total; ++i) {
+      equal = equal && batch->bytes.get()[i] == static_cast<char>(i % 251);
+    }
+    CHECK(equal);
+  }
+}
+
+TEST_CASE("Pieces that do not follow each other are refused", "[unit]") {
+  Assembly assembly;
+  const size_t total = assembly.layout->total_bytes;
+  const auto refused = [&](const v1::SampleResponse& header, const ByteSlices& data) {
+    return assembly.assembler.Add(header, data).status().code() == absl::StatusCode::kInternal;
+  };
+  CHECK(refused(Continue(0), assembly.Piece(0, 10)));
+  CHECK(refused(Begin(), ByteSlices()));
+  CHECK(refused(Begin(), assembly.Piece(0, total + 1)));
+  v1::SampleResponse header = Begin();
+  header.set_data_offset(64);
+  CHECK(refused(header, assembly.Piece(64, 10)));
+  header = Begin();
+  header.mutable_batch()->set_priority_sum(std::nan(""));
+  CHECK(refused(header, assembly.Piece(0, 10)));
+  header.Clear();
+  header.mutable_opened();
+  CHECK(refused(header, assembly.Piece(0, 10)));
+
+  REQUIRE_OK(assembly.assembler.Add(Begin(), assembly.Piece(0, 10)));
+  CHECK(refused(Begin(), assembly.Piece(0, 10)));
+  CHECK(refused(Continue(9), assembly.Piece(9, 10)));
+  CHECK(refused(Continue(11), assembly.Piece(11, 10)));
+  CHECK(refused(Continue(10), assembly.Piece(10, total - 9)));
+  CHECK(refused(Continue(10), ByteSlices()));
+  const auto batch = assembly.assembler.Add(Continue(10), assembly.Piece(10, total - 10));
+  REQUIRE_OK(batch);
+  CHECK(batch->has_value());
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,213 @@
+#include "replay_server/insert_stream.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/clients/replay_convert.h"
+#include "common/rpc/array_spec_convert.h"
+#include "tests/support/catch.h"
+#include "tests/support/recording_peer.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::SimpleBlock;
+using testing::SimpleTable;
+using testing::ValueOf;
+using Peer = testing::RecordingPeer<Message<v1::InsertResponse>>;
+
+// A handler over a store, without a network.
+struct Stream {
+  explicit Stream(const TableConfig& config, InsertStreamOptions options = {}, bool take_at_once = true)
+      : table(config), peer(std::make_shared<Peer>(take_at_once)) {
+    REQUIRE_OK(store.CreateTable(table));
+    handler = std::make_unique<InsertStream>(&store, &executor, std::move(options));
+    handler->OnOpen(peer);
+  }
+
+  void Open() {
+    Message<v1::InsertRequest> message;
+    v1::InsertOpen* open = message.header.mutable_open();
+    open->set_writer_id("w");
+    open->add_tables(table.name);
+    for (const ArraySpec& column : table.signature) {
+      *open->add_signature() = ToProto(column);
+    }
+    handler->OnMessage(std::move(message));
+  }
+
+  void Insert(uint64_t sequence, InsertBlock block) {
+    Message<v1::InsertRequest> message;
+    *message.header.mutable_block() = ToProto(block);
+    message.header.mutable_block()->set_sequence(sequence);
+    message.data = std::move(block.data);
+    handler->OnMessage(std::move(message));
+  }
+
+  std::shared_ptr<Table> Find() { return ValueOf(store.FindTable(table.name)); }
+
+  const TableConfig table;
+  ReplayStore store{ReplayStoreOptions()};
+  Executor executor{"test", 1, 100};
+  const std::shared_ptr<Peer> peer;
+  std::unique_ptr<InsertStream> handler;
+};
+
+// A table that takes four items and then one for each sample.
+TableConfig LimitedTable() {
+  TableConfig table = SimpleTable("limited");
+  table.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/4, /*error_buffer=*/0.5};
+  return table;
+}
+
+TEST_CASE("Opening is answered by what is applied already", "[unit]") {
+  Stream stream(SimpleTable("t"));
+  stream.Open();
+  REQUIRE(stream.peer->messages().size() == 1);
+  CHECK(stream.peer->messages()[0].header.opened().applied_sequence() == 0);
+  CHECK(stream.peer->requests() == 1);
+  stream.Insert(1, SimpleBlock(0, 3));
+  stream.Insert(2, SimpleBlock(3, 3));
+
+  const auto again = std::make_shared<Peer>();
+  stream.handler = std::make_unique<InsertStream>(&stream.store, &stream.executor, InsertStreamOptions());
+  stream.handler->OnOpen(again);
+  stream.Open();
+  REQUIRE(again->messages().size() == 1);
+  CHECK(again->messages()[0].header.opened().applied_sequence() == 2);
+}
+
+TEST_CASE("Blocks are applied in order and acknowledged with their counts", "[unit]") {
+  uint64_t counted = 0;
+  InsertStreamOptions options;
+  options.on_inserted = [&counted](uint64_t items) { counted += items; };
+  Stream stream(SimpleTable("t"), options);
+  stream.Open();
+  stream.Insert(1, SimpleBlock(0, 3));
+  stream.Insert(2, SimpleBlock(3, 2));
+  const auto messages = stream.peer->messages();
+  REQUIRE(messages.size() == 3);
+  CHECK(messages[1].header.ack().applied_sequence() == 1);
+  CHECK(messages[2].header.ack().applied_sequence() == 2);
+  CHECK(messages[2].header.ack().items_inserted() == 5);
+  CHECK(counted == 5);
+  CHECK(stream.Find()->info().items == 5);
+  CHECK(stream.peer->requests() == 3);
+}
+
+TEST_CASE("A block sent again is acknowledged again and not applied again", "[unit]") {
+  Stream stream(SimpleTable("t"));
+  stream.Open();
+  stream.Insert(1, SimpleBlock(0, 3));
+  stream.Insert(1, SimpleBlock(0, 3));
+  const auto messages = stream.peer->messages();
+  REQUIRE(messages.size() == 3);
+  CHECK(messages[2].header.ack().applied_sequence() == 1);
+  CHECK(messages[2].header.ack().items_inserted() == 3);
+  CHECK(stream.Find()->info().items == 3);
+}
+
+TEST_CASE("While an acknowledgement is unsent the next ones gather in one", "[unit]") {
+  Stream stream(SimpleTable("t"), {}, /*take_at_once=*/false);
+  stream.Open();
+  REQUIRE(stream.peer->TakeOne());
+  for (uint64_t i = 0; i < 20; ++i) {
+    stream.Insert(i + 1, SimpleBlock(i, 1));
+  }
+  REQUIRE(stream.peer->messages().size() == 2);
+  CHECK(stream.peer->messages()[1].header.ack().applied_sequence() == 1);
+  REQUIRE(stream.peer->TakeOne());
+  REQUIRE(stream.peer->messages().size() == 3);
+  CHECK(stream.peer->messages()[2].header.ack().applied_sequence() == 20);
+  REQUIRE(stream.peer->TakeOne());
+  CHECK(stream.peer->messages().size() == 3);
+}
+
+TEST_CASE("While the table has no room no more is read than may be in flight", "[unit]") {
+  InsertStreamOptions options;
+  options.max_blocks_in_flight = 3;
+  Stream stream(LimitedTable(), options);
+  stream.Open();
+  uint64_t sequence = 0;
+  while (stream.peer->requests() > static_cast<int>(sequence)) {
+    REQUIRE(sequence < 100);
+    stream.Insert(sequence + 1, SimpleBlock(sequence, 1));
+    ++sequence;
+  }
+  const auto table = stream.Find();
+  CHECK(table->info().items_inserted == 4);
+  CHECK(sequence == 4 + 3);
+  // A sample makes room for one more block: it is acknowledged, and the next one is asked for.
+  const int requests = stream.peer->requests();
+  const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(stream.table, 1, 1 << 20)));
+  table->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
+  CHECK(table->info().items_inserted == 5);
+  CHECK(stream.peer->requests() == requests + 1);
+  CHECK(stream.peer->messages().back().header.ack().applied_sequence() == 5);
+}
+
+TEST_CASE("Bytes in flight are bounded as well", "[unit]") {
+  InsertStreamOptions options;
+  options.max_bytes_in_flight = 1;
+  Stream stream(LimitedTable(), options);
+  stream.Open();
+  stream.Insert(1, SimpleBlock(0, 5));
+  CHECK(stream.peer->requests() == 1);
+}
+
+TEST_CASE("Large blocks are applied elsewhere, in their order", "[unit]") {
+  InsertStreamOptions options;
+  options.max_inline_bytes = 0;
+  Stream stream(SimpleTable("t"), options);
+  stream.Open();
+  uint64_t sequence = 0;
+  while (sequence < 50) {
+    REQUIRE(stream.peer->AwaitRequests(static_cast<int>(sequence) + 1));
+    stream.Insert(sequence + 1, SimpleBlock(sequence, 1));
+    ++sequence;
+  }
+  stream.handler->OnPeerDone();
+  REQUIRE(stream.peer->AwaitClosed());
+  CHECK(*stream.peer->closed() == absl::OkStatus());
+  CHECK(stream.peer->messages().back().header.ack().applied_sequence() == 50);
+  CHECK(stream.Find()->info().items == 50);
+}
+
+TEST_CASE("A stream whose peer is done ends when all is acknowledged", "[unit]") {
+  Stream stream(SimpleTable("t"), {}, /*take_at_once=*/false);
+  stream.Open();
+  REQUIRE(stream.peer->TakeOne());
+  stream.Insert(1, SimpleBlock(0, 1));
+  stream.handler->OnPeerDone();
+  CHECK(!stream.peer->closed().has_value());
+  REQUIRE(stream.peer->TakeOne());
+  REQUIRE(stream.peer->closed().has_value());
+  CHECK(*stream.peer->closed() == absl::OkStatus());
+}
+
+TEST_CASE("A server that stops asks its writers to come back", "[unit]") {
+  Stream stream(LimitedTable());
+  stream.Open();
+  stream.Insert(1, SimpleBlock(0, 9));
+  stream.store.Close();
+  REQUIRE(stream.peer->closed().has_value());
+  CHECK(stream.peer->closed()->code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("A block that waits for room may outlive its stream", "[unit]") {
+  Stream stream(LimitedTable());
+  stream.Open();
+  stream.Insert(1, SimpleBlock(0, 5));
+  const auto table = stream.Find();
+  CHECK(table->info().items_inserted == 4);
+  stream.peer->Close(absl::CancelledError("gone"));
+  stream.handler.reset();
+  const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(stream.table, 1, 1 << 20)));
+  table->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
+  CHECK(table->info().items_inserted == 5);
+}
+
+}  // namespace
+}  // namespace waggle
