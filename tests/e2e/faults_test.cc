@@ -1,0 +1,90 @@
+// No source of its own: this is what becomes of a run when its processes are killed or paused.
+
+#include <signal.h>
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "common/base/stop_token.h"
+#include "tests/cli/file_contents.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+TEST_CASE("a killed actor and a replay server that pauses for five seconds do not keep a run from its target",
+          "[e2e]") {
+  TrainingRun run({"--seed", "3"});
+  run.WaitForEnvSteps(2000);
+  const pid_t actor = run.PidOf("actor");
+  REQUIRE(actor > 0);
+  REQUIRE(kill(actor, SIGKILL) == 0);
+  const pid_t replay_server = run.PidOf("replay-server");
+  REQUIRE(replay_server > 0);
+  REQUIRE(kill(replay_server, SIGSTOP) == 0);
+  StopToken().WaitFor(absl::Seconds(5));  // How long the server pauses is what is tested.
+  REQUIRE(kill(replay_server, SIGCONT) == 0);
+
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "solved");
+}
+
+TEST_CASE("a killed learner ends the run, which says so, stops the rest and fails", "[e2e]") {
+  TrainingRun run({"--set", "stop.target_return=600"});
+  run.WaitForEnvSteps(1000);
+  const pid_t learner = run.PidOf("learner");
+  REQUIRE(learner > 0);
+  REQUIRE(kill(learner, SIGKILL) == 0);
+
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.code == 1);
+  REQUIRE(absl::StrContains(run.process()->Log(), "learner was killed by signal 9"));
+  REQUIRE(run.Summary().at("outcome") == "failed");
+  REQUIRE(run.Processes().empty());
+}
+
+TEST_CASE("no process outlives a killed waggle run", "[e2e]") {
+  TrainingRun run({"--set", "stop.target_return=600"});
+  run.WaitForEnvSteps(1000);
+  REQUIRE(run.Processes().size() >= 5);
+  run.process()->Signal(SIGKILL);
+  REQUIRE(run.Wait().signal == SIGKILL);
+  Eventually("the end of every process of the run", [&run] { return run.Processes().empty(); });
+}
+
+TEST_CASE("an output folder that cannot be written is refused before anything starts", "[e2e]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("file")) << "not a folder";
+  RunningProcess run(folder, "log",
+                     {"waggle", "run", std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml", "--output-dir",
+                      folder.File("file/out")});
+  REQUIRE(run.Wait().code != 0);
+  INFO(run.Log());
+  REQUIRE(absl::StrContains(run.Log(), folder.File("file")));
+}
+
+TEST_CASE("a second server on a taken port says so and ends", "[e2e]") {
+  const TemporaryFolder folder;
+  RunningProcess first(folder, "first",
+                       {"waggle-param-server", "--listen", "127.0.0.1:0", "--data-dir", folder.File("one")});
+  Eventually("the first server's address", [&folder] { return std::ifstream(folder.File("one/address")).good(); });
+  std::string address = Contents(folder.File("one/address"));
+  address = address.substr(0, address.find('\n'));
+  RunningProcess second(folder, "second",
+                        {"waggle-param-server", "--listen", address, "--data-dir", folder.File("two")});
+  REQUIRE(second.Wait().code == 1);
+  INFO(second.Log());
+  REQUIRE(absl::StrContains(second.Log(), address));
+  RunningProcess replay(folder, "replay", {"waggle-replay-server", "--listen", address});
+  REQUIRE(replay.Wait().code == 1);
+  first.Signal(SIGTERM);
+  REQUIRE(first.Wait().ok());
+}
+
+}  // namespace
+}  // namespace waggle::testing

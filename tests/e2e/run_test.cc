@@ -1,0 +1,90 @@
+// No source of its own: this is `waggle run` with all its processes.
+
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/cli/file_contents.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+TEST_CASE("one command trains CartPole until it is solved, and leaves everything behind", "[e2e]") {
+  TrainingRun run;
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+
+  const nlohmann::json summary = run.Summary();
+  REQUIRE(summary.at("outcome") == "solved");
+  REQUIRE(summary.at("environment") == "CartPole-v1");
+  REQUIRE(summary.at("algorithm") == "apex_dqn");
+  REQUIRE(summary.at("evaluation").at("mean_return").get<double>() >= 475);
+  REQUIRE(summary.at("evaluation").at("episodes").get<int>() >= 20);
+  REQUIRE(summary.at("env_steps").get<int64_t>() > 0);
+  REQUIRE(summary.at("env_steps").get<int64_t>() <= 150'000);
+  REQUIRE(summary.at("learner_steps").get<int64_t>() > 0);
+  REQUIRE(summary.at("processes").size() == 5);
+  for (const nlohmann::json& process : summary.at("processes")) {
+    INFO(process.dump());
+    REQUIRE(process.at("exit") == 0);
+    REQUIRE(process.at("peak_rss_mib").get<double>() > 1);
+  }
+  REQUIRE(std::filesystem::file_size(run.File("metrics.csv")) > 0);
+  REQUIRE(std::filesystem::file_size(run.File("experiment.yaml")) > 0);
+  REQUIRE_FALSE(std::filesystem::is_empty(run.File("checkpoints")));
+  REQUIRE(std::filesystem::exists(run.File("logs/learner.log")));
+  REQUIRE(run.Processes().empty());
+}
+
+TEST_CASE("three actors solve it too", "[e2e]") {
+  TrainingRun run({"--actors", "3", "--seed", "2"});
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "solved");
+  REQUIRE(run.Summary().at("processes").size() == 7);
+}
+
+TEST_CASE("a learning rate of zero solves nothing: the run ends at its limit and says so", "[e2e]") {
+  TrainingRun run({"--set", "algorithm.optimizer.learning_rate=0", "--set", "stop.max_env_steps=20000"});
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.code == 1);
+  REQUIRE(run.Summary().at("outcome") == "limit");
+  REQUIRE(run.Summary().at("env_steps").get<int64_t>() >= 20'000);
+  REQUIRE(run.Summary().at("learner_steps").get<int64_t>() > 0);
+}
+
+TEST_CASE("without a target the run succeeds when it reaches its limit", "[e2e]") {
+  TrainingRun run({"--set", "stop.target_return=null", "--set", "stop.max_learner_steps=200"});
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "limit");
+  REQUIRE(run.Summary().at("learner_steps").get<int64_t>() >= 200);
+}
+
+TEST_CASE("status shows every process, the table and the model while the run goes on", "[e2e]") {
+  TrainingRun run({"--set", "stop.target_return=600", "--set", "stop.max_env_steps=10000000"});
+  run.WaitForEnvSteps(3000);
+  Eventually("a published model and items in the table", [&run] {
+    const nlohmann::json status = run.Status();
+    return !status.is_null() && !status.at("tables").empty() && status.at("tables")[0].at("items").get<int64_t>() > 0 &&
+           !status.at("model").is_null() && status.at("model").at("version").get<int64_t>() > 0;
+  });
+  const nlohmann::json status = run.Status();
+  INFO(status.dump(2));
+  REQUIRE(status.at("state") == "running");
+  REQUIRE(status.at("processes").size() == 5);
+  run.process()->Signal(SIGINT);
+  REQUIRE(run.Wait().ShellStatus() == 130);
+  REQUIRE(run.Summary().at("outcome") == "interrupted");
+  REQUIRE(run.Processes().empty());
+}
+
+}  // namespace
+}  // namespace waggle::testing

@@ -1,0 +1,121 @@
+#include "tests/e2e/running_process.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+#include "common/base/stop_token.h"
+#include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+void Eventually(const std::string& what, const std::function<bool()>& condition) {
+  const absl::Time deadline = absl::Now() + absl::Minutes(5);
+  const StopToken pause;
+  while (!condition()) {
+    INFO(what);
+    REQUIRE(absl::Now() < deadline);
+    pause.WaitFor(absl::Milliseconds(50));
+  }
+}
+
+RunningProcess::RunningProcess(const TemporaryFolder& folder, const std::string& log, std::vector<std::string> command)
+    : name_(command[0]), log_path_(folder.File(log)) {
+  ChildOptions options;
+  options.command = std::move(command);
+  options.command[0] = std::string(WAGGLE_TEST_BIN_DIR) + "/" + name_;
+  options.log_path = log_path_;
+  options.default_environment = {{"OMP_NUM_THREADS", "1"}};
+  child_ = ValueOf(ChildProcess::Spawn(options));
+}
+
+ChildExit RunningProcess::Wait() {
+  Eventually("the end of " + name_, [this] { return child_->Poll().has_value(); });
+  return *child_->Poll();
+}
+
+std::string RunningProcess::Log() const {
+  return Contents(log_path_);
+}
+
+TrainingRun::TrainingRun(std::vector<std::string> arguments) {
+  // The shipped limit on seconds is for an idle machine.
+  std::vector<std::string> command = {"waggle",
+                                      "run",
+                                      std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml",
+                                      "--output-dir",
+                                      folder_.File("out"),
+                                      "--set",
+                                      "stop.max_seconds=280"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  process_ = std::make_unique<RunningProcess>(folder_, "log", std::move(command));
+}
+
+nlohmann::json TrainingRun::Summary() const {
+  return nlohmann::json::parse(Contents(File("summary.json")));
+}
+
+nlohmann::json TrainingRun::Status() const {
+  if (!std::filesystem::exists(File("hub/address"))) {
+    return nullptr;
+  }
+  std::string address = Contents(File("hub/address"));
+  while (!address.empty() && address.back() == '\n') {
+    address.pop_back();
+  }
+  std::filesystem::remove(folder_.File("status"));
+  RunningProcess status(folder_, "status", {"waggle", "status", "--json", "--param-server", address});
+  if (!status.Wait().ok()) {
+    return nullptr;
+  }
+  return nlohmann::json::parse(status.Log());
+}
+
+void TrainingRun::WaitForEnvSteps(double steps) const {
+  Eventually("environment steps", [this, steps] {
+    const nlohmann::json status = Status();
+    return !status.is_null() && status.at("env_steps").get<double>() >= steps;
+  });
+}
+
+pid_t TrainingRun::PidOf(const std::string& role) const {
+  const nlohmann::json status = Status();
+  if (!status.is_null()) {
+    for (const nlohmann::json& process : status.at("processes")) {
+      if (process.at("role") == role && process.at("alive").get<bool>()) {
+        return process.at("pid").get<pid_t>();
+      }
+    }
+  }
+  return -1;
+}
+
+std::vector<pid_t> TrainingRun::Processes() const {
+  std::vector<pid_t> found;
+  const std::string mark = "waggle-";
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &pid)) {
+      continue;
+    }
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string command((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    // The servers name the folder, the workers the hub's address.
+    const std::string address = std::filesystem::exists(File("hub/address")) ? Contents(File("hub/address")) : "";
+    const bool ours = absl::StrContains(command, folder_.path()) ||
+                      (!address.empty() && absl::StrContains(command, address.substr(0, address.find('\n'))));
+    if (ours && absl::StrContains(command, mark)) {
+      found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+}  // namespace waggle::testing
