@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/builtin.h"
 #include "tests/learner/fakes.h"
