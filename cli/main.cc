@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "cli/check_report.h"
 #include "cli/checked_experiment.h"
@@ -31,7 +30,7 @@ std::string OwnFolder() {
 
 int Complain(const char* verb, const absl::Status& status, int exit_status) {
   // One problem a line, each by itself worth reading.
-  std::cerr << "waggle " << verb << ": " << absl::StrReplaceAll(status.message(), {{"\n", "\n  "}}) << std::endl;
+  std::cerr << "waggle " << verb << ": " << status.message() << std::endl;
   return exit_status;
 }
 

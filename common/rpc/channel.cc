@@ -47,8 +47,10 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // Servers restart in seconds; the library's own back-off grows to two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+  // In spite of its name this is how long one attempt to connect may take: too short, and a busy machine or a long way
+  // never connects at all.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);
   // A stray http_proxy variable must not stand between two processes of a cluster.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetString("waggle.purpose", purpose);  // Channels share a connection when their arguments are equal.

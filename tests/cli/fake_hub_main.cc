@@ -1,5 +1,5 @@
-// A parameter server that knows no workers. Each Overview tells the run state that stands in DATA_DIR/state ("running"
-// where there is none). Takes the flags of waggle-param-server.
+// A parameter server that knows no workers. Each Overview tells the run state that stands in the file `state` two
+// folders above DATA_DIR ("running" where there is none). Takes the flags of waggle-param-server.
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ class FakeWorkerService final : public waggle::v1::WorkerService::Service {
   grpc::Status Overview(grpc::ServerContext*, const waggle::v1::OverviewRequest*,
                         waggle::v1::OverviewResponse* response) override {
     std::string state;
-    std::ifstream(folder_ + "/state") >> state;
+    std::ifstream(folder_ + "/../../state") >> state;
     response->set_run_state(state == "solved"  ? waggle::v1::RUN_STATE_SOLVED
                             : state == "limit" ? waggle::v1::RUN_STATE_LIMIT
                                                : waggle::v1::RUN_STATE_RUNNING);

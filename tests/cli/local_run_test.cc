@@ -27,9 +27,10 @@ using ::waggle::testing::TemporaryFolder;
 using ::waggle::testing::ValueOf;
 
 const std::string kBin = WAGGLE_TEST_BIN_DIR;
+const char* const kScripts[] = {"waggle-replay-server", "waggle-learner", "waggle-actor", "evaluator"};
 
-// `waggle run` with a hub that says what the test wants, and other processes that are shell scripts: each waits for a
-// line in its fifo and does what it says.
+// `waggle run` with a hub that says what the test wants, and other processes that are shell scripts: the nth start of
+// one waits for a line in its nth fifo and does what it says.
 class ScriptedRun {
  public:
   explicit ScriptedRun(std::vector<std::string> overrides = {}) {
@@ -37,14 +38,17 @@ class ScriptedRun {
     std::filesystem::create_symlink(kBin + "/fake_hub", folder_.File("bin/waggle-param-server"));
     for (const char* name : {"waggle-replay-server", "waggle-learner", "waggle-actor"}) {
       const std::string path = folder_.File(std::string("bin/") + name);
-      // Each appends its process id, so that a test can see that it is gone; an evaluator has a fifo of its own.
-      std::ofstream(path) << "#!/bin/sh\nname=" << name << "\ncase \"$*\" in *--evaluator*) name=evaluator;; esac\n"
-                          << "echo $name $*\necho $$ >> " << folder_.File("pids") << "\nread line < " << folder_.path()
-                          << "/$name.fifo\neval \"$line\"\n";
+      std::ofstream(path) << "#!/bin/sh\ncd " << folder_.path() << "\nname=" << name
+                          << "\ncase \"$*\" in *--evaluator*) name=evaluator;; esac\n"
+                          << "echo $name $*\necho $$ >> $name.pids\n"
+                          << "read line < $name.$(grep -c . $name.pids).fifo\neval \"$line\"\n";
       std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-      MakeFifo(name);
     }
-    MakeFifo("evaluator");
+    for (const char* name : kScripts) {
+      for (const char* start : {".1.fifo", ".2.fifo", ".3.fifo"}) {
+        REQUIRE(mkfifo(folder_.File(std::string(name) + start).c_str(), 0600) == 0);
+      }
+    }
     std::ofstream(folder_.File("x.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 60}\n";
     ChildOptions options;
     options.command = {kBin + "/local_run_probe", folder_.File("bin"), folder_.File("x.yaml"), folder_.File("out")};
@@ -53,15 +57,12 @@ class ScriptedRun {
     run_ = ValueOf(ChildProcess::Spawn(options));
   }
 
-  // Waits until the process reads, then makes it do `line`.
-  void Tell(const std::string& name, const std::string& line) {
-    std::ofstream(folder_.File(name + ".fifo")) << line << std::endl;
+  // Waits until the process of this start reads, then makes it do `line`.
+  void Tell(const std::string& name, const std::string& line, int start = 1) {
+    std::ofstream(folder_.File(name + "." + std::to_string(start) + ".fifo")) << line << std::endl;
   }
   // The run's state as the hub will tell it.
-  void SetState(const std::string& state) {
-    std::ofstream(folder_.File("out/hub/state.tmp")) << state << std::endl;
-    std::filesystem::rename(folder_.File("out/hub/state.tmp"), folder_.File("out/hub/state"));
-  }
+  void SetState(const std::string& state) { std::ofstream(folder_.File("state")) << state << std::endl; }
   void EndWorkers() {
     for (const char* name : {"waggle-learner", "waggle-actor", "evaluator"}) {
       Tell(name, "exit 0");
@@ -78,15 +79,12 @@ class ScriptedRun {
   const TemporaryFolder& folder() const { return folder_; }
 
  private:
-  void MakeFifo(const std::string& name) { REQUIRE(mkfifo(folder_.File(name + ".fifo").c_str(), 0600) == 0); }
-
   TemporaryFolder folder_;
   std::unique_ptr<ChildProcess> run_;
 };
 
 TEST_CASE("A run that reaches its limit, where no target is set, has succeeded", "[e2e]") {
   ScriptedRun run;
-  // The replay server reads its fifo once all others have been started.
   run.SetState("limit");
   run.EndWorkers();
   CHECK(run.WaitForExit().ok());
@@ -138,10 +136,11 @@ TEST_CASE("A replay server that ends fails the run", "[e2e]") {
 TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]") {
   ScriptedRun run;
   run.Tell("waggle-actor", "kill -9 $$");
-  // Only a second actor can read this, so it has been started when the line is taken.
-  run.Tell("waggle-actor", "echo second life; read line < " + run.folder().File("waggle-actor.fifo") + "; exit 0");
+  run.Tell("waggle-actor", "read line < waggle-actor.3.fifo", 2);
   run.SetState("limit");
-  run.EndWorkers();
+  run.Tell("waggle-learner", "exit 0");
+  run.Tell("evaluator", "exit 0");
+  run.Tell("waggle-actor", "", 3);
   CHECK(run.WaitForExit().ok());
   CHECK(run.Log().find("actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)") !=
         std::string::npos);
@@ -160,17 +159,14 @@ TEST_CASE("An interrupted run stops everything and says so", "[e2e]") {
 
 TEST_CASE("A run that is killed leaves no process behind", "[e2e]") {
   ScriptedRun run;
-  // Those who have taken their line have written their process id before.
-  for (const char* name : {"waggle-learner", "waggle-actor", "evaluator", "waggle-replay-server"}) {
-    run.Tell(name, "exec sleep 1000");
-  }
   std::vector<pollfd> deaths;
-  std::ifstream pids(run.folder().File("pids"));
-  for (pid_t pid = 0; pids >> pid;) {
+  for (const char* name : kScripts) {
+    run.Tell(name, "exec sleep 1000");
+    pid_t pid = 0;
+    std::ifstream(run.folder().File(std::string(name) + ".pids")) >> pid;
     deaths.push_back({static_cast<int>(syscall(SYS_pidfd_open, pid, 0)), POLLIN, 0});
     REQUIRE(deaths.back().fd >= 0);
   }
-  CHECK(deaths.size() == 4);
   run.process()->Signal(SIGKILL);
   for (pollfd& death : deaths) {
     CHECK(poll(&death, 1, 60'000) == 1);
