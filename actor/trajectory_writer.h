@@ -8,13 +8,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "common/tensor/buffer_pool.h"
 #include "actor/window_cutter.h"
 #include "actor/window_history.h"
 #include "common/api/replay.h"
 #include "common/base/stop_token.h"
 #include "common/rl/environment_spec.h"
 #include "common/rl/table_plan.h"
+#include "common/tensor/buffer_pool.h"
 
 namespace waggle {
 
