@@ -22,6 +22,7 @@
 #include "common/base/thread.h"
 #include "common/clients/hub_convert.h"
 #include "common/clients/pending_reports.h"
+#include "common/clients/retry.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "waggle/v1/worker.grpc.pb.h"
@@ -50,11 +51,6 @@ std::string NewWorkerId(Role role) {
 
 int64_t SteadyMicroseconds() {
   return absl::ToInt64Microseconds(absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()));
-}
-
-// Whether the call may succeed later: the hub is away, hangs, or is being restarted.
-bool IsTransient(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
 class GrpcHubLink final : public HubLink {
@@ -90,7 +86,7 @@ class GrpcHubLink final : public HubLink {
       if (stop.StopRequested()) {
         return absl::CancelledError("stopped before the parameter server was found");
       }
-      if (!IsTransient(status)) {
+      if (!MayPass(status)) {
         return status;
       }
       const absl::Duration pause = backoff.Next();
@@ -236,10 +232,11 @@ class GrpcHubLink final : public HubLink {
     bool lost = false;
     while (WaitUntilDue()) {
       const absl::Status status = BeatOrJoin();
-      if (!status.ok() && !IsTransient(status)) {
-        if (!abandon_.StopRequested()) {
-          Refuse(status);
-        }
+      if (abandon_.StopRequested()) {
+        break;
+      }
+      if (!status.ok() && !MayPass(status)) {
+        Refuse(status);
         break;
       }
       if (lost != !status.ok()) {

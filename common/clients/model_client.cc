@@ -11,6 +11,7 @@
 #include "common/base/backoff.h"
 #include "common/base/status_macros.h"
 #include "common/clients/hub_convert.h"
+#include "common/clients/retry.h"
 #include "common/rpc/blocking_stream.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/raw_codec.h"
@@ -29,6 +30,11 @@ constexpr absl::Duration kIdleTimeout = absl::Seconds(10);
 constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
+
+// What the ports promise: a server that is away or stopping is UNAVAILABLE, however the library puts it.
+absl::Status PortStatus(const absl::Status& status, absl::string_view what) {
+  return Annotate(MayPass(status) ? absl::UnavailableError(status.message()) : status, what);
+}
 
 class GrpcModelPublisher final : public ModelPublisher {
  public:
@@ -58,7 +64,7 @@ class GrpcModelPublisher final : public ModelPublisher {
     open = open && stream.WritesDone();
     while (open && stream.Read(&response)) {
     }
-    return Annotate(stream.Finish(), absl::StrCat("publishing model ", snapshot.model));
+    return PortStatus(stream.Finish(), absl::StrCat("publishing model ", snapshot.model));
   }
 
  private:
@@ -154,7 +160,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
                                                 " of model ", snapshot.model, ", which was not asked for"));
       }
     } else if (!pulled.ok()) {
-      return Annotate(pulled.status(), absl::StrCat("pulling model ", model_));
+      return PortStatus(pulled.status(), absl::StrCat("pulling model ", model_));
     }
     return pulled;
   }
@@ -167,7 +173,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
         return absl::CancelledError("stopped while waiting for newer weights");
       }
       // The server is away or was restarted: there is nothing newer before it is back.
-      if (status.ok() || !(absl::IsUnavailable(status) || absl::IsCancelled(status))) {
+      if (status.ok() || !MayPass(status)) {
         return Annotate(status, absl::StrCat("watching model ", model_));
       }
       stop.WaitFor(backoff.Next());

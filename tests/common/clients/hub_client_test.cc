@@ -1,5 +1,7 @@
 #include "common/clients/hub_client.h"
 
+#include <atomic>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -154,6 +156,44 @@ TEST_CASE("A hub that is restarted finds its workers again", "[grpc]") {
   CHECK(overview.env_steps == 123);
   REQUIRE(overview.evaluations.size() == 1);
   CHECK(overview.evaluations[0].evaluation.mean_return == 7);
+}
+
+// A hub that is being stopped or restarted for its first heartbeats, in all the ways in which that shows.
+class StoppingHub final : public v1::WorkerService::CallbackService {
+ public:
+  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* /*request*/,
+                                 v1::JoinResponse* response) override {
+    response->set_heartbeat_interval_ms(1);
+    response->mutable_assignment()->set_run_state(v1::RUN_STATE_RUNNING);
+    return Finish(context, grpc::Status::OK);
+  }
+  grpc::ServerUnaryReactor* Heartbeat(grpc::CallbackServerContext* context, const v1::HeartbeatRequest* /*request*/,
+                                      v1::HeartbeatResponse* response) override {
+    constexpr grpc::StatusCode kCodes[] = {grpc::StatusCode::CANCELLED, grpc::StatusCode::UNAVAILABLE,
+                                           grpc::StatusCode::INTERNAL, grpc::StatusCode::NOT_FOUND};
+    const size_t beat = beats_++;
+    response->mutable_assignment()->set_run_state(v1::RUN_STATE_RUNNING);
+    response->mutable_assignment()->set_actors(5);
+    return Finish(context, beat < std::size(kCodes) ? grpc::Status(kCodes[beat], "stopping") : grpc::Status::OK);
+  }
+
+ private:
+  static grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const grpc::Status& status) {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(status);
+    return reactor;
+  }
+  std::atomic<size_t> beats_{0};
+};
+
+TEST_CASE("A hub that is stopping is no hub that refuses", "[grpc]") {
+  StoppingHub service;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  HubClientOptions options;
+  options.hub_address = server->address();
+  const auto link = ValueOf(JoinHub(options, StopToken()));
+  REQUIRE_OK(link->WaitUntil([](const Assignment& current) { return current.actors == 5; }, StopToken()));
+  CHECK_FALSE(link->run_over().StopRequested());
 }
 
 TEST_CASE("A worker that goes without a goodbye is not alive after a while", "[grpc]") {

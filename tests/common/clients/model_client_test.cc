@@ -56,23 +56,26 @@ class LyingServer final : public v1::ModelService::WithRawCallbackMethod_Pull<v1
  public:
   class Source final : public WriteSource {
    public:
-    explicit Source(std::vector<grpc::ByteBuffer> messages) : messages_(std::move(messages)) {}
+    Source(std::vector<grpc::ByteBuffer> messages, absl::Status end)
+        : messages_(std::move(messages)), end_(std::move(end)) {}
     void OnOpen(std::function<void()> /*wake*/) override {}
     Step Next() override {
-      return next_ < messages_.size() ? Step{messages_[next_++], std::nullopt} : Step{std::nullopt, absl::OkStatus()};
+      return next_ < messages_.size() ? Step{messages_[next_++], std::nullopt} : Step{std::nullopt, end_};
     }
 
    private:
     const std::vector<grpc::ByteBuffer> messages_;
+    const absl::Status end_;
     size_t next_ = 0;
   };
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Pull(grpc::CallbackServerContext* /*context*/,
                                                    const grpc::ByteBuffer* /*request*/) override {
-    return new WriteReactor(std::make_unique<Source>(messages));
+    return new WriteReactor(std::make_unique<Source>(messages, end));
   }
 
   std::vector<grpc::ByteBuffer> messages;
+  absl::Status end;
 };
 
 // The only message of an honest answer.
@@ -137,6 +140,19 @@ TEST_CASE("What a server sends is believed only where it fits together", "[grpc]
   SECTION("another model") {
     CHECK_THAT(std::string(pull({Honest(MakeModel("n", {1, 5}))}).message()), Catch::Contains("of model n"));
   }
+}
+
+TEST_CASE("A server that stops in the middle of an answer is unavailable, however that is put", "[grpc]") {
+  LyingServer stopping;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&stopping}));
+  const auto subscriber = NewGrpcModelSubscriber(server->address(), "m");
+  for (const absl::Status& end : {absl::CancelledError("stopping"), absl::InternalError("connection reset"),
+                                  absl::UnavailableError("stopping"), absl::DeadlineExceededError("too slow")}) {
+    stopping.end = end;
+    CHECK(subscriber->PullNewer(std::nullopt).status().code() == absl::StatusCode::kUnavailable);
+  }
+  stopping.end = absl::FailedPreconditionError("no");
+  CHECK(subscriber->PullNewer(std::nullopt).status().code() == absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace
