@@ -118,6 +118,8 @@ TEST_CASE("the gradient is what finite differences of the loss say, through ever
         INFO(mode << ", " << head << ", " << loss);
         ApexDqnOptions options = Sgd(mode);
         options.loss = loss;
+        // The loss must not change from one update to the next by itself.
+        options.importance_exponent_final = options.importance_exponent;
         Experiment experiment = DqnExperiment(options);
         experiment.network.torso.resize(1);
         experiment.network.torso[0].units = {4};
