@@ -22,7 +22,7 @@ class StopFlag {
  public:
   template <class State>
   StopFlag(const StopToken& stop, const std::shared_ptr<State>& state)
-      : on_stop_(stop, [flag = flag_, state] {
+      : flag_(std::make_shared<bool>(false)), on_stop_(stop, [flag = flag_, state] {
           MutexLock lock(&state->mutex);
           *flag = true;
           state->changed.SignalAll();
@@ -32,7 +32,7 @@ class StopFlag {
   bool requested() const { return *flag_; }
 
  private:
-  const std::shared_ptr<bool> flag_ = std::make_shared<bool>(false);
+  const std::shared_ptr<bool> flag_;
   const StopToken::Callback on_stop_;
 };
 

@@ -25,7 +25,9 @@ absl::Status PrioritizedSelector::ValidatePriority(double priority, double expon
   if (!std::isfinite(priority) || priority < 0) {
     return absl::InvalidArgumentError(absl::StrCat("priority ", priority, " is not a finite number >= 0"));
   }
-  if (priority > 1 && std::pow(priority, exponent) > kMaxWeight) {
+  // Nearly every priority is far from the limit, which is seen without computing its weight.
+  const bool may_be_large = priority > 1e100 || (priority > 1 && exponent > 2);
+  if (may_be_large && std::pow(priority, exponent) > kMaxWeight) {
     return absl::InvalidArgumentError(absl::StrCat("priority ", priority, " is too large: to the power of ", exponent,
                                                    " (priority_exponent) it is more than ", kMaxWeight));
   }
@@ -59,7 +61,11 @@ void PrioritizedSelector::Insert(uint32_t slot, double priority) {
 }
 
 void PrioritizedSelector::Update(absl::Span<const uint32_t> slots, absl::Span<const double> priorities) {
+  constexpr size_t kAhead = 16;
   for (size_t i = 0; i < slots.size(); ++i) {
+    if (i + kAhead < slots.size()) {
+      tree_.Prefetch(slots[i + kAhead]);
+    }
     SetWeight(slots[i], Weight(priorities[i]));
   }
 }

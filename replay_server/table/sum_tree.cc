@@ -180,14 +180,17 @@ void SumTree::SetLater(size_t leaf, double weight) {
   Touch(node / kFanOut);
 }
 
+void SumTree::Prefetch(size_t leaf) const {
+  __builtin_prefetch(levels_[0].sums.data() + leaf, 1);
+  if (levels_.size() > 1) {
+    __builtin_prefetch(levels_[1].sums.data() + leaf / kFanOut, 1);
+  }
+}
+
 void SumTree::SetBatch(absl::Span<const uint32_t> leaves, absl::Span<const double> weights) {
-  double* values = levels_[0].sums.data();
-  double* sums = levels_.size() > 1 ? levels_[1].sums.data() : nullptr;
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (i + kPrefetchDistance < leaves.size()) {
-      const size_t ahead = leaves[i + kPrefetchDistance];
-      __builtin_prefetch(values + ahead, 1);
-      __builtin_prefetch(sums + ahead / kFanOut, 1);
+      Prefetch(leaves[i + kPrefetchDistance]);
     }
     SetLater(leaves[i], weights[i]);
   }

@@ -37,6 +37,8 @@ class SumTree {
   // before Sum() or a search.
   void SetLater(size_t leaf, double weight);
   void Rebuild();
+  // Asks for the memory that setting this leaf will need.
+  void Prefetch(size_t leaf) const;
 
   // The first leaf i for which the sum of the weights of leaves 0 to i is not less than `query`, but never one of
   // weight 0: a query <= 0 finds the first leaf that weighs something, one above the sum the last. Sum() must be

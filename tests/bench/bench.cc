@@ -1,0 +1,127 @@
+#include "tests/bench/bench.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+
+namespace waggle::bench {
+namespace {
+
+constexpr int kRounds = 7;
+constexpr absl::Duration kRoundTime = absl::Milliseconds(100);
+
+Timing Summarise(std::vector<absl::Duration> rounds) {
+  std::sort(rounds.begin(), rounds.end());
+  return {rounds.front(), rounds[rounds.size() / 2]};
+}
+
+absl::Duration TimeOnce(const std::function<void()>& call) {
+  const absl::Time begin = absl::Now();
+  call();
+  return absl::Now() - begin;
+}
+
+void Print(const std::string& name, const Result& result) {
+  const double ratio = result.limit == 0       ? 0
+                       : result.less_is_better ? result.limit / result.value
+                                               : result.value / result.limit;
+  std::printf(
+      "{\"case\": \"%s\", \"value\": %.6g, \"median\": %.6g, \"unit\": \"%s\", \"limit\": %.6g, \"limit_name\": "
+      "\"%s\", \"ratio\": %.3f}\n",
+      name.c_str(), result.value, result.median, result.unit.c_str(), result.limit, result.limit_name.c_str(), ratio);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int RunCases(int argc, char** argv, const std::vector<Case>& cases) {
+  constexpr absl::string_view kFilter = "--filter=";
+  if (argc > 2 || (argc == 2 && !absl::StartsWith(argv[1], kFilter))) {
+    std::fprintf(stderr, "usage: %s [--filter=PART_OF_A_CASE_NAME]\n", argv[0]);
+    return 2;
+  }
+  const absl::string_view filter = argc == 2 ? absl::string_view(argv[1]).substr(kFilter.size()) : "";
+  for (const Case& one : cases) {
+    if (absl::StrContains(one.name, filter)) {
+      Print(one.name, one.run());
+    }
+  }
+  return 0;
+}
+
+Timing TimePerCall(const std::function<void()>& call) {
+  call();  // Fills caches and takes memory.
+  int calls = 1;
+  while (true) {
+    const absl::Duration taken = TimeOnce([&] {
+      for (int i = 0; i < calls; ++i) {
+        call();
+      }
+    });
+    if (taken >= kRoundTime / 4) {
+      calls = std::max(1, static_cast<int>(calls * absl::FDivDuration(kRoundTime, taken)));
+      break;
+    }
+    calls *= 2;
+  }
+  std::vector<absl::Duration> rounds;
+  for (int round = 0; round < kRounds; ++round) {
+    rounds.push_back(TimeOnce([&] {
+                       for (int i = 0; i < calls; ++i) {
+                         call();
+                       }
+                     }) /
+                     calls);
+  }
+  return Summarise(std::move(rounds));
+}
+
+Timing TimePerCall(const std::function<void()>& prepare, const std::function<void()>& call) {
+  std::vector<absl::Duration> rounds;
+  for (int round = 0; round < kRounds; ++round) {
+    prepare();
+    rounds.push_back(TimeOnce(call));
+  }
+  return Summarise(std::move(rounds));
+}
+
+Result Rate(const Timing& timing, double count, const std::string& unit, double limit, const std::string& limit_name) {
+  Result result;
+  result.value = count / absl::ToDoubleSeconds(timing.best);
+  result.median = count / absl::ToDoubleSeconds(timing.median);
+  result.unit = unit;
+  result.limit = limit;
+  result.limit_name = limit_name;
+  return result;
+}
+
+Result Milliseconds(const Timing& timing, double limit, const std::string& limit_name) {
+  Result result;
+  result.value = absl::ToDoubleMilliseconds(timing.best);
+  result.median = absl::ToDoubleMilliseconds(timing.median);
+  result.unit = "ms";
+  result.limit = limit;
+  result.limit_name = limit_name;
+  result.less_is_better = true;
+  return result;
+}
+
+double MemcpyBytesPerSecond(size_t bytes) {
+  std::vector<char> source(bytes, 1);
+  std::vector<char> destination(bytes, 2);
+  const Timing timing = TimePerCall([&] {
+    std::memcpy(destination.data(), source.data(), bytes);
+    // The compiler must not see that nobody looks.
+    __asm__ volatile("" : : "r"(destination.data()) : "memory");
+  });
+  return static_cast<double>(bytes) / absl::ToDoubleSeconds(timing.best);
+}
+
+}  // namespace waggle::bench
