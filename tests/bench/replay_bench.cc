@@ -65,6 +65,17 @@ Result SumTreeFind() {
   return Milliseconds(TimePerCall([] {}, [&] { tree.FindBatch(queries, leaves.data()); }), 230, kMachin);
 }
 
+// As a stratified batch asks: in order, which is how tables are sampled.
+Result SumTreeFindStratified() {
+  const SumTree tree(RandomWeights(kLeaves));
+  std::vector<double> queries = RandomWeights(kLeaves);
+  for (size_t i = 0; i < queries.size(); ++i) {
+    queries[i] = (static_cast<double>(i) + queries[i]) * (tree.Sum() / static_cast<double>(kLeaves));
+  }
+  std::vector<uint32_t> leaves(queries.size());
+  return Milliseconds(TimePerCall([] {}, [&] { tree.FindBatch(queries, leaves.data()); }), 230, kMachin);
+}
+
 std::vector<uint32_t> RandomLeaves(Rng* rng) {
   std::vector<uint32_t> leaves(kUpdates);
   for (uint32_t& leaf : leaves) {
@@ -311,6 +322,7 @@ int Run(int argc, char** argv) {
                       {"replay/memory_cartpole", Memory},  // First, while the heap is fresh.
                       {"replay/sum_tree_build_10M", SumTreeBuild},
                       {"replay/sum_tree_find_10M", SumTreeFind},
+                      {"replay/sum_tree_find_stratified_10M", SumTreeFindStratified},
                       {"replay/sum_tree_set_batch_1M", SumTreeSetBatch},
                       {"replay/sum_tree_set_1M", SumTreeSet},
                       {"replay/insert_cartpole", [] { return Insert(CartPole()); }},
