@@ -65,8 +65,8 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   }
 
   void Fail(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_) {
+    peer_->Close(std::move(status));  // First: End cancels what waits, which would close it with another status.
     End();
-    peer_->Close(std::move(status));
   }
 
   void End() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -260,7 +260,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
 };
 
 SampleStream::SampleStream(ReplayStore* store, Executor* executor, SampleStreamOptions options)
-    : store_(store), executor_(executor), state_(std::make_shared<State>(executor, std::move(options))) {}
+    : store_(store), state_(std::make_shared<State>(executor, std::move(options))) {}
 
 SampleStream::~SampleStream() {
   state_->End();

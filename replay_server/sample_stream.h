@@ -43,7 +43,6 @@ class SampleStream final : public StreamHandler<Message<v1::SampleRequest>, Mess
   absl::Status Open(const v1::SampleOpen& open);
 
   ReplayStore* const store_;
-  Executor* const executor_;
   // Shared with the callbacks of batches that wait in a table: they may come after the stream's end.
   const std::shared_ptr<State> state_;
 };

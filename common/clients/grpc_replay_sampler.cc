@@ -62,18 +62,21 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
     }
     absl::StatusOr<SampledBatch> next = absl::CancelledError("stopped while waiting for a batch from replay");
     std::shared_ptr<Peer> peer;
+    Message<v1::SampleRequest> request;
     if (!ready_.empty()) {  // Before a failure: these batches came before it.
       next = std::move(ready_.front());
       ready_.pop_front();
       ++stats_.batches;
-      peer = peer_;
+      // Several credits travel together: a message for each batch would cost as much as a small batch does.
+      if (peer_ != nullptr && ++owed_credits_ >= (prefetch_ + 1) / 2) {
+        request.header.set_credits(std::exchange(owed_credits_, 0));
+        peer = peer_;
+      }
     } else if (!failure_.ok()) {
       next = failure_;
     }
     mutex_.Unlock();
     if (peer != nullptr) {
-      Message<v1::SampleRequest> request;
-      request.header.set_credits(1);
       peer->Send(std::move(request));
     }
     return next;
@@ -93,6 +96,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
       MutexLock lock(&mutex_);
       // Sent with the lock held: a credit that Next gives must not come before.
       request.header.set_credits(static_cast<uint32_t>(prefetch_ - ready_.size()));
+      owed_credits_ = 0;
       peer->Send(std::move(request));
       peer_ = peer;
       cancelled = cancelled_;
@@ -160,6 +164,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   CondVar changed_;
   std::deque<SampledBatch> ready_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Peer> peer_ ABSL_GUARDED_BY(mutex_);  // Of the current stream.
+  uint32_t owed_credits_ ABSL_GUARDED_BY(mutex_) = 0;   // For batches that were taken, and not yet sent.
   Stats stats_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;

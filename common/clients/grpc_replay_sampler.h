@@ -9,8 +9,8 @@
 
 namespace waggle {
 
-// A ReplaySampler on a stream of its own, which keeps `prefetch` batches asked for or ready. Their pieces are put
-// together in the memory that the learner gets, which is used again when it has let it go.
+// A ReplaySampler on a stream of its own, which keeps `prefetch` batches, and at least half of that, asked for or
+// ready. Their pieces are put together in the memory that the learner gets, which is used again when it has let it go.
 class GrpcReplaySampler final : public ReplaySampler {
  public:
   // INVALID_ARGUMENT for options that can never work; RESOURCE_EXHAUSTED for a batch that is too large.

@@ -55,10 +55,10 @@ struct Stream {
   std::unique_ptr<InsertStream> handler;
 };
 
-// A table that takes four items and then one for each sample.
+// A table that takes five items and then one for each sample.
 TableConfig LimitedTable() {
   TableConfig table = SimpleTable("limited");
-  table.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/4, /*error_buffer=*/0.5};
+  table.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/4, /*error_buffer=*/1};
   return table;
 }
 
@@ -137,15 +137,15 @@ TEST_CASE("While the table has no room no more is read than may be in flight", "
     ++sequence;
   }
   const auto table = stream.Find();
-  CHECK(table->info().items_inserted == 4);
-  CHECK(sequence == 4 + 3);
+  CHECK(table->info().items_inserted == 5);
+  CHECK(sequence == 5 + 3);
   // A sample makes room for one more block: it is acknowledged, and the next one is asked for.
   const int requests = stream.peer->requests();
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(stream.table, 1, 1 << 20)));
   table->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
-  CHECK(table->info().items_inserted == 5);
+  CHECK(table->info().items_inserted == 6);
   CHECK(stream.peer->requests() == requests + 1);
-  CHECK(stream.peer->messages().back().header.ack().applied_sequence() == 5);
+  CHECK(stream.peer->messages().back().header.ack().applied_sequence() == 6);
 }
 
 TEST_CASE("Bytes in flight are bounded as well", "[unit]") {
@@ -153,7 +153,7 @@ TEST_CASE("Bytes in flight are bounded as well", "[unit]") {
   options.max_bytes_in_flight = 1;
   Stream stream(LimitedTable(), options);
   stream.Open();
-  stream.Insert(1, SimpleBlock(0, 5));
+  stream.Insert(1, SimpleBlock(0, 9));
   CHECK(stream.peer->requests() == 1);
 }
 
@@ -199,14 +199,14 @@ TEST_CASE("A server that stops asks its writers to come back", "[unit]") {
 TEST_CASE("A block that waits for room may outlive its stream", "[unit]") {
   Stream stream(LimitedTable());
   stream.Open();
-  stream.Insert(1, SimpleBlock(0, 5));
+  stream.Insert(1, SimpleBlock(0, 6));
   const auto table = stream.Find();
-  CHECK(table->info().items_inserted == 4);
+  CHECK(table->info().items_inserted == 5);
   stream.peer->Close(absl::CancelledError("gone"));
   stream.handler.reset();
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(stream.table, 1, 1 << 20)));
   table->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
-  CHECK(table->info().items_inserted == 5);
+  CHECK(table->info().items_inserted == 6);
 }
 
 }  // namespace
