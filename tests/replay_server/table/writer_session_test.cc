@@ -25,6 +25,9 @@ ByteSlices Rows(const std::vector<ChunkInfo>& chunks, int64_t nan_at = -1) {
       ids.push_back(static_cast<int64_t>(chunk.stream * 1000 + chunk.first_row + row));
     }
   }
+  if (ids.empty()) {
+    return {};
+  }
   const std::shared_ptr<char> bytes = AllocateBytes(ids.size() * 16);
   std::memcpy(bytes.get(), ids.data(), ids.size() * 8);
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -37,9 +40,6 @@ ByteSlices Rows(const std::vector<ChunkInfo>& chunks, int64_t nan_at = -1) {
   // In two slices that split an element.
   ByteSlices slices;
   const size_t split = ids.size() * 16 / 2 + 3;
-  if (ids.empty()) {
-    return slices;
-  }
   slices.Append({bytes.get(), split, bytes});
   slices.Append({bytes.get() + split, ids.size() * 16 - split, bytes});
   return slices;
