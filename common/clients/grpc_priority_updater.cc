@@ -115,7 +115,7 @@ absl::Status GrpcPriorityUpdater::SendUntilAnswered(const v1::UpdatePrioritiesRe
       return link_->stub()->UpdatePriorities(context, request, &response);
     });
     PriorityUpdateCounts counts{response.applied(), response.stale(), response.unknown()};
-    if (absl::IsNotFound(status)) {
+    if (absl::IsNotFound(status) && link_->HasCreated(table_)) {
       counts.unknown = request.keys_size();  // The table went with a server that was restarted, and all its items.
     } else if (stop_.StopRequested()) {
       return absl::CancelledError("stopped");

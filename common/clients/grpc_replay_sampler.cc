@@ -231,7 +231,6 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> GrpcReplaySampler::Create(std::sh
   WAGGLE_RETURN_IF_ERROR(Validate(options));
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
-  link->Remember(options.table);
   return std::unique_ptr<ReplaySampler>(
       new GrpcReplaySampler(std::move(link), options, std::make_shared<const BatchLayout>(std::move(layout))));
 }

@@ -14,8 +14,7 @@ namespace waggle {
 //
 // The server need not be there yet: what is made here connects in the background, and again after every loss, with a
 // jittered pause of 0.1 to 2 s. A server that came back without its tables gets those again that were created through
-// this connection, and the tables of its samplers. A table that nobody creates for ten
-// seconds is an error: NOT_FOUND.
+// this connection. A table that was not, and that nobody else creates within five seconds, is an error: NOT_FOUND.
 //
 // What is made here may outlive the connection.
 absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses);

@@ -28,7 +28,8 @@ absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken&
   for (;;) {
     const absl::Status status = TryCreate(config, stop);
     if (status.ok()) {
-      Remember(config);
+      MutexLock lock(&mutex_);
+      tables_[config.name] = config;
       return status;
     }
     if (stop.StopRequested()) {
@@ -45,9 +46,9 @@ absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken&
   }
 }
 
-void ReplayLink::Remember(const TableConfig& config) {
+bool ReplayLink::HasCreated(const std::string& table) const {
   MutexLock lock(&mutex_);
-  tables_[config.name] = config;
+  return tables_.count(table) > 0;
 }
 
 absl::Status ReplayLink::RestoreTables(const StopToken& stop) {

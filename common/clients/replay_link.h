@@ -15,7 +15,7 @@
 namespace waggle {
 
 // One replay server, as everything that talks to it shares it: its address, the channel for unary calls, and the tables
-// that it has to have. Thread-safe.
+// that were created through it. Thread-safe.
 class ReplayLink {
  public:
   explicit ReplayLink(const std::string& address);
@@ -27,10 +27,10 @@ class ReplayLink {
   // is there; CANCELLED after a stop.
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Remembers a table without creating it.
-  void Remember(const TableConfig& config) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether a table of this name was created through this link.
+  bool HasCreated(const std::string& table) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Creates all tables that are remembered, trying once: after a server has lost them.
+  // Creates the tables again that were created through this link, trying once: after a server has lost them.
   absl::Status RestoreTables(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
@@ -38,7 +38,7 @@ class ReplayLink {
 
   const std::string address_;
   const std::unique_ptr<v1::ReplayService::StubInterface> stub_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, TableConfig> tables_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -23,7 +23,7 @@ struct StreamKeeperOptions {
   // Called with an error that no attempt can mend; nothing is opened after that.
   std::function<void(absl::Status)> failed;
   // How long NOT_FOUND may last before it is such an error.
-  absl::Duration not_found_patience = absl::Seconds(10);
+  absl::Duration not_found_patience = absl::Seconds(5);
 };
 
 // Keeps a stream open, from a thread of its own: opens it, waits until it has ended, and opens it again after a

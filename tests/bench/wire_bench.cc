@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,11 +21,12 @@
 #include "common/clients/replay_client.h"
 #include "common/metrics/metrics.h"
 #include "replay_server/replay_server.h"
+#include "tests/bench/bench.h"
 
 namespace waggle::bench {
 namespace {
 
-constexpr int kRepetitions = 3;  // The best counts: the others were disturbed.
+constexpr int kRepetitions = 5;
 constexpr uint32_t kWideColumns = 10'000;
 
 template <class T>
@@ -38,40 +39,54 @@ void Must(const absl::Status& status) {
   WAGGLE_CHECK(status.ok(), status.ToString());
 }
 
-void Print(const std::string& name, double value, const std::string& unit, double limit, const std::string& limit_is) {
-  std::printf(
-      "{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"limit\": %.4g, \"limit_is\": \"%s\", "
-      "\"ratio\": %.3f}\n",
-      name.c_str(), value, unit.c_str(), limit, limit_is.c_str(), value / limit);
-  std::fflush(stdout);
-}
-
-// Units a second of the best of some runs of `run`, which returns how many it did.
-double BestRate(const std::function<double()>& run) {
+// Units a second, of the best of some runs and of the middle one: the others were disturbed.
+struct Measured {
   double best = 0;
+  double median = 0;
+
+  Result Against(const Measured& limit, const std::string& limit_name, const std::string& unit,
+                 double factor = 1) const {
+    Result result;
+    result.value = best * factor;
+    result.median = median * factor;
+    result.unit = unit;
+    result.limit = limit.best;
+    result.limit_name = limit_name;
+    return result;
+  }
+};
+
+// `run` returns how many units it did.
+Measured Measure(const std::function<double()>& run) {
+  std::vector<double> rates;
   for (int i = 0; i < kRepetitions; ++i) {
     const absl::Time began = absl::Now();
     const double units = run();
-    best = std::max(best, units / absl::ToDoubleSeconds(absl::Now() - began));
+    rates.push_back(units / absl::ToDoubleSeconds(absl::Now() - began));
   }
-  return best;
+  std::sort(rates.begin(), rates.end());
+  return {rates.back(), rates[rates.size() / 2]};
 }
 
-double MemcpyRate() {
-  constexpr size_t kBytes = size_t{64} << 20;
-  const std::vector<char> from(kBytes, 'a');
-  std::vector<char> to(kBytes, 'b');
-  return BestRate([&] {
-    for (int i = 0; i < 8; ++i) {
-      std::memcpy(to.data(), from.data(), kBytes);
-      __asm__ volatile("" : : "r"(to.data()) : "memory");  // The copies must not be left out.
+// A measurement that several cases use; taken when the first of them does.
+template <class T>
+class Lazy {
+ public:
+  explicit Lazy(std::function<T()> measure) : measure_(std::move(measure)) {}
+  const T& Get() {
+    if (!value_.has_value()) {
+      value_ = measure_();
     }
-    return 8.0 * kBytes;
-  });
-}
+    return *value_;
+  }
+
+ private:
+  const std::function<T()> measure_;
+  std::optional<T> value_;
+};
 
 // Bytes a second through one loopback TCP connection, written and read a piece at a time.
-double TcpRate() {
+Measured TcpRate() {
   constexpr size_t kPiece = size_t{2} << 20;
   constexpr size_t kPieces = 512;
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -82,7 +97,7 @@ double TcpRate() {
   WAGGLE_CHECK(bind(listener, reinterpret_cast<sockaddr*>(&name), size) == 0 && listen(listener, 1) == 0 &&
                    getsockname(listener, reinterpret_cast<sockaddr*>(&name), &size) == 0,
                "loopback can be listened on");
-  const double rate = BestRate([&] {
+  const Measured rate = Measure([&] {
     const Thread sender("sender", [&name] {
       const int fd = socket(AF_INET, SOCK_STREAM, 0);
       WAGGLE_CHECK(connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0, "loopback connects");
@@ -199,14 +214,20 @@ class Blocks {
   uint64_t next_row_ = 0;
 };
 
-// Inserts and samples without a wire: items a second each.
-std::pair<double, double> InProcessRates(const Workload& workload, int blocks, int batches) {
+// Items a second.
+struct Rates {
+  Measured inserted;
+  Measured sampled;
+};
+
+// Inserts and samples without a wire.
+Rates InProcessRates(const Workload& workload, int blocks, int batches) {
   ReplayStore store{ReplayStoreOptions()};
   Must(store.CreateTable(workload.table).status());
   const auto session = Must(store.OpenWriter("w", {workload.table.name}, workload.table.signature));
   Blocks source(workload);
   uint64_t sequence = 0;
-  const double inserted = BestRate([&] {
+  const Measured inserted = Measure([&] {
     std::atomic<uint64_t> items{0};
     for (int i = 0; i < blocks; ++i) {
       session->Insert(++sequence, source.Next(), [&items](const absl::StatusOr<WriterSession::Result>& result) {
@@ -218,7 +239,7 @@ std::pair<double, double> InProcessRates(const Workload& workload, int blocks, i
   const auto table = Must(store.FindTable(workload.table.name));
   const auto layout =
       std::make_shared<const BatchLayout>(Must(MakeBatchLayout(workload.table, workload.batch_size, size_t{1} << 30)));
-  const double sampled = BestRate([&] {
+  const Measured sampled = Measure([&] {
     for (int i = 0; i < batches; ++i) {
       table->Sample(layout, workload.batch_size,
                     [](const absl::StatusOr<SampledBatch>& batch) { Must(batch.status()); });
@@ -229,7 +250,7 @@ std::pair<double, double> InProcessRates(const Workload& workload, int blocks, i
 }
 
 // The same over loopback gRPC.
-std::pair<double, double> WireRates(const Workload& workload, int blocks, int batches) {
+Rates WireRates(const Workload& workload, int blocks, int batches) {
   Metrics metrics;
   ReplayServerOptions options;
   options.listen = "127.0.0.1:0";
@@ -242,7 +263,7 @@ std::pair<double, double> WireRates(const Workload& workload, int blocks, int ba
   writing.signature = workload.table.signature;
   const auto writer = Must(connection->NewWriter(writing));
   Blocks source(workload);
-  const double inserted = BestRate([&] {
+  const Measured inserted = Measure([&] {
     const uint64_t before = writer->stats().items_inserted;
     for (int i = 0; i < blocks; ++i) {
       Must(writer->Append(source.Next(), StopToken()));
@@ -254,7 +275,7 @@ std::pair<double, double> WireRates(const Workload& workload, int blocks, int ba
   sampling.table = workload.table;
   sampling.batch_size = workload.batch_size;
   const auto sampler = Must(connection->NewSampler(sampling));
-  const double sampled = BestRate([&] {
+  const Measured sampled = Measure([&] {
     for (int i = 0; i < batches; ++i) {
       Must(sampler->Next(StopToken()).status());
     }
@@ -263,30 +284,34 @@ std::pair<double, double> WireRates(const Workload& workload, int blocks, int ba
   return {inserted, sampled};
 }
 
-void Run() {
-  const double copied = MemcpyRate();
-  const double tcp = TcpRate();
-  Print("tcp_loopback", tcp, "B/s", copied, "memcpy");
-  {
-    const Workload workload = CartPole();
-    const auto [insert_limit, sample_limit] = InProcessRates(workload, 2'000, 4'000);
-    const auto [inserted, sampled] = WireRates(workload, 2'000, 4'000);
-    Print("grpc_insert_cartpole", inserted, "items/s", insert_limit, "in process");
-    Print("grpc_sample_cartpole", sampled, "items/s", sample_limit, "in process");
-  }
-  const Workload workload = Wide();
-  const auto [insert_limit, sample_limit] = InProcessRates(workload, 200, 100);
-  Print("local_insert_40kB", insert_limit * workload.ItemBytes(), "B/s", copied, "memcpy");
-  Print("local_sample_40kB", sample_limit * workload.ItemBytes(), "B/s", copied, "memcpy");
-  const auto [inserted, sampled] = WireRates(workload, 400, 200);
-  Print("grpc_insert_40kB", inserted * workload.ItemBytes(), "B/s", tcp, "tcp loopback");
-  Print("grpc_sample_40kB", sampled * workload.ItemBytes(), "B/s", tcp, "tcp loopback");
+std::vector<Case> Cases() {
+  static const Workload cartpole = CartPole();
+  static const Workload wide = Wide();
+  static Lazy<Measured> tcp(TcpRate);
+  static Lazy<Rates> local_cartpole([] { return InProcessRates(cartpole, 2'000, 4'000); });
+  static Lazy<Rates> wire_cartpole([] { return WireRates(cartpole, 2'000, 4'000); });
+  static Lazy<Rates> wire_wide([] { return WireRates(wide, 400, 200); });
+  static constexpr char kTcp[] = "tcp loopback";
+  static constexpr char kInProcess[] = "in process";
+  return {
+      {"wire/tcp_loopback",
+       [] {
+         // The bytes pass through memory that no cache holds.
+         const double copied = MemcpyBytesPerSecond(size_t{64} << 20);
+         return tcp.Get().Against({copied, copied}, "memcpy", "B/s");
+       }},
+      {"wire/insert_cartpole",
+       [] { return wire_cartpole.Get().inserted.Against(local_cartpole.Get().inserted, kInProcess, "items/s"); }},
+      {"wire/sample_cartpole",
+       [] { return wire_cartpole.Get().sampled.Against(local_cartpole.Get().sampled, kInProcess, "items/s"); }},
+      {"wire/insert_40kB", [] { return wire_wide.Get().inserted.Against(tcp.Get(), kTcp, "B/s", wide.ItemBytes()); }},
+      {"wire/sample_40kB", [] { return wire_wide.Get().sampled.Against(tcp.Get(), kTcp, "B/s", wide.ItemBytes()); }},
+  };
 }
 
 }  // namespace
 }  // namespace waggle::bench
 
-int main() {
-  waggle::bench::Run();
-  return 0;
+int main(int argc, char** argv) {
+  return waggle::bench::RunCases(argc, argv, waggle::bench::Cases());
 }
