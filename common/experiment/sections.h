@@ -54,8 +54,9 @@ struct ActorOptions {
   int64_t threads = 1;            // Of the tensor library; more than one pays for large networks only.
   std::string device = "cpu";     // Where actions are computed: cpu, cuda or cuda:N.
   double refresh_seconds = 0.05;  // Newer weights are asked for at most this often.
-  // Sent and unacknowledged before the actor waits; a block is one chunk of every lane.
-  int64_t max_unacknowledged_blocks = 64;
+  // Sent and unacknowledged before the actor waits; a block is one chunk of every lane. What waits here was acted on
+  // weights that grow old: more rides out a longer pause of the server, less keeps the data fresh.
+  int64_t max_unacknowledged_blocks = 4;
   int64_t max_unacknowledged_mebibytes = 64;
 
   void Visit(ConfigVisitor& visitor);
