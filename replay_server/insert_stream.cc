@@ -24,7 +24,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
 
   bool opened() const ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    return session_ != nullptr;
+    return session_ != nullptr || ended_;
   }
 
   void Opened(std::shared_ptr<WriterSession> session) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -93,9 +93,11 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   // Drops what has not been applied; what waits in a table stays there, as it belongs to the session.
   void End() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::deque<Block> dropped;  // Destroyed outside the lock.
+    std::shared_ptr<WriterSession> session;
     MutexLock lock(&mutex_);
     ended_ = true;
     dropped.swap(blocks_);
+    session.swap(session_);  // It may hold callbacks that hold this.
   }
 
  private:

@@ -1,6 +1,3 @@
-// No test of its own: the suites of the replay port (tests/common/clients/replay_client_test.cc and
-// tests/integration) drive it against a server.
-
 #include "common/clients/grpc_replay_writer.h"
 
 #include <deque>

@@ -27,6 +27,9 @@ struct Stream {
     handler->OnOpen(peer);
   }
 
+  // As the transport does: drops what was not sent.
+  ~Stream() { peer->Close(absl::CancelledError("the test is over")); }
+
   void Open() {
     Message<v1::InsertRequest> message;
     v1::InsertOpen* open = message.header.mutable_open();

@@ -31,6 +31,9 @@ struct Stream {
     handler->OnOpen(peer);
   }
 
+  // As the transport does: drops what was not sent.
+  ~Stream() { peer->Close(absl::CancelledError("the test is over")); }
+
   void Insert(uint32_t items) {
     const auto session = ValueOf(store.OpenWriter("w", {table.name}, table.signature));
     const int64_t width = table.signature[0].shape[0];

@@ -1,0 +1,141 @@
+#include "common/clients/grpc_replay_writer.h"
+
+#include <memory>
+#include <string>
+
+#include "common/base/thread.h"
+#include "tests/common/clients/replay_server_fixture.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::ServerFixture;
+using testing::SimpleBlock;
+using testing::SimpleSampler;
+using testing::SimpleTable;
+using testing::SimpleWriter;
+using testing::ValueOf;
+
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+TEST_CASE("Blocks that were appended while the server was away are inserted once it is there", "[grpc]") {
+  ServerFixture server;
+  const auto connection = server.Connect();
+  const TableConfig table = SimpleTable("replay");
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  server.Stop();
+  const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+  for (uint64_t row = 0; row < 30; ++row) {
+    REQUIRE_OK(writer->Append(SimpleBlock(row, 1), StopToken()));
+  }
+  REQUIRE_CODE(writer->Flush(absl::Milliseconds(20)), absl::StatusCode::kDeadlineExceeded);
+  CHECK(writer->stats().items_inserted == 0);
+  server.Start();
+  REQUIRE_OK(writer->Flush(kPatience));
+  CHECK(writer->stats().items_inserted == 30);
+}
+
+TEST_CASE("Errors that no attempt can mend surface from Append and Flush", "[grpc]") {
+  ServerFixture server;
+  const auto connection = server.Connect();
+  const TableConfig table = SimpleTable("replay");
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  SECTION("rows of the wrong size") {
+    const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+    REQUIRE_OK(writer->Append(SimpleBlock(0, 3, 7), StopToken()));
+    REQUIRE_CODE(writer->Flush(kPatience), absl::StatusCode::kInvalidArgument);
+    REQUIRE_CODE(writer->Append(SimpleBlock(0, 3), StopToken()), absl::StatusCode::kInvalidArgument);
+  }
+  SECTION("a signature that is not the table's") {
+    ReplayWriterOptions options = SimpleWriter("w", table);
+    options.signature[0].dtype = DType::kFloat64;
+    const auto writer = ValueOf(connection->NewWriter(options));
+    const absl::Status status = writer->Append(SimpleBlock(0, 3), StopToken());
+    CHECK((status.ok() || absl::IsFailedPrecondition(status)));
+    REQUIRE_CODE(writer->Flush(kPatience), absl::StatusCode::kFailedPrecondition);
+  }
+  SECTION("a block that is too large to be sent") {
+    const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+    REQUIRE_CODE(writer->Append(SimpleBlock(0, 1'000, 20'000), StopToken()), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_CASE("A writer's options that can never work are refused", "[unit]") {
+  const auto connection = ValueOf(NewGrpcReplayConnection({"127.0.0.1:1"}));
+  const TableConfig table = SimpleTable("replay");
+  ReplayWriterOptions options = SimpleWriter("", table);
+  REQUIRE_CODE(connection->NewWriter(options), absl::StatusCode::kInvalidArgument);
+  options = SimpleWriter("w", table);
+  options.tables.clear();
+  REQUIRE_CODE(connection->NewWriter(options), absl::StatusCode::kInvalidArgument);
+  options = SimpleWriter("w", table);
+  options.signature.clear();
+  REQUIRE_CODE(connection->NewWriter(options), absl::StatusCode::kInvalidArgument);
+  options = SimpleWriter("w", table);
+  options.max_unacknowledged_blocks = 0;
+  REQUIRE_CODE(connection->NewWriter(options), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("A second writer of the same id is told so", "[grpc]") {
+  ServerFixture server;
+  const auto connection = server.Connect();
+  const TableConfig table = SimpleTable("replay");
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  const auto first = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+  for (uint64_t row = 0; row < 10; ++row) {
+    REQUIRE_OK(first->Append(SimpleBlock(row, 1), StopToken()));
+  }
+  REQUIRE_OK(first->Flush(kPatience));
+  const auto second = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+  const absl::Status appended = second->Append(SimpleBlock(0, 1), StopToken());
+  CHECK((appended.ok() || absl::IsFailedPrecondition(appended)));
+  REQUIRE_CODE(second->Flush(kPatience), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("A writer's window holds Append up while the table has no room", "[grpc]") {
+  ServerFixture server;
+  const auto connection = server.Connect();
+  TableConfig table = SimpleTable("limited");
+  table.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/4, /*error_buffer=*/4};
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  ReplayWriterOptions options = SimpleWriter("w", table);
+  options.max_unacknowledged_blocks = 3;
+  const auto writer = ValueOf(connection->NewWriter(options));
+  const StopToken stop;
+  uint64_t appended = 0;
+  {
+    const Thread appender("appender", [&] {
+      while (writer->Append(SimpleBlock(appended, 1), stop).ok()) {
+        ++appended;
+      }
+    });
+    ReplaySamplerOptions sampling = SimpleSampler(table, 1);
+    sampling.prefetch = 1;
+    const auto sampler = ValueOf(connection->NewSampler(sampling));
+    for (int i = 0; i < 50; ++i) {
+      REQUIRE_OK(sampler->Next(StopToken()));
+    }
+    stop.RequestStop();
+  }
+  CHECK(appended >= 50 - 4);
+  CHECK(appended <= 50 + 2 + 8 + 3);  // Sampled, prefetched, the limiter's allowance, the window.
+  CHECK(writer->stats().waited > absl::ZeroDuration());
+}
+
+TEST_CASE("A table that nobody creates is waited for", "[grpc]") {
+  ServerFixture server;
+  const TableConfig table = SimpleTable("late");
+  const auto writing = server.Connect();
+  const auto writer = ValueOf(writing->NewWriter(SimpleWriter("w", table)));
+  REQUIRE_OK(writer->Append(SimpleBlock(0, 5), StopToken()));
+  REQUIRE_CODE(writer->Flush(absl::Milliseconds(50)), absl::StatusCode::kDeadlineExceeded);
+  const auto creating = server.Connect();
+  REQUIRE_OK(creating->CreateTable(table, StopToken()));
+  REQUIRE_OK(writer->Flush(kPatience));
+  CHECK(writer->stats().items_inserted == 5);
+}
+
+}  // namespace
+}  // namespace waggle

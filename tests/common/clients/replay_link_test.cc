@@ -1,0 +1,58 @@
+#include "common/clients/replay_link.h"
+
+#include <memory>
+
+#include "common/base/thread.h"
+#include "tests/common/clients/replay_server_fixture.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::ServerFixture;
+using testing::SimpleTable;
+
+TEST_CASE("A table is created, found again, and refused where another one has its name", "[grpc]") {
+  ServerFixture server;
+  ReplayLink link(server.address());
+  const TableConfig table = SimpleTable("replay");
+  CHECK(!link.HasCreated(table.name));
+  REQUIRE_OK(link.CreateTable(table, StopToken()));
+  REQUIRE_OK(link.CreateTable(table, StopToken()));
+  CHECK(link.HasCreated(table.name));
+  TableConfig other = table;
+  other.max_items = 5;
+  REQUIRE_CODE(link.CreateTable(other, StopToken()), absl::StatusCode::kFailedPrecondition);
+  other.max_items = -5;
+  REQUIRE_CODE(link.CreateTable(other, StopToken()), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("Tables that went with their server are created again", "[grpc]") {
+  ServerFixture server;
+  ReplayLink link(server.address());
+  REQUIRE_OK(link.CreateTable(SimpleTable("a"), StopToken()));
+  REQUIRE_OK(link.CreateTable(SimpleTable("b"), StopToken()));
+  server.Restart();
+  REQUIRE_OK(link.CreateTable(SimpleTable("a"), StopToken()));  // Waits for the server.
+  REQUIRE_OK(link.RestoreTables(StopToken()));
+  TableConfig other = SimpleTable("b");
+  other.max_items = 5;
+  ReplayLink observer(server.address());
+  REQUIRE_CODE(observer.CreateTable(other, StopToken()), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("Creating a table waits for the server", "[grpc]") {
+  ServerFixture server;
+  server.Stop();
+  ReplayLink link(server.address());
+  absl::Status created = absl::UnknownError("not yet");
+  {
+    const Thread creator("creator", [&] { created = link.CreateTable(SimpleTable("replay"), StopToken()); });
+    server.Start();
+  }
+  REQUIRE_OK(created);
+}
+
+}  // namespace
+}  // namespace waggle
