@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/bench/bench.h"
+
 namespace waggle::bench {
 namespace {
 
@@ -118,6 +120,9 @@ void Run() {
 }  // namespace
 }  // namespace waggle::bench
 
-int main() {
-  waggle::bench::Run();
+int main(int argc, char** argv) {
+  if (waggle::bench::AnySelected(argc, argv,
+                                 {"actor/cartpole_bare", "actor/cartpole_vector_32", "actor/loop_free_policy_32"})) {
+    waggle::bench::Run();
+  }
 }

@@ -9,6 +9,7 @@
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/builtin.h"
 #include "tests/bench/actor_bench.h"
+#include "tests/bench/bench.h"
 
 namespace waggle::bench {
 namespace {
@@ -82,6 +83,9 @@ void Run() {
 }  // namespace
 }  // namespace waggle::bench
 
-int main() {
-  waggle::bench::Run();
+int main(int argc, char** argv) {
+  if (waggle::bench::AnySelected(
+          argc, argv, {"actor/inference_64_64_32", "actor/loop_64_64_32", "actor/loop_64_64_32_beside_aim"})) {
+    waggle::bench::Run();
+  }
 }

@@ -14,6 +14,8 @@
 namespace waggle::bench {
 namespace {
 
+constexpr absl::string_view kFilter = "--filter=";
+
 constexpr int kRounds = 7;
 constexpr absl::Duration kRoundTime = absl::Milliseconds(100);
 
@@ -41,8 +43,18 @@ void Print(const std::string& name, const Result& result) {
 
 }  // namespace
 
+bool AnySelected(int argc, char** argv, const std::vector<std::string>& names) {
+  for (int i = 1; i < argc; ++i) {
+    if (absl::StartsWith(argv[i], kFilter)) {
+      const absl::string_view filter = absl::string_view(argv[i]).substr(kFilter.size());
+      return std::any_of(names.begin(), names.end(),
+                         [filter](const std::string& name) { return absl::StrContains(name, filter); });
+    }
+  }
+  return true;
+}
+
 int RunCases(int argc, char** argv, const std::vector<Case>& cases) {
-  constexpr absl::string_view kFilter = "--filter=";
   if (argc > 2 || (argc == 2 && !absl::StartsWith(argv[1], kFilter))) {
     std::fprintf(stderr, "usage: %s [--filter=PART_OF_A_CASE_NAME]\n", argv[0]);
     return 2;

@@ -30,6 +30,10 @@ struct Case {
 // limit, more where it is better. Returns the exit status.
 int RunCases(int argc, char** argv, const std::vector<Case>& cases);
 
+// For programs whose cases are measured together: whether --filter=, if it is among the arguments, lets any of these
+// names pass.
+bool AnySelected(int argc, char** argv, const std::vector<std::string>& names);
+
 struct Timing {
   absl::Duration best;
   absl::Duration median;

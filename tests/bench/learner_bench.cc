@@ -22,6 +22,7 @@
 #include "common/rl/algorithms/dqn_policy.h"
 #include "learner/train_loop.h"
 #include "replay_server/table/local_replay.h"
+#include "tests/bench/bench.h"
 #include "tests/support/dqn.h"
 
 namespace waggle {
@@ -266,15 +267,25 @@ int main(int argc, char** argv) {
   waggle::ConfigureTorch(1);
   std::string device = "cpu";
   for (int i = 1; i < argc; ++i) {
-    if (std::string(argv[i]) == "--cpu-time") {
+    const std::string argument = argv[i];
+    if (argument == "--cpu-time") {
       waggle::measure_cpu_time = true;
-    } else {
-      device = argv[i];
+    } else if (argument.rfind("--device=", 0) == 0) {
+      device = argument.substr(std::string("--device=").size());
+    } else if (argument.rfind("--filter=", 0) != 0) {
+      std::fprintf(stderr, "usage: %s [--filter=PART_OF_A_CASE_NAME] [--device=cuda] [--cpu-time]\n", argv[0]);
+      return 2;
     }
   }
-  waggle::BenchLearner({64, 64}, device);
-  waggle::BenchLearner({256, 256}, device);
-  waggle::BenchPolicy(32, device);
-  waggle::BenchPolicy(1, device);
+  if (waggle::bench::AnySelected(argc, argv, {"learner 64-64 batch 256"})) {
+    waggle::BenchLearner({64, 64}, device);
+  }
+  if (waggle::bench::AnySelected(argc, argv, {"learner 256-256 batch 256"})) {
+    waggle::BenchLearner({256, 256}, device);
+  }
+  if (waggle::bench::AnySelected(argc, argv, {"act 64-64"})) {
+    waggle::BenchPolicy(32, device);
+    waggle::BenchPolicy(1, device);
+  }
   return 0;
 }
