@@ -6,7 +6,8 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(waggle_warnings INTERFACE -Wthread-safety -Werror=thread-safety)
 endif()
 if(WAGGLE_WERROR)
-  target_compile_options(waggle_warnings INTERFACE -Werror)
+  # GCC 12 sees uninitialised members in std::optional where there are none.
+  target_compile_options(waggle_warnings INTERFACE -Werror -Wno-error=maybe-uninitialized)
 endif()
 
 # waggle_library(NAME SOURCES … DEPS … [TORCH]): a static library waggle_NAME, alias waggle::NAME. TORCH marks one that
