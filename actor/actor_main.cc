@@ -50,12 +50,13 @@ absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmImplementations
   return algorithm->new_policy(context);
 }
 
-absl::Status Run(const std::string& hub_address, bool evaluate, const StopToken& stop) {
+absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<int64_t> index, const StopToken& stop) {
   const Role role = evaluate ? Role::kEvaluator : Role::kActor;
   Metrics metrics;
   HubClientOptions hub_options;
   hub_options.hub_address = hub_address;
   hub_options.role = role;
+  hub_options.index = index;
   hub_options.metrics = &metrics;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
   const EnvironmentDefinitions environments = BuiltinEnvironments();
@@ -66,7 +67,9 @@ absl::Status Run(const std::string& hub_address, bool evaluate, const StopToken&
   ports.metrics = &metrics;
   ports.environments = &environments;
   ports.algorithms = &definitions;
-  ports.connect_replay = [](const std::vector<std::string>& addresses) { return NewGrpcReplayConnection(addresses); };
+  ports.connect_replay = [hub = hub.get()](const std::vector<std::string>& addresses) {
+    return NewGrpcReplayConnection(addresses, [hub] { return hub->assignment().replay_servers; });
+  };
   ports.new_subscriber = [&hub_address](const std::string& model) {
     return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(hub_address, model));
   };
@@ -83,12 +86,22 @@ int main(int argc, char** argv) {
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   std::string hub_address;
   bool evaluate = false;
+  int64_t index = 0;
   waggle::AddCommonFlags(&app, &level);
   waggle::AddParamServerFlag(&app, &hub_address);
   app.add_flag("--evaluator", evaluate, "Runs greedy episodes and reports their returns instead of training");
+  const CLI::Option* const index_flag =
+      app.add_option("--index", index,
+                     "Which actor, or evaluator, this is: its random numbers and its share of the exploration follow "
+                     "from it. One that is started again with its index takes the dead one's place; without it the "
+                     "parameter server gives out the lowest that is free")
+          ->check(CLI::Range(0, 9999))
+          ->type_name("N");
   if (const std::optional<int> status = waggle::ParseCommandLine(&app, argc, argv)) {
     return *status;
   }
-  return waggle::RunProcess(evaluate ? "evaluator" : "actor", level,
-                            [&](const waggle::StopToken& stop) { return waggle::Run(hub_address, evaluate, stop); });
+  const std::optional<int64_t> own_index = index_flag->count() > 0 ? std::optional<int64_t>(index) : std::nullopt;
+  return waggle::RunProcess(evaluate ? "evaluator" : "actor", level, [&](const waggle::StopToken& stop) {
+    return waggle::Run(hub_address, evaluate, own_index, stop);
+  });
 }

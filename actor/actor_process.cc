@@ -69,23 +69,17 @@ absl::Status AgreeOnEnvironment(const ActorPorts& ports, const Setting& setting)
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TablePlan>> PlanTables(const ActorPorts& ports, const Setting& setting) {
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* const algorithm,
-                          ports.algorithms->Find(setting.experiment.algorithm));
-  return algorithm->plan_tables(*setting.experiment.algorithm_options, setting.environment, setting.experiment.replay,
-                                setting.experiment.learner);
-}
-
 // The way to replay, with every table of the plans there.
-absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& ports,
+absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& ports, int64_t servers,
                                                              const std::vector<TablePlan>& plans) {
   ports.metrics->SetActivity("waiting for replay");
   const StopToken& stop = ports.hub->run_over();
   WAGGLE_ASSIGN_OR_RETURN(
       const Assignment assignment,
-      ports.hub->WaitUntil([](const Assignment& known) { return !known.replay_servers.empty(); }, stop));
+      ports.hub->WaitUntil([servers](const Assignment& known) { return !ReplayServersOf(known, servers).empty(); },
+                           stop));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayConnection> connection,
-                          ports.connect_replay(assignment.replay_servers));
+                          ports.connect_replay(ReplayServersOf(assignment, servers)));
   for (const TablePlan& plan : plans) {
     WAGGLE_RETURN_IF_ERROR(
         Annotate(connection->CreateTable(plan.table, stop), absl::StrCat("creating table ", plan.table.name)));
@@ -101,7 +95,10 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
   for (const TablePlan& plan : plans) {
     options.tables.push_back(plan.table.name);
   }
-  options.signature = plans.empty() ? std::vector<ArraySpec>() : plans[0].table.signature;
+  if (!plans.empty()) {
+    options.signature = plans[0].table.signature;
+    options.compression = plans[0].table.compression;
+  }
   options.max_unacknowledged_blocks = actor.max_unacknowledged_blocks;
   options.max_unacknowledged_bytes = actor.max_unacknowledged_mebibytes << 20;
   return options;
@@ -132,8 +129,10 @@ absl::Status Act(const ActorPorts& ports) {
   VectorEnvironment environments(std::move(copies));
   WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(ActorPolicy(&setting)));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(ports, setting));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay, OpenReplay(ports, plans));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans,
+                          PlanTables(setting.experiment, setting.environment, *ports.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
+                          OpenReplay(ports, setting.experiment.replay.servers, plans));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayWriter> sink,
                           replay->NewWriter(WriterOptions(ports, setting, plans)));
 
@@ -187,19 +186,10 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
 }
 
 // Says goodbye, and why if this is no peaceful end.
-absl::Status Finish(const ActorPorts& ports, absl::Status status) {
-  if (absl::IsCancelled(status) && ports.hub->run_over().StopRequested()) {
-    status = absl::OkStatus();
-  }
-  if (status.ok()) {
-    // A hub that refused this worker stopped it like the end of a run does; only this tells them apart.
-    const absl::Status refusal = ports.hub->WaitUntil([](const Assignment&) { return true; }, StopToken()).status();
-    status = absl::IsCancelled(refusal) ? absl::OkStatus() : refusal;
-  } else {
-    ports.hub->ReportFailure(status);
-  }
+absl::Status Finish(const ActorPorts& ports, const absl::Status& status) {
+  const absl::Status end = EndOfWork(status, ports.hub);
   ports.hub->Leave(kGoodbyeTimeout);
-  return status;
+  return end;
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "actor/evaluation_loop.h"
 
-#include "absl/time/clock.h"
 #include "actor/weight_refresher.h"
+#include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 
@@ -13,7 +13,7 @@ EvaluationLoop::EvaluationLoop(absl::Duration period, const Backoff& backoff, co
 absl::Status EvaluationLoop::Run(const StopToken& stop) {
   while (!stop.StopRequested()) {
     const auto weights = WaitForWeights(stop);
-    const absl::Time began = absl::Now();
+    const Deadline next(period_);
     absl::Status status = weights.status();
     if (status.ok() && weights->has_value()) {
       status = EvaluateOne(**weights, stop);
@@ -21,7 +21,7 @@ absl::Status EvaluationLoop::Run(const StopToken& stop) {
     if (!status.ok()) {
       return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
     }
-    stop.WaitFor(period_ - (absl::Now() - began));
+    stop.WaitFor(next.Left());
   }
   return absl::OkStatus();
 }

@@ -1,13 +1,14 @@
 #include "actor/rollout_loop.h"
 
-#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
 #include "common/base/thread.h"
+#include "common/metrics/waiting_gauge.h"
 
 namespace waggle {
 namespace {
@@ -26,7 +27,7 @@ absl::Status RolloutLoop::Run(const StopToken& stop) {
   if (status.ok()) {
     status = ActUntil(stop);
   }
-  Report(absl::Now());
+  Report(SteadyNow());
   parts_.metrics->SetActivity("stopped");
   return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
 }
@@ -45,16 +46,17 @@ absl::Status RolloutLoop::LoadWeights(const ModelSnapshot& snapshot) {
 }
 
 absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
-  parts_.metrics->SetActivity("acting");
+  const WaitingGauge gauge(parts_.metrics, {"acting", "waiting for room in replay"}, [this] {
+    const ReplayWriter::Stats stats = parts_.sink->stats();
+    return WaitingGauge::Wait{stats.waited, stats.waiting};
+  });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
-  block_began_ = reported_at_ = absl::Now();
-  reported_wait_ = parts_.sink->stats().waited;
+  block_began_ = reported_at_ = SteadyNow();
   WAGGLE_RETURN_IF_ERROR(StepOnce());
-  const absl::Time first_step = absl::Now();
-  parts_.metrics->Set("first_env_step_unix_seconds", absl::ToDoubleSeconds(first_step - absl::UnixEpoch()));
-  Report(first_step);
+  parts_.metrics->Set("first_env_step_unix_seconds", absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
+  Report(SteadyNow());
   while (!stop.StopRequested()) {
-    if (parts_.writer->BlockIsFull() || absl::Now() - block_began_ >= options_.max_block_age) {
+    if (parts_.writer->BlockIsFull() || SteadyNow() - block_began_ >= options_.max_block_age) {
       WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
     }
     WAGGLE_RETURN_IF_ERROR(StepOnce());
@@ -100,7 +102,7 @@ absl::Status RolloutLoop::FinishBlock(const StopToken& stop) {
   if (newer.has_value()) {
     WAGGLE_RETURN_IF_ERROR(LoadWeights(*newer));
   }
-  block_began_ = absl::Now();
+  block_began_ = SteadyNow();
   if (block_began_ - reported_at_ >= options_.report_period) {
     Report(block_began_);
   }
@@ -133,12 +135,7 @@ void RolloutLoop::Report(absl::Time now) {
     metrics.Set("return_mean",
                 std::accumulate(returns_.begin(), returns_.end(), 0.0) / static_cast<double>(returns_.size()));
   }
-  const absl::Duration waited = parts_.sink->stats().waited;
-  const absl::Duration interval = now - std::exchange(reported_at_, now);
-  if (interval > absl::ZeroDuration()) {
-    const double fraction = absl::FDivDuration(waited - std::exchange(reported_wait_, waited), interval);
-    metrics.Set("waiting_fraction", std::clamp(fraction, 0.0, 1.0));
-  }
+  reported_at_ = now;
 }
 
 }  // namespace waggle

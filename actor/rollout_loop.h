@@ -62,7 +62,6 @@ class RolloutLoop {
   absl::Time reported_at_;
   int64_t reported_env_steps_ = 0;
   int64_t reported_items_ = 0;
-  absl::Duration reported_wait_;
   int64_t new_episodes_ = 0;
   std::deque<double> returns_;
 };

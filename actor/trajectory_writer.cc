@@ -125,7 +125,9 @@ TrajectoryWriter::TrajectoryWriter(TrajectoryWriterOptions options, std::vector<
       max_block_rows_(max_block_rows),
       sink_(sink),
       pool_(block_bytes, kMaxFreeBuffers) {
+  episode_begins_.resize(static_cast<size_t>(options_.lanes));
   for (const TablePlan& plan : options_.plans) {
+    max_context_.push_back(static_cast<uint64_t>(plan.table.MaxContextRows()));
     cutters_.emplace_back(static_cast<size_t>(options_.lanes), WindowCutter(plan.window));
   }
   if (const int64_t rows = HistoryRows(options_.plans); rows > 0) {
@@ -140,10 +142,20 @@ absl::Status TrajectoryWriter::Append(const LaneRows& rows) {
     block_ = pool_.Take();
   }
   CopyColumns(rows);
+  for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+    if (rows.step_types[lane] == static_cast<int32_t>(StepType::kFirst)) {
+      begins_.emplace_back(lane, block_rows_);
+    }
+  }
   if (history_ != nullptr) {
     for (int64_t lane = 0; lane < options_.lanes; ++lane) {
       history_->Set(lane, next_row_, rows.rewards[lane], rows.discounts[lane],
                     rows.private_values + lane * options_.private_columns);
+    }
+  }
+  for (size_t lane = 0; lane < episode_begins_.size(); ++lane) {
+    if (rows.step_types[lane] == static_cast<int32_t>(StepType::kFirst)) {
+      episode_begins_[lane] = next_row_;
     }
   }
   WAGGLE_RETURN_IF_ERROR(CutWindows(rows));
@@ -192,6 +204,9 @@ absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const RowWindo
   item.first_row = window.first_row;
   item.rows = window.rows;
   item.priority = 1;
+  // What comes before the episode is no part of any stack.
+  item.context_rows = static_cast<uint32_t>(
+      std::min(max_context_[plan], window.first_row - episode_begins_[static_cast<size_t>(lane)]));
   if (const InitialPriority& priority = options_.plans[plan].initial_priority; priority) {
     item.priority = priority(history_->Rows(lane, window.first_row), window.rows);
     if (!std::isfinite(item.priority) || item.priority < 0) {
@@ -211,11 +226,7 @@ absl::Status TrajectoryWriter::Flush(uint64_t policy_version, const StopToken& s
   }
   InsertBlock block;
   block.policy_version = policy_version;
-  block.chunks.reserve(static_cast<size_t>(options_.lanes));
-  for (int64_t lane = 0; lane < options_.lanes; ++lane) {
-    block.chunks.push_back(ChunkInfo{static_cast<uint32_t>(lane), next_row_ - static_cast<uint64_t>(block_rows_),
-                                     static_cast<uint32_t>(block_rows_)});
-  }
+  block.chunks = TakeChunks();
   const size_t items = items_.size();
   block.items = std::move(items_);
   block.data = TakeData();
@@ -225,6 +236,31 @@ absl::Status TrajectoryWriter::Flush(uint64_t policy_version, const StopToken& s
   WAGGLE_RETURN_IF_ERROR(sink_->Append(std::move(block), stop));
   items_written_ += static_cast<int64_t>(items);
   return absl::OkStatus();
+}
+
+// The rows of a lane lie one after the other however many chunks they are.
+std::vector<ChunkInfo> TrajectoryWriter::TakeChunks() {
+  std::stable_sort(begins_.begin(), begins_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<ChunkInfo> chunks;
+  chunks.reserve(static_cast<size_t>(options_.lanes) + begins_.size());
+  const uint64_t first_row = next_row_ - static_cast<uint64_t>(block_rows_);
+  auto begin = begins_.begin();
+  for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+    ChunkInfo chunk{static_cast<uint32_t>(lane), first_row, static_cast<uint32_t>(block_rows_), false};
+    for (; begin != begins_.end() && begin->first == lane; ++begin) {
+      const uint64_t row = first_row + static_cast<uint64_t>(begin->second);
+      if (row > chunk.first_row) {
+        const auto before = static_cast<uint32_t>(row - chunk.first_row);
+        chunks.push_back({chunk.stream, chunk.first_row, before, chunk.begins});
+        chunk.rows -= before;
+      }
+      chunk.first_row = row;
+      chunk.begins = true;
+    }
+    chunks.push_back(chunk);
+  }
+  begins_.clear();
+  return chunks;
 }
 
 // A full block's buffer is laid out as it travels. One that is not full is moved together first, downwards and in

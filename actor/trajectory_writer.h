@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,8 +43,9 @@ struct TrajectoryWriterOptions {
 };
 
 // Turns rows of a vector of lanes into blocks of chunks and items, as table plans say, and hands them to a replay
-// writer. Stream number i is lane i. A step's item may come with a later block than its first rows do; steps whose
-// window is not complete when the writer is destroyed become no item. One thread.
+// writer. Stream number i is lane i; a chunk of its own begins with each episode. A step's item may come with a later
+// block than its first rows do; steps whose window is not complete when the writer is destroyed become no item. One
+// thread.
 class TrajectoryWriter {
  public:
   // INVALID_ARGUMENT for options that contradict each other. `sink` is borrowed.
@@ -77,6 +79,8 @@ class TrajectoryWriter {
 
   void CopyColumns(const LaneRows& rows);
   absl::Status CutWindows(const LaneRows& rows);
+  // The present block's, which is not empty.
+  std::vector<ChunkInfo> TakeChunks();
   absl::Status AddItem(size_t plan, int64_t lane, const RowWindow& window);
   ByteSlices TakeData();
 
@@ -87,13 +91,17 @@ class TrajectoryWriter {
   BufferPool pool_;
   std::vector<std::vector<WindowCutter>> cutters_;  // By plan, then by lane.
   std::unique_ptr<WindowHistory> history_;          // Null where no plan needs it.
+  std::vector<uint64_t> max_context_;               // By plan.
+  std::vector<uint64_t> episode_begins_;            // By lane, the row.
   std::vector<RowWindow> completed_;
   std::vector<const char*> sources_;  // By stream column, of the rows being appended.
 
   std::shared_ptr<char> block_;
   int64_t block_rows_ = 0;
   std::vector<ItemInfo> items_;  // Of the present block.
-  uint64_t next_row_ = 0;        // The same in every lane.
+  // Of the present block: the lanes and rows where an episode begins, in the order in which they came.
+  std::vector<std::pair<int64_t, int64_t>> begins_;
+  uint64_t next_row_ = 0;  // The same in every lane.
   int64_t items_written_ = 0;
 };
 

@@ -25,7 +25,7 @@ int64_t RowBytes(const std::vector<ArraySpec>& signature) {
   return bytes;
 }
 
-absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOptions& learner) {
+absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOptions& learner, int64_t servers) {
   const TableConfig& table = plan.table;
   const double row = static_cast<double>(RowBytes(table.signature));
   // Windows of a sequence share the rows where they overlap, n-step windows all but one.
@@ -39,7 +39,7 @@ absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOp
   const double batches = static_cast<double>(batch.total_bytes) * static_cast<double>(learner.prefetch_batches + 1);
   std::string text = absl::StrFormat("# table %s: %d items of up to %d rows, %.0f bytes a row: about %s", table.name,
                                      table.max_items, table.max_window, row, ShortBytes(rows + items * kItemBytes));
-  absl::StrAppend(&text, " on the replay server\n");
+  absl::StrAppend(&text, servers == 1 ? " on the replay server\n" : absl::StrCat(" on ", servers, " replay servers\n"));
   absl::StrAppend(&text, "#   batches: ", learner.batch_size, " items, ", batch.total_bytes, " bytes each; ",
                   ShortBytes(batches), " with those asked for ahead, on the learner\n");
   return text;
@@ -53,7 +53,6 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
 
 absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const EnvironmentSpec& environment,
                                          const AlgorithmDefinitions& algorithms) {
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape,
                           InferShapes(experiment.network, environment.observation, NumOutputs(environment.action)));
   std::string text = absl::StrCat("# environment: ", environment.DebugString(), "\n# network:");
@@ -62,11 +61,10 @@ absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const Env
   }
   absl::StrAppend(&text, ", ", shape.num_parameters, " parameters, ",
                   ShortBytes(static_cast<double>(shape.num_parameters) * sizeof(float)), " a publication\n");
-  WAGGLE_ASSIGN_OR_RETURN(
-      const std::vector<TablePlan> plans,
-      definition->plan_tables(*experiment.algorithm_options, environment, experiment.replay, experiment.learner));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
   for (const TablePlan& plan : plans) {
-    WAGGLE_ASSIGN_OR_RETURN(const std::string table, TableEstimate(plan, experiment.learner));
+    WAGGLE_ASSIGN_OR_RETURN(const std::string table,
+                            TableEstimate(plan, experiment.learner, experiment.replay.servers));
     absl::StrAppend(&text, table);
   }
   absl::StrAppend(&text, "# an actor holds at most ", experiment.actor.max_unacknowledged_mebibytes,

@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/annotate.h"
+#include "common/base/deadline.h"
+#include "common/base/steady_now.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status_convert.h"
 #include "waggle/v1/replay.grpc.pb.h"
@@ -27,8 +28,8 @@ ClusterClient::ClusterClient(const std::string& param_server)
 
 absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
   ClusterSnapshot snapshot;
-  snapshot.requested_at = absl::Now();
-  const absl::Time deadline = snapshot.requested_at + timeout;
+  snapshot.requested_at = SteadyNow();
+  const Deadline deadline(timeout);
   grpc::ClientContext context;
   SetDeadline(timeout, &context);
   const absl::Status status =
@@ -53,7 +54,7 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
     ClusterSnapshot::ReplayServer server;
     server.address = address;
     grpc::ClientContext describe_context;
-    SetDeadline(std::max(deadline - absl::Now(), absl::Milliseconds(1)), &describe_context);
+    SetDeadline(std::max(deadline.Left(), absl::Milliseconds(1)), &describe_context);
     server.status = FromGrpcStatus(
         v1::ReplayService::NewStub(channel)->Describe(&describe_context, v1::DescribeRequest(), &server.tables));
     snapshot.replay_servers.push_back(std::move(server));

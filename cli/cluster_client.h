@@ -17,7 +17,7 @@ namespace waggle {
 
 // What all processes of a run said at one moment.
 struct ClusterSnapshot {
-  absl::Time requested_at;  // What happened before this is in it.
+  absl::Time requested_at;  // By SteadyNow(). What happened before this is in it.
   v1::OverviewResponse overview;
 
   struct ReplayServer {

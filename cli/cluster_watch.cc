@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "common/base/check.h"
+#include "common/base/deadline.h"
 
 namespace waggle {
 
@@ -43,15 +43,15 @@ void ClusterWatch::Hurry() {
 
 void ClusterWatch::Run(ClusterClient client) {
   while (true) {
-    const absl::Time next = absl::Now() + period_;
+    const Deadline next(period_);
     absl::StatusOr<ClusterSnapshot> snapshot = client.Fetch(timeout_);
     MutexLock lock(&mutex_);
     newest_ = std::move(snapshot);
     const uint64_t one = 1;
     const ssize_t ignored = write(event_, &one, sizeof(one));
     static_cast<void>(ignored);
-    while (!stopping_ && !hurry_ && absl::Now() < next) {
-      wake_.WaitFor(&mutex_, next - absl::Now());
+    while (!stopping_ && !hurry_ && next.Left() > absl::ZeroDuration()) {
+      wake_.WaitFor(&mutex_, next.Left());
     }
     if (stopping_) {
       return;

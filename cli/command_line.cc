@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -26,6 +27,14 @@ usage: waggle VERB ...
   run FILE      train an experiment with all its processes on this machine
   status        what each process and each table of a running experiment does
   check FILE    check an experiment's file, print every value of it, and estimate what it takes
+  why [TABLE]   who waits for whom at the replay tables of a running experiment, why, and what would free them
+  inspect TABLE the items of a replay table: their keys, ages, priorities and writers, or all columns of one
+  reconfigure TABLE KEY=VALUE ...
+                changes the limits of a replay table while it is in use
+  replay export TABLE FILE
+                writes what a replay table holds to a file
+  replay import FILE
+                inserts a file's items into a replay table
 
   --help        after a verb: its flags
   --version     print the version
@@ -68,6 +77,15 @@ std::optional<PrintAndExit> Parse(CLI::App* app, int argc, const char* const* ar
   }
 }
 
+std::string CheckAddress(const std::string& value) {
+  return std::string(ValidateHostPort(value).message());
+}
+
+std::string CheckKey(const std::string& value) {
+  uint64_t key = 0;
+  return absl::SimpleAtoi(value, &key) ? "" : absl::StrCat("got \"", value, "\"; wanted an item's key, a number >= 0");
+}
+
 void AddFile(CLI::App* app, std::string* file) {
   app->add_option("FILE", *file, "The experiment, as YAML")->required();
 }
@@ -93,10 +111,14 @@ void AddOverrides(CLI::App* app, Overrides* overrides) {
 Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   RunFlags flags;
   std::optional<int64_t> actors;
+  std::optional<int64_t> replay_servers;
   std::optional<int64_t> seed;
   AddFile(app, &flags.file);
   AddOverrides(app, &flags.overrides);
   app->add_option("--actors", actors, "How many actor processes; the same as --set actor.processes=N")->type_name("N");
+  app->add_option("--replay-servers", replay_servers,
+                  "How many replay servers, which hold parts of one buffer; the same as --set replay.servers=N")
+      ->type_name("N");
   app->add_option("--seed", seed, "All randomness follows from it; the same as --set experiment.seed=N")
       ->type_name("N");
   app->add_option("--output-dir", flags.output_dir, "Where results go; runs/NAME-TIME unless given")->type_name("DIR");
@@ -105,6 +127,9 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   }
   if (actors.has_value()) {
     flags.overrides.emplace_back("actor.processes", absl::StrCat(*actors));
+  }
+  if (replay_servers.has_value()) {
+    flags.overrides.emplace_back("replay.servers", absl::StrCat(*replay_servers));
   }
   if (seed.has_value()) {
     flags.overrides.emplace_back("experiment.seed", absl::StrCat(*seed));
@@ -117,13 +142,141 @@ Command ParseStatus(CLI::App* app, int argc, const char* const* argv) {
   app->add_option("--param-server", flags.param_server, "Where the parameter server is")
       ->envname("WAGGLE_PARAM_SERVER")
       ->type_name("HOST:PORT")
-      ->check([](const std::string& value) { return std::string(ValidateHostPort(value).message()); })
+      ->check(CheckAddress)
       ->required();
   app->add_flag("--json", flags.json, "Print JSON");
   if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
     return *instead;
   }
   return flags;
+}
+
+void AddReplayTarget(CLI::App* app, ReplayTarget* target) {
+  app->add_option("--param-server", target->param_server, "Where the parameter server is; all replay servers it knows")
+      ->envname("WAGGLE_PARAM_SERVER")
+      ->type_name("HOST:PORT")
+      ->check(CheckAddress);
+  app->add_option("--replay-server", target->replay_servers, "A replay server, instead; may be given again")
+      ->type_name("HOST:PORT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(CheckAddress);
+}
+
+// As Parse, for a verb that asks replay servers.
+std::optional<PrintAndExit> ParseWithTarget(CLI::App* app, const ReplayTarget& target, int argc,
+                                            const char* const* argv) {
+  std::optional<PrintAndExit> instead = Parse(app, argc, argv);
+  if (!instead.has_value() && target.replay_servers.empty() && target.param_server.empty()) {
+    instead = WrongUsage(app->get_name(), "--param-server or --replay-server is required");
+  }
+  return instead;
+}
+
+Command ParseWhy(CLI::App* app, int argc, const char* const* argv) {
+  WhyFlags flags;
+  app->add_option("TABLE", flags.table, "A table; all unless given");
+  AddReplayTarget(app, &flags.target);
+  app->add_flag("--json", flags.json, "Print JSON");
+  if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
+Command ParseInspect(CLI::App* app, int argc, const char* const* argv) {
+  InspectFlags flags;
+  TableQuestion& question = flags.question;
+  app->add_option("TABLE", question.table, "A table")->required();
+  AddReplayTarget(app, &flags.target);
+  app->add_option("--order", question.order, "Which items first: by key, newest, oldest, highest or lowest (priority)")
+      ->check(CLI::IsMember({"key", "newest", "oldest", "highest", "lowest"}));
+  app->add_option("--limit", question.limit, "How many items")->type_name("N")->check(CLI::Range(1, 1'000'000));
+  app->add_option("--page", question.page, "Go on where a listing ended")->type_name("TOKEN");
+  app->add_option("--key", question.keys, "Only the item of this key; may be given again")
+      ->type_name("KEY")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(CheckKey);
+  app->add_option("--item", question.item, "One item, with its columns")->type_name("KEY")->check(CheckKey);
+  app->add_flag("--json", flags.json, "Print JSON, with an item's columns in full");
+  if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
+    return *instead;
+  }
+  question.in_full = flags.json;
+  return flags;
+}
+
+Command ParseReconfigure(CLI::App* app, int argc, const char* const* argv) {
+  ReconfigureFlags flags;
+  app->add_option("TABLE", flags.table, "A table")->required();
+  app->add_option_function<std::vector<std::string>>(
+         "KEY=VALUE",
+         [&flags](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             auto parsed = ParseOverride(text);
+             if (!parsed.ok()) {
+               throw CLI::ValidationError("KEY=VALUE", std::string(parsed.status().message()));
+             }
+             flags.changes.push_back(*std::move(parsed));
+           }
+         },
+         "What is to be, such as rate_limiter.max_difference=900")
+      ->required();
+  AddReplayTarget(app, &flags.target);
+  app->add_flag("--dry-run", flags.dry_run, "Only say what would change");
+  if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
+Command ParseExport(CLI::App* app, int argc, const char* const* argv) {
+  ExportFlags flags;
+  app->add_option("TABLE", flags.table, "A table")->required();
+  app->add_option("FILE", flags.file, "The file to write, which must not be there")->required();
+  AddReplayTarget(app, &flags.target);
+  if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
+Command ParseImport(CLI::App* app, int argc, const char* const* argv) {
+  ImportFlags flags;
+  app->add_option("FILE", flags.file, "A file that `waggle replay export` wrote")->required();
+  app->add_option("--table", flags.table, "The table to fill; that of the file unless given")->type_name("TABLE");
+  AddReplayTarget(app, &flags.target);
+  if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
+// `waggle replay VERB …`.
+Command ParseReplay(int argc, const char* const* argv) {
+  const std::string verb = argc > 2 ? argv[2] : "";
+  if (verb == "export") {
+    CLI::App app(
+        "Writes what a table of one replay server holds to a file, oldest items first, while the table goes on. Exits "
+        "with 0, 1 if the server does not answer, 2 if a flag is wrong, there is no such table or the file is there.",
+        "waggle replay export");
+    return ParseExport(&app, argc - 1, argv + 1);
+  }
+  if (verb == "import") {
+    CLI::App app(
+        "Inserts the items of a file into a replay table, which is created as the file says where it is not there. "
+        "Exits with 0, 1 if a server does not answer, 2 if a flag or the file is wrong or the table differs.",
+        "waggle replay import");
+    return ParseImport(&app, argc - 1, argv + 1);
+  }
+  if (verb == "--help" || verb == "-h") {
+    return PrintAndExit{kHelp, 0};
+  }
+  return WrongUsage("waggle replay",
+                    verb.empty() ? "a verb is missing; wanted export or import"
+                                 : absl::StrCat("there is no verb \"", verb, "\"",
+                                                DidYouMean(verb, {"export", "import"}), "; wanted export or import"));
 }
 
 Command ParseCheck(CLI::App* app, int argc, const char* const* argv) {
@@ -162,7 +315,36 @@ Command ParseCommand(int argc, const char* const* argv) {
     CLI::App app("Checks an experiment's file, prints every value of it, and estimates what it takes.", "waggle check");
     return ParseCheck(&app, argc, argv);
   }
-  const std::vector<std::string> verbs = {"run", "status", "check"};
+  if (verb == "why") {
+    CLI::App app(
+        "Says who waits for whom at the replay tables of a running experiment, why, and what would free them. Exits "
+        "with 0 if everything flows, 3 if somebody waits, 4 if somebody waits for what can never come, 1 if a server "
+        "does not answer, 2 if a flag is wrong or no server has the table.",
+        "waggle why");
+    return ParseWhy(&app, argc, argv);
+  }
+  if (verb == "inspect") {
+    CLI::App app(
+        "Shows what is in a replay table: how priorities, samplings and policy versions are spread over its items, "
+        "some "
+        "of these, or all columns of one. Exits with 0, 1 if no server answers, 2 if a flag is wrong or there is no "
+        "such table or item.",
+        "waggle inspect");
+    return ParseInspect(&app, argc, argv);
+  }
+  if (verb == "reconfigure") {
+    CLI::App app(
+        "Changes the limits, the rate limiter or the numbers of the sampler of a replay table while it is in use, on "
+        "all servers that have it. Exits with 0 if it is as it was asked for, 1 if a server does not answer or "
+        "somebody "
+        "else changed the table meanwhile, 2 if it cannot be done.",
+        "waggle reconfigure");
+    return ParseReconfigure(&app, argc, argv);
+  }
+  if (verb == "replay") {
+    return ParseReplay(argc, argv);
+  }
+  const std::vector<std::string> verbs = {"run", "status", "check", "why", "inspect", "reconfigure", "replay"};
   return WrongUsage("waggle", verb.empty()
                                   ? absl::StrCat("a verb is missing; wanted one of ", absl::StrJoin(verbs, ", "))
                                   : absl::StrCat("there is no verb \"", verb, "\"", DidYouMean(verb, verbs),

@@ -7,11 +7,13 @@
 #include <variant>
 #include <vector>
 
+#include "cli/replay_target.h"
+
 namespace waggle {
 
 struct RunFlags {
   std::string file;
-  // Values that replace those of the file: --set, then --actors and --seed.
+  // Values that replace those of the file: --set, then --actors, --replay-servers and --seed.
   std::vector<std::pair<std::string, std::string>> overrides;
   std::string output_dir;  // Empty: runs/NAME-TIME.
 };
@@ -26,13 +28,45 @@ struct CheckFlags {
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
+struct WhyFlags {
+  ReplayTarget target;
+  std::string table;  // Empty: all.
+  bool json = false;
+};
+
+struct InspectFlags {
+  ReplayTarget target;
+  TableQuestion question;
+  bool json = false;
+};
+
+struct ReconfigureFlags {
+  ReplayTarget target;
+  std::string table;
+  std::vector<std::pair<std::string, std::string>> changes;  // {"rate_limiter.max_difference", "900"}.
+  bool dry_run = false;
+};
+
+struct ExportFlags {
+  ReplayTarget target;
+  std::string table;
+  std::string file;
+};
+
+struct ImportFlags {
+  ReplayTarget target;
+  std::string file;
+  std::string table;  // Empty: as the file says.
+};
+
 // What there is to do instead: print a text and exit.
 struct PrintAndExit {
   std::string text;
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
 };
 
-using Command = std::variant<PrintAndExit, RunFlags, StatusFlags, CheckFlags>;
+using Command = std::variant<PrintAndExit, RunFlags, StatusFlags, CheckFlags, WhyFlags, InspectFlags, ReconfigureFlags,
+                             ExportFlags, ImportFlags>;
 
 // Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

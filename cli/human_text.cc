@@ -46,4 +46,38 @@ std::string ShortDuration(absl::Duration duration) {
   return absl::StrCat(seconds / 3600, " h ", seconds / 60 % 60, " m");
 }
 
+std::string Printable(absl::string_view text, size_t width) {
+  std::string line;
+  for (const char c : text) {
+    line.push_back(c >= ' ' && c <= '~' ? c : '?');
+  }
+  if (line.size() > width) {
+    line.resize(width);
+    for (size_t i = width < 3 ? 0 : width - 3; i < width; ++i) {
+      line[i] = '.';
+    }
+  }
+  return line;
+}
+
+std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, absl::string_view indent) {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());  // Printable() keeps the length.
+    }
+  }
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    absl::StrAppend(&text, indent);
+    for (size_t i = 0; i < row.size(); ++i) {
+      const bool last = i + 1 == row.size();
+      absl::StrAppend(&text, Printable(row[i]), std::string(last ? 0 : widths[i] - row[i].size() + 2, ' '));
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
 }  // namespace waggle

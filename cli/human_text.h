@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace waggle {
@@ -16,5 +19,12 @@ std::string ShortBytes(double bytes);
 
 // "3.2 s", "5 m 10 s", "2 h 5 m".
 std::string ShortDuration(absl::Duration duration);
+
+// Texts from processes may hold any bytes, also those that steer a terminal: only printable ASCII is left, one column a
+// byte, and of more than `width` columns an end of dots.
+std::string Printable(absl::string_view text, size_t width = absl::string_view::npos);
+
+// Rows of cells, printable, in columns as wide as their widest cell; each line begins with `indent`.
+std::string AlignedColumns(const std::vector<std::vector<std::string>>& rows, absl::string_view indent);
 
 }  // namespace waggle

@@ -22,6 +22,7 @@
 #include "cli/child_process.h"
 #include "cli/cluster_watch.h"
 #include "cli/human_text.h"
+#include "cli/local_processes.h"
 #include "cli/metrics_recorder.h"
 #include "cli/output_folder.h"
 #include "cli/progress_view.h"
@@ -29,6 +30,7 @@
 #include "cli/run_summary.h"
 #include "cli/supervision.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
 
 namespace waggle {
 namespace {
@@ -38,32 +40,6 @@ constexpr absl::Duration kWatchTimeout = absl::Seconds(2);
 // The hub may be slow for a moment on a busy machine; only then is it worth a word.
 constexpr absl::Duration kUnansweredWorthSaying = absl::Seconds(4);
 constexpr size_t kShownLogLines = 10;
-constexpr char kLoopback[] = "127.0.0.1:0";
-
-const char* ExecutableName(Role role) {
-  switch (role) {
-    case Role::kParamServer:
-      return "waggle-param-server";
-    case Role::kReplayServer:
-      return "waggle-replay-server";
-    case Role::kLearner:
-      return "waggle-learner";
-    default:
-      return "waggle-actor";
-  }
-}
-
-std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
-  std::vector<Supervision::Process> processes = {
-      {"param-server", Role::kParamServer}, {"replay-server", Role::kReplayServer}, {"learner", Role::kLearner}};
-  for (int64_t i = 0; i < experiment.actor.processes; ++i) {
-    processes.push_back({absl::StrCat("actor-", i), Role::kActor});
-  }
-  if (experiment.evaluation.enabled) {
-    processes.push_back({"evaluator", Role::kEvaluator});
-  }
-  return processes;
-}
 
 // One run from its first process to its last.
 class LocalRun {
@@ -75,7 +51,7 @@ class LocalRun {
         binary_folder_(std::move(binary_folder)),
         recorder_(std::move(recorder)),
         started_at_(started_at),
-        supervision_(ProcessesOf(experiment_), experiment_.stop.target_return.has_value(), absl::Now()),
+        supervision_(ProcessesOf(experiment_), RulesOf(experiment_), SteadyNow()),
         children_(supervision_.processes().size()),
         summary_(started_at, experiment_.stop.target_return) {}
 
@@ -98,19 +74,18 @@ class LocalRun {
   void ReapChildren();
   void Do(const Supervision::Actions& actions);
   void StartProcess(size_t process);
-  std::vector<std::string> CommandFor(size_t process) const;
   void Announce();
   int Finish();
-  absl::Duration Elapsed() const { return absl::Now() - started_at_; }
+  absl::Duration Elapsed() const { return SteadyNow() - started_at_; }
   ProgressContext Context() const;
 
   const Experiment experiment_;
   const OutputFolder folder_;
   const std::string binary_folder_;
   const std::unique_ptr<MetricsRecorder> recorder_;
-  const absl::Time started_at_;
-  int signals_ = -1;    // A signalfd.
-  int hub_files_ = -1;  // An inotify on the hub's folder.
+  const absl::Time started_at_;  // As all times here, by SteadyNow(): setting the clock must not end a run.
+  int signals_ = -1;             // A signalfd.
+  int hub_files_ = -1;           // An inotify on the hub's folder.
   Supervision supervision_;
   std::vector<std::unique_ptr<ChildProcess>> children_;  // By the supervision's index; null where none runs.
   std::vector<ProcessSummary> ended_;
@@ -141,15 +116,15 @@ int LocalRun::Run() {
   printer_.Event(absl::StrCat(experiment_.experiment.name, ": ", experiment_.algorithm, " on ",
                               experiment_.environment.name, ", seed ", experiment_.experiment.seed, ", results in ",
                               folder_.path()));
-  Do(supervision_.Begin(absl::Now()));
+  Do(supervision_.Begin(SteadyNow()));
   while (!supervision_.done()) {
     Wait();
     HandleSignals();
     HandleHubFiles();
     HandleSnapshot();
     ReapChildren();
-    if (absl::Now() >= supervision_.NextDeadline()) {
-      Do(supervision_.Tick(absl::Now()));
+    if (SteadyNow() >= supervision_.NextDeadline()) {
+      Do(supervision_.Tick(SteadyNow()));
     }
   }
   return Finish();
@@ -159,7 +134,7 @@ void LocalRun::Wait() {
   pollfd files[] = {{signals_, POLLIN, 0}, {hub_files_, POLLIN, 0}, {-1, POLLIN, 0}};
   files[2].fd = watch_ == nullptr ? -1 : watch_->file_descriptor();
   const absl::Duration left =
-      std::clamp(supervision_.NextDeadline() - absl::Now(), absl::ZeroDuration(), absl::Hours(1));
+      std::clamp(supervision_.NextDeadline() - SteadyNow(), absl::ZeroDuration(), absl::Hours(1));
   poll(files, std::size(files), static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
 }
 
@@ -168,7 +143,7 @@ void LocalRun::HandleSignals() {
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     // SIGCHLD only wakes the loop: several of them may arrive as one.
     if (info.ssi_signo != SIGCHLD) {
-      Do(supervision_.Interrupted(absl::Now()));
+      Do(supervision_.Interrupted(SteadyNow()));
     }
   }
 }
@@ -186,9 +161,11 @@ void LocalRun::HandleHubFiles() {
   std::getline(file, hub_address_);
   hub_address_ = std::string(absl::StripAsciiWhitespace(hub_address_));
   if (!hub_address_.empty()) {
+    printer_.Event(absl::StrCat("serving at ", hub_address_, "; from another terminal: waggle status --param-server ",
+                                hub_address_));
     watch_ = std::make_unique<ClusterWatch>(hub_address_, kWatchPeriod, kWatchTimeout);
-    last_answer_ = absl::Now();
-    Do(supervision_.HubReady(absl::Now()));
+    last_answer_ = SteadyNow();
+    Do(supervision_.HubReady(SteadyNow()));
   }
 }
 
@@ -200,7 +177,7 @@ void LocalRun::HandleSnapshot() {
   if (!snapshot.has_value()) {
     return;
   }
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (!snapshot->ok()) {
     if (!said_unanswered_ && now - last_answer_ > kUnansweredWorthSaying && !supervision_.outcome().has_value()) {
       said_unanswered_ = true;
@@ -218,12 +195,15 @@ void LocalRun::HandleSnapshot() {
       printer_.Event(RenderEvaluation(evaluation, experiment_.stop.target_return));
     }
   }
-  const absl::Status recorded = recorder_->Record(facts, now - started_at_, now);
+  const absl::Status recorded = recorder_->Record(facts, now - started_at_, absl::Now());
   if (!recorded.ok() && !said_unrecorded_) {
     said_unrecorded_ = true;
     printer_.Event(absl::StrCat("metrics are not written any more: ", recorded.message()));
   }
   printer_.Update(facts, Context());
+  if (facts.env_steps > 0) {
+    supervision_.Stepped();
+  }
   Do(supervision_.Observed(facts.state, facts.outcome_reason, (*snapshot)->requested_at, now));
 }
 
@@ -236,7 +216,7 @@ void LocalRun::ReapChildren() {
     ended_.push_back(
         {RoleName(supervision_.processes()[i].role), children_[i]->pid(), exit.ShellStatus(), exit.peak_rss_mebibytes});
     children_[i] = nullptr;
-    Do(supervision_.Exited(i, exit, absl::Now()));
+    Do(supervision_.Exited(i, exit, SteadyNow()));
   }
 }
 
@@ -260,7 +240,12 @@ void LocalRun::Do(const Supervision::Actions& actions) {
     }
   }
   for (const size_t process : actions.start) {
-    StartProcess(process);
+    // One that could not be started has ended the run, and the others have been told: who starts now was not.
+    if (supervision_.outcome().has_value()) {
+      Do(supervision_.NotStarted(process, SteadyNow()));
+    } else {
+      StartProcess(process);
+    }
   }
   if (actions.observe && watch_ != nullptr) {
     watch_->Hurry();
@@ -269,7 +254,7 @@ void LocalRun::Do(const Supervision::Actions& actions) {
 
 void LocalRun::StartProcess(size_t process) {
   ChildOptions options;
-  options.command = CommandFor(process);
+  options.command = CommandFor(supervision_.processes()[process], binary_folder_, hub_address_, folder_);
   options.log_path = folder_.LogFile(supervision_.processes()[process].name);
   // More threads than cores make small networks several times slower.
   options.default_environment = {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};
@@ -277,31 +262,8 @@ void LocalRun::StartProcess(size_t process) {
   if (child.ok()) {
     children_[process] = *std::move(child);
   } else {
-    Do(supervision_.CannotStart(process, child.status(), absl::Now()));
+    Do(supervision_.CannotStart(process, child.status(), SteadyNow()));
   }
-}
-
-std::vector<std::string> LocalRun::CommandFor(size_t process) const {
-  const Role role = supervision_.processes()[process].role;
-  std::vector<std::string> command = {absl::StrCat(binary_folder_, "/", ExecutableName(role))};
-  const auto add = [&command](const std::string& flag, const std::string& value) {
-    command.push_back(flag);
-    command.push_back(value);
-  };
-  if (role == Role::kParamServer) {
-    add("--data-dir", folder_.File("hub"));
-    add("--experiment", folder_.File("experiment.yaml"));
-  } else {
-    add("--param-server", hub_address_);
-  }
-  if (role == Role::kParamServer || role == Role::kReplayServer) {
-    add("--listen", kLoopback);
-  } else if (role == Role::kLearner) {
-    add("--output-dir", folder_.path());
-  } else if (role == Role::kEvaluator) {
-    command.push_back("--evaluator");
-  }
-  return command;
 }
 
 void LocalRun::Announce() {
@@ -346,20 +308,10 @@ int Complain(const absl::Status& status, int exit_status) {
   return exit_status;
 }
 
-absl::Status CheckExecutables(const std::vector<Supervision::Process>& processes, const std::string& folder) {
-  for (const Supervision::Process& process : processes) {
-    const std::string path = absl::StrCat(folder, "/", ExecutableName(process.role));
-    if (access(path.c_str(), X_OK) != 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which has to lie beside waggle"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
-  const absl::Time started_at = absl::Now();
+  const absl::Time started_at = SteadyNow();
   // Before the first thread, so that all inherit it.
   sigset_t signals;
   sigemptyset(&signals);
@@ -378,7 +330,7 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
     return Complain(executables, 1);
   }
   absl::StatusOr<OutputFolder> folder =
-      OutputFolder::Create(flags.output_dir, checked->experiment.experiment.name, started_at);
+      OutputFolder::Create(flags.output_dir, checked->experiment.experiment.name, absl::Now());
   if (!folder.ok()) {
     return Complain(folder.status(), 1);
   }

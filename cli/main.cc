@@ -1,18 +1,29 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "cli/check_report.h"
 #include "cli/checked_experiment.h"
 #include "cli/cluster_client.h"
 #include "cli/command_line.h"
+#include "cli/inspect.h"
+#include "cli/inspect_report.h"
 #include "cli/local_run.h"
+#include "cli/reconfigure.h"
+#include "cli/replay_files.h"
+#include "cli/replay_servers.h"
 #include "cli/status_report.h"
+#include "cli/why_report.h"
+#include "common/base/annotate.h"
 #include "common/rl/algorithms/builtin.h"
 
 namespace waggle {
@@ -32,6 +43,11 @@ int Complain(const char* verb, const absl::Status& status, int exit_status) {
   // One problem a line, each by itself worth reading.
   std::cerr << "waggle " << verb << ": " << status.message() << std::endl;
   return exit_status;
+}
+
+// The request was wrong, as against a server that is away.
+bool IsUsersFault(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status);
 }
 
 int Do(const PrintAndExit& print) {
@@ -64,6 +80,102 @@ int Do(const CheckFlags& flags) {
   }
   std::cout << ToYaml(checked->experiment) << "\n" << *estimate << std::flush;
   return 0;
+}
+
+// The error of a question that no server could answer: each says the same where there is no such table.
+template <class Response>
+std::optional<int> NobodyAnswers(const char* verb, const std::vector<ReplayAnswer<Response>>& answers) {
+  for (const ReplayAnswer<Response>& answer : answers) {
+    if (answer.status.ok()) {
+      return std::nullopt;
+    }
+  }
+  const ReplayAnswer<Response>& first = answers.front();
+  return Complain(verb, Annotate(first.status, absl::StrCat("the replay server at ", first.address)),
+                  IsUsersFault(first.status) ? 2 : 1);
+}
+
+int Do(const WhyFlags& flags) {
+  absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
+  if (!servers.ok()) {
+    return Complain("why", servers.status(), 1);
+  }
+  v1::ExplainRequest request;
+  request.set_table(flags.table);
+  Explanations explanations = servers->AskAll(&v1::ReplayService::Stub::Explain, request, kStatusTimeout);
+  if (const std::optional<int> failed = NobodyAnswers("why", explanations)) {
+    return *failed;
+  }
+  // A table need not be on every server.
+  explanations.erase(std::remove_if(explanations.begin(), explanations.end(),
+                                    [](const auto& server) { return absl::IsNotFound(server.status); }),
+                     explanations.end());
+  std::cout << (flags.json ? WhyJson(explanations) : WhyText(explanations, !flags.table.empty())) << std::flush;
+  return WhyExitStatus(explanations);
+}
+
+// Of questions that look at every item.
+constexpr absl::Duration kLongTimeout = absl::Seconds(60);
+
+int Do(const InspectFlags& flags) {
+  absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
+  if (!servers.ok()) {
+    return Complain("inspect", servers.status(), 1);
+  }
+  const absl::StatusOr<Inspections> inspections = AskInspect(flags.question, kLongTimeout, &*servers);
+  if (!inspections.ok()) {
+    return Complain("inspect", inspections.status(), IsUsersFault(inspections.status()) ? 2 : 1);
+  }
+  if (flags.json) {
+    std::cout << InspectJson(flags.question.table, *inspections) << std::flush;
+  } else if (!flags.question.item.has_value()) {
+    std::cout << InspectText(flags.question.table, *inspections) << std::flush;
+  } else {
+    for (const auto& inspection : *inspections) {
+      std::cout << (inspection.status.ok() ? ItemText(flags.question.table, inspection)
+                                           : InspectText(flags.question.table, {inspection}));
+    }
+    std::cout << std::flush;
+  }
+  return 0;
+}
+
+// "user@host", for the servers' logs.
+std::string OwnName() {
+  char host[HOST_NAME_MAX + 1] = {};
+  gethostname(host, sizeof(host) - 1);
+  const char* const user = std::getenv("USER");
+  return absl::StrCat(user != nullptr ? user : absl::StrCat("uid-", getuid()), "@", host);
+}
+
+int Do(const ReconfigureFlags& flags) {
+  absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
+  if (!servers.ok()) {
+    return Complain("reconfigure", servers.status(), 1);
+  }
+  const absl::StatusOr<std::string> done =
+      Reconfigure({flags.table, flags.changes, flags.dry_run, OwnName()}, kLongTimeout, &*servers);
+  if (!done.ok()) {
+    return Complain("reconfigure", done.status(), IsUsersFault(done.status()) ? 2 : 1);
+  }
+  std::cout << *done << std::flush;
+  return 0;
+}
+
+int Finish(const char* verb, const absl::StatusOr<std::string>& said) {
+  if (!said.ok()) {
+    return Complain(verb, said.status(), IsUsersFault(said.status()) || absl::IsAlreadyExists(said.status()) ? 2 : 1);
+  }
+  std::cout << *said << std::flush;
+  return 0;
+}
+
+int Do(const ExportFlags& flags) {
+  return Finish("replay export", ExportToFile(flags, StopToken()));
+}
+
+int Do(const ImportFlags& flags) {
+  return Finish("replay import", ImportFromFile(flags, StopToken()));
 }
 
 }  // namespace

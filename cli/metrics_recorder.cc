@@ -1,6 +1,6 @@
 #include "cli/metrics_recorder.h"
 
-#include <map>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +36,12 @@ std::map<std::string, double> Figures(const RunFacts& facts) {
   return figures;
 }
 
+std::map<std::string, double> Figures(const v1::Evaluation& evaluation) {
+  return {{"evaluation/mean_return", evaluation.mean_return()},
+          {"evaluation/min_return", evaluation.min_return()},
+          {"evaluation/max_return", evaluation.max_return()}};
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const std::string& folder) {
@@ -46,22 +52,29 @@ absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const s
 }
 
 absl::Status MetricsRecorder::Record(const RunFacts& facts, absl::Duration elapsed, absl::Time now) {
-  std::map<std::string, double> figures = Figures(facts);
-  for (const v1::Evaluation& evaluation : facts.evaluations) {
-    if (evaluation.finished_at_us() > last_evaluation_us_) {
-      last_evaluation_us_ = evaluation.finished_at_us();
-      figures["evaluation/mean_return"] = evaluation.mean_return();
-      figures["evaluation/min_return"] = evaluation.min_return();
-      figures["evaluation/max_return"] = evaluation.max_return();
-    }
-  }
   const int64_t step = static_cast<int64_t>(facts.env_steps);
-  WAGGLE_RETURN_IF_ERROR(csv_->Append(step, absl::ToDoubleSeconds(elapsed), figures));
-  const double wall_time = absl::ToDoubleSeconds(now - absl::UnixEpoch());
-  for (const auto& [name, value] : figures) {
-    WAGGLE_RETURN_IF_ERROR(tensorboard_->Scalar(name, step, wall_time, value));
+  // Several may have finished since the last time. Before the other figures: times do not go back.
+  for (const v1::Evaluation& evaluation : facts.evaluations) {
+    if (evaluation.finished_at_us() <= last_evaluation_us_) {
+      continue;
+    }
+    last_evaluation_us_ = evaluation.finished_at_us();
+    const absl::Time finished = std::min(now, absl::FromUnixMicros(evaluation.finished_at_us()));
+    const absl::Duration at = std::max(written_until_, elapsed - (now - finished));
+    WAGGLE_RETURN_IF_ERROR(Write(step, at, finished, Figures(evaluation)));
   }
+  WAGGLE_RETURN_IF_ERROR(Write(step, elapsed, now, Figures(facts)));
   return tensorboard_->Flush();
+}
+
+absl::Status MetricsRecorder::Write(int64_t step, absl::Duration elapsed, absl::Time at,
+                                    const std::map<std::string, double>& figures) {
+  written_until_ = std::max(written_until_, elapsed);
+  WAGGLE_RETURN_IF_ERROR(csv_->Append(step, absl::ToDoubleSeconds(elapsed), figures));
+  for (const auto& [name, value] : figures) {
+    WAGGLE_RETURN_IF_ERROR(tensorboard_->Scalar(name, step, absl::ToDoubleSeconds(at - absl::UnixEpoch()), value));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

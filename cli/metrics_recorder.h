@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -24,8 +26,11 @@ class MetricsRecorder {
  private:
   MetricsRecorder() = default;
 
+  absl::Status Write(int64_t step, absl::Duration elapsed, absl::Time at, const std::map<std::string, double>& figures);
+
   std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<TensorBoardWriter> tensorboard_;
+  absl::Duration written_until_;    // Since the run's start.
   int64_t last_evaluation_us_ = 0;  // When the newest one that is written was finished.
 };
 

@@ -1,11 +1,6 @@
 #include "cli/output_folder.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -14,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "common/base/atomic_file.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -25,8 +21,8 @@ absl::Status ToStatus(const std::error_code& error, absl::string_view what) {
   return error ? absl::ErrnoToStatus(error.value(), what) : absl::OkStatus();
 }
 
-// Creates the folder itself; ALREADY_EXISTS if it is there and is not empty.
-absl::Status Claim(const fs::path& path) {
+// Creates the folder itself. ALREADY_EXISTS if it is there and is not empty, or at all where `must_be_new`.
+absl::Status Claim(const fs::path& path, bool must_be_new) {
   std::error_code error;
   if (path.has_parent_path()) {
     fs::create_directories(path.parent_path(), error);
@@ -36,6 +32,9 @@ absl::Status Claim(const fs::path& path) {
   WAGGLE_RETURN_IF_ERROR(ToStatus(error, absl::StrCat("cannot create ", path.string())));
   if (created) {
     return absl::OkStatus();
+  }
+  if (must_be_new) {
+    return absl::AlreadyExistsError(absl::StrCat(path.string(), " is there already"));
   }
   const bool is_empty = fs::is_empty(path, error);
   WAGGLE_RETURN_IF_ERROR(ToStatus(error, absl::StrCat("cannot read ", path.string())));
@@ -50,7 +49,8 @@ absl::StatusOr<fs::path> ClaimFreeName(const std::string& experiment_name, absl:
       absl::StrCat("runs/", experiment_name, "-", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()));
   for (int i = 1; i < 1000; ++i) {
     const fs::path path = i == 1 ? stem : absl::StrCat(stem, "-", i);
-    const absl::Status claimed = Claim(path);
+    // Another run that begins in this second may have made it and not yet written anything.
+    const absl::Status claimed = Claim(path, /*must_be_new=*/true);
     if (claimed.ok()) {
       return path;
     }
@@ -71,7 +71,7 @@ absl::StatusOr<OutputFolder> OutputFolder::Create(const std::string& requested, 
   } else {
     // "runs/x/" has an empty last part.
     path = path.has_filename() ? path : path.parent_path();
-    WAGGLE_RETURN_IF_ERROR(Claim(path));
+    WAGGLE_RETURN_IF_ERROR(Claim(path, /*must_be_new=*/false));
   }
   OutputFolder folder(path.string());
   for (const char* part : {"logs", "hub"}) {
@@ -91,28 +91,7 @@ std::string OutputFolder::LogFile(absl::string_view process) const {
 }
 
 absl::Status OutputFolder::Write(absl::string_view name, absl::string_view contents) const {
-  const std::string path = File(name);
-  const std::string temporary = absl::StrCat(path, ".tmp");
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  }
-  absl::Status status;
-  while (!contents.empty() && status.ok()) {
-    const ssize_t written = write(file, contents.data(), contents.size());
-    if (written >= 0) {
-      contents.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EINTR) {
-      status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-    }
-  }
-  if (close(file) != 0 && status.ok()) {
-    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  }
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
-  }
-  return status;
+  return WriteFileAtomically(File(name), contents);
 }
 
 std::vector<std::string> OutputFolder::LastLogLines(absl::string_view process, size_t count) const {

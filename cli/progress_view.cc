@@ -50,25 +50,13 @@ std::string WaitingText(const RunFacts& facts) {
   std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), ", learner ",
                                                  Percent(facts.learner_waiting), " of their time")};
   parts.insert(parts.end(), facts.blocked.begin(), facts.blocked.end());
+  if (!facts.gave_up.empty()) {
+    parts.push_back(absl::StrCat("gave up: ", absl::StrJoin(facts.gave_up, ", ")));
+  }
   if (!facts.silent.empty()) {
     parts.push_back(absl::StrCat("silent: ", absl::StrJoin(facts.silent, ", ")));
   }
   return absl::StrJoin(parts, "; ");
-}
-
-// Texts from processes may hold any bytes: only printable ASCII reaches the terminal, one column a byte.
-std::string Printable(const std::string& text, size_t width) {
-  std::string line;
-  for (const char c : text) {
-    line.push_back(c >= ' ' && c <= '~' ? c : '?');
-  }
-  if (line.size() > width) {
-    line.resize(width);
-    for (size_t i = width < 3 ? 0 : width - 3; i < width; ++i) {
-      line[i] = '.';
-    }
-  }
-  return line;
 }
 
 }  // namespace
@@ -117,7 +105,7 @@ std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
     absl::StrAppend(&line, " of ", Decimal(context.target_return));
   }
   absl::StrAppend(&line, "  lag ", Decimal(facts.policy_lag_mean), "  waiting: ", WaitingText(facts));
-  return Printable(line, line.size());
+  return Printable(line);
 }
 
 std::string RenderEvaluation(const v1::Evaluation& evaluation, std::optional<double> target_return) {
@@ -177,7 +165,7 @@ void ProgressPrinter::Update(const RunFacts& facts, const ProgressContext& conte
 void ProgressPrinter::Event(const std::string& line) {
   const std::vector<std::string> block = block_;
   std::string text = EraseBlock();
-  absl::StrAppend(&text, line, "\n");
+  absl::StrAppend(&text, Printable(line), "\n");
   if (!block.empty()) {
     absl::StrAppend(&text, absl::StrJoin(block, "\n"), "\n");
     block_ = block;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/clients/hub_convert.h"
 
 namespace waggle {
 namespace {
@@ -38,7 +39,15 @@ void AddLearner(const v1::WorkerInfo& learner, RunFacts* facts) {
   facts->learner_waiting = Get(learner.gauges(), "waiting_fraction").value_or(0);
   facts->loss = Get(learner.gauges(), "loss");
   facts->policy_lag_mean = Get(learner.gauges(), "policy_lag_mean");
-  facts->policy_lag_max = Get(learner.gauges(), "policy_lag_max");
+}
+
+// What a learner has counted, its largest lag included, stands when it is gone.
+void AddLearnerCounts(const v1::WorkerInfo& learner, RunFacts* facts) {
+  if (const std::optional<double> lag = Get(learner.gauges(), "policy_lag_max"); lag.has_value()) {
+    facts->policy_lag_max = std::max(*lag, facts->policy_lag_max.value_or(*lag));
+  }
+  facts->policy_lag_sum += Get(learner.counters(), "policy_lag_sum").value_or(0);
+  facts->items_learned += Get(learner.counters(), "items_sampled").value_or(0);
 }
 
 void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
@@ -54,6 +63,15 @@ void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
       }
     }
   }
+}
+
+// Whether a worker gave up and no other has its place.
+bool GaveUpForGood(const v1::WorkerInfo& worker, const v1::OverviewResponse& overview) {
+  return !worker.failure().empty() &&
+         std::none_of(overview.workers().begin(), overview.workers().end(), [&worker](const v1::WorkerInfo& other) {
+           return other.role() == worker.role() && other.index() == worker.index() &&
+                  other.joined_at_us() > worker.joined_at_us();
+         });
 }
 
 }  // namespace
@@ -75,6 +93,11 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
       if (first.has_value() && *first > 0) {
         facts.first_env_step_unix = std::min(*first, facts.first_env_step_unix.value_or(*first));
       }
+    } else if (worker.role() == v1::ROLE_LEARNER) {
+      AddLearnerCounts(worker, &facts);
+    }
+    if (GaveUpForGood(worker, overview)) {
+      facts.gave_up.push_back(absl::StrCat(WorkerName(worker), ": ", worker.failure()));
     }
     if (!worker.alive()) {
       continue;
@@ -101,33 +124,11 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
 }
 
 RunState RunStateOf(const v1::OverviewResponse& overview) {
-  switch (overview.run_state()) {
-    case v1::RUN_STATE_RUNNING:
-      return RunState::kRunning;
-    case v1::RUN_STATE_SOLVED:
-      return RunState::kSolved;
-    case v1::RUN_STATE_LIMIT:
-      return RunState::kLimit;
-    case v1::RUN_STATE_FAILED:
-      return RunState::kFailed;
-    default:
-      return RunState::kNoExperiment;
-  }
+  return FromProto(overview.run_state()).value_or(RunState::kNoExperiment);
 }
 
 Role RoleOf(const v1::WorkerInfo& worker) {
-  switch (worker.role()) {
-    case v1::ROLE_LEARNER:
-      return Role::kLearner;
-    case v1::ROLE_REPLAY_SERVER:
-      return Role::kReplayServer;
-    case v1::ROLE_PARAM_SERVER:
-      return Role::kParamServer;
-    case v1::ROLE_EVALUATOR:
-      return Role::kEvaluator;
-    default:
-      return Role::kActor;
-  }
+  return FromProto(worker.role()).value_or(Role::kActor);
 }
 
 std::string WorkerName(const v1::WorkerInfo& worker) {

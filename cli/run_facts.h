@@ -34,9 +34,13 @@ struct RunFacts {
   double learner_steps_per_s = 0;
   double learner_waiting = 0;
   std::optional<double> loss;
-  std::optional<double> policy_lag_mean;  // Learner steps.
-  std::optional<double> policy_lag_max;
+  double items_learned = 0;  // Sampled items that the learner has used.
+  // Learner steps between the policy that acted and the step that learns from it.
+  std::optional<double> policy_lag_mean;    // Over the last second.
+  std::optional<double> policy_lag_max;     // Over the run.
+  double policy_lag_sum = 0;                // Over all of items_learned.
   std::vector<v1::Evaluation> evaluations;  // Oldest first.
+  std::vector<std::string> gave_up;         // Workers that nobody has replaced, "actor-0: no such device".
   std::vector<std::string> silent;          // Workers from which nothing was heard for seconds, "actor-0 (7 s)".
 };
 

@@ -59,6 +59,10 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
   if (before.has_value()) {
     newest_->items_inserted = std::max(facts.items_inserted, before->items_inserted);
     newest_->items_sampled = std::max(facts.items_sampled, before->items_sampled);
+    if (before->items_learned > facts.items_learned) {
+      newest_->items_learned = before->items_learned;
+      newest_->policy_lag_sum = before->policy_lag_sum;
+    }
     if (!newest_->first_env_step_unix.has_value()) {
       newest_->first_env_step_unix = before->first_env_step_unix;
     }
@@ -67,10 +71,6 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
     if (!reached_.has_value() && target_return_.has_value() && evaluation.mean_return() >= *target_return_) {
       reached_ = evaluation;
     }
-  }
-  if (facts.policy_lag_mean.has_value()) {
-    lag_sum_ += *facts.policy_lag_mean;
-    ++lag_count_;
   }
   if (facts.policy_lag_max.has_value()) {
     lag_max_ = std::max(*facts.policy_lag_max, lag_max_.value_or(*facts.policy_lag_max));
@@ -99,8 +99,8 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
     summary->items_sampled_per_s = newest_->items_sampled / seconds;
     summary->learner_steps_per_s = newest_->learner_steps / seconds;
   }
-  if (lag_count_ > 0) {
-    summary->policy_lag_mean = lag_sum_ / static_cast<double>(lag_count_);
+  if (newest_->items_learned > 0) {
+    summary->policy_lag_mean = newest_->policy_lag_sum / newest_->items_learned;
   }
   summary->policy_lag_max = lag_max_;
 }

@@ -38,7 +38,8 @@ struct RunSummary {
   double items_inserted_per_s = 0;
   double items_sampled_per_s = 0;
   double learner_steps_per_s = 0;
-  std::optional<double> policy_lag_mean;  // Learner steps.
+  // Learner steps between the policy that acted and the step that learned from it, over all sampled items.
+  std::optional<double> policy_lag_mean;
   std::optional<double> policy_lag_max;
   std::vector<ProcessSummary> processes;
 
@@ -63,8 +64,6 @@ class SummaryBuilder {
   std::optional<RunFacts> newest_;
   std::optional<v1::Evaluation> reached_;  // The first evaluation at the target.
   absl::Time ended_at_;                    // When the run was last seen going on.
-  double lag_sum_ = 0;
-  int64_t lag_count_ = 0;
   std::optional<double> lag_max_;
 };
 

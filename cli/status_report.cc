@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -21,31 +22,13 @@ absl::Time FromMicros(int64_t us) {
   return absl::FromUnixMicros(us);
 }
 
-// Columns as wide as their widest cell.
-std::string Table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const std::vector<std::string>& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  }
-  std::string text;
-  for (const std::vector<std::string>& row : rows) {
-    std::string line = " ";
-    for (size_t i = 0; i < row.size(); ++i) {
-      absl::StrAppend(&line, " ", row[i], std::string(i + 1 < row.size() ? widths[i] - row[i].size() + 1 : 0, ' '));
-    }
-    absl::StrAppend(&text, line, "\n");
-  }
-  return text;
-}
-
 std::string Rates(const v1::WorkerInfo& worker) {
   const std::map<std::string, double> sorted(worker.rates().begin(), worker.rates().end());
   std::vector<std::string> parts;
   for (const auto& [name, rate] : sorted) {
-    parts.push_back(absl::StrCat(name, " ", ShortNumber(rate), "/s"));
+    if (!absl::EndsWith(name, "_sum")) {  // What a mean is made of says nothing by itself.
+      parts.push_back(absl::StrCat(name, " ", ShortNumber(rate), "/s"));
+    }
   }
   return absl::StrJoin(parts, ", ");
 }
@@ -54,6 +37,17 @@ std::string Limiter(const v1::RateLimiterConfig& limiter) {
   return limiter.samples_per_insert() > 0
              ? absl::StrFormat("%g samples an insert, from %d items", limiter.samples_per_insert(), limiter.min_items())
              : absl::StrFormat("from %d items", limiter.min_items());
+}
+
+std::string FailuresText(const v1::OverviewResponse& overview) {
+  std::string text;
+  for (const v1::WorkerInfo& worker : overview.workers()) {
+    if (!worker.failure().empty()) {
+      absl::StrAppend(&text, "  ", WorkerName(worker), ", process ", worker.process_id(),
+                      ", gave up: ", Printable(worker.failure()), "\n");
+    }
+  }
+  return text;
 }
 
 std::string TablesText(const ClusterSnapshot& snapshot) {
@@ -71,7 +65,7 @@ std::string TablesText(const ClusterSnapshot& snapshot) {
                       table.blocked_because().empty() ? "nobody" : table.blocked_because()});
     }
   }
-  return rows.size() == 1 ? "  no table yet\n" : Table(rows);
+  return rows.size() == 1 ? "  no table yet, or none that answers\n" : AlignedColumns(rows, "  ");
 }
 
 }  // namespace
@@ -79,12 +73,12 @@ std::string TablesText(const ClusterSnapshot& snapshot) {
 std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  std::string text = overview.experiment_name().empty() ? "no experiment" : overview.experiment_name();
+  std::string text = overview.experiment_name().empty() ? "no experiment" : Printable(overview.experiment_name());
   if (facts.state != RunState::kNoExperiment) {
     absl::StrAppend(&text, ": ", RunStateName(facts.state), ", begun ",
                     ShortDuration(now - FromMicros(overview.started_at_us())), " ago");
   }
-  absl::StrAppend(&text, overview.outcome_reason().empty() ? "" : "; ", overview.outcome_reason(), "\n");
+  absl::StrAppend(&text, overview.outcome_reason().empty() ? "" : "; ", Printable(overview.outcome_reason()), "\n");
   absl::StrAppend(&text, "  environment steps ", overview.env_steps(), ", learner steps ", overview.learner_steps());
   if (overview.has_model_version()) {
     absl::StrAppend(&text, ", weights of step ", overview.model_version().version(), " (epoch ",
@@ -107,7 +101,7 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
                     absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
                     Rates(worker)});
   }
-  return absl::StrCat(text, "\n", Table(rows), "\n", TablesText(snapshot));
+  return absl::StrCat(text, "\n", AlignedColumns(rows, "  "), FailuresText(overview), "\n", TablesText(snapshot));
 }
 
 namespace {
@@ -140,6 +134,7 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
           {"since_unix_seconds", static_cast<double>(worker.joined_at_us()) / 1e6},
           {"seconds_since_heartbeat", static_cast<double>(worker.silent_ms()) / 1e3},
           {"alive", worker.alive()},
+          {"failure", worker.failure()},
           {"activity", worker.activity()},
           {"counters", FiguresJson(worker.counters())},
           {"gauges", FiguresJson(worker.gauges())},

@@ -17,7 +17,7 @@ constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(500);
 constexpr absl::Duration kHubStartPatience = absl::Seconds(15);
 // Longer than a pause of a busy machine, shorter than a user's patience.
 constexpr absl::Duration kHubPatience = absl::Seconds(60);
-// For the hub's word on why the learner ended.
+// For the hub's word on why the learner failed, which says more than its exit status.
 constexpr absl::Duration kJudgementPatience = absl::Seconds(3);
 // Workers that end by themselves may have a large checkpoint to write.
 constexpr absl::Duration kWorkersEndPatience = absl::Seconds(30);
@@ -44,11 +44,8 @@ const char* OutcomeName(Outcome outcome) {
   return "unknown";
 }
 
-Supervision::Supervision(std::vector<Process> processes, bool needs_evaluator, absl::Time now)
-    : processes_(std::move(processes)),
-      needs_evaluator_(needs_evaluator),
-      states_(processes_.size()),
-      last_observed_(now) {}
+Supervision::Supervision(std::vector<Process> processes, const Rules& rules, absl::Time now)
+    : processes_(std::move(processes)), rules_(rules), states_(processes_.size()), last_observed_(now) {}
 
 void Supervision::Start(size_t process, absl::Time now, Actions* actions) {
   State& state = states_[process];
@@ -76,6 +73,7 @@ Supervision::Actions Supervision::HubReady(absl::Time now) {
   }
   phase_ = Phase::kRunning;
   hub_ready_ = true;
+  first_step_by_ = now + rules_.first_step_patience;
   phase_deadline_ = absl::InfiniteFuture();
   last_observed_ = now;
   for (size_t i = 0; i < processes_.size(); ++i) {
@@ -94,6 +92,13 @@ Supervision::Actions Supervision::CannotStart(size_t process, const absl::Status
   return actions;
 }
 
+Supervision::Actions Supervision::NotStarted(size_t process, absl::Time now) {
+  Actions actions;
+  states_[process].running = false;
+  Advance(now, &actions);
+  return actions;
+}
+
 Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, absl::Time now) {
   Actions actions;
   State& state = states_[process];
@@ -101,7 +106,7 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
   state.clean_exit = exit.ok();
   const std::string& name = processes_[process].name;
   if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) {
-    if (IsServer(processes_[process].role)) {
+    if (IsServer(processes_[process].role) && !MayBeLost(processes_[process].role)) {
       Fail(absl::StrCat(name, " ", exit.DebugString()), process, now, &actions);
     } else if (processes_[process].role == Role::kLearner) {
       // It may have learned earlier than we that the run is over.
@@ -149,7 +154,7 @@ void Supervision::GiveUp(size_t process, absl::Time now, Actions* actions) {
   for (size_t i = 0; i < processes_.size(); ++i) {
     any_left = any_left || (processes_[i].role == role && !states_[i].given_up);
   }
-  if (!any_left && (role == Role::kActor || needs_evaluator_)) {
+  if (!any_left && (role != Role::kEvaluator || rules_.needs_evaluator)) {
     Fail(absl::StrCat("no ", RoleName(role), " is left"), process, now, actions);
   }
 }
@@ -230,12 +235,16 @@ Supervision::Actions Supervision::Tick(absl::Time now) {
         Start(i, now, &actions);
       }
     }
-    if (ended_learner_.has_value() && now >= learner_ended_at_ + kJudgementPatience) {
+    if (ended_learner_.has_value() && now >= learner_ended_at_ + JudgementPatience()) {
       Fail(absl::StrCat(processes_[*ended_learner_].name, " ", learner_exit_.DebugString()), ended_learner_, now,
            &actions);
     } else if (now >= last_observed_ + kHubPatience) {
       Fail(absl::StrCat("param-server has not answered for ", absl::FormatDuration(kHubPatience)), std::nullopt, now,
            &actions);
+    } else if (now >= first_step_by_) {
+      Fail(absl::StrCat("no actor has taken an environment step within ",
+                        absl::FormatDuration(rules_.first_step_patience)),
+           FirstActor(), now, &actions);
     }
   } else if (phase_ == Phase::kStarting && now >= phase_deadline_) {
     Fail(absl::StrCat("param-server did not say its address within ", absl::FormatDuration(kHubStartPatience)),
@@ -299,12 +308,32 @@ bool Supervision::HubRunning() const {
   return false;
 }
 
+bool Supervision::MayBeLost(Role role) const {
+  return role == Role::kReplayServer && std::count_if(processes_.begin(), processes_.end(), [](const Process& process) {
+                                          return process.role == Role::kReplayServer;
+                                        }) > 1;
+}
+
+std::optional<size_t> Supervision::FirstActor() const {
+  for (size_t i = 0; i < processes_.size(); ++i) {
+    if (processes_[i].role == Role::kActor) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+absl::Duration Supervision::JudgementPatience() const {
+  // One that ended in peace has most likely heard that the run is over; only the hub's word can tell otherwise.
+  return learner_exit_.ok() ? kHubPatience : kJudgementPatience;
+}
+
 absl::Time Supervision::NextDeadline() const {
   absl::Time next = phase_deadline_;
   if (phase_ == Phase::kRunning) {
-    next = std::min(next, last_observed_ + kHubPatience);
+    next = std::min({next, last_observed_ + kHubPatience, first_step_by_});
     if (ended_learner_.has_value()) {
-      next = std::min(next, learner_ended_at_ + kJudgementPatience);
+      next = std::min(next, learner_ended_at_ + JudgementPatience());
     }
     for (const State& state : states_) {
       next = std::min(next, state.restart_at);

@@ -22,9 +22,8 @@ const char* OutcomeName(Outcome outcome);
 // processes, clocks or threads. In order:
 //
 //   1. The hub is started; once its address is known, all others.
-//   2. An actor or evaluator that ends is started again, with a growing delay and a bounded number of times. If the
-//   hub,
-//      a replay server or the learner ends, the run has failed.
+//   2. An actor or evaluator that ends is started again, with a growing delay and a bounded number of times, and so is
+//      one of several replay servers. If the hub, the only replay server or the learner ends, the run has failed.
 //   3. When the hub says that the run is over, workers end by themselves; after a failure or an interruption they are
 //      asked to. Who does not in time is killed.
 //   4. Once all workers have ended the hub is asked a last time how the run stands, and the servers are stopped.
@@ -33,6 +32,13 @@ class Supervision {
   struct Process {
     std::string name;  // "actor-0".
     Role role = Role::kActor;
+    int64_t index = 0;  // Among those of its role.
+  };
+
+  struct Rules {
+    bool needs_evaluator = false;  // Without evaluations the run could not end as it should.
+    // How long after the hub is ready the first environment step may come: the hub counts stop.max_seconds from it.
+    absl::Duration first_step_patience = absl::InfiniteDuration();
   };
 
   // What is to be done now.
@@ -44,8 +50,8 @@ class Supervision {
     bool observe = false;                         // Ask the hub now how the run stands.
   };
 
-  // `processes` has exactly one hub. `needs_evaluator`: without evaluations the run could not end as it should.
-  Supervision(std::vector<Process> processes, bool needs_evaluator, absl::Time now);
+  // `processes` has exactly one hub. All times are of one clock that never goes back or jumps.
+  Supervision(std::vector<Process> processes, const Rules& rules, absl::Time now);
 
   const std::vector<Process>& processes() const { return processes_; }
 
@@ -53,7 +59,11 @@ class Supervision {
   Actions Begin(absl::Time now);
   Actions HubReady(absl::Time now);
   Actions CannotStart(size_t process, const absl::Status& error, absl::Time now);
+  // It was to be started, but the outcome was decided before its turn came.
+  Actions NotStarted(size_t process, absl::Time now);
   Actions Exited(size_t process, const ChildExit& exit, absl::Time now);
+  // An actor has taken an environment step.
+  void Stepped() { first_step_by_ = absl::InfiniteFuture(); }
   // The hub said how the run stands; `asked_at` is when it was asked.
   Actions Observed(RunState state, const std::string& reason, absl::Time asked_at, absl::Time now);
   // The user wants the end; the second time at once.
@@ -97,9 +107,13 @@ class Supervision {
   void SignalAll(bool servers, int signal, Actions* actions);
   bool AnyRunning(bool servers) const;
   bool HubRunning() const;
+  // Whether the run can go on without it.
+  bool MayBeLost(Role role) const;
+  absl::Duration JudgementPatience() const;
+  std::optional<size_t> FirstActor() const;
 
   const std::vector<Process> processes_;
-  const bool needs_evaluator_;
+  const Rules rules_;
   std::vector<State> states_;
   Phase phase_ = Phase::kStarting;
   std::optional<Outcome> outcome_;
@@ -107,6 +121,7 @@ class Supervision {
   absl::Time last_observed_;
   absl::Time phase_deadline_ = absl::InfiniteFuture();  // When the phase's patience ends.
   absl::Time last_look_at_;
+  absl::Time first_step_by_ = absl::InfiniteFuture();
   bool hub_ready_ = false;
   bool asked_ = false;  // The phase's processes were sent SIGTERM.
   bool interrupted_ = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/deadline.h"
 #include "common/base/log.h"
 
 namespace waggle {
@@ -18,16 +19,14 @@ bool MayPass(const absl::Status& status) {
 
 }  // namespace
 
-AsyncPublisher::AsyncPublisher(ModelPublisher* publisher)
-    : publisher_(publisher), thread_("publisher", [this] { Run(); }) {}
+AsyncPublisher::AsyncPublisher(ModelPublisher* publisher, AsyncPublisherOptions options)
+    : publisher_(publisher), options_(std::move(options)), thread_("publisher", [this] { Run(); }) {}
 
 AsyncPublisher::~AsyncPublisher() {
-  {
-    MutexLock lock(&mutex_);
-    closed_ = true;
-    changed_.SignalAll();
-  }
-  stop_.RequestStop();
+  stop_.RequestStop();  // First: whoever sees closed_ sees this too.
+  MutexLock lock(&mutex_);
+  closed_ = true;
+  changed_.SignalAll();
 }
 
 absl::Status AsyncPublisher::Publish(ModelSnapshot snapshot) {
@@ -41,10 +40,10 @@ absl::Status AsyncPublisher::Publish(ModelSnapshot snapshot) {
 }
 
 absl::Status AsyncPublisher::Flush(absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const Deadline deadline(timeout);
   MutexLock lock(&mutex_);
   while (final_error_.ok() && (pending_.has_value() || publishing_)) {
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline.Left();
     if (left <= absl::ZeroDuration()) {
       return absl::DeadlineExceededError("the newest weights could not be published in time");
     }
@@ -54,23 +53,21 @@ absl::Status AsyncPublisher::Flush(absl::Duration timeout) {
 }
 
 void AsyncPublisher::Run() {
+  std::optional<ModelSnapshot> published;
   while (true) {
-    ModelSnapshot snapshot;
-    {
-      MutexLock lock(&mutex_);
-      publishing_ = false;
-      changed_.SignalAll();
-      while (!closed_ && !pending_.has_value()) {
-        changed_.Wait(&mutex_);
-      }
-      if (closed_) {
-        return;
-      }
-      snapshot = *std::move(pending_);
-      pending_.reset();
-      publishing_ = true;
+    const bool can_be_lost = published.has_value() && options_.known_version != nullptr;
+    std::optional<ModelSnapshot> next = WaitForNext(can_be_lost ? options_.patience : absl::InfiniteDuration());
+    if (stop_.StopRequested()) {
+      return;
     }
-    if (const absl::Status status = PublishOne(snapshot); !status.ok()) {
+    const bool again = !next.has_value();
+    if (again && !(can_be_lost && IsLost(published->version))) {
+      continue;
+    }
+    if (!again) {
+      published = std::move(next);
+    }
+    if (const absl::Status status = PublishOne(*published, again); !status.ok()) {
       MutexLock lock(&mutex_);
       final_error_ = status;
       publishing_ = false;
@@ -80,15 +77,38 @@ void AsyncPublisher::Run() {
   }
 }
 
-absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot) {
+std::optional<ModelSnapshot> AsyncPublisher::WaitForNext(absl::Duration timeout) {
+  const Deadline deadline(timeout);
+  MutexLock lock(&mutex_);
+  publishing_ = false;
+  changed_.SignalAll();
+  while (!closed_ && !pending_.has_value() && deadline.Left() > absl::ZeroDuration()) {
+    changed_.WaitFor(&mutex_, deadline.Left());
+  }
+  if (closed_ || !pending_.has_value()) {
+    return std::nullopt;
+  }
+  publishing_ = true;
+  return std::exchange(pending_, std::nullopt);
+}
+
+bool AsyncPublisher::IsLost(const ModelVersion& published) const {
+  const std::optional<ModelVersion> known = options_.known_version();
+  return !known.has_value() || *known < published;
+}
+
+absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot, bool again) {
   absl::Duration pause = kFirstPause;
   bool unanswered = false;
   while (true) {
     const absl::Status status = publisher_->Publish(snapshot);
-    if (unanswered && absl::IsFailedPrecondition(status)) {
-      // The attempt before may have arrived although its answer did not. Whoever is truly outdated learns it from the
-      // next version.
+    if ((again || unanswered) && absl::IsFailedPrecondition(status)) {
+      // The server has this version: the attempt before arrived although its answer did not, or the server had not said
+      // so yet. Or it has a newer one. Whoever is truly outdated learns it from the next version.
       return absl::OkStatus();
+    }
+    if (status.ok() && again) {
+      LogInfo("the parameter server had lost weights ", snapshot.version.version, "; they are published again");
     }
     if (status.ok() || !MayPass(status)) {
       return status;

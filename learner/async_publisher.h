@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -11,13 +12,23 @@
 
 namespace waggle {
 
+struct AsyncPublisherOptions {
+  // The newest version that readers can get, as the server said last; it may say so late. Called by the publisher's
+  // thread. Null: what was published is taken to stay published.
+  std::function<std::optional<ModelVersion>()> known_version;
+  // How long `known_version` may say less than was published before that is published again. Longer than a server takes
+  // to say what it has.
+  absl::Duration patience = absl::Seconds(3);
+};
+
 // Publishes weights from a thread of its own, so that training never waits for the network. Holds at most one version
-// that is not published yet: a newer one replaces it. While the server is away it tries again, with a growing pause.
-// Used by one thread.
+// that is not published yet: a newer one replaces it. While the server is away it tries again, with a growing pause. A
+// server that was restarted and has lost the weights is given them again: the learner's next step may wait for those
+// who wait for them. Used by one thread.
 class AsyncPublisher {
  public:
   // `publisher` outlives this object, which alone uses it.
-  explicit AsyncPublisher(ModelPublisher* publisher);
+  AsyncPublisher(ModelPublisher* publisher, AsyncPublisherOptions options);
   // Gives up what is not published.
   ~AsyncPublisher();
 
@@ -30,10 +41,16 @@ class AsyncPublisher {
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Publishes until it succeeds, a newer version waits or publishing has failed for good.
-  absl::Status PublishOne(const ModelSnapshot& snapshot) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The next version to publish; nothing when `timeout` has passed or this object is being destroyed.
+  std::optional<ModelSnapshot> WaitForNext(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether the server has less than this version, which it was given.
+  bool IsLost(const ModelVersion& published) const;
+  // Publishes until it succeeds, a newer version waits or publishing has failed for good. `again`: it was published
+  // before.
+  absl::Status PublishOne(const ModelSnapshot& snapshot, bool again) ABSL_LOCKS_EXCLUDED(mutex_);
 
   ModelPublisher* const publisher_;
+  const AsyncPublisherOptions options_;
   const StopToken stop_;
   Mutex mutex_;
   CondVar changed_;

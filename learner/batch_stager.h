@@ -1,9 +1,8 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "absl/status/status.h"
 #include "common/api/replay.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 
 namespace waggle {

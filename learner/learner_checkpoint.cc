@@ -90,7 +90,7 @@ class StateLoader : public StateVisitor {
       }
     }
     for (const auto& [name, text] : contents_.texts) {
-      if (used_.count(name) == 0 && name != kAlgorithm) {
+      if (used_.count(name) == 0 && name != kAlgorithm && name != kCheckpointRun) {
         Problem(absl::StrCat(name, " is in the checkpoint only"));
       }
     }

@@ -24,6 +24,8 @@ absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& op
   HubClientOptions hub_options;
   hub_options.hub_address = hub_address;
   hub_options.role = Role::kLearner;
+  // A second learner would take the run over from the first: it is refused while that one lives.
+  hub_options.index = 0;
   hub_options.metrics = &metrics;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
@@ -31,8 +33,8 @@ absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& op
   LearnerConnections connections;
   connections.hub = hub.get();
   connections.metrics = &metrics;
-  connections.connect_replay = [](const std::vector<std::string>& addresses) {
-    return NewGrpcReplayConnection(addresses);
+  connections.connect_replay = [hub = hub.get()](const std::vector<std::string>& addresses) {
+    return NewGrpcReplayConnection(addresses, [hub] { return hub->assignment().replay_servers; });
   };
   connections.new_publisher = [&hub_address] { return NewGrpcModelPublisher(hub_address); };
   connections.definitions = &definitions;
@@ -52,9 +54,17 @@ int main(int argc, char** argv) {
   waggle::LearnerProcessOptions options;
   waggle::AddCommonFlags(&app, &level);
   waggle::AddParamServerFlag(&app, &hub_address);
-  app.add_option("--output-dir", options.output_dir, "Checkpoints are written to DIR/checkpoints; none without this")
+  app.add_option("--output-dir", options.output_dir,
+                 "Checkpoints are written to DIR/checkpoints; none without this. A folder that holds some already is "
+                 "refused without --resume, unless they are what --restore names")
       ->type_name("DIR");
-  app.add_option("--restore", options.restore_dir, "Goes on from the newest whole checkpoint in DIR")->type_name("DIR");
+  CLI::Option* const restore =
+      app.add_option("--restore", options.restore_dir, "Goes on from the newest whole checkpoint in DIR")
+          ->type_name("DIR");
+  app.add_flag("--resume", options.resume,
+               "Goes on from the checkpoints in the folder of --output-dir, or begins anew if there are none")
+      ->needs("--output-dir")
+      ->excludes(restore);
   if (const std::optional<int> status = waggle::ParseCommandLine(&app, argc, argv)) {
     return *status;
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <random>
 #include <system_error>
 #include <utility>
 
@@ -33,22 +34,25 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connectio
   WAGGLE_ASSIGN_OR_RETURN(job->assignment, connections.hub->WaitUntil(
                                                [](const Assignment& assignment) {
                                                  return !assignment.experiment_yaml.empty() &&
-                                                        assignment.environment.has_value() &&
-                                                        !assignment.replay_servers.empty();
+                                                        assignment.environment.has_value();
                                                },
                                                connections.hub->run_over()));
   const EnvironmentSpec& environment = *job->assignment.environment;
   WAGGLE_ASSIGN_OR_RETURN(job->experiment, ParseExperiment(job->assignment.experiment_yaml, "the hub's experiment", {},
                                                            *connections.definitions));
   const Experiment& experiment = job->experiment;
+  const int64_t servers = experiment.replay.servers;
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment joined, connections.hub->WaitUntil(
+                                                       [servers](const Assignment& assignment) {
+                                                         return !ReplayServersOf(assignment, servers).empty();
+                                                       },
+                                                       connections.hub->run_over()));
+  job->assignment.replay_servers = ReplayServersOf(joined, servers);
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, *connections.definitions));
   WAGGLE_ASSIGN_OR_RETURN(job->device, ParseDevice(experiment.learner.device));
   ConfigureTorch(experiment.learner.threads);
 
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, connections.definitions->Find(experiment.algorithm));
-  WAGGLE_ASSIGN_OR_RETURN(
-      std::vector<TablePlan> tables,
-      definition->plan_tables(*experiment.algorithm_options, environment, experiment.replay, experiment.learner));
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<TablePlan> tables, PlanTables(experiment, environment, *connections.definitions));
   if (tables.size() != 1) {
     return absl::FailedPreconditionError(absl::StrCat("algorithm ", experiment.algorithm, " wants ", tables.size(),
                                                       " tables; this learner samples from exactly 1"));
@@ -60,23 +64,71 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connectio
   return job;
 }
 
-// The step to go on with.
-absl::StatusOr<int64_t> Restore(const std::string& folder, Job* job) {
-  if (folder.empty()) {
-    return 0;
-  }
-  if (std::error_code error; !std::filesystem::is_directory(folder, error)) {
-    return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
-  }
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<CheckpointStore> store,
-                          CheckpointStore::Open(folder, static_cast<int>(job->experiment.learner.checkpoint.keep)));
+// Where checkpoints come from and go to.
+struct Checkpoints {
+  std::unique_ptr<CheckpointStore> store;  // To write to; null: none are written.
+  std::string run;
+  int64_t first_step = 0;
+};
+
+// Not one that any other run has: a name is used again from run to run.
+std::string NewRun(const std::string& experiment_name) {
+  std::random_device random;
+  const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
+  return absl::StrCat(experiment_name, "-", absl::Hex(number, absl::kZeroPad16));
+}
+
+absl::Status Restore(const std::string& folder, CheckpointStore* store, Job* job, Checkpoints* checkpoints) {
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<CheckpointContents> contents, store->LoadLatest());
   if (!contents.has_value()) {
     return absl::NotFoundError(absl::StrCat("no checkpoint in ", folder));
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(RestoreLearner(*contents, job->experiment.algorithm, job->algorithm.get()), folder));
-  LogInfo("goes on from step ", contents->step, " of the checkpoints in ", folder);
-  return contents->step;
+  checkpoints->first_step = contents->step;
+  // One that names no run goes on without a name: its later checkpoints stand beside it.
+  const auto run = contents->texts.find(kCheckpointRun);
+  checkpoints->run = run == contents->texts.end() ? "" : run->second;
+  LogInfo("goes on from step ", contents->step, " of run ", checkpoints->run, " in ", folder);
+  return absl::OkStatus();
+}
+
+// Opens the folder to write to, where there is to be one, and puts back what there is to go on from. Checkpoints of one
+// run never get among those of another: later it would go on from whichever got further.
+absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& options, Job* job) {
+  Checkpoints checkpoints;
+  checkpoints.run = NewRun(job->experiment.experiment.name);
+  std::string source = options.restore_dir;
+  if (std::error_code error; !source.empty() && !std::filesystem::is_directory(source, error)) {
+    return absl::NotFoundError(absl::StrCat("restoring the learner: there is no folder ", source));
+  }
+  bool same_folder = false;
+  if (!options.output_dir.empty()) {
+    const std::string folder = absl::StrCat(options.output_dir, "/checkpoints");
+    WAGGLE_ASSIGN_OR_RETURN(checkpoints.store,
+                            CheckpointStore::Open(folder, static_cast<int>(job->experiment.learner.checkpoint.keep)));
+    std::error_code error;
+    same_folder = !source.empty() && std::filesystem::equivalent(source, folder, error);
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> newest, checkpoints.store->NewestStep());
+    if (newest.has_value() && options.resume) {
+      source = folder;
+      same_folder = true;
+    }
+    if (newest.has_value() && !same_folder) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(folder, " holds the checkpoints of a run that came to step ", *newest,
+                       ": go on with it by --resume, or begin anew in another --output-dir"));
+    }
+  }
+  if (!source.empty()) {
+    std::unique_ptr<CheckpointStore> other;
+    if (!same_folder) {
+      WAGGLE_ASSIGN_OR_RETURN(other, CheckpointStore::OpenToRead(source));
+    }
+    // Where it is the same folder it is the same store, which then knows what is damaged.
+    CheckpointStore* const store = same_folder ? checkpoints.store.get() : other.get();
+    WAGGLE_RETURN_IF_ERROR(Annotate(Restore(source, store, job, &checkpoints), "restoring the learner"));
+  }
+  return checkpoints;
 }
 
 absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
@@ -89,14 +141,9 @@ absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnection
   loop_options.max_learner_steps = job->experiment.stop.max_learner_steps;
   loop_options.epoch = job->assignment.epoch;
   loop_options.device = job->device;
-  const absl::StatusOr<int64_t> first_step = Restore(options.restore_dir, job.get());
-  WAGGLE_RETURN_IF_ERROR(Annotate(first_step.status(), "restoring the learner"));
-  loop_options.first_step = *first_step;
-  std::unique_ptr<CheckpointStore> checkpoints;
-  if (!options.output_dir.empty()) {
-    WAGGLE_ASSIGN_OR_RETURN(checkpoints, CheckpointStore::Open(absl::StrCat(options.output_dir, "/checkpoints"),
-                                                               static_cast<int>(learner.checkpoint.keep)));
-  }
+  WAGGLE_ASSIGN_OR_RETURN(const Checkpoints checkpoints, PrepareCheckpoints(options, job.get()));
+  loop_options.run = checkpoints.run;
+  loop_options.first_step = checkpoints.first_step;
 
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
                           connections.connect_replay(job->assignment.replay_servers));
@@ -105,12 +152,15 @@ absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnection
   sampler_options.table = job->table.table;
   sampler_options.batch_size = learner.batch_size;
   sampler_options.prefetch = learner.prefetch_batches;
+  sampler_options.sampler_id = "learner";
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplaySampler> sampler, replay->NewSampler(sampler_options));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PriorityUpdater> priorities,
                           replay->NewPriorityUpdater(job->table.table.name));
   const std::unique_ptr<ModelPublisher> publisher = connections.new_publisher();
-  const TrainLoopPorts ports = {sampler.get(), priorities.get(), publisher.get(), connections.metrics,
-                                checkpoints.get()};
+  const TrainLoopPorts ports = {
+      sampler.get(),           priorities.get(),
+      publisher.get(),         connections.metrics,
+      checkpoints.store.get(), [&connections] { return connections.hub->assignment().model_version; }};
   LogInfo("learns ", loop_options.algorithm, " on ", job->assignment.environment->name, " from step ",
           loop_options.first_step, ", epoch ", loop_options.epoch);
   TrainLoop loop(loop_options, ports, job->algorithm.get());
@@ -123,17 +173,12 @@ absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnection
 
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections) {
   const absl::Status status = Learn(options, connections);
-  if (absl::IsCancelled(status) && connections.hub->run_over().StopRequested()) {
-    return absl::OkStatus();
+  if (status.ok()) {
+    // At its limit of steps the learner is done before the run is: the hub learns of it by the next heartbeat.
+    connections.metrics->SetActivity("done");
+    connections.hub->run_over().Wait();
   }
-  if (!status.ok()) {
-    connections.hub->ReportFailure(status);
-    return status;
-  }
-  // At its limit of steps the learner is done before the run is: the hub learns of it by the next heartbeat.
-  connections.metrics->SetActivity("done");
-  connections.hub->run_over().Wait();
-  return absl::OkStatus();
+  return EndOfWork(status, connections.hub);
 }
 
 }  // namespace waggle

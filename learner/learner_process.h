@@ -17,8 +17,13 @@
 namespace waggle {
 
 struct LearnerProcessOptions {
-  std::string output_dir;   // Checkpoints are written to its folder "checkpoints"; empty: none are.
+  // Checkpoints are written to its folder "checkpoints"; empty: none are. FAILED_PRECONDITION if that holds checkpoints
+  // already and neither is `restore_dir` nor `resume` is set.
+  std::string output_dir;
   std::string restore_dir;  // A folder of checkpoints to go on from; empty: training begins anew.
+  // Goes on from the checkpoints in `output_dir`, or begins anew where there are none: for whatever starts a learner
+  // again and again. Not together with `restore_dir`.
+  bool resume = false;
 };
 
 // How a learner reaches the others, and what it can learn with.
@@ -32,9 +37,9 @@ struct LearnerConnections {
   const AlgorithmImplementations* algorithms = nullptr;
 };
 
-// A learner's whole life: waits until the hub knows an experiment, its environment and a replay server, makes the
-// tables, trains, and writes a last checkpoint. Returns OK when the run is over or after a stop; any other error is
-// reported to the hub too.
+// A learner's whole life: waits until the hub knows an experiment, its environment and its replay servers, makes
+// the tables, trains, and writes a last checkpoint. Returns OK when the run is over or after a stop; the hub's refusal
+// where it refuses this learner; any other error is reported to the hub too.
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections);
 
 }  // namespace waggle

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "common/api/replay.h"
+#include "common/nn/torch.h"
 
 namespace waggle {
 

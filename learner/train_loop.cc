@@ -5,35 +5,48 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
+#include "common/metrics/waiting_gauge.h"
 #include "common/nn/torch_compat.h"
 #include "common/rl/steppers.h"
 #include "learner/learner_checkpoint.h"
 
 namespace waggle {
+namespace {
+
+constexpr char kSaving[] = "writing a checkpoint";
+
+}  // namespace
 
 TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Algorithm* algorithm)
     : options_(options),
       ports_(ports),
       algorithm_(algorithm),
       stepper_(std::make_unique<LocalStepper>()),
-      publisher_(ports.publisher),
+      publisher_(ports.publisher, AsyncPublisherOptions{ports.known_version, options.publish_patience}),
+      saver_(ports.checkpoints != nullptr ? std::make_unique<AsyncSaver>(ports.checkpoints) : nullptr),
       priorities_(ports.priorities, options.learner.priority_update_steps),
       step_(options.first_step) {}
 
 absl::Status TrainLoop::Run(const StopToken& stop) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   last_report_ = now;
   const double period = options_.learner.checkpoint.period_seconds;
   next_checkpoint_ = period > 0 ? now + absl::Seconds(period) : absl::InfiniteFuture();
-  ports_.metrics->SetActivity("learning");
   // Those before a restore count too: limits are of the whole experiment.
   ports_.metrics->Add("learner_steps", static_cast<double>(step_));
   WAGGLE_RETURN_IF_ERROR(Publish());
-  const absl::Status trained = Train(stop);
+  absl::Status trained;
+  {
+    const WaitingGauge gauge(ports_.metrics, {"learning", "waiting for items"}, [this] {
+      const ReplaySampler::Stats stats = ports_.sampler->stats();
+      return WaitingGauge::Wait{stats.waited, stats.waiting};
+    });
+    trained = Train(stop);
+  }
   WAGGLE_RETURN_IF_ERROR(Annotate(trained, absl::StrCat("learner step ", step_ + 1)));
   ports_.metrics->SetActivity("finishing");
   return Finish();
@@ -68,12 +81,19 @@ absl::Status TrainLoop::TrainStep(SampledBatch batch) {
   if (step_ % options_.learner.publish_period_steps == 0) {
     WAGGLE_RETURN_IF_ERROR(Publish());
   }
-  const absl::Time now = absl::Now();
-  if (now >= next_checkpoint_) {
+  const absl::Time now = SteadyNow();
+  // Where the disk takes longer than the period, it is done as often as the disk can.
+  if (saver_ != nullptr && now >= next_checkpoint_ && !saver_->busy()) {
     WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
-    next_checkpoint_ = absl::Now() + absl::Seconds(options_.learner.checkpoint.period_seconds);
+    next_checkpoint_ = SteadyNow() + absl::Seconds(options_.learner.checkpoint.period_seconds);
   }
-  return now - last_report_ >= options_.report_period ? Report() : absl::OkStatus();
+  if (now - last_report_ < options_.report_period) {
+    return absl::OkStatus();
+  }
+  if (saver_ != nullptr) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(saver_->status(), kSaving));
+  }
+  return Report();
 }
 
 absl::Status TrainLoop::Publish() {
@@ -87,20 +107,23 @@ absl::Status TrainLoop::Publish() {
 }
 
 absl::Status TrainLoop::SaveCheckpoint() {
-  if (ports_.checkpoints == nullptr || saved_step_ == step_) {
+  if (saver_ == nullptr || saved_step_ == step_) {
     return absl::OkStatus();
   }
-  WAGGLE_ASSIGN_OR_RETURN(const CheckpointContents contents, SaveLearner(step_, options_.algorithm, algorithm_));
-  WAGGLE_RETURN_IF_ERROR(Annotate(ports_.checkpoints->Save(contents), "writing a checkpoint"));
+  WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, algorithm_));
+  contents.texts[kCheckpointRun] = options_.run;
   saved_step_ = step_;
-  return absl::OkStatus();
+  return Annotate(saver_->Save(std::move(contents)), kSaving);
 }
 
 absl::Status TrainLoop::Finish() {
   const absl::Status published = Publish();
   const absl::Status sent = Annotate(priorities_.Send(), "sending priorities");
   // The disk first: it is needed most, and never away.
-  const absl::Status saved = SaveCheckpoint();
+  absl::Status saved = SaveCheckpoint();
+  if (saved.ok() && saver_ != nullptr) {
+    saved = Annotate(saver_->Flush(), kSaving);
+  }
   const absl::Status reported = Report();
   // At the end of a run its servers may be gone already, and then nobody needs these.
   if (const absl::Status flushed = publisher_.Flush(options_.finish_timeout); absl::IsDeadlineExceeded(flushed)) {
@@ -132,27 +155,20 @@ void TrainLoop::CountLag(const SampledBatch& batch) {
 
 absl::Status TrainLoop::Report() {
   Metrics& metrics = *ports_.metrics;
-  const absl::Time now = absl::Now();
   metrics.Add("learner_steps", static_cast<double>(std::exchange(steps_, 0)));
-  const absl::Duration waited = ports_.sampler->stats().waited;
-  const double elapsed = absl::ToDoubleSeconds(now - last_report_);
-  if (elapsed > 0) {
-    metrics.Set("waiting_fraction", std::min(1.0, absl::ToDoubleSeconds(waited - waited_before_) / elapsed));
-  }
   if (items_ > 0) {
     metrics.Set("policy_lag_mean", static_cast<double>(lag_sum_) / static_cast<double>(items_));
     metrics.Set("policy_lag_max", static_cast<double>(lag_max_));
   }
   metrics.Add("items_sampled", static_cast<double>(std::exchange(items_, 0)));
-  lag_sum_ = 0;
-  lag_max_ = 0;
+  metrics.Set("replay_servers_missing", static_cast<double>(ports_.sampler->stats().missing_shards));
+  metrics.Add("policy_lag_sum", static_cast<double>(std::exchange(lag_sum_, 0)));
   const PriorityUpdateCounts counts = ports_.priorities->counts();
   metrics.Add("priorities_applied", static_cast<double>(counts.applied - counts_before_.applied));
   metrics.Add("priorities_stale", static_cast<double>(counts.stale - counts_before_.stale));
   metrics.Add("priorities_unknown", static_cast<double>(counts.unknown - counts_before_.unknown));
   counts_before_ = counts;
-  waited_before_ = waited;
-  last_report_ = now;
+  last_report_ = SteadyNow();
   return CatchTorch("reading metrics", [&] {
     for (const auto& [name, value] : algorithm_metrics_) {
       metrics.Set(name, value.item<double>());

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/sections.h"
 #include "common/metrics/metrics.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 #include "learner/async_publisher.h"
+#include "learner/async_saver.h"
 #include "learner/batch_stager.h"
 #include "learner/priority_batcher.h"
 
@@ -23,6 +26,7 @@ namespace waggle {
 
 struct TrainLoopOptions {
   std::string algorithm;  // Its name, for checkpoints.
+  std::string run;        // Which run it is, for checkpoints.
   LearnerOptions learner;
   int64_t first_step = 0;         // Where a restored learner goes on.
   int64_t max_learner_steps = 0;  // 0: no limit.
@@ -30,6 +34,7 @@ struct TrainLoopOptions {
   torch::Device device = torch::kCPU;
   // Between two looks at the metrics: reading one waits for the device.
   absl::Duration report_period = absl::Seconds(1);
+  absl::Duration publish_patience = AsyncPublisherOptions().patience;  // See there.
   // That the last weights, priorities and acknowledgements may take.
   absl::Duration finish_timeout = absl::Seconds(5);
 };
@@ -40,7 +45,8 @@ struct TrainLoopPorts {
   PriorityUpdater* priorities = nullptr;
   ModelPublisher* publisher = nullptr;
   Metrics* metrics = nullptr;
-  CheckpointStore* checkpoints = nullptr;  // Null: none are written.
+  CheckpointStore* checkpoints = nullptr;                                // Null: none are written.
+  std::function<std::optional<ModelVersion>()> known_version = nullptr;  // See AsyncPublisherOptions.
 };
 
 // Samples, updates, sends priorities back, publishes weights, writes checkpoints and reports, around an algorithm that
@@ -62,6 +68,7 @@ class TrainLoop {
   absl::Status Train(const StopToken& stop);
   absl::Status TrainStep(SampledBatch batch);
   absl::Status Publish();
+  // Copies the state, and leaves it to saver_.
   absl::Status SaveCheckpoint();
   absl::Status Finish();
   void CountLag(const SampledBatch& batch);
@@ -72,6 +79,7 @@ class TrainLoop {
   Algorithm* const algorithm_;
   std::unique_ptr<Stepper> stepper_;
   AsyncPublisher publisher_;
+  std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
   PriorityBatcher priorities_;
   StagedBatch staged_;
 
@@ -80,13 +88,12 @@ class TrainLoop {
   int64_t saved_step_ = -1;
   absl::Time next_checkpoint_;
   absl::Time last_report_;
+  int64_t lag_max_ = 0;
 
   // Since the last report.
   int64_t steps_ = 0;
   int64_t items_ = 0;
   int64_t lag_sum_ = 0;
-  int64_t lag_max_ = 0;
-  absl::Duration waited_before_;
   PriorityUpdateCounts counts_before_;
   std::vector<std::pair<std::string, torch::Tensor>> algorithm_metrics_;
 };

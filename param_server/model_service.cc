@@ -107,24 +107,22 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   std::unique_ptr<ModelUpload> upload_;
 };
 
-// Sends messages that exist already, or one error.
+// Sends messages that exist already.
 class PiecesSource final : public WriteSource {
  public:
-  PiecesSource(std::shared_ptr<const EncodedModels::Pieces> pieces, absl::Status end)
-      : pieces_(std::move(pieces)), end_(std::move(end)) {}
+  explicit PiecesSource(std::shared_ptr<const EncodedModels::Pieces> pieces) : pieces_(std::move(pieces)) {}
 
   void OnOpen(std::function<void()> /*wake*/) override {}
 
   Step Next() override {
-    if (pieces_ == nullptr || next_ == pieces_->size()) {
-      return {std::nullopt, end_};
+    if (next_ == pieces_->size()) {
+      return {std::nullopt, absl::OkStatus()};
     }
     return {(*pieces_)[next_++], std::nullopt};  // The copy shares the bytes.
   }
 
  private:
   const std::shared_ptr<const EncodedModels::Pieces> pieces_;
-  const absl::Status end_;
   size_t next_ = 0;
 };
 
@@ -152,7 +150,7 @@ class VersionSource final : public WriteSource {
 };
 
 WriteReactor* Refuse(absl::Status status) {
-  return new WriteReactor(std::make_unique<PiecesSource>(nullptr, std::move(status)));
+  return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
 }
 
 }  // namespace
@@ -188,11 +186,11 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackSer
   if (newest == nullptr || (pull->has_newer_than() && !(FromProto(pull->newer_than()) < newest->snapshot.version))) {
     static const auto* const nothing = new std::shared_ptr<const EncodedModels::Pieces>(
         std::make_shared<const EncodedModels::Pieces>(1, EncodeMessage(v1::PullModelResponse(), ByteSlices())));
-    return new WriteReactor(std::make_unique<PiecesSource>(*nothing, absl::OkStatus()));
+    return new WriteReactor(std::make_unique<PiecesSource>(*nothing));
   }
   metrics_->Add("models_pulled", 1);
   metrics_->Add("bytes_pulled", static_cast<double>(newest->snapshot.data.size()));
-  return new WriteReactor(std::make_unique<PiecesSource>(encoded_.Get(newest), absl::OkStatus()));
+  return new WriteReactor(std::make_unique<PiecesSource>(encoded_.Get(newest)));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Watch(grpc::CallbackServerContext* /*context*/,

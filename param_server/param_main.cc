@@ -48,8 +48,8 @@ absl::StatusOr<std::optional<RunPlan>> FindExperiment(const std::string& file, H
     return std::optional<RunPlan>();
   }
   WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(yaml, "the stored experiment", {}, algorithms));
-  return std::optional<RunPlan>(
-      RunPlan{experiment.experiment.name, yaml, experiment.stop, experiment.evaluation.episodes});
+  return std::optional<RunPlan>(RunPlan{experiment.experiment.name, yaml, experiment.stop,
+                                        experiment.evaluation.episodes, experiment.replay.servers});
 }
 
 // Without its address, which is known only once it serves.

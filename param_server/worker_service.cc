@@ -8,10 +8,14 @@
 #include "common/base/build_info.h"
 #include "common/base/status_macros.h"
 #include "common/clients/hub_convert.h"
+#include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
+#include "common/rpc/unary_method.h"
 
 namespace waggle {
 namespace {
+
+constexpr size_t kMaxJoins = 1'000;
 
 template <class Map>
 std::map<std::string, double> ToMap(const Map& proto) {
@@ -33,6 +37,9 @@ absl::StatusOr<WorkerIntroduction> IntroductionOf(const v1::JoinRequest& request
   if (request.has_index()) {
     introduction.index = request.index();
   }
+  if (request.has_own_index()) {
+    introduction.own_index = request.own_index();
+  }
   introduction.epoch = request.epoch();
   return introduction;
 }
@@ -48,7 +55,8 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
     WAGGLE_ASSIGN_OR_RETURN(report.environment, FromProto(request.environment()));
   }
   for (const v1::Evaluation& evaluation : request.evaluations()) {
-    report.evaluations.push_back({FromProto(evaluation), absl::FromUnixMicros(evaluation.finished_at_us())});
+    report.evaluations.push_back(
+        {FromProto(evaluation), absl::FromUnixMicros(evaluation.finished_at_us()), request.worker_id()});
   }
   report.failure = request.failure();
   return report;
@@ -69,6 +77,7 @@ v1::WorkerInfo InfoOf(const WorkerView& worker) {
   info.mutable_gauges()->insert(worker.figures.gauges.begin(), worker.figures.gauges.end());
   info.mutable_rates()->insert(worker.rates.begin(), worker.rates.end());
   info.set_alive(worker.alive);
+  info.set_failure(worker.failure);
   return info;
 }
 
@@ -99,55 +108,84 @@ void Fill(const HubOverview& overview, v1::OverviewResponse* response) {
   response->set_software_version(kVersion);
 }
 
-grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const absl::Status& status) {
+}  // namespace
+
+WorkerService::WorkerService(Hub* hub, absl::Duration heartbeat_interval)
+    : hub_(hub), heartbeat_interval_(heartbeat_interval), joins_("learner-joins", 1, kMaxJoins) {}
+
+grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* response) {
+  v1::JoinRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return FinishUnary(context, status);
+  }
+  const absl::StatusOr<WorkerIntroduction> introduction = IntroductionOf(decoded);
+  if (!introduction.ok()) {
+    return FinishUnary(context, introduction.status());
+  }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
+  const auto join = [this, introduction = *introduction, response, reactor] {
+    v1::JoinResponse answer;
+    const absl::Status status = Join(introduction, &answer);
+    *response = EncodeMessage(answer, ByteSlices());
+    reactor->Finish(ToGrpcStatus(status));
+  };
+  if (introduction->role != Role::kLearner) {
+    join();
+  } else if (!joins_.Submit(join).ok()) {
+    reactor->Finish(ToGrpcStatus(
+        absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxJoins, " other learners that join"))));
+  }
   return reactor;
 }
 
-}  // namespace
-
-grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* context, const v1::JoinRequest* request,
-                                              v1::JoinResponse* response) {
-  const absl::StatusOr<WorkerIntroduction> introduction = IntroductionOf(*request);
-  if (!introduction.ok()) {
-    return Finish(context, introduction.status());
-  }
-  const absl::StatusOr<Hub::Seat> seat = hub_->Join(*introduction);
-  if (seat.ok()) {
-    response->set_index(static_cast<uint32_t>(seat->index));
-    response->set_epoch(seat->epoch);
-    response->set_heartbeat_interval_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(heartbeat_interval_)));
-    *response->mutable_assignment() = ToProto(seat->assignment);
-  }
-  return Finish(context, seat.status());
+absl::Status WorkerService::Join(const WorkerIntroduction& introduction, v1::JoinResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const Hub::Seat seat, hub_->Join(introduction));
+  response->set_index(static_cast<uint32_t>(seat.index));
+  response->set_epoch(seat.epoch);
+  response->set_heartbeat_interval_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(heartbeat_interval_)));
+  *response->mutable_assignment() = ToProto(seat.assignment);
+  return absl::OkStatus();
 }
 
 grpc::ServerUnaryReactor* WorkerService::Heartbeat(grpc::CallbackServerContext* context,
-                                                   const v1::HeartbeatRequest* request,
-                                                   v1::HeartbeatResponse* response) {
-  const absl::StatusOr<WorkerReport> report = ReportOf(*request);
-  if (!report.ok()) {
-    return Finish(context, report.status());
-  }
-  const absl::StatusOr<Assignment> assignment = hub_->Heartbeat(*report);
-  if (assignment.ok()) {
-    *response->mutable_assignment() = ToProto(*assignment);
-  }
-  return Finish(context, assignment.status());
+                                                   const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::HeartbeatRequest, v1::HeartbeatResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::HeartbeatRequest& decoded, v1::HeartbeatResponse* answer) {
+        return Heartbeat(decoded, answer);
+      });
 }
 
-grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* context, const v1::LeaveRequest* request,
-                                               v1::LeaveResponse* /*response*/) {
-  hub_->Leave(request->worker_id());
-  return Finish(context, absl::OkStatus());
+absl::Status WorkerService::Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const WorkerReport report, ReportOf(request));
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, hub_->Heartbeat(report));
+  *response->mutable_assignment() = ToProto(assignment);
+  response->set_experiment_known(request.experiment_checksum() == hub_->experiment_checksum());
+  if (!response->experiment_known()) {
+    response->mutable_assignment()->set_experiment_yaml(hub_->experiment_yaml());
+  }
+  return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* context,
-                                                  const v1::OverviewRequest* /*request*/,
-                                                  v1::OverviewResponse* response) {
-  Fill(hub_->Overview(), response);
-  return Finish(context, absl::OkStatus());
+grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                               grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::LeaveRequest, v1::LeaveResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::LeaveRequest& decoded, v1::LeaveResponse* /*answer*/) {
+        hub_->Leave(decoded.worker_id());
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::OverviewRequest, v1::OverviewResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::OverviewRequest& /*decoded*/, v1::OverviewResponse* answer) {
+        Fill(hub_->Overview(), answer);
+        return absl::OkStatus();
+      });
 }
 
 }  // namespace waggle

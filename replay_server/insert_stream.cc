@@ -1,6 +1,5 @@
 #include "replay_server/insert_stream.h"
 
-#include <algorithm>
 #include <deque>
 #include <string>
 #include <utility>
@@ -29,10 +28,15 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
 
   void Opened(std::shared_ptr<WriterSession> session) ABSL_LOCKS_EXCLUDED(mutex_) {
     Message<v1::InsertResponse> response;
-    response.header.mutable_opened()->set_applied_sequence(session->applied_sequence());
+    v1::InsertOpened* opened = response.header.mutable_opened();
+    const WriterSession::Progress progress = session->progress();
+    opened->set_applied_sequence(progress.sequence);
+    opened->set_items_inserted(progress.items.items_inserted);
+    opened->set_items_without_rows(progress.items.items_without_rows);
+    opened->set_durable_sequence(progress.durable);
     {
       MutexLock lock(&mutex_);
-      applied_ = response.header.opened().applied_sequence();
+      presence_ = session->Connect();
       session_ = std::move(session);
     }
     peer_->Send(std::move(response));
@@ -70,10 +74,9 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
         blocks_.pop_front();
         session = session_;
       }
-      session->Insert(
-          next.sequence, std::move(next.block),
-          [self = shared_from_this(), sequence = next.sequence, bytes = next.bytes](
-              const absl::StatusOr<WriterSession::Result>& result) { self->Applied(sequence, bytes, result); });
+      session->Insert(next.sequence, std::move(next.block),
+                      [self = shared_from_this(), bytes = next.bytes](
+                          const absl::StatusOr<WriterSession::Result>& result) { self->Applied(bytes, result); });
     }
   }
 
@@ -94,9 +97,11 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   void End() ABSL_LOCKS_EXCLUDED(mutex_) {
     std::deque<Block> dropped;  // Destroyed outside the lock.
     std::shared_ptr<WriterSession> session;
+    Requester::Presence presence;
     MutexLock lock(&mutex_);
     ended_ = true;
     dropped.swap(blocks_);
+    presence = std::move(presence_);
     session.swap(session_);  // It may hold callbacks that hold this.
   }
 
@@ -107,8 +112,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     int64_t bytes = 0;
   };
 
-  void Applied(uint64_t sequence, int64_t bytes, const absl::StatusOr<WriterSession::Result>& result)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Applied(int64_t bytes, const absl::StatusOr<WriterSession::Result>& result) ABSL_LOCKS_EXCLUDED(mutex_) {
     if (!result.ok()) {
       // A closed table means that this server is about to end: the writer is to come back, not to give up.
       Fail(absl::IsCancelled(result.status()) ? absl::UnavailableError("the replay server is stopping")
@@ -122,9 +126,6 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
       MutexLock lock(&mutex_);
       --in_flight_;
       bytes_in_flight_ -= bytes;
-      applied_ = std::max(applied_, sequence);
-      items_inserted_ += result->items_inserted;
-      items_without_rows_ += result->items_without_rows;
       unacknowledged_ = true;
     }
     ReadOn();
@@ -147,19 +148,23 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   // Acknowledges everything applied so far, unless an acknowledgement is still to be sent: what comes meanwhile goes
   // with the next one.
   void Acknowledge() ABSL_LOCKS_EXCLUDED(mutex_) {
-    Message<v1::InsertResponse> response;
+    std::shared_ptr<WriterSession> session;
     {
       MutexLock lock(&mutex_);
-      if (!unacknowledged_ || sending_) {
+      if (!unacknowledged_ || sending_ || session_ == nullptr) {
         return;
       }
       unacknowledged_ = false;
       sending_ = true;
-      v1::InsertAck* ack = response.header.mutable_ack();
-      ack->set_applied_sequence(applied_);
-      ack->set_items_inserted(items_inserted_);
-      ack->set_items_without_rows(items_without_rows_);
+      session = session_;
     }
+    Message<v1::InsertResponse> response;
+    v1::InsertAck* ack = response.header.mutable_ack();
+    const WriterSession::Progress progress = session->progress();
+    ack->set_applied_sequence(progress.sequence);
+    ack->set_items_inserted(progress.items.items_inserted);
+    ack->set_items_without_rows(progress.items.items_without_rows);
+    ack->set_durable_sequence(progress.durable);
     peer_->Send(std::move(response), [self = shared_from_this()] {
       {
         MutexLock lock(&self->mutex_);
@@ -184,16 +189,14 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer_;  // Set once, before anything else.
   mutable Mutex mutex_;
   std::shared_ptr<WriterSession> session_ ABSL_GUARDED_BY(mutex_);
-  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);         // Taken in; not yet handed to the session.
-  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;            // Blocks taken in and not yet applied.
-  int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;      // Theirs.
-  uint64_t applied_ ABSL_GUARDED_BY(mutex_) = 0;             // The last sequence number.
-  uint64_t items_inserted_ ABSL_GUARDED_BY(mutex_) = 0;      // Since the stream was opened.
-  uint64_t items_without_rows_ ABSL_GUARDED_BY(mutex_) = 0;  // Since the stream was opened.
-  bool reading_ ABSL_GUARDED_BY(mutex_) = true;              // The next message has been asked for.
-  bool applying_ ABSL_GUARDED_BY(mutex_) = false;            // Apply is under way, or on its way.
-  bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;      // Something was applied since the last acknowledgement.
-  bool sending_ ABSL_GUARDED_BY(mutex_) = false;             // An acknowledgement is to be sent.
+  Requester::Presence presence_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);     // Taken in; not yet handed to the session.
+  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;        // Blocks taken in and not yet applied.
+  int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // Theirs.
+  bool reading_ ABSL_GUARDED_BY(mutex_) = true;          // The next message has been asked for.
+  bool applying_ ABSL_GUARDED_BY(mutex_) = false;        // Apply is under way, or on its way.
+  bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;  // Something was applied since the last acknowledgement.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;         // An acknowledgement is to be sent.
   bool peer_done_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 
@@ -246,6 +249,8 @@ absl::Status InsertStream::Open(const v1::InsertOpen& open) {
   const std::vector<std::string> tables(open.tables().begin(), open.tables().end());
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<WriterSession> session,
                           store_->OpenWriter(open.writer_id(), tables, signature));
+  WAGGLE_RETURN_IF_ERROR(
+      Annotate(session->Claim(open.incarnation()), absl::StrCat("writer \"", open.writer_id(), "\"")));
   state_->Opened(std::move(session));
   return absl::OkStatus();
 }

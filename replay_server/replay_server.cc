@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
 
 namespace waggle {
 namespace {
@@ -26,15 +27,34 @@ ReplayServiceOptions Counting(ReplayServiceOptions options, Metrics* metrics) {
 
 }  // namespace
 
-ReplayServer::ReplayServer(ReplayServerOptions options, Metrics* metrics)
+ReplayServer::ReplayServer(ReplayServerOptions options, Metrics* metrics, std::unique_ptr<DataFolder> folder,
+                           std::unique_ptr<Journal> journal)
     : metrics_(metrics),
-      store_(options.store),
+      folder_(std::move(folder)),
+      journal_(std::move(journal)),
+      store_(options.store, journal_.get()),
       executor_("replay", ExecutorThreads(), kMaxQueuedTasks),
-      service_(&store_, &executor_, Counting(std::move(options.service), metrics)) {}
+      service_(&store_, journal_.get(), &executor_, Counting(std::move(options.service), metrics)) {}
 
 absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOptions options, Metrics* metrics) {
   const std::string listen = options.listen;
-  std::unique_ptr<ReplayServer> server(new ReplayServer(std::move(options), metrics));
+  std::unique_ptr<DataFolder> folder;
+  std::unique_ptr<Journal> journal;
+  SavedState saved;
+  if (!options.data_dir.empty()) {
+    DataFolderOptions folder_options;
+    folder_options.path = options.data_dir;
+    WAGGLE_ASSIGN_OR_RETURN(DataFolder::Opened opened, DataFolder::Open(folder_options));
+    folder = std::move(opened.folder);
+    saved = std::move(opened.state);
+    JournalOptions journal_options;
+    journal_options.checkpoint_period = options.checkpoint_period;
+    journal_options.keep = [folder = folder.get()](Database* database) { return folder->KeepCheckpoint(database); };
+    journal = std::make_unique<Journal>(std::move(opened.database), saved, std::move(journal_options));
+  }
+  std::unique_ptr<ReplayServer> server(
+      new ReplayServer(std::move(options), metrics, std::move(folder), std::move(journal)));
+  WAGGLE_RETURN_IF_ERROR(server->store_.Restore(std::move(saved.tables), std::move(saved.writers)));
   WAGGLE_ASSIGN_OR_RETURN(server->server_, RpcServer::Start(listen, {&server->service_}));
   return server;
 }
@@ -55,10 +75,17 @@ void ReplayServer::UpdateGauges() {
   }
   metrics_->Set("items", items);
   metrics_->Set("bytes", bytes);
+  store_.TendWriters(SteadyNow());
+  const ReplayStore::WriterInfo writers = store_.writer_info();
+  metrics_->Set("writers", static_cast<double>(writers.writers));
+  metrics_->Set("writer_bytes", static_cast<double>(writers.held_bytes));
 }
 
 void ReplayServer::Shutdown(absl::Duration grace) {
   store_.Close();
+  if (journal_ != nullptr) {
+    journal_->Stop();
+  }
   server_->Shutdown(grace);
 }
 

@@ -9,12 +9,17 @@
 #include "common/metrics/metrics.h"
 #include "common/rpc/server.h"
 #include "replay_server/replay_service.h"
+#include "replay_server/storage/data_folder.h"
+#include "replay_server/storage/journal.h"
 #include "replay_server/table/replay_store.h"
 
 namespace waggle {
 
 struct ReplayServerOptions {
   std::string listen;  // HOST:PORT; port 0 takes a free one.
+  // Where tables are kept that are to survive a restart; empty where there are none.
+  std::string data_dir;
+  absl::Duration checkpoint_period = absl::Minutes(5);
   ReplayStoreOptions store;
   ReplayServiceOptions service;
 };
@@ -22,7 +27,8 @@ struct ReplayServerOptions {
 // A replay server that listens: its tables, its service and its threads.
 class ReplayServer {
  public:
-  // The errors are RpcServer::Start's. `metrics` outlives the server: it counts items_inserted and items_sampled.
+  // Reads what its folder holds, and listens once it has all of it. The errors are DataFolder::Open's and
+  // RpcServer::Start's. `metrics` outlives the server: it counts items_inserted and items_sampled.
   static absl::StatusOr<std::unique_ptr<ReplayServer>> Start(ReplayServerOptions options, Metrics* metrics);
   ~ReplayServer();
   ReplayServer(const ReplayServer&) = delete;
@@ -31,17 +37,21 @@ class ReplayServer {
   // HOST:PORT, with the port that was taken.
   const std::string& address() const { return server_->address(); }
 
-  // Sets the gauges: items and bytes, over all tables.
+  // Sets the gauges: items and bytes over all tables, writers and writer_bytes (what these hold beside the tables).
+  // Tends the writers that have gone away: to be called about once a second.
   void UpdateGauges();
 
-  // Answers all who wait with UNAVAILABLE, gives other calls `grace` to end, and ends. Idempotent; the destructor does
-  // it too, without grace.
+  // Answers all who wait with UNAVAILABLE, writes everything down that is to be, gives other calls `grace` to end, and
+  // ends. Idempotent; the destructor does it too, without grace.
   void Shutdown(absl::Duration grace);
 
  private:
-  ReplayServer(ReplayServerOptions options, Metrics* metrics);
+  ReplayServer(ReplayServerOptions options, Metrics* metrics, std::unique_ptr<DataFolder> folder,
+               std::unique_ptr<Journal> journal);
 
   Metrics* const metrics_;
+  const std::unique_ptr<DataFolder> folder_;  // These two are null without a folder.
+  const std::unique_ptr<Journal> journal_;
   ReplayStore store_;
   Executor executor_;  // Ends after the calls whose tasks it runs.
   ReplayService service_;

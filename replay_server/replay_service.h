@@ -2,9 +2,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
+#include <string>
+
 #include "common/base/executor.h"
 #include "replay_server/insert_stream.h"
 #include "replay_server/sample_stream.h"
+#include "replay_server/storage/journal.h"
 #include "replay_server/table/replay_store.h"
 #include "waggle/v1/replay.grpc.pb.h"
 
@@ -13,43 +17,81 @@ namespace waggle {
 struct ReplayServiceOptions {
   InsertStreamOptions insert;
   SampleStreamOptions sample;
+  // Of batches being gathered or sent, over all streams. A larger one goes alone.
+  int64_t max_sample_bytes = int64_t{1} << 30;
+  // Of the memory of batches that have been sent: kept for the next.
+  int64_t max_kept_sample_bytes = int64_t{64} << 20;
 };
 
-// The two streams with bulk data are raw; the rest is generated code's.
-using ReplayServiceBase =
-    v1::ReplayService::WithRawCallbackMethod_Insert<v1::ReplayService::WithRawCallbackMethod_Sample<
-        v1::ReplayService::WithCallbackMethod_CreateTable<v1::ReplayService::WithCallbackMethod_UpdatePriorities<
-            v1::ReplayService::WithCallbackMethod_Delete<v1::ReplayService::WithCallbackMethod_Clear<
-                v1::ReplayService::WithCallbackMethod_Describe<v1::ReplayService::Service>>>>>>>;
+// All methods are raw: the streams because of their bulk data, the others for a limit on what is parsed.
+using ReplayServiceBase = v1::ReplayService::WithRawCallbackMethod_CreateTable<
+    v1::ReplayService::WithRawCallbackMethod_Reconfigure<v1::ReplayService::WithRawCallbackMethod_Insert<
+        v1::ReplayService::WithRawCallbackMethod_Sample<v1::ReplayService::WithRawCallbackMethod_UpdatePriorities<
+            v1::ReplayService::WithRawCallbackMethod_Delete<v1::ReplayService::WithRawCallbackMethod_Clear<
+                v1::ReplayService::WithRawCallbackMethod_Export<v1::ReplayService::WithRawCallbackMethod_Describe<
+                    v1::ReplayService::WithRawCallbackMethod_Explain<v1::ReplayService::WithRawCallbackMethod_Inspect<
+                        v1::ReplayService::WithRawCallbackMethod_Checkpoint<v1::ReplayService::Service>>>>>>>>>>>>;
 
 // waggle.v1.ReplayService over a ReplayStore; see replay.proto.
 class ReplayService final : public ReplayServiceBase {
  public:
-  // Store and executor outlive the service and every call to it.
-  ReplayService(ReplayStore* store, Executor* executor, ReplayServiceOptions options)
-      : store_(store), executor_(executor), options_(std::move(options)) {}
+  // Store, journal and executor outlive the service and every call to it. The journal is null where nothing is kept.
+  ReplayService(ReplayStore* store, Journal* journal, Executor* executor, ReplayServiceOptions options)
+      : store_(store),
+        journal_(journal),
+        executor_(executor),
+        options_(std::move(options)),
+        sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes, executor)),
+        sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes))) {}
+  ~ReplayService() override { sample_budget_->Close(); }
 
-  grpc::ServerUnaryReactor* CreateTable(grpc::CallbackServerContext* context, const v1::CreateTableRequest* request,
-                                        v1::CreateTableResponse* response) override;
+  grpc::ServerUnaryReactor* CreateTable(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Reconfigure(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Insert(grpc::CallbackServerContext* context) override;
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Sample(grpc::CallbackServerContext* context) override;
-  grpc::ServerUnaryReactor* UpdatePriorities(grpc::CallbackServerContext* context,
-                                             const v1::UpdatePrioritiesRequest* request,
-                                             v1::UpdatePrioritiesResponse* response) override;
-  grpc::ServerUnaryReactor* Delete(grpc::CallbackServerContext* context, const v1::DeleteRequest* request,
-                                   v1::DeleteResponse* response) override;
-  grpc::ServerUnaryReactor* Clear(grpc::CallbackServerContext* context, const v1::ClearRequest* request,
-                                  v1::ClearResponse* response) override;
-  grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const v1::DescribeRequest* request,
-                                     v1::DescribeResponse* response) override;
+  grpc::ServerUnaryReactor* UpdatePriorities(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Clear(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                  grpc::ByteBuffer* response) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Export(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request) override;
+  grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Explain(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Inspect(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Checkpoint(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
 
  private:
-  absl::Status UpdatePriorities(const v1::UpdatePrioritiesRequest& request, v1::UpdatePrioritiesResponse* response);
-  absl::Status Delete(const v1::DeleteRequest& request, v1::DeleteResponse* response);
+  // Calls `answer`, which may take long, on the executor; what it returns ends the call.
+  grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, std::function<absl::Status()> answer);
+  // The same for what changes a table: the call ends with the error of `change`, or once the table that it returns has
+  // done what its durability asks for.
+  grpc::ServerUnaryReactor* ChangeLater(grpc::CallbackServerContext* context,
+                                        std::function<absl::StatusOr<std::shared_ptr<Table>>()> change);
+  // Return the table that was changed: the answer waits until it has done with it what its durability asks for.
+  absl::StatusOr<std::shared_ptr<Table>> CreateTable(const v1::CreateTableRequest& request,
+                                                     v1::CreateTableResponse* response);
+  absl::StatusOr<std::shared_ptr<Table>> UpdatePriorities(const v1::UpdatePrioritiesRequest& request,
+                                                          const std::string& who,
+                                                          v1::UpdatePrioritiesResponse* response);
+  absl::StatusOr<std::shared_ptr<Table>> Delete(const v1::DeleteRequest& request, v1::DeleteResponse* response);
+  absl::Status Describe(v1::DescribeResponse* response) const;
+  absl::Status Explain(const v1::ExplainRequest& request, v1::ExplainResponse* response) const;
+  absl::Status Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const;
 
   ReplayStore* const store_;
+  Journal* const journal_;
   Executor* const executor_;
   const ReplayServiceOptions options_;
+  const std::shared_ptr<ByteBudget> sample_budget_;
+  const std::shared_ptr<BatchMemory> sample_memory_;
 };
 
 }  // namespace waggle

@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/channel.h"
+#include "common/tensor/checksum.h"
 
 namespace waggle {
 
 class SampleStream::State : public std::enable_shared_from_this<State> {
  public:
-  State(Executor* executor, SampleStreamOptions options) : executor_(executor), options_(std::move(options)) {}
+  State(Executor* executor, std::shared_ptr<ByteBudget> budget, std::shared_ptr<BatchMemory> memory,
+        SampleStreamOptions options)
+      : executor_(executor), budget_(std::move(budget)), memory_(std::move(memory)), options_(std::move(options)) {}
 
   // Called before anything else.
   void Attach(std::shared_ptr<StreamPeer<Message<v1::SampleResponse>>> peer) { peer_ = std::move(peer); }
@@ -26,31 +30,45 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     return table_ != nullptr;
   }
 
-  void Opened(std::shared_ptr<Table> table, std::shared_ptr<const BatchLayout> layout, int64_t batch_size)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Opened(std::shared_ptr<Table> table, std::shared_ptr<const BatchLayout> layout, int64_t batch_size,
+              const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
     Message<v1::SampleResponse> response;
     *response.header.mutable_opened() = ToProto(*layout);
+    std::shared_ptr<Requester> requester = table->requesters()->Add(Requester::Kind::kSampler, who);
+    Requester::Presence presence({requester});
     {
       MutexLock lock(&mutex_);
       const int64_t bytes = std::max<int64_t>(1, static_cast<int64_t>(layout->total_bytes));
       max_in_flight_ = std::clamp<int64_t>(options_.max_bytes_in_flight / bytes, 1, options_.max_batches_in_flight);
-      inline_ = bytes <= options_.max_inline_bytes;
       table_ = std::move(table);
       layout_ = std::move(layout);
       batch_size_ = batch_size;
+      requester_ = std::move(requester);
+      presence_ = std::move(presence);
     }
     peer_->Send(std::move(response));
   }
 
-  absl::Status AddCredits(uint32_t credits) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // Takes the request's draws and credits in.
+  absl::Status Add(const v1::SampleRequest& request) ABSL_LOCKS_EXCLUDED(mutex_) {
+    WAGGLE_RETURN_IF_ERROR(
+        CheckListLength("draw_counted", request.draw_counted_size(), "draw_items", request.draw_items_size()));
     {
       MutexLock lock(&mutex_);
-      if (credits > options_.max_credits - credits_) {
-        return absl::InvalidArgumentError(absl::StrCat("got ", credits, " credits where ", credits_,
+      const size_t more = size_t{request.credits()} + static_cast<size_t>(request.draw_items_size());
+      if (more > options_.max_credits - wanted_.size()) {
+        return absl::InvalidArgumentError(absl::StrCat("got ", more, " credits where ", wanted_.size(),
                                                        " were left; at most ", options_.max_credits,
                                                        " may be outstanding"));
       }
-      credits_ += credits;
+      for (int i = 0; i < request.draw_items_size(); ++i) {
+        if (request.draw_items(i) > batch_size_) {
+          return absl::InvalidArgumentError(absl::StrCat("draw_items: got ", request.draw_items(i),
+                                                         "; the stream was opened for batches of ", batch_size_));
+        }
+        wanted_.push_back({request.draw_items(i), request.draw_counted(i)});
+      }
+      wanted_.insert(wanted_.end(), request.credits(), {batch_size_, batch_size_});
     }
     Start();
     return absl::OkStatus();
@@ -70,76 +88,94 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   }
 
   void End() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::deque<SampledBatch> dropped;  // Destroyed outside the lock.
-    std::set<std::shared_ptr<Request>> waiting;
+    std::deque<std::shared_ptr<Request>> dropped;  // Destroyed outside the lock.
+    std::vector<uint64_t> waiting;
     std::shared_ptr<Table> table;
+    Requester::Presence presence;
     {
       MutexLock lock(&mutex_);
       ended_ = true;
-      dropped.swap(ready_);
-      waiting.swap(requests_);
+      presence = std::move(presence_);
+      dropped.swap(requests_);
+      for (const std::shared_ptr<Request>& request : dropped) {
+        if (!request->answered && request->number != 0) {
+          waiting.push_back(request->number);
+        }
+      }
       table = table_;
     }
-    for (const std::shared_ptr<Request>& request : waiting) {
-      uint64_t number = 0;
-      {
-        MutexLock lock(&mutex_);
-        number = request->number;
-      }
-      if (number != 0) {
-        table->CancelSample(number);
-      }
+    for (const uint64_t number : waiting) {
+      table->CancelSample(number);
     }
   }
 
  private:
-  // One batch that the table was asked for.
+  // One batch that the table was asked for. Guarded by mutex_, but for what is set at first.
   struct Request {
+    DrawRequest draw;
+    std::shared_ptr<const BatchLayout> layout;
     uint64_t number = 0;  // In the table, once known.
     bool answered = false;
+    std::optional<SampledBatch> batch;  // Once it is gathered.
   };
 
-  // Asks the table for as many batches as there are credits and room for.
+  // Asks the table for as many batches as are wanted and there is room for. One call does that at a time, so that the
+  // table is asked in the order in which batches go out: whoever comes meanwhile leaves it to that one, which looks
+  // again before it ends.
   void Start() ABSL_LOCKS_EXCLUDED(mutex_) {
-    for (;;) {
-      const auto request = std::make_shared<Request>();
-      bool run_here = false;
-      {
-        MutexLock lock(&mutex_);
-        if (ended_ || credits_ == 0 || in_flight_ >= max_in_flight_) {
-          return;
-        }
-        --credits_;
-        ++in_flight_;
-        requests_.insert(request);
-        run_here = inline_;
-      }
-      if (run_here) {
-        Sample(request);
-      } else if (!executor_->Submit([self = shared_from_this(), request] { self->Sample(request); }).ok()) {
-        Fail(absl::UnavailableError("the replay server is too busy"));
+    {
+      MutexLock lock(&mutex_);
+      if (std::exchange(starting_, true)) {
         return;
       }
+    }
+    for (;;) {
+      const auto request = std::make_shared<Request>();
+      std::shared_ptr<Table> table;
+      std::shared_ptr<Requester> requester;
+      {
+        MutexLock lock(&mutex_);
+        if (ended_ || wanted_.empty() || in_flight_ >= max_in_flight_) {
+          starting_ = false;
+          return;
+        }
+        request->draw = wanted_.front();
+        wanted_.pop_front();
+        request->layout = layout_;
+        table = table_;
+        requester = requester_;
+        ++in_flight_;
+        requests_.push_back(request);
+      }
+      if (absl::Status status = FitLayout(table->created(), request.get()); !status.ok()) {
+        Fail(std::move(status));
+        return;  // For good: the stream has ended.
+      }
+      Draw(request, table.get(), requester);
     }
   }
 
-  void Sample(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::shared_ptr<Table> table;
-    std::shared_ptr<const BatchLayout> layout;
-    int64_t batch_size = 0;
-    {
-      MutexLock lock(&mutex_);
-      if (ended_) {
-        return;
-      }
-      table = table_;
-      layout = layout_;
-      batch_size = batch_size_;
+  // The stream's layout is that of a whole batch.
+  static absl::Status FitLayout(const TableConfig& config, Request* request) {
+    if (request->draw.items == 0) {
+      request->layout = std::make_shared<const BatchLayout>();
+      return absl::OkStatus();
     }
-    const uint64_t number =
-        table->Sample(layout, batch_size, [self = shared_from_this(), request](absl::StatusOr<SampledBatch> batch) {
-          self->Sampled(request, std::move(batch));
-        });
+    if (request->layout->fields.back().spec.shape[0] == request->draw.items) {
+      return absl::OkStatus();
+    }
+    WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout,
+                            MakeBatchLayout(config, request->draw.items, request->layout->total_bytes));
+    request->layout = std::make_shared<const BatchLayout>(std::move(layout));
+    return absl::OkStatus();
+  }
+
+  void Draw(const std::shared_ptr<Request>& request, Table* table, const std::shared_ptr<Requester>& requester)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    const auto drawn = [self = shared_from_this(), request](absl::StatusOr<Table::Gatherer> gather) {
+      self->Drawn(request, std::move(gather));
+    };
+    const uint64_t number = table->Draw(request->layout, request->draw, drawn, requester);
     bool cancel = false;
     {
       MutexLock lock(&mutex_);
@@ -151,52 +187,83 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  void Sampled(const std::shared_ptr<Request>& request, absl::StatusOr<SampledBatch> batch)
+  void Drawn(const std::shared_ptr<Request>& request, absl::StatusOr<Table::Gatherer> gather)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
       request->answered = true;
-      requests_.erase(request);
     }
-    if (!batch.ok()) {
+    if (!gather.ok()) {
       // A closed table means that this server is about to end: the sampler is to come back, not to give up.
-      Fail(absl::IsCancelled(batch.status()) ? absl::UnavailableError("the replay server is stopping")
-                                             : batch.status());
+      Fail(absl::IsCancelled(gather.status()) ? absl::UnavailableError("the replay server is stopping")
+                                              : gather.status());
       return;
     }
     if (options_.on_sampled != nullptr) {
-      options_.on_sampled(static_cast<uint64_t>(batch->layout->fields.back().spec.shape.front()));
+      options_.on_sampled(static_cast<uint64_t>(request->draw.items));
     }
+    budget_->Take(static_cast<int64_t>(request->layout->total_bytes),
+                  [self = shared_from_this(), request, gather = *std::move(gather)](ByteBudget::Share share) {
+                    self->MayGather(request, gather, std::move(share));
+                  });
+  }
+
+  // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
+  // perhaps only inserted the item that this batch waited for.
+  void MayGather(const std::shared_ptr<Request>& request, const Table::Gatherer& gather, ByteBudget::Share share)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
+      Gather(request, gather, std::move(share));
+    } else if (!executor_
+                    ->Submit([self = shared_from_this(), request, gather, share = std::move(share)] {
+                      self->Gather(request, gather, share);
+                    })
+                    .ok()) {
+      Fail(absl::UnavailableError("the replay server is too busy"));
+    }
+  }
+
+  void Gather(const std::shared_ptr<Request>& request, const Table::Gatherer& gather, ByteBudget::Share share)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
       if (ended_) {
         return;
       }
-      ready_.push_back(*std::move(batch));
-      if (std::exchange(sending_, true)) {
+    }
+    absl::StatusOr<SampledBatch> batch = gather(Allocate(request->layout->total_bytes, std::move(share)));
+    if (!batch.ok()) {
+      Fail(batch.status());
+      return;
+    }
+    {
+      MutexLock lock(&mutex_);
+      request->batch = *std::move(batch);
+      if (ended_ || std::exchange(sending_, true)) {
         return;  // Whoever sends will find it: the pieces of two batches must not mix.
       }
     }
     SendReady();
   }
 
+  // Batches go in the order in which they were asked for.
   void SendReady() ABSL_LOCKS_EXCLUDED(mutex_) {
     for (;;) {
-      SampledBatch batch;
+      std::shared_ptr<Request> request;
       {
         MutexLock lock(&mutex_);
-        if (ready_.empty()) {
+        if (requests_.empty() || !requests_.front()->batch.has_value()) {
           sending_ = false;
           return;
         }
-        batch = std::move(ready_.front());
-        ready_.pop_front();
+        request = std::move(requests_.front());
+        requests_.pop_front();
       }
-      Send(batch);
+      Send(*request->batch, static_cast<uint32_t>(request->draw.items));
     }
   }
 
-  void Send(const SampledBatch& batch) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Send(const SampledBatch& batch, uint32_t items) ABSL_LOCKS_EXCLUDED(mutex_) {
     const size_t total = batch.layout->total_bytes;
     size_t offset = 0;
     do {
@@ -207,9 +274,15 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
         header->set_table_items(batch.table_items);
         header->set_priority_sum(batch.priority_sum);
         header->set_min_probability(batch.min_probability);
+        header->set_items(items);
+        header->set_samples_allowed(batch.samples_allowed);
+        header->set_table_incarnation(batch.table_incarnation);
       }
       response.header.set_data_offset(offset);
-      response.data.Append({batch.bytes.get() + offset, size, batch.bytes});
+      if (size > 0) {
+        response.header.set_checksum(Checksum(batch.bytes.get() + offset, size));
+        response.data.Append({batch.bytes.get() + offset, size, batch.bytes});
+      }
       offset += size;
       if (offset < total) {
         peer_->Send(std::move(response));
@@ -231,36 +304,48 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   void MaybeClose() ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
-      if (!peer_done_ || credits_ > 0 || in_flight_ > 0) {
+      if (!peer_done_ || !wanted_.empty() || in_flight_ > 0) {
         return;
       }
     }
     peer_->Close(absl::OkStatus());
   }
 
+  // Memory that has its share of the budget for as long as it is there.
+  std::shared_ptr<char> Allocate(size_t bytes, ByteBudget::Share share) const {
+    std::shared_ptr<char> memory = memory_->Take(bytes);
+    char* const begin = memory.get();
+    return std::shared_ptr<char>(begin, [memory = std::move(memory), share = std::move(share)](char* /*begin*/) {});
+  }
+
   Executor* const executor_;
+  const std::shared_ptr<ByteBudget> budget_;
+  const std::shared_ptr<BatchMemory> memory_;
   const SampleStreamOptions options_;
   std::shared_ptr<StreamPeer<Message<v1::SampleResponse>>> peer_;  // Set once, before anything else.
   mutable Mutex mutex_;
   std::shared_ptr<Table> table_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const BatchLayout> layout_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<Requester> requester_ ABSL_GUARDED_BY(mutex_);
+  Requester::Presence presence_ ABSL_GUARDED_BY(mutex_);
   int64_t batch_size_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t max_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool inline_ ABSL_GUARDED_BY(mutex_) = false;
-  uint32_t credits_ ABSL_GUARDED_BY(mutex_) =
-      0;  // Batches that the client has room for and the table was not asked for.
-  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;                        // Batches asked for, and not yet sent.
-  std::set<std::shared_ptr<Request>> requests_ ABSL_GUARDED_BY(mutex_);  // Not yet answered.
-  std::deque<SampledBatch> ready_ ABSL_GUARDED_BY(mutex_);               // To be sent.
-  bool sending_ ABSL_GUARDED_BY(mutex_) = false;                         // SendReady is under way.
+  std::deque<DrawRequest> wanted_ ABSL_GUARDED_BY(mutex_);                 // That the table was not asked for.
+  int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;                          // Batches asked for, and not yet sent.
+  std::deque<std::shared_ptr<Request>> requests_ ABSL_GUARDED_BY(mutex_);  // Those, in their order, until they go.
+  bool starting_ ABSL_GUARDED_BY(mutex_) = false;                          // Start is under way.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;                           // SendReady is under way.
   bool peer_done_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 
   friend class SampleStream;
 };
 
-SampleStream::SampleStream(ReplayStore* store, Executor* executor, SampleStreamOptions options)
-    : store_(store), state_(std::make_shared<State>(executor, std::move(options))) {}
+SampleStream::SampleStream(ReplayStore* store, Executor* executor, std::shared_ptr<ByteBudget> budget,
+                           std::shared_ptr<BatchMemory> memory, SampleStreamOptions options, std::string peer)
+    : store_(store),
+      peer_(std::move(peer)),
+      state_(std::make_shared<State>(executor, std::move(budget), std::move(memory), std::move(options))) {}
 
 SampleStream::~SampleStream() {
   state_->End();
@@ -281,7 +366,7 @@ void SampleStream::OnMessage(Message<v1::SampleRequest> message) {
     status = Open(message.header.open());
   }
   if (status.ok()) {
-    status = state_->AddCredits(message.header.credits());
+    status = state_->Add(message.header);
   }
   if (!status.ok()) {
     state_->Fail(std::move(status));
@@ -291,10 +376,18 @@ void SampleStream::OnMessage(Message<v1::SampleRequest> message) {
 }
 
 absl::Status SampleStream::Open(const v1::SampleOpen& open) {
+  if (!open.sampler_id().empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(open.sampler_id()), "sampler_id"));
+  }
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(open.table()));
+  if (open.batch_size() > state_->options_.max_batch_items) {
+    return absl::ResourceExhaustedError(absl::StrCat("a batch may have ", state_->options_.max_batch_items, " items; ",
+                                                     open.batch_size(), " were asked for"));
+  }
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout,
-                          MakeBatchLayout(table->config(), open.batch_size(), state_->options_.max_batch_bytes));
-  state_->Opened(std::move(table), std::make_shared<const BatchLayout>(std::move(layout)), open.batch_size());
+                          MakeBatchLayout(table->created(), open.batch_size(), state_->options_.max_batch_bytes));
+  state_->Opened(std::move(table), std::make_shared<const BatchLayout>(std::move(layout)), open.batch_size(),
+                 open.sampler_id().empty() ? peer_ : open.sampler_id());
   return absl::OkStatus();
 }
 

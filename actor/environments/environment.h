@@ -38,7 +38,7 @@ class Environment {
 };
 
 // An entry of the environment registry. To add an environment: one file that defines it, one line in
-// RegisterBuiltinEnvironments; every registered one runs through the conformance suite.
+// BuiltinEnvironments; every registered one runs through the conformance suite.
 struct EnvironmentDefinition {
   std::string description;  // One line.
   // Its facts, without making one.

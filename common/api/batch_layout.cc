@@ -27,6 +27,9 @@ ArraySpec WholeField(const ViewField& field, const ArraySpec& column, int64_t ba
   if (field.rows == ViewField::Rows::kAll) {
     spec.shape.push_back(max_window);
   }
+  if (field.stack > 1) {
+    spec.shape.push_back(field.stack);
+  }
   spec.shape.insert(spec.shape.end(), column.shape.begin(), column.shape.end());
   return spec;
 }

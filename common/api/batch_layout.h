@@ -14,7 +14,8 @@ namespace waggle {
 
 // Where a field of a batch lies in the batch's one block of bytes.
 struct BatchField {
-  ArraySpec spec;     // The whole field's: [batch_size, …], or [batch_size, max_window, …] for rows "all".
+  ArraySpec spec;  // The whole field's: [batch_size, …], or [batch_size, max_window, …] for rows "all"; a stack is an
+                   // axis behind these.
   size_t offset = 0;  // A multiple of 64.
 };
 

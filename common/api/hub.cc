@@ -1,5 +1,7 @@
 #include "common/api/hub.h"
 
+#include <algorithm>
+
 namespace waggle {
 
 const char* RoleName(Role role) {
@@ -32,6 +34,26 @@ const char* RunStateName(RunState state) {
       return "failed";
   }
   return "unknown";
+}
+
+std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers) {
+  const std::vector<std::string>& known = assignment.replay_servers;
+  const auto wanted = static_cast<size_t>(servers);
+  if (known.size() < wanted || std::count(known.begin(), known.begin() + servers, "") > 0) {
+    return {};
+  }
+  return std::vector<std::string>(known.begin(), known.begin() + servers);
+}
+
+absl::Status EndOfWork(const absl::Status& status, HubLink* hub) {
+  const bool stopped = absl::IsCancelled(status) && hub->run_over().StopRequested();
+  if (!status.ok() && !stopped) {
+    hub->ReportFailure(status);
+    return status;
+  }
+  // Only this tells a refusal from the end of the run.
+  const absl::Status refusal = hub->WaitUntil([](const Assignment&) { return true; }, StopToken()).status();
+  return absl::IsCancelled(refusal) ? absl::OkStatus() : refusal;
 }
 
 }  // namespace waggle

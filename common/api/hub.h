@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,6 +19,9 @@
 namespace waggle {
 
 enum class Role { kActor, kLearner, kReplayServer, kParamServer, kEvaluator };
+
+// At most so many bytes of why a worker gives up are sent and kept: the hub stores it in a file of bounded size.
+constexpr size_t kMaxFailureBytes = 4096;
 
 // "actor", "learner", "replay-server", "param-server", "evaluator".
 const char* RoleName(Role role);
@@ -43,13 +47,17 @@ struct Assignment {
   RunState run_state = RunState::kNoExperiment;
   std::string experiment_yaml;                 // Complete; empty where there is none.
   std::optional<EnvironmentSpec> environment;  // Known once the first actor has reported it.
-  std::vector<std::string> replay_servers;     // HOST:PORT each.
-  std::optional<ModelVersion> model_version;   // Of the newest weights.
-  int64_t actors = 1;                          // That there are now.
+  // HOST:PORT each, by their indices: where it is or was last; empty where none has joined.
+  std::vector<std::string> replay_servers;
+  std::optional<ModelVersion> model_version;  // Of the newest weights.
+  int64_t actors = 1;                         // That there are now.
   // This worker's own, fixed when it joined.
   int64_t index = 0;   // Which one of its role it is.
   uint64_t epoch = 0;  // Learners: later than every learner before.
 };
+
+// The addresses of the first `servers` replay servers; empty until all of them have joined.
+std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers);
 
 // A greedy evaluation of one version of the weights.
 struct Evaluation {
@@ -77,7 +85,8 @@ class HubLink {
   // Reports; each is sent with the next heartbeat, which is hurried.
   virtual void ReportEnvironment(const EnvironmentSpec& environment) = 0;
   virtual void ReportEvaluation(const Evaluation& evaluation) = 0;
-  // Why this worker gives up. The hub says it to everyone.
+  // Why this worker gives up: people see it beside the worker, and a learner that is the last one fails the run with
+  // it. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;
 
   // A token that is stopped when the run is over, when the hub refuses this worker, or when the process is told to
@@ -87,5 +96,10 @@ class HubLink {
   // Sends what is pending and says goodbye, within `timeout`.
   virtual void Leave(absl::Duration timeout) = 0;
 };
+
+// What a worker's process ends with, where its work ended with `status`: OK for a peaceful end, the end of the run and
+// a stop; the hub's refusal, which stops a worker like the end of a run does; otherwise `status`, which is reported to
+// the hub.
+absl::Status EndOfWork(const absl::Status& status, HubLink* hub);
 
 }  // namespace waggle

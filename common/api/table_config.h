@@ -1,26 +1,57 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "common/tensor/array_spec.h"
+#include "common/tensor/compression.h"
 
 namespace waggle {
 
+// How a table picks an item.
+enum class SelectorKind {
+  kUniform,
+  kPrioritized,  // With probability proportional to (priority + epsilon) ^ exponent.
+  kFifo,         // The oldest.
+  kLifo,         // The newest.
+  kMinHeap,      // The one of the lowest priority; of several the oldest.
+  kMaxHeap,      // The one of the highest priority; of several the oldest.
+};
+
 // How a table picks items to sample.
 struct SamplerConfig {
-  enum class Kind { kUniform, kPrioritized, kFifo };
-  Kind kind = Kind::kUniform;
-  // Prioritized: items are drawn with probability proportional to priority ^ priority_exponent; 0 is uniform.
+  SelectorKind kind = SelectorKind::kUniform;
+  // Prioritized: 0 is uniform, 1 fully proportional.
   double priority_exponent = 0.6;
+  // Prioritized: added to every priority, so that an item of priority 0 can be drawn.
+  double priority_epsilon = 0;
+  // Priorities may be negative and count by their magnitude: for errors as they come out of a loss.
+  bool absolute_priorities = false;
+  // A batch has no item twice. Its probabilities are those of a single draw all the same.
+  bool without_replacement = false;
+  // Prioritized, with replacement: draws of a batch do not know of each other. Otherwise a batch is stratified: each
+  // item is drawn as often on average, but more evenly.
+  bool independent_draws = false;
+  // Prioritized: this share of the draws is made uniformly.
+  double uniform_share = 0;
+  // Uniform and prioritized: this share of the draws is made among the newest items only, of which there are
+  // max(recent_items, items * recent_decay ^ (1000 k / recent_period)) for batch k of a phase of recent_period batches:
+  // "Emphasizing Recent Experience" (arXiv 1906.04009) with a share of 1, where the decay is its eta. With a decay of 0
+  // they are always recent_items.
+  double recent_share = 0;
+  int64_t recent_items = 5000;
+  double recent_decay = 0;
+  int64_t recent_period = 1000;
 };
 
 // Which items leave a full table.
 struct RemoverConfig {
-  enum class Kind { kFifo };
-  Kind kind = Kind::kFifo;
+  SelectorKind kind = SelectorKind::kFifo;
+  double priority_exponent = 1;  // Prioritized: items of a high priority leave first.
 };
 
 // Keeps the ratio of samples to inserts near `samples_per_insert`; see waggle.v1.RateLimiterConfig for the exact rule.
@@ -28,6 +59,16 @@ struct RateLimiterConfig {
   double samples_per_insert = 0;  // 0: only min_items holds.
   int64_t min_items = 1;          // Nothing is sampled from a table with less.
   double error_buffer = 0;        // How far the ratio may stray, in samples.
+  // Instead of error_buffer: the bounds of inserts * samples_per_insert - samples. Both, or neither.
+  std::optional<double> min_difference = std::nullopt;
+  std::optional<double> max_difference = std::nullopt;
+
+  // What holds: of the two above, or of min_items and error_buffer.
+  double MinDifference() const;
+  double MaxDifference() const;
+  // Why an insert and a batch of this size could wait for each other for ever, in words ("rate_limiter.error_buffer: 2
+  // is too small: …"); empty where they cannot.
+  std::string WhyStuck(int64_t batch_size) const;
 };
 
 // One field of a sampled item: a column, and which rows of the item's window.
@@ -40,7 +81,26 @@ struct ViewField {
   std::string name;
   std::string column;
   Rows rows = Rows::kFirst;
+  // More than 1: each of these rows comes with the rows before it, `stack` in all, oldest first, along a new axis.
+  // Where the item has no more rows before, its first one is repeated, as at an episode's start.
+  int64_t stack = 1;
 };
+
+// How a column's rows are kept and travel from the writer on.
+struct ColumnCompression {
+  std::string column;
+  Codec codec = Codec::kLz4;  // Not kNone.
+};
+
+// What of a table outlives its server.
+enum class Durability {
+  kNone,
+  kCheckpoint,  // What the latest checkpoint has.
+  kLog,         // Everything that was answered.
+};
+
+inline constexpr int kMaxViewFields = 1024;
+inline constexpr int64_t kMaxStack = 256;
 
 // All there is to say about a replay table.
 struct TableConfig {
@@ -54,12 +114,32 @@ struct TableConfig {
   int64_t max_bytes = 0;          // Of rows.
   int64_t max_times_sampled = 0;  // 0: no limit.
   int64_t max_window = 1;         // Rows an item may have.
+  uint64_t seed = 0;              // Which items are drawn follows from it and the name; the run's own.
+  std::vector<ColumnCompression> compression = {};  // Of the columns it names; the others are kept as they are.
+  Durability durability = Durability::kNone;
+  bool log_sync = false;     // kLog: an answer waits for the disk, and so outlives the machine as well.
+  int64_t memory_limit = 0;  // Rows past this are kept on disk; 0: none are.
+
+  // The most rows before a window that may belong to its item: what the longest stack reaches back.
+  int64_t MaxContextRows() const;
 
   // INVALID_ARGUMENT naming every field that is wrong, and what would be right.
   absl::Status Validate() const;
 };
 
+// "prioritized", "max_heap", …: what the enumerators are called in configurations and messages.
+absl::string_view Name(SelectorKind kind);
+absl::string_view Name(ViewField::Rows rows);
+absl::string_view Name(Codec codec);
+absl::string_view Name(Durability durability);
+
+// A first-in-first-out or last-in-first-out queue: every item is sampled once, and a full one makes writers wait.
+void MakeQueue(int64_t max_items, TableConfig* config);
+void MakeStack(int64_t max_items, TableConfig* config);
+
 // In words, each field in which the two differ ("max_items: 10 and 20"); empty where they are equal.
 std::vector<std::string> Differences(const TableConfig& a, const TableConfig& b);
+// Those of them that cannot be changed while the table is in use.
+std::vector<std::string> FixedDifferences(const TableConfig& a, const TableConfig& b);
 
 }  // namespace waggle

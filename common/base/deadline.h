@@ -1,24 +1,23 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 
 #include "absl/time/time.h"
+#include "common/base/stopwatch.h"
 
 namespace waggle {
 
 // The moment `timeout` from now, on the monotonic clock: a wall clock that is set back or forth moves no deadline.
 class Deadline {
  public:
-  explicit Deadline(absl::Duration timeout) : end_(SinceBoot() + timeout) {}
+  explicit Deadline(absl::Duration timeout) : timeout_(timeout) {}
 
   // Zero once it has passed; infinite for an infinite timeout.
-  absl::Duration Left() const { return std::max(end_ - SinceBoot(), absl::ZeroDuration()); }
+  absl::Duration Left() const { return std::max(timeout_ - since_.Elapsed(), absl::ZeroDuration()); }
 
  private:
-  static absl::Duration SinceBoot() { return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()); }
-
-  const absl::Duration end_;
+  const absl::Duration timeout_;
+  const Stopwatch since_;
 };
 
 }  // namespace waggle

@@ -16,7 +16,7 @@
 namespace waggle {
 
 // Named entries of one kind ("environment", "algorithm"): what a configuration may choose from. Filled once at start by
-// an explicit function (RegisterBuiltin…), because a self-registering static object in a static library is silently
+// an explicit function (BuiltinEnvironments), because a self-registering static object in a static library is silently
 // dropped by the linker; read-only, and so thread-safe, after that.
 template <class Entry>
 class Registry {

@@ -91,6 +91,7 @@ class StopToken {
       function();
     }
     ~Callback() {
+      std::function<void()> dropped;  // Destroyed outside the lock: what it owns may use the token.
       MutexLock lock(&state_->mutex);
       // An id of -1 is of a function that ran in the constructor.
       while (id_ >= 0 && state_->running_id == id_ && state_->running_thread != std::this_thread::get_id()) {
@@ -98,6 +99,7 @@ class StopToken {
       }
       for (auto it = state_->callbacks.begin(); it != state_->callbacks.end(); ++it) {
         if (it->first == id_) {
+          dropped.swap(it->second);
           state_->callbacks.erase(it);
           return;
         }

@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -27,16 +26,29 @@ constexpr absl::string_view kReplacedSuffix = ".replaced";
 constexpr absl::string_view kTemporaryPrefix = "tmp-";
 constexpr absl::string_view kDataFile = "data.bin";
 constexpr absl::string_view kManifestFile = "MANIFEST";
+constexpr absl::string_view kLockFile = "LOCK";
+constexpr size_t kTemporaryDigits = 16;
 
 std::string NameOf(int64_t step) {
   return absl::StrFormat("%s%012d", kPrefix, step);
 }
 
-// Not one that any other process uses: two learners may hold the same folder while one of them is being replaced.
+// Not one that is left from before: removing that may have failed.
 std::string TemporaryName() {
   std::random_device device;
   const uint64_t number = (static_cast<uint64_t>(device()) << 32) | device();
   return absl::StrCat(kTemporaryPrefix, absl::Hex(number, absl::kZeroPad16));
+}
+
+bool IsTemporary(absl::string_view name) {
+  return absl::ConsumePrefix(&name, kTemporaryPrefix) && name.size() == kTemporaryDigits &&
+         name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+}
+
+// Empty where it does not say.
+std::string RunOf(const std::map<std::string, std::string>& texts) {
+  const auto it = texts.find(kCheckpointRun);
+  return it == texts.end() ? std::string() : it->second;
 }
 
 // Hashes what passes through it.
@@ -88,17 +100,37 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std
     return absl::InvalidArgumentError(absl::StrCat("a checkpoint store keeps at least 1 checkpoint; got ", keep));
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(file_system->CreateFolders(folder), "the checkpoint folder"));
+  absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system->LockFile(absl::StrCat(folder, "/", kLockFile));
+  if (absl::IsUnavailable(lock.status())) {
+    return absl::UnavailableError(absl::StrCat(
+        folder, ": another learner writes its checkpoints here; give each one an --output-dir of its own"));
+  }
+  WAGGLE_RETURN_IF_ERROR(Annotate(lock.status(), "the checkpoint folder"));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system->ListFolder(folder));
   for (const std::string& name : names) {
-    if (absl::StartsWith(name, kTemporaryPrefix)) {
+    if (IsTemporary(name)) {
       WAGGLE_RETURN_IF_ERROR(file_system->RemoveAll(absl::StrCat(folder, "/", name)));
       LogInfo("removed ", folder, "/", name, ", which a checkpoint that was cut short left");
     }
   }
-  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, keep, file_system));
+  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, keep, file_system, *std::move(lock)));
+}
+
+absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToRead(const std::string& folder,
+                                                                             FileSystem* file_system) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(file_system->ListFolder(folder).status(), "the checkpoint folder"));
+  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, 1, file_system, nullptr));
+}
+
+absl::StatusOr<std::optional<int64_t>> CheckpointStore::NewestStep() const {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ListCandidates());
+  return candidates.empty() ? std::nullopt : std::make_optional(candidates.front().step);
 }
 
 absl::Status CheckpointStore::Save(const CheckpointContents& contents) {
+  if (lock_ == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(folder_, " was opened to read its checkpoints only"));
+  }
   WAGGLE_RETURN_IF_ERROR(ValidateContents(contents));
   const std::string temporary = Path(TemporaryName());
   absl::Status status = WriteFiles(temporary, contents);
@@ -200,6 +232,7 @@ absl::StatusOr<std::optional<CheckpointContents>> CheckpointStore::LoadLatest() 
   for (const Candidate& candidate : candidates) {
     absl::StatusOr<CheckpointContents> contents = Load(candidate);
     if (contents.ok()) {
+      WAGGLE_RETURN_IF_ERROR(CheckOneRun(*contents, candidates));
       LogInfo("loaded checkpoint ", Path(candidate.name));
       return std::move(contents).value();
     }
@@ -215,6 +248,20 @@ absl::StatusOr<std::optional<CheckpointContents>> CheckpointStore::LoadLatest() 
     return absl::DataLossError(absl::StrCat("no checkpoint is whole: ", absl::StrJoin(reasons, "; ")));
   }
   return std::nullopt;
+}
+
+absl::Status CheckpointStore::CheckOneRun(const CheckpointContents& newest,
+                                          const std::vector<Candidate>& candidates) const {
+  const std::string run = RunOf(newest.texts);
+  for (const Candidate& candidate : candidates) {
+    const absl::StatusOr<Manifest> manifest = ReadManifest(candidate);
+    if (manifest.ok() && RunOf(manifest->texts) != run) {
+      return absl::FailedPreconditionError(absl::StrCat(folder_, " holds checkpoints of several runs: step ",
+                                                        newest.step, " is of ", run, ", step ", candidate.step, " of ",
+                                                        RunOf(manifest->texts), "; move those of one away"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListCandidates() const {

@@ -31,6 +31,9 @@ struct CheckpointContents {
   std::vector<CheckpointArray> arrays;       // Names are unique.
 };
 
+// The text of this name says which run a checkpoint is of. Going on from a checkpoint is the same run.
+inline constexpr char kCheckpointRun[] = "run";
+
 // The checkpoints of one run, a folder each ("step-000000012345") in one folder. Not thread-safe. Blocks on the disk.
 //
 // However Save() ends, by an error, a kill or a power cut, LoadLatest() afterwards returns the checkpoint before it or
@@ -38,10 +41,19 @@ struct CheckpointContents {
 // bytes.
 class CheckpointStore {
  public:
-  // Keeps the newest `keep` checkpoints, at least 1. Makes the folder where it is missing, and removes what a Save()
-  // that was cut short left. `file_system` outlives the store.
+  // To load and to save. Keeps the newest `keep` checkpoints, at least 1. Makes the folder where it is missing, locks
+  // it for as long as the store lives, and removes what a Save() that was cut short left. UNAVAILABLE if another store
+  // has it to save in. `file_system` outlives the store.
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& folder, int keep,
                                                                FileSystem* file_system = PosixFileSystem());
+
+  // To load only: changes nothing, and needs no lock. NOT_FOUND if there is no such folder. Save() is then
+  // FAILED_PRECONDITION.
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToRead(const std::string& folder,
+                                                                     FileSystem* file_system = PosixFileSystem());
+
+  // The highest step that a checkpoint is there for, be it whole or damaged; nothing if there is none.
+  absl::StatusOr<std::optional<int64_t>> NewestStep() const;
 
   // Returns once the checkpoint is on the device; replaces one of the same step. INVALID_ARGUMENT for contents that
   // break a rule above; any other error is the file system's. Then removes the oldest beyond `keep`, not counting
@@ -50,7 +62,8 @@ class CheckpointStore {
 
   // The whole checkpoint with the highest step; nothing if there never was one. Damaged ones are passed over and logged
   // with the reason. DATA_LOSS, with every reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the
-  // newest; RESOURCE_EXHAUSTED if memory does not suffice.
+  // newest, or if another one is of another run than the newest: which one was meant is not to be guessed;
+  // RESOURCE_EXHAUSTED if memory does not suffice.
   absl::StatusOr<std::optional<CheckpointContents>> LoadLatest();
 
  private:
@@ -61,8 +74,8 @@ class CheckpointStore {
     std::string name;
   };
 
-  CheckpointStore(std::string folder, int keep, FileSystem* file_system)
-      : folder_(std::move(folder)), keep_(keep), file_system_(file_system) {}
+  CheckpointStore(std::string folder, int keep, FileSystem* file_system, std::unique_ptr<FileLock> lock)
+      : folder_(std::move(folder)), keep_(keep), file_system_(file_system), lock_(std::move(lock)) {}
 
   // Newest first.
   absl::StatusOr<std::vector<Candidate>> ListCandidates() const;
@@ -77,6 +90,7 @@ class CheckpointStore {
   // Reads and checks a manifest and that the data file has its size; not the data.
   absl::StatusOr<Manifest> ReadManifest(const Candidate& candidate) const;
   absl::StatusOr<CheckpointContents> Load(const Candidate& candidate) const;
+  absl::Status CheckOneRun(const CheckpointContents& newest, const std::vector<Candidate>& candidates) const;
 
   // Removes the checkpoints beyond the newest keep_ whole ones up to `saved_step`, and logs what goes wrong.
   void Prune(int64_t saved_step) const;
@@ -87,7 +101,8 @@ class CheckpointStore {
   const std::string folder_;
   const int keep_;
   FileSystem* const file_system_;
-  std::set<std::string> damaged_;  // Names whose data LoadLatest() found damaged: manifests do not show it.
+  const std::unique_ptr<FileLock> lock_;  // Null where the store is to read only.
+  std::set<std::string> damaged_;         // Names whose data LoadLatest() found damaged: manifests do not show it.
 };
 
 }  // namespace waggle

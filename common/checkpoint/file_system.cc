@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,6 +170,17 @@ class PosixReadableFile : public ReadableFile {
   Descriptor descriptor_;
 };
 
+// flock() locks go with the last descriptor of the opened file, and so with the process.
+class PosixFileLock : public FileLock {
+ public:
+  explicit PosixFileLock(int number) : descriptor_(number) {}
+
+  int number() const { return descriptor_.number(); }
+
+ private:
+  const Descriptor descriptor_;
+};
+
 class PosixFileSystemImpl : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<WritableFile>> CreateFile(const std::string& path) override {
@@ -186,6 +198,18 @@ class PosixFileSystemImpl : public FileSystem {
       return ErrorOf(errno, "open", path);
     }
     return std::make_unique<PosixReadableFile>(path, number);
+  }
+
+  absl::StatusOr<std::unique_ptr<FileLock>> LockFile(const std::string& path) override {
+    auto lock = std::make_unique<PosixFileLock>(OpenRetrying(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0644));
+    if (lock->number() < 0) {
+      return ErrorOf(errno, "create", path);
+    }
+    if (flock(lock->number(), LOCK_EX | LOCK_NB) != 0) {
+      return errno == EWOULDBLOCK ? absl::UnavailableError(absl::StrCat(path, " is locked by another process"))
+                                  : ErrorOf(errno, "lock", path);
+    }
+    return lock;
   }
 
   absl::Status CreateFolder(const std::string& path) override {

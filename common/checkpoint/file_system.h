@@ -35,6 +35,12 @@ class ReadableFile {
   virtual absl::Status Read(char* destination, int64_t size) = 0;
 };
 
+// A lock that is held until it is destroyed or the process ends, whatever ends it.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
 // What the checkpoint store needs of a file system, so that tests can make any of it fail. Thread-safe. Blocks.
 //
 // Errors name the path and carry the code of the errno: NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED,
@@ -47,6 +53,10 @@ class FileSystem {
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> CreateFile(const std::string& path) = 0;
   // Does not follow a symbolic link.
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenFile(const std::string& path) = 0;
+
+  // Makes the file where it is missing, and locks it. Does not wait: UNAVAILABLE if another lock is held, by this
+  // process or another.
+  virtual absl::StatusOr<std::unique_ptr<FileLock>> LockFile(const std::string& path) = 0;
 
   // ALREADY_EXISTS if the path is taken; its parent must exist.
   virtual absl::Status CreateFolder(const std::string& path) = 0;

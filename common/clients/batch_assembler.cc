@@ -4,39 +4,66 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/tensor/checksum.h"
 
 namespace waggle {
 
+BatchAssembler::BatchAssembler(LayoutOf layout_of, BufferPool* pool) : layout_of_(std::move(layout_of)), pool_(pool) {}
+
 BatchAssembler::BatchAssembler(std::shared_ptr<const BatchLayout> layout, BufferPool* pool)
-    : layout_(std::move(layout)), pool_(pool) {}
+    : BatchAssembler([layout = std::move(layout)](uint32_t /*items*/) { return layout; }, pool) {}
+
+absl::Status BatchAssembler::Begin(const v1::BatchHeader& facts) {
+  if (!std::isfinite(facts.priority_sum()) || !std::isfinite(facts.min_probability()) ||
+      std::isnan(facts.samples_allowed())) {
+    return absl::InternalError(absl::StrCat("the server sent a priority sum of ", facts.priority_sum(),
+                                            " and a smallest probability of ", facts.min_probability()));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(batch_.layout, layout_of_(facts.items()));
+  batch_.table_items = facts.table_items();
+  batch_.priority_sum = facts.priority_sum();
+  batch_.min_probability = facts.min_probability();
+  batch_.samples_allowed = facts.samples_allowed();
+  batch_.table_incarnation = facts.table_incarnation();
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::optional<SampledBatch>> BatchAssembler::Add(const v1::SampleResponse& header,
                                                                 const ByteSlices& data) {
-  const bool begins = batch_.bytes == nullptr;
+  const bool begins = batch_.layout == nullptr;
   if (header.has_opened() || header.has_batch() != begins) {
     return absl::InternalError(begins ? "the server sent a piece of a batch that it has not begun"
                                       : "the server began a batch within another one");
   }
-  if (header.data_offset() != received_ || data.size() == 0 || data.size() > layout_->total_bytes - received_) {
+  if (begins) {
+    WAGGLE_RETURN_IF_ERROR(Begin(header.batch()));
+  }
+  const size_t total = batch_.layout->total_bytes;
+  if (header.data_offset() != received_ || (data.size() == 0) != (total == 0) || data.size() > total - received_) {
+    if (begins) {
+      batch_ = SampledBatch();
+    }
     return absl::InternalError(absl::StrCat("the server sent ", data.size(), " bytes at byte ", header.data_offset(),
-                                            " of a batch; it has ", layout_->total_bytes, " bytes, and byte ",
-                                            received_, " is the next"));
+                                            " of a batch; it has ", total, " bytes, and byte ", received_,
+                                            " is the next"));
+  }
+  if (total == 0) {
+    return std::make_optional(std::exchange(batch_, SampledBatch()));
   }
   if (begins) {
-    const v1::BatchHeader& facts = header.batch();
-    if (!std::isfinite(facts.priority_sum()) || !std::isfinite(facts.min_probability())) {
-      return absl::InternalError(absl::StrCat("the server sent a priority sum of ", facts.priority_sum(),
-                                              " and a smallest probability of ", facts.min_probability()));
-    }
-    batch_.layout = layout_;
     batch_.bytes = pool_->Take();
-    batch_.table_items = facts.table_items();
-    batch_.priority_sum = facts.priority_sum();
-    batch_.min_probability = facts.min_probability();
   }
   data.CopyTo(batch_.bytes.get() + received_);
+  if (header.has_checksum()) {  // Of what was just written, which is still in the cache.
+    const uint64_t checksum = Checksum(batch_.bytes.get() + received_, data.size());
+    if (checksum != header.checksum()) {
+      return absl::DataLossError(absl::StrCat("a piece of a batch was damaged on its way: its checksum is ", checksum,
+                                              ", the server's was ", header.checksum()));
+    }
+  }
   received_ += data.size();
-  if (received_ < layout_->total_bytes) {
+  if (received_ < total) {
     return std::optional<SampledBatch>();
   }
   received_ = 0;

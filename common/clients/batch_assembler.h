@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -14,17 +15,26 @@ namespace waggle {
 // Puts a batch together from the pieces in which it travels. Not thread-safe.
 class BatchAssembler {
  public:
-  // The pool's blocks have the layout's size, and the pool outlives the assembler.
+  // The layout of the next batch, which has so many items; an error if it should not. One of no bytes has no pieces but
+  // the first.
+  using LayoutOf = std::function<absl::StatusOr<std::shared_ptr<const BatchLayout>>(uint32_t items)>;
+
+  // The pool's blocks have room for every batch, and the pool outlives the assembler.
+  BatchAssembler(LayoutOf layout_of, BufferPool* pool);
+  // All batches have this layout.
   BatchAssembler(std::shared_ptr<const BatchLayout> layout, BufferPool* pool);
 
   // Takes the next message of the stream. Returns the batch if this was its last piece. INTERNAL for a piece that is
   // not the one that follows: of the wrong place, longer than the batch, empty, or without the header that begins one.
+  // DATA_LOSS for one whose checksum does not fit.
   absl::StatusOr<std::optional<SampledBatch>> Add(const v1::SampleResponse& header, const ByteSlices& data);
 
  private:
-  const std::shared_ptr<const BatchLayout> layout_;
+  absl::Status Begin(const v1::BatchHeader& facts);
+
+  const LayoutOf layout_of_;
   BufferPool* const pool_;
-  SampledBatch batch_;  // Without bytes where none is begun.
+  SampledBatch batch_;  // Without a layout where none is begun.
   size_t received_ = 0;
 };
 

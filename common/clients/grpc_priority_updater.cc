@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/annotate.h"
+#include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/clients/retry.h"
 #include "common/rpc/unary_call.h"
@@ -37,10 +37,11 @@ absl::Status GrpcPriorityUpdater::Update(std::vector<uint64_t> keys, std::vector
     return absl::InvalidArgumentError(absl::StrCat("got ", keys.size(), " keys, ", generations.size(),
                                                    " generations and ", priorities.size(), " priorities"));
   }
+  const bool negative = link_->TakesMagnitudes(table_);
   for (size_t i = 0; i < priorities.size(); ++i) {
-    if (!std::isfinite(priorities[i]) || priorities[i] < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("priority ", i, " is ", priorities[i], "; it has to be finite and not negative"));
+    if (!std::isfinite(priorities[i]) || (priorities[i] < 0 && !negative)) {
+      return absl::InvalidArgumentError(absl::StrCat("priority ", i, " is ", priorities[i], "; it has to be finite",
+                                                     negative ? "" : " and not negative"));
     }
   }
   MutexLock lock(&mutex_);
@@ -61,11 +62,11 @@ absl::Status GrpcPriorityUpdater::Update(std::vector<uint64_t> keys, std::vector
 }
 
 absl::Status GrpcPriorityUpdater::Flush(absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const Deadline deadline(timeout);
   MutexLock lock(&mutex_);
   while ((pending_.keys_size() > 0 || sending_) && failure_.ok()) {
-    const absl::Duration left = deadline - absl::Now();
-    if (left <= absl::ZeroDuration()) {
+    const absl::Duration left = deadline.Left();
+    if (left == absl::ZeroDuration()) {
       return absl::DeadlineExceededError(
           absl::StrCat("priority updates are not answered after ", absl::FormatDuration(timeout)));
     }
@@ -126,6 +127,7 @@ absl::Status GrpcPriorityUpdater::SendUntilAnswered(const v1::UpdatePrioritiesRe
         LogWarning("updating priorities at ", link_->address(), ": ", status.message(), "; trying again");
       }
       stop_.WaitFor(backoff.Next());
+      link_->FindAgain();
       continue;
     }
     MutexLock lock(&mutex_);

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/wait_clock.h"
 #include "common/clients/batch_assembler.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/channel.h"
@@ -31,6 +33,9 @@ absl::Status Validate(const ReplaySamplerOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("prefetch: ", options.prefetch, " is outside [1, ", kMaxPrefetch, "]"));
   }
+  if (!options.sampler_id.empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(options.sampler_id), "sampler_id"));
+  }
   if (options.max_batch_bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat("max_batch_bytes: ", options.max_batch_bytes, " is less than 1"));
   }
@@ -48,6 +53,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
         pool_(layout_->total_bytes, prefetch_ + 2) {
     open_.mutable_open()->set_table(options.table.name);
     open_.mutable_open()->set_batch_size(static_cast<uint32_t>(options.batch_size));
+    open_.mutable_open()->set_sampler_id(options.sampler_id);
   }
 
   const std::shared_ptr<const BatchLayout>& layout() const { return layout_; }
@@ -84,7 +90,10 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
 
   Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    return stats_;
+    Stats stats = stats_;
+    stats.waited = waiting_.total();
+    stats.waiting = waiting_.waiting();
+    return stats;
   }
 
   // Opens the stream, with credits for as many batches as there is room for.
@@ -144,16 +153,16 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
  private:
   // Waits for a batch, a failure or a stop.
   void Await(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::Time start = absl::Now();
     const StopToken::Callback wake(stop, [self = shared_from_this()] {
       MutexLock lock(&self->mutex_);
       self->changed_.SignalAll();
     });
     MutexLock lock(&mutex_);
+    waiting_.Begin();
     while (ready_.empty() && failure_.ok() && !stop.StopRequested()) {
       changed_.Wait(&mutex_);
     }
-    stats_.waited += absl::Now() - start;
+    waiting_.End();
   }
 
   const std::shared_ptr<const BatchLayout> layout_;
@@ -165,7 +174,8 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   std::deque<SampledBatch> ready_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Peer> peer_ ABSL_GUARDED_BY(mutex_);  // Of the current stream.
   uint32_t owed_credits_ ABSL_GUARDED_BY(mutex_) = 0;   // For batches that were taken, and not yet sent.
-  Stats stats_ ABSL_GUARDED_BY(mutex_);
+  Stats stats_ ABSL_GUARDED_BY(mutex_);                 // But for the waits.
+  WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -189,6 +199,7 @@ class GrpcReplaySampler::Handler final
   void OnMessage(Message<v1::SampleResponse> message) override {
     absl::Status status = Handle(message);
     if (!status.ok()) {
+      failure_ = status;
       state_->Fail(status);
       peer_->Close(std::move(status));
       return;
@@ -200,7 +211,8 @@ class GrpcReplaySampler::Handler final
 
   void OnClosed(absl::Status status) override {
     state_->Closed();
-    ended_(std::move(status));
+    // A failure is final also where the server ended the stream, or went away, at the same moment.
+    ended_(failure_.ok() ? std::move(status) : failure_);
   }
 
  private:
@@ -224,6 +236,7 @@ class GrpcReplaySampler::Handler final
   BatchAssembler assembler_;
   std::shared_ptr<Peer> peer_;
   bool is_open_ = false;
+  absl::Status failure_;  // Why the client's side ended the stream.
 };
 
 absl::StatusOr<std::unique_ptr<ReplaySampler>> GrpcReplaySampler::Create(std::shared_ptr<ReplayLink> link,
@@ -241,9 +254,9 @@ GrpcReplaySampler::GrpcReplaySampler(std::shared_ptr<ReplayLink> link, const Rep
       state_(std::make_shared<State>(options, std::move(layout))),
       keeper_({
           absl::StrCat("sampling from replay at ", link_->address()),
-          [this, channel = NewChannel(link_->address(), "replay-sample")](std::function<void(absl::Status)> ended) {
+          [this](std::function<void(absl::Status)> ended) {
             OpenClientStream<v1::SampleRequest, v1::SampleResponse>(
-                channel, kMethod,
+                NewChannel(link_->FindAgain(), "replay-sample"), kMethod,
                 std::make_unique<Handler>(
                     state_, [this] { keeper_.Opened(); }, std::move(ended)));
           },

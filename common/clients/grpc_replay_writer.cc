@@ -2,18 +2,23 @@
 
 #include <deque>
 #include <functional>
+#include <random>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/api/block_compression.h"
 #include "common/base/annotate.h"
+#include "common/base/deadline.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/wait_clock.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/client_stream.h"
 #include "common/rpc/raw_codec.h"
+#include "common/tensor/checksum.h"
 
 namespace waggle {
 namespace {
@@ -44,11 +49,14 @@ absl::Status Validate(const ReplayWriterOptions& options) {
 
 class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
  public:
-  explicit State(const ReplayWriterOptions& options)
-      : max_blocks_(static_cast<size_t>(options.max_unacknowledged_blocks)),
+  State(const ReplayWriterOptions& options, std::function<void()> changed)
+      : on_changed_(std::move(changed)),
+        max_blocks_(static_cast<size_t>(options.max_unacknowledged_blocks)),
         max_bytes_(static_cast<size_t>(options.max_unacknowledged_bytes)) {
     v1::InsertOpen* open = open_.mutable_open();
     open->set_writer_id(options.writer_id);
+    std::random_device random;
+    open->set_incarnation((static_cast<uint64_t>(random()) << 32) | random());
     for (const std::string& table : options.tables) {
       open->add_tables(table);
     }
@@ -59,31 +67,43 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
 
   const v1::InsertRequest& open() const { return open_; }
 
-  absl::Status Append(Message<v1::InsertRequest> message, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const size_t bytes = message.data.size() + message.header.ByteSizeLong();
-    MutexLock lock(&mutex_);
-    if (FullLocked(bytes) && failure_.ok()) {
-      WAGGLE_RETURN_IF_ERROR(AwaitRoomLocked(bytes, stop));
-    }
-    WAGGLE_RETURN_IF_ERROR(failure_);
+  // Without `stop` it does not wait for room.
+  absl::Status Append(Message<v1::InsertRequest> message, const StopToken* stop) ABSL_LOCKS_EXCLUDED(mutex_) {
     Pending pending;
-    pending.message = std::move(message);
-    pending.bytes = bytes;
-    pending.Encode(first_sequence_ + pending_.size());
-    pending_bytes_ += bytes;
-    pending_.push_back(std::move(pending));
-    if (peer_ != nullptr) {
-      peer_->Send(pending_.back().encoded);
+    pending.bytes = message.data.size() + message.header.ByteSizeLong();
+    pending.message = std::make_shared<Message<v1::InsertRequest>>(std::move(message));
+    {
+      MutexLock lock(&mutex_);
+      if (stop != nullptr && FullLocked(pending.bytes) && failure_.ok()) {
+        WAGGLE_RETURN_IF_ERROR(AwaitRoomLocked(pending.bytes, *stop));
+      }
+      WAGGLE_RETURN_IF_ERROR(failure_);
+      pending_bytes_ += pending.bytes;
+      pending_.push_back(std::move(pending));
     }
+    SendPending();
     return absl::OkStatus();
   }
 
+  ShardWriter::State shard_state() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    ShardWriter::State state;
+    state.connected = peer_ != nullptr;
+    state.blocks = static_cast<int64_t>(pending_.size());
+    state.bytes = static_cast<int64_t>(pending_bytes_);
+    state.acknowledged = acknowledged_;
+    state.items_inserted = stats_.items_inserted;
+    state.items_without_rows = stats_.items_without_rows;
+    state.failure = failure_;
+    return state;
+  }
+
   absl::Status Flush(absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const absl::Time deadline = absl::Now() + timeout;
+    const Deadline deadline(timeout);
     MutexLock lock(&mutex_);
     while (!pending_.empty() && failure_.ok()) {
-      const absl::Duration left = deadline - absl::Now();
-      if (left <= absl::ZeroDuration()) {
+      const absl::Duration left = deadline.Left();
+      if (left == absl::ZeroDuration()) {
         return absl::DeadlineExceededError(
             absl::StrCat(pending_.size(), " blocks are not acknowledged after ", absl::FormatDuration(timeout)));
       }
@@ -94,7 +114,10 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
 
   Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    return stats_;
+    Stats stats = stats_;
+    stats.waited = waiting_.total();
+    stats.waiting = waiting_.waiting();
+    return stats;
   }
 
   // Notes the stream that is being opened, so that Cancel can end it.
@@ -122,83 +145,129 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  // The server has applied everything up to `applied`: goes on with the rest on this stream.
-  absl::Status Opened(uint64_t applied, std::shared_ptr<RawStreamPeer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    if (applied + 1 > first_sequence_ + pending_.size()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the server has applied ", applied, " blocks of this writer, which sent ",
-                       first_sequence_ + pending_.size() - 1, ": another writer uses its id"));
-    }
-    if (applied + 1 < first_sequence_) {
-      first_sequence_ = applied + 1;  // It has lost what it had acknowledged; the numbers go on from what it knows.
-      for (size_t i = 0; i < pending_.size(); ++i) {
-        pending_[i].Encode(first_sequence_ + i);
+  // Goes on with what the server has not applied, on this stream.
+  absl::Status Opened(const v1::InsertOpened& opened, std::shared_ptr<RawStreamPeer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::deque<Pending> applied;  // Destroyed outside the lock.
+    {
+      MutexLock lock(&mutex_);
+      const uint64_t sequence = opened.applied_sequence();
+      // Compared without adding to what the server says: the largest number plus one is zero.
+      if (sequence >= first_sequence_ + pending_.size()) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("the server has applied ", sequence, " blocks of this writer, which sent ",
+                         first_sequence_ + pending_.size() - 1, ": another writer uses its id"));
       }
+      if (sequence < first_sequence_ - 1) {
+        // It has lost what it had acknowledged, and its counts; the numbers go on from what it knows.
+        first_sequence_ = sequence + 1;
+        lost_ = stats_;
+      }
+      TakeAppliedLocked(sequence, opened.items_inserted(), opened.items_without_rows(), &applied);
+      peer_ = std::move(peer);
+      sent_ = 0;
+      changed_.SignalAll();
     }
-    // Applied, but the acknowledgement was lost with the last stream.
-    while (first_sequence_ <= applied) {
-      stats_.items_inserted += pending_.front().message.header.block().item_stream_size();
-      PopLocked();
-    }
-    inserted_before_ = stats_.items_inserted;
-    without_rows_before_ = stats_.items_without_rows;
-    peer_ = std::move(peer);
-    for (const Pending& pending : pending_) {
-      peer_->Send(pending.encoded);
-    }
-    changed_.SignalAll();
+    SendPending();
+    Changed();
     return absl::OkStatus();
   }
 
   absl::Status Acknowledged(const v1::InsertAck& ack) ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    const uint64_t applied = ack.applied_sequence();
-    if (applied + 1 > first_sequence_ + pending_.size() || applied + 1 < first_sequence_) {
-      return absl::InternalError(absl::StrCat("the server acknowledged block ", applied, "; blocks ", first_sequence_,
-                                              " to ", first_sequence_ + pending_.size() - 1, " were to be"));
+    std::deque<Pending> applied;  // Destroyed outside the lock.
+    {
+      MutexLock lock(&mutex_);
+      const uint64_t sequence = ack.applied_sequence();
+      if (sequence >= first_sequence_ + pending_.size() || sequence < first_sequence_ - 1) {
+        return absl::InternalError(absl::StrCat("the server acknowledged block ", sequence, "; blocks ",
+                                                first_sequence_, " to ", first_sequence_ + pending_.size() - 1,
+                                                " were to be"));
+      }
+      TakeAppliedLocked(sequence, ack.items_inserted(), ack.items_without_rows(), &applied);
+      changed_.SignalAll();
     }
-    while (first_sequence_ <= applied) {
-      PopLocked();
-    }
-    stats_.items_inserted = inserted_before_ + ack.items_inserted();
-    stats_.items_without_rows = without_rows_before_ + ack.items_without_rows();
-    changed_.SignalAll();
+    Changed();
     return absl::OkStatus();
   }
 
   void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    peer_ = nullptr;
-    opening_ = nullptr;
+    {
+      MutexLock lock(&mutex_);
+      peer_ = nullptr;
+      opening_ = nullptr;
+    }
+    Changed();
   }
 
   void Fail(absl::Status failure) ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    if (failure_.ok()) {
-      failure_ = std::move(failure);
+    {
+      MutexLock lock(&mutex_);
+      if (failure_.ok()) {
+        failure_ = std::move(failure);
+      }
+      changed_.SignalAll();
     }
-    changed_.SignalAll();
+    Changed();
   }
 
  private:
   struct Pending {
-    Message<v1::InsertRequest> message;
-    grpc::ByteBuffer encoded;
+    std::shared_ptr<Message<v1::InsertRequest>> message;  // Without its number, which only SendPending writes.
     size_t bytes = 0;
-
-    void Encode(uint64_t sequence) {
-      message.header.mutable_block()->set_sequence(sequence);
-      encoded = EncodeMessage(message);
-    }
   };
+
+  void Changed() {
+    if (on_changed_) {
+      on_changed_();
+    }
+  }
+
+  // Sends what has not been sent on the current stream, in its order. Encoding and sending are outside the lock: of the
+  // threads that have something to be sent one sends for all.
+  void SendPending() ABSL_LOCKS_EXCLUDED(mutex_) {
+    for (bool first = true;; first = false) {
+      std::shared_ptr<Message<v1::InsertRequest>> message;
+      std::shared_ptr<RawStreamPeer> peer;
+      uint64_t sequence = 0;
+      {
+        MutexLock lock(&mutex_);
+        if (first && sending_) {
+          return;
+        }
+        sending_ = peer_ != nullptr && sent_ < pending_.size();
+        if (!sending_) {
+          return;
+        }
+        message = pending_[sent_].message;
+        sequence = first_sequence_ + sent_;
+        peer = peer_;
+        ++sent_;
+      }
+      message->header.mutable_block()->set_sequence(sequence);
+      peer->Send(EncodeMessage(*message));
+    }
+  }
+
+  // The server has applied the blocks up to `sequence`; the counts are of all that it has applied of this writer.
+  void TakeAppliedLocked(uint64_t sequence, uint64_t items_inserted, uint64_t items_without_rows,
+                         std::deque<Pending>* applied) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    while (first_sequence_ <= sequence) {
+      pending_bytes_ -= pending_.front().bytes;
+      applied->push_back(std::move(pending_.front()));
+      pending_.pop_front();
+      ++first_sequence_;
+      ++acknowledged_;
+      sent_ -= sent_ > 0 ? 1 : 0;
+    }
+    stats_.items_inserted = lost_.items_inserted + items_inserted;
+    stats_.items_without_rows = lost_.items_without_rows + items_without_rows;
+  }
 
   bool FullLocked(size_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !pending_.empty() && (pending_.size() >= max_blocks_ || pending_bytes_ + bytes > max_bytes_);
   }
 
   absl::Status AwaitRoomLocked(size_t bytes, const StopToken& stop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const absl::Time start = absl::Now();
+    waiting_.Begin();
     mutex_.Unlock();
     absl::Status status;
     {
@@ -216,16 +285,11 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
       }
     }
     mutex_.Lock();
-    stats_.waited += absl::Now() - start;
+    waiting_.End();
     return status;
   }
 
-  void PopLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    pending_bytes_ -= pending_.front().bytes;
-    pending_.pop_front();
-    ++first_sequence_;
-  }
-
+  const std::function<void()> on_changed_;
   const size_t max_blocks_;
   const size_t max_bytes_;
   v1::InsertRequest open_;
@@ -233,12 +297,15 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
   CondVar changed_;
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // Not acknowledged, in their order.
   size_t pending_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;               // Blocks, ever.
   uint64_t first_sequence_ ABSL_GUARDED_BY(mutex_) = 1;             // Of pending_'s first, or of the next to come.
   std::shared_ptr<RawStreamPeer> opening_ ABSL_GUARDED_BY(mutex_);  // Of the current stream.
   std::shared_ptr<RawStreamPeer> peer_ ABSL_GUARDED_BY(mutex_);     // The same, once it is open.
-  uint64_t inserted_before_ ABSL_GUARDED_BY(mutex_) = 0;            // The current stream.
-  uint64_t without_rows_before_ ABSL_GUARDED_BY(mutex_) = 0;
-  Stats stats_ ABSL_GUARDED_BY(mutex_);
+  size_t sent_ ABSL_GUARDED_BY(mutex_) = 0;                         // Of pending_, on peer_.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;                    // A thread is in SendPending.
+  Stats stats_ ABSL_GUARDED_BY(mutex_);                             // But for the waits.
+  Stats lost_ ABSL_GUARDED_BY(mutex_);                              // Of what servers counted that have lost it since.
+  WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
 };
@@ -264,6 +331,7 @@ class GrpcReplayWriter::Handler final : public RawClientStreamHandler {
       status = Handle(response);
     }
     if (!status.ok()) {
+      failure_ = status;
       state_->Fail(status);
       peer_->Close(std::move(status));
       return;
@@ -275,7 +343,8 @@ class GrpcReplayWriter::Handler final : public RawClientStreamHandler {
 
   void OnClosed(absl::Status status) override {
     state_->Closed();
-    ended_(std::move(status));
+    // A failure is final also where the server ended the stream, or went away, at the same moment.
+    ended_(failure_.ok() ? std::move(status) : failure_);
   }
 
  private:
@@ -288,7 +357,7 @@ class GrpcReplayWriter::Handler final : public RawClientStreamHandler {
     }
     is_open_ = true;
     opened_();
-    return state_->Opened(response.opened().applied_sequence(), peer_);
+    return state_->Opened(response.opened(), peer_);
   }
 
   const std::shared_ptr<State> state_;
@@ -296,21 +365,27 @@ class GrpcReplayWriter::Handler final : public RawClientStreamHandler {
   const std::function<void(absl::Status)> ended_;
   std::shared_ptr<RawStreamPeer> peer_;
   bool is_open_ = false;
+  absl::Status failure_;  // Why the client's side ended the stream.
 };
 
-absl::StatusOr<std::unique_ptr<ReplayWriter>> GrpcReplayWriter::Create(std::shared_ptr<ReplayLink> link,
-                                                                       ReplayWriterOptions options) {
+absl::StatusOr<std::unique_ptr<GrpcReplayWriter>> GrpcReplayWriter::Create(std::shared_ptr<ReplayLink> link,
+                                                                           ReplayWriterOptions options,
+                                                                           std::function<void()> changed) {
   WAGGLE_RETURN_IF_ERROR(Validate(options));
-  return std::unique_ptr<ReplayWriter>(new GrpcReplayWriter(std::move(link), std::move(options)));
+  return std::unique_ptr<GrpcReplayWriter>(
+      new GrpcReplayWriter(std::move(link), std::move(options), std::move(changed)));
 }
 
-GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWriterOptions options)
+GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWriterOptions options,
+                                   std::function<void()> changed)
     : link_(std::move(link)),
-      state_(std::make_shared<State>(options)),
+      signature_(options.signature),
+      codecs_(ColumnCodecs(options.signature, options.compression)),
+      state_(std::make_shared<State>(options, std::move(changed))),
       keeper_({
           absl::StrCat("writing to replay at ", link_->address()),
-          [this, channel = NewChannel(link_->address(), "replay-insert")](std::function<void(absl::Status)> ended) {
-            OpenRawClientStream(channel, kMethod,
+          [this](std::function<void(absl::Status)> ended) {
+            OpenRawClientStream(NewChannel(link_->FindAgain(), "replay-insert"), kMethod,
                                 std::make_unique<Handler>(
                                     state_, [this] { keeper_.Opened(); }, std::move(ended)));
           },
@@ -320,7 +395,17 @@ GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWrite
       }) {}
 
 absl::Status GrpcReplayWriter::Append(InsertBlock block, const StopToken& stop) {
+  return Append(std::move(block), &stop);
+}
+
+absl::Status GrpcReplayWriter::Offer(InsertBlock block) {
+  return Append(std::move(block), nullptr);
+}
+
+absl::Status GrpcReplayWriter::Append(InsertBlock block, const StopToken* stop) {
   Message<v1::InsertRequest> message;
+  WAGGLE_RETURN_IF_ERROR(CompressBlock(signature_, codecs_, &block));
+  block.checksum = Checksum(block.data);
   *message.header.mutable_block() = ToProto(block);
   message.data = std::move(block.data);
   const size_t header_bytes = message.header.ByteSizeLong();
@@ -340,6 +425,10 @@ absl::Status GrpcReplayWriter::Flush(absl::Duration timeout) {
 
 ReplayWriter::Stats GrpcReplayWriter::stats() const {
   return state_->stats();
+}
+
+ShardWriter::State GrpcReplayWriter::state() const {
+  return state_->shard_state();
 }
 
 }  // namespace waggle

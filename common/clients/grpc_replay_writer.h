@@ -1,10 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/api/replay.h"
 #include "common/clients/replay_link.h"
+#include "common/clients/sharded_replay/shard.h"
 #include "common/clients/stream_keeper.h"
 
 namespace waggle {
@@ -14,21 +17,31 @@ namespace waggle {
 // not acknowledged are numbered anew and sent again; what it had acknowledged is lost with it.
 class GrpcReplayWriter final : public ReplayWriter {
  public:
-  // INVALID_ARGUMENT for options that can never work.
-  static absl::StatusOr<std::unique_ptr<ReplayWriter>> Create(std::shared_ptr<ReplayLink> link,
-                                                              ReplayWriterOptions options);
+  // INVALID_ARGUMENT for options that can never work. `changed` as in Shard::NewWriter; may be empty.
+  static absl::StatusOr<std::unique_ptr<GrpcReplayWriter>> Create(std::shared_ptr<ReplayLink> link,
+                                                                  ReplayWriterOptions options,
+                                                                  std::function<void()> changed = nullptr);
 
   absl::Status Append(InsertBlock block, const StopToken& stop) override;
   absl::Status Flush(absl::Duration timeout) override;
   Stats stats() const override;
 
+  // As ShardWriter's.
+  absl::Status Offer(InsertBlock block);
+  ShardWriter::State state() const;
+
  private:
   class State;
   class Handler;
 
-  GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWriterOptions options);
+  GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWriterOptions options, std::function<void()> changed);
+
+  // Without `stop` it does not wait for room.
+  absl::Status Append(InsertBlock block, const StopToken* stop);
 
   const std::shared_ptr<ReplayLink> link_;
+  const std::vector<ArraySpec> signature_;
+  const std::vector<Codec> codecs_;     // By column.
   const std::shared_ptr<State> state_;  // Shared with the handlers of its streams.
   StreamKeeper keeper_;                 // Last: it uses everything above.
 };

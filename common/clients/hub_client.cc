@@ -1,10 +1,6 @@
 #include "common/clients/hub_client.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
-#include <climits>
 #include <random>
 #include <utility>
 #include <vector>
@@ -14,17 +10,20 @@
 #include "absl/time/clock.h"
 #include "common/base/annotate.h"
 #include "common/base/backoff.h"
-#include "common/base/build_info.h"
+#include "common/base/deadline.h"
 #include "common/base/host_port.h"
 #include "common/base/log.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/stopwatch.h"
 #include "common/base/thread.h"
 #include "common/clients/hub_convert.h"
+#include "common/clients/hub_requests.h"
 #include "common/clients/pending_reports.h"
 #include "common/clients/retry.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
+#include "common/tensor/checksum.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {
@@ -35,23 +34,8 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 // While somebody waits for news, so that processes find each other without delay.
 constexpr absl::Duration kWaitingInterval = absl::Milliseconds(50);
+constexpr int64_t kMaxIndex = 1'000'000;  // The hub allows fewer; this much fits into the request.
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
-
-std::string HostName() {
-  char name[HOST_NAME_MAX + 1] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
-}
-
-// Unique among all workers that ever were: the process's number alone comes again.
-std::string NewWorkerId(Role role) {
-  std::random_device random;
-  const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
-  return absl::StrCat(RoleName(role), "-", getpid(), "-", absl::Hex(number, absl::kZeroPad16));
-}
-
-int64_t SteadyMicroseconds() {
-  return absl::ToInt64Microseconds(absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch()));
-}
 
 class GrpcHubLink final : public HubLink {
  public:
@@ -78,7 +62,7 @@ class GrpcHubLink final : public HubLink {
 
   // Joins, and starts the heartbeats.
   absl::Status Start(const StopToken& stop) {
-    const absl::Time give_up = absl::Now() + options_.give_up_after;
+    const Deadline give_up(options_.give_up_after);
     Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
     absl::Status status = Join(stop);
     bool told = false;
@@ -90,13 +74,13 @@ class GrpcHubLink final : public HubLink {
         return status;
       }
       const absl::Duration pause = backoff.Next();
-      if (absl::Now() + pause >= give_up) {
+      if (pause >= give_up.Left()) {
         return absl::UnavailableError(absl::StrCat("no parameter server found at ", options_.hub_address, " within ",
                                                    absl::FormatDuration(options_.give_up_after), ": ",
                                                    status.message()));
       }
       if (!std::exchange(told, true)) {
-        LogInfo("looking for the parameter server at ", options_.hub_address);
+        LogInfo("waiting for the parameter server at ", options_.hub_address, ": ", status.message());
       }
       stop.WaitFor(pause);
       status = Join(stop);
@@ -168,14 +152,14 @@ class GrpcHubLink final : public HubLink {
 
   void Leave(absl::Duration timeout) override {
     {
-      const absl::Time deadline = absl::Now() + timeout;
+      const Deadline deadline(timeout);
       MutexLock lock(&shared_->mutex);
       leaving_ = true;
       shared_->ending = true;
       shared_->changed.SignalAll();
       while (!ended_) {
-        const absl::Duration left = deadline - absl::Now();
-        if (left <= absl::ZeroDuration()) {
+        const absl::Duration left = deadline.Left();
+        if (left == absl::ZeroDuration()) {
           break;
         }
         shared_->changed.WaitFor(&shared_->mutex, left);
@@ -204,13 +188,7 @@ class GrpcHubLink final : public HubLink {
 
   // Introduces the worker, again with what it was given before.
   absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
-    v1::JoinRequest request;
-    request.set_worker_id(worker_id_);
-    request.set_role(ToProto(options_.role));
-    request.set_address(options_.address);
-    request.set_process_id(getpid());
-    request.set_host(HostName());
-    request.set_software_version(kVersion);
+    v1::JoinRequest request = NewJoinRequest(options_, worker_id_);
     if (joined_) {
       request.set_index(static_cast<uint32_t>(index_));
       request.set_epoch(epoch_);
@@ -224,7 +202,7 @@ class GrpcHubLink final : public HubLink {
     }
     interval_ =
         response.heartbeat_interval_ms() == 0 ? kDefaultInterval : absl::Milliseconds(response.heartbeat_interval_ms());
-    return Take(response.assignment());
+    return Take(response.assignment(), /*keep_experiment=*/false);
   }
 
   // The heartbeats' thread, until the link ends or the hub refuses the worker.
@@ -253,11 +231,11 @@ class GrpcHubLink final : public HubLink {
 
   // Returns false once the link is to end.
   bool WaitUntilDue() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
-    const absl::Time start = absl::Now();
+    const Stopwatch since_last;
     MutexLock lock(&shared_->mutex);
     while (!shared_->ending) {
       const absl::Duration interval = shared_->waiting > 0 ? std::min(kWaitingInterval, interval_) : interval_;
-      const absl::Duration left = start + interval - absl::Now();
+      const absl::Duration left = interval - since_last.Elapsed();
       // A hub that is away is not asked more often because there is something to say.
       if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
         break;
@@ -285,15 +263,8 @@ class GrpcHubLink final : public HubLink {
   }
 
   absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
-    v1::HeartbeatRequest request;
-    request.set_worker_id(worker_id_);
-    if (options_.metrics != nullptr) {
-      const Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
-      request.set_activity(snapshot.activity);
-      request.mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
-      request.mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
-    }
-    request.set_taken_at_us(SteadyMicroseconds());
+    v1::HeartbeatRequest request = NewHeartbeat(options_, worker_id_);
+    request.set_experiment_checksum(experiment_checksum_);
     {
       MutexLock lock(&shared_->mutex);
       reports_.Fill(&request);
@@ -306,17 +277,25 @@ class GrpcHubLink final : public HubLink {
       MutexLock lock(&shared_->mutex);
       reports_.Acknowledge(request);
     }
-    return Take(response.assignment());
+    return Take(response.assignment(), response.experiment_known());
   }
 
-  absl::Status Take(const v1::Assignment& proto) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  // `keep_experiment`: the assignment comes without the experiment that this worker has.
+  absl::Status Take(const v1::Assignment& proto, bool keep_experiment) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     absl::StatusOr<Assignment> assignment = FromProto(proto);
     WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
     assignment->index = index_;
     assignment->epoch = epoch_;
     const bool over = IsOver(assignment->run_state);
+    if (!keep_experiment) {
+      const std::string& yaml = assignment->experiment_yaml;
+      experiment_checksum_ = yaml.empty() ? 0 : Checksum(yaml.data(), yaml.size());
+    }
     {
       MutexLock lock(&shared_->mutex);
+      if (keep_experiment) {
+        assignment->experiment_yaml = std::move(shared_->assignment.experiment_yaml);
+      }
       reports_.SetEnvironmentKnown(assignment->environment.has_value());
       shared_->assignment = *std::move(assignment);
       ++shared_->news;
@@ -372,6 +351,7 @@ class GrpcHubLink final : public HubLink {
   bool joined_ = false;
   int64_t index_ = 0;
   uint64_t epoch_ = 0;
+  uint64_t experiment_checksum_ = 0;  // Of the one in the assignment; 0: none.
   absl::Duration interval_ = kDefaultInterval;
 
   PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);
@@ -395,9 +375,12 @@ absl::Status HubClientOptions::Validate() const {
   };
   check("hub_address", ValidateHostPort(hub_address));
   if (!address.empty()) {
-    check("address", ValidateHostPort(address));
+    check("address", ValidateReachable(address));
   } else if (role == Role::kReplayServer) {
     errors.push_back("address: a replay server must say where it serves");
+  }
+  if (index.has_value() && (*index < 0 || *index > kMaxIndex)) {
+    errors.push_back(absl::StrCat("index: ", *index, " is not in 0 to ", kMaxIndex));
   }
   if (give_up_after < absl::ZeroDuration()) {
     errors.push_back(absl::StrCat("give_up_after: ", absl::FormatDuration(give_up_after), " is negative"));

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,9 +15,11 @@
 namespace waggle {
 
 struct HubClientOptions {
-  std::string hub_address;           // HOST:PORT of the parameter server.
-  Role role = Role::kActor;          // What this process is.
-  std::string address;               // HOST:PORT where this process serves; empty where it does not.
+  std::string hub_address;   // HOST:PORT of the parameter server.
+  Role role = Role::kActor;  // What this process is.
+  std::string address;       // HOST:PORT where this process serves; empty where it does not.
+  // Which one of its role this process is, where whoever starts it says so; else the hub gives one out.
+  std::optional<int64_t> index;
   const Metrics* metrics = nullptr;  // Sent with each heartbeat; outlives the link. Null: nothing is sent.
   // How long to look for the hub at the start before it is an error. Once joined, a lost hub is looked for for ever.
   absl::Duration give_up_after = absl::InfiniteDuration();
@@ -26,7 +30,8 @@ struct HubClientOptions {
 
 // Joins the hub and keeps the link up by heartbeats from a thread of its own. Blocks until joined: a hub that is not
 // there yet is tried again, with a growing pause. CANCELLED after a stop; UNAVAILABLE after `give_up_after`; any other
-// error is the hub's refusal (FAILED_PRECONDITION names both versions where the software differs) and is final.
+// error is the hub's refusal (FAILED_PRECONDITION names both versions where the software differs; ALREADY_EXISTS names
+// the living process that has this one's index) and is final.
 //
 // The returned link's run_over() token is stopped by `stop` too. Destroying the link ends it without a goodbye: call
 // Leave first where the process ends in peace.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "common/clients/hub_convert.h"
 
 namespace waggle {
@@ -31,7 +32,7 @@ void PendingReports::AddEvaluation(const Evaluation& evaluation, absl::Time fini
 }
 
 void PendingReports::SetFailure(const absl::Status& failure) {
-  failure_ = failure.ToString();
+  failure_ = std::string(Utf8Prefix(failure.ToString(), kMaxFailureBytes));
 }
 
 void PendingReports::Fill(v1::HeartbeatRequest* request) const {

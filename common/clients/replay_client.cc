@@ -1,23 +1,27 @@
 #include "common/clients/replay_client.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/api/shard_config.h"
 #include "common/base/annotate.h"
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/clients/grpc_priority_updater.h"
 #include "common/clients/grpc_replay_sampler.h"
 #include "common/clients/grpc_replay_writer.h"
+#include "common/clients/grpc_shard.h"
 #include "common/clients/replay_link.h"
+#include "common/clients/sharded_replay/sharded_connection.h"
 
 namespace waggle {
 namespace {
 
 class GrpcReplayConnection final : public ReplayConnection {
  public:
-  explicit GrpcReplayConnection(const std::string& address) : link_(std::make_shared<ReplayLink>(address)) {}
+  explicit GrpcReplayConnection(std::shared_ptr<ReplayLink> link) : link_(std::move(link)) {}
 
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override {
     return link_->CreateTable(config, stop);
@@ -42,14 +46,35 @@ class GrpcReplayConnection final : public ReplayConnection {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses) {
-  if (addresses.size() != 1) {
+absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses,
+                                                                          const FindReplayServers& find) {
+  if (addresses.empty() || addresses.size() > static_cast<size_t>(kMaxShards)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("got ", addresses.size(), " replay servers (", absl::StrJoin(addresses, ", "),
-                     "); this version needs exactly 1: a buffer spread over several servers is not available in it"));
+        absl::StrCat("got ", addresses.size(), " replay servers; wanted 1 to ", kMaxShards));
   }
-  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(addresses.front()), "replay server"));
-  return std::unique_ptr<ReplayConnection>(std::make_unique<GrpcReplayConnection>(addresses.front()));
+  std::vector<std::shared_ptr<ReplayLink>> links;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(addresses[i]), absl::StrCat("replay server ", i)));
+    if (std::find(addresses.begin(), addresses.begin() + i, addresses[i]) != addresses.begin() + i) {
+      return absl::InvalidArgumentError(absl::StrCat("replay server ", i, ": ", addresses[i], " is given twice"));
+    }
+    ReplayLink::Find find_one;
+    if (find) {
+      find_one = [find, i] {
+        const std::vector<std::string> found = find();
+        return i < found.size() ? found[i] : std::string();
+      };
+    }
+    links.push_back(std::make_shared<ReplayLink>(addresses[i], std::move(find_one)));
+  }
+  if (links.size() == 1) {
+    return std::unique_ptr<ReplayConnection>(std::make_unique<GrpcReplayConnection>(links.front()));
+  }
+  std::vector<std::shared_ptr<Shard>> shards;
+  for (const std::shared_ptr<ReplayLink>& link : links) {
+    shards.push_back(std::make_shared<GrpcShard>(link));
+  }
+  return std::unique_ptr<ReplayConnection>(std::make_unique<ShardedReplayConnection>(std::move(shards)));
 }
 
 }  // namespace waggle

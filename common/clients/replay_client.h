@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,14 +10,22 @@
 
 namespace waggle {
 
-// The replay ports over gRPC, to the replay server at the one address (HOST:PORT) in `addresses`. INVALID_ARGUMENT for
-// an address that is none, and for several: a buffer spread over several servers is not available in this version.
+// Where the replay servers are now, in the order in which they were given; an empty address where that is not known.
+// Called from any thread, whenever one is to be reached again.
+using FindReplayServers = std::function<std::vector<std::string>()>;
+
+// The replay ports over gRPC, to the replay servers at these addresses (HOST:PORT). Several are one buffer, of which
+// each holds a part (common/clients/sharded_replay): every process that uses it has to give them in the same order.
+// INVALID_ARGUMENT for an address that is none or is given twice, and for none at all.
 //
-// The server need not be there yet: what is made here connects in the background, and again after every loss, with a
-// jittered pause of 0.1 to 2 s. A server that came back without its tables gets those again that were created through
-// this connection. A table that was not, and that nobody else creates within five seconds, is an error: NOT_FOUND.
+// The servers need not be there yet: what is made here connects in the background, and again after every loss, with a
+// jittered pause of 0.1 to 2 s, at the address that `find` gives then. A server that came back without its tables gets
+// those again that were created through this connection. Processes that use a table each create it first, so that they
+// may start in any order; one that does not waits for five seconds until another one has, and then it is an error:
+// NOT_FOUND.
 //
 // What is made here may outlive the connection.
-absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses);
+absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses,
+                                                                          const FindReplayServers& find = nullptr);
 
 }  // namespace waggle

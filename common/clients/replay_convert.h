@@ -2,9 +2,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/api/batch_layout.h"
 #include "common/api/replay.h"
-#include "common/api/table_config.h"
 #include "common/tensor/byte_slices.h"
 #include "waggle/v1/replay.pb.h"
 
@@ -13,9 +13,8 @@
 
 namespace waggle {
 
-v1::TableConfig ToProto(const TableConfig& config);
-// What comes out is valid (TableConfig::Validate).
-absl::StatusOr<TableConfig> FromProto(const v1::TableConfig& proto);
+// INVALID_ARGUMENT unless a list has as many entries as the list whose entries it is about.
+absl::Status CheckListLength(absl::string_view list, int length, absl::string_view expected_from, int expected);
 
 // Without the rows' bytes and the sequence number.
 v1::InsertBlock ToProto(const InsertBlock& block);

@@ -1,13 +1,15 @@
 #include "common/clients/replay_link.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/host_port.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/clients/replay_convert.h"
 #include "common/clients/retry.h"
+#include "common/clients/table_config_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 
@@ -16,10 +18,35 @@ namespace {
 
 constexpr absl::Duration kCreateTimeout = absl::Seconds(5);
 
+std::unique_ptr<v1::ReplayService::StubInterface> NewStub(const std::string& address) {
+  return v1::ReplayService::NewStub(NewChannel(address, "replay-control"));
+}
+
 }  // namespace
 
-ReplayLink::ReplayLink(const std::string& address)
-    : address_(address), stub_(v1::ReplayService::NewStub(NewChannel(address, "replay-control"))) {}
+ReplayLink::ReplayLink(const std::string& address, Find find)
+    : find_(std::move(find)), address_(address), stub_(NewStub(address)) {}
+
+std::string ReplayLink::address() const {
+  MutexLock lock(&mutex_);
+  return address_;
+}
+
+std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::stub() const {
+  MutexLock lock(&mutex_);
+  return stub_;
+}
+
+std::string ReplayLink::FindAgain() {
+  const std::string found = find_ ? find_() : std::string();
+  MutexLock lock(&mutex_);
+  if (!found.empty() && found != address_ && ValidateHostPort(found).ok()) {
+    LogInfo("the replay server that was at ", address_, " is at ", found, " now");
+    address_ = found;
+    stub_ = NewStub(found);
+  }
+  return address_;
+}
 
 absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
@@ -28,8 +55,7 @@ absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken&
   for (;;) {
     const absl::Status status = TryCreate(config, stop);
     if (status.ok()) {
-      MutexLock lock(&mutex_);
-      tables_[config.name] = config;
+      WantTable(config);
       return status;
     }
     if (stop.StopRequested()) {
@@ -39,16 +65,28 @@ absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken&
       return status;
     }
     if (!logged) {
-      LogInfo("waiting for the replay server at ", address_, ": ", status.message());
+      LogInfo("waiting for the replay server at ", address(), ": ", status.message());
       logged = true;
     }
     stop.WaitFor(backoff.Next());
+    FindAgain();
   }
+}
+
+void ReplayLink::WantTable(const TableConfig& config) {
+  MutexLock lock(&mutex_);
+  tables_[config.name] = config;
 }
 
 bool ReplayLink::HasCreated(const std::string& table) const {
   MutexLock lock(&mutex_);
   return tables_.count(table) > 0;
+}
+
+bool ReplayLink::TakesMagnitudes(const std::string& table) const {
+  MutexLock lock(&mutex_);
+  const auto found = tables_.find(table);
+  return found != tables_.end() && found->second.sampler.absolute_priorities;
 }
 
 absl::Status ReplayLink::RestoreTables(const StopToken& stop) {
@@ -65,14 +103,15 @@ absl::Status ReplayLink::RestoreTables(const StopToken& stop) {
   return absl::OkStatus();
 }
 
-absl::Status ReplayLink::TryCreate(const TableConfig& config, const StopToken& stop) const {
+absl::Status ReplayLink::TryCreate(const TableConfig& config, const StopToken& stop) {
+  const std::shared_ptr<v1::ReplayService::StubInterface> stub = this->stub();
   v1::CreateTableRequest request;
   *request.mutable_config() = ToProto(config);
   v1::CreateTableResponse response;
   return Annotate(
       CallUnary(kCreateTimeout, stop,
-                [&](grpc::ClientContext* context) { return stub_->CreateTable(context, request, &response); }),
-      absl::StrCat("replay server ", address_));
+                [&](grpc::ClientContext* context) { return stub->CreateTable(context, request, &response); }),
+      absl::StrCat("replay server ", address()));
 }
 
 }  // namespace waggle

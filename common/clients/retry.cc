@@ -12,7 +12,6 @@ bool MayPass(const absl::Status& status) {
     case absl::StatusCode::kCancelled:  // By the peer: it is stopping.
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kAborted:
-    case absl::StatusCode::kInternal:  // What the library makes of a reset connection.
       return true;
     default:
       return false;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/clients/retry.h"
@@ -48,9 +47,26 @@ absl::Status StreamKeeper::RunStream() {
   return ended_->ok() ? absl::UnavailableError("the server ended the stream") : *ended_;
 }
 
+absl::Status StreamKeeper::Restore(const absl::Status& status, std::optional<Stopwatch>* missing) {
+  const absl::Status restored = options_.restore(stop_);
+  if (!restored.ok()) {
+    missing->reset();  // Its server went away again, or it can never be restored.
+    return MayPass(restored) ? absl::OkStatus() : restored;
+  }
+  if (!missing->has_value()) {
+    missing->emplace();  // What was restored is tried at least once.
+    return absl::OkStatus();
+  }
+  if ((*missing)->Elapsed() < options_.not_found_patience) {
+    return absl::OkStatus();
+  }
+  return Annotate(status, absl::StrCat("still missing after ", absl::FormatDuration(options_.not_found_patience),
+                                       ", and not for this process to make"));
+}
+
 void StreamKeeper::Run() {
   Backoff backoff = NewReconnectBackoff();
-  std::optional<absl::Time> missing_since;
+  std::optional<Stopwatch> missing;
   while (!stop_.StopRequested()) {
     const absl::Status status = RunStream();
     if (stop_.StopRequested()) {
@@ -61,24 +77,19 @@ void StreamKeeper::Run() {
       MutexLock lock(&mutex_);
       if (opened_) {
         backoff.Reset();
-        missing_since.reset();
+        missing.reset();
       }
       was_away = std::exchange(away_, true);
     }
+    absl::Status final_error;
     if (absl::IsNotFound(status)) {
-      const absl::Time now = absl::Now();
-      missing_since = missing_since.value_or(now);
-      if (now - *missing_since >= options_.not_found_patience) {
-        options_.failed(Annotate(status, options_.name));
-        return;
-      }
-      const absl::Status restored = options_.restore(stop_);
-      if (!restored.ok() && !MayPass(restored)) {
-        options_.failed(Annotate(restored, options_.name));
-        return;
-      }
-    } else if (!MayPass(status)) {
-      options_.failed(Annotate(status, options_.name));
+      final_error = Restore(status, &missing);
+    } else {
+      missing.reset();
+      final_error = MayPass(status) ? absl::OkStatus() : status;
+    }
+    if (!final_error.ok()) {
+      options_.failed(Annotate(final_error, options_.name));
       return;
     }
     if (!was_away) {

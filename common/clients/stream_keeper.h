@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "common/base/mutex.h"
 #include "common/base/stop_token.h"
+#include "common/base/stopwatch.h"
 #include "common/base/thread.h"
 
 namespace waggle {
@@ -18,11 +19,12 @@ struct StreamKeeperOptions {
   std::function<void(std::function<void(absl::Status)> ended)> open;
   // Makes an open stream end soon, and every later one; called once.
   std::function<void()> cancel;
-  // Makes what the server says is NOT_FOUND. An error that may pass (MayPass) is no reason to give up.
+  // Makes what the server says is NOT_FOUND, as far as this process can. An error that may pass (MayPass) is no reason
+  // to give up.
   std::function<absl::Status(const StopToken&)> restore;
   // Called with an error that no attempt can mend; nothing is opened after that.
   std::function<void(absl::Status)> failed;
-  // How long NOT_FOUND may last before it is such an error.
+  // How long a server that is there may answer NOT_FOUND, whatever was restored, before it is such an error.
   absl::Duration not_found_patience = absl::Seconds(5);
 };
 
@@ -41,6 +43,9 @@ class StreamKeeper {
 
  private:
   void Run();
+  // What the stream ended with is NOT_FOUND: restores it. Returns an error if there is no more point in trying;
+  // `missing` is when it was first missed, empty while the server is not there to be asked.
+  absl::Status Restore(const absl::Status& status, std::optional<Stopwatch>* missing);
   // Opens the stream and waits for its end.
   absl::Status RunStream() ABSL_LOCKS_EXCLUDED(mutex_);
 

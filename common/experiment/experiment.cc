@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/api/shard_config.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
@@ -56,13 +57,13 @@ void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
   const ReplayOptions& replay = experiment.replay;
   // Actors may insert until the ratio strays up by error_buffer - samples_per_insert, the learner may sample until it
   // strays down by error_buffer - batch_size. Less room than one step of each and both can wait for ever.
-  const double room = static_cast<double>(experiment.learner.batch_size) + replay.samples_per_insert;
+  const double room = static_cast<double>(replay.servers) *
+                      (static_cast<double>(experiment.learner.batch_size) + replay.samples_per_insert);
   if (replay.error_buffer > 0 && 2 * replay.error_buffer < room) {
-    reader->Report(
-        "replay.error_buffer",
-        absl::StrCat("got ", replay.error_buffer, "; wanted at least ", room / 2,
-                     " (half of learner.batch_size + replay.samples_per_insert), or actors and learner could "
-                     "wait for each other for ever"));
+    reader->Report("replay.error_buffer", absl::StrCat("got ", replay.error_buffer, "; wanted at least ", room / 2,
+                                                       " (half of learner.batch_size + replay.samples_per_insert",
+                                                       replay.servers > 1 ? ", for each of replay.servers" : "",
+                                                       "), or actors and learner could wait for each other for ever"));
   }
   if (experiment.stop.target_return.has_value() && !experiment.evaluation.enabled) {
     reader->Report("stop.target_return",
@@ -71,14 +72,18 @@ void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
 }
 
 absl::Status CheckTables(const Experiment& experiment, const EnvironmentSpec& environment,
-                         const AlgorithmDefinition& definition) {
-  absl::StatusOr<std::vector<TablePlan>> plans =
-      definition.plan_tables(*experiment.algorithm_options, environment, experiment.replay, experiment.learner);
+                         const AlgorithmDefinitions& algorithms) {
+  const absl::StatusOr<std::vector<TablePlan>> plans = PlanTables(experiment, environment, algorithms);
   if (!plans.ok()) {
     return Annotate(plans.status(), absl::StrCat("algorithm ", experiment.algorithm));
   }
   for (const TablePlan& plan : *plans) {
     WAGGLE_RETURN_IF_ERROR(Annotate(plan.table.Validate(), absl::StrCat("table \"", plan.table.name, "\"")));
+    if (experiment.replay.servers > 1) {
+      WAGGLE_RETURN_IF_ERROR(
+          Annotate(CheckShardedBatch(plan.table, experiment.replay.servers, experiment.learner.batch_size),
+                   absl::StrCat("replay.servers: ", experiment.replay.servers)));
+    }
   }
   return absl::OkStatus();
 }
@@ -137,6 +142,20 @@ int64_t NumOutputs(const ActionSpec& action) {
   return action.kind == ActionSpec::Kind::kDiscrete ? action.num_values : static_cast<int64_t>(action.low.size());
 }
 
+absl::StatusOr<std::vector<TablePlan>> PlanTables(const Experiment& experiment, const EnvironmentSpec& environment,
+                                                  const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(
+      std::vector<TablePlan> plans,
+      definition->plan_tables(*experiment.algorithm_options, environment, experiment.replay, experiment.learner));
+  for (TablePlan& plan : plans) {
+    plan.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
+    // A replay server may hold the tables of several experiments.
+    plan.table.name = absl::StrCat(experiment.experiment.name, "/", plan.table.name);
+  }
+  return plans;
+}
+
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
                                      const AlgorithmDefinitions& algorithms) {
   WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
@@ -161,7 +180,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   if (!shape.ok()) {
     return Annotate(shape.status(), absl::StrCat("network for ", environment.name));
   }
-  return CheckTables(experiment, environment, *definition);
+  return CheckTables(experiment, environment, algorithms);
 }
 
 }  // namespace waggle

@@ -48,6 +48,11 @@ std::string ToYaml(const Experiment& experiment);
 // Outputs of a network's head for these actions: one a choice, or one a dimension.
 int64_t NumOutputs(const ActionSpec& action);
 
+// The tables of the experiment's algorithm, with the run's seed, named EXPERIMENT/TABLE: what every process makes its
+// tables from.
+absl::StatusOr<std::vector<TablePlan>> PlanTables(const Experiment& experiment, const EnvironmentSpec& environment,
+                                                  const AlgorithmDefinitions& algorithms);
+
 // Checks what needs the environment's facts: the algorithm can take its actions, the network fits its observations, the
 // tables can be made. The same checks run at the start of every process that needs them.
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,

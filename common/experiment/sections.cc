@@ -3,13 +3,11 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/problems.h"
 #include "common/tensor/array_spec.h"
 
 namespace waggle {
@@ -17,23 +15,7 @@ namespace {
 
 constexpr int64_t kMaxCount = 1'000'000'000'000;
 constexpr double kMaxSeconds = 1e9;
-
-// Gathers problems for Validate, one a line.
-class Problems {
- public:
-  template <class... Parts>
-  void AddUnless(bool good, const Parts&... parts) {
-    if (!good) {
-      lines_.push_back(absl::StrCat(parts...));
-    }
-  }
-  absl::Status ToStatus() const {
-    return lines_.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(lines_, "\n"));
-  }
-
- private:
-  std::vector<std::string> lines_;
-};
+constexpr int64_t kMaxReplayServers = 1024;
 
 bool IsDevice(absl::string_view device) {
   if (device == "cpu" || device == "cuda") {
@@ -76,6 +58,7 @@ absl::Status EnvironmentOptions::Validate() const {
 }
 
 void ReplayOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("servers", &servers, 1, kMaxReplayServers);
   visitor.Int("max_items", &max_items, 1, 1'000'000'000);
   visitor.Int("max_mebibytes", &max_mebibytes, 1, int64_t{1} << 24);
   visitor.Int("min_items", &min_items, 1, 1'000'000'000);
@@ -91,6 +74,8 @@ absl::Status ReplayOptions::Validate() const {
                      max_items, ", or learning would never begin");
   problems.AddUnless(error_buffer == 0 || samples_per_insert > 0,
                      "error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a samples_per_insert");
+  problems.AddUnless(sampler == "prioritized" || priority_exponent == ReplayOptions().priority_exponent,
+                     "priority_exponent: means nothing to the sampler ", sampler, "; wanted prioritized, or none");
   return problems.ToStatus();
 }
 

@@ -32,6 +32,9 @@ struct EnvironmentOptions {
 
 // `replay:` — the buffer between actors and learner.
 struct ReplayOptions {
+  // Replay servers that the buffer is spread over; the run begins when all have joined, and goes on without those that
+  // are lost. What follows is of all of them together.
+  int64_t servers = 1;
   int64_t max_items = 100'000;          // The oldest leave when there are more.
   int64_t max_mebibytes = 4096;         // Of rows; the oldest items leave when there is more.
   int64_t min_items = 1'000;            // Learning begins when the table holds this many.
@@ -39,7 +42,8 @@ struct ReplayOptions {
   double priority_exponent = 0.6;       // prioritized: 0 is uniform, 1 fully proportional.
   // How often an item is sampled on average; actors or the learner wait to keep it. 0: nobody waits.
   double samples_per_insert = 0;
-  // How far the ratio may stray, in samples, before somebody waits. 0: ten batches.
+  // How far the ratio may stray, in samples, before somebody waits. 0: ten batches, or more where there are very many
+  // servers.
   double error_buffer = 0;
 
   void Visit(ConfigVisitor& visitor);
@@ -103,7 +107,9 @@ struct StopOptions {
   std::optional<double> target_return;  // Solved when an evaluation's mean return reaches it.
   int64_t max_env_steps = 0;            // Over all actors.
   int64_t max_learner_steps = 0;
-  double max_seconds = 0;  // Since the experiment began.
+  // Since the first environment step, so that processes may be started by hand in any order. `waggle run`, which starts
+  // them itself, fails where no step comes within this and a minute.
+  double max_seconds = 0;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

@@ -1,5 +1,7 @@
 #include "common/metrics/metrics.h"
 
+#include <algorithm>
+
 namespace waggle {
 
 void Metrics::Add(absl::string_view counter, double amount) {
@@ -17,7 +19,40 @@ void Metrics::SetActivity(absl::string_view activity) {
   values_.activity = std::string(activity);
 }
 
+std::unique_ptr<Metrics::Registration> Metrics::BeforeSnapshot(std::function<void()> refresh) {
+  auto refresher = std::make_shared<Refresher>();
+  {
+    MutexLock lock(&refresher->mutex);
+    refresher->refresh = std::move(refresh);
+  }
+  MutexLock lock(&mutex_);
+  refreshers_.push_back(refresher);
+  return std::unique_ptr<Registration>(new Registration(this, std::move(refresher)));
+}
+
+Metrics::Registration::~Registration() {
+  {
+    MutexLock lock(&metrics_->mutex_);
+    auto& all = metrics_->refreshers_;
+    all.erase(std::find(all.begin(), all.end(), refresher_));
+  }
+  // A snapshot may hold it still.
+  MutexLock lock(&refresher_->mutex);
+  refresher_->refresh = nullptr;
+}
+
 Metrics::Snapshot Metrics::TakeSnapshot() const {
+  std::vector<std::shared_ptr<Refresher>> refreshers;
+  {
+    MutexLock lock(&mutex_);
+    refreshers = refreshers_;
+  }
+  for (const std::shared_ptr<Refresher>& refresher : refreshers) {
+    MutexLock lock(&refresher->mutex);
+    if (refresher->refresh != nullptr) {
+      refresher->refresh();
+    }
+  }
   MutexLock lock(&mutex_);
   return values_;
 }

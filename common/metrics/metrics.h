@@ -1,7 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
@@ -24,11 +28,42 @@ class Metrics {
     std::map<std::string, double> gauges;
     std::string activity;
   };
+  // First brings up to date what asked for it by BeforeSnapshot.
   Snapshot TakeSnapshot() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // A function that is called before each snapshot, and whose end can be waited for.
+  struct Refresher {
+    // Held while the function runs, by nothing else but the end of its registration: a snapshot must not call what is
+    // gone.
+    Mutex mutex;
+    std::function<void()> refresh ABSL_GUARDED_BY(mutex);
+  };
+
+ public:
+  // Keeps a function registered until it is destroyed, which waits while the function runs.
+  class Registration {
+   public:
+    ~Registration();
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    friend class Metrics;
+    Registration(Metrics* metrics, std::shared_ptr<Refresher> refresher)
+        : metrics_(metrics), refresher_(std::move(refresher)) {}
+    Metrics* const metrics_;
+    const std::shared_ptr<Refresher> refresher_;
+  };
+
+  // Calls `refresh` before each snapshot, in the thread that takes it and never twice at once, so that it can set what
+  // changes although nothing happens. It takes no snapshot and ends no registration. Outlives the registration.
+  std::unique_ptr<Registration> BeforeSnapshot(std::function<void()> refresh) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   mutable Mutex mutex_;
   Snapshot values_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Refresher>> refreshers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle

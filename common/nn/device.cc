@@ -1,13 +1,10 @@
 #include "common/nn/device.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/log.h"
+#include "common/nn/blas.h"
 
 namespace waggle {
 
@@ -33,37 +30,17 @@ absl::StatusOr<torch::Device> ParseDevice(absl::string_view name) {
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
-BlasLibrary FindBlasLibrary() {
-  BlasLibrary library;
-  void* const symbol = dlsym(RTLD_DEFAULT, "sgemm_");
-  Dl_info info;
-  if (symbol == nullptr || dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) {
-    return library;
-  }
-  library.path = info.dli_fname;
-  if (char* const resolved = realpath(info.dli_fname, nullptr); resolved != nullptr) {
-    library.path = resolved;
-    std::free(resolved);
-  }
-  if (absl::StrContains(library.path, "libtorch")) {
-    library.path.clear();
-    return library;
-  }
-  // Debian's reference library lies in a folder named "blas", or beside the others as plain libblas; every other one is
-  // named after what it is.
-  library.reference =
-      absl::StrContains(library.path, "/blas/libblas.so") ||
-      (absl::StrContains(library.path, "/libblas.so") && dlsym(RTLD_DEFAULT, "openblas_get_config") == nullptr &&
-       dlsym(RTLD_DEFAULT, "bli_info_get_version_str") == nullptr &&
-       dlsym(RTLD_DEFAULT, "MKL_Get_Version") == nullptr && !absl::StrContains(library.path, "atlas"));
-  return library;
-}
-
 void ConfigureTorch(int64_t threads) {
   torch::set_num_threads(static_cast<int>(threads));
+  ImproveBlasKernels();
   const BlasLibrary blas = FindBlasLibrary();
   LogInfo("LibTorch ", TORCH_VERSION, ", ", threads, threads == 1 ? " thread" : " threads",
-          ", BLAS: ", blas.path.empty() ? "LibTorch's own" : blas.path);
+          ", BLAS: ", blas.path.empty() ? "LibTorch's own" : blas.path,
+          blas.kernels.empty() ? "" : absl::StrCat(", for ", blas.kernels));
+  if (const std::string better = BetterKernels(blas.kernels, DetectCpuFeatures()); !better.empty()) {
+    LogWarning("OpenBLAS does not know this processor and computes as for one of 2004: set OPENBLAS_CORETYPE=", better,
+               ", or install a newer OpenBLAS");
+  }
   if (blas.reference) {
     LogWarning("the BLAS in use is the reference one, which makes learning and acting 6 to 16 times slower; install ",
                "libopenblas0-openmp, or choose another one with update-alternatives --config libblas.so.3-",

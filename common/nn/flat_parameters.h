@@ -1,11 +1,10 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/nn/torch.h"
 #include "common/tensor/array_spec.h"
 
 namespace waggle {

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "common/nn/network_plan.h"
+#include "common/nn/torch.h"
 
 namespace waggle {
 

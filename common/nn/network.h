@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/nn/flat_parameters.h"
 #include "common/nn/network_plan.h"
+#include "common/nn/torch.h"
 
 namespace waggle {
 

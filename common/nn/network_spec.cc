@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
+#include "common/base/problems.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -14,6 +15,7 @@ namespace {
 constexpr int64_t kMaxUnits = 65'536;
 constexpr int64_t kMaxChannels = 4'096;
 constexpr int64_t kMaxKernel = 256;
+constexpr char kNotOfMlp[] = "means nothing to an mlp, which has units";
 
 const std::vector<std::string>& LayerTypes() {
   static const auto* const names = new std::vector<std::string>{"mlp", "conv"};
@@ -77,9 +79,18 @@ absl::Status LayerSpec::Validate() const {
   WAGGLE_RETURN_IF_ERROR(CheckChoice("activation", activation, Activations()));
   WAGGLE_RETURN_IF_ERROR(CheckChoice("initialization", initialization, Initializations()));
   WAGGLE_RETURN_IF_ERROR(CheckUnits(units));
-  if (type == "mlp" && units.empty()) {
-    return absl::InvalidArgumentError("units: an mlp needs at least one layer");
+  const LayerSpec defaults;
+  Problems foreign;
+  if (type == "mlp") {
+    foreign.AddUnless(!units.empty(), "units: an mlp needs at least one layer");
+    foreign.AddUnless(channels == defaults.channels, "channels: ", kNotOfMlp);
+    foreign.AddUnless(kernel == defaults.kernel, "kernel: ", kNotOfMlp);
+    foreign.AddUnless(stride == defaults.stride, "stride: ", kNotOfMlp);
+    foreign.AddUnless(padding == defaults.padding, "padding: ", kNotOfMlp);
+  } else {
+    foreign.AddUnless(units == defaults.units, "units: means nothing to a conv, which has channels");
   }
+  WAGGLE_RETURN_IF_ERROR(foreign.ToStatus());
   WAGGLE_RETURN_IF_ERROR(CheckRange("channels", channels, 1, kMaxChannels));
   WAGGLE_RETURN_IF_ERROR(CheckRange("kernel", kernel, 1, kMaxKernel));
   WAGGLE_RETURN_IF_ERROR(CheckRange("stride", stride, 1, kMaxKernel));

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
 #include "common/nn/network.h"
+#include "common/nn/torch.h"
 
 namespace waggle {
 

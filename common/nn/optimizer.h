@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 
@@ -9,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/nn/optimizer_options.h"
 #include "common/nn/state_visitor.h"
+#include "common/nn/torch.h"
 
 namespace waggle {
 

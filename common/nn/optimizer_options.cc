@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/problems.h"
 
 namespace waggle {
 namespace {
@@ -55,28 +56,37 @@ void OptimizerOptions::Visit(ConfigVisitor& visitor) {
 }
 
 absl::Status OptimizerOptions::Validate() const {
-  std::string problems;
-  const auto check = [&problems](bool good, const auto&... parts) {
-    if (!good) {
-      absl::StrAppend(&problems, problems.empty() ? "" : "\n", parts...);
-    }
+  Problems problems;
+  problems.AddUnless(Contains(Types(), type), "type: \"", type, "\" is not one of adam, adamw, rmsprop, sgd");
+  problems.AddUnless(Contains(Schedules(), schedule), "schedule: \"", schedule, "\" is not one of constant, linear");
+  problems.AddUnless(!Outside(learning_rate, 0, 10), "learning_rate: ", learning_rate, " is outside [0, 10]");
+  problems.AddUnless(!Outside(final_learning_rate, 0, 10), "final_learning_rate: ", final_learning_rate,
+                     " is outside [0, 10]");
+  problems.AddUnless(!Outside(beta1, 0, 0.999999), "beta1: ", beta1, " is outside [0, 1)");
+  problems.AddUnless(!Outside(beta2, 0, 0.99999999), "beta2: ", beta2, " is outside [0, 1)");
+  problems.AddUnless(!Outside(alpha, 0, 0.99999999), "alpha: ", alpha, " is outside [0, 1)");
+  problems.AddUnless(!Outside(momentum, 0, 0.999999), "momentum: ", momentum, " is outside [0, 1)");
+  problems.AddUnless(!Outside(epsilon, 0, 1), "epsilon: ", epsilon, " is outside [0, 1]");
+  problems.AddUnless(!Outside(weight_decay, 0, 10), "weight_decay: ", weight_decay, " is outside [0, 10]");
+  problems.AddUnless(!Outside(gradient_clip_norm, 0, 1e9), "gradient_clip_norm: ", gradient_clip_norm,
+                     " is outside [0, 1e9]");
+  problems.AddUnless(schedule_steps >= 0 && schedule_steps <= kMaxSteps, "schedule_steps: ", schedule_steps,
+                     " is out of range");
+  problems.AddUnless(schedule != "linear" || schedule_steps > 0, "schedule: linear needs schedule_steps above 0");
+  problems.AddUnless(
+      schedule != "constant" || (schedule_steps == 0 && final_learning_rate == 0),
+      "schedule: final_learning_rate and schedule_steps mean nothing for a constant one; did you mean \"linear\"?");
+  const OptimizerOptions defaults;
+  const auto only_of = [&](const char* field, double value, double default_value, std::vector<std::string> types) {
+    problems.AddUnless(Contains(types, type) || !Contains(Types(), type) || value == default_value, field,
+                       ": means nothing to ", type, "; wanted none, or a type of ", absl::StrJoin(types, ", "));
   };
-  check(Contains(Types(), type), "type: \"", type, "\" is not one of adam, adamw, rmsprop, sgd");
-  check(Contains(Schedules(), schedule), "schedule: \"", schedule, "\" is not one of constant, linear");
-  check(!Outside(learning_rate, 0, 10), "learning_rate: ", learning_rate, " is outside [0, 10]");
-  check(!Outside(final_learning_rate, 0, 10), "final_learning_rate: ", final_learning_rate, " is outside [0, 10]");
-  check(!Outside(beta1, 0, 0.999999), "beta1: ", beta1, " is outside [0, 1)");
-  check(!Outside(beta2, 0, 0.99999999), "beta2: ", beta2, " is outside [0, 1)");
-  check(!Outside(alpha, 0, 0.99999999), "alpha: ", alpha, " is outside [0, 1)");
-  check(!Outside(momentum, 0, 0.999999), "momentum: ", momentum, " is outside [0, 1)");
-  check(!Outside(epsilon, 0, 1), "epsilon: ", epsilon, " is outside [0, 1]");
-  check(!Outside(weight_decay, 0, 10), "weight_decay: ", weight_decay, " is outside [0, 10]");
-  check(!Outside(gradient_clip_norm, 0, 1e9), "gradient_clip_norm: ", gradient_clip_norm, " is outside [0, 1e9]");
-  check(schedule_steps >= 0 && schedule_steps <= kMaxSteps, "schedule_steps: ", schedule_steps, " is out of range");
-  check(schedule != "linear" || schedule_steps > 0, "schedule: linear needs schedule_steps above 0");
-  check(schedule != "constant" || (schedule_steps == 0 && final_learning_rate == 0),
-        "schedule: final_learning_rate and schedule_steps mean nothing for a constant one; did you mean \"linear\"?");
-  return problems.empty() ? absl::OkStatus() : absl::InvalidArgumentError(problems);
+  only_of("beta1", beta1, defaults.beta1, {"adam", "adamw"});
+  only_of("beta2", beta2, defaults.beta2, {"adam", "adamw"});
+  only_of("alpha", alpha, defaults.alpha, {"rmsprop"});
+  only_of("momentum", momentum, defaults.momentum, {"rmsprop", "sgd"});
+  only_of("epsilon", epsilon, defaults.epsilon, {"adam", "adamw", "rmsprop"});
+  return problems.ToStatus();
 }
 
 }  // namespace waggle

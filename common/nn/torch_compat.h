@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <exception>
 #include <new>
 #include <type_traits>
@@ -11,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/nn/torch.h"
 #include "common/tensor/dtype.h"
 
 // All that depends on LibTorch's version, and the door at which its exceptions stop. Built with 1.13 and with 2.x.

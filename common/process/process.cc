@@ -4,27 +4,24 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/thread.h"
+#include "common/process/allocator.h"
 
 namespace waggle {
 namespace {
-
-constexpr char kDieWithParent[] = "WAGGLE_DIE_WITH_PARENT";
 
 sigset_t StopSignals() {
   sigset_t signals;
@@ -97,29 +94,18 @@ class SignalThread {
   Thread thread_;
 };
 
-absl::Status DieWithParent() {
-  const char* const parent = std::getenv(kDieWithParent);
-  if (parent == nullptr) {
-    return absl::OkStatus();
+// A listener that runs out of file descriptors may never accept again: the usual limit of 1024 is for select(), which
+// nothing here uses.
+void RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
   }
-  int64_t parent_id = 0;
-  if (!absl::SimpleAtoi(parent, &parent_id) || parent_id <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kDieWithParent, " is \"", parent, "\"; wanted the parent's process id"));
-  }
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
-    return absl::InternalError(absl::StrCat("cannot ask to end with the parent: ", strerror(errno)));
-  }
-  if (getppid() != parent_id) {  // It ended before the request, so nobody would end this one.
-    return absl::FailedPreconditionError(
-        absl::StrCat("the parent, process ", parent_id, " by ", kDieWithParent, ", is gone"));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& body, const StopToken& stop) {
   try {
-    WAGGLE_RETURN_IF_ERROR(DieWithParent());
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals, SignalThread::Start(stop));
     return body(stop);
   } catch (const std::exception& error) {
@@ -133,6 +119,8 @@ absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& b
 
 int RunProcess(const std::string& role, LogLevel minimum_level,
                const std::function<absl::Status(const StopToken& stop)>& body) {
+  KeepFreedMemory();
+  RaiseFileLimit();
   InitLogging(role, minimum_level);
   signal(SIGPIPE, SIG_IGN);  // A peer that goes away is an error to be returned, not a reason to die.
   const StopToken stop;

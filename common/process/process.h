@@ -17,10 +17,8 @@ namespace waggle {
 //   }
 //
 // Blocks SIGINT and SIGTERM in every thread and waits for them in one: the first asks `body` to stop through its token,
-// a second one ends the process at once. Ignores SIGPIPE. Where WAGGLE_DIE_WITH_PARENT is set, to the parent's process
-// id, asks the kernel to kill this process when its parent ends, and is an
-// error if that has happened already. Returns the exit status: 0 when `body`
-// returned OK, or CANCELLED after a stop; 1, with the error logged, otherwise. No exception leaves it.
+// a second one ends the process at once. Ignores SIGPIPE. Returns the exit status: 0 when `body` returned OK, or
+// CANCELLED after a stop; 1, with the error logged, otherwise. No exception leaves it.
 int RunProcess(const std::string& role, LogLevel minimum_level,
                const std::function<absl::Status(const StopToken& stop)>& body);
 

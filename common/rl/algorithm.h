@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +16,7 @@
 #include "common/experiment/experiment.h"
 #include "common/nn/parameter_group.h"
 #include "common/nn/state_visitor.h"
+#include "common/nn/torch.h"
 #include "common/rl/environment_spec.h"
 #include "common/rl/policy.h"
 

@@ -14,12 +14,4 @@ inline double LadderEpsilon(double base, double alpha, int64_t lane, int64_t all
   return std::pow(base, 1 + alpha * position);
 }
 
-// From 1 to `epsilon` in a straight line over a lane's first `anneal_steps` steps.
-inline double AnnealedEpsilon(double epsilon, int64_t anneal_steps, int64_t step) {
-  if (step >= anneal_steps) {
-    return epsilon;
-  }
-  return 1 + (epsilon - 1) * static_cast<double>(step) / static_cast<double>(anneal_steps);
-}
-
 }  // namespace waggle

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <torch/torch.h>
-
-#include <cstdint>
+#include "common/nn/torch.h"
 
 namespace waggle {
 
@@ -11,14 +9,6 @@ namespace waggle {
 // does.
 inline torch::Tensor ImportanceWeights(const torch::Tensor& probability, double beta) {
   return (probability.min() / probability).pow_(beta).to(torch::kFloat32);
-}
-
-// An exponent that goes from `first` to `last` in a straight line over `steps` steps; `last` at once if that is 0.
-inline double AnnealedExponent(double first, double last, int64_t steps, int64_t step) {
-  if (step >= steps) {
-    return last;
-  }
-  return first + (last - first) * static_cast<double>(step) / static_cast<double>(steps);
 }
 
 }  // namespace waggle

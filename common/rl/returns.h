@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/torch.h>
+#include "common/nn/torch.h"
 
 namespace waggle {
 

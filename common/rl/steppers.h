@@ -1,12 +1,11 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <map>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 
 namespace waggle {

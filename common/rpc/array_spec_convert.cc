@@ -34,6 +34,10 @@ absl::StatusOr<ArraySpec> FromProto(const v1::ArraySpec& proto) {
 }
 
 absl::StatusOr<std::vector<ArraySpec>> FromProto(const google::protobuf::RepeatedPtrField<v1::ArraySpec>& protos) {
+  if (protos.size() > kMaxColumns) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are ", protos.size(), " columns; at most ", kMaxColumns, " are allowed"));
+  }
   std::vector<ArraySpec> specs;
   specs.reserve(protos.size());
   for (const v1::ArraySpec& proto : protos) {

@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "common/base/mutex.h"
+#include "common/rpc/guard.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 #include "common/rpc/stream_handler.h"
@@ -30,9 +31,11 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
   void OnReadDone(bool ok) override {
     core_->DeliveryStarted();
-    if (!ok) {
-      handler_->OnPeerDone();
-    } else {
+    absl::Status failed = Guarded([this, ok] {
+      if (!ok) {
+        handler_->OnPeerDone();
+        return;
+      }
       Message<Request> message;
       absl::Status status = DecodeMessage(incoming_, kMaxHeaderBytes, &message.header, &message.data);
       incoming_.Clear();
@@ -41,6 +44,9 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
       } else {
         core_->Close(std::move(status));
       }
+    });
+    if (!failed.ok()) {
+      core_->Close(std::move(failed));
     }
     core_->DeliveryEnded(/*more=*/ok);
   }
@@ -129,7 +135,9 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
         }
       }
       if (ok && sent != nullptr) {
-        sent();
+        if (absl::Status failed = Guarded(sent); !failed.ok()) {
+          Close(std::move(failed));
+        }
       }
     }
 

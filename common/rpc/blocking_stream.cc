@@ -2,10 +2,25 @@
 
 #include <grpc/support/time.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "common/base/deadline.h"
 #include "common/rpc/status_convert.h"
 
 namespace waggle {
+namespace {
+
+// The library has been seen not to wake a thread that waits on a queue of its own (grpc#21227). An event that has come
+// is found by whoever looks again, so that a lost wake-up costs this long instead of for ever.
+constexpr absl::Duration kLook = absl::Seconds(1);
+
+gpr_timespec FromNow(absl::Duration duration) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_nanos(absl::ToInt64Nanoseconds(duration), GPR_TIMESPAN));
+}
+
+}  // namespace
 
 BlockingStream::BlockingStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                                absl::Duration idle_timeout, const StopToken& stop)
@@ -71,15 +86,15 @@ absl::Status BlockingStream::Finish() {
 bool BlockingStream::WaitForStep() {
   void* tag = nullptr;
   bool ok = false;
-  const gpr_timespec deadline =
-      idle_timeout_ == absl::InfiniteDuration()
-          ? gpr_inf_future(GPR_CLOCK_MONOTONIC)
-          : gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                         gpr_time_from_nanos(absl::ToInt64Nanoseconds(idle_timeout_), GPR_TIMESPAN));
-  if (queue_.AsyncNext(&tag, &ok, deadline) == grpc::CompletionQueue::TIMEOUT) {
-    timed_out_ = true;
-    context_->TryCancel();
-    queue_.Next(&tag, &ok);  // A cancelled step ends soon.
+  const Deadline deadline(idle_timeout_);
+  bool cancelled = false;
+  while (queue_.AsyncNext(&tag, &ok, FromNow(cancelled ? kLook : std::min(kLook, deadline.Left()))) ==
+         grpc::CompletionQueue::TIMEOUT) {
+    if (!cancelled && deadline.Left() == absl::ZeroDuration()) {
+      timed_out_ = true;
+      cancelled = true;
+      context_->TryCancel();  // A cancelled step ends soon.
+    }
   }
   return ok;
 }

@@ -8,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "common/base/mutex.h"
+#include "common/rpc/guard.h"
 #include "common/rpc/status_convert.h"
 
 namespace waggle {
@@ -28,12 +29,17 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
 
   void OnReadDone(bool ok) override {
     core_->DeliveryStarted();
-    if (ok) {
-      grpc::ByteBuffer message;
-      message.Swap(&incoming_);
-      handler_->OnMessage(std::move(message));
-    } else {
-      handler_->OnPeerDone();
+    absl::Status failed = Guarded([this, ok] {
+      if (ok) {
+        grpc::ByteBuffer message;
+        message.Swap(&incoming_);
+        handler_->OnMessage(std::move(message));
+      } else {
+        handler_->OnPeerDone();
+      }
+    });
+    if (!failed.ok()) {
+      core_->Close(std::move(failed));
     }
     core_->DeliveryEnded(/*more=*/ok);
   }
@@ -121,7 +127,9 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
         }
       }
       if (ok && written.second != nullptr) {
-        written.second();
+        if (absl::Status failed = Guarded(written.second); !failed.ok()) {
+          Close(std::move(failed));
+        }
       }
     }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/rpc/guard.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 
@@ -39,18 +40,12 @@ class ReadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) {
-      // A cancelled stream ends its reads in the same way; what came may be half of what was meant.
-      Finish(ToGrpcStatus(context_->IsCancelled() ? absl::CancelledError("the stream broke off") : Answer()));
-      return;
+    absl::Status status;
+    const absl::Status failed = Guarded([this, ok, &status] { status = ok ? Take() : End(); });
+    if (!failed.ok()) {
+      status = failed;
     }
-    Message<Request> message;
-    absl::Status status = DecodeMessage(incoming_, kMaxHeaderBytes, &message.header, &message.data);
-    incoming_.Clear();
-    if (status.ok()) {
-      status = handler_->OnMessage(std::move(message));
-    }
-    if (status.ok()) {
+    if (ok && status.ok()) {
       StartRead(&incoming_);
     } else {
       Finish(ToGrpcStatus(status));
@@ -60,7 +55,18 @@ class ReadReactor final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   void OnDone() override { delete this; }
 
  private:
-  absl::Status Answer() {
+  absl::Status Take() {
+    Message<Request> message;
+    absl::Status status = DecodeMessage(incoming_, kMaxHeaderBytes, &message.header, &message.data);
+    incoming_.Clear();
+    return status.ok() ? handler_->OnMessage(std::move(message)) : status;
+  }
+
+  absl::Status End() {
+    // A cancelled stream ends its reads in the same way; what came may be half of what was meant.
+    if (context_->IsCancelled()) {
+      return absl::CancelledError("the stream broke off");
+    }
     absl::StatusOr<Response> response = handler_->OnPeerDone();
     if (response.ok()) {
       *response_ = EncodeMessage(*response, ByteSlices());

@@ -7,25 +7,14 @@
 
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
 
 namespace waggle {
 namespace {
-
-// Splits "HOST:PORT"; HOST may be a bracketed IPv6 address.
-absl::StatusOr<std::string> HostOf(const std::string& listen) {
-  const size_t colon = listen.rfind(':');
-  int port = -1;
-  if (colon == std::string::npos || colon == 0 || !absl::SimpleAtoi(listen.substr(colon + 1), &port) || port < 0 ||
-      port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", listen, "\" is not an address to listen on: wanted HOST:PORT, such as 127.0.0.1:7001"));
-  }
-  return listen.substr(0, colon);
-}
 
 void Configure(grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(kMaxMessageBytes));
@@ -46,7 +35,7 @@ void Configure(grpc::ServerBuilder* builder) {
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& listen,
                                                             const std::vector<grpc::Service*>& services) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::string host, HostOf(listen));
+  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(listen, /*allow_port_zero=*/true), "listening"));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -61,7 +50,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& l
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", listen, ": the port is taken, or the host is not one of this machine's"));
   }
-  return std::unique_ptr<RpcServer>(new RpcServer(std::move(server), absl::StrCat(host, ":", port)));
+  return std::unique_ptr<RpcServer>(
+      new RpcServer(std::move(server), absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)));
 }
 
 RpcServer::RpcServer(std::unique_ptr<grpc::Server> server, std::string address)

@@ -6,10 +6,12 @@
 
 namespace waggle {
 
-// The two kinds of status have the same codes and the same meaning.
+// The two kinds of status have the same codes and the same meaning. A message that is too long to be sent is cut. An
+// INTERNAL is marked as ours.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
-// A stream that its peer dropped ends with UNKNOWN "Stream removed": that becomes UNAVAILABLE, so that callers retry.
+// What the library makes of a connection that broke becomes UNAVAILABLE, so that callers retry: UNKNOWN "Stream
+// removed", and INTERNAL where it is not marked as ours, such as for a stream that was reset.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 }  // namespace waggle

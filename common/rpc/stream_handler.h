@@ -25,7 +25,9 @@ class StreamPeer {
   // Asks for one more message. Not asking is how a handler makes its peer wait.
   virtual void RequestNext() = 0;
 
-  // Ends the stream, after what is queued if `status` is OK, at once otherwise.
+  // Ends the stream: after what is queued if `status` is OK; otherwise what is queued is dropped. A client's stream
+  // then ends at once. A server's ends when the transport has the message that it holds, so that the peer learns the
+  // status: a peer that reads nothing holds up its own stream until it reads or goes.
   virtual void Close(absl::Status status) = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/base/mutex.h"
+#include "common/rpc/guard.h"
 #include "common/rpc/status_convert.h"
 
 namespace waggle {
@@ -31,6 +32,17 @@ class WriteSource {
   };
   // Calls arrive one at a time. It must not block, nor call `wake`.
   virtual Step Next() = 0;
+};
+
+// Sends nothing, and ends with this.
+class EndedSource final : public WriteSource {
+ public:
+  explicit EndedSource(absl::Status end) : end_(std::move(end)) {}
+  void OnOpen(std::function<void()> /*wake*/) override {}
+  Step Next() override { return {std::nullopt, end_}; }
+
+ private:
+  const absl::Status end_;
 };
 
 // Adapts a WriteSource to a raw server-streaming method of gRPC's callback API: `new WriteReactor(source)` is what the
@@ -102,7 +114,11 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         return;
       }
       if (!end_.has_value()) {
-        WriteSource::Step step = source_->Next();
+        WriteSource::Step step;
+        if (absl::Status failed = Guarded([this, &step]() ABSL_NO_THREAD_SAFETY_ANALYSIS { step = source_->Next(); });
+            !failed.ok()) {
+          step.end = std::move(failed);
+        }
         if (step.message.has_value()) {
           outgoing_ = *std::move(step.message);
           writing_ = true;

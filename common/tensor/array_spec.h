@@ -14,6 +14,8 @@ namespace waggle {
 inline constexpr int kMaxRank = 8;
 inline constexpr int64_t kMaxArrayBytes = int64_t{1} << 40;
 inline constexpr size_t kMaxNameLength = 128;
+// Of a list of arrays, such as a row's columns.
+inline constexpr int kMaxColumns = 256;
 
 // The name, element type and shape of an array; no data. For a column of a stream it describes one row.
 struct ArraySpec {

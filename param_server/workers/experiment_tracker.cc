@@ -1,9 +1,11 @@
 #include "param_server/workers/experiment_tracker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "param_server/workers/counter_limit.h"
 
 namespace waggle {
 namespace {
@@ -15,24 +17,18 @@ double ValueOf(const std::map<std::string, double>& counters, const char* name) 
 
 }  // namespace
 
-void ExperimentTracker::Restore(RunState state, const std::string& reason, std::optional<absl::Time> first_step) {
-  state_ = state;
-  reason_ = reason;
-  first_step_ = first_step;
-}
-
 void ExperimentTracker::ReportCounters(const std::string& worker_id, Role role,
                                        const std::map<std::string, double>& counters, absl::Time now) {
   if (role == Role::kLearner) {
-    learner_steps_ = std::max(learner_steps_, ValueOf(counters, "learner_steps"));
+    progress_.learner_steps = std::max(progress_.learner_steps, ValueOf(counters, "learner_steps"));
   } else if (role == Role::kActor) {
     const double steps = ValueOf(counters, "env_steps");
-    double& before = env_steps_of_[worker_id];
+    double& before = progress_.steps_of[worker_id];
     // Heartbeats may overtake each other: an older, smaller figure changes nothing.
-    env_steps_ += std::max(0.0, steps - before);
+    progress_.env_steps = std::min(kMaxCounter, progress_.env_steps + std::max(0.0, steps - before));
     before = std::max(before, steps);
-    if (steps > 0 && !first_step_.has_value()) {
-      first_step_ = now;
+    if (steps > 0 && !progress_.first_step.has_value()) {
+      progress_.first_step = now;
     }
   }
   Advance(now);
@@ -51,6 +47,22 @@ void ExperimentTracker::ReportLearnerFailure(const std::string& reason) {
   End(RunState::kFailed, absl::StrCat("the learner gave up: ", reason));
 }
 
+bool ExperimentTracker::Reopen() {
+  if (progress_.state != RunState::kFailed) {
+    return false;
+  }
+  progress_.state = RunState::kRunning;
+  progress_.reason.clear();
+  progress_.first_step.reset();  // The time in which nobody learned must not end the run.
+  return true;
+}
+
+void ExperimentTracker::KeepOnly(const std::function<bool(const std::string& worker_id)>& may_report) {
+  for (auto steps = progress_.steps_of.begin(); steps != progress_.steps_of.end();) {
+    steps = may_report(steps->first) ? std::next(steps) : progress_.steps_of.erase(steps);
+  }
+}
+
 void ExperimentTracker::Advance(absl::Time now) {
   const StopOptions& stop = plan_.stop;
   if (stop.max_env_steps > 0 && env_steps() >= static_cast<uint64_t>(stop.max_env_steps)) {
@@ -60,17 +72,18 @@ void ExperimentTracker::Advance(absl::Time now) {
     End(RunState::kLimit,
         absl::StrCat(learner_steps(), " learner steps; stop.max_learner_steps is ", stop.max_learner_steps));
   }
-  if (stop.max_seconds > 0 && first_step_.has_value() && now - *first_step_ >= absl::Seconds(stop.max_seconds)) {
+  if (stop.max_seconds > 0 && progress_.first_step.has_value() &&
+      now - *progress_.first_step >= absl::Seconds(stop.max_seconds)) {
     End(RunState::kLimit,
-        absl::StrCat(absl::ToInt64Seconds(now - *first_step_),
+        absl::StrCat(absl::ToInt64Seconds(now - *progress_.first_step),
                      " seconds since the first environment step; stop.max_seconds is ", stop.max_seconds));
   }
 }
 
 void ExperimentTracker::End(RunState state, std::string reason) {
-  if (state_ == RunState::kRunning) {
-    state_ = state;
-    reason_ = std::move(reason);
+  if (progress_.state == RunState::kRunning) {
+    progress_.state = state;
+    progress_.reason = std::move(reason);
   }
 }
 

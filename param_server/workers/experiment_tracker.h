@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,10 +19,26 @@ struct RunPlan {
   std::string yaml;                 // Complete.
   StopOptions stop;                 // When it is over.
   int64_t evaluation_episodes = 1;  // Evaluations of fewer episodes do not count.
+  int64_t replay_servers = 1;       // That the run has.
 };
 
-// Decides from what workers report whether a run goes on: running → solved | limit | failed, and there it stays. Pure
-// logic; not thread-safe.
+// How far a run is: what must survive the hub.
+struct RunProgress {
+  RunState state = RunState::kRunning;
+  std::string reason;                      // In words, why the run ended; empty while it goes on.
+  std::optional<absl::Time> first_step;    // When the first environment step was reported.
+  double env_steps = 0;                    // Over all actors that ever were.
+  double learner_steps = 0;                // Of the learner that is farthest.
+  std::map<std::string, double> steps_of;  // Of env_steps: by actors that may report again, as last reported.
+
+  friend bool operator==(const RunProgress& a, const RunProgress& b) {
+    return a.state == b.state && a.reason == b.reason && a.first_step == b.first_step && a.env_steps == b.env_steps &&
+           a.learner_steps == b.learner_steps && a.steps_of == b.steps_of;
+  }
+};
+
+// Decides from what workers report whether a run goes on: running → solved | limit | failed, and there it stays, but
+// for a failed one that is reopened. Pure logic; not thread-safe.
 //
 // The time limit counts from the first environment step that an actor reports, so that processes may be started by hand
 // in any order. Steps are added up worker by worker from counters that only grow while a worker lives, so a worker that
@@ -31,36 +48,34 @@ class ExperimentTracker {
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}
 
   // Goes on from what an earlier hub knew.
-  void Restore(RunState state, const std::string& reason, std::optional<absl::Time> first_step);
+  void Restore(RunProgress progress) { progress_ = std::move(progress); }
 
   // A worker's counters now: "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,
                       absl::Time now);
   void ReportEvaluation(const Evaluation& evaluation);
-  // The learner that counts gave up.
+  // The last learner that there was gave up.
   void ReportLearnerFailure(const std::string& reason);
+  // Another learner has come: a run that has failed goes on, with its time limit counted anew. Returns whether it had.
+  bool Reopen();
   // Looks at the limits.
   void Advance(absl::Time now);
 
+  // Forgets workers that will not report again; what they did stays counted.
+  void Forget(const std::string& worker_id) { progress_.steps_of.erase(worker_id); }
+  void KeepOnly(const std::function<bool(const std::string& worker_id)>& may_report);
+
   const RunPlan& plan() const { return plan_; }
-  RunState state() const { return state_; }
-  // In words, why the run ended; empty while it goes on.
-  const std::string& reason() const { return reason_; }
-  uint64_t env_steps() const { return static_cast<uint64_t>(env_steps_); }
-  // Of the learner that is farthest.
-  uint64_t learner_steps() const { return static_cast<uint64_t>(learner_steps_); }
-  std::optional<absl::Time> first_step() const { return first_step_; }
+  const RunProgress& progress() const { return progress_; }
+  RunState state() const { return progress_.state; }
+  uint64_t env_steps() const { return static_cast<uint64_t>(progress_.env_steps); }
+  uint64_t learner_steps() const { return static_cast<uint64_t>(progress_.learner_steps); }
 
  private:
   void End(RunState state, std::string reason);
 
   const RunPlan plan_;
-  RunState state_ = RunState::kRunning;
-  std::string reason_;
-  double env_steps_ = 0;
-  double learner_steps_ = 0;
-  std::map<std::string, double> env_steps_of_;  // By worker, as last reported.
-  std::optional<absl::Time> first_step_;
+  RunProgress progress_;
 };
 
 }  // namespace waggle

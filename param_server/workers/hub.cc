@@ -1,19 +1,26 @@
 #include "param_server/workers/hub.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/base/utf8.h"
+#include "common/tensor/checksum.h"
 
 namespace waggle {
 namespace {
 
+// How much of a run a hub that is killed may forget; what has ended or begun is written at once.
+constexpr absl::Duration kSavePeriod = absl::Seconds(5);
+// Who has not joined again so long after a restart counts as gone.
+constexpr absl::Duration kRejoinTime = absl::Hours(1);
+// One that runs and one that will see what changed meanwhile.
+constexpr size_t kMaxSaves = 2;
 constexpr size_t kMaxEvaluations = 1'000;
 // Epochs are counted up by one, so that a larger one can only be wrong; what is left is room to count on.
 constexpr uint64_t kMaxEpoch = uint64_t{1} << 62;
@@ -29,16 +36,7 @@ absl::Status Validate(const Evaluation& evaluation) {
   return absl::OkStatus();
 }
 
-absl::Duration SteadyElapsed() {
-  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
-}
-
 }  // namespace
-
-absl::Time SteadyNow() {
-  static const absl::Time origin = absl::Now() - SteadyElapsed();
-  return origin + SteadyElapsed();
-}
 
 absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, absl::Time now, HubState* state) {
   const std::string stored = state->record().experiment_yaml;
@@ -66,44 +64,108 @@ absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, std:
 }
 
 Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state, ModelStore* models)
-    : options_(options), state_(state), models_(models), started_(state->record().started), workers_(options.workers) {
+    : options_(options),
+      state_(state),
+      models_(models),
+      started_(state->record().started),
+      experiment_yaml_(plan.has_value() ? plan->yaml : ""),
+      experiment_checksum_(experiment_yaml_.empty() ? 0 : Checksum(experiment_yaml_.data(), experiment_yaml_.size())),
+      workers_(options.workers),
+      begun_(options.clock()),
+      earlier_epoch_(state->record().last_epoch),
+      failed_epoch_(earlier_epoch_),
+      saver_(std::in_place, "hub-saver", 1, kMaxSaves) {
   if (plan.has_value()) {
-    const HubRecord record = state->record();
+    HubRecord record = state->record();
+    for (const auto& [worker_id, steps] : record.progress.steps_of) {
+      restored_.insert(worker_id);
+    }
     tracker_.emplace(*std::move(plan));
-    tracker_->Restore(record.outcome, record.outcome_reason, record.first_step);
+    tracker_->Restore(std::move(record.progress));
+    if (record.last_evaluation.has_value()) {
+      restored_.insert(record.last_evaluation->worker_id);
+      last_evaluation_of_[record.last_evaluation->worker_id] = record.last_evaluation->finished;
+      evaluations_.push_back(*std::move(record.last_evaluation));
+    }
   }
 }
 
-absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
-  uint64_t epoch = 0;
-  if (introduction.role == Role::kLearner) {
-    if (introduction.epoch > kMaxEpoch) {
-      return absl::InvalidArgumentError(absl::StrCat("epoch ", introduction.epoch, " was given to no learner"));
-    }
-    if (introduction.epoch == 0) {
-      WAGGLE_ASSIGN_OR_RETURN(epoch, state_->TakeEpoch());
-    } else {  // It joins again and still publishes under the epoch it was given, perhaps by a hub that lost its folder.
-      epoch = introduction.epoch;
-      WAGGLE_RETURN_IF_ERROR(
-          state_->Update([epoch](HubRecord* record) { record->last_epoch = std::max(record->last_epoch, epoch); }));
+Hub::~Hub() {
+  saver_.reset();  // A save that is under way may yet fail, and is repeated then.
+  {
+    MutexLock lock(&mutex_);
+    if (!unsaved_ && !urgent_) {
+      return;
     }
   }
+  SaveProgress();
+}
+
+absl::StatusOr<uint64_t> Hub::EpochFor(const WorkerIntroduction& learner) {
+  if (learner.epoch == 0) {
+    return state_->TakeEpoch();
+  }
+  // It joins again and still publishes under the epoch it was given, perhaps by a hub that lost its folder.
+  WAGGLE_RETURN_IF_ERROR(state_->Update(
+      [&learner](HubRecord* record) { record->last_epoch = std::max(record->last_epoch, learner.epoch); }));
+  return learner.epoch;
+}
+
+absl::Status Hub::CheckReplayServerLocked(const WorkerIntroduction& introduction) const {
+  if (introduction.role != Role::kReplayServer || !introduction.own_index.has_value() || !tracker_.has_value() ||
+      *introduction.own_index < tracker_->plan().replay_servers) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("replay server ", *introduction.own_index,
+                                                 ": the run has replay.servers: ", tracker_->plan().replay_servers,
+                                                 ", so indices are 0 to ", tracker_->plan().replay_servers - 1));
+}
+
+absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
+  const bool is_learner = introduction.role == Role::kLearner;
+  if (is_learner && introduction.epoch > kMaxEpoch) {
+    return absl::InvalidArgumentError(absl::StrCat("epoch ", introduction.epoch, " was given to no learner"));
+  }
   const absl::Time now = options_.clock();
-  MutexLock lock(&mutex_);
   Seat seat;
-  WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(introduction, epoch, now));
-  seat.epoch = epoch;
-  newest_learner_ = std::max(newest_learner_, epoch);
-  seat.assignment = AssignmentLocked(*workers_.Find(introduction.worker_id), now);
-  LogInfo(RoleName(introduction.role), " ", seat.index, " joined from ", introduction.host, ", process ",
-          introduction.process_id, introduction.address.empty() ? "" : ", serving at ", introduction.address);
+  {
+    MutexLock lock(&mutex_);
+    WAGGLE_RETURN_IF_ERROR(CheckReplayServerLocked(introduction));
+    WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(introduction, is_learner ? introduction.epoch : 0, now));
+  }
+  if (is_learner) {  // Once it has a seat: one that is refused takes no epoch.
+    const absl::StatusOr<uint64_t> epoch = EpochFor(introduction);
+    if (!epoch.ok()) {
+      LogError("a learner's epoch cannot be written down: ", epoch.status().message());
+      Leave(introduction.worker_id);
+      return Annotate(epoch.status(), "the parameter server cannot write this learner's epoch down");
+    }
+    seat.epoch = *epoch;
+  }
+  bool reopened = false;
+  {
+    MutexLock lock(&mutex_);
+    workers_.SetEpoch(introduction.worker_id, seat.epoch);
+    const WorkerView* const worker = workers_.Find(introduction.worker_id);
+    if (worker == nullptr) {
+      return absl::UnavailableError("another worker has taken this one's seat meanwhile");
+    }
+    reopened = is_learner && ReopenForLocked(seat.epoch);
+    seat.assignment = AssignmentLocked(*worker, now);
+    LogInfo(RoleName(introduction.role), " ", seat.index, " joined from ", introduction.host, ", process ",
+            introduction.process_id, introduction.address.empty() ? "" : ", serving at ", introduction.address);
+  }
+  seat.assignment.experiment_yaml = experiment_yaml_;
+  if (reopened) {
+    SaveProgress();
+  }
   return seat;
 }
 
 absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
   const absl::Time now = options_.clock();
   absl::StatusOr<Assignment> assignment;
-  bool unsaved = false;
+  bool save = false;
   {
     MutexLock lock(&mutex_);
     const absl::Status status = TakeReportLocked(report, now);
@@ -113,10 +175,10 @@ absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
     } else {
       assignment = status;
     }
-    unsaved = std::exchange(unsaved_, false);
+    save = TakeSaveDueLocked(now);
   }
-  if (unsaved) {
-    SaveProgress();
+  if (save) {
+    SaveSoon();
   }
   return assignment;
 }
@@ -127,6 +189,10 @@ void Hub::Leave(const std::string& worker_id) {
     LogInfo(RoleName(worker->introduction.role), " ", worker->index, " left");
   }
   workers_.Leave(worker_id, options_.clock());
+  last_evaluation_of_.erase(worker_id);
+  if (tracker_.has_value()) {
+    tracker_->Forget(worker_id);
+  }
 }
 
 void Hub::SetOwnAddress(const std::string& address) {
@@ -136,8 +202,26 @@ void Hub::SetOwnAddress(const std::string& address) {
 
 HubOverview Hub::Overview() {
   const absl::Time now = options_.clock();
-  MutexLock lock(&mutex_);
+  bool save = false;
   HubOverview overview;
+  {
+    MutexLock lock(&mutex_);
+    if (tracker_.has_value()) {
+      const RunState before = tracker_->state();
+      tracker_->Advance(now);  // Its time may have run out with nobody left to report anything.
+      NoteEndLocked(before);
+      save = TakeSaveDueLocked(now);
+    }
+    FillOverviewLocked(now, &overview);
+  }
+  if (save) {
+    SaveSoon();
+  }
+  return overview;
+}
+
+void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
+  HubOverview& overview = *out;
   WorkerFigures own;
   if (options_.metrics != nullptr) {
     Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
@@ -152,7 +236,7 @@ HubOverview Hub::Overview() {
   overview.environment = environment_;
   if (tracker_.has_value()) {
     overview.run_state = tracker_->state();
-    overview.outcome_reason = tracker_->reason();
+    overview.outcome_reason = tracker_->progress().reason;
     overview.experiment_name = tracker_->plan().name;
     overview.experiment_yaml = tracker_->plan().yaml;
     overview.model = tracker_->plan().name;
@@ -163,7 +247,6 @@ HubOverview Hub::Overview() {
       overview.model_bytes = model->snapshot.data.size();
     }
   }
-  return overview;
 }
 
 absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
@@ -182,10 +265,19 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     LogInfo("environment of the run: ", environment_->DebugString());
   }
   if (!report.failure.empty()) {
-    LogError(name, " gives up: ", report.failure);
+    const std::string failure(Utf8Prefix(report.failure, kMaxFailureBytes));
+    if (worker.failure.empty()) {  // It says so with each heartbeat that is left.
+      LogError(name, " gives up: ", failure);
+    }
+    workers_.SetFailure(report.worker_id, failure);
   }
   const RunState before = tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
-  const bool had_step = tracker_.has_value() && tracker_->first_step().has_value();
+  const bool had_step = tracker_.has_value() && tracker_->progress().first_step.has_value();
+  const auto steps = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return tracker_.has_value() ? std::make_pair(tracker_->env_steps(), tracker_->learner_steps())
+                                : std::pair<uint64_t, uint64_t>();
+  };
+  const auto steps_before = steps();
   for (const DatedEvaluation& dated : report.evaluations) {
     absl::Time& last = last_evaluation_of_.emplace(report.worker_id, absl::InfinitePast()).first->second;
     if (dated.finished <= last) {
@@ -193,6 +285,8 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     }
     last = dated.finished;
     evaluations_.push_back(dated);
+    evaluations_.back().worker_id = report.worker_id;
+    unsaved_ = tracker_.has_value();
     if (evaluations_.size() > kMaxEvaluations) {
       evaluations_.pop_front();
     }
@@ -202,16 +296,55 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
   }
   if (tracker_.has_value()) {
     tracker_->ReportCounters(report.worker_id, worker.introduction.role, report.figures.counters, now);
-    // A learner that was taken over from is expected to give up.
-    if (!report.failure.empty() && worker.introduction.role == Role::kLearner && worker.epoch >= newest_learner_) {
-      tracker_->ReportLearnerFailure(report.failure);
+    if (!report.failure.empty() && worker.introduction.role == Role::kLearner) {
+      TakeLearnerFailureLocked(worker, now);
     }
-    if (tracker_->state() != before) {
-      LogInfo("the run is over: ", RunStateName(tracker_->state()), ": ", tracker_->reason());
-    }
-    unsaved_ = unsaved_ || tracker_->state() != before || tracker_->first_step().has_value() != had_step;
+    NoteEndLocked(before);
+    unsaved_ = unsaved_ || steps() != steps_before;
+    urgent_ = urgent_ || tracker_->progress().first_step.has_value() != had_step;
   }
   return absl::OkStatus();
+}
+
+uint64_t Hub::LearningEpochLocked() const {
+  const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name);
+  return model == nullptr ? earlier_epoch_ : model->snapshot.version.epoch;
+}
+
+void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
+  const uint64_t learning_epoch = LearningEpochLocked();
+  if (learner.epoch < learning_epoch) {
+    return;  // One that was taken over from is expected to give up.
+  }
+  for (const WorkerView* other : workers_.Alive(Role::kLearner, now)) {
+    if (other->failure.empty() && other->epoch >= learning_epoch) {
+      LogWarning("the run goes on with learner ", other->index, ", epoch ", other->epoch);
+      return;
+    }
+  }
+  if (tracker_->state() == RunState::kRunning) {
+    failed_epoch_ = learner.epoch;
+  }
+  tracker_->ReportLearnerFailure(learner.failure);
+}
+
+bool Hub::ReopenForLocked(uint64_t epoch) {
+  if (!tracker_.has_value() || epoch <= failed_epoch_) {
+    return false;
+  }
+  const std::string reason = tracker_->progress().reason;
+  if (!tracker_->Reopen()) {
+    return false;
+  }
+  LogWarning("the run, which had failed (", reason, "), goes on with a learner of epoch ", epoch);
+  return true;
+}
+
+void Hub::NoteEndLocked(RunState before) {
+  if (tracker_->state() != before) {
+    LogInfo("the run is over: ", RunStateName(tracker_->state()), ": ", tracker_->progress().reason);
+    urgent_ = true;
+  }
 }
 
 absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) const {
@@ -223,18 +356,15 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
   return absl::OkStatus();
 }
 
-Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) const {
+Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   Assignment assignment;
   assignment.index = worker.index;
   assignment.epoch = worker.epoch;
   assignment.environment = environment_;
-  assignment.actors = std::max<int64_t>(1, static_cast<int64_t>(workers_.Alive(Role::kActor, now).size()));
-  for (const WorkerView* replay_server : workers_.Alive(Role::kReplayServer, now)) {
-    assignment.replay_servers.push_back(replay_server->introduction.address);
-  }
+  assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor, now));
+  assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
   if (tracker_.has_value()) {
     assignment.run_state = tracker_->state();
-    assignment.experiment_yaml = tracker_->plan().yaml;
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name); model != nullptr) {
       assignment.model_version = model->snapshot.version;
     }
@@ -242,25 +372,52 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) const
   return assignment;
 }
 
-void Hub::SaveProgress() {
-  std::optional<absl::Time> first_step;
-  RunState outcome = RunState::kRunning;
-  std::string reason;
-  {
-    MutexLock lock(&mutex_);
-    first_step = tracker_->first_step();
-    outcome = tracker_->state();
-    reason = tracker_->reason();
+bool Hub::TakeSaveDueLocked(absl::Time now) {
+  if (saving_ || !(urgent_ || (unsaved_ && now - last_save_ >= kSavePeriod))) {
+    return false;
   }
-  const absl::Status status = state_->Update([&](HubRecord* record) {
-    record->first_step = first_step;
-    if (record->outcome == RunState::kRunning) {  // Two savers may overtake each other; an outcome is final.
-      record->outcome = outcome;
-      record->outcome_reason = reason;
+  saving_ = true;
+  return true;
+}
+
+void Hub::SaveSoon() {
+  if (const absl::Status status = saver_->Submit([this] { SaveProgress(); }); !status.ok()) {
+    // Cannot be while at most one is queued; tried again with the next report all the same.
+    LogWarning("the run's progress is saved later: ", status.message());
+    MutexLock lock(&mutex_);
+    saving_ = false;
+  }
+}
+
+void Hub::ForgetUnknownLocked() {
+  if (options_.clock() - begun_ > kRejoinTime) {
+    restored_.clear();
+  }
+  const auto knows = [this](const std::string& worker_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return workers_.Knows(worker_id) || restored_.count(worker_id) > 0;
+  };
+  tracker_->KeepOnly(knows);
+  for (auto last = last_evaluation_of_.begin(); last != last_evaluation_of_.end();) {
+    last = knows(last->first) ? std::next(last) : last_evaluation_of_.erase(last);
+  }
+}
+
+void Hub::SaveProgress() {
+  const absl::Status status = state_->Update([this](HubRecord* record) {
+    // Read here, under the record's lock: of two savers the later one writes what is newer.
+    MutexLock lock(&mutex_);
+    saving_ = unsaved_ = urgent_ = false;
+    last_save_ = options_.clock();
+    ForgetUnknownLocked();
+    record->progress = tracker_->progress();
+    if (!evaluations_.empty()) {
+      record->last_evaluation = evaluations_.back();
     }
   });
   if (!status.ok()) {
     LogError("the run's progress is not saved and would be lost with this process: ", status.message());
+    MutexLock lock(&mutex_);
+    unsaved_ = true;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/api/hub.h"
+#include "common/base/executor.h"
 #include "common/base/mutex.h"
+#include "common/base/steady_now.h"
 #include "common/metrics/metrics.h"
 #include "param_server/models/model_store.h"
 #include "param_server/workers/experiment_tracker.h"
@@ -21,12 +24,6 @@
 #include "param_server/workers/worker_table.h"
 
 namespace waggle {
-
-// An evaluation, and when it was finished: by that time a report that is sent twice is known.
-struct DatedEvaluation {
-  Evaluation evaluation;
-  absl::Time finished;
-};
 
 // A heartbeat.
 struct WorkerReport {
@@ -57,9 +54,6 @@ struct HubOverview {
 // The time; never goes back.
 using Clock = std::function<absl::Time()>;
 
-// The wall clock's time when it is called first, and from there on as the monotonic clock has it.
-absl::Time SteadyNow();
-
 struct HubOptions {
   WorkerTableOptions workers;
   // How this process is shown among the others.
@@ -69,7 +63,8 @@ struct HubOptions {
 };
 
 // Knows the experiment and the workers, and tells each what the others must know of it. Thread-safe; the calls return
-// at once, but for a learner's Join, which waits for the disk.
+// at once, but for a learner's Join. Progress is written to the state by a thread of its own: its end and its beginning
+// at once, steps and evaluations every few seconds and when the hub ends.
 class Hub {
  public:
   struct Seat {
@@ -82,13 +77,22 @@ class Hub {
   // one (see AdoptExperiment).
   static absl::StatusOr<std::unique_ptr<Hub>> Create(const HubOptions& options, std::optional<RunPlan> plan,
                                                      HubState* state, ModelStore* models);
+  // Returns when the last progress is written.
+  ~Hub();
 
-  // INVALID_ARGUMENT for an introduction that cannot be; RESOURCE_EXHAUSTED when there is no room.
+  // A learner's blocks until its epoch is on the disk: no other can be given it, whatever happens. INVALID_ARGUMENT for
+  // an introduction that cannot be; RESOURCE_EXHAUSTED when there is no room.
   absl::StatusOr<Seat> Join(const WorkerIntroduction& introduction) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // NOT_FOUND asks the worker to join again. FAILED_PRECONDITION, with both in the message, for an environment that is
-  // not the run's. INVALID_ARGUMENT for figures that cannot be.
+  // The assignment comes without the experiment, which never changes. NOT_FOUND asks the worker to join again.
+  // FAILED_PRECONDITION, with both in the message, for an environment that is not the run's. INVALID_ARGUMENT for
+  // figures that cannot be.
   absl::StatusOr<Assignment> Heartbeat(const WorkerReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Complete; empty where there is none.
+  const std::string& experiment_yaml() const { return experiment_yaml_; }
+  // 0 where there is none.
+  uint64_t experiment_checksum() const { return experiment_checksum_; }
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -100,24 +104,57 @@ class Hub {
  private:
   Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state, ModelStore* models);
 
+  // INVALID_ARGUMENT for a replay server that the run has no use for.
+  absl::Status CheckReplayServerLocked(const WorkerIntroduction& introduction) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The epoch of a learner that has a seat, on the disk.
+  absl::StatusOr<uint64_t> EpochFor(const WorkerIntroduction& learner);
+  // The epoch from which on a learner can publish, as nobody later has published.
+  uint64_t LearningEpochLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A learner gives up: the run has failed if no other one is left that could go on with it.
+  void TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets a run that has failed go on with a learner that has come after. Returns whether it did.
+  bool ReopenForLocked(uint64_t epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FillOverviewLocked(absl::Time now, HubOverview* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Says and has saved that the run has ended, if it has.
+  void NoteEndLocked(RunState before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TakeReportLocked(const WorkerReport& report, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckEnvironmentLocked(const EnvironmentSpec& environment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Assignment AssignmentLocked(const WorkerView& worker, absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes the run's progress down where it has changed.
+  // Without the experiment.
+  Assignment AssignmentLocked(const WorkerView& worker, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether it is time to write progress down; the caller then has it done, without the lock.
+  bool TakeSaveDueLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has progress written down in the background.
+  void SaveSoon() ABSL_LOCKS_EXCLUDED(mutex_);
+  // So that what is kept of workers that went without a goodbye does not grow for ever.
+  void ForgetUnknownLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Writes the run's progress down.
   void SaveProgress() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const HubOptions options_;
   HubState* const state_;
   ModelStore* const models_;
   const std::optional<absl::Time> started_;
+  const std::string experiment_yaml_;
+  const uint64_t experiment_checksum_;
   Mutex mutex_;
   WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
+  const absl::Time begun_;  // Of this hub, by its clock.
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, absl::Time> last_evaluation_of_ ABSL_GUARDED_BY(mutex_);  // By worker.
-  uint64_t newest_learner_ ABSL_GUARDED_BY(mutex_) = 0;                           // Its epoch.
-  bool unsaved_ ABSL_GUARDED_BY(mutex_) = false;
+  // Workers of before this hub's restart, which may join again: what they had reported is not to be counted twice.
+  std::set<std::string> restored_ ABSL_GUARDED_BY(mutex_);
+  // While nobody has published to this hub: an earlier one's learners may have, up to this epoch.
+  const uint64_t earlier_epoch_;
+  // Of the learner whose end failed the run; meaningless otherwise.
+  uint64_t failed_epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool unsaved_ ABSL_GUARDED_BY(mutex_) = false;  // Something that is written in its time.
+  bool urgent_ ABSL_GUARDED_BY(mutex_) = false;   // Something that is written at once.
+  bool saving_ ABSL_GUARDED_BY(mutex_) = false;   // A save is queued that will see what changes now.
+  absl::Time last_save_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  std::optional<Executor> saver_;  // Last: its thread uses everything above. Gone while the hub ends.
 };
 
 // Settles which experiment a hub has. Without a given text it is the stored one, or none (empty). A given one is

@@ -9,10 +9,12 @@
 #include <map>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "common/base/atomic_file.h"
 #include "common/base/status_macros.h"
@@ -42,8 +44,49 @@ void AppendTime(const char* key, const std::optional<absl::Time>& time, std::str
   }
 }
 
+// A number from which the same double is read back.
+std::string Exact(double value) {
+  return absl::StrFormat("%.17g", value);
+}
+
+void AppendEvaluation(const DatedEvaluation& dated, std::string* out) {
+  const Evaluation& evaluation = dated.evaluation;
+  absl::StrAppend(out, "evaluation ", dated.worker_id, " ", evaluation.version.epoch, " ", evaluation.version.version,
+                  " ", evaluation.episodes, " ", Exact(evaluation.mean_return), " ", Exact(evaluation.min_return), " ",
+                  Exact(evaluation.max_return), " ", absl::ToUnixMicros(dated.finished), "\n");
+}
+
+bool ParseEvaluation(const std::string& text, std::optional<DatedEvaluation>* out) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ' ');
+  DatedEvaluation dated;
+  Evaluation& evaluation = dated.evaluation;
+  int64_t finished_us = 0;
+  if (parts.size() != 8 || !absl::SimpleAtoi(parts[1], &evaluation.version.epoch) ||
+      !absl::SimpleAtoi(parts[2], &evaluation.version.version) || !absl::SimpleAtoi(parts[3], &evaluation.episodes) ||
+      !absl::SimpleAtod(parts[4], &evaluation.mean_return) || !absl::SimpleAtod(parts[5], &evaluation.min_return) ||
+      !absl::SimpleAtod(parts[6], &evaluation.max_return) || !absl::SimpleAtoi(parts[7], &finished_us)) {
+    return false;
+  }
+  dated.worker_id = parts[0];
+  dated.finished = absl::FromUnixMicros(finished_us);
+  *out = std::move(dated);
+  return true;
+}
+
+bool ParseStepsOf(const std::string& text, std::map<std::string, double>* steps_of) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(' ', 1));
+  return absl::SimpleAtod(parts.second, &(*steps_of)[parts.first]);
+}
+
 absl::Status ParseLine(const std::string& key, const std::string& value, HubRecord* record) {
   int64_t number = 0;
+  RunProgress& progress = record->progress;
+  if ((key == "env_steps" && absl::SimpleAtod(value, &progress.env_steps)) ||
+      (key == "learner_steps" && absl::SimpleAtod(value, &progress.learner_steps)) ||
+      (key == "steps_of" && ParseStepsOf(value, &progress.steps_of)) ||
+      (key == "evaluation" && ParseEvaluation(value, &record->last_evaluation))) {
+    return absl::OkStatus();
+  }
   if (key == "last_epoch" && absl::SimpleAtoi(value, &record->last_epoch)) {
     return absl::OkStatus();
   }
@@ -52,15 +95,15 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
     return absl::OkStatus();
   }
   if (key == "first_step_us" && absl::SimpleAtoi(value, &number)) {
-    record->first_step = absl::FromUnixMicros(number);
+    progress.first_step = absl::FromUnixMicros(number);
     return absl::OkStatus();
   }
-  if (key == "outcome_reason" && absl::CUnescape(value, &record->outcome_reason)) {
+  if (key == "outcome_reason" && absl::CUnescape(value, &progress.reason)) {
     return absl::OkStatus();
   }
   for (const auto& [state, name] : kOutcomes) {
     if (key == "outcome" && value == name) {
-      record->outcome = state;
+      progress.state = state;
       return absl::OkStatus();
     }
   }
@@ -89,16 +132,28 @@ absl::StatusOr<int> LockFolder(const std::string& folder) {
 
 }  // namespace
 
+bool operator==(const HubRecord& a, const HubRecord& b) {
+  return EncodeHubRecord(a) == EncodeHubRecord(b);
+}
+
 std::string EncodeHubRecord(const HubRecord& record) {
   std::string body = absl::StrCat("last_epoch ", record.last_epoch, "\n");
   AppendTime("started_us", record.started, &body);
-  AppendTime("first_step_us", record.first_step, &body);
+  AppendTime("first_step_us", record.progress.first_step, &body);
+  absl::StrAppend(&body, "env_steps ", Exact(record.progress.env_steps), "\nlearner_steps ",
+                  Exact(record.progress.learner_steps), "\n");
+  for (const auto& [worker_id, steps] : record.progress.steps_of) {
+    absl::StrAppend(&body, "steps_of ", worker_id, " ", Exact(steps), "\n");
+  }
+  if (record.last_evaluation.has_value()) {
+    AppendEvaluation(*record.last_evaluation, &body);
+  }
   for (const auto& [state, name] : kOutcomes) {
-    if (record.outcome == state) {
+    if (record.progress.state == state) {
       absl::StrAppend(&body, "outcome ", name, "\n");
     }
   }
-  absl::StrAppend(&body, "outcome_reason ", absl::CEscape(record.outcome_reason), kExperimentLine,
+  absl::StrAppend(&body, "outcome_reason ", absl::CEscape(record.progress.reason), kExperimentLine,
                   record.experiment_yaml);
   return absl::StrCat(kMagic, ChecksumText(body), "\n", body);
 }

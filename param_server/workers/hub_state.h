@@ -12,22 +12,26 @@
 #include "absl/time/time.h"
 #include "common/api/hub.h"
 #include "common/base/mutex.h"
+#include "param_server/workers/experiment_tracker.h"
 
 namespace waggle {
 
+// An evaluation, who did it, and when it was finished: by that time a report that is sent twice is known.
+struct DatedEvaluation {
+  Evaluation evaluation;
+  absl::Time finished;
+  std::string worker_id;
+};
+
 // What survives the hub.
 struct HubRecord {
-  uint64_t last_epoch = 0;                // The largest one that a learner was given.
-  std::string experiment_yaml;            // Empty: none.
-  std::optional<absl::Time> started;      // When the experiment was taken in.
-  std::optional<absl::Time> first_step;   // When the first environment step was reported.
-  RunState outcome = RunState::kRunning;  // Meaningless without an experiment.
-  std::string outcome_reason;
+  uint64_t last_epoch = 0;            // The largest one that a learner was given.
+  std::string experiment_yaml;        // Empty: none.
+  std::optional<absl::Time> started;  // When the experiment was taken in.
+  RunProgress progress;               // Meaningless without an experiment.
+  std::optional<DatedEvaluation> last_evaluation;
 
-  friend bool operator==(const HubRecord& a, const HubRecord& b) {
-    return a.last_epoch == b.last_epoch && a.experiment_yaml == b.experiment_yaml && a.started == b.started &&
-           a.first_step == b.first_step && a.outcome == b.outcome && a.outcome_reason == b.outcome_reason;
-  }
+  friend bool operator==(const HubRecord& a, const HubRecord& b);
   friend bool operator!=(const HubRecord& a, const HubRecord& b) { return !(a == b); }
 };
 

@@ -1,7 +1,6 @@
 #include "param_server/workers/worker_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/array_spec.h"
+#include "param_server/workers/counter_limit.h"
 
 namespace waggle {
 namespace {
@@ -30,11 +30,25 @@ absl::Status ValidateText(const char* what, const std::string& text) {
   return absl::OkStatus();
 }
 
-absl::Status Validate(const WorkerIntroduction& introduction) {
+absl::Status ValidateIndex(const char* what, std::optional<int64_t> index, int64_t limit) {
+  if (index.has_value() && (*index < 0 || *index >= limit)) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": ", *index, " is not in 0 to ", limit - 1));
+  }
+  return absl::OkStatus();
+}
+
+// "process 77 on host-a".
+std::string Whereabouts(const WorkerIntroduction& introduction) {
+  return absl::StrCat("process ", introduction.process_id, " on ", absl::CHexEscape(introduction.host));
+}
+
+absl::Status Validate(const WorkerIntroduction& introduction, const WorkerTableOptions& options) {
+  WAGGLE_RETURN_IF_ERROR(ValidateIndex("index", introduction.index, options.max_workers));
+  WAGGLE_RETURN_IF_ERROR(ValidateIndex("own_index", introduction.own_index, options.max_workers));
   WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(introduction.worker_id), "worker_id"));
   WAGGLE_RETURN_IF_ERROR(ValidateText("host", introduction.host));
   if (!introduction.address.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(introduction.address), "address"));
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(introduction.address), "address"));
   } else if (introduction.role == Role::kReplayServer) {
     return absl::InvalidArgumentError("address: a replay server must say where it serves");
   }
@@ -49,9 +63,9 @@ absl::Status Validate(const WorkerFigures& figures) {
   }
   for (const auto& [name, value] : figures.counters) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(name), "counter"));
-    if (!std::isfinite(value) || value < 0) {
+    if (!(value >= 0 && value <= kMaxCounter)) {  // So that NaN is refused too.
       return absl::InvalidArgumentError(
-          absl::StrCat("counter ", name, " is ", value, "; a counter is finite and not negative"));
+          absl::StrCat("counter ", name, " is ", value, "; a counter is not negative and at most 2^53"));
     }
   }
   for (const auto& [name, value] : figures.gauges) {
@@ -63,40 +77,50 @@ absl::Status Validate(const WorkerFigures& figures) {
 }  // namespace
 
 absl::StatusOr<int64_t> WorkerTable::Join(const WorkerIntroduction& introduction, uint64_t epoch, absl::Time now) {
-  WAGGLE_RETURN_IF_ERROR(Validate(introduction));
+  WAGGLE_RETURN_IF_ERROR(Validate(introduction, options_));
+  WAGGLE_RETURN_IF_ERROR(CheckNotReplaced(introduction.worker_id));
   std::vector<std::string> replaced;
-  std::set<int64_t> taken;
-  std::map<int64_t, std::string> silent;  // Seats that may be given away.
+  std::map<int64_t, Worker*> holders;  // Who sits where, in this role.
   int64_t alive = 0;
-  for (const auto& [worker_id, worker] : seated_) {
+  for (auto& [worker_id, worker] : seated_) {
     const WorkerIntroduction& other = worker.view.introduction;
     if (worker_id == introduction.worker_id ||
         (!other.address.empty() && other.address == introduction.address && other.host == introduction.host)) {
       replaced.push_back(worker_id);
       continue;
     }
-    const bool is_silent = IsSilent(worker, now);
-    alive += is_silent ? 0 : 1;
+    alive += IsSilent(worker, now) ? 0 : 1;
     if (other.role == introduction.role) {
-      is_silent ? void(silent.emplace(worker.view.index, worker_id)) : void(taken.insert(worker.view.index));
+      holders[worker.view.index] = &worker;
     }
   }
   if (alive >= options_.max_workers) {
     return absl::ResourceExhaustedError(absl::StrCat("there are ", alive, " workers, as many as are allowed"));
   }
-  int64_t index = 0;
-  if (introduction.index.has_value() && taken.count(*introduction.index) == 0) {
-    index = *introduction.index;
-  } else {
-    while (taken.count(index) > 0) {
-      ++index;
+  const auto is_free = [&](int64_t index) {
+    const auto holder = holders.find(index);
+    return holder == holders.end() || IsSilent(*holder->second, now);
+  };
+  int64_t index = introduction.own_index.value_or(introduction.index.value_or(0));
+  if (!introduction.own_index.has_value() && !is_free(index)) {
+    for (index = 0; !is_free(index); ++index) {
     }
   }
-  if (const auto it = silent.find(index); it != silent.end()) {
-    Unseat(it->second);
+  if (const auto holder = holders.find(index); holder != holders.end()) {
+    if (introduction.own_index.has_value()) {
+      WAGGLE_RETURN_IF_ERROR(Contest(introduction, holder->second, now));
+    }
+    Unseat(holder->second->view.introduction.worker_id);
+    if (introduction.own_index.has_value() && gone_.back().view.introduction.own_index.has_value()) {
+      gone_.back().replaced =
+          absl::StrCat("this ", RoleName(introduction.role), " ", index, ", ",
+                       Whereabouts(gone_.back().view.introduction), ", was silent and has been replaced by ",
+                       Whereabouts(introduction), ", which was started with the same index");
+    }
   }
   for (const std::string& worker_id : replaced) {
     if (worker_id == introduction.worker_id) {
+      RemoveFromRole(&seated_.at(worker_id));
       seated_.erase(worker_id);  // It is still here, so it does not belong to those gone.
     } else {
       Unseat(worker_id);
@@ -107,22 +131,68 @@ absl::StatusOr<int64_t> WorkerTable::Join(const WorkerIntroduction& introduction
   worker.view.index = index;
   worker.view.epoch = epoch;
   worker.view.joined = now;
-  worker.last_heartbeat = now;
-  seated_.emplace(introduction.worker_id, std::move(worker));
+  Worker* const seated = &seated_.emplace(introduction.worker_id, std::move(worker)).first->second;
+  RoleSeats& role = roles_[introduction.role];
+  role.by_index[index] = seated;
+  seated->place = role.heard.insert(role.heard.end(), seated);
+  Hear(seated, now);
   return index;
+}
+
+absl::Status WorkerTable::Contest(const WorkerIntroduction& introduction, Worker* holder, absl::Time now) const {
+  const WorkerIntroduction& other = holder->view.introduction;
+  const absl::Duration silent = now - holder->last_heartbeat;
+  const bool same_host = other.host == introduction.host;
+  if (IsSilent(*holder, now) || (same_host && silent > options_.replaced_after)) {
+    return absl::OkStatus();
+  }
+  const std::string taken =
+      absl::StrCat(RoleName(introduction.role), " ", holder->view.index, " is ", Whereabouts(other));
+  if (holder->contested_by == introduction.worker_id && holder->heard_since_then) {
+    const char* const advice =
+        introduction.role == Role::kLearner ? "a run has one, so stop that one first: this is "
+        : introduction.role == Role::kReplayServer
+            ? "a run has as many as its replay.servers says, each with an --index of its own, so "
+              "stop that one first or start this one with another index: this is "
+            : "start this one with another index: this is ";
+    return absl::AlreadyExistsError(absl::StrCat(taken, ", which is alive; ", advice, Whereabouts(introduction)));
+  }
+  if (holder->contested_by != introduction.worker_id) {
+    holder->contested_by = introduction.worker_id;
+    holder->heard_since_then = false;
+  }
+  return absl::UnavailableError(
+      absl::StrCat(taken, ", heard from ", absl::FormatDuration(silent), " ago; waiting whether it still lives"));
+}
+
+absl::Status WorkerTable::CheckNotReplaced(const std::string& worker_id) const {
+  for (const Worker& worker : gone_) {
+    if (worker.view.introduction.worker_id == worker_id && !worker.replaced.empty()) {
+      return absl::AlreadyExistsError(worker.replaced);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WorkerTable::Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now) {
   const auto it = seated_.find(worker_id);
   if (it == seated_.end()) {
+    WAGGLE_RETURN_IF_ERROR(CheckNotReplaced(worker_id));
     return absl::NotFoundError(
         absl::StrCat("no worker \"", absl::CHexEscape(worker_id), "\" has joined; it has to join again"));
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(Validate(figures), absl::StrCat("heartbeat of ", worker_id)));
-  it->second.last_heartbeat = now;
+  Hear(&it->second, now);
+  it->second.heard_since_then = true;
   it->second.view.figures = std::move(figures);
   AddSample(&it->second);
   return absl::OkStatus();
+}
+
+void WorkerTable::SetFailure(const std::string& worker_id, const std::string& failure) {
+  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
+    it->second.view.failure = failure;
+  }
 }
 
 void WorkerTable::Leave(const std::string& worker_id, absl::Time now) {
@@ -133,10 +203,22 @@ void WorkerTable::Leave(const std::string& worker_id, absl::Time now) {
   }
 }
 
+void WorkerTable::SetEpoch(const std::string& worker_id, uint64_t epoch) {
+  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
+    it->second.view.epoch = epoch;
+  }
+}
+
 void WorkerTable::SetAddress(const std::string& worker_id, const std::string& address) {
   if (const auto it = seated_.find(worker_id); it != seated_.end()) {
     it->second.view.introduction.address = address;
   }
+}
+
+bool WorkerTable::Knows(const std::string& worker_id) const {
+  return seated_.count(worker_id) > 0 || std::any_of(gone_.begin(), gone_.end(), [&worker_id](const Worker& worker) {
+           return worker.view.introduction.worker_id == worker_id;
+         });
 }
 
 const WorkerView* WorkerTable::Find(const std::string& worker_id) const {
@@ -146,13 +228,47 @@ const WorkerView* WorkerTable::Find(const std::string& worker_id) const {
 
 std::vector<const WorkerView*> WorkerTable::Alive(Role role, absl::Time now) const {
   std::vector<const WorkerView*> alive;
-  for (const auto& [worker_id, worker] : seated_) {
-    if (worker.view.introduction.role == role && !IsSilent(worker, now)) {
-      alive.push_back(&worker.view);
+  if (const auto seats = roles_.find(role); seats != roles_.end()) {
+    for (const auto& [index, worker] : seats->second.by_index) {
+      if (!IsSilent(*worker, now)) {
+        alive.push_back(&worker->view);
+      }
     }
   }
-  std::sort(alive.begin(), alive.end(), [](const WorkerView* a, const WorkerView* b) { return a->index < b->index; });
   return alive;
+}
+
+std::vector<std::string> WorkerTable::Addresses(Role role) const {
+  std::map<int64_t, std::string> by_index;
+  std::set<std::string> taken;
+  if (const auto seats = roles_.find(role); seats != roles_.end()) {
+    for (const auto& [index, worker] : seats->second.by_index) {
+      by_index[index] = worker->view.introduction.address;
+      taken.insert(worker->view.introduction.address);
+    }
+  }
+  for (auto worker = gone_.rbegin(); worker != gone_.rend(); ++worker) {  // The newest first.
+    const WorkerIntroduction& introduction = worker->view.introduction;
+    if (introduction.role == role && by_index.count(worker->view.index) == 0 &&
+        taken.insert(introduction.address).second) {
+      by_index[worker->view.index] = introduction.address;
+    }
+  }
+  std::vector<std::string> addresses;
+  for (const auto& [index, address] : by_index) {
+    addresses.resize(static_cast<size_t>(index) + 1);
+    addresses.back() = address;
+  }
+  return addresses;
+}
+
+int64_t WorkerTable::CountAlive(Role role, absl::Time now) {
+  std::list<Worker*>& heard = roles_[role].heard;
+  while (!heard.empty() && IsSilent(*heard.front(), now)) {
+    heard.front()->heard = false;
+    heard.pop_front();
+  }
+  return static_cast<int64_t>(heard.size());
 }
 
 std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
@@ -183,8 +299,28 @@ bool WorkerTable::IsSilent(const Worker& worker, absl::Time now) const {
   return now - worker.last_heartbeat > options_.silent_after;
 }
 
+void WorkerTable::Hear(Worker* worker, absl::Time now) {
+  worker->last_heartbeat = now;
+  std::list<Worker*>& heard = roles_[worker->view.introduction.role].heard;
+  if (worker->heard) {
+    heard.splice(heard.end(), heard, worker->place);
+  } else {
+    worker->place = heard.insert(heard.end(), worker);
+    worker->heard = true;
+  }
+}
+
+void WorkerTable::RemoveFromRole(Worker* worker) {
+  RoleSeats& role = roles_[worker->view.introduction.role];
+  role.by_index.erase(worker->view.index);
+  if (worker->heard) {
+    role.heard.erase(worker->place);
+  }
+}
+
 void WorkerTable::Unseat(const std::string& worker_id) {
   const auto it = seated_.find(worker_id);
+  RemoveFromRole(&it->second);
   gone_.push_back(std::move(it->second));
   gone_.back().samples.clear();
   seated_.erase(it);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ struct WorkerIntroduction {
   std::string address;  // HOST:PORT where it serves; empty where it does not.
   int64_t process_id = 0;
   std::string host;
+  // The index that whoever started it named for it; absent: any will do.
+  std::optional<int64_t> own_index;
   // Of a worker that joins again: what it was given before.
   std::optional<int64_t> index;
   uint64_t epoch = 0;  // 0: none.
@@ -43,13 +46,17 @@ struct WorkerView {
   absl::Duration silent;  // Since its last heartbeat.
   bool alive = false;
   WorkerFigures figures;
+  std::string failure;                  // Why it gives up; empty otherwise.
   std::map<std::string, double> rates;  // Of each counter, a second, over the last heartbeats; empty where not alive.
 };
 
 struct WorkerTableOptions {
   absl::Duration silent_after = absl::Seconds(10);  // A worker that is silent for longer is not alive.
-  int64_t max_workers = 10'000;                     // Alive at a time.
-  int64_t max_gone = 100;                           // Kept to be shown after they went; the oldest are forgotten.
+  // A worker that is silent for longer has lost its own index to one on its host that was started with the same: a few
+  // heartbeats, as whoever starts a killed process again does so at once.
+  absl::Duration replaced_after = absl::Seconds(3);
+  int64_t max_workers = 10'000;  // Alive at a time; also, an index is below it.
+  int64_t max_gone = 100;        // Kept to be shown after they went; the oldest are forgotten.
 };
 
 // Who works here: seats, heartbeats, rates. Pure logic over times that it is given, which never go back; not
@@ -58,26 +65,49 @@ class WorkerTable {
  public:
   explicit WorkerTable(const WorkerTableOptions& options) : options_(options) {}
 
-  // Seats a worker and returns its index: the one it had before if that is free, else the lowest free one of its role.
-  // Seats of workers that are gone or silent are free. A worker at the same host and address as another one replaces
-  // it, as only one process can have a port. INVALID_ARGUMENT for a bad introduction; RESOURCE_EXHAUSTED when full.
+  // Seats a worker and returns its index: its own, else the one it had before if that is free, else the lowest free one
+  // of its role. Seats of workers that are gone or silent are free. A worker at the same host and address as another
+  // one replaces it, as only one process can have a port. INVALID_ARGUMENT for a bad introduction; RESOURCE_EXHAUSTED
+  // when full.
+  //
+  // A worker keeps its index while it lives, also from one that was named it: that one gets UNAVAILABLE, to ask again,
+  // until the first has sent a heartbeat, which proves it, and ALREADY_EXISTS then. If it sends none (replaced_after on
+  // the same host, else silent_after) it is replaced, and should it live all the same, one that was named the index too
+  // may not come back: so never do two workers with one index take turns.
   absl::StatusOr<int64_t> Join(const WorkerIntroduction& introduction, uint64_t epoch, absl::Time now);
 
   // NOT_FOUND for a worker that has to join (again), also because its seat was given away while it was silent;
-  // INVALID_ARGUMENT for figures that cannot be: too many, badly named, counters that are negative or not finite.
+  // ALREADY_EXISTS for one that another with the same own index has replaced; INVALID_ARGUMENT for figures that cannot
+  // be: too many, badly named, counters that are negative or above kMaxCounter.
   absl::Status Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now);
+
+  // A seated worker said why it gives up.
+  void SetFailure(const std::string& worker_id, const std::string& failure);
 
   // Unknown workers are ignored: their goodbye has been said before.
   void Leave(const std::string& worker_id, absl::Time now);
 
+  // Sets the epoch of a seated worker.
+  void SetEpoch(const std::string& worker_id, uint64_t epoch);
+
   // Changes where a seated worker serves.
   void SetAddress(const std::string& worker_id, const std::string& address);
+
+  // Whether the worker is seated, or is gone so short a time that it is still shown.
+  bool Knows(const std::string& worker_id) const;
 
   // The worker if it is seated; null otherwise. Valid until the next change.
   const WorkerView* Find(const std::string& worker_id) const;
 
   // Those alive, in the order of their indices.
   std::vector<const WorkerView*> Alive(Role role, absl::Time now) const;
+
+  // Where those of a role serve, by their indices: of one that is gone where it last did, unless another one serves
+  // there now; empty where that is not known.
+  std::vector<std::string> Addresses(Role role) const;
+
+  // How many are alive. Cheap however many there are: every answer to a heartbeat tells it.
+  int64_t CountAlive(Role role, absl::Time now);
 
   // Everyone, those gone included, by role and index.
   std::vector<WorkerView> Overview(absl::Time now) const;
@@ -91,8 +121,27 @@ class WorkerTable {
     WorkerView view;
     absl::Time last_heartbeat;
     std::deque<Sample> samples;
+    std::string contested_by;       // A worker that asked for this one's own index; empty: none.
+    bool heard_since_then = false;  // A heartbeat came after it had asked.
+    bool heard = true;              // Is in its role's `heard`.
+    std::list<Worker*>::iterator place;
+    std::string replaced;  // Of one that is gone: why it must not come back; empty: it may.
   };
 
+  // OK where `holder` may be put off its seat for `introduction`, whose own index that is.
+  absl::Status Contest(const WorkerIntroduction& introduction, Worker* holder, absl::Time now) const;
+  // ALREADY_EXISTS for a worker that was replaced.
+  absl::Status CheckNotReplaced(const std::string& worker_id) const;
+  // The seated ones of one role.
+  struct RoleSeats {
+    std::map<int64_t, Worker*> by_index;
+    // The one heard from the longest ago first. Whoever is found to be silent leaves, until it is heard again.
+    std::list<Worker*> heard;
+  };
+  // A seated worker was heard from now.
+  void Hear(Worker* worker, absl::Time now);
+  // Before the worker leaves seated_.
+  void RemoveFromRole(Worker* worker);
   bool IsSilent(const Worker& worker, absl::Time now) const;
   // Ends a seat; the worker is only shown from now on.
   void Unseat(const std::string& worker_id);
@@ -101,7 +150,8 @@ class WorkerTable {
 
   const WorkerTableOptions options_;
   std::map<std::string, Worker> seated_;
-  std::deque<Worker> gone_;  // Oldest first.
+  std::map<Role, RoleSeats> roles_;  // What is in seated_.
+  std::deque<Worker> gone_;          // Oldest first.
 };
 
 }  // namespace waggle

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <functional>
 #include <iterator>
 #include <utility>
@@ -25,12 +26,21 @@ inline void RunAfterLock(Actions actions) {
   std::deque<std::function<void()>> queue(std::make_move_iterator(actions.begin()),
                                           std::make_move_iterator(actions.end()));
   running = &queue;
+  // Memory may run out in one action. The others are other clients', and are run all the same.
+  std::exception_ptr thrown;
   while (!queue.empty()) {
     const std::function<void()> action = std::move(queue.front());
     queue.pop_front();
-    action();
+    try {
+      action();
+    } catch (...) {
+      thrown = thrown == nullptr ? std::current_exception() : thrown;
+    }
   }
   running = nullptr;
+  if (thrown != nullptr) {
+    std::rethrow_exception(thrown);
+  }
 }
 
 }  // namespace waggle

@@ -5,12 +5,17 @@
 
 namespace waggle {
 
-// The head of a block's allocation; behind it lie its chunks, their pins and the rows.
+// The head of a block's allocation; behind it lie its chunks, their pins, where its pieces end, and the rows.
 struct ChunkBlock {
   std::shared_ptr<const RowLayout> layout;
   std::atomic<uint32_t> live_chunks{0};
-  size_t tables = 0;
-  uint32_t* pins = nullptr;
+  size_t bytes = 0;  // Of the whole allocation.
+  uint64_t* pins = nullptr;
+  Chunk* chunks = nullptr;
+  size_t chunk_count = 0;
+  const char* pieces = nullptr;
+  uint64_t* piece_ends = nullptr;  // From `pieces` on, by compressed column and then by chunk.
+  std::unique_ptr<DurableBlock> durable;
 };
 
 namespace {
@@ -23,12 +28,31 @@ size_t RoundUp(size_t bytes, size_t alignment) {
 
 }  // namespace
 
-size_t Chunk::bytes() const {
-  return rows_ * block_->layout->row_bytes;
+int64_t Chunk::block_bytes() const {
+  return static_cast<int64_t>(block_->bytes);
 }
 
-uint32_t* Chunk::pins(size_t table) {
-  return block_->pins + index_ * block_->tables + table;
+absl::Span<const char> Chunk::Piece(const RowLayout& layout, size_t column) const {
+  const auto chunk = static_cast<size_t>(this - block_->chunks);
+  const size_t piece = layout.compressed_index[column] * block_->chunk_count + chunk;
+  const uint64_t begin = piece == 0 ? 0 : block_->piece_ends[piece - 1];
+  return {block_->pieces + begin, block_->piece_ends[piece] - begin};
+}
+
+const std::string& Chunk::producer() const {
+  return block_->layout->producer;
+}
+
+uint64_t* Chunk::pins(size_t holder) const {
+  return block_->pins + holder;
+}
+
+DurableBlock* Chunk::durable() const {
+  return block_->durable.get();
+}
+
+uint32_t Chunk::index() const {
+  return static_cast<uint32_t>(this - block_->durable->chunks.data());
 }
 
 void Chunk::Unref() {
@@ -38,38 +62,68 @@ void Chunk::Unref() {
   }
   ChunkBlock* block = block_;
   if (block->live_chunks.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (const DurableBlock* durable = block->durable.get(); durable != nullptr && durable->stored) {
+      durable->home.ledger->Add(durable->id, durable->home.checkpointed);
+    }
     block->~ChunkBlock();
     ::operator delete (block, std::align_val_t{kAlignment});
   }
 }
 
-NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t tables) {
+NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t holders,
+                    absl::Span<const uint32_t> piece_bytes, BlockHome home, uint64_t id) {
   size_t total_rows = 0;
   for (const uint32_t count : rows) {
     total_rows += count;
   }
-  const size_t chunks_at = RoundUp(sizeof(ChunkBlock), alignof(Chunk));
-  const size_t pins_at = chunks_at + rows.size() * sizeof(Chunk);
-  const size_t data_at = RoundUp(pins_at + rows.size() * tables * sizeof(uint32_t), kAlignment);
+  const size_t pins_at = RoundUp(sizeof(ChunkBlock), alignof(uint64_t));
+  const size_t chunks_at = RoundUp(pins_at + holders * sizeof(uint64_t), alignof(Chunk));
+  const size_t ends_at = RoundUp(chunks_at + rows.size() * sizeof(Chunk), alignof(uint64_t));
+  const size_t data_at = RoundUp(ends_at + piece_bytes.size() * sizeof(uint64_t), kAlignment);
+  const size_t plain_bytes = total_rows * layout->plain_row_bytes;
   NewBlock made;
+  made.bytes = plain_bytes;
+  for (const uint32_t piece : piece_bytes) {
+    made.bytes += piece;
+  }
+  const size_t bytes = data_at + made.bytes;
   if (rows.empty()) {
     return made;
   }
-  char* memory =
-      static_cast<char*>(::operator new (data_at + total_rows * layout->row_bytes, std::align_val_t{kAlignment}));
+  char* memory = static_cast<char*>(::operator new (bytes, std::align_val_t{kAlignment}));
   auto* block = new (memory) ChunkBlock;
   block->layout = std::move(layout);
-  block->tables = tables;
-  block->pins = reinterpret_cast<uint32_t*>(memory + pins_at);
+  block->bytes = bytes;
+  block->pins = reinterpret_cast<uint64_t*>(memory + pins_at);
   block->live_chunks.store(static_cast<uint32_t>(rows.size()), std::memory_order_relaxed);
-  std::memset(block->pins, 0, rows.size() * tables * sizeof(uint32_t));
+  if (home.ledger != nullptr) {
+    block->durable = std::make_unique<DurableBlock>();
+    DurableBlock& durable = *block->durable;
+    durable.stored = id != 0;
+    durable.id = id != 0 ? id : home.ledger->NewId();
+    durable.home = std::move(home);
+    durable.holders = static_cast<uint32_t>(holders);
+    durable.chunks = absl::MakeConstSpan(reinterpret_cast<const Chunk*>(memory + chunks_at), rows.size());
+    durable.piece_ends = {reinterpret_cast<const uint64_t*>(memory + ends_at), piece_bytes.size()};
+    durable.data = memory + data_at;
+    durable.bytes = made.bytes;
+  }
+  std::memset(block->pins, 0, holders * sizeof(uint64_t));
+  block->chunks = reinterpret_cast<Chunk*>(memory + chunks_at);
+  block->chunk_count = rows.size();
+  block->pieces = memory + data_at + plain_bytes;
+  block->piece_ends = reinterpret_cast<uint64_t*>(memory + ends_at);
+  uint64_t end = 0;
+  for (size_t i = 0; i < piece_bytes.size(); ++i) {
+    end += piece_bytes[i];
+    block->piece_ends[i] = end;
+  }
 
   made.data = memory + data_at;
   made.chunks.reserve(rows.size());
   size_t first_row = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    Chunk* chunk =
-        new (memory + chunks_at + i * sizeof(Chunk)) Chunk(block, made.data, total_rows, i, first_row, rows[i]);
+    Chunk* chunk = new (memory + chunks_at + i * sizeof(Chunk)) Chunk(block, made.data, total_rows, first_row, rows[i]);
     made.chunks.emplace_back(chunk);
     first_row += rows[i];
   }

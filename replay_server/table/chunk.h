@@ -4,16 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "replay_server/table/block_ledger.h"
 #include "replay_server/table/row_layout.h"
 
 namespace waggle {
 
 class ChunkRef;
 struct ChunkBlock;
+struct DurableBlock;
 struct NewBlock;
 
 // Consecutive rows of one stream; immutable and shared by reference count. The chunks that arrive in one block share
@@ -21,27 +24,38 @@ struct NewBlock;
 class Chunk {
  public:
   uint32_t rows() const { return rows_; }
-  // Of its rows.
-  size_t bytes() const;
+  // Of the whole allocation that it keeps alive, which it shares with the other chunks of its block.
+  int64_t block_bytes() const;
+  // The writer that it came from; empty where that is not known.
+  const std::string& producer() const;
 
-  // The bytes of one row of one column; the column's next row lies right behind it. `layout` is that of the chunk's
-  // signature: the caller has it at hand, while the chunk's own lies in memory that is far from the cache.
+  // The bytes of one row of one plain column; the column's next row lies right behind it. `layout` is that of the
+  // chunk's signature: the caller has it at hand, while the chunk's own lies in memory that is far from the cache.
   const char* Row(const RowLayout& layout, size_t column, size_t row) const {
     return data_ + layout.column_start[column] * block_rows_ + (first_row_ + row) * layout.column_bytes[column];
   }
 
-  // How many references the items of the writer's table number `table` hold. Guarded by that table's lock: a table
-  // counts a chunk's bytes once, however many of its items share it.
-  uint32_t* pins(size_t table);
+  // All rows of a compressed column. As many bytes as the rows have means that they are not compressed.
+  absl::Span<const char> Piece(const RowLayout& layout, size_t column) const;
+
+  // How many references to chunks of this block holder number `holder` has: the writer's tables are holders 0, 1, …,
+  // and its session comes after them. Guarded by that holder's lock: each counts the block's bytes once, however many
+  // of its chunks it refers to, because one reference keeps all of them.
+  uint64_t* pins(size_t holder) const;
+
+  // Null if its block has no ledger.
+  DurableBlock* durable() const;
+  // Its number among the chunks of such a block.
+  uint32_t index() const;
 
  private:
   friend class ChunkRef;
-  friend NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t tables);
-  Chunk(ChunkBlock* block, const char* data, size_t block_rows, size_t index, size_t first_row, size_t rows)
+  friend NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t holders,
+                             absl::Span<const uint32_t> piece_bytes, BlockHome home, uint64_t id);
+  Chunk(ChunkBlock* block, const char* data, size_t block_rows, size_t first_row, size_t rows)
       : block_(block),
         data_(data),
         block_rows_(static_cast<uint32_t>(block_rows)),
-        index_(static_cast<uint32_t>(index)),
         first_row_(static_cast<uint32_t>(first_row)),
         rows_(static_cast<uint32_t>(rows)) {}
   void Unref();
@@ -49,7 +63,6 @@ class Chunk {
   ChunkBlock* const block_;
   const char* const data_;     // The block's rows.
   const uint32_t block_rows_;  // Of all chunks.
-  const uint32_t index_;       // In the block.
   const uint32_t first_row_;   // In the block.
   const uint32_t rows_;
   std::atomic<uint32_t> references_{0};
@@ -86,14 +99,32 @@ class ChunkRef {
   Chunk* chunk_ = nullptr;
 };
 
+// What is known of a block that may be written to disk.
+struct DurableBlock {
+  BlockHome home;
+  uint64_t id = 0;  // In its ledger.
+  // Set by whoever writes blocks to disk, while it has a reference; read by that thread, and when there is none left.
+  bool stored = false;
+  uint32_t holders = 0;
+  absl::Span<const Chunk> chunks;
+  absl::Span<const uint64_t> piece_ends;
+  const char* data = nullptr;  // The rows.
+  size_t bytes = 0;            // Theirs.
+};
+
 // Uninitialised memory for the chunks of one block, to be filled by its maker before anyone else sees it.
 struct NewBlock {
   std::vector<ChunkRef> chunks;
-  char* data = nullptr;  // Column after column of all rows, as `layout` says for the sum of `rows`.
+  // The plain columns, one after the other, of all rows, as `layout` says for the sum of `rows`; then the pieces, in
+  // the order of `piece_bytes`.
+  char* data = nullptr;
+  size_t bytes = 0;  // Of all that.
 };
 
-// Chunk i has `rows[i]` rows, behind those of the chunks before; the sum is below 2^32. `tables` is how many tables its
-// items may be in.
-NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t tables);
+// Chunk i has `rows[i]` rows, behind those of the chunks before; the sum is below 2^32. `holders` is how many count
+// their pins. `piece_bytes` are those of each compressed column, and then of each chunk. `id` is given for a block that
+// was read from disk; otherwise its home's ledger, where it has one, gives it a new one.
+NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t holders,
+                    absl::Span<const uint32_t> piece_bytes = {}, BlockHome home = {}, uint64_t id = 0);
 
 }  // namespace waggle

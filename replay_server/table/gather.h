@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/api/batch_layout.h"
 #include "common/api/replay.h"
 #include "common/api/table_config.h"
@@ -17,8 +20,15 @@ absl::Status CheckLayout(const TableConfig& config, const BatchLayout& layout, i
 
 // Copies the rows of sampled items into one columnar batch, as the table's view says: the work that a table leaves to
 // be done outside its lock. `rows` is the layout of the table's signature, `layout` has passed CheckLayout for as many
-// items as were sampled.
-SampledBatch Gather(const TableConfig& config, const RowLayout& rows, std::shared_ptr<const BatchLayout> layout,
-                    const Sampled& sampled);
+// items as were sampled (of none it is not looked at); `bytes` are as many as the layout has, aligned to 64. DATA_LOSS
+// for rows that cannot be decompressed.
+absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& rows,
+                                    std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
+                                    std::shared_ptr<char> bytes);
+
+// Calls `visit` with the bytes of one column of all rows of an item, context included, in their order and in as many
+// runs as they lie in. DATA_LOSS for rows that cannot be decompressed.
+absl::Status VisitColumn(const RowLayout& rows, size_t column, const Window& window,
+                         const std::function<void(absl::string_view bytes)>& visit);
 
 }  // namespace waggle

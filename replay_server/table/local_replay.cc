@@ -1,13 +1,18 @@
 #include "replay_server/table/local_replay.h"
 
 #include <deque>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "common/api/block_compression.h"
+#include "common/base/annotate.h"
+#include "common/base/deadline.h"
 #include "common/base/status_macros.h"
+#include "common/base/wait_clock.h"
+#include "common/tensor/buffer_pool.h"
 
 namespace waggle {
 namespace {
@@ -36,17 +41,16 @@ class StopFlag {
   const StopToken::Callback on_stop_;
 };
 
-// Adds the time from its construction to its destruction to a total.
+// A wait, from its construction to its destruction.
 class WaitTimer {
  public:
-  explicit WaitTimer(absl::Duration* total) : total_(total), begin_(absl::Now()) {}
-  ~WaitTimer() { *total_ += absl::Now() - begin_; }
+  explicit WaitTimer(WaitClock* clock) : clock_(clock) { clock->Begin(); }
+  ~WaitTimer() { clock_->End(); }
   WaitTimer(const WaitTimer&) = delete;
   WaitTimer& operator=(const WaitTimer&) = delete;
 
  private:
-  absl::Duration* const total_;
-  const absl::Time begin_;
+  WaitClock* const clock_;
 };
 
 // What a writer shares with the callbacks of its blocks, which may outlive it.
@@ -55,8 +59,9 @@ struct WriterState {
   CondVar changed;
   int64_t blocks ABSL_GUARDED_BY(mutex) = 0;  // Unacknowledged.
   int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
-  absl::Status error ABSL_GUARDED_BY(mutex);  // The first one.
-  ReplayWriter::Stats stats ABSL_GUARDED_BY(mutex);
+  absl::Status error ABSL_GUARDED_BY(mutex);         // The first one.
+  ReplayWriter::Stats stats ABSL_GUARDED_BY(mutex);  // But for the waits.
+  WaitClock waiting ABSL_GUARDED_BY(mutex);
 };
 
 class LocalWriter final : public ReplayWriter {
@@ -65,9 +70,12 @@ class LocalWriter final : public ReplayWriter {
       : session_(std::move(session)),
         max_blocks_(options.max_unacknowledged_blocks),
         max_bytes_(options.max_unacknowledged_bytes),
+        codecs_(ColumnCodecs(options.signature, options.compression)),
+        presence_(session_->Connect()),
         sequence_(session_->applied_sequence()) {}
 
   absl::Status Append(InsertBlock block, const StopToken& stop) override {
+    WAGGLE_RETURN_IF_ERROR(CompressBlock(session_->signature(), codecs_, &block));
     const auto bytes = static_cast<int64_t>(block.data.size());
     WAGGLE_RETURN_IF_ERROR(WaitForRoom(bytes, stop));
     session_->Insert(++sequence_, std::move(block),
@@ -88,11 +96,11 @@ class LocalWriter final : public ReplayWriter {
   }
 
   absl::Status Flush(absl::Duration timeout) override {
-    const absl::Time deadline = absl::Now() + timeout;
+    const Deadline deadline(timeout);
     MutexLock lock(&state_->mutex);
     while (state_->error.ok() && state_->blocks > 0) {
-      const absl::Duration left = deadline - absl::Now();
-      if (left <= absl::ZeroDuration()) {
+      const absl::Duration left = deadline.Left();
+      if (left == absl::ZeroDuration()) {
         return absl::DeadlineExceededError(absl::StrCat(state_->blocks, " blocks are not acknowledged after ",
                                                         absl::FormatDuration(timeout), "; their tables have no room"));
       }
@@ -103,7 +111,10 @@ class LocalWriter final : public ReplayWriter {
 
   Stats stats() const override {
     MutexLock lock(&state_->mutex);
-    return state_->stats;
+    Stats stats = state_->stats;
+    stats.waited = state_->waiting.total();
+    stats.waiting = state_->waiting.waiting();
+    return stats;
   }
 
  private:
@@ -111,14 +122,14 @@ class LocalWriter final : public ReplayWriter {
   absl::Status WaitForRoom(int64_t bytes, const StopToken& stop) {
     const StopFlag stopped(stop, state_);
     MutexLock lock(&state_->mutex);
-    const WaitTimer timer(&state_->stats.waited);
+    const WaitTimer timer(&state_->waiting);
     while (state_->error.ok() && !stopped.requested() && !HasRoomLocked(bytes)) {
       state_->changed.Wait(&state_->mutex);
     }
     if (!state_->error.ok()) {
       return state_->error;
     }
-    if (stopped.requested()) {
+    if (!HasRoomLocked(bytes)) {
       return StoppedError();
     }
     ++state_->blocks;
@@ -134,19 +145,25 @@ class LocalWriter final : public ReplayWriter {
   const std::shared_ptr<WriterSession> session_;
   const int64_t max_blocks_;
   const int64_t max_bytes_;
+  const std::vector<Codec> codecs_;
+  const Requester::Presence presence_;
   const std::shared_ptr<WriterState> state_ = std::make_shared<WriterState>();
   uint64_t sequence_;
 };
 
-struct Answer {
-  absl::Status status;
-  SampledBatch batch;
-};
+// What the table has answered. Batches are gathered by the sampler's own thread, not by whichever writer's brought the
+// item that was waited for.
+using Answer = absl::StatusOr<Table::Gatherer>;
+
+// Batches that a learner works with at a time.
+constexpr size_t kKeptBlocks = 2;
 
 struct SamplerState {
   Mutex mutex;
   CondVar changed;
   std::deque<Answer> answers ABSL_GUARDED_BY(mutex);
+  uint64_t batches ABSL_GUARDED_BY(mutex) = 0;  // Taken.
+  WaitClock waiting ABSL_GUARDED_BY(mutex);
 };
 
 class LocalSampler final : public ReplaySampler {
@@ -156,7 +173,10 @@ class LocalSampler final : public ReplaySampler {
       : table_(std::move(table)),
         layout_(std::move(layout)),
         batch_size_(options.batch_size),
-        prefetch_(options.prefetch) {}
+        prefetch_(options.prefetch),
+        requester_(table_->requesters()->Add(Requester::Kind::kSampler, options.sampler_id)),
+        presence_({requester_}),
+        pool_(layout_->total_bytes, kKeptBlocks) {}
 
   ~LocalSampler() override {
     for (const uint64_t request : requests_) {
@@ -168,43 +188,42 @@ class LocalSampler final : public ReplaySampler {
     WAGGLE_RETURN_IF_ERROR(error_);
     const StopFlag stopped(stop, state_);
     AskAhead();
-    Answer answer;
+    Answer answer = absl::UnknownError("nothing yet");
     {
       MutexLock lock(&state_->mutex);
-      const WaitTimer timer(&stats_.waited);
+      const WaitTimer timer(&state_->waiting);
       while (state_->answers.empty() && !stopped.requested()) {
         state_->changed.Wait(&state_->mutex);
       }
-      if (stopped.requested()) {
+      if (state_->answers.empty()) {
         return StoppedError();
       }
       answer = std::move(state_->answers.front());
       state_->answers.pop_front();
+      state_->batches += answer.ok() ? 1 : 0;
     }
     --outstanding_;
-    error_ = answer.status;
+    error_ = answer.status();
     WAGGLE_RETURN_IF_ERROR(error_);
-    ++stats_.batches;
-    return std::move(answer.batch);
+    return (*answer)(pool_.Take());
   }
 
-  Stats stats() const override { return stats_; }
+  Stats stats() const override {
+    MutexLock lock(&state_->mutex);
+    return {state_->batches, state_->waiting.total(), state_->waiting.waiting()};
+  }
 
  private:
   // Keeps `prefetch_` requests with the table, or answered and not taken.
   void AskAhead() {
     while (outstanding_ < prefetch_) {
       ++outstanding_;
-      const uint64_t request =
-          table_->Sample(layout_, batch_size_, [state = state_](absl::StatusOr<SampledBatch> batch) {
-            MutexLock lock(&state->mutex);
-            if (batch.ok()) {
-              state->answers.push_back({absl::OkStatus(), *std::move(batch)});
-            } else {
-              state->answers.push_back({batch.status(), {}});
-            }
-            state->changed.SignalAll();
-          });
+      const auto answered = [state = state_](Answer answer) {
+        MutexLock lock(&state->mutex);
+        state->answers.push_back(std::move(answer));
+        state->changed.SignalAll();
+      };
+      const uint64_t request = table_->Draw(layout_, {batch_size_, batch_size_}, answered, requester_);
       if (request != 0) {
         requests_.push_back(request);
         while (static_cast<int64_t>(requests_.size()) > prefetch_) {
@@ -218,11 +237,13 @@ class LocalSampler final : public ReplaySampler {
   const std::shared_ptr<const BatchLayout> layout_;
   const int64_t batch_size_;
   const int64_t prefetch_;
+  const std::shared_ptr<Requester> requester_;
+  const Requester::Presence presence_;
+  BufferPool pool_;
   const std::shared_ptr<SamplerState> state_ = std::make_shared<SamplerState>();
   int64_t outstanding_ = 0;
   std::deque<uint64_t> requests_;
   absl::Status error_;
-  Stats stats_;
 };
 
 class LocalPriorityUpdater final : public PriorityUpdater {
@@ -264,6 +285,9 @@ absl::StatusOr<std::unique_ptr<ReplayWriter>> LocalReplayConnection::NewWriter(c
   }
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<WriterSession> session,
                           store_->OpenWriter(options.writer_id, options.tables, options.signature));
+  std::random_device random;
+  const uint64_t incarnation = (static_cast<uint64_t>(random()) << 32) | random();
+  WAGGLE_RETURN_IF_ERROR(Annotate(session->Claim(incarnation), absl::StrCat("writer \"", options.writer_id, "\"")));
   return std::make_unique<LocalWriter>(std::move(session), options);
 }
 
@@ -272,7 +296,7 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> LocalReplayConnection::NewSampler
     return absl::InvalidArgumentError(absl::StrCat("prefetch: ", options.prefetch, " is less than 1"));
   }
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(options.table.name));
-  const std::vector<std::string> differences = Differences(table->config(), options.table);
+  const std::vector<std::string> differences = FixedDifferences(*table->config(), options.table);
   if (!differences.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("table \"", options.table.name,

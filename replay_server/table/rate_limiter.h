@@ -15,12 +15,24 @@ class RateLimiter {
   // The configuration is valid.
   explicit RateLimiter(const RateLimiterConfig& config) : config_(config) {}
 
-  // `items` is how many the table holds.
+  // `items` is how many the table holds. A batch that counts nothing only needs min_items.
   bool CanInsert(int64_t items) const;
   bool CanSample(int64_t items, int64_t batch_size) const;
 
   void CountInsert() { ++inserts_; }
   void CountSamples(int64_t samples) { samples_ += samples; }
+  // What was counted stays.
+  void Reconfigure(const RateLimiterConfig& config) { config_ = config; }
+  // Goes on from where another one was.
+  void Restore(int64_t inserts, int64_t samples) {
+    inserts_ = inserts;
+    samples_ = samples;
+  }
+
+  // What the configuration holds within bounds: how many samples the inserts so far are good for, less those made.
+  double Difference() const;
+  // How many samples there may be before an insert; infinite where no ratio is kept.
+  double SamplesAllowed() const;
   int64_t inserts() const { return inserts_; }
   int64_t samples() const { return samples_; }
 
@@ -33,11 +45,9 @@ class RateLimiter {
   std::string WhyNoSample(int64_t items, int64_t batch_size) const;
 
  private:
-  // How many samples the inserts so far are good for, less those made.
-  double Credit() const;
-  double Target() const { return static_cast<double>(config_.min_items) * config_.samples_per_insert; }
+  std::string Counts() const;
 
-  const RateLimiterConfig config_;
+  RateLimiterConfig config_;
   int64_t inserts_ = 0;
   int64_t samples_ = 0;
 };

@@ -2,45 +2,127 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/api/block_compression.h"
 #include "common/base/annotate.h"
+#include "common/base/log.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
 
-ReplayStore::ReplayStore(ReplayStoreOptions options) : options_(options) {}
+ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log)
+    : options_(options), log_(log), memory_(std::make_shared<MemoryUse>(options.max_bytes)) {}
 
 ReplayStore::~ReplayStore() {
   Close();
 }
 
-absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config) {
-  WAGGLE_RETURN_IF_ERROR(config.Validate());
+absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<SavedWriter> writers) {
   MutexLock lock(&mutex_);
-  if (closed_) {
-    return absl::CancelledError("the replay store is closed");
-  }
-  const auto found = tables_.find(config.name);
-  if (found != tables_.end()) {
-    const std::vector<std::string> differences = Differences(found->second->config(), config);
-    if (differences.empty()) {
-      return false;
+  for (SavedTable& saved : tables) {
+    WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, Table::Restore(std::move(saved), memory_, log_));
+    const std::string name = table->name();
+    if (!tables_.emplace(name, table).second) {
+      return absl::DataLossError(absl::StrCat("table \"", name, "\" was saved twice"));
     }
-    return absl::FailedPreconditionError(
-        absl::StrCat("table \"", config.name,
-                     "\" is there already and differs (there and wanted): ", absl::StrJoin(differences, "; ")));
+    saved_tables_.insert(name);
+    log_->AddTable(std::move(table));
   }
+  for (SavedWriter& saved : writers) {
+    const std::string id = saved.id;
+    saved_writers_[id] = std::make_shared<const SavedWriter>(std::move(saved));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplayStore::CheckDurability(const TableConfig& config) const {
+  if (config.memory_limit > 0) {
+    return absl::FailedPreconditionError(absl::StrCat("table \"", config.name, "\": memory_limit is ",
+                                                      config.memory_limit,
+                                                      "; this server keeps all rows in memory, and takes 0 only"));
+  }
+  if (config.durability != Durability::kNone && log_ == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table \"", config.name, "\" has durability ", Name(config.durability),
+        "; this server has no folder to keep it in (--data-dir), and takes tables of durability none only"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy) {
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  WAGGLE_RETURN_IF_ERROR(CheckDurability(config));
+  std::shared_ptr<Table> replaced;
+  {
+    MutexLock lock(&mutex_);
+    if (closed_) {
+      return absl::CancelledError("the replay store is closed");
+    }
+    const auto found = tables_.find(config.name);
+    if (found != tables_.end()) {
+      WAGGLE_ASSIGN_OR_RETURN(const bool accepted,
+                              AcceptTableLocked(*found->second, config, policy.value_or(options_.saved)));
+      saved_tables_.erase(config.name);
+      if (accepted) {
+        return false;
+      }
+      replaced = std::move(found->second);
+      tables_.erase(found);
+    }
+    WAGGLE_RETURN_IF_ERROR(MakeTableLocked(config));
+  }
+  if (replaced != nullptr) {
+    log_->DropTable(replaced);
+    replaced->Close();
+  }
+  return true;
+}
+
+absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy) {
+  const std::vector<std::string> differences = Differences(*table.config(), config);
+  // Who does not know of a change made since creates what was there at first.
+  if (differences.empty() || Differences(table.created(), config).empty()) {
+    return true;
+  }
+  const bool saved = saved_tables_.count(config.name) > 0;
+  if (saved && policy != SavedPolicy::kRefuse) {
+    const bool keep = policy == SavedPolicy::kKeep;
+    LogWarning("table \"", config.name, "\", as it was saved, ", keep ? "is kept" : "is dropped, with its ",
+               keep ? "" : absl::StrCat(table.info().items, " items"),
+               "; it differs from what is wanted (saved and wanted): ", absl::StrJoin(differences, "; "));
+    return keep;
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "table \"", config.name, "\" is there already and differs (there and wanted): ", absl::StrJoin(differences, "; "),
+      saved
+          ? "; it is as it was saved: keep it, or replace it (the server's --if-saved-differs, or if_saved_differs of "
+            "the request)"
+          : ""));
+}
+
+absl::Status ReplayStore::MakeTableLocked(const TableConfig& config) {
   if (static_cast<int64_t>(tables_.size()) >= options_.max_tables) {
     return absl::ResourceExhaustedError(absl::StrCat("there are ", tables_.size(),
                                                      " tables already, which is the most; table \"", config.name,
                                                      "\" would be one more"));
   }
-  WAGGLE_ASSIGN_OR_RETURN(tables_[config.name], Table::Create(config, options_.seed));
-  return true;
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, Table::Create(config, config.seed, memory_, log_));
+  tables_[config.name] = table;
+  if (table->number() != 0) {
+    log_->AddTable(table);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Table::Reconfigured> ReplayStore::Reconfigure(const TableConfig& config, uint64_t generation,
+                                                             bool dry_run) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindTable(config.name));
+  return table->Reconfigure(config, generation, dry_run);
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayStore::FindTable(const std::string& name) const {
@@ -77,19 +159,28 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
   if (tables.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("writer \"", writer_id, "\" names no table"));
   }
+  if (static_cast<int64_t>(tables.size()) > options_.max_tables) {
+    return absl::InvalidArgumentError(absl::StrCat("writer \"", writer_id, "\" names ", tables.size(),
+                                                   " tables; there are at most ", options_.max_tables));
+  }
   if (std::set<std::string>(tables.begin(), tables.end()).size() != tables.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("writer \"", writer_id, "\" names a table twice: ", absl::StrJoin(tables, ", ")));
   }
-  std::shared_ptr<WriterSession> forgotten;  // Freed after the lock.
+  Forgotten forgotten;
   MutexLock lock(&mutex_);
   std::vector<std::shared_ptr<Table>> found;
   for (const std::string& name : tables) {
     WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindTableLocked(name));
-    if (table->config().signature != signature) {
+    if (table->created().signature != signature) {
       return absl::FailedPreconditionError(absl::StrCat("writer \"", writer_id, "\" has the columns ",
                                                         DebugString(signature), "; table \"", name, "\" has ",
-                                                        DebugString(table->config().signature)));
+                                                        DebugString(table->created().signature)));
+    }
+    if (!found.empty() && ColumnCodecs(signature, table->created().compression) !=
+                              ColumnCodecs(signature, found.front()->created().compression)) {
+      return absl::FailedPreconditionError(absl::StrCat("writer \"", writer_id, "\": tables \"", tables.front(),
+                                                        "\" and \"", name, "\" compress columns differently"));
     }
     found.push_back(std::move(table));
   }
@@ -100,32 +191,125 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
           absl::StrCat("writer \"", writer_id, "\" named other tables before than ", absl::StrJoin(tables, ", ")));
     }
     known->second.opened = ++openings_;
+    known->second.away_since = absl::InfiniteFuture();
     return known->second.session;
   }
   if (static_cast<int64_t>(writers_.size()) >= options_.max_writers) {
-    forgotten = ForgetOneLocked();
+    ForgetLocked(FirstToForgetLocked(), &forgotten);
   }
-  WriterSessionOptions session_options;
-  session_options.max_block_bytes = options_.max_block_bytes;
-  session_options.max_streams = options_.max_streams_per_writer;
-  auto session = std::make_shared<WriterSession>(std::move(found), signature, session_options);
-  writers_[writer_id] = {session, ++openings_};
+  ForgetForBytesLocked(&forgotten);
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<const SavedWriter> saved, TakeSavedLocked(writer_id, tables));
+  auto session =
+      std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_, saved.get());
+  if (session->number() != 0) {
+    log_->AddWriter(writer_id, session);
+  }
+  Writer& writer = writers_[writer_id];
+  writer.session = session;
+  writer.opened = ++openings_;
   return session;
 }
 
+absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
+    const std::string& writer_id, const std::vector<std::string>& tables) {
+  const auto found = saved_writers_.find(writer_id);
+  if (found == saved_writers_.end()) {
+    return std::shared_ptr<const SavedWriter>();
+  }
+  if (found->second->tables != tables) {
+    return absl::FailedPreconditionError(absl::StrCat("writer \"", writer_id, "\" named other tables before (",
+                                                      absl::StrJoin(found->second->tables, ", "), ") than ",
+                                                      absl::StrJoin(tables, ", ")));
+  }
+  auto copy = std::make_shared<SavedWriter>(*found->second);
+  // What was in a table that was replaced since is in the new one no more.
+  copy->marks.erase(std::remove_if(copy->marks.begin(), copy->marks.end(),
+                                   [this](const auto& mark) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                                     const auto table = tables_.find(mark.first);
+                                     return table == tables_.end() || table->second->number() != mark.second.table;
+                                   }),
+                    copy->marks.end());
+  saved_writers_.erase(found);
+  return std::shared_ptr<const SavedWriter>(std::move(copy));
+}
+
 // A writer that is in use holds its session itself; one that is not and was forgotten begins anew.
-std::shared_ptr<WriterSession> ReplayStore::ForgetOneLocked() {
-  auto oldest = writers_.begin();
+ReplayStore::Writers::iterator ReplayStore::FirstToForgetLocked() {
+  const auto key = [](const Writer& writer) {
+    const bool away = writer.away();
+    return std::make_tuple(!away, away ? writer.away_since : absl::InfiniteFuture(), writer.opened);
+  };
+  auto first = writers_.begin();
   for (auto it = writers_.begin(); it != writers_.end(); ++it) {
-    const bool in_use = it->second.session.use_count() > 1;
-    const bool oldest_in_use = oldest->second.session.use_count() > 1;
-    if (in_use != oldest_in_use ? oldest_in_use : it->second.opened < oldest->second.opened) {
-      oldest = it;
+    if (key(it->second) < key(first->second)) {
+      first = it;
     }
   }
-  std::shared_ptr<WriterSession> forgotten = std::move(oldest->second.session);
-  writers_.erase(oldest);
-  return forgotten;
+  return first;
+}
+
+void ReplayStore::ForgetLocked(Writers::iterator writer, Forgotten* forgotten) {
+  forgotten->push_back(std::move(writer->second.session));
+  writers_.erase(writer);
+}
+
+void ReplayStore::ForgetForBytesLocked(Forgotten* forgotten) {
+  int64_t bytes = 0;
+  for (const auto& [id, writer] : writers_) {
+    bytes += writer.away() ? writer.session->held_bytes() : 0;
+  }
+  while (bytes > options_.max_idle_writer_bytes && !writers_.empty()) {
+    const auto first = FirstToForgetLocked();
+    if (!first->second.away()) {
+      return;
+    }
+    bytes -= first->second.session->held_bytes();
+    ForgetLocked(first, forgotten);
+  }
+}
+
+void ReplayStore::TendWriters(absl::Time now) {
+  Forgotten forgotten;
+  Forgotten just_gone;
+  SavedWriters never_back;
+  {
+    MutexLock lock(&mutex_);
+    saved_since_ = std::min(saved_since_, now);
+    if (now - saved_since_ > options_.max_idle_time) {
+      never_back.swap(saved_writers_);
+    }
+    for (auto it = writers_.begin(); it != writers_.end();) {
+      Writer& writer = it->second;
+      const auto here = it++;
+      if (!writer.away()) {
+        writer.away_since = absl::InfiniteFuture();
+      } else if (writer.away_since == absl::InfiniteFuture()) {
+        writer.away_since = now;
+        just_gone.push_back(writer.session);
+      } else if (now - writer.away_since > options_.max_idle_time) {
+        ForgetLocked(here, &forgotten);
+      }
+    }
+  }
+  for (const auto& [id, saved] : never_back) {
+    log_->ForgetWriter(saved->number);
+  }
+  for (const std::shared_ptr<WriterSession>& session : just_gone) {
+    session->Shrink();
+  }
+  just_gone.clear();  // They count as away again.
+  MutexLock lock(&mutex_);
+  ForgetForBytesLocked(&forgotten);
+}
+
+ReplayStore::WriterInfo ReplayStore::writer_info() const {
+  MutexLock lock(&mutex_);
+  WriterInfo info;
+  info.writers = static_cast<int64_t>(writers_.size() + saved_writers_.size());
+  for (const auto& [id, writer] : writers_) {
+    info.held_bytes += writer.session->held_bytes();
+  }
+  return info;
 }
 
 void ReplayStore::Close() {

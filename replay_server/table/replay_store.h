@@ -1,13 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/api/replay.h"
 #include "common/base/mutex.h"
 #include "replay_server/table/table.h"
@@ -15,23 +19,44 @@
 
 namespace waggle {
 
+// What becomes of a table that was saved where one that differs is to be created.
+enum class SavedPolicy {
+  kRefuse,   // The saved one stays as it is, and creating the other one is an error.
+  kKeep,     // The saved one is used.
+  kReplace,  // The saved one is dropped, with all that it holds.
+};
+
 struct ReplayStoreOptions {
-  uint64_t seed = 1;
-  int64_t max_tables = 64;
-  int64_t max_writers = 4096;                   // Past these the writer that connected longest ago is forgotten.
-  int64_t max_block_bytes = int64_t{64} << 20;  // Of one block's rows.
-  int64_t max_streams_per_writer = 65536;
+  int64_t max_tables = 1024;
+  // Of all tables' rows: a table that would take more first loses items of its own.
+  int64_t max_bytes = std::numeric_limits<int64_t>::max();
+  int64_t max_writers = 4096;  // Past these the writer that has been away longest is forgotten.
+  // Writers that are away are forgotten, longest first, while they keep more than this alive together, and after so
+  // long. One that comes back then begins anew, as with a server that was restarted.
+  int64_t max_idle_writer_bytes = int64_t{512} << 20;
+  absl::Duration max_idle_time = absl::Minutes(30);
+  WriterSessionOptions writer;
+  SavedPolicy saved = SavedPolicy::kRefuse;  // For those who do not say themselves.
 };
 
 // All tables and writers of a replay server. Thread-safe.
 class ReplayStore {
  public:
-  explicit ReplayStore(ReplayStoreOptions options);
+  // `log` outlives the store; without one all tables are in memory only.
+  explicit ReplayStore(ReplayStoreOptions options, TableLog* log = nullptr);
   ~ReplayStore();
 
-  // Returns whether it was made now; false if an equal one is there. FAILED_PRECONDITION, saying what differs, if
-  // another one of that name is; RESOURCE_EXHAUSTED if there are too many; CANCELLED once closed.
-  absl::StatusOr<bool> CreateTable(const TableConfig& config);
+  // Takes what was saved back in. Called once, before anything else. DATA_LOSS where it contradicts itself.
+  absl::Status Restore(std::vector<SavedTable> tables, std::vector<SavedWriter> writers);
+
+  // Returns whether it was made now; false if one is there that is, or was created, equal. FAILED_PRECONDITION, saying
+  // what differs, if another one of that name is, or if its durability needs a log and there is none;
+  // RESOURCE_EXHAUSTED if there are too many; CANCELLED once closed.
+  //
+  // Where a table was saved that differs, `policy` says what becomes of it, until somebody has had their way once.
+  absl::StatusOr<bool> CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy = std::nullopt);
+  // See Table::Reconfigure. NOT_FOUND for an unknown table.
+  absl::StatusOr<Table::Reconfigured> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run);
   // NOT_FOUND, with the tables that there are.
   absl::StatusOr<std::shared_ptr<Table>> FindTable(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> tables() const;
@@ -43,23 +68,62 @@ class ReplayStore {
                                                             const std::vector<std::string>& tables,
                                                             const std::vector<ArraySpec>& signature);
 
+  // Forgets the writers that have been away for too long; asks those that have just gone away to hold little. To be
+  // called every now and then with the time.
+  void TendWriters(absl::Time now);
+
+  struct WriterInfo {
+    int64_t writers = 0;
+    int64_t held_bytes = 0;  // See WriterSession::held_bytes.
+  };
+  WriterInfo writer_info() const;
+
   // Closes every table.
   void Close();
 
  private:
   struct Writer {
     std::shared_ptr<WriterSession> session;
-    uint64_t opened = 0;  // When it opened last, in openings of all writers.
+    uint64_t opened = 0;                             // When it opened last, in openings of all writers.
+    absl::Time away_since = absl::InfiniteFuture();  // As far as TendWriters has seen.
+
+    // Nobody has a stream of it open, and nothing of it waits in a table.
+    bool away() const { return session.use_count() == 1; }
   };
+  using Writers = std::map<std::string, Writer>;
+  // Freed after the lock.
+  using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
 
   absl::StatusOr<std::shared_ptr<Table>> FindTableLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::shared_ptr<WriterSession> ForgetOneLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The writer to forget first: of those that are away the one that has been longest, of the others the one that
+  // connected longest ago. There has to be one.
+  Writers::iterator FirstToForgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetLocked(Writers::iterator writer, Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ForgetForBytesLocked(Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // A writer that was saved and has not come back. It and its rows are freed outside the lock.
+  using SavedWriters = std::map<std::string, std::shared_ptr<const SavedWriter>>;
+
+  absl::Status CheckDurability(const TableConfig& config) const;
+  // Whether the table that is there serves whoever wants this one; false if it is to be replaced.
+  absl::StatusOr<bool> AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status MakeTableLocked(const TableConfig& config) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Null if there is none.
+  absl::StatusOr<std::shared_ptr<const SavedWriter>> TakeSavedLocked(const std::string& writer_id,
+                                                                     const std::vector<std::string>& tables)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ReplayStoreOptions options_;
+  TableLog* const log_;
+  const std::shared_ptr<MemoryUse> memory_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Table>> tables_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Writer> writers_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> saved_tables_ ABSL_GUARDED_BY(mutex_);  // Which nobody has asked for since they were restored.
+  Writers writers_ ABSL_GUARDED_BY(mutex_);
+  SavedWriters saved_writers_ ABSL_GUARDED_BY(mutex_);
+  absl::Time saved_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // As far as TendWriters has seen.
   uint64_t openings_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -4,8 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/api/block_compression.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
+#include "common/tensor/byte_slices.h"
+#include "replay_server/selectors/new_selector.h"
 #include "replay_server/table/gather.h"
 
 namespace waggle {
@@ -22,28 +27,154 @@ absl::Status ClosedError(const TableConfig& config) {
   return absl::CancelledError(absl::StrCat(In(config), " is closed"));
 }
 
-}  // namespace
-
-absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_t seed) {
-  WAGGLE_RETURN_IF_ERROR(config.Validate());
-  return std::shared_ptr<Table>(new Table(std::move(config), seed));
+void AddParties(const std::vector<std::shared_ptr<const Requester>>& requesters, absl::Duration now,
+                TablePicture* picture) {
+  for (const std::shared_ptr<const Requester>& requester : requesters) {
+    TablePicture::Party party;
+    party.kind = requester->kind();
+    party.name = requester->name();
+    party.present = requester->present();
+    party.items = requester->items();
+    party.active_ago = now - requester->last_counted();
+    party.left_ago = now - requester->left();
+    picture->parties.push_back(std::move(party));
+  }
 }
 
-Table::Table(TableConfig config, uint64_t seed)
-    : config_(std::move(config)), rows_(config_.signature), state_(config_, seed) {}
+}  // namespace
 
-void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done) {
+absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_t seed,
+                                                     std::shared_ptr<MemoryUse> memory, TableLog* log) {
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  log = config.durability == Durability::kNone ? nullptr : log;
+  const uint64_t number = log == nullptr ? 0 : log->NewNumber();
+  const TableConfig created = config;
+  return std::shared_ptr<Table>(new Table(created, config, seed, std::move(memory), log, number));
+}
+
+absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
+                                                      TableLog* log) {
+  const auto damaged = [&saved](const absl::Status& status) {
+    return absl::DataLossError(absl::StrCat(In(saved.created), " was not saved as it was: ", status.message()));
+  };
+  if (absl::Status status = saved.created.Validate(); !status.ok()) {
+    return damaged(status);
+  }
+  if (absl::Status status = saved.config.Validate(); !status.ok()) {
+    return damaged(status);
+  }
+  std::shared_ptr<Table> table(
+      new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number));
+  MutexLock lock(&table->mutex_);
+  table->config_generation_ = saved.config_generation;
+  table->config_changed_ = false;
+  if (absl::Status status = table->state_.Restore(saved.counters, std::move(saved.items)); !status.ok()) {
+    return damaged(status);
+  }
+  for (const WriterMark& mark : saved.marks) {
+    table->marks_[mark.writer] = {mark.sequence, mark.items, mark.sequence, 0, false};
+  }
+  return table;
+}
+
+Table::Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory,
+             TableLog* log, uint64_t number)
+    : created_(std::move(created)),
+      max_rows_(created_.max_window + created_.MaxContextRows()),
+      rows_(created_.signature, ColumnCodecs(created_.signature, created_.compression)),
+      log_(log),
+      number_(number),
+      config_(std::make_shared<const TableConfig>(config)),
+      state_(config, seed, std::move(memory)) {
+  if (log_ != nullptr) {
+    MutexLock lock(&mutex_);
+    state_.StartRecording(created_.durability == Durability::kCheckpoint);
+  }
+}
+
+std::shared_ptr<const TableConfig> Table::config() const {
+  MutexLock lock(&mutex_);
+  return config_;
+}
+
+absl::StatusOr<Table::Reconfigured> Table::Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run) {
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  Actions actions;
+  RemovedRows removed;
+  absl::StatusOr<Reconfigured> result;
+  {
+    MutexLock lock(&mutex_);
+    result = ReconfigureLocked(config, generation, dry_run, &removed);
+    RefuseSamplesLocked(&actions);
+    ServeLocked(&actions, &removed);
+  }
+  removed.clear();
+  RunAfterLock(std::move(actions));
+  return result;
+}
+
+absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& config, uint64_t generation,
+                                                             bool dry_run, RemovedRows* removed) {
+  const std::vector<std::string> fixed = FixedDifferences(*config_, config);
+  if (!fixed.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        In(created_),
+        ": what cannot be changed while it is in use differs (there and wanted): ", absl::StrJoin(fixed, "; ")));
+  }
+  if (generation != config_generation_) {
+    return absl::AbortedError(absl::StrCat(In(created_),
+                                           ": the configuration has changed meanwhile: the change is of generation ",
+                                           generation, ", it is at ", config_generation_));
+  }
+  Reconfigured result;
+  result.differences = Differences(*config_, config);
+  result.generation = config_generation_;
+  result.items_removed = state_.ItemsOver(config);
+  if (dry_run || result.differences.empty()) {
+    return result;
+  }
+  const int64_t before = state_.items_removed();
+  state_.Reconfigure(config, removed);
+  config_ = std::make_shared<const TableConfig>(config);
+  config_changed_ = true;
+  checked_layout_ = nullptr;
+  result.generation = ++config_generation_;
+  result.items_removed = state_.items_removed() - before;
+  return result;
+}
+
+void Table::RefuseSamplesLocked(Actions* actions) {
+  std::deque<WaitingSample> left;
+  for (WaitingSample& sample : samples_) {
+    absl::Status refused = TableState::CheckBatchSize(*config_, std::max<int64_t>(1, sample.draw.items));
+    if (refused.ok()) {
+      left.push_back(std::move(sample));
+    } else {
+      actions->push_back([refused = Annotate(refused, In(created_)), done = std::move(sample.done)] { done(refused); });
+    }
+  }
+  samples_.swap(left);
+}
+
+void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done,
+                   const std::shared_ptr<Requester>& requester, const BlockOrigin& origin) {
   Actions actions;
   RemovedRows removed;
   {
     MutexLock lock(&mutex_);
     if (closed_) {
-      actions.push_back([self = shared_from_this(), done = std::move(done)] { done(ClosedError(self->config_)); });
+      actions.push_back([self = shared_from_this(), done = std::move(done)] { done(ClosedError(self->created_)); });
     } else if (items.empty()) {
-      actions.push_back([done = std::move(done)] { done(absl::OkStatus()); });
+      MarkComeLocked(origin, /*empty=*/true);
+      actions.push_back([self = shared_from_this(), done = std::move(done)] { self->AfterCommit(done); });
     } else {
-      inserts_.push_back({std::move(items), 0, std::move(done)});
+      MarkComeLocked(origin, /*empty=*/false);
+      inserts_.push_back({std::move(items), 0, std::move(done), origin, requester.get()});
       ServeLocked(&actions, &removed);
+      if (!inserts_.empty()) {  // First come, first served: it is the last one.
+        inserts_.back().keeps_requester = requester;
+        inserts_.back().since = SteadyElapsed();
+      }
     }
   }
   removed.clear();
@@ -51,12 +182,44 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
 }
 
 uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done) {
-  absl::Status refused = TableState::CheckBatchSize(config_, batch_size);
-  if (refused.ok()) {
-    refused = CheckLayout(config_, *layout, batch_size);
+  const size_t bytes = layout->total_bytes;
+  return Draw(std::move(layout), {batch_size, batch_size},
+              [bytes, done = std::move(done)](absl::StatusOr<Gatherer> gather) {
+                if (!gather.ok()) {
+                  done(gather.status());
+                  return;
+                }
+                absl::StatusOr<SampledBatch> batch = (*gather)(AllocateBytes(bytes));
+                *gather = nullptr;  // Lets go of the rows.
+                done(std::move(batch));
+              });
+}
+
+absl::Status Table::CheckRequest(const std::shared_ptr<const BatchLayout>& layout, int64_t batch_size) {
+  std::shared_ptr<const TableConfig> config;
+  {
+    MutexLock lock(&mutex_);
+    if (layout == checked_layout_ && batch_size == checked_batch_size_) {
+      return absl::OkStatus();
+    }
+    config = config_;
   }
+  WAGGLE_RETURN_IF_ERROR(TableState::CheckBatchSize(*config, batch_size));
+  WAGGLE_RETURN_IF_ERROR(CheckLayout(*config, *layout, batch_size));
+  std::shared_ptr<const BatchLayout> before;  // Destroyed outside the lock.
+  MutexLock lock(&mutex_);
+  if (config == config_) {
+    before = std::exchange(checked_layout_, layout);
+    checked_batch_size_ = batch_size;
+  }
+  return absl::OkStatus();
+}
+
+uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& draw, DrawDone done,
+                     const std::shared_ptr<Requester>& requester) {
+  absl::Status refused = draw.items > 0 ? CheckRequest(layout, draw.items) : absl::OkStatus();
   if (!refused.ok()) {
-    done(Annotate(refused, In(config_)));
+    done(Annotate(refused, In(created_)));
     return 0;
   }
   Actions actions;
@@ -65,16 +228,19 @@ uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_
   {
     MutexLock lock(&mutex_);
     if (closed_) {
-      refused = ClosedError(config_);
+      refused = ClosedError(created_);
     } else if (samples_.size() >= kMaxWaitingSamples) {
       refused = absl::ResourceExhaustedError(
-          absl::StrCat(In(config_), ": ", samples_.size(), " requests for samples wait already"));
+          absl::StrCat(In(created_), ": ", samples_.size(), " requests for samples wait already"));
     } else {
       request = ++last_request_;
-      samples_.push_back({request, std::move(layout), batch_size, std::move(done)});
+      samples_.push_back({request, std::move(layout), draw, std::move(done), requester.get()});
       ServeLocked(&actions, &removed);
       if (samples_.empty() || samples_.back().request != request) {
         request = 0;
+      } else {
+        samples_.back().keeps_requester = requester;
+        samples_.back().since = SteadyElapsed();
       }
     }
   }
@@ -88,7 +254,7 @@ uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_
 }
 
 void Table::CancelSample(uint64_t request) {
-  SampleDone done;
+  DrawDone done;
   Actions actions;
   RemovedRows removed;
   {
@@ -109,16 +275,24 @@ void Table::CancelSample(uint64_t request) {
 
 absl::StatusOr<PriorityUpdateCounts> Table::UpdatePriorities(absl::Span<const uint64_t> keys,
                                                              absl::Span<const uint64_t> generations,
-                                                             absl::Span<const double> priorities) {
+                                                             absl::Span<const double> priorities,
+                                                             absl::string_view who) {
   if (keys.size() != generations.size() || keys.size() != priorities.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(In(config_), ": got ", keys.size(), " keys, ", generations.size(),
+    return absl::InvalidArgumentError(absl::StrCat(In(created_), ": got ", keys.size(), " keys, ", generations.size(),
                                                    " generations and ", priorities.size(),
                                                    " priorities; they must be as many"));
   }
+  const std::shared_ptr<const TableConfig> config = this->config();
   for (size_t i = 0; i < priorities.size(); ++i) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidatePriority(priorities[i]), absl::StrCat(In(config_), ", update ", i)));
+    if (absl::Status status = ValidatePriority(*config, priorities[i]); !status.ok()) {
+      return Annotate(status, absl::StrCat(In(created_), ", update ", i));
+    }
   }
   MutexLock lock(&mutex_);
+  updated_ns_ = CoarseSteadyNanoseconds();
+  if (updated_by_ != who) {
+    updated_by_.assign(who.data(), who.size());
+  }
   return state_.UpdatePriorities(keys, generations, priorities);
 }
 
@@ -139,15 +313,22 @@ PriorityUpdateCounts Table::Delete(absl::Span<const uint64_t> keys, absl::Span<c
 int64_t Table::Clear() {
   Actions actions;
   RemovedRows removed;
-  int64_t cleared;
-  {
-    MutexLock lock(&mutex_);
-    cleared = state_.Clear(&removed);
-    ServeLocked(&actions, &removed);
+  for (;;) {
+    const std::shared_ptr<const TableConfig> config = this->config();
+    TableState::Contents contents(*config);  // Made, and with what was in it freed, outside the lock.
+    int64_t cleared;
+    {
+      MutexLock lock(&mutex_);
+      if (config != config_) {
+        continue;  // It was made for another configuration.
+      }
+      cleared = state_.Clear(&contents);
+      ServeLocked(&actions, &removed);
+    }
+    removed.clear();
+    RunAfterLock(std::move(actions));
+    return cleared;
   }
-  removed.clear();
-  RunAfterLock(std::move(actions));
-  return cleared;
 }
 
 // Both sides go on as far as they can, in turn: neither can keep the other from what the limiter grants it.
@@ -160,18 +341,27 @@ void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
 }
 
 bool Table::ServeInsertsLocked(Actions* actions, RemovedRows* removed) {
-  const int64_t waiting_batch = samples_.empty() ? 0 : samples_.front().batch_size;
+  const int64_t waiting_batch = samples_.empty() ? 0 : samples_.front().draw.items;
   bool progress = false;
   while (!inserts_.empty()) {
     WaitingInsert& insert = inserts_.front();
+    const size_t first = insert.next;
     for (; insert.next < insert.items.size() && state_.CanInsert(waiting_batch); ++insert.next) {
       state_.Insert(std::move(insert.items[insert.next]), removed);
       progress = true;
     }
+    if (insert.next > first) {
+      const int64_t now_ns = CoarseSteadyNanoseconds();
+      insert_times_.Note(state_.next_generation() - (insert.next - first), now_ns);
+      if (insert.requester != nullptr) {
+        insert.requester->Count(static_cast<int64_t>(insert.next - first), now_ns);
+      }
+      MarkInLocked(insert);
+    }
     if (insert.next < insert.items.size()) {
       break;
     }
-    actions->push_back([done = std::move(insert.done)] { done(absl::OkStatus()); });
+    actions->push_back([self = shared_from_this(), done = std::move(insert.done)] { self->AfterCommit(done); });
     inserts_.pop_front();
   }
   return progress;
@@ -179,24 +369,121 @@ bool Table::ServeInsertsLocked(Actions* actions, RemovedRows* removed) {
 
 bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
   bool progress = false;
-  while (!samples_.empty() && state_.CanSample(samples_.front().batch_size)) {
+  while (!samples_.empty() && state_.CanSample(samples_.front().draw)) {
     WaitingSample& sample = samples_.front();
-    auto sampled = std::make_shared<Sampled>(state_.Sample(sample.batch_size, removed));
-    actions->push_back([self = shared_from_this(), layout = std::move(sample.layout), sampled = std::move(sampled),
-                        done = std::move(sample.done)]() mutable {
-      SampledBatch batch = Gather(self->config_, self->rows_, std::move(layout), *sampled);
-      sampled.reset();
-      done(std::move(batch));
-    });
+    auto sampled = std::make_shared<Sampled>(state_.Sample(sample.draw, removed));
+    if (sample.requester != nullptr) {
+      sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
+    }
+    Gatherer gather = [self = shared_from_this(), layout = std::move(sample.layout),
+                       sampled = std::move(sampled)](std::shared_ptr<char> bytes) {
+      return Gather(self->created_, self->rows_, layout, *sampled, std::move(bytes));
+    };
+    if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {
+      // Otherwise a crash would take back what counts towards these limits, after it was given away.
+      actions->push_back([self = shared_from_this(), gather = std::move(gather), done = std::move(sample.done)] {
+        self->log_->AfterCommit([gather, done](const absl::Status& status) {
+          done(status.ok() ? absl::StatusOr<Gatherer>(gather) : absl::StatusOr<Gatherer>(status));
+        });
+      });
+    } else {
+      actions->push_back(
+          [gather = std::move(gather), done = std::move(sample.done)]() mutable { done(std::move(gather)); });
+    }
     samples_.pop_front();
     progress = true;
   }
   return progress;
 }
 
+void Table::AfterCommit(TableLog::Answer answer) const {
+  if (logged()) {
+    log_->AfterCommit(std::move(answer));
+  } else {
+    answer(absl::OkStatus());
+  }
+}
+
+void Table::NoteMarkLocked(uint64_t writer, Mark* mark) {
+  if (!std::exchange(mark->changed, true)) {
+    changed_marks_.push_back(writer);
+  }
+}
+
+void Table::MarkComeLocked(const BlockOrigin& origin, bool empty) {
+  if (log_ == nullptr || origin.writer == 0) {
+    return;
+  }
+  Mark& mark = marks_[origin.writer];
+  mark.last = std::max(mark.last, origin.sequence);
+  if (!empty) {
+    ++mark.waiting;
+  } else if (mark.waiting == 0 && mark.sequence < origin.sequence) {
+    mark.sequence = origin.sequence;
+    mark.items = 0;
+    NoteMarkLocked(origin.writer, &mark);
+  }
+}
+
+void Table::MarkInLocked(const WaitingInsert& insert) {
+  if (log_ == nullptr || insert.origin.writer == 0) {
+    return;
+  }
+  Mark& mark = marks_[insert.origin.writer];
+  if (insert.next < insert.items.size()) {
+    mark.sequence = insert.origin.sequence - 1;
+    mark.items = insert.origin.skipped + insert.next;
+  } else {
+    --mark.waiting;
+    // Later blocks that have no items for this table did not wait.
+    mark.sequence = mark.waiting == 0 ? mark.last : insert.origin.sequence;
+    mark.items = 0;
+  }
+  NoteMarkLocked(insert.origin.writer, &mark);
+}
+
+void Table::TakeChangesLocked(TableChanges* changes) {
+  state_.TakeChanges(changes);
+  for (const uint64_t writer : changed_marks_) {
+    if (const auto found = marks_.find(writer); found != marks_.end()) {
+      found->second.changed = false;
+      changes->marks.push_back({writer, found->second.sequence, found->second.items, number_});
+    }
+  }
+  changed_marks_.clear();
+  if (std::exchange(config_changed_, false)) {
+    changes->config = config_;
+  }
+  changes->config_generation = config_generation_;
+}
+
+void Table::TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
+                        const std::function<void()>& while_locked) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  // In one order always: it is the order of the tables' numbers, which nobody else goes against because nobody else
+  // holds two of these locks.
+  changes->resize(tables.size());
+  for (const std::shared_ptr<Table>& table : tables) {
+    table->mutex_.Lock();
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    tables[i]->TakeChangesLocked(&(*changes)[i]);
+  }
+  while_locked();
+  for (const std::shared_ptr<Table>& table : tables) {
+    table->mutex_.Unlock();
+  }
+}
+
+void Table::ForgetWriter(uint64_t writer) {
+  MutexLock lock(&mutex_);
+  marks_.erase(writer);
+}
+
 Table::Info Table::info() const {
   MutexLock lock(&mutex_);
   Info info;
+  info.config = config_;
+  info.config_generation = config_generation_;
   info.items = state_.items();
   info.bytes = state_.bytes();
   info.items_inserted = state_.items_inserted();
@@ -211,9 +498,103 @@ Table::Info Table::info() const {
   }
   if (!samples_.empty()) {
     absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ",
-                    state_.WhyNoSample(samples_.front().batch_size));
+                    state_.WhyNoSample(samples_.front().draw));
+  }
+  if (log_ != nullptr) {
+    if (const absl::Status status = log_->status(); !status.ok()) {
+      absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", status.message());
+    }
   }
   return info;
+}
+
+bool Table::ListItems(uint32_t first, uint32_t count, std::vector<ItemAddress>* items) const {
+  MutexLock lock(&mutex_);
+  const uint32_t end = std::min(state_.slots(), first + count);
+  for (uint32_t slot = first; slot < end; ++slot) {
+    if (const uint64_t generation = state_.GenerationAt(slot); generation != 0) {
+      items->push_back({generation, slot});
+    }
+  }
+  return end < state_.slots();
+}
+
+std::vector<SampledItem> Table::CopyItems(absl::Span<const ItemAddress> items) const {
+  std::vector<SampledItem> copies;
+  copies.reserve(items.size());
+  MutexLock lock(&mutex_);
+  for (const ItemAddress& item : items) {
+    if (item.slot < state_.slots() && state_.GenerationAt(item.slot) == item.generation) {
+      copies.push_back(state_.ItemAt(item.slot));
+    }
+  }
+  return copies;
+}
+
+TablePicture Table::picture() const {
+  constexpr size_t kMaxListed = 64;  // The lock is held meanwhile.
+  const std::vector<std::shared_ptr<const Requester>> requesters = requesters_.all();
+  TablePicture picture;
+  const absl::Duration now = SteadyElapsed();
+  const auto wait = [now](const Requester* requester, absl::Duration since, const DrawRequest& asked) {
+    return TablePicture::Wait{requester != nullptr ? requester->name() : "",
+                              requester == nullptr || requester->present(), asked, now - since};
+  };
+  {
+    MutexLock lock(&mutex_);
+    picture.config = config_;
+    picture.config_generation = config_generation_;
+    picture.counts = state_.counts();
+    picture.bytes = state_.bytes();
+    picture.inserts = state_.items_inserted();
+    picture.samples = state_.items_sampled();
+    picture.byte_shortage = state_.byte_shortage();
+    picture.inserts_waiting = static_cast<int64_t>(inserts_.size());
+    picture.samples_waiting = static_cast<int64_t>(samples_.size());
+    for (size_t i = 0; i < std::min(kMaxListed, inserts_.size()); ++i) {
+      const WaitingInsert& insert = inserts_[i];
+      const auto left = static_cast<int64_t>(insert.items.size() - insert.next);
+      picture.first_inserts.push_back(wait(insert.requester, insert.since, {left, 0}));
+    }
+    for (size_t i = 0; i < std::min(kMaxListed, samples_.size()); ++i) {
+      picture.first_samples.push_back(wait(samples_[i].requester, samples_[i].since, samples_[i].draw));
+    }
+    if (updated_ns_ != 0) {
+      picture.last_update = {now - absl::Nanoseconds(updated_ns_), updated_by_};
+    }
+    if (const MemoryUse* memory = state_.memory(); memory != nullptr) {
+      picture.server_bytes = memory->bytes();
+      picture.server_max_bytes = memory->limit();
+    }
+  }
+  AddParties(requesters, now, &picture);
+  return picture;
+}
+
+bool Table::Scan(uint32_t* slot, std::vector<ItemFacts>* items) const {
+  MutexLock lock(&mutex_);
+  *slot = state_.Scan(*slot, kScanSlots, items);
+  return *slot < state_.slots();
+}
+
+std::vector<ChunkRef> Table::FirstChunks(absl::Span<const ItemFacts> items) const {
+  std::vector<ChunkRef> chunks(items.size());
+  MutexLock lock(&mutex_);
+  for (size_t i = 0; i < items.size(); ++i) {
+    chunks[i] = state_.FirstChunk(items[i].key, items[i].generation);
+  }
+  return chunks;
+}
+
+std::optional<Table::HeldItem> Table::Hold(uint64_t key) const {
+  HeldItem item;
+  MutexLock lock(&mutex_);
+  return state_.Hold(key, &item.facts, &item.window) ? std::optional<HeldItem>(std::move(item)) : std::nullopt;
+}
+
+Table::Ages Table::ages() const {
+  MutexLock lock(&mutex_);
+  return {state_.next_generation(), insert_times_};
 }
 
 void Table::Close() {
@@ -227,10 +608,12 @@ void Table::Close() {
     samples.swap(samples_);
   }
   for (WaitingInsert& insert : inserts) {
-    actions.push_back([self = shared_from_this(), done = std::move(insert.done)] { done(ClosedError(self->config_)); });
+    actions.push_back(
+        [self = shared_from_this(), done = std::move(insert.done)] { done(ClosedError(self->created_)); });
   }
   for (WaitingSample& sample : samples) {
-    actions.push_back([self = shared_from_this(), done = std::move(sample.done)] { done(ClosedError(self->config_)); });
+    actions.push_back(
+        [self = shared_from_this(), done = std::move(sample.done)] { done(ClosedError(self->created_)); });
   }
   RunAfterLock(std::move(actions));
 }

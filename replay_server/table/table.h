@@ -4,9 +4,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -16,54 +18,120 @@
 #include "common/base/mutex.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/table/chunk.h"
+#include "replay_server/table/insert_times.h"
+#include "replay_server/table/requester.h"
 #include "replay_server/table/row_layout.h"
+#include "replay_server/table/table_log.h"
+#include "replay_server/table/table_picture.h"
 #include "replay_server/table/table_state.h"
 
 namespace waggle {
 
+// The block that items come from: whose it is, its number, and how many of its items for this table are left out
+// because they are in already. Writer 0 is none that is kept account of.
+struct BlockOrigin {
+  uint64_t writer = 0;
+  uint64_t sequence = 0;
+  uint64_t skipped = 0;
+};
+
 // A table that many threads share: TableState under a lock, with those who wait for room or for items queued as
 // requests, never as blocked threads. Thread-safe. No call blocks, and no callback runs under the lock.
 //
-// The lock covers index work only. Gathering the rows of a sampled batch, freeing the rows of removed items and calling
-// back are done by whichever thread called, after it has released the lock.
+// The lock covers index work only. Freeing the rows of removed items and calling back are done by whichever thread
+// called, after it has released the lock; the rows of a sampled batch are gathered by whom they are for.
 class Table : public std::enable_shared_from_this<Table> {
  public:
-  // INVALID_ARGUMENT if the configuration is wrong. `seed` decides what is sampled.
-  static absl::StatusOr<std::shared_ptr<Table>> Create(TableConfig config, uint64_t seed);
+  // INVALID_ARGUMENT if the configuration is wrong. `seed` decides what is sampled. `memory` may be shared with other
+  // tables; null where only the table's own limit holds.
+  // `log` outlives the table, and writes down what its durability asks for; null for a table that is in memory only.
+  static absl::StatusOr<std::shared_ptr<Table>> Create(TableConfig config, uint64_t seed,
+                                                       std::shared_ptr<MemoryUse> memory = nullptr,
+                                                       TableLog* log = nullptr);
+  // The table that was saved. DATA_LOSS if it cannot have been like that.
+  static absl::StatusOr<std::shared_ptr<Table>> Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
+                                                        TableLog* log);
 
-  const TableConfig& config() const { return config_; }
+  // As it was created: what of it cannot be changed (FixedDifferences) holds for ever.
+  const TableConfig& created() const { return created_; }
+  const std::string& name() const { return created_.name; }
+  int64_t max_window() const { return created_.max_window; }
+  // Of an item, its context included.
+  int64_t max_rows() const { return max_rows_; }
 
-  // INVALID_ARGUMENT for a priority that is negative, not finite or too large for this table's exponent.
-  absl::Status ValidatePriority(double priority) const { return TableState::ValidatePriority(config_, priority); }
+  // As it is now.
+  std::shared_ptr<const TableConfig> config() const;
+
+  struct Reconfigured {
+    std::vector<std::string> differences;
+    int64_t items_removed = 0;
+    uint64_t generation = 0;  // Of the configuration, afterwards.
+  };
+  // Changes the configuration, which is of this generation: ABORTED if it is not, FAILED_PRECONDITION for a change that
+  // cannot be made while the table is in use, INVALID_ARGUMENT for a configuration that is wrong. Nothing is changed
+  // then, nor by a dry run.
+  absl::StatusOr<Reconfigured> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run);
 
   // Inserts items, in their order, as far as the rate limiter lets it; the rest waits its turn, first come, first
   // served. Calls `done` once: OK when all are in, CANCELLED if the table is closed first. The windows lie within their
   // chunks and have at most max_window rows, and the priorities are valid. How much may wait is for the caller to
-  // bound.
-  void Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done);
+  // bound. `requester` is one of requesters(), or null.
+  //
+  // Here and below, what a table of durability "log" answers waits until it is on disk: other threads call back then,
+  // with the reason if it will not be.
+  void Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done,
+              const std::shared_ptr<Requester>& requester = nullptr, const BlockOrigin& origin = {});
 
-  // Draws `batch_size` items as soon as the rate limiter allows it, and gathers their rows. FAILED_PRECONDITION if the
-  // limiter could never allow that many at once (the message says which setting is too small); CANCELLED if the table
-  // is closed or the request is cancelled; RESOURCE_EXHAUSTED if too many requests wait already; INVALID_ARGUMENT if
-  // the layout is not that of such a batch.
+  // Puts the batch of drawn items together in memory that it is given: as many bytes as the layout has, aligned to 64.
+  // To be called once, by any thread at any time. DATA_LOSS for rows that were damaged.
+  using Gatherer = std::function<absl::StatusOr<SampledBatch>(std::shared_ptr<char> bytes)>;
+  using DrawDone = std::function<void(absl::StatusOr<Gatherer>)>;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
+
+  // Draws items as soon as the rate limiter allows it. FAILED_PRECONDITION if the limiter could never
+  // allow that many at once (the message says which setting is too small); CANCELLED if the table is closed or the
+  // request is cancelled; RESOURCE_EXHAUSTED if too many requests wait already; INVALID_ARGUMENT if the layout is not
+  // that of such a batch. `done` may be called by whoever inserts the item that was waited for: large batches are
+  // gathered elsewhere.
+  //
   // Returns a number by which the request can be cancelled; 0 if it is answered, or will be by this thread before it
   // returns from the outermost callback.
+  uint64_t Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& request, DrawDone done,
+                const std::shared_ptr<Requester>& requester = nullptr);
+  // The same for a batch that is counted as what it is, gathered in whichever thread calls `done`, in new memory.
   uint64_t Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done);
   // The request's callback is called with CANCELLED unless it was answered already.
   void CancelSample(uint64_t request);
 
   // The spans have one length. INVALID_ARGUMENT, with nothing applied, for a priority that is negative or not finite.
+  // `who` asks for it, for people who want to know.
   absl::StatusOr<PriorityUpdateCounts> UpdatePriorities(absl::Span<const uint64_t> keys,
                                                         absl::Span<const uint64_t> generations,
-                                                        absl::Span<const double> priorities);
+                                                        absl::Span<const double> priorities,
+                                                        absl::string_view who = "");
   // "applied" counts what was deleted.
   PriorityUpdateCounts Delete(absl::Span<const uint64_t> keys, absl::Span<const uint64_t> generations);
   // Returns how many items there were.
   int64_t Clear();
 
+  // Calls `answer` once what was done before is as safe as the table's durability promises: updates, deletions and the
+  // table itself are there before that.
+  void AfterCommit(TableLog::Answer answer) const;
+
+  // What its log needs. A number that no other table has, 0 without a log.
+  uint64_t number() const { return number_; }
+  bool logged() const { return log_ != nullptr && created_.durability == Durability::kLog; }
+  // Hands over what has changed in the tables since the last time. All of them are locked together, for as long as
+  // copying that takes; `while_locked` is called meanwhile.
+  static void TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
+                          const std::function<void()>& while_locked);
+  // The writer will send no more.
+  void ForgetWriter(uint64_t writer);
+
   // A picture of the table for people and for metrics.
   struct Info {
+    std::shared_ptr<const TableConfig> config;
+    uint64_t config_generation = 0;
     int64_t items = 0;
     int64_t bytes = 0;
     int64_t items_inserted = 0;
@@ -73,9 +141,48 @@ class Table : public std::enable_shared_from_this<Table> {
     int64_t inserts_waiting = 0;  // Requests.
     int64_t samples_waiting = 0;
     double priority_sum = 0;
-    std::string blocked_because;  // In words, what the limiter waits for; empty where it blocks nobody.
+    // In words, what the limiter waits for, and why nothing can be written to disk; empty where nobody is blocked.
+    std::string blocked_because;
   };
   Info info() const;
+
+  // Which item a slot holds.
+  struct ItemAddress {
+    uint64_t generation = 0;
+    uint32_t slot = 0;  // The key.
+  };
+  // Appends the items of slots [first, first + count). Returns whether there are slots beyond.
+  bool ListItems(uint32_t first, uint32_t count, std::vector<ItemAddress>* items) const;
+  // Those of the items that are still there, in this order, as if they had been drawn; nothing is counted.
+  std::vector<SampledItem> CopyItems(absl::Span<const ItemAddress> items) const;
+
+  // Who writes to it and samples from it: everyone is to be added before the first request.
+  Requesters* requesters() { return &requesters_; }
+  // What Explain goes by.
+  TablePicture picture() const;
+
+  // For people who look into a table: nothing of this holds its lock for long, however large the table is.
+
+  // How many slots a step of a scan looks at.
+  static constexpr uint32_t kScanSlots = 4096;
+  // Appends the items in the next slots from `slot` (0 at first) on, and moves it past them. False once there are no
+  // more. Between two steps items may come and go.
+  bool Scan(uint32_t* slot, std::vector<ItemFacts>* items) const;
+  // The chunk with each item's first row; none where the item has left.
+  std::vector<ChunkRef> FirstChunks(absl::Span<const ItemFacts> items) const;
+  // An item and its rows, which stay whatever becomes of it.
+  struct HeldItem {
+    ItemFacts facts;
+    Window window;
+  };
+  std::optional<HeldItem> Hold(uint64_t key) const;
+  // What tells an item's age from its generation.
+  struct Ages {
+    uint64_t next_generation = 0;
+    InsertTimes times;
+  };
+  Ages ages() const;
+  const RowLayout& rows() const { return rows_; }
 
   // Answers every waiting request with CANCELLED, and every later one.
   void Close();
@@ -85,29 +192,74 @@ class Table : public std::enable_shared_from_this<Table> {
     std::vector<NewItem> items;
     size_t next = 0;  // The first one that is not in yet.
     std::function<void(absl::Status)> done;
+    BlockOrigin origin;
+    Requester* requester = nullptr;  // May be null.
+    // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
+    std::shared_ptr<Requester> keeps_requester = nullptr;
+    absl::Duration since = absl::ZeroDuration();
   };
   struct WaitingSample {
     uint64_t request = 0;
     std::shared_ptr<const BatchLayout> layout;
-    int64_t batch_size = 0;
-    SampleDone done;
+    DrawRequest draw;
+    DrawDone done;
+    // As above.
+    Requester* requester = nullptr;
+    std::shared_ptr<Requester> keeps_requester = nullptr;
+    absl::Duration since = absl::ZeroDuration();
   };
 
-  Table(TableConfig config, uint64_t seed);
+  // How far a writer's blocks are in.
+  struct Mark {
+    uint64_t sequence = 0;  // All blocks up to this one,
+    uint64_t items = 0;     // and so many items of the next one.
+    uint64_t last = 0;      // The last block that has come.
+    int64_t waiting = 0;    // Of its blocks, how many wait.
+    bool changed = false;   // It is among changed_marks_.
+  };
 
+  Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory, TableLog* log,
+        uint64_t number);
+
+  void NoteMarkLocked(uint64_t writer, Mark* mark) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A block has come, is in as far as `insert` says, is all in.
+  void MarkComeLocked(const BlockOrigin& origin, bool empty) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void MarkInLocked(const WaitingInsert& insert) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeChangesLocked(TableChanges* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  absl::Status CheckRequest(const std::shared_ptr<const BatchLayout>& layout, int64_t batch_size);
+  absl::StatusOr<Reconfigured> ReconfigureLocked(const TableConfig& config, uint64_t generation, bool dry_run,
+                                                 RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Refuses the requests for batches that the configuration does not allow any more.
+  void RefuseSamplesLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Inserts and samples what can be by now, in the order of the requests.
   void ServeLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeInsertsLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeSamplesLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const TableConfig config_;
+  const TableConfig created_;
+  const int64_t max_rows_;  // Asked for once an item.
   const RowLayout rows_;
+  Requesters requesters_;
+  TableLog* const log_;  // Null where nothing is recorded.
+  const uint64_t number_;
   mutable Mutex mutex_;
+  std::shared_ptr<const TableConfig> config_ ABSL_GUARDED_BY(mutex_);
+  uint64_t config_generation_ ABSL_GUARDED_BY(mutex_) = 1;
   mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Reading a sum may first bring it up to date.
   std::deque<WaitingInsert> inserts_ ABSL_GUARDED_BY(mutex_);
   std::deque<WaitingSample> samples_ ABSL_GUARDED_BY(mutex_);
+  // The one that was found right last, which is nearly always the next one as well.
+  std::shared_ptr<const BatchLayout> checked_layout_ ABSL_GUARDED_BY(mutex_);
+  int64_t checked_batch_size_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_request_ ABSL_GUARDED_BY(mutex_) = 0;
+  InsertTimes insert_times_ ABSL_GUARDED_BY(mutex_);
+  int64_t updated_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // When priorities were updated last; 0: never.
+  std::string updated_by_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool config_changed_ ABSL_GUARDED_BY(mutex_) = true;  // Since changes were taken.
+  absl::flat_hash_map<uint64_t, Mark> marks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<uint64_t> changed_marks_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle

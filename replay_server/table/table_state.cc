@@ -1,65 +1,76 @@
 #include "replay_server/table/table_state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replay_server/table/fifo_selector.h"
-#include "replay_server/table/prioritized_selector.h"
-#include "replay_server/table/uniform_selector.h"
+#include "replay_server/selectors/new_selector.h"
 
 namespace waggle {
 namespace {
 
 constexpr uint32_t kPageSlots = 4096;
 
-std::unique_ptr<Selector> NewSampler(const TableConfig& config) {
-  switch (config.sampler.kind) {
-    case SamplerConfig::Kind::kPrioritized:
-      return std::make_unique<PrioritizedSelector>(config.sampler.priority_exponent, config.max_items);
-    case SamplerConfig::Kind::kFifo:
-      return std::make_unique<FifoSelector>();
-    case SamplerConfig::Kind::kUniform:
-      break;
-  }
-  return std::make_unique<UniformSelector>();
+// Of a list of chunks too long to lie in the slot itself.
+int64_t ListBytes(const WindowChunks& chunks) {
+  constexpr size_t kInSlot = 2;
+  return chunks.size() > kInSlot ? static_cast<int64_t>(chunks.size() * sizeof(ChunkRef)) : 0;
 }
 
-// From the machine's entropy, not from the run's seed: two servers of one run must not agree on it. Below 2^62, so that
-// it stays positive as an int64 for longer than any server runs.
-uint64_t RandomFirstGeneration() {
+// From the machine's entropy, not from the run's seed: two servers of one run must not agree on what is made of it.
+// Below 2^62, so that counting on from it stays positive as an int64 for longer than any server runs.
+uint64_t RandomNumber() {
   std::random_device entropy;
   return (((static_cast<uint64_t>(entropy()) << 32) | entropy()) >> 2) + 1;
+}
+
+// Whether items need not be put into new selectors.
+bool SameSelectors(const TableConfig& a, const TableConfig& b) {
+  return a.sampler.priority_exponent == b.sampler.priority_exponent &&
+         a.sampler.priority_epsilon == b.sampler.priority_epsilon &&
+         a.sampler.uniform_share == b.sampler.uniform_share && a.sampler.recent_share == b.sampler.recent_share &&
+         a.sampler.recent_items == b.sampler.recent_items && a.sampler.recent_decay == b.sampler.recent_decay &&
+         a.sampler.recent_period == b.sampler.recent_period &&
+         a.remover.priority_exponent == b.remover.priority_exponent;
 }
 
 }  // namespace
 
 struct alignas(64) TableState::Slot {
-  Window window;
+  WindowChunks chunks;
   uint64_t generation = 0;  // 0: it holds no item.
   double priority = 0;
   uint64_t policy_version = 0;
+  uint32_t offset = 0;
+  uint32_t rows = 0;
   uint32_t times_sampled = 0;
   uint16_t pins = 0;
+  uint8_t context = 0;
+  bool changed = false;  // It is among changed_.
 };
 
-TableState::TableState(const TableConfig& config, uint64_t seed)
+TableState::Contents::Contents(const TableConfig& config) : sampler(NewSampler(config)), remover(NewRemover(config)) {}
+
+TableState::Contents::Contents(Contents&&) noexcept = default;
+TableState::Contents& TableState::Contents::operator=(Contents&&) noexcept = default;
+TableState::Contents::~Contents() = default;
+
+TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory)
     : config_(config),
+      memory_(std::move(memory)),
+      incarnation_(RandomNumber()),
       rng_(Rng::Split(seed, config.name, 0)),
       limiter_(config.rate_limiter),
-      sampler_(NewSampler(config)),
-      remover_(std::make_unique<FifoSelector>()),
-      next_generation_(RandomFirstGeneration()) {
+      in_(config),
+      next_generation_(RandomNumber()) {
   static_assert(sizeof(Slot) == 64, "a slot should fit into a cache line");
 }
 
-TableState::~TableState() = default;
-
-absl::Status TableState::ValidatePriority(const TableConfig& config, double priority) {
-  const bool prioritized = config.sampler.kind == SamplerConfig::Kind::kPrioritized;
-  return PrioritizedSelector::ValidatePriority(priority, prioritized ? config.sampler.priority_exponent : 0);
+TableState::~TableState() {
+  AddBytes(-bytes_);
 }
 
 absl::Status TableState::CheckBatchSize(const TableConfig& config, int64_t batch_size) {
@@ -71,135 +82,295 @@ absl::Status TableState::CheckBatchSize(const TableConfig& config, int64_t batch
                                                       config.max_times_sampled, ": a batch of ", batch_size,
                                                       " can never be drawn"));
   }
+  if (config.sampler.without_replacement && batch_size > config.max_items) {
+    return absl::FailedPreconditionError(absl::StrCat("max_items is ", config.max_items, ": a batch of ", batch_size,
+                                                      " different items (without_replacement) can never be drawn"));
+  }
   return RateLimiter(config.rate_limiter).CheckBatchSize(batch_size);
 }
 
 bool TableState::CanInsert(int64_t waiting_batch) const {
-  return limiter_.CanInsert(items_) || (config_.max_times_sampled > 0 && draws_left_ < waiting_batch);
+  return MayInsert(config_, limiter_, counts(), waiting_batch);
 }
 
-bool TableState::CanSample(int64_t batch_size) const {
-  return items_ > 0 && limiter_.CanSample(items_, batch_size) &&
-         (config_.max_times_sampled == 0 || draws_left_ >= batch_size);
+bool TableState::CanSample(const DrawRequest& request) const {
+  return MaySample(config_, limiter_, counts(), request);
 }
 
-std::string TableState::WhyNoSample(int64_t batch_size) const {
-  std::string why = limiter_.WhyNoSample(items_, batch_size);
-  if (why.empty() && !CanSample(batch_size)) {
-    why = absl::StrCat("samples wait for more items: those that there are may be drawn ", draws_left_,
-                       " more times (max_times_sampled is ", config_.max_times_sampled, "), a batch is ", batch_size);
+std::string TableState::WhyNoSample(const DrawRequest& request) const {
+  std::string why = limiter_.WhyNoSample(items_, request.counted);
+  if (why.empty() && !CanSample(request)) {
+    why = config_.sampler.without_replacement && items_ < request.items
+              ? absl::StrCat("samples wait for ", request.items - items_, " more items: a batch has ", request.items,
+                             " different ones (without_replacement), there are ", items_)
+              : absl::StrCat("samples wait for more items: those that there are may be drawn ", draws_left_,
+                             " more times (max_times_sampled is ", config_.max_times_sampled, "), a batch is ",
+                             request.items);
   }
-  if (!why.empty() && bytes_were_short_ && items_ < config_.rate_limiter.min_items) {
+  if (!why.empty() && byte_shortage_.has_value() && items_ < config_.rate_limiter.min_items) {
     absl::StrAppend(&why, "; max_bytes, ", config_.max_bytes, ", removes items before there are as many");
   }
   return why;
 }
 
-inline TableState::Slot& TableState::SlotAt(uint32_t slot) {
-  return pages_[slot / kPageSlots][slot % kPageSlots];
+inline TableState::Slot& TableState::SlotAt(uint32_t slot) const {
+  return in_.pages[slot / kPageSlots][slot % kPageSlots];
+}
+
+inline void TableState::NoteChange(uint32_t number, Slot* slot) {
+  if (recording_ && !slot->changed) {
+    slot->changed = true;
+    changed_.push_back(number);
+  }
+}
+
+void TableState::NoteAll() {
+  for (uint32_t number = 0; number < in_.slots; ++number) {
+    if (Slot& slot = SlotAt(number); slot.generation != 0) {
+      NoteChange(number, &slot);
+    }
+  }
 }
 
 uint32_t TableState::TakeSlot() {
-  if (!free_slots_.empty()) {
-    const uint32_t slot = free_slots_.back();
-    free_slots_.pop_back();
+  if (!in_.free_slots.empty()) {
+    const uint32_t slot = in_.free_slots.back();
+    in_.free_slots.pop_back();
     return slot;
   }
-  if (slots_ % kPageSlots == 0) {
-    pages_.push_back(std::make_unique<Slot[]>(kPageSlots));
+  if (in_.slots % kPageSlots == 0) {
+    in_.pages.push_back(std::make_unique<Slot[]>(kPageSlots));
   }
-  return slots_++;
+  return in_.slots++;
+}
+
+void TableState::AddBytes(int64_t bytes) {
+  bytes_ += bytes;
+  if (memory_ != nullptr && bytes != 0) {
+    memory_->Add(bytes);
+  }
 }
 
 void TableState::Pin(const Slot& slot) {
-  for (const ChunkRef& chunk : slot.window.chunks) {
+  int64_t bytes = ListBytes(slot.chunks);
+  for (const ChunkRef& chunk : slot.chunks) {
     if ((*chunk->pins(slot.pins))++ == 0) {
-      bytes_ += static_cast<int64_t>(chunk->bytes());
+      bytes += chunk->block_bytes();
     }
   }
+  AddBytes(bytes);
 }
 
 void TableState::Unpin(const Slot& slot) {
-  for (const ChunkRef& chunk : slot.window.chunks) {
+  int64_t bytes = ListBytes(slot.chunks);
+  for (const ChunkRef& chunk : slot.chunks) {
     if (--(*chunk->pins(slot.pins)) == 0) {
-      bytes_ -= static_cast<int64_t>(chunk->bytes());
+      bytes += chunk->block_bytes();
     }
   }
+  AddBytes(-bytes);
+}
+
+bool TableState::BytesAreShort() const {
+  return bytes_ > config_.max_bytes || (memory_ != nullptr && memory_->over());
+}
+
+double TableState::Magnitude(double priority) const {
+  return config_.sampler.absolute_priorities ? std::fabs(priority) : priority;
+}
+
+double TableState::HighestPriority() {
+  if (items_ == 0) {
+    return 1;
+  }
+  if (!priorities_.started()) {
+    priorities_.Start(in_.slots);
+  }
+  return priorities_.Largest([this](size_t number) {
+    if (number >= in_.slots) {
+      return BlockMaxima::kNone;
+    }
+    const Slot& slot = SlotAt(static_cast<uint32_t>(number));
+    return slot.generation == 0 ? BlockMaxima::kNone : slot.priority;
+  });
+}
+
+// Writes it down; the selectors are for the caller to tell.
+void TableState::SetPriority(uint32_t number, Slot* slot, double priority) {
+  if (priorities_.started()) {
+    priorities_.Change(number, slot->generation == 0 ? BlockMaxima::kNone : slot->priority, priority);
+  }
+  slot->priority = priority;
+  NoteChange(number, slot);
+}
+
+void TableState::RemoveOne(RemovedRows* removed) {
+  Draw draw;
+  in_.remover->SampleBatch(&rng_, absl::MakeSpan(&draw, 1));
+  RemoveSlot(draw.slot, removed);
 }
 
 void TableState::Insert(NewItem item, RemovedRows* removed) {
+  // Before the others leave, of which one may have it.
+  const double priority = item.highest_priority ? HighestPriority() : Magnitude(item.priority);
   while (items_ >= config_.max_items) {
-    Draw oldest;
-    remover_->SampleBatch(&rng_, absl::MakeSpan(&oldest, 1));
-    RemoveSlot(oldest.slot, removed);
+    RemoveOne(removed);
   }
+  // The item that came last stays even where it alone is too large: so the others leave before it is there to be
+  // picked.
   const uint32_t number = TakeSlot();
   Slot& slot = SlotAt(number);
-  slot.window = std::move(item.window);
+  slot.chunks = std::move(item.window.chunks);
+  slot.offset = item.window.offset;
+  slot.rows = item.window.rows;
+  slot.context = item.window.context;
+  SetPriority(number, &slot, priority);
   slot.generation = next_generation_++;
-  slot.priority = item.priority;
   slot.policy_version = item.policy_version;
   slot.times_sampled = 0;
   slot.pins = item.pins;
   Pin(slot);
-  sampler_->Insert(number, item.priority);
-  remover_->Insert(number, item.priority);
+  if (BytesAreShort() && items_ > 0) {
+    byte_shortage_ = ByteShortage{items_, bytes_ <= config_.max_bytes};
+  }
+  while (BytesAreShort() && items_ > 0) {
+    RemoveOne(removed);
+  }
+  in_.sampler->Insert(number, priority);
+  in_.remover->Insert(number, priority);
   ++items_;
   draws_left_ += config_.max_times_sampled;
   limiter_.CountInsert();
-  // The item that came last stays even where it alone is too large.
-  while (bytes_ > config_.max_bytes && items_ > 1) {
-    bytes_were_short_ = true;
-    Draw oldest;
-    remover_->SampleBatch(&rng_, absl::MakeSpan(&oldest, 1));
-    RemoveSlot(oldest.slot, removed);
-  }
 }
 
 void TableState::RemoveSlot(uint32_t number, RemovedRows* removed) {
   Slot& slot = SlotAt(number);
   Unpin(slot);
-  sampler_->Remove(number);
-  remover_->Remove(number);
-  removed->push_back(std::move(slot.window));
-  slot.window.chunks.clear();
+  in_.sampler->Remove(number);
+  in_.remover->Remove(number);
+  removed->push_back(std::move(slot.chunks));
+  slot.chunks.clear();
+  if (priorities_.started()) {
+    priorities_.Change(number, slot.priority, BlockMaxima::kNone);
+  }
   slot.generation = 0;
+  NoteChange(number, &slot);
   if (config_.max_times_sampled > 0) {
     draws_left_ -= config_.max_times_sampled - slot.times_sampled;
   }
-  free_slots_.push_back(number);
+  in_.free_slots.push_back(number);
   --items_;
   ++items_removed_;
+}
+
+int64_t TableState::ItemsOver(const TableConfig& config) const {
+  return std::max<int64_t>(0, items_ - config.max_items);
+}
+
+void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
+  const bool selectors = !SameSelectors(config_, config);
+  const bool times = config_.max_times_sampled != config.max_times_sampled;
+  config_ = config;
+  limiter_.Reconfigure(config.rate_limiter);
+  byte_shortage_.reset();
+  if (selectors) {
+    RebuildSelectors();
+  }
+  if (times) {
+    NoteAll();  // How often they were sampled may not have mattered so far.
+    RemoveExhausted(removed);
+  }
+  while (items_ > config_.max_items || (BytesAreShort() && items_ > 1)) {
+    RemoveOne(removed);
+  }
+}
+
+// Those that were sampled often enough by the present limit leave; counts how often the others may still be.
+void TableState::RemoveExhausted(RemovedRows* removed) {
+  draws_left_ = 0;
+  if (config_.max_times_sampled == 0) {
+    return;
+  }
+  for (uint32_t number = 0; number < in_.slots; ++number) {
+    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
+      draws_left_ += config_.max_times_sampled - slot.times_sampled;
+      if (slot.times_sampled >= config_.max_times_sampled) {
+        RemoveSlot(number, removed);
+      }
+    }
+  }
+}
+
+// In the order in which the items came, which some selectors go by.
+void TableState::RebuildSelectors() {
+  std::vector<std::pair<uint64_t, uint32_t>> order;
+  order.reserve(static_cast<size_t>(items_));
+  for (uint32_t number = 0; number < in_.slots; ++number) {
+    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
+      order.emplace_back(slot.generation, number);
+    }
+  }
+  std::sort(order.begin(), order.end());
+  in_.sampler = NewSampler(config_);
+  in_.remover = NewRemover(config_);
+  for (const auto& [generation, number] : order) {
+    in_.sampler->Insert(number, SlotAt(number).priority);
+    in_.remover->Insert(number, SlotAt(number).priority);
+  }
 }
 
 // What a batch says of a drawn item. Counts the draw.
 SampledItem TableState::Take(const Draw& draw) {
   Slot& slot = SlotAt(draw.slot);
   slot.times_sampled += slot.times_sampled < std::numeric_limits<uint32_t>::max() ? 1 : 0;
+  if (recording_draws_ || config_.max_times_sampled > 0) {
+    NoteChange(draw.slot, &slot);
+  }
+  SampledItem item = ItemAt(draw.slot);
+  item.probability = draw.probability;
+  return item;
+}
+
+uint64_t TableState::GenerationAt(uint32_t slot) const {
+  return in_.pages[slot / kPageSlots][slot % kPageSlots].generation;
+}
+
+SampledItem TableState::ItemAt(uint32_t number) const {
+  const Slot& slot = in_.pages[number / kPageSlots][number % kPageSlots];
   SampledItem item;
-  item.window = slot.window;
-  item.key = draw.slot;
+  item.window = {slot.chunks, slot.offset, slot.rows, slot.context};
+  item.key = number;
   item.generation = slot.generation;
   item.policy_version = slot.policy_version;
   item.times_sampled = slot.times_sampled;
-  item.probability = draw.probability;
   item.priority = slot.priority;
   return item;
 }
 
-Sampled TableState::Sample(int64_t batch_size, RemovedRows* removed) {
+Sampled TableState::Sample(const DrawRequest& request, RemovedRows* removed) {
   Sampled sampled;
   sampled.table_items = items_;
-  sampled.priority_sum = sampler_->Sum();
-  sampled.min_probability = sampler_->MinProbability();
-  sampled.items.reserve(static_cast<size_t>(batch_size));
-  std::vector<Draw> draws(static_cast<size_t>(batch_size));
-  limiter_.CountSamples(batch_size);
+  sampled.priority_sum = in_.sampler->Sum();
+  sampled.min_probability = in_.sampler->MinProbability();
+  limiter_.CountSamples(request.counted);
+  sampled.samples_allowed = limiter_.SamplesAllowed();
   if (config_.max_times_sampled > 0) {
+    sampled.samples_allowed = std::min(sampled.samples_allowed, static_cast<double>(draws_left_ - request.items));
+  }
+  sampled.table_incarnation = incarnation_;
+  if (request.items == 0) {
+    return sampled;
+  }
+  sampled.items.reserve(static_cast<size_t>(request.items));
+  std::vector<Draw> draws(static_cast<size_t>(request.items));
+  if (config_.sampler.without_replacement) {
+    in_.sampler->SampleDistinct(&rng_, absl::MakeSpan(draws));
+  } else if (config_.max_times_sampled == 0) {
+    in_.sampler->SampleBatch(&rng_, absl::MakeSpan(draws));
+  } else {
     DrawOneByOne(&draws, &sampled, removed);
     return sampled;
   }
-  sampler_->SampleBatch(&rng_, absl::MakeSpan(draws));
   // Two passes ahead, because a slot has to be here before it says where its chunk is.
   constexpr size_t kAhead = 8;
   for (size_t i = 0; i < draws.size() + 2 * kAhead; ++i) {
@@ -207,10 +378,18 @@ Sampled TableState::Sample(int64_t batch_size, RemovedRows* removed) {
       __builtin_prefetch(&SlotAt(draws[i].slot), 1);
     }
     if (i >= kAhead && i - kAhead < draws.size()) {
-      __builtin_prefetch(SlotAt(draws[i - kAhead].slot).window.chunks.front().get(), 1);
+      __builtin_prefetch(SlotAt(draws[i - kAhead].slot).chunks.front().get(), 1);
     }
     if (i >= 2 * kAhead) {
       sampled.items.push_back(Take(draws[i - 2 * kAhead]));
+    }
+  }
+  if (config_.max_times_sampled > 0) {  // Of different items.
+    draws_left_ -= request.items;
+    for (size_t i = 0; i < draws.size(); ++i) {
+      if (static_cast<int64_t>(sampled.items[i].times_sampled) >= config_.max_times_sampled) {
+        RemoveSlot(draws[i].slot, removed);
+      }
     }
   }
   return sampled;
@@ -219,7 +398,7 @@ Sampled TableState::Sample(int64_t batch_size, RemovedRows* removed) {
 // Where an item may leave in the middle of a batch, each draw sees what the one before has left.
 void TableState::DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, RemovedRows* removed) {
   for (Draw& draw : *draws) {
-    sampler_->SampleBatch(&rng_, absl::MakeSpan(&draw, 1));
+    in_.sampler->SampleBatch(&rng_, absl::MakeSpan(&draw, 1));
     sampled->items.push_back(Take(draw));
     --draws_left_;
     if (static_cast<int64_t>(sampled->items.back().times_sampled) >= config_.max_times_sampled) {
@@ -229,7 +408,7 @@ void TableState::DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, Remove
 }
 
 TableState::Match TableState::Find(uint64_t key, uint64_t generation) {
-  if (key >= slots_) {
+  if (key >= in_.slots) {
     return Match::kUnknown;
   }
   const uint64_t found = SlotAt(static_cast<uint32_t>(key)).generation;
@@ -249,14 +428,14 @@ PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> key
   slots.reserve(keys.size());
   applied.reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (i + kAhead < keys.size() && keys[i + kAhead] < slots_) {
+    if (i + kAhead < keys.size() && keys[i + kAhead] < in_.slots) {
       __builtin_prefetch(&SlotAt(static_cast<uint32_t>(keys[i + kAhead])).generation, 1);
     }
     switch (Find(keys[i], generations[i])) {
       case Match::kItem:
         slots.push_back(static_cast<uint32_t>(keys[i]));
-        applied.push_back(priorities[i]);
-        SlotAt(slots.back()).priority = priorities[i];
+        applied.push_back(Magnitude(priorities[i]));
+        SetPriority(slots.back(), &SlotAt(slots.back()), applied.back());
         break;
       case Match::kStale:
         ++counts.stale;
@@ -266,7 +445,8 @@ PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> key
         break;
     }
   }
-  sampler_->Update(slots, applied);
+  in_.sampler->Update(slots, applied);
+  in_.remover->Update(slots, applied);
   counts.applied = slots.size();
   priority_updates_.applied += counts.applied;
   priority_updates_.stale += counts.stale;
@@ -294,27 +474,139 @@ PriorityUpdateCounts TableState::Delete(absl::Span<const uint64_t> keys, absl::S
   return counts;
 }
 
-int64_t TableState::Clear(RemovedRows* removed) {
+int64_t TableState::Clear(Contents* contents) {
   const int64_t cleared = items_;
-  removed->reserve(removed->size() + static_cast<size_t>(cleared));
-  for (uint32_t number = 0; number < slots_; ++number) {
-    Slot& slot = SlotAt(number);
-    if (slot.generation != 0) {
+  for (uint32_t number = 0; number < in_.slots; ++number) {
+    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
       Unpin(slot);
-      removed->push_back(std::move(slot.window));
-      slot.window.chunks.clear();
-      slot.generation = 0;
     }
   }
-  sampler_->Clear();
-  remover_->Clear();
-  free_slots_.clear();
-  slots_ = 0;
-  pages_.clear();
+  std::swap(in_, *contents);
+  if (priorities_.started()) {
+    priorities_.Start(0);
+  }
   items_ = 0;
   draws_left_ = 0;
+  byte_shortage_.reset();
   items_removed_ += cleared;
+  if (recording_) {
+    cleared_ = true;
+    changed_.clear();
+  }
   return cleared;
+}
+
+uint32_t TableState::Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
+  const uint32_t end = first < in_.slots ? first + std::min(count, in_.slots - first) : first;
+  for (uint32_t number = first; number < end; ++number) {
+    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
+      items->push_back(
+          {number, slot.generation, slot.priority, slot.policy_version, slot.times_sampled, slot.rows, slot.context});
+    }
+  }
+  return end;
+}
+
+ChunkRef TableState::FirstChunk(uint64_t key, uint64_t generation) const {
+  if (key >= in_.slots) {
+    return ChunkRef();
+  }
+  const Slot& slot = SlotAt(static_cast<uint32_t>(key));
+  return slot.generation == generation && generation != 0 ? slot.chunks.front() : ChunkRef();
+}
+
+bool TableState::Hold(uint64_t key, ItemFacts* facts, Window* window) const {
+  if (key >= in_.slots || SlotAt(static_cast<uint32_t>(key)).generation == 0) {
+    return false;
+  }
+  std::vector<ItemFacts> found;
+  const auto number = static_cast<uint32_t>(key);
+  Scan(number, 1, &found);
+  *facts = found.front();
+  const Slot& slot = SlotAt(number);
+  *window = {slot.chunks, slot.offset, slot.rows, slot.context};
+  return true;
+}
+
+void TableState::TakeChanges(TableChanges* changes) {
+  changes->cleared = std::exchange(cleared_, false);
+  changes->counters = {incarnation_,       next_generation_, limiter_.inserts(),
+                       limiter_.samples(), items_removed_,   priority_updates_};
+  changes->items.reserve(changes->items.size() + changed_.size());
+  for (const uint32_t number : changed_) {
+    Slot& slot = SlotAt(number);
+    slot.changed = false;
+    ItemRecord record;
+    record.slot = number;
+    record.generation = slot.generation;
+    if (slot.generation != 0) {
+      record.priority = slot.priority;
+      record.policy_version = slot.policy_version;
+      record.offset = slot.offset;
+      record.rows = slot.rows;
+      record.times_sampled = slot.times_sampled;
+      record.pins = slot.pins;
+      record.context = slot.context;
+      record.chunks = slot.chunks;
+    }
+    changes->items.push_back(std::move(record));
+  }
+  changed_.clear();
+}
+
+absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
+  // Far more than a server gives between being saved and its end.
+  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
+  uint32_t slots = 0;
+  for (const ItemRecord& item : items) {
+    if (item.slot == std::numeric_limits<uint32_t>::max() || item.generation == 0 || item.chunks.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds generation ", item.generation,
+                                                     " over ", item.chunks.size(), " chunks"));
+    }
+    slots = std::max(slots, item.slot + 1);
+  }
+  for (; in_.slots < slots; ++in_.slots) {
+    if (in_.slots % kPageSlots == 0) {
+      in_.pages.push_back(std::make_unique<Slot[]>(kPageSlots));
+    }
+  }
+  std::sort(items.begin(), items.end(),
+            [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
+  next_generation_ = counters.next_generation;
+  for (ItemRecord& item : items) {
+    Slot& slot = SlotAt(item.slot);
+    if (slot.generation != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds two items"));
+    }
+    slot.chunks = std::move(item.chunks);
+    slot.generation = item.generation;
+    slot.priority = item.priority;
+    slot.policy_version = item.policy_version;
+    slot.offset = item.offset;
+    slot.rows = item.rows;
+    slot.times_sampled = item.times_sampled;
+    slot.pins = item.pins;
+    slot.context = item.context;
+    Pin(slot);
+    in_.sampler->Insert(item.slot, item.priority);
+    in_.remover->Insert(item.slot, item.priority);
+    ++items_;
+    draws_left_ += config_.max_times_sampled > 0 ? config_.max_times_sampled - item.times_sampled : 0;
+    next_generation_ = std::max(next_generation_, item.generation + 1);
+  }
+  for (uint32_t number = 0; number < in_.slots; ++number) {
+    if (SlotAt(number).generation == 0) {
+      in_.free_slots.push_back(number);
+    }
+  }
+  incarnation_ = counters.incarnation;
+  // What is drawn from now on follows from the seed and from when it was saved, and is not what was drawn at first.
+  rng_ = Rng::Split(config_.seed, config_.name, next_generation_);
+  next_generation_ += kNeverGiven;
+  limiter_.Restore(counters.inserted, counters.sampled);
+  items_removed_ = counters.removed;
+  priority_updates_ = counters.priority_updates;
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

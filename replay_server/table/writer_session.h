@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,104 +15,180 @@
 #include "common/api/replay.h"
 #include "common/base/mutex.h"
 #include "replay_server/table/after_lock.h"
+#include "replay_server/table/held_rows.h"
 #include "replay_server/table/row_layout.h"
 #include "replay_server/table/table.h"
+#include "replay_server/table/table_log.h"
 
 namespace waggle {
 
 struct WriterSessionOptions {
   int64_t max_block_bytes = int64_t{64} << 20;  // Of one block's rows.
   int64_t max_streams = 65536;
+  // Of the newest rows of all its streams, which are held for windows to come.
+  int64_t max_held_bytes = int64_t{1} << 30;
+  // Of blocks that wait for room in tables. One may always wait.
+  int64_t max_waiting_bytes = int64_t{256} << 20;
+  // Of all windows of one block together.
+  int64_t max_block_references = int64_t{1} << 20;
 };
 
 // One writer's streams on one server: turns its blocks into chunks and items, and applies each block once. It outlives
 // the connection, so that a writer that comes back goes on where it was. Thread-safe, though a writer uses one at a
 // time.
-//
-// Of each stream it keeps the newest rows, as many as a table's longest window, because windows of later blocks may
-// reach back to them.
 class WriterSession : public std::enable_shared_from_this<WriterSession> {
  public:
-  struct Result {
-    uint64_t items_inserted = 0;
-    uint64_t items_without_rows = 0;  // Their windows reach back to rows that this server does not have.
-  };
+  // Items inserted, and items whose windows reach back to rows that this server does not have.
+  using Result = WriterCounts;
   using Done = std::function<void(absl::StatusOr<Result>)>;
 
-  // The tables have this signature; there is at least one. Must be owned by a shared pointer.
+  // The tables have this signature, and one and the same compression; there is at least one. `writer_id` is for people
+  // who ask. Must be owned by a shared pointer. `log` outlives the session; null where all is in memory only. `saved`,
+  // if given, is what it goes on from.
   WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
-                WriterSessionOptions options);
+                WriterSessionOptions options, const std::string& writer_id = "", TableLog* log = nullptr,
+                const SavedWriter* saved = nullptr);
+  ~WriterSession();
+
+  // Makes the session this writer's: each draws a number for itself, and keeps it when it comes back.
+  // FAILED_PRECONDITION for a number that is not that of the first one: its blocks would be taken for the first one's,
+  // sent again.
+  absl::Status Claim(uint64_t incarnation);
 
   // Applies block `sequence`: checks it, copies its rows out of `block.data` once, and inserts its items. Calls `done`
   // when they are all in their tables, possibly before returning, possibly much later on another thread. Blocks are
   // answered in their order.
   //
-  // A sequence that is applied already is answered at once and not applied again; one that is still being applied is
-  // answered when it is. INVALID_ARGUMENT, with nothing applied, for a block that can never be right (sizes that do not
-  // fit, a stream's rows out of order, a window longer than the table allows or past the last row, a value that is not
-  // finite, a bad priority); FAILED_PRECONDITION for a sequence that leaves a gap; RESOURCE_EXHAUSTED, with nothing
-  // applied, if too many blocks wait for room. CANCELLED once a table is closed.
+  // A sequence that is applied already is answered at once and not applied again. One that is still being applied is
+  // answered when it is, to whoever sent it last. INVALID_ARGUMENT, with nothing applied, for a block that can never be
+  // right (sizes that do not fit, a stream's rows out of order, a window longer than the table allows or past the last
+  // row, a value that is not finite, a bad priority); DATA_LOSS, with nothing applied, for rows that do not have the
+  // block's checksum; FAILED_PRECONDITION for a sequence that leaves a gap;
+  // RESOURCE_EXHAUSTED, with nothing applied, for more than the options allow and if too many blocks wait for room.
+  // CANCELLED once a table is closed. UNAVAILABLE, with nothing applied, while what is inserted could not be written to
+  // disk although a table asks for that.
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
-  // The last sequence that is applied, 0 if none.
-  uint64_t applied_sequence() const;
+  // To be held by whoever has a connection to the writer.
+  Requester::Presence Connect() const { return Requester::Presence(requesters_); }
+
+  struct Progress {
+    uint64_t sequence = 0;  // The last one that is applied, 0 if none.
+    Result items;           // Of all blocks that are applied.
+    uint64_t durable = 0;   // All up to this one outlive the server, as far as is known by now.
+  };
+  Progress progress() const;
+  uint64_t applied_sequence() const { return progress().sequence; }
+
+  // The memory that this writer keeps alive beside what its tables' items do: rows held for windows to come, and blocks
+  // that wait. Rows that items share with it are counted here and there.
+  int64_t held_bytes() const { return held_bytes_.load(std::memory_order_relaxed); }
+  // Makes that as little as can be: for a writer that may not come back.
+  void Shrink();
+
+  // What the log needs. A number that no other writer has, 0 where nothing is written down.
+  uint64_t number() const { return number_; }
+  uint64_t incarnation() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // From now on TakeChanges can be asked for any block that is applied by now, until it was called.
+  void HoldChanges() ABSL_LOCKS_EXCLUDED(mutex_);
+  // What has changed since the last time, as of when block `sequence` was taken in: at least the one of the last time,
+  // and the last one that was applied when HoldChanges was called, or now.
+  WriterChanges TakeChanges(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mutex_);
+  // All blocks up to this one are on disk.
+  void SetDurable(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::vector<std::shared_ptr<Table>>& tables() const { return tables_; }
   const std::vector<ArraySpec>& signature() const { return rows_->signature; }
 
  private:
-  struct HeldChunk {
-    uint64_t first_row = 0;
-    ChunkRef chunk;
-  };
-  struct Stream {
-    uint64_t next_row = 0;
-    std::deque<HeldChunk> chunks;  // In order, without a gap, up to next_row.
-  };
   struct WaitingBlock {
     Result result;
+    int64_t bytes = 0;
     absl::Status status;
     int64_t tables_left = 0;
-    std::vector<Done> done;
+    Done done;  // Empty once called.
   };
-  using NextRows = absl::flat_hash_map<uint32_t, uint64_t>;
+  // What a block does to the streams, until its time has come to be written down.
+  struct BlockChanges {
+    uint64_t sequence = 0;
+    uint64_t fingerprint = 0;
+    Result result;
+    std::vector<StreamRecord> streams;
+  };
+  using StreamRecords = absl::flat_hash_map<uint32_t, StreamRecord>;
   using ItemsByTable = std::vector<std::vector<NewItem>>;
   struct TakenIn {
     enum class Kind { kNew, kWaitsAlready, kAppliedBefore };
     Kind kind = Kind::kNew;
     ItemsByTable items;
+    std::vector<uint64_t> skipped;  // By table: how many items are in already, and not among these.
   };
 
   // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items.
   absl::StatusOr<TakenIn> TakeIn(uint64_t sequence, const InsertBlock& block, Done* done);
-  // Checks the chunks and their bytes' number; fills in where each of their streams will end.
-  absl::Status CheckChunks(const InsertBlock& block, NextRows* next_rows) const
+  // Whether it is new and may be taken in.
+  absl::StatusOr<TakenIn::Kind> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
+  // Checks the chunks and their bytes' number; fills in where each of their streams will begin and end.
+  absl::Status CheckChunks(const InsertBlock& block, HeldRows::Ranges* streams) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  absl::Status CheckItem(const ItemInfo& item, const NextRows& next_rows) const
+  absl::Status CheckSizes(const InsertBlock& block, uint64_t rows, const HeldRows::Ranges& streams) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  absl::Status CheckPieces(const InsertBlock& block) const;
+  absl::Status CheckItems(const InsertBlock& block, const HeldRows::Ranges& streams) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  absl::Status CheckItem(const ItemInfo& item, const HeldRows::Ranges& streams) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
-  static absl::Status NotFiniteError(const InsertBlock& block, const ArraySpec& column, uint64_t element);
-  ItemsByTable MakeItems(const InsertBlock& block, Result* result) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  // False if its first row is not held.
-  bool FindWindow(const ItemInfo& item, Window* window) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  void ForgetOldRows(Stream* stream) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  absl::Status CheckPlainColumn(const InsertBlock& block, const NewBlock& made, size_t total_rows, size_t column) const;
+  absl::Status CheckCompressedColumn(const InsertBlock& block, const NewBlock& made, size_t column) const;
+  // `element` counts from the first one of this chunk on.
+  static absl::Status NotFiniteError(const InsertBlock& block, const ArraySpec& column, size_t chunk, uint64_t element);
+  // RESOURCE_EXHAUSTED if their windows have too many chunks together.
+  absl::StatusOr<ItemsByTable> MakeItems(const InsertBlock& block, WaitingBlock* waiting) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  // Leaves out what was in before the server was restarted, where this is a block that had been sent to it then.
+  void LeaveOutSaved(uint64_t sequence, uint64_t fingerprint, TakenIn* taken)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  // Adds the changes of blocks up to `sequence` up. What they take the place of is left in `replaced`, to be freed
+  // outside the lock.
+  void AddUpLocked(uint64_t sequence, std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them.
   void TableDone(uint64_t sequence, const absl::Status& status);
   // Answers what can be by now, in order.
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::shared_ptr<Table>> tables_;
+  std::vector<std::shared_ptr<Requester>> requesters_;  // What it is in each of them. Constant.
   const std::shared_ptr<const RowLayout> rows_;
   const WriterSessionOptions options_;
-  const uint64_t held_rows_;  // Of each stream.
+  TableLog* const log_;  // Null where nothing is written down.
+  const uint64_t number_;
+  const BlockHome home_;
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
-  absl::flat_hash_map<uint32_t, Stream> streams_ ABSL_GUARDED_BY(insert_mutex_);
+  HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
+  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;  // Of held_, in held_bytes_.
+  // Of a restored writer, until a block comes that was never here: what is known of those that were in a table before
+  // they were in all.
+  BlockFingerprints saved_blocks_ ABSL_GUARDED_BY(insert_mutex_);
+  std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table.
+  std::atomic<int64_t> held_bytes_{0};                                  // Atomic: read while a block is taken in.
 
   mutable Mutex mutex_;
+  std::optional<uint64_t> incarnation_ ABSL_GUARDED_BY(mutex_);
   uint64_t applied_ ABSL_GUARDED_BY(mutex_) = 0;
+  Result applied_items_ ABSL_GUARDED_BY(mutex_);
   // Sequences applied_ + 1, applied_ + 2, … Where one fails, it and what follows stay, answered.
   std::deque<WaitingBlock> waiting_ ABSL_GUARDED_BY(mutex_);
+  int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
+  // What is to be written down: as of block added_up_, and what each later one changes. Nothing without a log.
+  uint64_t added_up_ ABSL_GUARDED_BY(mutex_) = 0;
+  Result added_up_items_ ABSL_GUARDED_BY(mutex_);
+  StreamRecords changed_ ABSL_GUARDED_BY(mutex_);
+  std::deque<BlockChanges> later_ ABSL_GUARDED_BY(mutex_);
+  bool hold_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // Why no later block can be applied.
 };
 

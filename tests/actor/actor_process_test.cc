@@ -141,9 +141,11 @@ std::vector<float> SeedsOf(const InsertBlock& block) {
   std::vector<float> seeds;
   size_t row = 0;
   for (const ChunkInfo& chunk : block.chunks) {
-    float seed = 0;
-    std::memcpy(&seed, data.data() + row * 3 * sizeof(float), sizeof(seed));
-    seeds.push_back(seed);
+    if (chunk.first_row == 0) {
+      float seed = 0;
+      std::memcpy(&seed, data.data() + row * 3 * sizeof(float), sizeof(seed));
+      seeds.push_back(seed);
+    }
     row += chunk.rows;
   }
   return seeds;
@@ -155,27 +157,28 @@ TEST_CASE("an actor waits for all it needs, in whatever order it comes, and acts
   Thread world("world", [&fixture] {
     fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kRunning; });
     fixture.script->Add(SnapshotOf(5));
-    fixture.hub.Set([](Assignment* assignment) { assignment->replay_servers = {"replay:1", "replay:2"}; });
+    fixture.hub.Set([](Assignment* assignment) { assignment->replay_servers = {"", "replay:2", "replay:3"}; });
     fixture.hub.Set([](Assignment* assignment) {
       assignment->index = 1;
-      assignment->experiment_yaml = kExperiment;
+      assignment->experiment_yaml = std::string(kExperiment) + "replay: {servers: 2}\n";
     });
+    fixture.hub.Set([](Assignment* assignment) { assignment->replay_servers[0] = "replay:1"; });
   });
   REQUIRE_OK(RunActor(fixture.ports));
 
   REQUIRE(fixture.hub.environment() == CountingEnvironment(6, 0).spec());
   REQUIRE(fixture.replay.addresses == std::vector<std::string>{"replay:1", "replay:2"});
-  REQUIRE(fixture.replay.tables.at(0).name == "replay");
+  REQUIRE(fixture.replay.tables.at(0).name == "counting/replay");
   REQUIRE(fixture.replay.writer.writer_id == "actor-1-abc");
-  REQUIRE(fixture.replay.writer.tables == std::vector<std::string>{"replay"});
+  REQUIRE(fixture.replay.writer.tables == std::vector<std::string>{"counting/replay"});
   REQUIRE(fixture.replay.writer.signature == fixture.replay.tables[0].signature);
   REQUIRE(fixture.model == "counting");
   REQUIRE(fixture.request.lanes == 4);
   REQUIRE(fixture.request.first_lane == 4);
   REQUIRE(fixture.request.all_lanes == 8);
   REQUIRE(fixture.replay.sink.blocks.size() >= 4);
-  REQUIRE(fixture.replay.sink.blocks[0].chunks.size() == 4);
-  REQUIRE(fixture.replay.sink.blocks[0].chunks[0].rows == 5);
+  REQUIRE(testing::RowsOfLane(fixture.replay.sink.blocks[0]) == 5);
+  REQUIRE(fixture.replay.sink.blocks[0].chunks.back().stream == 3);
   REQUIRE(fixture.replay.sink.blocks[0].policy_version == 5);
   REQUIRE(fixture.replay.sink.flushes == 1);
   REQUIRE(fixture.hub.failures().empty());
@@ -270,7 +273,7 @@ TEST_CASE("what stops an actor is told to the hub", "[unit]") {
   SECTION("a table of that name that differs") {
     fixture.replay.create_result = absl::FailedPreconditionError("max_items: 10 and 20");
     code = absl::StatusCode::kFailedPrecondition;
-    words = "creating table replay: max_items: 10 and 20";
+    words = "creating table counting/replay: max_items: 10 and 20";
   }
   SECTION("a policy that cannot be made") {
     fixture.ports.new_policy = [](const PolicyRequest&) -> absl::StatusOr<std::unique_ptr<Policy>> {

@@ -61,6 +61,15 @@ class CountingPolicy : public Policy {
   int64_t calls = 0;
 };
 
+// Rows of each lane in an actor's block.
+inline int64_t RowsOfLane(const InsertBlock& block) {
+  int64_t rows = 0;
+  for (const ChunkInfo& chunk : block.chunks) {
+    rows += chunk.stream == 0 ? chunk.rows : 0;
+  }
+  return rows;
+}
+
 // Keeps every block. Fails or stops as asked to.
 class RecordingWriter : public ReplayWriter {
  public:

@@ -41,6 +41,7 @@ class Fixture {
     writer_options.plans = {plan};
     writer_options.chunk_rows = kChunkRows;
     writer_ = ValueOf(TrajectoryWriter::Create(writer_options, &sink));
+    options.max_block_age = absl::InfiniteDuration();  // However slow the machine is, only a full block is handed over.
   }
 
   // Runs until the policy has acted `acts` times.
@@ -76,7 +77,7 @@ class Fixture {
 int64_t RowsOf(const std::vector<InsertBlock>& blocks) {
   int64_t rows = 0;
   for (const InsertBlock& block : blocks) {
-    rows += block.chunks.at(0).rows;
+    rows += testing::RowsOfLane(block);
   }
   return rows;
 }
@@ -87,7 +88,7 @@ TEST_CASE("the loop writes every row it acted on, the last ones included, and st
   REQUIRE_OK(fixture.Run(30));
   REQUIRE(RowsOf(fixture.sink.blocks) == 30);
   REQUIRE(fixture.sink.blocks.size() == 8);
-  REQUIRE(fixture.sink.blocks.back().chunks.at(0).rows == 2);
+  REQUIRE(testing::RowsOfLane(fixture.sink.blocks.back()) == 2);
   for (const InsertBlock& block : fixture.sink.blocks) {
     REQUIRE(block.policy_version == 7);
   }
@@ -101,7 +102,7 @@ TEST_CASE("observations, actions, rewards and the policy's columns of a row belo
   int64_t last_rows = 0;
   for (const InsertBlock& block : fixture.sink.blocks) {
     const char* at = block.data.slices().at(0).data;
-    const size_t rows = kLanes * block.chunks[0].rows;
+    const size_t rows = static_cast<size_t>(kLanes * testing::RowsOfLane(block));
     const auto take = [&at, rows](size_t row_bytes) { return std::exchange(at, at + rows * row_bytes); };
     const auto* observations = reinterpret_cast<const float*>(take(12));
     const char* actions = take(8);
@@ -145,7 +146,7 @@ TEST_CASE("newer weights are taken between blocks, and a block names the version
   REQUIRE(fixture.sink.blocks.back().policy_version == 5);
   for (size_t i = 1; i + 1 < fixture.sink.blocks.size(); ++i) {
     REQUIRE(fixture.sink.blocks[i].policy_version == 1);
-    REQUIRE(fixture.sink.blocks[i].chunks[0].rows == kChunkRows);
+    REQUIRE(testing::RowsOfLane(fixture.sink.blocks[i]) == kChunkRows);
   }
 }
 
@@ -191,6 +192,27 @@ TEST_CASE("the metrics say what was done", "[unit]") {
   REQUIRE(metrics.gauges["return_mean"] < 100);
   REQUIRE(metrics.gauges["first_env_step_unix_seconds"] >= absl::ToDoubleSeconds(before - absl::UnixEpoch()));
   REQUIRE(metrics.activity == "stopped");
+}
+
+TEST_CASE("while the loop waits for room it says so", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(SnapshotOf(1));
+  Metrics::Snapshot stuck;
+  fixture.sink.on_append = [&](const StopToken&) {
+    fixture.sink.stats_.waiting = true;
+    stuck = fixture.metrics.TakeSnapshot();
+    fixture.sink.stats_.waiting = false;
+    return absl::OkStatus();
+  };
+  Metrics::Snapshot acting;
+  fixture.policy.on_act = [&](int64_t calls) {
+    if (calls == 10) {
+      acting = fixture.metrics.TakeSnapshot();
+    }
+  };
+  REQUIRE_OK(fixture.Run(20));
+  CHECK(stuck.activity == "waiting for room in replay");
+  CHECK(acting.activity == "acting");
 }
 
 TEST_CASE("a stop while waiting for the first weights ends the loop in peace", "[unit]") {

@@ -186,13 +186,26 @@ void Expect(const char** bytes, const void* expected, size_t size) {
 uint64_t CheckRows(const std::vector<InsertBlock>& blocks, const std::vector<std::vector<Row>>& streams) {
   uint64_t next_row = 0;
   for (const InsertBlock& block : blocks) {
-    REQUIRE(block.chunks.size() == streams.size());
-    const uint64_t rows = block.chunks[0].rows;
-    for (size_t lane = 0; lane < streams.size(); ++lane) {
-      REQUIRE(block.chunks[lane].stream == lane);
-      REQUIRE(block.chunks[lane].first_row == next_row);
-      REQUIRE(block.chunks[lane].rows == rows);
+    uint64_t rows = 0;
+    for (const ChunkInfo& chunk : block.chunks) {
+      rows += chunk.stream == 0 ? chunk.rows : 0;
     }
+    auto chunk = block.chunks.begin();
+    for (size_t lane = 0; lane < streams.size(); ++lane) {
+      for (uint64_t row = next_row; row < next_row + rows; ++chunk) {
+        REQUIRE(chunk != block.chunks.end());
+        REQUIRE(chunk->stream == lane);
+        REQUIRE(chunk->first_row == row);
+        REQUIRE(chunk->rows > 0);
+        for (const uint64_t end = row + chunk->rows; row < end; ++row) {
+          // A chunk begins with the block, and where an episode does; this it says.
+          const bool first = streams[lane][row].step_type == 0;
+          REQUIRE((row == chunk->first_row ? chunk->begins == first : !first));
+        }
+        REQUIRE((chunk->begins || chunk->first_row == next_row));
+      }
+    }
+    REQUIRE(chunk == block.chunks.end());
     std::vector<char> data(block.data.size());
     block.data.CopyTo(data.data());
     REQUIRE(data.size() == streams.size() * rows * (12 + 8 + 4 + 4 + 4 + 8));
@@ -260,6 +273,34 @@ TEST_CASE("blocks and items are those of a slow reference for random episodes, p
     REQUIRE(items == ItemsByDefinition(plans, streams));
     REQUIRE(writer->items_written() == count);
   }
+}
+
+TEST_CASE("items carry as many rows of context as their table's stacks reach back, within the episode", "[unit]") {
+  Rng rng(9);
+  const auto streams = RandomStreams(3, 80, 12, &rng);
+  TablePlan plain = PlanOf("plain", WindowPlan::Kind::kNStep, 3, 1, nullptr);
+  TablePlan stacked = PlanOf("stacked", WindowPlan::Kind::kNStep, 3, 1, nullptr);
+  stacked.table.view = {{"frames", kObservation, ViewField::Rows::kFirst, 4}};
+  RecordingWriter sink;
+  auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(3, 7, {plain, stacked}), &sink));
+  for (size_t t = 0; t < 80; ++t) {
+    REQUIRE_OK(writer->Append(LaneArrays(streams, t).rows));
+    if (writer->BlockIsFull()) {
+      REQUIRE_OK(writer->Flush(0, StopToken()));
+    }
+  }
+  std::map<uint32_t, int> seen;  // By how many they have.
+  for (const InsertBlock& block : sink.blocks) {
+    for (const ItemInfo& item : block.items) {
+      uint32_t before = 0;  // Rows of its episode.
+      while (streams[item.stream][item.first_row - before].step_type != 0) {
+        ++before;
+      }
+      REQUIRE(item.context_rows == (item.table == 0 ? 0 : std::min(3U, before)));
+      ++seen[item.context_rows];
+    }
+  }
+  REQUIRE(seen.size() == 4);
 }
 
 TEST_CASE("a table may take some of the columns, in its own order", "[unit]") {

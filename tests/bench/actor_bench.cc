@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <vector>
 
 #include "tests/bench/bench.h"
 
@@ -11,7 +13,7 @@ namespace waggle::bench {
 namespace {
 
 constexpr int64_t kLanes = 32;
-constexpr int64_t kCalls = 40'000;
+constexpr int64_t kCalls = 10'000;
 
 // Random actions from a table, and values that are no numbers of interest.
 class FreePolicy : public Policy {
@@ -101,28 +103,29 @@ TablePlan ThreeStepPlan() {
   return plan;
 }
 
-void Run() {
-  double bare = 0;
-  double vector = 0;
-  double loop = 0;
-  FreePolicy policy;
-  // The best of three, taken in turns: other programs only ever slow a run down.
-  for (int round = 0; round < 3; ++round) {
-    bare = std::max(bare, BareStepsPerSecond());
-    vector = std::max(vector, VectorStepsPerSecond());
-    loop = std::max(loop, StepsPerSecond(&policy, ModelSnapshot(), ThreeStepPlan(), kLanes, kCalls));
-  }
-  Print("actor/cartpole_bare", bare, bare);
-  Print("actor/cartpole_vector_32", vector, bare);
-  Print("actor/loop_free_policy_32", loop, bare);
+std::vector<Case> Cases() {
+  const auto bare = std::make_shared<double>(0);
+  const auto limit = [bare] {
+    if (*bare == 0) {
+      *bare = BestRate(BareStepsPerSecond, "", 0, "").value;
+    }
+    return *bare;
+  };
+  return {
+      {"actor/cartpole_vector_32",
+       [limit] { return BestRate(VectorStepsPerSecond, "env_steps/s", limit(), "CartPoles stepped one by one"); }},
+      {"actor/loop_free_policy_32",
+       [limit] {
+         FreePolicy policy;
+         return BestRate([&] { return StepsPerSecond(&policy, ModelSnapshot(), ThreeStepPlan(), kLanes, kCalls); },
+                         "env_steps/s", limit(), "CartPoles stepped one by one");
+       }},
+  };
 }
 
 }  // namespace
 }  // namespace waggle::bench
 
 int main(int argc, char** argv) {
-  if (waggle::bench::AnySelected(argc, argv,
-                                 {"actor/cartpole_bare", "actor/cartpole_vector_32", "actor/loop_free_policy_32"})) {
-    waggle::bench::Run();
-  }
+  return waggle::bench::RunCases(argc, argv, waggle::bench::Cases());
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,11 +99,6 @@ inline double StepsPerSecond(Policy* policy, const ModelSnapshot& weights, const
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
   WAGGLE_CHECK(status.ok(), status.message());
   return static_cast<double>(environments->env_steps()) / seconds;
-}
-
-inline void Print(const char* name, double value, double limit) {
-  std::printf("{\"name\": \"%s\", \"value\": %.0f, \"unit\": \"env_steps/s\", \"limit\": %.0f, \"ratio\": %.3f}\n",
-              name, value, limit, value / limit);
 }
 
 }  // namespace waggle::bench

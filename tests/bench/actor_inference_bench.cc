@@ -1,11 +1,11 @@
 // The whole actor: environments, batched inference with a 64-64 network, and writing.
 
-#include <torch/torch.h>
-
-#include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "common/experiment/experiment.h"
 #include "common/nn/device.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/builtin.h"
 #include "tests/bench/actor_bench.h"
@@ -15,7 +15,7 @@ namespace waggle::bench {
 namespace {
 
 constexpr int64_t kLanes = 32;
-constexpr int64_t kCalls = 10'000;
+constexpr int64_t kCalls = 5'000;
 constexpr double kAim = 100'000;
 
 constexpr char kExperiment[] = R"(
@@ -49,8 +49,14 @@ T ValueOf(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-void Run() {
-  ConfigureTorch(1);
+// A policy as an actor of the experiment above has it, with the weights of a learner's start.
+struct Acting {
+  std::unique_ptr<Policy> policy;
+  ModelSnapshot weights;
+  TablePlan plan;
+};
+
+Acting NewActing() {
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations implementations = BuiltinAlgorithms();
   const Experiment experiment = ValueOf(ParseExperiment(kExperiment, "benchmark", {}, definitions));
@@ -58,34 +64,46 @@ void Run() {
   AlgorithmContext context;
   context.experiment = &experiment;
   context.environment = CartPole::Spec();
-  const ModelSnapshot weights = ValueOf(ValueOf(implementation->new_algorithm(context))->Publish());
+  Acting acting;
+  acting.weights = ValueOf(ValueOf(implementation->new_algorithm(context))->Publish());
   PolicyContext policy_context;
   policy_context.experiment = &experiment;
   policy_context.environment = CartPole::Spec();
   policy_context.lanes = policy_context.all_lanes = kLanes;
-  const auto policy = ValueOf(implementation->new_policy(policy_context));
-  const absl::Status loaded = policy->LoadWeights(weights);
+  acting.policy = ValueOf(implementation->new_policy(policy_context));
+  const absl::Status loaded = acting.policy->LoadWeights(acting.weights);
   WAGGLE_CHECK(loaded.ok(), loaded.message());
-  const auto plans = ValueOf(
-      ValueOf(definitions.Find(experiment.algorithm))
-          ->plan_tables(*experiment.algorithm_options, CartPole::Spec(), experiment.replay, experiment.learner));
-  double acts = 0;
-  double loop = 0;
-  for (int round = 0; round < 3; ++round) {
-    acts = std::max(acts, ActsPerSecond(policy.get()));
-    loop = std::max(loop, StepsPerSecond(policy.get(), weights, plans.at(0), kLanes, kCalls));
-  }
-  Print("actor/inference_64_64_32", acts, acts);
-  Print("actor/loop_64_64_32", loop, acts);
-  Print("actor/loop_64_64_32_beside_aim", loop, kAim);
+  acting.plan =
+      ValueOf(ValueOf(definitions.Find(experiment.algorithm))
+                  ->plan_tables(*experiment.algorithm_options, CartPole::Spec(), experiment.replay, experiment.learner))
+          .at(0);
+  return acting;
+}
+
+double LoopStepsPerSecond(const Acting& acting) {
+  return StepsPerSecond(acting.policy.get(), acting.weights, acting.plan, kLanes, kCalls);
+}
+
+std::vector<Case> Cases() {
+  return {
+      {"actor/loop_64_64_32",
+       [] {
+         const Acting acting = NewActing();
+         return BestRate([&] { return LoopStepsPerSecond(acting); }, "env_steps/s", kAim, "aim: 100 k");
+       }},
+      {"actor/loop_64_64_32_beside_inference",
+       [] {
+         const Acting acting = NewActing();
+         const double acts = BestRate([&] { return ActsPerSecond(acting.policy.get()); }, "", 0, "").value;
+         return BestRate([&] { return LoopStepsPerSecond(acting); }, "env_steps/s", acts, "its policy's Act alone");
+       }},
+  };
 }
 
 }  // namespace
 }  // namespace waggle::bench
 
 int main(int argc, char** argv) {
-  if (waggle::bench::AnySelected(
-          argc, argv, {"actor/inference_64_64_32", "actor/loop_64_64_32", "actor/loop_64_64_32_beside_aim"})) {
-    waggle::bench::Run();
-  }
+  waggle::ConfigureTorch(1);
+  return waggle::bench::RunCases(argc, argv, waggle::bench::Cases());
 }

@@ -43,17 +43,6 @@ void Print(const std::string& name, const Result& result) {
 
 }  // namespace
 
-bool AnySelected(int argc, char** argv, const std::vector<std::string>& names) {
-  for (int i = 1; i < argc; ++i) {
-    if (absl::StartsWith(argv[i], kFilter)) {
-      const absl::string_view filter = absl::string_view(argv[i]).substr(kFilter.size());
-      return std::any_of(names.begin(), names.end(),
-                         [filter](const std::string& name) { return absl::StrContains(name, filter); });
-    }
-  }
-  return true;
-}
-
 int RunCases(int argc, char** argv, const std::vector<Case>& cases) {
   if (argc > 2 || (argc == 2 && !absl::StartsWith(argv[1], kFilter))) {
     std::fprintf(stderr, "usage: %s [--filter=PART_OF_A_CASE_NAME]\n", argv[0]);
@@ -108,6 +97,23 @@ Result Rate(const Timing& timing, double count, const std::string& unit, double 
   Result result;
   result.value = count / absl::ToDoubleSeconds(timing.best);
   result.median = count / absl::ToDoubleSeconds(timing.median);
+  result.unit = unit;
+  result.limit = limit;
+  result.limit_name = limit_name;
+  return result;
+}
+
+Result BestRate(const std::function<double()>& measure, const std::string& unit, double limit,
+                const std::string& limit_name) {
+  measure();  // Fills caches and takes memory.
+  std::vector<double> rates;
+  for (int round = 0; round < kRounds; ++round) {
+    rates.push_back(measure());
+  }
+  std::sort(rates.begin(), rates.end());
+  Result result;
+  result.value = rates.back();
+  result.median = rates[rates.size() / 2];
   result.unit = unit;
   result.limit = limit;
   result.limit_name = limit_name;

@@ -30,10 +30,6 @@ struct Case {
 // limit, more where it is better. Returns the exit status.
 int RunCases(int argc, char** argv, const std::vector<Case>& cases);
 
-// For programs whose cases are measured together: whether --filter=, if it is among the arguments, lets any of these
-// names pass.
-bool AnySelected(int argc, char** argv, const std::vector<std::string>& names);
-
 struct Timing {
   absl::Duration best;
   absl::Duration median;
@@ -47,6 +43,9 @@ Timing TimePerCall(const std::function<void()>& prepare, const std::function<voi
 
 // A rate out of a timing: `count` things a call.
 Result Rate(const Timing& timing, double count, const std::string& unit, double limit, const std::string& limit_name);
+// The same of a measurement that times itself: `measure` returns a rate, and is called in several rounds.
+Result BestRate(const std::function<double()>& measure, const std::string& unit, double limit,
+                const std::string& limit_name);
 // Milliseconds a call.
 Result Milliseconds(const Timing& timing, double limit, const std::string& limit_name);
 

@@ -1,37 +1,35 @@
-// The learner's loop beside a bare loop of LibTorch calls with the same network and batch, and how often a policy acts.
-// One JSON line a case. Arguments: a device ("cpu" without one), and --cpu-time to divide by the time that this process
-// computed instead of the time that passed, for a machine on which other things run.
+// The learner's loop beside bare loops over the same network, batch and optimizer, and how often a policy acts. With
+// --device=cuda or cuda:N all of it happens there.
 
-#include <time.h>
-#include <torch/torch.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/nn/device.h"
+#include "common/nn/network_tape.h"
 #include "common/nn/optimizer.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithms/apex_dqn.h"
+#include "common/rl/algorithms/dqn_loss.h"
 #include "common/rl/algorithms/dqn_policy.h"
+#include "common/rl/returns.h"
 #include "learner/train_loop.h"
 #include "replay_server/table/local_replay.h"
 #include "tests/bench/bench.h"
 #include "tests/support/dqn.h"
 
-namespace waggle {
+namespace waggle::bench {
 namespace {
 
 constexpr int64_t kBatch = 256;
-constexpr int64_t kSteps = 1'000;
-constexpr int64_t kActs = 4'000;
-constexpr int kRounds = 5;
+constexpr int64_t kSteps = 300;
+constexpr int64_t kActs = 2'000;
 
 template <class T>
 T Must(absl::StatusOr<T> value) {
@@ -41,32 +39,6 @@ T Must(absl::StatusOr<T> value) {
 
 void Must(const absl::Status& status) {
   WAGGLE_CHECK(status.ok(), status.ToString());
-}
-
-bool measure_cpu_time = false;
-
-double Seconds() {
-  timespec now;
-  clock_gettime(measure_cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-// The best of a few rounds, in calls a second: other processes only ever make a round slower.
-double Rate(int64_t calls, const std::function<void(int64_t)>& run) {
-  run(calls / 10);
-  double best = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    const double begin = Seconds();
-    run(calls);
-    best = std::max(best, static_cast<double>(calls) / (Seconds() - begin));
-  }
-  return best;
-}
-
-void Print(const std::string& name, double value, const char* unit, double limit) {
-  std::printf("{\"case\": \"%s\", \"value\": %.1f, \"unit\": \"%s\", \"limit\": %.1f, \"ratio\": %.3f}\n", name.c_str(),
-              value, unit, limit, limit > 0 ? value / limit : 0);
-  std::fflush(stdout);
 }
 
 // Remembers nothing: what a publication costs the learner is the copy.
@@ -138,102 +110,142 @@ void Fill(ReplayConnection* replay, const TableConfig& table, int64_t n_step) {
   Must(writer->Flush(absl::Seconds(60)));
 }
 
-// What one would write without Waggle: autograd, the same losses, parameters in flat buffers, the same optimizer.
-class BareLoop {
- public:
-  BareLoop(const NetworkPlan& plan, torch::Device device, const TensorBatch& batch)
-      : online_(Must(Network::Create(plan, device, 1))),
-        target_(Must(Network::Create(plan, device, 1))),
-        optimizer_(Must(NewOptimizer(OptimizerOptions(), online_->parameters().values()))),
-        batch_(batch) {}
+// Everything that the cases of one network share.
+struct Setting {
+  explicit Setting(torch::Device on) : device(on) {}
 
-  void Run(int64_t steps) {
-    for (int64_t step = 0; step < steps; ++step) {
-      torch::Tensor target;
-      {
-        torch::NoGradGuard no_grad;
-        const torch::Tensor best = online_->Forward(batch_.at("next_observation")).argmax(1, /*keepdim=*/true);
-        const torch::Tensor value = target_->Forward(batch_.at("next_observation")).gather(1, best).squeeze(1);
-        target = batch_.at(kReward).sum(1) + 0.97 * value;
-      }
-      online_->parameters().gradients().zero_();
-      const torch::Tensor q =
-          online_->Forward(batch_.at(kObservation)).gather(1, batch_.at(kAction).unsqueeze(1)).squeeze(1);
-      torch::huber_loss(q, target).backward();
-      Must(optimizer_->Step(online_->parameters().values(), online_->parameters().gradients()));
-      torch::NoGradGuard no_grad;
-      torch::Tensor values = target_->parameters().values();
-      values.lerp_(online_->parameters().values(), 0.005);
-    }
-    online_->parameters().values()[0].item<float>();  // Waits for an accelerator.
-  }
-
- private:
-  const std::unique_ptr<Network> online_;
-  const std::unique_ptr<Network> target_;
-  const std::unique_ptr<Optimizer> optimizer_;
-  const TensorBatch& batch_;
+  torch::Device device;
+  Experiment experiment;
+  EnvironmentSpec environment = testing::DqnEnvironment(4, 2);
+  ApexDqnOptions options;
+  std::unique_ptr<LocalReplayConnection> replay;
+  std::unique_ptr<ReplaySampler> sampler;
+  std::unique_ptr<PriorityUpdater> updater;
+  std::unique_ptr<PreparedSampler> prepared;
+  StagedBatch staged;  // One of the prepared batches, on the device.
 };
 
-void BenchLearner(std::vector<int64_t> units, const std::string& device_name) {
-  const torch::Device device = Must(ParseDevice(device_name));
-  ApexDqnOptions options;
-  Experiment experiment = testing::DqnExperiment(options);
-  experiment.network.torso = {LayerSpec()};
-  experiment.network.torso[0].units = units;
-  const EnvironmentSpec environment = testing::DqnEnvironment(4, 2);
-  experiment.learner.batch_size = kBatch;
-  experiment.learner.checkpoint.period_seconds = 0;
-  const TableConfig table =
-      Must(ApexDqnDefinition().plan_tables(options, environment, experiment.replay, experiment.learner))[0].table;
-  LocalReplayConnection replay(std::make_shared<ReplayStore>(ReplayStoreOptions()));
-  Must(replay.CreateTable(table, StopToken()));
-  Fill(&replay, table, options.n_step);
+std::unique_ptr<Setting> NewSetting(const std::vector<int64_t>& units, torch::Device device) {
+  auto setting = std::make_unique<Setting>(device);
+  setting->experiment = testing::DqnExperiment(setting->options);
+  setting->experiment.network.torso = {LayerSpec()};
+  setting->experiment.network.torso[0].units = units;
+  setting->experiment.learner.batch_size = kBatch;
+  setting->experiment.learner.checkpoint.period_seconds = 0;
+  const TableConfig table = Must(ApexDqnDefinition().plan_tables(
+      setting->options, setting->environment, setting->experiment.replay, setting->experiment.learner))[0]
+                                .table;
+  setting->replay = std::make_unique<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions()));
+  Must(setting->replay->CreateTable(table, StopToken()));
+  Fill(setting->replay.get(), table, setting->options.n_step);
   ReplaySamplerOptions sampler_options;
   sampler_options.table = table;
   sampler_options.batch_size = kBatch;
-  const std::unique_ptr<ReplaySampler> sampler = Must(replay.NewSampler(sampler_options));
-  const std::unique_ptr<PriorityUpdater> updater = Must(replay.NewPriorityUpdater(table.name));
-  PreparedSampler prepared(sampler.get(), 16);
-  NoUpdater no_updater;
-
-  StagedBatch staged;
-  Must(StageBatch(prepared.batch(0), device, &staged));
-  const std::string name = absl::StrCat("learner ", units[0], "-", units[1], " batch ", kBatch, " ", device_name);
-  BareLoop bare(Must(PlanNetwork(experiment.network, environment.observation, 2)), device, staged.tensors);
-  const double bare_rate = Rate(kSteps, [&](int64_t steps) { bare.Run(steps); });
-  Print(absl::StrCat(name, ", bare LibTorch loop"), bare_rate, "steps/s", bare_rate);
-
-  const auto loop = [&](ReplaySampler* source, PriorityUpdater* priorities) {
-    const std::unique_ptr<Algorithm> algorithm = Must(ApexDqn::Create({&experiment, environment, device}));
-    MemoryPublisher publisher;
-    Metrics metrics;
-    return Rate(kSteps, [&](int64_t steps) {
-      TrainLoopOptions loop_options;
-      loop_options.learner = experiment.learner;
-      loop_options.max_learner_steps = steps;
-      loop_options.device = device;
-      TrainLoop train(loop_options, {source, priorities, &publisher, &metrics, nullptr}, algorithm.get());
-      Must(train.Run(StopToken()));
-    });
-  };
-  Print(absl::StrCat(name, ", train loop on prepared batches"), loop(&prepared, &no_updater), "steps/s", bare_rate);
-  Print(absl::StrCat(name, ", train loop on a table in process"), loop(sampler.get(), updater.get()), "steps/s",
-        bare_rate);
+  setting->sampler = Must(setting->replay->NewSampler(sampler_options));
+  setting->updater = Must(setting->replay->NewPriorityUpdater(table.name));
+  setting->prepared = std::make_unique<PreparedSampler>(setting->sampler.get(), 16);
+  Must(StageBatch(setting->prepared->batch(0), device, &setting->staged));
+  return setting;
 }
 
-void BenchPolicy(int64_t lanes, const std::string& device_name) {
+// The two networks and the optimizer that each bare loop has.
+struct BareParts {
+  explicit BareParts(const Setting& setting) {
+    const NetworkPlan plan = Must(PlanNetwork(setting.experiment.network, setting.environment.observation, 2));
+    online = Must(Network::Create(plan, setting.device, 1));
+    target = Must(Network::Create(plan, setting.device, 1));
+    optimizer = Must(NewOptimizer(OptimizerOptions(), online->parameters().values()));
+  }
+
+  void Step() {
+    Must(optimizer->Step(online->parameters().values(), online->parameters().gradients()));
+    torch::NoGradGuard no_grad;
+    torch::Tensor values = target->parameters().values();
+    values.lerp_(online->parameters().values(), 0.005);
+  }
+  void Synchronize() { online->parameters().values()[0].item<float>(); }  // Waits for an accelerator.
+
+  std::unique_ptr<Network> online;
+  std::unique_ptr<Network> target;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+// What one would write first without Waggle: double Q-learning by autograd, parameters in flat buffers.
+double AutogradStepsPerSecond(const Setting& setting) {
+  BareParts parts(setting);
+  const TensorBatch& batch = setting.staged.tensors;
+  const Timing timing = TimePerCall([&] {
+    for (int64_t step = 0; step < kSteps; ++step) {
+      torch::Tensor target;
+      {
+        torch::NoGradGuard no_grad;
+        const torch::Tensor best = parts.online->Forward(batch.at("next_observation")).argmax(1, /*keepdim=*/true);
+        const torch::Tensor value = parts.target->Forward(batch.at("next_observation")).gather(1, best).squeeze(1);
+        target = batch.at(kReward).sum(1) + 0.97 * value;
+      }
+      parts.online->parameters().gradients().zero_();
+      const torch::Tensor q =
+          parts.online->Forward(batch.at(kObservation)).gather(1, batch.at(kAction).unsqueeze(1)).squeeze(1);
+      torch::huber_loss(q, target).backward();
+      parts.Step();
+    }
+    parts.Synchronize();
+  });
+  return static_cast<double>(kSteps) / absl::ToDoubleSeconds(timing.best);
+}
+
+// The fastest that one could write: the same arithmetic as the algorithm's, and nothing around it.
+double TapeStepsPerSecond(const Setting& setting) {
+  BareParts parts(setting);
+  NetworkTape online(parts.online.get());
+  NetworkTape target(parts.target.get());
+  const TensorBatch& batch = setting.staged.tensors;
+  const torch::Tensor weights = torch::ones({kBatch}, torch::TensorOptions().device(setting.device));
+  const Timing timing = TimePerCall([&] {
+    torch::NoGradGuard no_grad;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      const torch::Tensor both = online.Forward(torch::cat({batch.at(kObservation), batch.at("next_observation")}));
+      const torch::Tensor next = both.narrow(0, kBatch, kBatch);
+      const NStepReturn returns = NStepReturns(batch.at(kReward), batch.at(kDiscount), batch.at(kItemLength), 0.99);
+      const torch::Tensor targets =
+          DqnTargets(returns.rewards, returns.bootstrap, next, target.Forward(batch.at("next_observation")));
+      const DqnLossResult loss =
+          DqnLoss(TdLoss::kHuber, both.narrow(0, 0, kBatch), batch.at(kAction), targets, weights);
+      online.Backward(loss.q_gradient);
+      parts.Step();
+    }
+    parts.Synchronize();
+  });
+  return static_cast<double>(kSteps) / absl::ToDoubleSeconds(timing.best);
+}
+
+Timing TimeTrainLoop(const Setting& setting, ReplaySampler* source, PriorityUpdater* priorities) {
+  const std::unique_ptr<Algorithm> algorithm =
+      Must(ApexDqn::Create({&setting.experiment, setting.environment, setting.device}));
+  MemoryPublisher publisher;
+  Metrics metrics;
+  return TimePerCall([&] {
+    TrainLoopOptions options;
+    options.learner = setting.experiment.learner;
+    options.max_learner_steps = kSteps;
+    options.device = setting.device;
+    TrainLoop train(options, {source, priorities, &publisher, &metrics, nullptr, nullptr}, algorithm.get());
+    Must(train.Run(StopToken()));
+  });
+}
+
+Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
   experiment.network.torso = {LayerSpec()};
   PolicyContext context;
   context.experiment = &experiment;
   context.environment = testing::DqnEnvironment(4, 2);
-  context.device = Must(ParseDevice(device_name));
+  context.device = device;
   context.lanes = lanes;
   context.all_lanes = lanes;
   const std::unique_ptr<Policy> policy = Must(DqnPolicy::Create(context));
-  const std::unique_ptr<Network> network = Must(
-      Network::Create(Must(PlanNetwork(experiment.network, context.environment.observation, 2)), context.device, 1));
+  const std::unique_ptr<Network> network =
+      Must(Network::Create(Must(PlanNetwork(experiment.network, context.environment.observation, 2)), device, 1));
   const std::vector<float> observations(static_cast<size_t>(4 * lanes), 0.5F);
   std::vector<int64_t> actions(static_cast<size_t>(lanes));
   std::vector<float> private_values(static_cast<size_t>(2 * lanes));
@@ -243,49 +255,88 @@ void BenchPolicy(int64_t lanes, const std::string& device_name) {
   PolicyOutput output;
   output.actions = actions.data();
   output.private_values = private_values.data();
-  const torch::Tensor batch = torch::full({lanes, 4}, 0.5F).to(context.device);
-  const double forward_rate = Rate(kActs, [&](int64_t calls) {
+  const torch::Tensor batch = torch::full({lanes, 4}, 0.5F).to(device);
+  const Timing bare = TimePerCall([&] {
     c10::InferenceMode inference;
-    for (int64_t i = 0; i < calls; ++i) {
+    for (int64_t i = 0; i < kActs; ++i) {
       network->Forward(batch).argmax(1).cpu();
     }
   });
-  const double act_rate = Rate(kActs, [&](int64_t calls) {
-    for (int64_t i = 0; i < calls; ++i) {
+  *bare_rate = static_cast<double>(kActs) / absl::ToDoubleSeconds(bare.best);
+  return TimePerCall([&] {
+    for (int64_t i = 0; i < kActs; ++i) {
       Must(policy->Act(input, ActMode::kExplore, &output));
     }
   });
-  Print(absl::StrCat("act 64-64, ", lanes, " lanes ", device_name, " (limit: a bare forward pass and argmax)"),
-        act_rate, "calls/s", forward_rate);
+}
+
+void AddLearnerCases(const std::vector<int64_t>& units, torch::Device device, double aim, std::vector<Case>* cases) {
+  const std::string prefix = absl::StrCat("learner/", absl::StrJoin(units, "_"), "_batch_", kBatch, "_", device.str());
+  const std::string fastest = "bare loop, written gradients";
+  cases->push_back({prefix + "/train_loop_prepared", [=] {
+                      const auto setting = NewSetting(units, device);
+                      const double limit = TapeStepsPerSecond(*setting);
+                      NoUpdater no_updater;
+                      return Rate(TimeTrainLoop(*setting, setting->prepared.get(), &no_updater), kSteps, "steps/s",
+                                  limit, fastest);
+                    }});
+  cases->push_back({prefix + "/train_loop_table", [=] {
+                      const auto setting = NewSetting(units, device);
+                      const double limit = TapeStepsPerSecond(*setting);
+                      return Rate(TimeTrainLoop(*setting, setting->sampler.get(), setting->updater.get()), kSteps,
+                                  "steps/s", limit, fastest + ", without a table");
+                    }});
+  cases->push_back({prefix + "/train_loop_prepared_beside_autograd", [=] {
+                      const auto setting = NewSetting(units, device);
+                      const double limit = AutogradStepsPerSecond(*setting);
+                      NoUpdater no_updater;
+                      return Rate(TimeTrainLoop(*setting, setting->prepared.get(), &no_updater), kSteps, "steps/s",
+                                  limit, "bare loop, autograd");
+                    }});
+  if (aim > 0) {
+    cases->push_back({prefix + "/train_loop_prepared_beside_aim", [=] {
+                        const auto setting = NewSetting(units, device);
+                        NoUpdater no_updater;
+                        return Rate(TimeTrainLoop(*setting, setting->prepared.get(), &no_updater), kSteps, "steps/s",
+                                    aim, "aim");
+                      }});
+  }
+}
+
+std::vector<Case> Cases(torch::Device device) {
+  std::vector<Case> cases;
+  AddLearnerCases({64, 64}, device, /*aim=*/4'000, &cases);
+  AddLearnerCases({256, 256}, device, /*aim=*/0, &cases);
+  for (const int64_t lanes : {1, 32}) {
+    cases.push_back({absl::StrCat("learner/act_64_64_", lanes, "_", device.str()), [=] {
+                       double bare = 0;
+                       const Timing timing = TimeActing(lanes, device, &bare);
+                       return Rate(timing, kActs, "calls/s", bare, "forward pass and argmax");
+                     }});
+  }
+  return cases;
 }
 
 }  // namespace
-}  // namespace waggle
+}  // namespace waggle::bench
 
 int main(int argc, char** argv) {
   waggle::InitLogging("bench", waggle::LogLevel::kWarning);
   waggle::ConfigureTorch(1);
   std::string device = "cpu";
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--cpu-time") {
-      waggle::measure_cpu_time = true;
-    } else if (argument.rfind("--device=", 0) == 0) {
-      device = argument.substr(std::string("--device=").size());
-    } else if (argument.rfind("--filter=", 0) != 0) {
-      std::fprintf(stderr, "usage: %s [--filter=PART_OF_A_CASE_NAME] [--device=cuda] [--cpu-time]\n", argv[0]);
-      return 2;
+  const std::string flag = "--device=";
+  std::vector<char*> others;
+  for (int i = 0; i < argc; ++i) {
+    if (std::string(argv[i]).rfind(flag, 0) == 0) {
+      device = argv[i] + flag.size();
+    } else {
+      others.push_back(argv[i]);
     }
   }
-  if (waggle::bench::AnySelected(argc, argv, {"learner 64-64 batch 256"})) {
-    waggle::BenchLearner({64, 64}, device);
+  const absl::StatusOr<torch::Device> parsed = waggle::ParseDevice(device);
+  if (!parsed.ok()) {
+    std::fprintf(stderr, "%s\n", parsed.status().ToString().c_str());
+    return 2;
   }
-  if (waggle::bench::AnySelected(argc, argv, {"learner 256-256 batch 256"})) {
-    waggle::BenchLearner({256, 256}, device);
-  }
-  if (waggle::bench::AnySelected(argc, argv, {"act 64-64"})) {
-    waggle::BenchPolicy(32, device);
-    waggle::BenchPolicy(1, device);
-  }
-  return 0;
+  return waggle::bench::RunCases(static_cast<int>(others.size()), others.data(), waggle::bench::Cases(*parsed));
 }

@@ -12,6 +12,7 @@
 #include "common/base/check.h"
 #include "common/clients/model_client.h"
 #include "common/metrics/metrics.h"
+#include "common/process/allocator.h"
 #include "common/rpc/server.h"
 #include "param_server/model_service.h"
 #include "tests/bench/bench.h"
@@ -112,5 +113,6 @@ int main(int argc, char** argv) {
   }
   cases.push_back({"model_pull_1MiB_aim", &waggle::bench::PullAgainstAim});
   cases.push_back({"model_pull_nothing_newer", &waggle::bench::PullNothing});
+  waggle::KeepFreedMemory();  // As every executable does.
   return waggle::bench::RunCases(argc, argv, cases);
 }

@@ -13,9 +13,10 @@
 
 #include "common/base/check.h"
 #include "common/base/random.h"
+#include "replay_server/selectors/sum_tree.h"
 #include "replay_server/table/local_replay.h"
-#include "replay_server/table/sum_tree.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/must.h"
 
 namespace waggle::bench {
 namespace {
@@ -24,16 +25,6 @@ constexpr size_t kLeaves = 10'000'000;
 constexpr size_t kUpdates = 1'000'000;
 // What Machin's weight tree claims for these four cases.
 constexpr char kMachin[] = "Machin's weight tree";
-
-template <class T>
-T Must(absl::StatusOr<T> value) {
-  WAGGLE_CHECK(value.ok(), value.status().ToString());
-  return *std::move(value);
-}
-
-void Must(const absl::Status& status) {
-  WAGGLE_CHECK(status.ok(), status.ToString());
-}
 
 std::vector<double> RandomWeights(size_t count) {
   Rng rng(1);
@@ -120,7 +111,7 @@ struct Workload {
 TableConfig BaseTable() {
   TableConfig table;
   table.name = "bench";
-  table.sampler.kind = SamplerConfig::Kind::kPrioritized;
+  table.sampler.kind = SelectorKind::kPrioritized;
   table.sampler.priority_exponent = 0.6;
   table.max_bytes = int64_t{1} << 40;
   return table;

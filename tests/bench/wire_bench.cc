@@ -20,24 +20,16 @@
 #include "common/base/thread.h"
 #include "common/clients/replay_client.h"
 #include "common/metrics/metrics.h"
+#include "common/process/allocator.h"
 #include "replay_server/replay_server.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/must.h"
 
 namespace waggle::bench {
 namespace {
 
 constexpr int kRepetitions = 5;
 constexpr uint32_t kWideColumns = 10'000;
-
-template <class T>
-T Must(absl::StatusOr<T> value) {
-  WAGGLE_CHECK(value.ok(), value.status().ToString());
-  return *std::move(value);
-}
-
-void Must(const absl::Status& status) {
-  WAGGLE_CHECK(status.ok(), status.ToString());
-}
 
 // Units a second, of the best of some runs and of the middle one: the others were disturbed.
 struct Measured {
@@ -146,7 +138,7 @@ TableConfig NewTable(std::string name, std::vector<ArraySpec> signature, std::ve
   table.name = std::move(name);
   table.signature = std::move(signature);
   table.view = std::move(view);
-  table.sampler.kind = SamplerConfig::Kind::kPrioritized;
+  table.sampler.kind = SelectorKind::kPrioritized;
   table.max_items = 200'000;
   table.max_bytes = int64_t{400} << 20;
   return table;
@@ -313,5 +305,6 @@ std::vector<Case> Cases() {
 }  // namespace waggle::bench
 
 int main(int argc, char** argv) {
+  waggle::KeepFreedMemory();  // As every executable does.
   return waggle::bench::RunCases(argc, argv, waggle::bench::Cases());
 }

@@ -23,14 +23,31 @@ PrintAndExit Printed(const std::vector<const char*>& arguments) {
 }
 
 TEST_CASE("run takes a file and its flags", "[unit]") {
-  const Command command = Parse(
-      {"run", "x.yaml", "--set", "a.b=c", "--actors", "3", "--set=d=[1, 2]", "--seed", "7", "--output-dir", "out"});
+  const Command command = Parse({"run", "x.yaml", "--set", "a.b=c", "--actors", "3", "--set=d=[1, 2]", "--seed", "7",
+                                 "--output-dir", "out", "--replay-servers", "2"});
   REQUIRE(std::holds_alternative<RunFlags>(command));
   const RunFlags& flags = std::get<RunFlags>(command);
   CHECK(flags.file == "x.yaml");
   CHECK(flags.output_dir == "out");
-  CHECK(flags.overrides ==
-        Overrides{{"a.b", "c"}, {"d", "[1, 2]"}, {"actor.processes", "3"}, {"experiment.seed", "7"}});
+  CHECK(
+      flags.overrides ==
+      Overrides{
+          {"a.b", "c"}, {"d", "[1, 2]"}, {"actor.processes", "3"}, {"replay.servers", "2"}, {"experiment.seed", "7"}});
+}
+
+TEST_CASE("replay exports a table and imports a file", "[unit]") {
+  const Command out = Parse({"replay", "export", "t", "f.waggle", "--replay-server", "hive:1"});
+  REQUIRE(std::holds_alternative<ExportFlags>(out));
+  CHECK(std::get<ExportFlags>(out).table == "t");
+  CHECK(std::get<ExportFlags>(out).file == "f.waggle");
+  CHECK(std::get<ExportFlags>(out).target.replay_servers == std::vector<std::string>{"hive:1"});
+  const Command in = Parse({"replay", "import", "f.waggle", "--table", "copy", "--param-server", "hive:1"});
+  REQUIRE(std::holds_alternative<ImportFlags>(in));
+  CHECK(std::get<ImportFlags>(in).file == "f.waggle");
+  CHECK(std::get<ImportFlags>(in).table == "copy");
+  CHECK(Printed({"replay", "exprt"}).text.find("did you mean \"export\"") != std::string::npos);
+  CHECK(Printed({"replay"}).status == 2);
+  CHECK(Printed({"replay", "export", "t"}).status == 2);
 }
 
 TEST_CASE("check takes a file and overrides", "[unit]") {
@@ -53,9 +70,66 @@ TEST_CASE("status takes an address from its flag or from the environment", "[uni
   CHECK_FALSE(std::get<StatusFlags>(from_flag).json);
 }
 
+TEST_CASE("why takes a table, and replay servers or a hub that knows them", "[unit]") {
+  unsetenv("WAGGLE_PARAM_SERVER");
+  const Command named = Parse({"why", "t", "--replay-server", "a:1", "--replay-server", "b:2", "--json"});
+  REQUIRE(std::holds_alternative<WhyFlags>(named));
+  CHECK(std::get<WhyFlags>(named).table == "t");
+  CHECK(std::get<WhyFlags>(named).target.replay_servers == std::vector<std::string>{"a:1", "b:2"});
+  CHECK(std::get<WhyFlags>(named).json);
+  setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
+  const Command all = Parse({"why"});
+  unsetenv("WAGGLE_PARAM_SERVER");
+  REQUIRE(std::holds_alternative<WhyFlags>(all));
+  CHECK(std::get<WhyFlags>(all).target.param_server == "hive:1");
+  CHECK(Printed({"why"}).text == "waggle why: --param-server or --replay-server is required; see waggle why --help\n");
+  CHECK(Printed({"why", "--replay-server", "nowhere"}).status == 2);
+}
+
+TEST_CASE("inspect takes a table and which items of it", "[unit]") {
+  const Command command = Parse({"inspect", "t", "--replay-server", "a:1", "--order", "highest", "--limit", "7",
+                                 "--key", "3", "--key", "18446744073709551615"});
+  REQUIRE(std::holds_alternative<InspectFlags>(command));
+  const TableQuestion& question = std::get<InspectFlags>(command).question;
+  CHECK(question.table == "t");
+  CHECK(question.order == "highest");
+  CHECK(question.limit == 7);
+  CHECK(question.keys == std::vector<uint64_t>{3, ~uint64_t{0}});
+  CHECK_FALSE(question.item.has_value());
+  const Command one = Parse({"inspect", "t", "--replay-server", "a:1", "--item", "5", "--json"});
+  REQUIRE(std::holds_alternative<InspectFlags>(one));
+  CHECK(std::get<InspectFlags>(one).question.item == 5);
+  CHECK(std::get<InspectFlags>(one).question.in_full);
+  CHECK(Printed({"inspect", "--replay-server", "a:1"}).status == 2);
+  CHECK(Printed({"inspect", "t", "--replay-server", "a:1", "--order", "best"}).status == 2);
+  CHECK(Printed({"inspect", "t", "--replay-server", "a:1", "--limit", "0"}).status == 2);
+  CHECK(Printed({"inspect", "t", "--replay-server", "a:1", "--item", "-1"}).status == 2);
+}
+
+TEST_CASE("reconfigure takes a table and what is to be", "[unit]") {
+  const Command command = Parse(
+      {"reconfigure", "t", "max_items=5", "rate_limiter.min_difference=-3", "--replay-server", "a:1", "--dry-run"});
+  REQUIRE(std::holds_alternative<ReconfigureFlags>(command));
+  const ReconfigureFlags& flags = std::get<ReconfigureFlags>(command);
+  CHECK(flags.table == "t");
+  CHECK(flags.changes == Overrides{{"max_items", "5"}, {"rate_limiter.min_difference", "-3"}});
+  CHECK(flags.dry_run);
+  CHECK(Printed({"reconfigure", "t", "--replay-server", "a:1"}).text ==
+        "waggle reconfigure: KEY=VALUE is required; see waggle reconfigure --help\n");
+  CHECK(Printed({"reconfigure", "t", "max_items", "--replay-server", "a:1"}).status == 2);
+}
+
 TEST_CASE("Help and version go to the standard output, for every verb", "[unit]") {
-  for (const std::vector<const char*>& arguments : std::vector<std::vector<const char*>>{
-           {"--help"}, {"-h"}, {"help"}, {"--version"}, {"run", "--help"}, {"status", "--help"}, {"check", "--help"}}) {
+  for (const std::vector<const char*>& arguments : std::vector<std::vector<const char*>>{{"--help"},
+                                                                                         {"-h"},
+                                                                                         {"help"},
+                                                                                         {"--version"},
+                                                                                         {"run", "--help"},
+                                                                                         {"status", "--help"},
+                                                                                         {"check", "--help"},
+                                                                                         {"why", "--help"},
+                                                                                         {"inspect", "--help"},
+                                                                                         {"reconfigure", "--help"}}) {
     const PrintAndExit printed = Printed(arguments);
     CHECK(printed.status == 0);
     CHECK_FALSE(printed.text.empty());
@@ -71,9 +145,12 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   };
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
-      {{}, "waggle: a verb is missing; wanted one of run, status, check; see waggle --help\n"},
+      {{},
+       "waggle: a verb is missing; wanted one of run, status, check, why, inspect, reconfigure, replay; see waggle "
+       "--help\n"},
       {{"rnu"},
-       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, status, check; see waggle "
+       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, status, check, why, inspect, "
+       "reconfigure, replay; see waggle "
        "--help\n"},
       {{"run"}, "waggle run: FILE is required; see waggle run --help\n"},
       {{"run", "a", "b"}, "waggle run: one argument too many: b; see waggle run --help\n"},

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/support/catch.h"
 #include "waggle/v1/replay.grpc.pb.h"
@@ -29,6 +30,13 @@ class FakeServices {
   // To be changed only while nobody asks.
   v1::OverviewResponse& overview() { return workers_.overview; }
   v1::DescribeResponse& tables() { return replay_.tables; }
+  v1::ExplainResponse& explanation() { return replay_.explanation; }
+  v1::InspectResponse& inspection() { return replay_.inspection; }
+  std::vector<v1::InspectRequest>& inspect_requests() { return replay_.inspect_requests; }
+  v1::ReconfigureResponse& reconfigured() { return replay_.reconfigured; }
+  // Of changes that are no dry runs.
+  grpc::Status& reconfigure_status() { return replay_.reconfigure_status; }
+  std::vector<v1::ReconfigureRequest>& reconfigure_requests() { return replay_.reconfigure_requests; }
 
  private:
   struct Workers final : public v1::WorkerService::Service {
@@ -43,7 +51,34 @@ class FakeServices {
       *response = tables;
       return grpc::Status::OK;
     }
+    grpc::Status Explain(grpc::ServerContext*, const v1::ExplainRequest*, v1::ExplainResponse* response) override {
+      *response = explanation;
+      return grpc::Status::OK;
+    }
+    grpc::Status Inspect(grpc::ServerContext*, const v1::InspectRequest* request,
+                         v1::InspectResponse* response) override {
+      inspect_requests.push_back(*request);
+      if (request->table() != "t") {
+        return {grpc::StatusCode::NOT_FOUND, "no table of that name"};
+      }
+      *response = inspection;
+      // Three items a page, three pages.
+      response->set_next_page_token(inspect_requests.size() % 3 == 0 ? "" : "more");
+      return grpc::Status::OK;
+    }
+    grpc::Status Reconfigure(grpc::ServerContext*, const v1::ReconfigureRequest* request,
+                             v1::ReconfigureResponse* response) override {
+      reconfigure_requests.push_back(*request);
+      *response = reconfigured;
+      return request->dry_run() ? grpc::Status::OK : reconfigure_status;
+    }
+    v1::InspectResponse inspection;
+    std::vector<v1::InspectRequest> inspect_requests;
+    v1::ReconfigureResponse reconfigured;
+    grpc::Status reconfigure_status;
+    std::vector<v1::ReconfigureRequest> reconfigure_requests;
     v1::DescribeResponse tables;
+    v1::ExplainResponse explanation;
   };
 
   Workers workers_;

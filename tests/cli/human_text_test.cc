@@ -33,5 +33,13 @@ TEST_CASE("Durations have the two units that count", "[unit]") {
   CHECK(ShortDuration(absl::Minutes(125)) == "2 h 5 m");
 }
 
+TEST_CASE("Columns are as wide as their widest cell, and steer no terminal", "[unit]") {
+  CHECK(AlignedColumns({{"a", "bcd", "e"}, {"fgh", "i", ""}, {"\x1b", "j", "k"}}, "> ") ==
+        "> a    bcd  e\n"
+        "> fgh  i    \n"
+        "> ?    j    k\n");
+  CHECK(AlignedColumns({}, "  ").empty());
+}
+
 }  // namespace
 }  // namespace waggle

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "cli/child_process.h"
+#include "common/base/deadline.h"
+#include "common/base/stop_token.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -33,13 +36,14 @@ const char* const kScripts[] = {"waggle-replay-server", "waggle-learner", "waggl
 // one waits for a line in its nth fifo and does what it says.
 class ScriptedRun {
  public:
-  explicit ScriptedRun(std::vector<std::string> overrides = {}) {
+  // `unstartable`, if any, is an executable of no format that the system knows.
+  explicit ScriptedRun(std::vector<std::string> overrides = {}, const std::string& unstartable = "") {
     std::filesystem::create_directory(folder_.File("bin"));
     std::filesystem::create_symlink(kBin + "/fake_hub", folder_.File("bin/waggle-param-server"));
     for (const char* name : {"waggle-replay-server", "waggle-learner", "waggle-actor"}) {
       const std::string path = folder_.File(std::string("bin/") + name);
-      std::ofstream(path) << "#!/bin/sh\ncd " << folder_.path() << "\nname=" << name
-                          << "\ncase \"$*\" in *--evaluator*) name=evaluator;; esac\n"
+      std::ofstream(path) << (name == unstartable ? "\x7f" : "") << "#!/bin/sh\ncd " << folder_.path()
+                          << "\nname=" << name << "\ncase \"$*\" in *--evaluator*) name=evaluator;; esac\n"
                           << "echo $name $*\necho $$ >> $name.pids\n"
                           << "read line < $name.$(grep -c . $name.pids).fifo\neval \"$line\"\n";
       std::filesystem::permissions(path, std::filesystem::perms::owner_all);
@@ -54,6 +58,7 @@ class ScriptedRun {
     options.command = {kBin + "/local_run_probe", folder_.File("bin"), folder_.File("x.yaml"), folder_.File("out")};
     options.command.insert(options.command.end(), overrides.begin(), overrides.end());
     options.log_path = folder_.File("log");
+    options.default_environment = {{"WAGGLE_TEST_CLOCK", folder_.File("clock")}};
     run_ = ValueOf(ChildProcess::Spawn(options));
   }
 
@@ -145,6 +150,40 @@ TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]
   CHECK(run.Log().find("actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)") !=
         std::string::npos);
   CHECK(run.Summary()["processes"].size() == 6);
+  // Both times it was told which actor it is.
+  const std::string log = Contents(run.folder().File("out/logs/actor-0.log"));
+  CHECK(log.find("--index 0\n") != log.rfind("--index 0\n"));
+}
+
+TEST_CASE("Where one process cannot be started, those after it are not", "[e2e]") {
+  ScriptedRun run({}, "waggle-replay-server");
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Log().find("replay-server: cannot start") != std::string::npos);
+  CHECK(run.Log().find("has not ended") == std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(run.folder().File("out/logs/learner.log")));
+}
+
+TEST_CASE("Setting the wall clock, forth or back, does not disturb a run", "[e2e]") {
+  for (const char* const seconds : {"3600", "-3600"}) {
+    ScriptedRun run;
+    run.Tell("evaluator", "kill -9 $$");  // So that the run has begun.
+    const auto rows = [&run] {
+      const std::string metrics = Contents(run.folder().File("out/metrics.csv"));
+      return std::count(metrics.begin(), metrics.end(), '\n');
+    };
+    std::ofstream(run.folder().File("clock.new")) << seconds << std::flush;
+    std::filesystem::rename(run.folder().File("clock.new"), run.folder().File("clock"));
+    const auto before = rows();
+    const Deadline deadline(absl::Minutes(2));
+    while (rows() < before + 3 && !run.process()->Poll().has_value() && deadline.Left() > absl::ZeroDuration()) {
+      StopToken().WaitFor(absl::Milliseconds(20));
+    }
+    CHECK(rows() >= before + 3);
+    run.process()->Signal(SIGINT);
+    CHECK(run.WaitForExit().code == 130);
+    CHECK(run.Summary()["outcome"] == "interrupted");
+    CHECK(run.Summary()["wall_seconds"] < 600);
+  }
 }
 
 TEST_CASE("An interrupted run stops everything and says so", "[e2e]") {

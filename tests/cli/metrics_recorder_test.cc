@@ -44,6 +44,19 @@ TEST_CASE("Figures go to both files, an evaluation once", "[unit]") {
   CHECK(Count(events, "evaluation/mean_return") == 1);
 }
 
+TEST_CASE("Evaluations that finished between two records are all written, each at its time", "[unit]") {
+  const TemporaryFolder folder;
+  const auto recorder = ValueOf(MetricsRecorder::Create(folder.path()));
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.evaluations.push_back(facts.evaluations.back());
+  facts.evaluations.back().set_mean_return(480.5);
+  facts.evaluations.back().set_finished_at_us(1'000'009'500'000);
+  REQUIRE_OK(recorder->Record(facts, absl::Seconds(10), absl::FromUnixSeconds(1'000'010)));
+  const std::string csv = Contents(folder.File("metrics.csv"));
+  CHECK(Count(csv, "198432,8.000,evaluation/mean_return,412.5\n") == 1);
+  CHECK(Count(csv, "198432,9.500,evaluation/mean_return,480.5\n") == 1);
+}
+
 TEST_CASE("What has no value yet is not written", "[unit]") {
   const TemporaryFolder folder;
   const auto recorder = ValueOf(MetricsRecorder::Create(folder.path()));

@@ -44,6 +44,13 @@ TEST_CASE("A run without a requested folder gets one named after it and the time
   CHECK(second.path() == "runs/pole-20231114-221320-2");
 }
 
+TEST_CASE("A folder that another run has just made is not taken, though it is empty yet", "[unit]") {
+  const TemporaryFolder temporary;
+  const WorkingFolder here(temporary.path());
+  std::filesystem::create_directories("runs/pole-20231114-221320");
+  CHECK(ValueOf(OutputFolder::Create("", "pole", kNow)).path() == "runs/pole-20231114-221320-2");
+}
+
 TEST_CASE("A requested folder may exist if it is empty, and is never overwritten", "[unit]") {
   const TemporaryFolder temporary;
   const std::string path = temporary.File("a/b");
@@ -71,9 +78,9 @@ TEST_CASE("Files are written whole", "[unit]") {
   REQUIRE_OK(folder.Write("summary.json", "one"));
   REQUIRE_OK(folder.Write("summary.json", "two"));
   CHECK(Contents(folder.File("summary.json")) == "two");
-  CHECK_FALSE(std::filesystem::exists(folder.File("summary.json.tmp")));
+  CHECK_FALSE(std::filesystem::exists(folder.File("summary.json.new")));
   std::filesystem::create_directory(folder.File("taken"));
-  CHECK(folder.Write("taken", "x").message().find("cannot write " + folder.File("taken")) == 0);
+  CHECK(folder.Write("taken", "x").message().find(folder.File("taken") + ": cannot replace") == 0);
   CHECK_FALSE(folder.Write("no/such/folder", "x").ok());
 }
 

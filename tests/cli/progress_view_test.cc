@@ -54,6 +54,13 @@ TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable 
   CHECK(RenderBlock(facts, Context(), 100, false)[5].find("evil ?[2J? bytes") != std::string::npos);
 }
 
+TEST_CASE("Who gave up, and why, is told among the reasons to wait", "[unit]") {
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.gave_up = {"actor-0: no such device"};
+  CHECK(RenderBlock(facts, Context(), 100, false)[5] ==
+        "  waiting     actors 10%, learner 3% of their time; gave up: actor-0: no such device");
+}
+
 TEST_CASE("Colours are used only where they are wanted", "[unit]") {
   const RunFacts facts = GatherFacts(SampleSnapshot());
   CHECK(RenderBlock(facts, Context(), 100, true)[0].find('\x1b') == 0);
@@ -115,8 +122,8 @@ TEST_CASE("On a terminal the block is redrawn in place, and events stay above it
   for (const std::string& line : RenderBlock(facts, Context(), 100, false)) {
     block += line + "\n";
   }
-  printer.Event("first");
-  CHECK(pipe.Read() == "first\n");
+  printer.Event("fir\x1b[2Jst\n");
+  CHECK(pipe.Read() == "fir?[2Jst?\n");
   printer.Update(facts, Context());
   CHECK(pipe.Read() == block);
   printer.Update(facts, Context());

@@ -29,6 +29,8 @@ TEST_CASE("Facts are sums and means over the processes", "[unit]") {
   CHECK(facts.learner_steps_per_s == 2'000);
   CHECK(facts.loss == 0.125);
   CHECK(facts.policy_lag_max == 80.0);
+  CHECK(facts.policy_lag_sum == 90'000);
+  CHECK(facts.items_learned == 3'000);
   CHECK(facts.evaluations.size() == 1);
   CHECK(facts.silent.empty());
 }
@@ -42,6 +44,19 @@ TEST_CASE("A worker that is gone keeps its counters and loses its rates", "[unit
   CHECK(facts.episodes == 200);
   CHECK(facts.training_return == 300.0);
   CHECK(facts.first_env_step_unix == 1'000'001.25);
+}
+
+TEST_CASE("A learner that is gone keeps what it counted, its largest lag too", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  for (v1::WorkerInfo& worker : *snapshot.overview.mutable_workers()) {
+    worker.set_alive(worker.role() != v1::ROLE_LEARNER);
+  }
+  const RunFacts facts = GatherFacts(snapshot);
+  CHECK(facts.policy_lag_sum == 90'000);
+  CHECK(facts.items_learned == 3'000);
+  CHECK(facts.policy_lag_max == 80.0);
+  CHECK(facts.learner_steps_per_s == 0);
+  CHECK_FALSE(facts.loss.has_value());
 }
 
 TEST_CASE("Before anything has happened there are no returns, losses or first steps", "[unit]") {
@@ -64,9 +79,23 @@ TEST_CASE("Who blocks and who is silent is told", "[unit]") {
   CHECK(facts.blocked == std::vector<std::string>{"samples wait for 12 more items"});
 }
 
+TEST_CASE("Why a worker gave up is told until another has its place", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  v1::WorkerInfo* const actor = snapshot.overview.mutable_workers(0);
+  actor->set_alive(false);
+  actor->set_failure("no such device");
+  CHECK(GatherFacts(snapshot).gave_up == std::vector<std::string>{"actor-0: no such device"});
+  testing::AddWorker(v1::ROLE_ACTOR, 0, &snapshot.overview)->set_joined_at_us(actor->joined_at_us() + 1);
+  CHECK(GatherFacts(snapshot).gave_up.empty());
+}
+
 TEST_CASE("Every role and state has its counterpart", "[unit]") {
   v1::OverviewResponse overview;
   CHECK(RunStateOf(overview) == RunState::kNoExperiment);
+  overview.set_run_state(static_cast<v1::RunState>(99));  // Of a newer software.
+  CHECK(RunStateOf(overview) == RunState::kNoExperiment);
+  overview.set_run_state(v1::RUN_STATE_RUNNING);
+  CHECK(RunStateOf(overview) == RunState::kRunning);
   overview.set_run_state(v1::RUN_STATE_SOLVED);
   CHECK(RunStateOf(overview) == RunState::kSolved);
   overview.set_run_state(v1::RUN_STATE_LIMIT);
@@ -77,6 +106,7 @@ TEST_CASE("Every role and state has its counterpart", "[unit]") {
   CHECK(WorkerName(*testing::AddWorker(v1::ROLE_LEARNER, 0, &overview)) == "learner");
   CHECK(WorkerName(*testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &overview)) == "replay-server-1");
   CHECK(WorkerName(*testing::AddWorker(v1::ROLE_PARAM_SERVER, 0, &overview)) == "param-server");
+  CHECK(RoleOf(*testing::AddWorker(static_cast<v1::Role>(99), 0, &overview)) == Role::kActor);
   CHECK(WorkerName(*testing::AddWorker(v1::ROLE_EVALUATOR, 0, &overview)) == "evaluator-0");
 }
 

@@ -78,19 +78,25 @@ TEST_CASE("What a stopped server has said stands", "[unit]") {
   CHECK(summary.seconds_to_first_env_step == Approx(1.25));
 }
 
-TEST_CASE("Policy lag is the mean of the means and the largest of the largest", "[unit]") {
+TEST_CASE("Policy lag is the mean over all items, however often it was asked for, and the largest", "[unit]") {
   SummaryBuilder builder(At(0), std::nullopt);
   RunFacts facts;
   builder.Add(facts, At(1));
+  facts.policy_lag_sum = 100;
+  facts.items_learned = 10;
   facts.policy_lag_mean = 10;
   facts.policy_lag_max = 90;
   builder.Add(facts, At(2));
-  facts.policy_lag_mean = 20;
-  facts.policy_lag_max = 40;
   builder.Add(facts, At(3));
+  facts.policy_lag_sum = 2'000;
+  facts.items_learned = 100;
+  facts.policy_lag_mean = 25;
+  facts.policy_lag_max = 40;
+  builder.Add(facts, At(4));
+  builder.Add(RunFacts(), At(5));  // The learner has left.
   RunSummary summary;
   builder.Fill(&summary);
-  CHECK(summary.policy_lag_mean == 15.0);
+  CHECK(summary.policy_lag_mean == 20.0);
   CHECK(summary.policy_lag_max == 90.0);
 }
 

@@ -47,6 +47,8 @@ inline ClusterSnapshot SampleSnapshot() {
   (*learner->mutable_gauges())["loss"] = 0.125;
   (*learner->mutable_gauges())["policy_lag_mean"] = 31;
   (*learner->mutable_gauges())["policy_lag_max"] = 80;
+  (*learner->mutable_counters())["policy_lag_sum"] = 90'000;
+  (*learner->mutable_counters())["items_sampled"] = 3'000;
   (*learner->mutable_gauges())["waiting_fraction"] = 0.03;
   v1::WorkerInfo* replay = AddWorker(v1::ROLE_REPLAY_SERVER, 0, &overview);
   replay->set_address("127.0.0.1:4242");

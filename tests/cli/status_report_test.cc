@@ -51,6 +51,24 @@ TEST_CASE("A replay server that does not answer and a process that is gone are t
   CHECK(text.find("does not answer: connection refused") != std::string::npos);
 }
 
+TEST_CASE("Why a process gave up is told, and nothing of what it says steers the terminal", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.set_experiment_name("po\x1b[2Jle");
+  snapshot.overview.set_outcome_reason("evil\x1b[31m\nreason");
+  v1::WorkerInfo* const actor = snapshot.overview.mutable_workers(0);
+  actor->set_failure("no\r\nsuch device\x07");
+  actor->set_activity("\x1b]0;title\x07");
+  actor->set_host("h\tost");
+  actor->set_address("\xff");
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK(text.find("  actor-0, process 4001, gave up: no??such device?\n") != std::string::npos);
+  CHECK(text.find("evil?[31m?reason\n") != std::string::npos);
+  for (const char c : text) {
+    CHECK(((c >= ' ' && c <= '~') || c == '\n'));
+  }
+  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["processes"][0]["failure"] == "no\r\nsuch device\x07");
+}
+
 TEST_CASE("The JSON holds the same for programs", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");

@@ -47,9 +47,10 @@ Supervision NewRun(bool needs_evaluator = true) {
                            {"actor-0", Role::kActor},
                            {"actor-1", Role::kActor},
                            {"evaluator", Role::kEvaluator}},
-                          needs_evaluator, kStart);
+                          {needs_evaluator, absl::Minutes(5)}, kStart);
   CHECK(supervision.Begin(At(0)).start == std::vector<size_t>{kHub});
   CHECK(supervision.HubReady(At(0)).start == std::vector<size_t>{kReplay, kLearner, kActor0, kActor1, kEvaluator});
+  supervision.Stepped();
   return supervision;
 }
 
@@ -100,6 +101,32 @@ TEST_CASE("The hub is asked once more after the last worker has ended", "[unit]"
   // And without an answer the servers are stopped all the same.
   CHECK(supervision.NextDeadline() == At(4));
   CHECK(supervision.Tick(At(4)).signals == Signals{{kHub, SIGTERM}, {kReplay, SIGTERM}});
+}
+
+TEST_CASE("One of several replay servers is started again; the run fails when none is left", "[unit]") {
+  Supervision supervision({{"param-server", Role::kParamServer},
+                           {"replay-server-0", Role::kReplayServer, 0},
+                           {"replay-server-1", Role::kReplayServer, 1},
+                           {"learner", Role::kLearner}},
+                          {false, absl::Minutes(5)}, kStart);
+  supervision.Begin(At(0));
+  supervision.HubReady(At(0));
+  supervision.Stepped();
+  double now = 1;
+  const auto kill = [&](size_t server) {
+    for (int i = 0; i < 6; ++i) {
+      supervision.Exited(server, Killed(), At(now));
+      supervision.Observed(RunState::kRunning, "", At(now), At(now));
+      now += 20;
+      const Actions actions = supervision.Tick(At(now));
+      CHECK(actions.start == (i < 5 ? std::vector<size_t>{server} : std::vector<size_t>()));
+    }
+  };
+  kill(2);
+  CHECK_FALSE(supervision.outcome().has_value());
+  kill(1);
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "no replay-server is left");
 }
 
 TEST_CASE("The death of a server fails the run, shows its log and stops the rest", "[unit]") {
@@ -283,7 +310,7 @@ TEST_CASE("An interruption after the end keeps the outcome and hurries the worke
 }
 
 TEST_CASE("A hub that never says its address fails the run", "[unit]") {
-  Supervision supervision({{"param-server", Role::kParamServer}, {"learner", Role::kLearner}}, false, kStart);
+  Supervision supervision({{"param-server", Role::kParamServer}, {"learner", Role::kLearner}}, {}, kStart);
   supervision.Begin(At(0));
   CHECK(supervision.NextDeadline() == At(15));
   const Actions actions = supervision.Tick(At(15));
@@ -309,6 +336,53 @@ TEST_CASE("A process that cannot be started fails the run", "[unit]") {
   Supervision supervision = NewRun();
   supervision.CannotStart(kLearner, absl::NotFoundError("cannot start x: No such file or directory"), At(0));
   CHECK(supervision.reason() == "learner: cannot start x: No such file or directory");
+}
+
+TEST_CASE("A run in which no actor steps fails, as its limit on seconds would never come", "[unit]") {
+  Supervision::Rules rules;
+  rules.first_step_patience = absl::Seconds(90);
+  Supervision supervision({{"param-server", Role::kParamServer}, {"actor-0", Role::kActor}}, rules, kStart);
+  supervision.Begin(At(0));
+  supervision.HubReady(At(10));
+  supervision.Observed(RunState::kRunning, "", At(50), At(50));
+  CHECK(supervision.NextDeadline() == At(100));
+  SECTION("None comes") {
+    const Actions actions = supervision.Tick(At(100));
+    CHECK(supervision.outcome() == Outcome::kFailed);
+    CHECK(supervision.reason() == "no actor has taken an environment step within 1m30s");
+    CHECK(actions.show_log == size_t{1});
+  }
+  SECTION("One comes") {
+    supervision.Stepped();
+    supervision.Tick(At(100));
+    CHECK_FALSE(supervision.outcome().has_value());
+  }
+}
+
+TEST_CASE("Processes whose start was given up are not waited for", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.CannotStart(kReplay, absl::NotFoundError("no memory"), At(0));
+  for (const size_t worker : {kLearner, kActor0, kActor1}) {
+    CHECK(supervision.NotStarted(worker, At(0)).signals.empty());
+  }
+  CHECK(supervision.NotStarted(kEvaluator, At(0)).observe);  // No worker is left: the hub is asked a last time.
+  CHECK(supervision.Tick(At(2)).signals == Signals{{kHub, SIGTERM}});
+}
+
+TEST_CASE("A learner that ended in peace is not judged before the hub has had time to answer", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Status(0), At(1));
+  supervision.Tick(At(6));  // Two answers may take four seconds where a replay server hangs.
+  CHECK_FALSE(supervision.outcome().has_value());
+  supervision.Observed(RunState::kSolved, "", At(5), At(7));
+  CHECK(supervision.outcome() == Outcome::kSolved);
+
+  Supervision unanswered = NewRun();
+  unanswered.Observed(RunState::kRunning, "", At(1), At(1));
+  unanswered.Exited(kLearner, Status(0), At(1));
+  CHECK(unanswered.NextDeadline() == At(61));
+  unanswered.Tick(At(61));
+  CHECK(unanswered.reason() == "learner exited with status 0");
 }
 
 TEST_CASE("A failed end after the run is told", "[unit]") {

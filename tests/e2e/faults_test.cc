@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -16,11 +17,20 @@ namespace {
 
 TEST_CASE("a killed actor and a replay server that pauses for five seconds do not keep a run from its target",
           "[e2e]") {
-  TrainingRun run({"--seed", "3"});
-  run.WaitForEnvSteps(2000);
+  // So wide a network takes long enough to learn that the run is not over before the actor is back.
+  TrainingRun run({"--seed", "3", "--set", "network.torso=[{type: mlp, units: [256, 256]}]"});
+  run.WaitForEnvSteps(1);
   const pid_t actor = run.PidOf("actor");
   REQUIRE(actor > 0);
   REQUIRE(kill(actor, SIGKILL) == 0);
+  Eventually("the same actor in another process", [&run, actor] {
+    const nlohmann::json status = run.Status();
+    return !status.is_null() && std::any_of(status.at("processes").begin(), status.at("processes").end(),
+                                            [actor](const nlohmann::json& process) {
+                                              return process.at("name") == "actor-0" && process.at("pid") != actor &&
+                                                     process.at("alive").get<bool>();
+                                            });
+  });
   const pid_t replay_server = run.PidOf("replay-server");
   REQUIRE(replay_server > 0);
   REQUIRE(kill(replay_server, SIGSTOP) == 0);
@@ -31,6 +41,38 @@ TEST_CASE("a killed actor and a replay server that pauses for five seconds do no
   INFO(run.process()->Log());
   REQUIRE(exit.ok());
   REQUIRE(run.Summary().at("outcome") == "solved");
+}
+
+TEST_CASE("one of two replay servers is killed, the other one paused, and the run goes on to its target", "[e2e]") {
+  // So wide a network takes long enough to learn that the run is not over before the server is back.
+  TrainingRun run({"--replay-servers", "2", "--seed", "3", "--set", "network.torso=[{type: mlp, units: [256, 256]}]"});
+  run.WaitForEnvSteps(5000);
+  const pid_t first = run.PidOf("replay-server");
+  REQUIRE(first > 0);
+  REQUIRE(kill(first, SIGKILL) == 0);
+  Eventually("the same server in another process, with items", [&run, first] {
+    const nlohmann::json status = run.Status();
+    if (status.is_null() || status.at("tables").size() < 2) {
+      return false;
+    }
+    const bool is_back = std::any_of(status.at("processes").begin(), status.at("processes").end(),
+                                     [first](const nlohmann::json& process) {
+                                       return process.at("name") == "replay-server-0" && process.at("pid") != first &&
+                                              process.at("alive").get<bool>();
+                                     });
+    return is_back && status.at("tables")[0].at("items").get<int64_t>() > 0 &&
+           status.at("tables")[1].at("items").get<int64_t>() > 0;
+  });
+  const pid_t second = run.PidOf("replay-server");
+  REQUIRE(kill(second, SIGSTOP) == 0);
+  StopToken().WaitFor(absl::Seconds(5));  // How long the server pauses is what is tested.
+  REQUIRE(kill(second, SIGCONT) == 0);
+
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "solved");
+  REQUIRE(absl::StrContains(run.process()->Log(), "replay-server-0 was killed by signal 9"));
 }
 
 TEST_CASE("a killed learner ends the run, which says so, stops the rest and fails", "[e2e]") {
@@ -68,7 +110,7 @@ TEST_CASE("an output folder that cannot be written is refused before anything st
   REQUIRE(absl::StrContains(run.Log(), folder.File("file")));
 }
 
-TEST_CASE("a second server on a taken port says so and ends", "[e2e]") {
+TEST_CASE("a server on a taken port, or on one that others cannot be told, says so and ends", "[e2e]") {
   const TemporaryFolder folder;
   RunningProcess first(folder, "first",
                        {"waggle-param-server", "--listen", "127.0.0.1:0", "--data-dir", folder.File("one")});
@@ -82,6 +124,10 @@ TEST_CASE("a second server on a taken port says so and ends", "[e2e]") {
   REQUIRE(absl::StrContains(second.Log(), address));
   RunningProcess replay(folder, "replay", {"waggle-replay-server", "--listen", address});
   REQUIRE(replay.Wait().code == 1);
+  RunningProcess everywhere(folder, "everywhere",
+                            {"waggle-replay-server", "--listen", "[::]:0", "--param-server", address});
+  REQUIRE(everywhere.Wait().code == 1);
+  REQUIRE(absl::StrContains(everywhere.Log(), "--listen [::]:0 needs --advertise"));
   first.Signal(SIGTERM);
   REQUIRE(first.Wait().ok());
 }

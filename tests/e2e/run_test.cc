@@ -49,6 +49,25 @@ TEST_CASE("three actors solve it too", "[e2e]") {
   REQUIRE(run.Summary().at("processes").size() == 7);
 }
 
+TEST_CASE("two replay servers hold its buffer together", "[e2e]") {
+  TrainingRun run({"--replay-servers", "2"});
+  run.WaitForEnvSteps(3000);
+  const auto tables = [&run] {
+    const nlohmann::json status = run.Status();
+    return status.is_null() ? nlohmann::json::array() : status.at("tables");
+  };
+  Eventually("items on both servers", [&tables] {
+    const nlohmann::json both = tables();
+    return both.size() == 2 && both[0].at("items").get<int64_t>() > 0 && both[1].at("items").get<int64_t>() > 0;
+  });
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "solved");
+  REQUIRE(run.Summary().at("processes").size() == 6);
+  REQUIRE(std::filesystem::exists(run.File("logs/replay-server-1.log")));
+}
+
 TEST_CASE("a learning rate of zero solves nothing: the run ends at its limit and says so", "[e2e]") {
   TrainingRun run({"--set", "algorithm.optimizer.learning_rate=0", "--set", "stop.max_env_steps=20000"});
   const ChildExit exit = run.Wait();

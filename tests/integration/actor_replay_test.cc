@@ -35,7 +35,7 @@ TablePlan ThreeStepPlan(const EnvironmentSpec& environment, const Policy& policy
                 {"next_observation", kObservation, ViewField::Rows::kLast},
                 {"next_step_type", kStepType, ViewField::Rows::kLast},
                 {"trace", "trace", ViewField::Rows::kFirst}};
-  table.sampler.kind = SamplerConfig::Kind::kPrioritized;
+  table.sampler.kind = SelectorKind::kPrioritized;
   table.max_items = 1'000;  // So that many are removed while the actor writes.
   table.max_bytes = 1 << 30;
   table.max_window = kWindow;

@@ -9,6 +9,7 @@
 
 #include "common/base/random.h"
 #include "common/clients/replay_convert.h"
+#include "common/clients/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/client_stream.h"
@@ -312,7 +313,7 @@ TEST_CASE("Unary calls with nonsense are refused", "[grpc]") {
                      [&](grpc::ClientContext* context) { return stub->UpdatePriorities(context, request, &response); });
   };
   v1::TableConfig config = ToProto(SimpleTable("other"));
-  config.mutable_sampler()->set_kind(static_cast<v1::SamplerConfig::Kind>(77));
+  config.mutable_sampler()->set_kind(static_cast<v1::SelectorKind>(77));
   REQUIRE_CODE(create(config), absl::StatusCode::kInvalidArgument);
   config = ToProto(SimpleTable("other"));
   config.set_max_items(-1);

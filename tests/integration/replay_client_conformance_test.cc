@@ -1,6 +1,9 @@
 // The replay port over gRPC keeps the same contract as the one in process.
+#include <cstddef>
+#include <deque>
 #include <memory>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "tests/common/clients/replay_server_fixture.h"
 #include "tests/support/catch.h"
@@ -9,9 +12,17 @@
 namespace waggle {
 namespace {
 
-// A connection together with the server that it goes to.
+// A connection together with the servers that it goes to.
 class ServedConnection final : public ReplayConnection {
  public:
+  explicit ServedConnection(size_t servers) : servers_(servers) {
+    std::vector<std::string> addresses;
+    for (const testing::ServerFixture& server : servers_) {
+      addresses.push_back(server.address());
+    }
+    connection_ = testing::ValueOf(NewGrpcReplayConnection(addresses));
+  }
+
   absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override {
     return connection_->CreateTable(config, stop);
   }
@@ -26,12 +37,28 @@ class ServedConnection final : public ReplayConnection {
   }
 
  private:
-  testing::ServerFixture server_;
-  const std::unique_ptr<ReplayConnection> connection_ = server_.Connect();
+  std::deque<testing::ServerFixture> servers_;
+  std::unique_ptr<ReplayConnection> connection_;
 };
 
 TEST_CASE("the replay port over gRPC keeps the port's contract", "[grpc]") {
-  testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(); });
+  testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(1); }, 1);
+}
+
+TEST_CASE("the replay port over two replay servers keeps the port's contract", "[grpc]") {
+  testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(2); }, 2);
+}
+
+TEST_CASE("the replay port over three replay servers keeps the port's contract", "[grpc]") {
+  testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(3); }, 3);
+}
+
+TEST_CASE("views, selectors and compression are the same over gRPC", "[grpc]") {
+  testing::CheckReplayViewConformance([] { return std::make_shared<ServedConnection>(1); });
+}
+
+TEST_CASE("views, selectors and compression are the same over two replay servers", "[grpc]") {
+  testing::CheckReplayViewConformance([] { return std::make_shared<ServedConnection>(2); }, 2);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -13,8 +11,9 @@
 
 #include "common/api/model.h"
 #include "common/api/replay.h"
-#include "common/base/mutex.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
+#include "tests/learner/scripted_publisher.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
@@ -64,16 +63,28 @@ class FakeSampler : public ReplaySampler {
       if (stop_when_done) {
         stop.RequestStop();
       }
+      stats_.waiting = true;
+      if (on_wait != nullptr) {
+        on_wait();
+      }
       stop.Wait();
+      stats_.waiting = false;
       return absl::CancelledError("stopped");
     }
-    return FakeBatch(4, static_cast<int64_t>(4 * stats_.batches++), 0);
+    if (stats_.batches == 0 && before_first != nullptr) {
+      before_first();
+    }
+    const auto batch = static_cast<int64_t>(stats_.batches++);
+    return FakeBatch(4, 4 * batch, policy_version != nullptr ? policy_version(batch) : 0);
   }
   Stats stats() const override { return stats_; }
 
   int64_t batches = 1'000'000;
   absl::Status end;
   bool stop_when_done = false;
+  std::function<void()> before_first;  // Batch.
+  std::function<int64_t(int64_t batch)> policy_version;
+  std::function<void()> on_wait;
 
  private:
   Stats stats_;
@@ -104,38 +115,6 @@ class RecordingUpdater : public PriorityUpdater {
 
  private:
   PriorityUpdateCounts counts_;
-};
-
-// Answers by a script: `answer` is given the number of the attempt, from 0. Attempts may be read once whoever publishes
-// has been destroyed or flushed.
-class ScriptedPublisher : public ModelPublisher {
- public:
-  explicit ScriptedPublisher(std::function<absl::Status(size_t attempt)> answer = nullptr)
-      : answer_(std::move(answer)) {}
-
-  absl::Status Publish(const ModelSnapshot& snapshot) override {
-    size_t attempt = 0;
-    {
-      MutexLock lock(&mutex_);
-      attempt = snapshots_.size();
-      snapshots_.push_back(snapshot);
-    }
-    return answer_ != nullptr ? answer_(attempt) : absl::OkStatus();
-  }
-
-  std::vector<ModelVersion> versions() const {
-    MutexLock lock(&mutex_);
-    std::vector<ModelVersion> versions;
-    for (const ModelSnapshot& snapshot : snapshots_) {
-      versions.push_back(snapshot.version);
-    }
-    return versions;
-  }
-
- private:
-  const std::function<absl::Status(size_t)> answer_;
-  mutable Mutex mutex_;
-  std::vector<ModelSnapshot> snapshots_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Counts its updates in a tensor and in a number; new priorities are the items' values.

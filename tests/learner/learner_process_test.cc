@@ -1,6 +1,8 @@
 #include "learner/learner_process.h"
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment.h"
@@ -19,6 +21,9 @@ class FakeHub : public HubLink {
   Assignment assignment() const override { return said; }
   absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
                                        const StopToken& stop) override {
+    if (over.StopRequested() && !refusal.ok()) {
+      return refusal;
+    }
     if (!condition(said)) {
       stop.RequestStop();
       return absl::CancelledError("stopped");
@@ -33,6 +38,7 @@ class FakeHub : public HubLink {
 
   Assignment said;
   absl::Status failure;
+  absl::Status refusal;  // Once `over` is stopped.
   StopToken over;
 };
 
@@ -105,25 +111,31 @@ struct Fixture {
       connected_to = addresses;
       return std::unique_ptr<ReplayConnection>(std::make_unique<FakeReplay>(hub.over));
     };
-    connections.new_publisher = [&] {
-      auto publisher = std::make_unique<testing::ScriptedPublisher>([&](size_t) {
-        MutexLock lock(&mutex);
-        ++publications;
-        return absl::OkStatus();
-      });
-      return publisher;
-    };
+    connections.new_publisher = [&] { return std::make_unique<RecordingPublisher>(this); };
     connections.definitions = &definitions;
     connections.algorithms = &algorithms;
     return RunLearner(options, connections);
   }
+
+  class RecordingPublisher : public ModelPublisher {
+   public:
+    explicit RecordingPublisher(Fixture* fixture) : fixture_(fixture) {}
+    absl::Status Publish(const ModelSnapshot& snapshot) override {
+      MutexLock lock(&fixture_->mutex);
+      fixture_->published.push_back(snapshot.version);
+      return absl::OkStatus();
+    }
+
+   private:
+    Fixture* const fixture_;
+  };
 
   FakeHub hub;
   Metrics metrics;
   LearnerProcessOptions options;
   std::vector<std::string> connected_to;
   Mutex mutex;
-  int publications = 0;
+  std::vector<ModelVersion> published;
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
 };
@@ -134,7 +146,7 @@ TEST_CASE("a learner does what the hub says until the run is over, and leaves a 
   fixture.options.output_dir = folder.path();
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.connected_to == std::vector<std::string>{"localhost:1"});
-  CHECK(fixture.publications >= 2);
+  CHECK(fixture.published.back() == ModelVersion{5, 20});
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 20);
   CHECK(fixture.hub.failure == absl::OkStatus());
 
@@ -142,15 +154,120 @@ TEST_CASE("a learner does what the hub says until the run is over, and leaves a 
   restored.options.restore_dir = folder.File("checkpoints");
   restored.options.output_dir = folder.path();
   REQUIRE_OK(restored.Run());
-  const auto store = testing::ValueOf(CheckpointStore::Open(folder.File("checkpoints"), 3));
+  const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
   CHECK(testing::ValueOf(store->LoadLatest())->step == 40);
+}
+
+std::string RunIn(const std::string& folder) {
+  const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder));
+  return testing::ValueOf(store->LoadLatest())->texts.at(kCheckpointRun);
+}
+
+TEST_CASE("a run that goes on is the same run, also in another folder, and a new one is another", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture first;
+  first.options.output_dir = folder.File("first");
+  REQUIRE_OK(first.Run());
+  const std::string run = RunIn(folder.File("first/checkpoints"));
+  CHECK(run.substr(0, 5) == "test-");
+  Fixture on;
+  on.options.output_dir = folder.File("on");
+  on.options.restore_dir = folder.File("first/checkpoints");
+  REQUIRE_OK(on.Run());
+  CHECK(RunIn(folder.File("on/checkpoints")) == run);
+  Fixture other;
+  other.options.output_dir = folder.File("other");
+  REQUIRE_OK(other.Run());
+  CHECK(RunIn(folder.File("other/checkpoints")) != run);
+}
+
+TEST_CASE("a run does not begin among the checkpoints of another, and says both ways out", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture first;
+  first.options.output_dir = folder.path();
+  REQUIRE_OK(first.Run());
+  const testing::TemporaryFolder elsewhere;
+  Fixture other;
+  other.options.output_dir = elsewhere.path();
+  REQUIRE_OK(other.Run());
+  for (const std::string& restore : {std::string(), elsewhere.File("checkpoints")}) {
+    Fixture again;
+    again.options.output_dir = folder.path();
+    again.options.restore_dir = restore;
+    const absl::Status status = again.Run();
+    REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
+    const std::string checkpoints = folder.File("checkpoints");
+    CHECK(status.message() == checkpoints + " holds the checkpoints of a run that came to step 20: go on with it by " +
+                                  "--resume, or begin anew in another --output-dir");
+    CHECK(again.hub.failure == status);
+    CHECK(again.connected_to.empty());
+  }
+}
+
+TEST_CASE("a learner that resumes begins anew where there is nothing, and goes on where there is", "[unit]") {
+  const testing::TemporaryFolder folder;
+  for (const int64_t step : {20, 40, 60}) {
+    Fixture fixture;
+    fixture.options.output_dir = folder.path();
+    fixture.options.resume = true;
+    REQUIRE_OK(fixture.Run());
+    const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
+    CHECK(testing::ValueOf(store->LoadLatest())->step == step);
+  }
+}
+
+TEST_CASE("a damaged checkpoint that was passed over does not push out the one to go on from", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture first;
+  first.options.output_dir = folder.path();
+  REQUIRE_OK(first.Run());
+  const std::string checkpoints = folder.File("checkpoints");
+  {
+    const auto store = testing::ValueOf(CheckpointStore::Open(checkpoints, 3));
+    CheckpointContents later = *testing::ValueOf(store->LoadLatest());
+    later.step = 30;
+    REQUIRE_OK(store->Save(later));
+  }
+  // Only its data shows the damage.
+  std::fstream data(checkpoints + "/step-000000000030/data.bin", std::ios::in | std::ios::out | std::ios::binary);
+  data.put('\xff');
+  data.close();
+  Fixture on;
+  on.hub.said.experiment_yaml.replace(on.hub.said.experiment_yaml.find("batch_size: 8"), 13,
+                                      "batch_size: 8, checkpoint: {keep: 2}");
+  on.options.output_dir = folder.path();
+  on.options.restore_dir = checkpoints + "/";
+  REQUIRE_OK(on.Run());
+  CHECK(std::filesystem::exists(checkpoints + "/step-000000000040"));
+  CHECK(std::filesystem::exists(checkpoints + "/step-000000000020"));
+}
+
+TEST_CASE("restoring from a folder leaves what else is there", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture first;
+  first.options.output_dir = folder.path();
+  REQUIRE_OK(first.Run());
+  std::filesystem::create_directories(folder.File("checkpoints/tmp-0123456789abcdef"));
+  Fixture restored;
+  restored.options.restore_dir = folder.File("checkpoints");
+  REQUIRE_OK(restored.Run());
+  CHECK(std::filesystem::exists(folder.File("checkpoints/tmp-0123456789abcdef")));
 }
 
 TEST_CASE("a stop while the learner waits for the others is no error", "[unit]") {
   Fixture fixture;
   fixture.hub.said.replay_servers.clear();
   REQUIRE_OK(fixture.Run());
-  CHECK(fixture.publications == 0);
+  CHECK(fixture.published.empty());
+}
+
+TEST_CASE("a learner that the hub refuses ends with the refusal, not in peace", "[unit]") {
+  Fixture fixture;
+  fixture.hub.refusal = absl::FailedPreconditionError("the hub is of another version");
+  const absl::Status status = fixture.Run();
+  CHECK(status == fixture.hub.refusal);
+  CHECK(fixture.hub.failure == absl::OkStatus());
+  CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 20);
 }
 
 TEST_CASE("why a learner cannot begin is reported to the hub", "[unit]") {

@@ -1,5 +1,6 @@
 #include "learner/train_loop.h"
 
+#include "tests/common/checkpoint/simulated_file_system.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -20,7 +21,8 @@ struct Fixture {
   }
 
   absl::Status Run() {
-    TrainLoop loop(options, {&sampler, &updater, publisher.get(), &metrics, checkpoints.get()}, &algorithm);
+    TrainLoop loop(options, {&sampler, &updater, publisher.get(), &metrics, checkpoints.get(), known_version},
+                   &algorithm);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
     return status;
@@ -32,6 +34,7 @@ struct Fixture {
   std::unique_ptr<testing::ScriptedPublisher> publisher = std::make_unique<testing::ScriptedPublisher>();
   Metrics metrics;
   std::unique_ptr<CheckpointStore> checkpoints;
+  std::function<std::optional<ModelVersion>()> known_version;
   testing::CountingAlgorithm algorithm;
   StopToken stop;
   int64_t last_step = 0;
@@ -52,8 +55,16 @@ TEST_CASE("the loop trains up to its limit and sends every priority to the item 
 
 TEST_CASE("weights are published before the first step and after the last, under the learner's epoch", "[unit]") {
   Fixture fixture;
+  const StopToken published;
+  fixture.publisher = std::make_unique<testing::ScriptedPublisher>([published](size_t) {
+    published.RequestStop();
+    return absl::OkStatus();
+  });
+  // Actors wait for the first weights, and the first batch for the actors.
+  fixture.sampler.before_first = [&] { CHECK(published.WaitFor(absl::Seconds(60))); };
   REQUIRE_OK(fixture.Run());
   const std::vector<ModelVersion> versions = fixture.publisher->versions();
+  CHECK(versions.front() == ModelVersion{3, 0});
   // Between the two, a version may be skipped while the one before is on its way.
   CHECK(std::is_sorted(versions.begin(), versions.end()));
   CHECK(versions.back() == ModelVersion{3, 12});
@@ -68,6 +79,27 @@ TEST_CASE("weights are published before the first step and after the last, under
   CHECK((restored.publisher->versions() == std::vector<ModelVersion>{{3, 12}}));
 }
 
+TEST_CASE("while the loop waits for items, weights that the hub has lost are published again", "[unit]") {
+  Fixture fixture;
+  const StopToken again;
+  fixture.publisher = std::make_unique<testing::ScriptedPublisher>([again](size_t attempt) {
+    if (attempt == 1) {
+      again.RequestStop();
+    }
+    return absl::OkStatus();
+  });
+  fixture.options.publish_patience = absl::Milliseconds(1);
+  fixture.known_version = [] { return std::nullopt; };
+  fixture.sampler.batches = 0;
+  // The items' actors wait for these weights.
+  fixture.sampler.on_wait = [&] {
+    CHECK(again.WaitFor(absl::Seconds(60)));
+    fixture.stop.RequestStop();
+  };
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.publisher->versions().at(1) == ModelVersion{3, 0});
+}
+
 TEST_CASE("what is counted and measured is reported by name", "[unit]") {
   Fixture fixture;
   fixture.options.report_period = absl::ZeroDuration();
@@ -80,10 +112,35 @@ TEST_CASE("what is counted and measured is reported by name", "[unit]") {
   CHECK(snapshot.counters.at("priorities_unknown") == 0);
   CHECK(snapshot.gauges.at("loss") == 12);
   CHECK(snapshot.gauges.count("waiting_fraction") == 1);
-  // All items were made by version 0; the last batch was used at step 11.
+  // All items were made by version 0, and the batches of 4 used at steps 0 to 11.
+  CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 66);
   CHECK(snapshot.gauges.at("policy_lag_mean") == 11);
   CHECK(snapshot.gauges.at("policy_lag_max") == 11);
   CHECK(snapshot.activity == "finishing");
+}
+
+TEST_CASE("the largest lag is that of the whole run", "[unit]") {
+  Fixture fixture;
+  fixture.options.report_period = absl::ZeroDuration();
+  fixture.sampler.policy_version = [](int64_t batch) { return batch == 5 ? 0 : batch; };
+  REQUIRE_OK(fixture.Run());
+  const Metrics::Snapshot snapshot = fixture.metrics.TakeSnapshot();
+  CHECK(snapshot.gauges.at("policy_lag_mean") == 0);
+  CHECK(snapshot.gauges.at("policy_lag_max") == 5);
+  CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 5);
+}
+
+TEST_CASE("while the loop waits for items it says so", "[unit]") {
+  Fixture fixture;
+  fixture.sampler.batches = 3;
+  Metrics::Snapshot stuck;
+  fixture.sampler.on_wait = [&] {
+    stuck = fixture.metrics.TakeSnapshot();
+    fixture.stop.RequestStop();
+  };
+  REQUIRE_OK(fixture.Run());
+  CHECK(stuck.activity == "waiting for items");
+  CHECK(fixture.metrics.TakeSnapshot().activity == "finishing");
 }
 
 TEST_CASE("a stop ends training in order", "[unit]") {
@@ -111,7 +168,22 @@ TEST_CASE("checkpoints are written as time passes", "[unit]") {
   fixture.algorithm.fail_at = 2;
   fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
   REQUIRE_CODE(fixture.Run(), absl::StatusCode::kInvalidArgument);
-  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 2);
+  // The second one is left out while the first is being written.
+  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step >= 1);
+}
+
+TEST_CASE("a checkpoint that cannot be written ends training, soon or at its end", "[unit]") {
+  testing::SimulatedFileSystem file_system;
+  Fixture fixture;
+  const bool during = GENERATE(true, false);
+  fixture.options.max_learner_steps = during ? 0 : 3;
+  fixture.options.learner.checkpoint.period_seconds = during ? 1e-9 : 0;
+  fixture.options.report_period = absl::ZeroDuration();
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &file_system));
+  file_system.FailAt(0, absl::ResourceExhaustedError("no space left"), /*dead=*/true);
+  const absl::Status status = fixture.Run();
+  REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
+  CHECK(status.message().find("writing a checkpoint: checkpoint of step ") != std::string::npos);
 }
 
 TEST_CASE("an error of the algorithm, the sampler or the updater ends training and says where", "[unit]") {

@@ -1,9 +1,20 @@
 #include "param_server/worker_service.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "common/base/build_info.h"
+#include "common/base/thread.h"
 #include "common/clients/hub_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
+#include "common/tensor/checksum.h"
 #include "tests/support/model_conformance.h"
 #include "tests/support/param_server.h"
 
@@ -107,6 +118,26 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   CHECK_FALSE(fixture.Overview().workers(0).alive());
 }
 
+TEST_CASE("The experiment is sent only to a worker that has not got it", "[grpc]") {
+  Fixture fixture;
+  v1::JoinResponse joined;
+  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_ACTOR), &joined));
+  v1::HeartbeatRequest beat;
+  beat.set_worker_id("w1");
+  v1::HeartbeatResponse response;
+  for (const uint64_t checksum : {uint64_t{0}, uint64_t{5}}) {
+    beat.set_experiment_checksum(checksum);
+    REQUIRE_OK(fixture.Heartbeat(beat, &response));
+    CHECK_FALSE(response.experiment_known());
+    CHECK(response.assignment().experiment_yaml() == "the experiment");
+  }
+  const std::string yaml = joined.assignment().experiment_yaml();
+  beat.set_experiment_checksum(Checksum(yaml.data(), yaml.size()));
+  REQUIRE_OK(fixture.Heartbeat(beat, &response));
+  CHECK(response.experiment_known());
+  CHECK(response.assignment().experiment_yaml().empty());
+}
+
 TEST_CASE("A worker of another version is refused, with both versions", "[grpc]") {
   Fixture fixture;
   v1::JoinRequest request = Introduction(v1::ROLE_ACTOR);
@@ -116,6 +147,44 @@ TEST_CASE("A worker of another version is refused, with both versions", "[grpc]"
   CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
   CHECK_THAT(std::string(refused.message()), Catch::Contains("9.8.7") && Catch::Contains(kVersion));
   CHECK(fixture.Overview().workers_size() == 1);
+}
+
+TEST_CASE("Learners that wait for the disk hold up nobody else", "[grpc]") {
+  Fixture fixture;
+  // Writing blocks until somebody reads.
+  const std::string path = fixture.server.folder.File("hub.state.new");
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  constexpr int kLearners = 64;  // More than a server has threads for calls.
+  std::vector<std::unique_ptr<v1::JoinResponse>> joined;
+  std::vector<absl::Status> status(kLearners);
+  std::vector<Thread> threads;
+  for (int i = 0; i < kLearners; ++i) {
+    joined.push_back(std::make_unique<v1::JoinResponse>());
+    threads.emplace_back("learner", [&fixture, &status, i, response = joined.back().get()] {
+      v1::JoinRequest request = Introduction(v1::ROLE_LEARNER);
+      request.set_worker_id(absl::StrCat("l", i));
+      status[i] = fixture.Join(request, response);
+    });
+  }
+  v1::JoinRequest actor = Introduction(v1::ROLE_ACTOR);
+  absl::Status others;
+  for (int i = 0; i < 200 && others.ok(); ++i) {
+    v1::JoinResponse response;
+    actor.set_worker_id(absl::StrCat("a", i));
+    others = fixture.Join(actor, &response);
+  }
+  std::ifstream(path).get();
+  threads.clear();
+  REQUIRE_OK(others);
+  // The one that met the pipe was told so; all others have an epoch of their own.
+  std::set<uint64_t> epochs;
+  for (int i = 0; i < kLearners; ++i) {
+    if (status[i].ok()) {
+      epochs.insert(joined[i]->epoch());
+    }
+  }
+  CHECK(epochs.size() == kLearners - 1);
+  CHECK(*epochs.rbegin() == kLearners - 1);
 }
 
 TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]") {
@@ -136,6 +205,22 @@ TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]")
   beat.clear_evaluations();
   (*beat.mutable_counters())["env_steps"] = -5;
   CHECK_THAT(std::string(fixture.Heartbeat(beat, &response).message()), Catch::Contains("env_steps is -5"));
+}
+
+TEST_CASE("A request of megabytes is refused before it is taken apart", "[grpc]") {
+  Fixture fixture;
+  const int workers = fixture.Overview().workers_size();
+  v1::JoinRequest join = Introduction(v1::ROLE_ACTOR);
+  join.set_host(std::string(2 << 20, 'x'));
+  v1::JoinResponse joined;
+  REQUIRE_CODE(fixture.Join(join, &joined), absl::StatusCode::kInvalidArgument);
+  v1::HeartbeatRequest beat;
+  for (int i = 0; i < (2 << 20) / 2; ++i) {
+    beat.add_evaluations();  // Two bytes each on the wire, many times that in memory.
+  }
+  v1::HeartbeatResponse response;
+  REQUIRE_CODE(fixture.Heartbeat(beat, &response), absl::StatusCode::kInvalidArgument);
+  CHECK(fixture.Overview().workers_size() == workers);
 }
 
 }  // namespace

@@ -30,10 +30,26 @@ struct Stream {
   // As the transport does: drops what was not sent.
   ~Stream() { peer->Close(absl::CancelledError("the test is over")); }
 
-  void Open() {
+  // The writer, or another one of its name, comes back on a stream of its own.
+  std::shared_ptr<Peer> Reopen(uint64_t incarnation = 0, InsertStreamOptions options = {}) {
+    auto next = std::make_shared<Peer>();
+    handler = std::make_unique<InsertStream>(&store, &executor, std::move(options));
+    handler->OnOpen(next);
+    Open(incarnation);
+    return next;
+  }
+
+  // Lets one of the items in.
+  void SampleOne() {
+    const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table, 1, 1 << 20)));
+    Find()->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
+  }
+
+  void Open(uint64_t incarnation = 0) {
     Message<v1::InsertRequest> message;
     v1::InsertOpen* open = message.header.mutable_open();
     open->set_writer_id("w");
+    open->set_incarnation(incarnation);
     open->add_tables(table.name);
     for (const ArraySpec& column : table.signature) {
       *open->add_signature() = ToProto(column);
@@ -197,6 +213,48 @@ TEST_CASE("A server that stops asks its writers to come back", "[unit]") {
   stream.store.Close();
   REQUIRE(stream.peer->closed().has_value());
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("What is applied while its writer comes back is counted once", "[unit]") {
+  uint64_t counted = 0;
+  InsertStreamOptions options;
+  options.on_inserted = [&counted](uint64_t items) { counted += items; };
+  Stream stream(LimitedTable(), options);
+  stream.Open();
+  stream.Insert(1, SimpleBlock(0, 6));
+  const auto again = stream.Reopen(0, options);
+  REQUIRE(again->messages().size() == 1);
+  CHECK(again->messages()[0].header.opened().applied_sequence() == 0);
+  SECTION("before it is sent again") {
+    stream.SampleOne();
+    stream.Insert(1, SimpleBlock(0, 6));
+  }
+  SECTION("after it is sent again") {
+    stream.Insert(1, SimpleBlock(0, 6));
+    stream.SampleOne();
+  }
+  REQUIRE(again->messages().size() == 2);
+  CHECK(again->messages()[1].header.ack().applied_sequence() == 1);
+  CHECK(again->messages()[1].header.ack().items_inserted() == 6);
+  CHECK(counted == 6);
+  const auto last = stream.Reopen();
+  CHECK(last->messages()[0].header.opened().applied_sequence() == 1);
+  CHECK(last->messages()[0].header.opened().items_inserted() == 6);
+}
+
+TEST_CASE("A second writer of the same name is refused, whatever the first one has written", "[unit]") {
+  Stream stream(LimitedTable());
+  stream.Open(/*incarnation=*/1);
+  SECTION("nothing") {}
+  SECTION("a block that waits for room") {
+    stream.Insert(1, SimpleBlock(0, 6));
+  }
+  const auto other = stream.Reopen(/*incarnation=*/2);
+  REQUIRE(other->closed().has_value());
+  CHECK(other->closed()->code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(other->closed()->message()), Catch::Contains("writer \"w\": another writer has this id"));
+  const auto first = stream.Reopen(/*incarnation=*/1);
+  CHECK(!first->closed().has_value());
 }
 
 TEST_CASE("A block that waits for room may outlive its stream", "[unit]") {

@@ -1,10 +1,17 @@
 #include "replay_server/replay_server.h"
 
+#include <filesystem>
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "common/clients/replay_client.h"
+#include "common/clients/table_config_convert.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
+#include "tests/support/temporary_folder.h"
+#include "waggle/v1/replay.grpc.pb.h"
 
 namespace waggle {
 namespace {
@@ -37,6 +44,8 @@ TEST_CASE("A server counts what is inserted and sampled, and measures what it ho
   CHECK(snapshot.counters.at("items_sampled") >= 4);
   CHECK(snapshot.gauges.at("items") == 6);
   CHECK(snapshot.gauges.at("bytes") > 0);
+  CHECK(snapshot.gauges.at("writers") == 1);
+  CHECK(snapshot.gauges.at("writer_bytes") > 0);
 }
 
 TEST_CASE("A second server on a taken port is refused", "[grpc]") {
@@ -58,6 +67,142 @@ TEST_CASE("Shutting down answers those who wait at once", "[grpc]") {
   const StopToken stop;
   stop.RequestStop();
   REQUIRE_CODE(sampler->Next(stop), absl::StatusCode::kCancelled);
+}
+
+// Servers on one folder, one after the other, with their tables created over RPC.
+struct DurableServer {
+  explicit DurableServer(const testing::TemporaryFolder& folder, SavedPolicy policy = SavedPolicy::kRefuse) {
+    ReplayServerOptions options = Listening("127.0.0.1:0");
+    options.data_dir = folder.File("data");
+    options.store.saved = policy;
+    server = ValueOf(ReplayServer::Start(options, &metrics));
+    stub = v1::ReplayService::NewStub(NewChannel(server->address(), "test"));
+  }
+
+  absl::Status Create(const TableConfig& config, v1::SavedPolicy policy = v1::SAVED_POLICY_UNSPECIFIED) {
+    v1::CreateTableRequest request;
+    *request.mutable_config() = ToProto(config);
+    request.set_if_saved_differs(policy);
+    return CallUnary(absl::Seconds(30), StopToken(),
+                     [&](grpc::ClientContext* context) { return stub->CreateTable(context, request, &created); });
+  }
+  uint64_t Items() {
+    v1::DescribeResponse response;
+    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
+      return stub->Describe(context, v1::DescribeRequest(), &response);
+    }));
+    return response.tables(0).items();
+  }
+
+  Metrics metrics;
+  std::unique_ptr<ReplayServer> server;
+  std::unique_ptr<v1::ReplayService::Stub> stub;
+  v1::CreateTableResponse created;
+};
+
+TEST_CASE("A server that comes back has its table, and does with one that differs as it is told", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  TableConfig table = SimpleTable("t");
+  table.durability = GENERATE(Durability::kCheckpoint, Durability::kLog);
+  {
+    DurableServer first(folder);
+    REQUIRE_OK(first.Create(table));
+    CHECK(first.created.created());
+    const auto connection = ValueOf(NewGrpcReplayConnection({first.server->address()}));
+    const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+    REQUIRE_OK(writer->Append(SimpleBlock(0, 6), StopToken()));
+    REQUIRE_OK(writer->Flush(absl::Seconds(30)));
+    first.server->Shutdown(absl::ZeroDuration());  // Before the writer goes, as a killed server would.
+  }
+  TableConfig wanted = table;
+  wanted.max_items = 77;
+  SECTION("the same one") {
+    DurableServer second(folder);
+    REQUIRE_OK(second.Create(table));
+    CHECK(!second.created.created());
+    CHECK(second.Items() == 6);
+  }
+  SECTION("refused by itself") {
+    DurableServer second(folder);
+    const absl::Status refused = second.Create(wanted);
+    REQUIRE(absl::IsFailedPrecondition(refused));
+    CHECK(absl::StrContains(refused.message(), "max_items: 100000 and 77"));
+    CHECK(absl::StrContains(refused.message(), "if_saved_differs"));
+    CHECK(second.Items() == 6);
+    REQUIRE_CODE(second.Create(wanted, static_cast<v1::SavedPolicy>(9)), absl::StatusCode::kInvalidArgument);
+  }
+  SECTION("kept by the server's choice") {
+    DurableServer second(folder, SavedPolicy::kKeep);
+    REQUIRE_OK(second.Create(wanted));
+    CHECK(!second.created.created());
+    CHECK(second.Items() == 6);
+    // Only what was restored is for choosing, and only once.
+    wanted.max_items = 78;
+    REQUIRE_CODE(second.Create(wanted, v1::SAVED_POLICY_REPLACE), absl::StatusCode::kFailedPrecondition);
+  }
+  SECTION("replaced by the request's choice") {
+    {
+      DurableServer second(folder);
+      REQUIRE_OK(second.Create(wanted, v1::SAVED_POLICY_REPLACE));
+      CHECK(second.created.created());
+      CHECK(second.Items() == 0);
+    }
+    DurableServer third(folder);
+    REQUIRE_OK(third.Create(wanted));
+    CHECK(!third.created.created());
+    CHECK(third.Items() == 0);
+  }
+}
+
+TEST_CASE("A checkpoint is made when it is asked for, and refused without a folder", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  DurableServer server(folder);
+  TableConfig table = SimpleTable("t");
+  table.durability = Durability::kCheckpoint;
+  REQUIRE_OK(server.Create(table));
+  v1::CheckpointResponse response;
+  const auto checkpoint = [&response](v1::ReplayService::Stub* stub) {
+    return CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
+      return stub->Checkpoint(context, v1::CheckpointRequest(), &response);
+    });
+  };
+  for (uint64_t number = 1; number <= 5; ++number) {
+    REQUIRE_OK(checkpoint(server.stub.get()));
+    CHECK(response.number() == number);
+  }
+  CHECK(!std::filesystem::exists(folder.File("data/checkpoints/2")));
+  CHECK(std::filesystem::exists(folder.File("data/checkpoints/3")));
+  Metrics metrics;
+  const auto without = ValueOf(ReplayServer::Start(Listening("127.0.0.1:0"), &metrics));
+  const auto stub = v1::ReplayService::NewStub(NewChannel(without->address(), "test"));
+  REQUIRE_CODE(checkpoint(stub.get()), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("What a server cannot keep it does not take", "[grpc]") {
+  Metrics metrics;
+  const auto server = ValueOf(ReplayServer::Start(Listening("127.0.0.1:0"), &metrics));
+  const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
+  TableConfig table = SimpleTable("t");
+  table.durability = Durability::kLog;
+  const absl::Status refused = connection->CreateTable(table, StopToken());
+  REQUIRE(absl::IsFailedPrecondition(refused));
+  CHECK(absl::StrContains(refused.message(), "--data-dir"));
+  table.durability = Durability::kNone;
+  table.memory_limit = 1 << 20;
+  const absl::Status limited = connection->CreateTable(table, StopToken());
+  REQUIRE(absl::IsFailedPrecondition(limited));
+  CHECK(absl::StrContains(limited.message(), "memory_limit"));
+}
+
+TEST_CASE("A second server on a folder is refused", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  DurableServer first(folder);
+  Metrics metrics;
+  ReplayServerOptions options = Listening("127.0.0.1:0");
+  options.data_dir = folder.File("data");
+  const absl::Status refused = ReplayServer::Start(options, &metrics).status();
+  REQUIRE(absl::IsUnavailable(refused));
+  CHECK(absl::StrContains(refused.message(), folder.File("data")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "common/clients/replay_convert.h"
 #include "common/rpc/channel.h"
+#include "common/tensor/checksum.h"
 #include "tests/support/catch.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
@@ -27,12 +28,15 @@ struct Stream {
     if (items > 0) {
       Insert(items);
     }
-    handler = std::make_unique<SampleStream>(&store, &executor, std::move(options));
+    handler = std::make_unique<SampleStream>(&store, &executor, budget, memory, std::move(options));
     handler->OnOpen(peer);
   }
 
   // As the transport does: drops what was not sent.
-  ~Stream() { peer->Close(absl::CancelledError("the test is over")); }
+  ~Stream() {
+    peer->Close(absl::CancelledError("the test is over"));
+    budget->Close();
+  }
 
   void Insert(uint32_t items) {
     const auto session = ValueOf(store.OpenWriter("w", {table.name}, table.signature));
@@ -55,7 +59,16 @@ struct Stream {
 
   const TableConfig table;
   ReplayStore store{ReplayStoreOptions()};
-  Executor executor{"test", 2, 1'000};
+  // Waits until the executor, which has one thread, has done what it was given so far.
+  void Drain() {
+    const StopToken drained;
+    REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
+    REQUIRE(drained.WaitFor(absl::Seconds(10)));
+  }
+
+  Executor executor{"test", 1, 1'000};
+  std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30, &executor);
+  std::shared_ptr<BatchMemory> memory = std::make_shared<BatchMemory>(size_t{1} << 20);
   const std::shared_ptr<Peer> peer;
   std::unique_ptr<SampleStream> handler;
 };
@@ -79,6 +92,61 @@ TEST_CASE("Opening is answered by the layout, and every credit by a batch", "[un
   stream.Send("", 0, 3);
   CHECK(stream.peer->messages().size() == 6);
   CHECK(stream.peer->requests() == 2);
+}
+
+TEST_CASE("Draws of any size are answered in their order, with what the table is then", "[unit]") {
+  TableConfig table = SimpleTable("t");
+  table.rate_limiter.samples_per_insert = 100;
+  table.rate_limiter.min_difference = 0;
+  table.rate_limiter.max_difference = 10'000;
+  SampleStreamOptions options;
+  options.max_inline_bytes = 700;  // Of which the larger ones go through the executor.
+  Stream stream(table, 10, options);
+  stream.Send("t", 50, 0);
+  Message<v1::SampleRequest> draws;
+  const std::vector<uint32_t> sizes = {3, 50, 0, 1, 50, 2};
+  for (const uint32_t items : sizes) {
+    draws.header.add_draw_items(items);
+    draws.header.add_draw_counted(7);
+  }
+  draws.header.set_credits(1);
+  stream.handler->OnMessage(std::move(draws));
+  REQUIRE(stream.peer->AwaitMessages(8));
+  const auto messages = stream.peer->messages();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto& message = messages[i + 1];
+    const v1::BatchHeader& header = message.header.batch();
+    CHECK(header.items() == sizes[i]);
+    CHECK(header.table_items() == 10);
+    CHECK(header.samples_allowed() == 1000 - 7 * (static_cast<double>(i) + 1));
+    CHECK(header.table_incarnation() != 0);
+    const size_t bytes = sizes[i] == 0 ? 0 : ValueOf(MakeBatchLayout(stream.table, sizes[i], 1 << 20)).total_bytes;
+    CHECK(message.data.size() == bytes);
+    CHECK(message.header.has_checksum() == (bytes > 0));
+    if (bytes > 0) {
+      CHECK(message.header.checksum() == Checksum(message.data));
+    }
+  }
+  CHECK(messages[7].header.batch().items() == 50);
+  CHECK(stream.Info().items_sampled == 6 * 7 + 50);
+}
+
+TEST_CASE("Draws that the stream was not opened for are refused", "[unit]") {
+  const auto refused = [](const std::vector<uint32_t>& items, const std::vector<uint32_t>& counted) {
+    SampleStreamOptions options;
+    options.max_credits = 5;
+    Stream stream(SimpleTable("t"), 10, options);
+    stream.Send("t", 4, 0);
+    Message<v1::SampleRequest> draws;
+    draws.header.mutable_draw_items()->Add(items.begin(), items.end());
+    draws.header.mutable_draw_counted()->Add(counted.begin(), counted.end());
+    stream.handler->OnMessage(std::move(draws));
+    return stream.peer->closed().value_or(absl::OkStatus());
+  };
+  REQUIRE_OK(refused({4, 0}, {4, 4}));
+  REQUIRE_CODE(refused({5}, {5}), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(refused({4, 4}, {4}), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(refused({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("A large batch is cut into pieces that share its memory and follow each other", "[unit]") {
@@ -135,6 +203,14 @@ TEST_CASE("Credits beyond the limit are refused", "[unit]") {
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("A batch of more items than allowed is refused, however small they are", "[unit]") {
+  Stream stream(SimpleTable("t"), 0);
+  stream.Send("t", 65'537, 1);
+  REQUIRE(stream.peer->closed().has_value());
+  CHECK(stream.peer->closed()->code() == absl::StatusCode::kResourceExhausted);
+  CHECK(std::string(stream.peer->closed()->message()).find("65536 items") != std::string::npos);
+}
+
 TEST_CASE("A sampler that waits is answered when there are items", "[unit]") {
   Stream stream(SimpleTable("t"), 0);
   stream.Send("t", 4, 1);
@@ -147,24 +223,71 @@ TEST_CASE("A sampler that waits is answered when there are items", "[unit]") {
 
 TEST_CASE("The end of a stream cancels what waits", "[unit]") {
   for (const int64_t max_inline_bytes : {int64_t{0}, int64_t{1} << 20}) {
+    CAPTURE(max_inline_bytes);
     SampleStreamOptions options;
     options.max_inline_bytes = max_inline_bytes;
     Stream stream(SimpleTable("t"), 0, options);
     stream.Send("t", 4, 8);
+    CHECK(stream.Info().samples_waiting == 8);
     stream.handler.reset();
-    // What the executor had still to ask for is not asked for, or cancelled at once.
-    const StopToken drained;
-    for (int i = 0; i < 2; ++i) {
-      REQUIRE_OK(stream.executor.Submit([] {}));
-    }
-    REQUIRE_OK(stream.executor.Submit([drained] { drained.RequestStop(); }));
-    REQUIRE(drained.WaitFor(absl::Seconds(10)));
-    if (max_inline_bytes > 0) {
-      CHECK(stream.Info().samples_waiting == 0);
-    }
+    stream.Drain();
+    CHECK(stream.Info().samples_waiting == 0);
     stream.Insert(10);
+    stream.Drain();
+    CHECK(stream.Info().items_sampled == 0);
     CHECK(stream.peer->messages().size() == 1);
+    CHECK(stream.budget->used() == 0);
   }
+}
+
+TEST_CASE("A large batch is not gathered by whoever inserts the item that it waited for", "[unit]") {
+  for (const int64_t max_inline_bytes : {int64_t{0}, int64_t{1} << 20}) {
+    CAPTURE(max_inline_bytes);
+    SampleStreamOptions options;
+    options.max_inline_bytes = max_inline_bytes;
+    Stream stream(SimpleTable("t"), 0, options);
+    stream.Send("t", 4, 1);
+    // The executor is busy: what has been sent after the insert was gathered by the inserting thread.
+    const StopToken go_on;
+    REQUIRE_OK(stream.executor.Submit([go_on] { go_on.WaitFor(absl::Seconds(30)); }));
+    stream.Insert(3);
+    CHECK(stream.Info().items_sampled == 4);
+    CHECK(stream.peer->messages().size() == (max_inline_bytes > 0 ? 2 : 1));
+    go_on.RequestStop();
+    CHECK(stream.peer->AwaitMessages(2));
+  }
+}
+
+TEST_CASE("Streams share a budget of bytes: one waits until another's batch has been read", "[unit]") {
+  Stream first(SimpleTable("t"), 10, {}, /*take_at_once=*/false);
+  const auto batch = static_cast<int64_t>(ValueOf(MakeBatchLayout(first.table, 4, 1 << 20)).total_bytes);
+  // Both use the first one's store, executor and budget.
+  first.budget->Close();
+  first.budget = std::make_shared<ByteBudget>(2 * batch, &first.executor);
+  first.handler =
+      std::make_unique<SampleStream>(&first.store, &first.executor, first.budget, first.memory, SampleStreamOptions());
+  first.handler->OnOpen(first.peer);
+  const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
+  SampleStream second(&first.store, &first.executor, first.budget, first.memory, SampleStreamOptions());
+  second.OnOpen(peer);
+
+  first.Send("t", 4, 2);
+  CHECK(first.peer->messages().size() == 3);
+  CHECK(first.budget->used() == 2 * batch);
+  Message<v1::SampleRequest> message;
+  message.header.mutable_open()->set_table("t");
+  message.header.mutable_open()->set_batch_size(4);
+  message.header.set_credits(1);
+  second.OnMessage(std::move(message));
+  first.Drain();
+  CHECK(peer->messages().size() == 1);  // Opened, but its batch waits.
+  first.peer->Close(absl::OkStatus());
+  first.handler = nullptr;
+  first.peer->Forget();
+  CHECK(peer->AwaitMessages(2));
+  peer->Forget();
+  first.Drain();  // The task that sent it has its share until it ends.
+  CHECK(first.budget->used() == 0);
 }
 
 TEST_CASE("A stream whose peer is done ends when every credit is answered", "[unit]") {

@@ -3,7 +3,7 @@
 // The one way to include Catch2. Where LibTorch is used, its headers must come before Catch's: otherwise CHECK is
 // glog's, which aborts the whole test program.
 #ifdef WAGGLE_TEST_WITH_TORCH
-#include <torch/torch.h>
+#include "common/nn/torch.h"
 #endif
 #if __has_include(<catch2/catch.hpp>)
 #include <catch2/catch.hpp>

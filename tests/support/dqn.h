@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -9,6 +7,7 @@
 
 #include "common/api/batch_layout.h"
 #include "common/experiment/experiment.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/apex_dqn_definition.h"
 

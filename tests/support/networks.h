@@ -39,8 +39,11 @@ inline std::vector<NetworkCase> NetworkCases() {
   }
   for (const bool conv : {false, true}) {
     NetworkCase dueling{conv ? "dueling after a conv" : "dueling", {}, conv ? image : vector, 4};
-    dueling.network.torso[0].units = {5};
-    dueling.network.torso[0].type = conv ? "conv" : "mlp";
+    if (conv) {
+      dueling.network.torso[0].type = "conv";
+    } else {
+      dueling.network.torso[0].units = {5};
+    }
     dueling.network.head.type = "dueling";
     dueling.network.head.units = {6};
     cases.push_back(dueling);

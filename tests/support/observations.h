@@ -1,7 +1,6 @@
 #pragma once
 
-#include <torch/torch.h>
-
+#include "common/nn/torch.h"
 #include "common/nn/torch_compat.h"
 #include "common/tensor/array_spec.h"
 

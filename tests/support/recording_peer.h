@@ -84,6 +84,13 @@ class RecordingPeer final : public StreamPeer<Outgoing> {
     return Await([this] { return closed_.has_value(); });
   }
 
+  // Drops what it has written down, and with it the memory that messages share.
+  void Forget() {
+    std::vector<Outgoing> dropped;
+    MutexLock lock(&mutex_);
+    dropped.swap(messages_);
+  }
+
   std::vector<Outgoing> messages() const {
     MutexLock lock(&mutex_);
     return messages_;

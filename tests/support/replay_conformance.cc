@@ -5,10 +5,12 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/deadline.h"
 #include "common/base/thread.h"
 #include "tests/support/catch.h"
 
@@ -19,7 +21,8 @@ namespace {
 constexpr absl::Duration kLong = absl::Seconds(30);
 
 // Rows say which they are: "id" is stream * 1000 + row and "pair" is (id, -id).
-TableConfig Table(SamplerConfig::Kind sampler, int64_t max_times_sampled) {
+// A connection's servers hold equal parts of the limits.
+TableConfig Table(SelectorKind sampler, int64_t max_times_sampled, int64_t servers) {
   TableConfig config;
   config.name = "replay";
   config.signature = {{"id", DType::kInt64, {}}, {"pair", DType::kFloat32, {2}}};
@@ -28,20 +31,20 @@ TableConfig Table(SamplerConfig::Kind sampler, int64_t max_times_sampled) {
                  {"ids", "id", ViewField::Rows::kAll}};
   config.sampler.kind = sampler;
   config.sampler.priority_exponent = 1;
-  config.max_items = 1000;
-  config.max_bytes = int64_t{1} << 20;
+  config.max_items = 1000 * servers;
+  config.max_bytes = (int64_t{1} << 20) * servers;
   config.max_times_sampled = max_times_sampled;
   config.max_window = 4;
   return config;
 }
 
 // Gives every item once, in order.
-TableConfig Queue() {
-  return Table(SamplerConfig::Kind::kFifo, 1);
+TableConfig Queue(int64_t servers) {
+  return Table(SelectorKind::kFifo, 1, servers);
 }
 
-TableConfig Prioritized() {
-  return Table(SamplerConfig::Kind::kPrioritized, 0);
+TableConfig Prioritized(int64_t servers) {
+  return Table(SelectorKind::kPrioritized, 0, servers);
 }
 
 InsertBlock MakeBlock(std::vector<ChunkInfo> chunks, std::vector<ItemInfo> items) {
@@ -125,31 +128,62 @@ std::vector<uint64_t> Unsigned(const SampledBatch& batch, absl::string_view fiel
   return std::vector<uint64_t>(values.begin(), values.end());
 }
 
-void CheckRoundTrip(const NewReplay& new_replay) {
-  Client client(new_replay, Queue(), 3);
+// What a batch says of an item.
+struct Given {
+  std::vector<int64_t> ids;
+  float last = 0;
+  int64_t length = 0;
+  double priority = 0;
+
+  friend bool operator==(const Given& a, const Given& b) {
+    return a.ids == b.ids && a.last == b.last && a.length == b.length && a.priority == b.priority;
+  }
+};
+
+// Takes the items of a batch, by their first rows' ids.
+void Take(const SampledBatch& batch, std::vector<int64_t>* order, std::map<int64_t, Given>* given) {
+  const std::vector<int64_t> first = Values<int64_t>(batch, "id");
+  const std::vector<int64_t> ids = Values<int64_t>(batch, "ids");
+  const std::vector<float> last = Values<float>(batch, "next_pair");
+  for (size_t i = 0; i < first.size(); ++i) {
+    order->push_back(first[i]);
+    REQUIRE(last[2 * i] == -last[2 * i + 1]);
+    const Given item = {{ids.begin() + static_cast<int64_t>(4 * i), ids.begin() + static_cast<int64_t>(4 * i + 4)},
+                        last[2 * i],
+                        Values<int64_t>(batch, kItemLength)[i],
+                        Values<double>(batch, kItemPriority)[i]};
+    REQUIRE(given->emplace(first[i], item).second);
+    REQUIRE(Values<int64_t>(batch, kItemPolicyVersion)[i] == 12);
+    REQUIRE(Values<int64_t>(batch, kItemTimesSampled)[i] == 1);
+  }
+}
+
+void CheckRoundTrip(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Queue(servers), 3);
   // Three-row windows: one within a chunk, one over two chunks, one over two blocks, and shorter ones.
   client.Insert(MakeBlock({{2, 0, 3}, {2, 3, 1}, {7, 0, 2}}, {{0, 2, 0, 3, 1}, {0, 2, 1, 3, 1.5}, {0, 7, 0, 2, 1}}));
   client.Insert(MakeBlock({{2, 4, 2}}, {{0, 2, 2, 3, 1}, {0, 2, 3, 3, 1}, {0, 2, 5, 1, 1}}));
-  const SampledBatch first = client.Sample();
-  REQUIRE(Values<int64_t>(first, "id") == std::vector<int64_t>{2000, 2001, 7000});
-  REQUIRE(Values<int64_t>(first, "ids") ==
-          std::vector<int64_t>{2000, 2001, 2002, 0, 2001, 2002, 2003, 0, 7000, 7001, 0, 0});
-  REQUIRE(Values<float>(first, "next_pair") == std::vector<float>{2002, -2002, 2003, -2003, 7001, -7001});
-  REQUIRE(Values<int64_t>(first, kItemLength) == std::vector<int64_t>{3, 3, 2});
-  REQUIRE(Values<double>(first, kItemPriority) == std::vector<double>{1, 1.5, 1});
-  REQUIRE(Values<int64_t>(first, kItemPolicyVersion) == std::vector<int64_t>{12, 12, 12});
-  REQUIRE(Values<int64_t>(first, kItemTimesSampled) == std::vector<int64_t>{1, 1, 1});
-  const SampledBatch second = client.Sample();
-  REQUIRE(Values<int64_t>(second, "ids") ==
-          std::vector<int64_t>{2002, 2003, 2004, 0, 2003, 2004, 2005, 0, 2005, 0, 0, 0});
-  REQUIRE(Values<int64_t>(second, kItemLength) == std::vector<int64_t>{3, 3, 1});
+  // Several servers each give theirs in order.
+  std::vector<int64_t> order;
+  std::map<int64_t, Given> given;
+  for (int i = 0; i < 2; ++i) {
+    Take(client.Sample(), &order, &given);
+  }
+  const std::map<int64_t, Given> wanted = {
+      {2000, {{2000, 2001, 2002, 0}, 2002, 3, 1}}, {2001, {{2001, 2002, 2003, 0}, 2003, 3, 1.5}},
+      {7000, {{7000, 7001, 0, 0}, 7001, 2, 1}},    {2002, {{2002, 2003, 2004, 0}, 2004, 3, 1}},
+      {2003, {{2003, 2004, 2005, 0}, 2005, 3, 1}}, {2005, {{2005, 0, 0, 0}, 2005, 1, 1}}};
+  REQUIRE(given == wanted);
+  if (servers == 1) {
+    REQUIRE(order == std::vector<int64_t>{2000, 2001, 7000, 2002, 2003, 2005});
+  }
   REQUIRE(client.writer->stats().items_inserted == 6);
   REQUIRE(client.writer->stats().items_without_rows == 0);
   REQUIRE(client.sampler->stats().batches == 2);
 }
 
-void CheckPriorityUpdates(const NewReplay& new_replay) {
-  Client client(new_replay, Prioritized(), 200);
+void CheckPriorityUpdates(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Prioritized(servers), 200);
   client.Insert(SingleRows(0, 20));
   const SampledBatch batch = client.Sample();
   REQUIRE(batch.table_items == 20);
@@ -185,9 +219,9 @@ void CheckPriorityUpdates(const NewReplay& new_replay) {
   }
 }
 
-void CheckStaleAndUnknownUpdates(const NewReplay& new_replay) {
-  TableConfig table = Prioritized();
-  table.max_items = 4;
+void CheckStaleAndUnknownUpdates(const NewReplay& new_replay, int64_t servers) {
+  TableConfig table = Prioritized(servers);
+  table.max_items = 4 * servers;
   Client client(new_replay, table, 8);
   client.Insert(SingleRows(0, 4));
   const SampledBatch batch = client.Sample();
@@ -204,8 +238,8 @@ void CheckStaleAndUnknownUpdates(const NewReplay& new_replay) {
   REQUIRE(client.Sample().priority_sum == 4);
 }
 
-void CheckBadPriorityUpdates(const NewReplay& new_replay) {
-  Client client(new_replay, Prioritized(), 2);
+void CheckBadPriorityUpdates(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Prioritized(servers), 2);
   client.Insert(SingleRows(0, 4));
   const SampledBatch batch = client.Sample();
   const std::vector<uint64_t> keys = Unsigned(batch, kItemKey);
@@ -220,8 +254,8 @@ void CheckBadPriorityUpdates(const NewReplay& new_replay) {
   REQUIRE(client.Sample().priority_sum == 4);
 }
 
-void CheckBadBlocks(const NewReplay& new_replay, InsertBlock block, const std::string& why) {
-  Client client(new_replay, Prioritized(), 1);
+void CheckBadBlocks(const NewReplay& new_replay, int64_t servers, InsertBlock block, const std::string& why) {
+  Client client(new_replay, Prioritized(servers), 1);
   client.Insert(SingleRows(0, 2));
   const absl::Status status = client.InsertBad(std::move(block));
   CAPTURE(status, why);
@@ -239,15 +273,15 @@ void CheckBadBlocks(const NewReplay& new_replay, InsertBlock block, const std::s
   REQUIRE(client.Sample().table_items == 3);
 }
 
-void CheckNames(const NewReplay& new_replay) {
-  Client client(new_replay, Prioritized(), 1);
-  REQUIRE_OK(client.connection->CreateTable(Prioritized(), client.stop));
-  TableConfig differs = Prioritized();
+void CheckNames(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Prioritized(servers), 1);
+  REQUIRE_OK(client.connection->CreateTable(Prioritized(servers), client.stop));
+  TableConfig differs = Prioritized(servers);
   differs.max_items = 17;
   const absl::Status status = client.connection->CreateTable(differs, client.stop);
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
-  REQUIRE(absl::StrContains(status.message(), "max_items: 1000 and 17"));
-  TableConfig wrong = Prioritized();
+  REQUIRE(absl::StrContains(status.message(), servers == 1 ? "max_items: 1000 and 17" : "max_items: 1000 and "));
+  TableConfig wrong = Prioritized(servers);
   wrong.name = "wrong";
   wrong.max_window = 0;
   REQUIRE_CODE(client.connection->CreateTable(wrong, client.stop), absl::StatusCode::kInvalidArgument);
@@ -279,8 +313,8 @@ void CheckNames(const NewReplay& new_replay) {
   REQUIRE_CODE(lost, absl::StatusCode::kNotFound);
 }
 
-void CheckWrongSignature(const NewReplay& new_replay) {
-  Client client(new_replay, Prioritized(), 1);
+void CheckWrongSignature(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Prioritized(servers), 1);
   ReplayWriterOptions options = client.writer_options;
   options.writer_id = "other";
   options.signature[1].shape = {3};
@@ -295,16 +329,16 @@ void CheckWrongSignature(const NewReplay& new_replay) {
   REQUIRE(absl::StrContains(refused.message(), "pair: float32[2]"));
 }
 
-TableConfig Limited() {
-  TableConfig table = Queue();
+TableConfig Limited(int64_t servers) {
+  TableConfig table = Queue(servers);
   table.rate_limiter.samples_per_insert = 1;
-  table.rate_limiter.min_items = 2;
-  table.rate_limiter.error_buffer = 2;
+  table.rate_limiter.min_items = 2 * servers;
+  table.rate_limiter.error_buffer = 2 * static_cast<double>(servers);
   return table;
 }
 
-void CheckLimiter(const NewReplay& new_replay) {
-  Client client(new_replay, Limited(), 1, 1);
+void CheckLimiter(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Limited(servers), 1, 1);
   // Four items have room; the rest of the second block waits, and the third Append behind it.
   client.Insert(SingleRows(0, 3));
   REQUIRE_OK(client.writer->Append(SingleRows(3, 3), client.stop));
@@ -327,8 +361,8 @@ void CheckLimiter(const NewReplay& new_replay) {
   REQUIRE(ids == std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6});
 }
 
-void CheckSamplerWaits(const NewReplay& new_replay) {
-  TableConfig table = Queue();
+void CheckSamplerWaits(const NewReplay& new_replay, int64_t servers) {
+  TableConfig table = Queue(servers);
   table.rate_limiter.min_items = 3;
   Client client(new_replay, table, 2);
   absl::StatusOr<SampledBatch> batch = absl::UnknownError("not yet");
@@ -343,35 +377,92 @@ void CheckSamplerWaits(const NewReplay& new_replay) {
   REQUIRE(Values<int64_t>(*batch, "id") == std::vector<int64_t>{0, 1});
 }
 
-void CheckStop(const NewReplay& new_replay) {
-  Client client(new_replay, Limited(), 1, 1);
+// Whether `port` says while it waits that it does, and for how long already.
+template <class Port>
+bool SaysThatItWaits(const Port& port) {
+  const Deadline deadline(kLong);
+  while (!port.stats().waiting && deadline.Left() > absl::ZeroDuration()) {
+    std::this_thread::yield();
+  }
+  const absl::Duration before = port.stats().waited;
+  while (port.stats().waited <= before && deadline.Left() > absl::ZeroDuration()) {
+    std::this_thread::yield();
+  }
+  return deadline.Left() > absl::ZeroDuration();
+}
+
+void CheckStop(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Limited(servers), 1, 1);
   const StopToken stop_sampler;
   absl::Status sampled;
   {
     const Thread sampler("sampler", [&] { sampled = client.sampler->Next(stop_sampler).status(); });
+    CHECK(SaysThatItWaits(*client.sampler));
     stop_sampler.RequestStop();
   }
   REQUIRE_CODE(sampled, absl::StatusCode::kCancelled);
   REQUIRE_OK(client.writer->Append(SingleRows(0, 9), client.stop));
+  uint64_t row = 9;
+  for (; row < 8 + static_cast<uint64_t>(servers); ++row) {  // One for each server.
+    REQUIRE_OK(client.writer->Append(SingleRows(row, 1), client.stop));
+  }
   const StopToken stop_writer;
   absl::Status appended;
   {
-    const Thread writer("writer", [&] { appended = client.writer->Append(SingleRows(9, 1), stop_writer); });
+    const Thread writer("writer", [&] { appended = client.writer->Append(SingleRows(row, 1), stop_writer); });
+    CHECK(SaysThatItWaits(*client.writer));
     stop_writer.RequestStop();
   }
   REQUIRE_CODE(appended, absl::StatusCode::kCancelled);
+  CHECK_FALSE(client.writer->stats().waiting);
+  CHECK_FALSE(client.sampler->stats().waiting);
 }
 
-void CheckImpossibleBatch(const NewReplay& new_replay) {
-  Client client(new_replay, Limited(), 4);
+void CheckStopTakesWhatIsThere(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Queue(servers), 1);
+  const StopToken stopped;
+  stopped.RequestStop();
+  REQUIRE_OK(client.writer->Append(SingleRows(0, 2), stopped));
+  REQUIRE_OK(client.writer->Flush(kLong));
+  // A form that fetches may not have the batch at once.
+  const Deadline deadline(kLong);
+  absl::StatusOr<SampledBatch> batch = client.sampler->Next(stopped);
+  while (absl::IsCancelled(batch.status()) && deadline.Left() > absl::ZeroDuration()) {
+    batch = client.sampler->Next(stopped);
+  }
+  REQUIRE_OK(batch);
+  REQUIRE(Values<int64_t>(*batch, "id") == std::vector<int64_t>{0});
+}
+
+void CheckSecondWriter(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Limited(servers), 1);
+  REQUIRE_OK(client.writer->Append(SingleRows(0, 9), client.stop));
+  client.Sample();  // The block has come, and most of it waits for room.
+  auto second = client.connection->NewWriter(client.writer_options);
+  absl::Status refused = second.status();
+  if (second.ok()) {
+    refused = (*second)->Append(SingleRows(0, 1), client.stop);
+    refused = refused.ok() ? (*second)->Flush(kLong) : refused;
+  }
+  REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
+  REQUIRE(absl::StrContains(refused.message(), "another writer has this id"));
+  for (int i = 1; i < 7; ++i) {
+    client.Sample();
+  }
+  REQUIRE_OK(client.writer->Flush(kLong));
+  REQUIRE(client.writer->stats().items_inserted == 9);
+}
+
+void CheckImpossibleBatch(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Limited(servers), 4);
   client.Insert(SingleRows(0, 3));
   const absl::Status status = client.sampler->Next(client.stop).status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   REQUIRE(absl::StrContains(status.message(), "error_buffer"));
 }
 
-void CheckTimesSampled(const NewReplay& new_replay) {
-  Client client(new_replay, Table(SamplerConfig::Kind::kUniform, 3), 5);
+void CheckTimesSampled(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Table(SelectorKind::kUniform, 3, servers), 5);
   client.Insert(SingleRows(0, 10));
   std::map<int64_t, int> drawn;
   for (int i = 0; i < 6; ++i) {
@@ -385,18 +476,20 @@ void CheckTimesSampled(const NewReplay& new_replay) {
   }
 }
 
-void CheckFrequencies(const NewReplay& new_replay) {
-  Client client(new_replay, Prioritized(), 100);
+void CheckFrequencies(const NewReplay& new_replay, int64_t servers) {
+  Client client(new_replay, Prioritized(servers), 100);
+  std::vector<ChunkInfo> chunks;
   std::vector<ItemInfo> items;
-  for (uint64_t i = 0; i < 40; ++i) {
-    items.push_back({0, 0, i, 1, static_cast<double>(i)});
+  for (uint32_t i = 0; i < 40; ++i) {
+    chunks.push_back({i, 0, 1});
+    items.push_back({0, i, 0, 1, static_cast<double>(i)});
   }
-  client.Insert(MakeBlock({{0, 0, 40}}, items));
+  client.Insert(MakeBlock(chunks, items));
   std::map<int64_t, int> drawn;
   constexpr int kBatches = 200;
   for (int i = 0; i < kBatches; ++i) {
     for (const int64_t id : Values<int64_t>(client.Sample(), "id")) {
-      ++drawn[id];
+      ++drawn[id / 1000];
     }
   }
   REQUIRE(drawn.count(0) == 0);
@@ -410,25 +503,25 @@ void CheckFrequencies(const NewReplay& new_replay) {
 
 }  // namespace
 
-void CheckReplayConformance(const NewReplay& new_replay) {
+void CheckReplayConformance(const NewReplay& new_replay, int64_t servers) {
   const double nan = std::nan("");
   SECTION("what is inserted is sampled, windows over chunks and blocks included") {
-    CheckRoundTrip(new_replay);
+    CheckRoundTrip(new_replay, servers);
   }
   SECTION("priorities arrive at the items they belong to") {
-    CheckPriorityUpdates(new_replay);
+    CheckPriorityUpdates(new_replay, servers);
   }
   SECTION("updates for items that have left are counted as stale or unknown") {
-    CheckStaleAndUnknownUpdates(new_replay);
+    CheckStaleAndUnknownUpdates(new_replay, servers);
   }
   SECTION("an update with a bad priority is refused as a whole") {
-    CheckBadPriorityUpdates(new_replay);
+    CheckBadPriorityUpdates(new_replay, servers);
   }
   SECTION("an item with a priority that is negative is refused") {
-    CheckBadBlocks(new_replay, SingleRows(2, 1, -1), "priority -1");
+    CheckBadBlocks(new_replay, servers, SingleRows(2, 1, -1), "priority -1");
   }
   SECTION("an item with a priority that is not a number is refused") {
-    CheckBadBlocks(new_replay, SingleRows(2, 1, nan), "not a finite number");
+    CheckBadBlocks(new_replay, servers, SingleRows(2, 1, nan), "not a finite number");
   }
   SECTION("an observation that is not finite is refused, with its place") {
     InsertBlock block = SingleRows(2, 2);
@@ -437,42 +530,49 @@ void CheckReplayConformance(const NewReplay& new_replay) {
     const float bad = std::nanf("");
     std::memcpy(bytes.get() + 16 + 8 + 4, &bad, sizeof(bad));
     block.data = ByteSlices(ByteSlice{bytes.get(), 32, bytes});
-    CheckBadBlocks(new_replay, std::move(block), "column \"pair\" of stream 0, row 3, element 1 is not finite");
+    CheckBadBlocks(new_replay, servers, std::move(block),
+                   "column \"pair\" of stream 0, row 3, element 1 is not finite");
   }
   SECTION("a block whose bytes do not fit its rows is refused") {
     InsertBlock block = SingleRows(2, 1);
     block.data = SingleRows(2, 2).data;
-    CheckBadBlocks(new_replay, std::move(block), "got 32 bytes of rows; 1 rows of 16 bytes are 16");
+    CheckBadBlocks(new_replay, servers, std::move(block), "got 32 bytes of rows; 1 rows of 16 bytes are 16");
   }
   SECTION("rows out of order are refused") {
-    CheckBadBlocks(new_replay, SingleRows(5, 1), "the stream's next row is 2");
+    CheckBadBlocks(new_replay, servers, SingleRows(5, 1), "the stream's next row is 2");
   }
   SECTION("a window longer than the table allows is refused") {
-    CheckBadBlocks(new_replay, MakeBlock({{0, 2, 5}}, {{0, 0, 2, 5, 1}}), "allows 1 to 4");
+    CheckBadBlocks(new_replay, servers, MakeBlock({{0, 2, 5}}, {{0, 0, 2, 5, 1}}), "allows 1 to 4");
   }
   SECTION("names are found, and what differs is said") {
-    CheckNames(new_replay);
+    CheckNames(new_replay, servers);
   }
   SECTION("a writer with other columns is refused, with both sides") {
-    CheckWrongSignature(new_replay);
+    CheckWrongSignature(new_replay, servers);
   }
   SECTION("the limiter holds inserts until samples make room") {
-    CheckLimiter(new_replay);
+    CheckLimiter(new_replay, servers);
   }
   SECTION("the limiter holds samples until there are enough items") {
-    CheckSamplerWaits(new_replay);
+    CheckSamplerWaits(new_replay, servers);
   }
   SECTION("a stop ends calls that wait") {
-    CheckStop(new_replay);
+    CheckStop(new_replay, servers);
+  }
+  SECTION("a stop ends the wait, not what needs none") {
+    CheckStopTakesWhatIsThere(new_replay, servers);
+  }
+  SECTION("a second writer of the same id is refused while the first one's block waits") {
+    CheckSecondWriter(new_replay, servers);
   }
   SECTION("a batch that could never be sampled is refused") {
-    CheckImpossibleBatch(new_replay);
+    CheckImpossibleBatch(new_replay, servers);
   }
   SECTION("no item is sampled more often than allowed") {
-    CheckTimesSampled(new_replay);
+    CheckTimesSampled(new_replay, servers);
   }
   SECTION("items are sampled as often as their priorities say") {
-    CheckFrequencies(new_replay);
+    CheckFrequencies(new_replay, servers);
   }
 }
 

@@ -11,7 +11,10 @@ namespace waggle::testing {
 using NewReplay = std::function<std::shared_ptr<ReplayConnection>()>;
 
 // What every form of the replay port has to do, as sections of the calling test case. The chosen one runs on one fresh
-// connection.
-void CheckReplayConformance(const NewReplay& new_replay);
+// connection. Where the buffer is spread over several servers, tables are so much larger that one stream, which stays
+// on one server, finds what it would find on one alone.
+void CheckReplayConformance(const NewReplay& new_replay, int64_t servers = 1);
+// The same of what a table's view, selectors and compression say.
+void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers = 1);
 
 }  // namespace waggle::testing

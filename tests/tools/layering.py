@@ -24,7 +24,7 @@ LAYERS = [
     ["common/experiment/"],
     ["common/checkpoint/", "common/rpc/", "common/nn/"],
     ["common/clients/", "common/rl/"],
-    ["common/process/", "common/rl/algorithms/"],
+    ["common/process/", "common/replay_file/", "common/rl/algorithms/"],
     ["replay_server/", "param_server/", "learner/", "actor/"],
     ["cli/"],
     ["tests/"],

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-WITHOUT_TORCH = ["waggle", "waggle-replay-server"]
+WITHOUT_TORCH = ["waggle", "waggle-param-server", "waggle-replay-server"]
 TORCH = re.compile(r"\blib(?:torch|c10)[^\s/]*\.so[^\s]*")
 
 

@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
+#include "common/rl/annealed.h"
 #include "common/rl/importance_weights.h"
 #include "common/rl/returns.h"
 
@@ -94,8 +95,8 @@ DqnLossResult ApexDqn::ComputeLoss(const TensorBatch& batch) {
     const torch::Tensor next = both.narrow(0, batch.size, batch.size);
     targets = Targets(batch, next, mode_ == Mode::kDouble ? target_tape_->Forward(next_observation) : next);
   }
-  const double exponent = AnnealedExponent(options_.importance_exponent, options_.importance_exponent_final,
-                                           options_.importance_anneal_steps, updates_);
+  const double exponent = Annealed(options_.importance_exponent, options_.importance_exponent_final,
+                                   options_.importance_anneal_steps, updates_);
   const torch::Tensor weights = ImportanceWeights(batch.at(kItemProbability), exponent);
   return DqnLoss(loss_, q, batch.at(kAction), targets, weights);
 }

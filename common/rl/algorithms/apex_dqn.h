@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/nn/network.h"
 #include "common/nn/network_tape.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/apex_dqn_definition.h"
 #include "common/rl/algorithms/dqn_loss.h"

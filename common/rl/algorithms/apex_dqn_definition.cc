@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/problems.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -36,12 +37,29 @@ InitialPriority TdErrorPriority(double discount, double priority_epsilon) {
 SamplerConfig MakeSampler(const ReplayOptions& replay) {
   SamplerConfig sampler;
   if (replay.sampler == "prioritized") {
-    sampler.kind = SamplerConfig::Kind::kPrioritized;
+    sampler.kind = SelectorKind::kPrioritized;
     sampler.priority_exponent = replay.priority_exponent;
   } else if (replay.sampler == "fifo") {
-    sampler.kind = SamplerConfig::Kind::kFifo;
+    sampler.kind = SelectorKind::kFifo;
   }
   return sampler;
+}
+
+// What belongs to sampling by priority only.
+absl::Status CheckPriorities(const ApexDqnOptions& options, const ReplayOptions& replay) {
+  const ApexDqnOptions defaults;
+  Problems problems;
+  const auto check = [&](const char* field, double value, double default_value) {
+    problems.AddUnless(replay.sampler == "prioritized" || value == default_value, "algorithm.", field,
+                       ": means nothing to the sampler ", replay.sampler,
+                       "; wanted none, or replay.sampler: prioritized");
+  };
+  check("importance_exponent", options.importance_exponent, defaults.importance_exponent);
+  check("importance_exponent_final", options.importance_exponent_final, defaults.importance_exponent_final);
+  check("importance_anneal_steps", static_cast<double>(options.importance_anneal_steps),
+        static_cast<double>(defaults.importance_anneal_steps));
+  check("priority_epsilon", options.priority_epsilon, defaults.priority_epsilon);
+  return problems.ToStatus();
 }
 
 absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algorithm_options,
@@ -54,6 +72,7 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algori
                                                    " is less than one batch of ", learner.batch_size,
                                                    " samples, so nothing could ever be sampled"));
   }
+  WAGGLE_RETURN_IF_ERROR(CheckPriorities(options, replay));
   TablePlan plan;
   TableConfig& table = plan.table;
   table.name = "transitions";
@@ -72,7 +91,9 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algori
   table.rate_limiter.samples_per_insert = replay.samples_per_insert;
   table.rate_limiter.min_items = std::max<int64_t>(1, replay.min_items);
   if (replay.samples_per_insert > 0) {
-    table.rate_limiter.error_buffer = replay.error_buffer > 0 ? replay.error_buffer : 10 * batch;
+    // Room for a batch at each server alone, at least.
+    const double servers = static_cast<double>(replay.servers) * (batch + replay.samples_per_insert);
+    table.rate_limiter.error_buffer = replay.error_buffer > 0 ? replay.error_buffer : std::max(10 * batch, servers / 2);
   }
   table.max_items = replay.max_items;
   table.max_bytes = replay.max_mebibytes << 20;
@@ -80,7 +101,7 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algori
   WAGGLE_RETURN_IF_ERROR(Annotate(table.Validate(), "apex_dqn's table"));
   plan.window.kind = WindowPlan::Kind::kNStep;
   plan.window.length = options.n_step + 1;
-  if (table.sampler.kind == SamplerConfig::Kind::kPrioritized) {
+  if (table.sampler.kind == SelectorKind::kPrioritized) {
     plan.initial_priority = TdErrorPriority(options.discount, options.priority_epsilon);
   }
   return std::vector<TablePlan>{plan};
@@ -89,7 +110,7 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algori
 }  // namespace
 
 double ApexDqnOptions::EffectiveUpdateRate() const {
-  return update_rate == 0 && update_steps == 0 ? kDefaultUpdateRate : update_rate;
+  return update_rate.value_or(update_steps == 0 ? kDefaultUpdateRate : 0);
 }
 
 void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
@@ -97,9 +118,9 @@ void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, 1, kMaxNStep);
   visitor.Double("discount", &discount, 0, 1);
   visitor.Choice("loss", &loss, {"huber", "mse"});
-  visitor.Double("update_rate", &update_rate, 0, 1);
+  visitor.OptionalDouble("update_rate", &update_rate, 0, 1);
   visitor.Int("update_steps", &update_steps, 0, kMaxSteps);
-  if (mode != "vanilla") {
+  if (mode != "vanilla" && update_steps == 0) {
     update_rate = EffectiveUpdateRate();  // So that the effective configuration shows it.
   }
   visitor.Double("importance_exponent", &importance_exponent, 0, 1);
@@ -113,38 +134,36 @@ void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
 }
 
 absl::Status ApexDqnOptions::Validate() const {
-  std::string problems;
-  const auto check = [&problems](bool good, const auto&... parts) {
-    if (!good) {
-      absl::StrAppend(&problems, problems.empty() ? "" : "\n", parts...);
-    }
-  };
+  Problems problems;
   // Every comparison is false for NaN.
-  check(mode == "vanilla" || mode == "fixed_target" || mode == "double", "mode: \"", mode,
-        "\" is not one of vanilla, fixed_target, double");
-  check(loss == "huber" || loss == "mse", "loss: \"", loss, "\" is not one of huber, mse");
-  check(n_step >= 1 && n_step <= kMaxNStep, "n_step: ", n_step, " is outside [1, ", kMaxNStep, "]");
-  check(discount >= 0 && discount <= 1, "discount: ", discount, " is outside [0, 1]");
-  check(update_rate >= 0 && update_rate <= 1, "update_rate: ", update_rate, " is outside [0, 1]");
-  check(update_steps >= 0, "update_steps: ", update_steps, " is negative");
-  check(update_rate == 0 || update_steps == 0, "update_rate: ", update_rate, " and update_steps: ", update_steps,
-        " exclude each other; give one of them");
-  check(mode != "vanilla" || (update_rate == 0 && update_steps == 0),
-        "update_rate and update_steps mean nothing in mode vanilla, which has no target network");
-  check(importance_exponent >= 0 && importance_exponent <= 1, "importance_exponent: ", importance_exponent,
-        " is outside [0, 1]");
-  check(importance_exponent_final >= 0 && importance_exponent_final <= 1,
-        "importance_exponent_final: ", importance_exponent_final, " is outside [0, 1]");
-  check(importance_anneal_steps >= 0, "importance_anneal_steps: ", importance_anneal_steps, " is negative");
-  check(priority_epsilon >= 0 && priority_epsilon <= 1e6, "priority_epsilon: ", priority_epsilon,
-        " is outside [0, 1e6]");
-  check(epsilon_base >= 0 && epsilon_base <= 1, "epsilon_base: ", epsilon_base, " is outside [0, 1]");
-  check(epsilon_alpha >= 0 && epsilon_alpha <= 1e3, "epsilon_alpha: ", epsilon_alpha, " is outside [0, 1e3]");
-  check(epsilon_anneal_steps >= 0, "epsilon_anneal_steps: ", epsilon_anneal_steps, " is negative");
-  if (const absl::Status status = optimizer.Validate(); !status.ok()) {
-    check(false, "optimizer.", status.message());
+  problems.AddUnless(mode == "vanilla" || mode == "fixed_target" || mode == "double", "mode: \"", mode,
+                     "\" is not one of vanilla, fixed_target, double");
+  problems.AddUnless(loss == "huber" || loss == "mse", "loss: \"", loss, "\" is not one of huber, mse");
+  problems.AddUnless(n_step >= 1 && n_step <= kMaxNStep, "n_step: ", n_step, " is outside [1, ", kMaxNStep, "]");
+  problems.AddUnless(discount >= 0 && discount <= 1, "discount: ", discount, " is outside [0, 1]");
+  if (update_rate.has_value()) {
+    const double rate = *update_rate;
+    problems.AddUnless(rate > 0 && rate <= 1, "update_rate: ", rate, " is outside (0, 1]");
+    problems.AddUnless(update_steps == 0, "update_rate: ", rate, " and update_steps: ", update_steps,
+                       " exclude each other; give one of them");
   }
-  return problems.empty() ? absl::OkStatus() : absl::InvalidArgumentError(problems);
+  problems.AddUnless(update_steps >= 0, "update_steps: ", update_steps, " is negative");
+  problems.AddUnless(mode != "vanilla" || (!update_rate.has_value() && update_steps == 0),
+                     "update_rate and update_steps mean nothing in mode vanilla, which has no target network");
+  problems.AddUnless(importance_exponent >= 0 && importance_exponent <= 1, "importance_exponent: ", importance_exponent,
+                     " is outside [0, 1]");
+  problems.AddUnless(importance_exponent_final >= 0 && importance_exponent_final <= 1,
+                     "importance_exponent_final: ", importance_exponent_final, " is outside [0, 1]");
+  problems.AddUnless(importance_anneal_steps >= 0, "importance_anneal_steps: ", importance_anneal_steps,
+                     " is negative");
+  problems.AddUnless(priority_epsilon >= 0 && priority_epsilon <= 1e6, "priority_epsilon: ", priority_epsilon,
+                     " is outside [0, 1e6]");
+  problems.AddUnless(epsilon_base >= 0 && epsilon_base <= 1, "epsilon_base: ", epsilon_base, " is outside [0, 1]");
+  problems.AddUnless(epsilon_alpha >= 0 && epsilon_alpha <= 1e3, "epsilon_alpha: ", epsilon_alpha,
+                     " is outside [0, 1e3]");
+  problems.AddUnless(epsilon_anneal_steps >= 0, "epsilon_anneal_steps: ", epsilon_anneal_steps, " is negative");
+  problems.AddIfBad("optimizer.", optimizer.Validate());
+  return problems.ToStatus();
 }
 
 AlgorithmDefinition ApexDqnDefinition() {

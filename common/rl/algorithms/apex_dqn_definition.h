@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -20,8 +21,8 @@ struct ApexDqnOptions : public AlgorithmOptions {
   std::string loss = "huber";  // Of the TD error: huber (quadratic up to 1, linear beyond) or mse.
 
   // The target network follows by one of the two; giving both is an error. Neither: update_rate is 0.005.
-  double update_rate = 0;    // The share of the online network that it takes over after every learner step.
-  int64_t update_steps = 0;  // Learner steps from one copy of the online network to the next.
+  std::optional<double> update_rate;  // The share of the online network that it takes over after every learner step.
+  int64_t update_steps = 0;           // Learner steps from one copy of the online network to the next.
 
   // Importance weights are (items * probability) ^ -importance_exponent over the largest of the batch. The exponent
   // goes to its final value over importance_anneal_steps learner steps.

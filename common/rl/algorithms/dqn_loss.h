@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/torch.h>
+#include "common/nn/torch.h"
 
 // Q-learning's arithmetic as pure functions of tensors: one sweep over the memory for float32 on the CPU, operators of
 // LibTorch for everything else. They may throw as LibTorch does.

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
+#include "common/rl/annealed.h"
 #include "common/rl/epsilon_ladder.h"
 
 namespace waggle {
@@ -78,7 +79,7 @@ absl::Status DqnPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOutput
     const int64_t best = std::max_element(q, q + choices) - q;
     int64_t action = best;
     if (mode == ActMode::kExplore &&
-        rng_.Uniform() < AnnealedEpsilon(epsilons_[static_cast<size_t>(lane)], anneal_steps_, steps_)) {
+        rng_.Uniform() < Annealed(1, epsilons_[static_cast<size_t>(lane)], anneal_steps_, steps_)) {
       action = static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(choices)));
     }
     if (!std::isfinite(q[best]) || !std::isfinite(q[action])) {

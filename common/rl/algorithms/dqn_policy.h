@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +10,7 @@
 #include "common/base/random.h"
 #include "common/nn/network.h"
 #include "common/nn/network_tape.h"
+#include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/apex_dqn_definition.h"
 #include "common/rl/policy.h"

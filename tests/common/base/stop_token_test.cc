@@ -12,6 +12,19 @@
 namespace waggle {
 namespace {
 
+TEST_CASE("what an unregistered function owns may use the token as it goes", "[unit]") {
+  const StopToken token;
+  bool looked = false;
+  {
+    std::shared_ptr<int> owned(new int(0), [token, &looked](const int* number) {
+      looked = !token.StopRequested();
+      delete number;
+    });
+    const StopToken::Callback callback(token, [kept = std::move(owned)] { (void)kept; });
+  }
+  CHECK(looked);
+}
+
 TEST_CASE("a request reaches every copy and is final", "[unit]") {
   const StopToken token;
   const StopToken copy = token;

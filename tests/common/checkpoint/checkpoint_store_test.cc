@@ -68,7 +68,7 @@ std::vector<std::string> Names(FileSystem* file_system) {
 }
 
 bool LoadsAs(FileSystem* file_system, const CheckpointContents& wanted) {
-  const auto loaded = ValueOf(OpenStore(file_system)->LoadLatest());
+  const auto loaded = ValueOf(ValueOf(CheckpointStore::OpenToRead(kFolder, file_system))->LoadLatest());
   return loaded.has_value() && Same(*loaded, wanted);
 }
 
@@ -286,6 +286,68 @@ TEST_CASE("what a save that was cut short left is removed", "[unit]") {
   CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000001"});
 }
 
+TEST_CASE("only what a save left is removed, not what is named alike", "[unit]") {
+  SimulatedFileSystem file_system;
+  REQUIRE_OK(file_system.CreateFolder(kFolder));
+  const std::vector<std::string> others = {"tmp-0123456789abcde", "tmp-0123456789abcdef0", "tmp-0123456789abcdeg",
+                                           "tmp-results"};
+  for (const std::string& name : others) {
+    REQUIRE_OK(file_system.CreateFolder("run/" + name));
+  }
+  OpenStore(&file_system);
+  CHECK(Names(&file_system) == others);
+}
+
+TEST_CASE("reading a folder leaves it as it is, also while another store saves in it", "[unit]") {
+  SimulatedFileSystem file_system;
+  const auto writer = OpenStore(&file_system);
+  REQUIRE_OK(writer->Save(ContentsOf(1)));
+  REQUIRE_OK(file_system.CreateFolder("run/tmp-0123456789abcdef"));
+  const auto reader = ValueOf(CheckpointStore::OpenToRead(kFolder, &file_system));
+  CHECK(ValueOf(reader->LoadLatest())->step == 1);
+  REQUIRE_CODE(reader->Save(ContentsOf(2)), absl::StatusCode::kFailedPrecondition);
+  CHECK(Names(&file_system) == std::vector<std::string>{"step-000000000001", "tmp-0123456789abcdef"});
+  REQUIRE_CODE(CheckpointStore::OpenToRead("elsewhere", &file_system), absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("a folder has one writer at a time", "[unit]") {
+  const TemporaryFolder folder;
+  auto first = ValueOf(CheckpointStore::Open(folder.path(), 2));
+  const absl::Status status = CheckpointStore::Open(folder.path(), 2).status();
+  REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(status.message(), folder.path() + ": another learner writes its checkpoints here"));
+  first.reset();
+  REQUIRE_OK(CheckpointStore::Open(folder.path(), 2));
+}
+
+TEST_CASE("the newest step counts damaged checkpoints too", "[unit]") {
+  SimulatedFileSystem file_system;
+  const auto store = OpenStore(&file_system);
+  CHECK(ValueOf(store->NewestStep()) == std::nullopt);
+  REQUIRE_OK(store->Save(ContentsOf(1)));
+  REQUIRE_OK(store->Save(ContentsOf(2)));
+  file_system.Bytes("run/step-000000000002/MANIFEST")->clear();
+  CHECK(ValueOf(store->NewestStep()) == 2);
+}
+
+TEST_CASE("checkpoints of two runs in one folder are refused by their names", "[unit]") {
+  SimulatedFileSystem file_system;
+  const auto store = OpenStore(&file_system);
+  CheckpointContents contents = ContentsOf(50'000);
+  contents.texts[kCheckpointRun] = "cartpole-1";
+  REQUIRE_OK(store->Save(contents));
+  CHECK(ValueOf(store->LoadLatest())->step == 50'000);
+  contents.step = 3'000;
+  contents.texts[kCheckpointRun] = "cartpole-2";
+  REQUIRE_OK(store->Save(contents));
+  const absl::Status status = store->LoadLatest().status();
+  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
+  CHECK(
+      status.message() ==
+      "run holds checkpoints of several runs: step 50000 is of cartpole-1, step 3000 of cartpole-2; move those of one "
+      "away");
+}
+
 // Saves `next` over a store that holds `before`, with a failure at each operation in turn, until one save has none.
 // `afterwards` sees the file system after each. Returns the number of operations.
 template <class Afterwards>
@@ -294,7 +356,7 @@ int64_t WithFailureAtEveryOperation(const std::vector<CheckpointContents>& befor
   for (int64_t index = 0;; ++index) {
     CAPTURE(index);
     SimulatedFileSystem file_system;
-    const auto store = OpenStore(&file_system);
+    auto store = OpenStore(&file_system);
     for (const CheckpointContents& contents : before) {
       REQUIRE_OK(store->Save(contents));
     }
@@ -305,7 +367,7 @@ int64_t WithFailureAtEveryOperation(const std::vector<CheckpointContents>& befor
       return index;
     }
     file_system.FailNothing();
-    afterwards(status, &file_system, store.get());
+    afterwards(status, &file_system, &store);
   }
 }
 
@@ -317,7 +379,8 @@ TEST_CASE("a crash between any two operations leaves the previous or the new che
   const CheckpointContents next = same_step ? ContentsOf(2, 0.5F) : ContentsOf(3);
   int64_t previous_seen = 0;
   int64_t next_seen = 0;
-  const auto check = [&](const absl::Status& status, SimulatedFileSystem* file_system, CheckpointStore*) {
+  const auto check = [&](const absl::Status& status, SimulatedFileSystem* file_system,
+                         std::unique_ptr<CheckpointStore>*) {
     file_system->CutPower(leaves);
     const auto store = OpenStore(file_system);
     const auto loaded = ValueOf(store->LoadLatest());
@@ -346,13 +409,17 @@ TEST_CASE("an error of any operation leaves the previous or the new checkpoint a
   const CheckpointContents previous = ContentsOf(2);
   const CheckpointContents next = same_step ? ContentsOf(2, 0.5F) : ContentsOf(3);
   int64_t failed = 0;
-  const auto check = [&](const absl::Status& status, SimulatedFileSystem* file_system, CheckpointStore* store) {
+  const auto check = [&](const absl::Status& status, SimulatedFileSystem* file_system,
+                         std::unique_ptr<CheckpointStore>* store) {
     failed += status.ok() ? 0 : 1;
-    const auto loaded = ValueOf(store->LoadLatest());
+    const auto loaded = ValueOf((*store)->LoadLatest());
     REQUIRE(loaded.has_value());
     REQUIRE((Same(*loaded, next) || (!status.ok() && Same(*loaded, previous))));
-    REQUIRE_OK(store->Save(ContentsOf(4)));
+    REQUIRE_OK((*store)->Save(ContentsOf(4)));
     REQUIRE(LoadsAs(file_system, ContentsOf(4)));
+    // What could not be removed goes at the next start.
+    store->reset();
+    OpenStore(file_system);
     REQUIRE(Names(file_system).size() == 2);
   };
   const int64_t operations = WithFailureAtEveryOperation({ContentsOf(1), previous}, next, error, false, check);

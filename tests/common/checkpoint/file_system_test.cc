@@ -75,6 +75,15 @@ TEST_CASE("folders are created with their parents", "[unit]") {
   REQUIRE_CODE(PosixFileSystem()->CreateFolder(folder.File("x/y")), absl::StatusCode::kNotFound);
 }
 
+TEST_CASE("a file is locked once, until the lock is gone", "[unit]") {
+  const TemporaryFolder folder;
+  auto lock = ValueOf(PosixFileSystem()->LockFile(folder.File("LOCK")));
+  REQUIRE_CODE(PosixFileSystem()->LockFile(folder.File("LOCK")), absl::StatusCode::kUnavailable);
+  lock.reset();
+  REQUIRE_OK(PosixFileSystem()->LockFile(folder.File("LOCK")));
+  REQUIRE_CODE(PosixFileSystem()->LockFile(folder.File("missing/LOCK")), absl::StatusCode::kNotFound);
+}
+
 TEST_CASE("a folder's names are listed, moved and removed", "[unit]") {
   const TemporaryFolder folder;
   REQUIRE_OK(PosixFileSystem()->CreateFolders(folder.File("a/b")));

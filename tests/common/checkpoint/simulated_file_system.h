@@ -33,6 +33,7 @@ class SimulatedFileSystem : public FileSystem {
   int64_t operations() const { return operations_; }
 
   void CutPower(Leaves leaves) {
+    locked_->clear();  // Its holders are gone too.
     if (leaves != Leaves::kAll) {
       CutPower(leaves, root_.get());
     }
@@ -57,6 +58,15 @@ class SimulatedFileSystem : public FileSystem {
       return absl::NotFoundError(absl::StrCat("no ", path));
     }
     return std::make_unique<Reader>(node->bytes);
+  }
+
+  // Is no operation and makes no file: locks are not what a crash leaves.
+  absl::StatusOr<std::unique_ptr<FileLock>> LockFile(const std::string& path) override {
+    const auto token = std::make_shared<int>();
+    if (!locked_->emplace(path, token).second) {
+      return absl::UnavailableError(absl::StrCat(path, " is locked"));
+    }
+    return std::make_unique<Lock>(path, token, locked_);
   }
 
   absl::Status CreateFolder(const std::string& path) override {
@@ -173,6 +183,26 @@ class SimulatedFileSystem : public FileSystem {
     size_t position_ = 0;
   };
 
+  // Path and token of each lock that is held.
+  using Locked = std::map<std::string, std::shared_ptr<int>>;
+
+  class Lock : public FileLock {
+   public:
+    Lock(std::string path, std::shared_ptr<int> token, std::shared_ptr<Locked> locked)
+        : path_(std::move(path)), token_(std::move(token)), locked_(std::move(locked)) {}
+    ~Lock() override {
+      const auto it = locked_->find(path_);
+      if (it != locked_->end() && it->second == token_) {  // Otherwise power was cut meanwhile.
+        locked_->erase(it);
+      }
+    }
+
+   private:
+    const std::string path_;
+    const std::shared_ptr<int> token_;
+    const std::shared_ptr<Locked> locked_;
+  };
+
   static void CutPower(Leaves leaves, Node* node) {
     node->bytes = node->synced_bytes;
     if (leaves == Leaves::kNothing) {
@@ -221,6 +251,7 @@ class SimulatedFileSystem : public FileSystem {
   }
 
   const std::shared_ptr<Node> root_ = std::make_shared<Node>();
+  const std::shared_ptr<Locked> locked_ = std::make_shared<Locked>();
   int64_t operations_ = 0;
   std::optional<int64_t> fail_at_;
   absl::Status error_;

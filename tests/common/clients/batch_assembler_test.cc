@@ -96,5 +96,31 @@ TEST_CASE("Pieces that do not follow each other are refused", "[unit]") {
   CHECK(batch->has_value());
 }
 
+TEST_CASE("Batches may be of several sizes, and of none", "[unit]") {
+  const auto layout_of = [](uint32_t items) -> absl::StatusOr<std::shared_ptr<const BatchLayout>> {
+    if (items > 16) {
+      return absl::InternalError("too many");
+    }
+    return std::make_shared<const BatchLayout>(
+        items == 0 ? BatchLayout() : ValueOf(MakeBatchLayout(testing::SimpleTable("t"), items, 1 << 20)));
+  };
+  Assembly assembly;
+  BatchAssembler assembler(layout_of, &assembly.pool);
+  for (const uint32_t items : {3, 0, 16, 0, 0, 1}) {
+    v1::SampleResponse header = Begin();
+    header.mutable_batch()->set_items(items);
+    const size_t bytes = ValueOf(layout_of(items))->total_bytes;
+    const std::optional<SampledBatch> batch = ValueOf(assembler.Add(header, assembly.Piece(0, bytes)));
+    REQUIRE(batch.has_value());
+    CHECK(batch->table_items == 7);
+    CHECK(batch->layout->total_bytes == bytes);
+  }
+  v1::SampleResponse header = Begin();
+  CHECK(assembler.Add(header, assembly.Piece(0, 1)).status().code() == absl::StatusCode::kInternal);
+  BatchAssembler other(layout_of, &assembly.pool);
+  header.mutable_batch()->set_items(17);
+  CHECK(other.Add(header, assembly.Piece(0, 1)).status().code() == absl::StatusCode::kInternal);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -25,7 +25,7 @@ TEST_CASE("Priority updates reach the items they are for and are counted", "[grp
   ServerFixture server;
   const auto connection = server.Connect();
   TableConfig table = SimpleTable("prioritized");
-  table.sampler.kind = SamplerConfig::Kind::kPrioritized;
+  table.sampler.kind = SelectorKind::kPrioritized;
   table.sampler.priority_exponent = 1;
   REQUIRE_OK(connection->CreateTable(table, StopToken()));
   const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));

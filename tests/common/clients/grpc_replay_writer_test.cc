@@ -1,10 +1,13 @@
 #include "common/clients/grpc_replay_writer.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "common/base/thread.h"
 #include "tests/common/clients/replay_server_fixture.h"
+#include "tests/common/rpc/stream_service.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -111,17 +114,100 @@ TEST_CASE("A writer's window holds Append up while the table has no room", "[grp
         ++appended;
       }
     });
+    const absl::Cleanup end_appending = [&stop] { stop.RequestStop(); };
     ReplaySamplerOptions sampling = SimpleSampler(table, 1);
     sampling.prefetch = 1;
     const auto sampler = ValueOf(connection->NewSampler(sampling));
     for (int i = 0; i < 50; ++i) {
       REQUIRE_OK(sampler->Next(StopToken()));
     }
-    stop.RequestStop();
   }
   CHECK(appended >= 50 - 4);
   CHECK(appended <= 50 + 2 + 8 + 3);  // Sampled, prefetched, the limiter's allowance, the window.
   CHECK(writer->stats().waited > absl::ZeroDuration());
+}
+
+// Says that it has applied what it likes, when the stream is opened and for every block.
+class LyingHandler final : public testing::ServerHandler {
+ public:
+  LyingHandler(uint64_t opened, uint64_t acknowledged) : opened_(opened), acknowledged_(acknowledged) {}
+  void OnOpen(std::shared_ptr<testing::ServerPeer> peer) override { peer_ = std::move(peer); }
+  void OnMessage(testing::Request request) override {
+    testing::Response response = testing::Ack(acknowledged_);
+    if (request.header.has_open()) {
+      response.header.mutable_opened()->set_applied_sequence(opened_);
+    }
+    peer_->Send(std::move(response));
+    peer_->RequestNext();
+  }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  const uint64_t opened_;
+  const uint64_t acknowledged_;
+  std::shared_ptr<testing::ServerPeer> peer_;
+};
+
+TEST_CASE("A server that claims to have applied what was never sent is not believed", "[grpc]") {
+  struct Lie {
+    uint64_t opened;
+    uint64_t acknowledged;
+    absl::StatusCode code;
+  };
+  constexpr uint64_t kMax = ~uint64_t{0};
+  for (const Lie& lie :
+       {Lie{kMax, 1, absl::StatusCode::kFailedPrecondition}, Lie{kMax - 1, 1, absl::StatusCode::kFailedPrecondition},
+        Lie{0, kMax, absl::StatusCode::kInternal}, Lie{0, kMax - 1, absl::StatusCode::kInternal},
+        Lie{0, 7, absl::StatusCode::kInternal}}) {
+    CAPTURE(lie.opened, lie.acknowledged);
+    testing::StreamService service([&lie] { return std::make_unique<LyingHandler>(lie.opened, lie.acknowledged); });
+    const auto server = testing::StartServer(&service);
+    const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
+    const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", SimpleTable("replay"))));
+    const absl::Status appended = writer->Append(SimpleBlock(0, 1), StopToken());
+    CHECK((appended.ok() || appended.code() == lie.code));
+    REQUIRE_CODE(writer->Flush(kPatience), lie.code);
+    CHECK(writer->stats().items_inserted == 0);
+  }
+}
+
+// Ends its first stream with the first block; tells the next one what became of it.
+class LostAnswerHandler final : public testing::ServerHandler {
+ public:
+  explicit LostAnswerHandler(bool first) : first_(first) {}
+  void OnOpen(std::shared_ptr<testing::ServerPeer> peer) override { peer_ = std::move(peer); }
+  void OnMessage(testing::Request request) override {
+    if (!request.header.has_open()) {
+      peer_->Close(absl::UnavailableError("away"));
+      return;
+    }
+    testing::Response response;
+    v1::InsertOpened* opened = response.header.mutable_opened();
+    if (!first_) {
+      opened->set_applied_sequence(1);
+      opened->set_items_inserted(3);
+      opened->set_items_without_rows(2);
+    }
+    peer_->Send(std::move(response));
+    peer_->RequestNext();
+  }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  const bool first_;
+  std::shared_ptr<testing::ServerPeer> peer_;
+};
+
+TEST_CASE("What a server applied before its answer was lost is counted as it counts it", "[grpc]") {
+  std::atomic<int> streams{0};
+  testing::StreamService service([&streams] { return std::make_unique<LostAnswerHandler>(streams++ == 0); });
+  const auto server = testing::StartServer(&service);
+  const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
+  const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", SimpleTable("replay"))));
+  REQUIRE_OK(writer->Append(SimpleBlock(0, 5), StopToken()));
+  REQUIRE_OK(writer->Flush(kPatience));
+  CHECK(writer->stats().items_inserted == 3);
+  CHECK(writer->stats().items_without_rows == 2);
 }
 
 TEST_CASE("A table that nobody creates is waited for", "[grpc]") {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "common/base/thread.h"
 #include "tests/support/param_server.h"
 
@@ -12,6 +13,8 @@ namespace waggle {
 namespace {
 
 using testing::ValueOf;
+
+constexpr absl::Duration kPatience = absl::Seconds(30);
 
 HubClientOptions Options(const testing::ParamServer& server, Role role) {
   HubClientOptions options;
@@ -52,6 +55,7 @@ TEST_CASE("Workers find each other, in any order of starting", "[grpc]") {
   absl::StatusOr<std::unique_ptr<HubLink>> early = absl::UnknownError("not joined");
   const StopToken stop;
   Thread joining("early", [&] { early = JoinHub(Options(server, Role::kLearner), stop); });
+  const absl::Cleanup give_up = [&stop] { stop.RequestStop(); };
   server.Start();
   joining.Join();
   const auto learner = ValueOf(std::move(early));
@@ -78,13 +82,14 @@ TEST_CASE("Everyone learns that the run is over", "[grpc]") {
   const auto evaluator = ValueOf(JoinHub(Options(server, Role::kEvaluator), stop));
   evaluator->ReportEvaluation(Greedy(10));
   evaluator->ReportEvaluation(Greedy(100));
-  actor->run_over().Wait();
-  evaluator->run_over().Wait();
+  REQUIRE(actor->run_over().WaitFor(kPatience));
+  REQUIRE(evaluator->run_over().WaitFor(kPatience));
   const auto never = [](const Assignment&) { return false; };
   const absl::Status over = actor->WaitUntil(never, stop).status();
   CHECK(over.code() == absl::StatusCode::kCancelled);
   CHECK_THAT(std::string(over.message()), Catch::Contains("solved"));
   CHECK(ValueOf(actor->WaitUntil([](const Assignment&) { return true; }, stop)).run_state == RunState::kSolved);
+  CHECK(actor->assignment().experiment_yaml == "the experiment");  // Though no heartbeat brought it again.
   const HubOverview overview = server.hub->Overview();
   REQUIRE(overview.evaluations.size() == 2);  // Not one more, though each may have been sent more than once.
   CHECK(overview.evaluations[1].evaluation.mean_return == 100);
@@ -98,7 +103,7 @@ TEST_CASE("A failure that a learner reports ends the run for the others", "[grpc
   const auto learner = ValueOf(JoinHub(Options(server, Role::kLearner), stop));
   learner->ReportFailure(absl::InvalidArgumentError("no such device"));
   learner->Leave(absl::Seconds(30));
-  actor->run_over().Wait();
+  REQUIRE(actor->run_over().WaitFor(kPatience));
   CHECK(actor->assignment().run_state == RunState::kFailed);
   CHECK_THAT(server.hub->Overview().outcome_reason, Catch::Contains("no such device"));
 }
@@ -115,7 +120,7 @@ TEST_CASE("A worker that the hub refuses is told so, and stops", "[grpc]") {
   const auto third = ValueOf(JoinHub(Options(server, Role::kActor), stop));
   // Joining has told it that the hub knows one; what it has is sent all the same.
   third->ReportEnvironment(SomeEnvironment(3));
-  third->run_over().Wait();
+  REQUIRE(third->run_over().WaitFor(kPatience));
   const absl::Status refused = third->WaitUntil([](const Assignment&) { return true; }, stop).status();
   CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
   CHECK_THAT(std::string(refused.message()), Catch::Contains("3 choices") && Catch::Contains("2 choices"));
@@ -208,6 +213,32 @@ TEST_CASE("A worker that goes without a goodbye is not alive after a while", "[g
   REQUIRE_OK(actor->WaitUntil([](const Assignment& current) { return current.actors == 1; }, stop));
 }
 
+TEST_CASE("A killed actor that is started again has its index and its share of the exploration back", "[grpc]") {
+  testing::ParamServer server;
+  server.hub_options.workers.replaced_after = absl::Milliseconds(200);
+  server.hub_options.workers.silent_after = absl::Hours(1);
+  server.Start();
+  HubClientOptions options = Options(server, Role::kActor);
+  options.index = 0;
+  auto killed = ValueOf(JoinHub(options, StopToken()));
+  killed.reset();  // Without a goodbye.
+  const auto again = ValueOf(JoinHub(options, StopToken()));
+  CHECK(again->assignment().index == 0);
+  CHECK(again->assignment().actors == 1);
+}
+
+TEST_CASE("A second living actor with one index is refused, and the first one stays", "[grpc]") {
+  testing::ParamServer server;
+  server.hub_options.workers.replaced_after = absl::Hours(1);
+  server.Start();
+  HubClientOptions options = Options(server, Role::kActor);
+  options.index = 3;
+  const auto first = ValueOf(JoinHub(options, StopToken()));
+  CHECK(first->assignment().index == 3);
+  CHECK(JoinHub(options, StopToken()).status().code() == absl::StatusCode::kAlreadyExists);
+  CHECK_FALSE(first->run_over().StopRequested());
+}
+
 TEST_CASE("The last figures arrive with the goodbye", "[grpc]") {
   testing::ParamServer server;
   server.Start();
@@ -274,12 +305,13 @@ TEST_CASE("Client options are checked, all at once", "[unit]") {
   HubClientOptions options;
   options.hub_address = "nowhere";
   options.role = Role::kReplayServer;
+  options.index = -1;
   options.give_up_after = -absl::Seconds(1);
   const absl::Status status = options.Validate();
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(status.message()), Catch::Contains("hub_address: \"nowhere\"") &&
                                                 Catch::Contains("address: a replay server") &&
-                                                Catch::Contains("give_up_after"));
+                                                Catch::Contains("index: -1") && Catch::Contains("give_up_after"));
   CHECK(JoinHub(options, StopToken()).status() == status);
 }
 

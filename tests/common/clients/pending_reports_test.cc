@@ -36,6 +36,12 @@ TEST_CASE("An evaluation is sent until a heartbeat that held it is answered", "[
   reports.Acknowledge(Filled(reports));
 }
 
+TEST_CASE("An endless failure is cut", "[unit]") {
+  PendingReports reports;
+  reports.SetFailure(absl::InternalError(std::string(1'000'000, 'x')));
+  CHECK(Filled(reports).failure().size() == kMaxFailureBytes);
+}
+
 TEST_CASE("Evaluations that wait are bounded; the oldest goes", "[unit]") {
   PendingReports reports;
   for (int i = 0; i < 1'500; ++i) {

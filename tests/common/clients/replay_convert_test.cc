@@ -15,52 +15,6 @@ using testing::SimpleBlock;
 using testing::SimpleTable;
 using testing::ValueOf;
 
-TEST_CASE("A table's configuration survives the wire whole", "[unit]") {
-  TableConfig config = SimpleTable("replay", 7);
-  config.view.push_back({"next", "observation", ViewField::Rows::kLast});
-  config.view.push_back({"rewards", "reward", ViewField::Rows::kAll});
-  config.max_window = 9;
-  config.max_times_sampled = 3;
-  config.rate_limiter = {2.5, 100, 50};
-  for (const auto kind :
-       {SamplerConfig::Kind::kUniform, SamplerConfig::Kind::kPrioritized, SamplerConfig::Kind::kFifo}) {
-    config.sampler.kind = kind;
-    config.sampler.priority_exponent = 0.75;
-    CHECK(Differences(ValueOf(FromProto(ToProto(config))), config).empty());
-  }
-}
-
-TEST_CASE("A configuration that is wrong is refused", "[unit]") {
-  const std::vector<std::function<void(v1::TableConfig*)>> spoilers = {
-      [](v1::TableConfig* c) { c->Clear(); },
-      [](v1::TableConfig* c) { c->set_name(""); },
-      [](v1::TableConfig* c) { c->set_name("a name with spaces"); },
-      [](v1::TableConfig* c) { c->clear_signature(); },
-      [](v1::TableConfig* c) { c->mutable_signature(0)->set_dtype(v1::DATA_TYPE_UNSPECIFIED); },
-      [](v1::TableConfig* c) { c->mutable_signature(0)->set_dtype(static_cast<v1::DataType>(257)); },
-      [](v1::TableConfig* c) { c->mutable_signature(0)->add_shape(-1); },
-      [](v1::TableConfig* c) { c->mutable_signature(0)->add_shape(std::numeric_limits<int64_t>::max()); },
-      [](v1::TableConfig* c) { c->clear_view(); },
-      [](v1::TableConfig* c) { c->mutable_view(0)->set_rows(v1::ViewField::ROWS_UNSPECIFIED); },
-      [](v1::TableConfig* c) { c->mutable_view(0)->set_rows(static_cast<v1::ViewField::Rows>(9)); },
-      [](v1::TableConfig* c) { c->mutable_view(0)->set_column("nothing"); },
-      [](v1::TableConfig* c) { c->clear_sampler(); },
-      [](v1::TableConfig* c) { c->mutable_sampler()->set_kind(static_cast<v1::SamplerConfig::Kind>(9)); },
-      [](v1::TableConfig* c) { c->clear_remover(); },
-      [](v1::TableConfig* c) { c->set_max_items(0); },
-      [](v1::TableConfig* c) { c->set_max_window(-5); },
-      [](v1::TableConfig* c) { c->mutable_rate_limiter()->set_samples_per_insert(std::nan("")); },
-  };
-  for (size_t i = 0; i < spoilers.size(); ++i) {
-    INFO(i);
-    v1::TableConfig proto = ToProto(SimpleTable("replay"));
-    spoilers[i](&proto);
-    const auto config = FromProto(proto);
-    CHECK(config.status().code() == absl::StatusCode::kInvalidArgument);
-    CHECK(!config.status().message().empty());
-  }
-}
-
 TEST_CASE("A block survives the wire whole", "[unit]") {
   InsertBlock block = SimpleBlock(40, 5);
   block.chunks.push_back({7, 1'000'000'000'000, 3});
@@ -85,13 +39,47 @@ TEST_CASE("A block survives the wire whole", "[unit]") {
   }
 }
 
+TEST_CASE("What a block leaves out on the wire comes back as it was", "[unit]") {
+  InsertBlock block = SimpleBlock(40, 5);
+  const v1::InsertBlock plain = ToProto(block);
+  CHECK(plain.chunk_begins_size() == 0);
+  CHECK(plain.item_context_rows_size() == 0);
+  CHECK(plain.item_priority_size() == 5);
+  CHECK(!plain.has_checksum());
+  CHECK(!ValueOf(FromProto(plain, block.data)).highest_priority);
+  CHECK(!ValueOf(FromProto(plain, block.data)).checksum.has_value());
+  block.chunks[0].begins = true;
+  block.items[3].context_rows = 2;
+  block.highest_priority = true;
+  block.compressed_bytes = {7, 0, 1000};
+  block.checksum = 0;
+  const v1::InsertBlock proto = ToProto(block);
+  CHECK(proto.item_priority_size() == 0);
+  const InsertBlock back = ValueOf(FromProto(proto, block.data));
+  CHECK(back.chunks[0].begins);
+  CHECK(back.items[2].context_rows == 0);
+  CHECK(back.items[3].context_rows == 2);
+  CHECK(back.highest_priority);
+  CHECK(back.compressed_bytes == block.compressed_bytes);
+  CHECK(back.checksum == 0U);
+}
+
 TEST_CASE("Lists of different lengths in a block are refused", "[unit]") {
   const std::vector<std::function<void(v1::InsertBlock*)>> spoilers = {
-      [](v1::InsertBlock* b) { b->add_chunk_stream(1); },   [](v1::InsertBlock* b) { b->add_chunk_first_row(1); },
-      [](v1::InsertBlock* b) { b->add_chunk_rows(1); },     [](v1::InsertBlock* b) { b->add_item_table(0); },
-      [](v1::InsertBlock* b) { b->add_item_stream(1); },    [](v1::InsertBlock* b) { b->add_item_first_row(1); },
-      [](v1::InsertBlock* b) { b->add_item_rows(1); },      [](v1::InsertBlock* b) { b->add_item_priority(1); },
-      [](v1::InsertBlock* b) { b->clear_item_priority(); },
+      [](v1::InsertBlock* b) { b->add_chunk_stream(1); },
+      [](v1::InsertBlock* b) { b->add_chunk_first_row(1); },
+      [](v1::InsertBlock* b) { b->add_chunk_rows(1); },
+      [](v1::InsertBlock* b) { b->add_item_table(0); },
+      [](v1::InsertBlock* b) { b->add_item_stream(1); },
+      [](v1::InsertBlock* b) { b->add_item_first_row(1); },
+      [](v1::InsertBlock* b) { b->add_item_rows(1); },
+      [](v1::InsertBlock* b) { b->add_item_priority(1); },
+      [](v1::InsertBlock* b) { b->mutable_item_priority()->RemoveLast(); },
+      [](v1::InsertBlock* b) { b->add_item_context_rows(1); },
+      [](v1::InsertBlock* b) {
+        b->add_chunk_begins(true);
+        b->add_chunk_begins(true);
+      },
   };
   for (const auto& spoil : spoilers) {
     v1::InsertBlock proto = ToProto(SimpleBlock(0, 3));

@@ -13,6 +13,8 @@ TEST_CASE("Errors of a server that is away may pass, those of a request do not",
   CHECK(!MayPass(absl::InvalidArgumentError("wrong")));
   CHECK(!MayPass(absl::FailedPreconditionError("differs")));
   CHECK(!MayPass(absl::NotFoundError("none")));
+  CHECK(!MayPass(absl::InternalError("a bug")));
+  CHECK(!MayPass(absl::UnknownError("anything")));
   CHECK(!MayPass(absl::ResourceExhaustedError("too large")));
   CHECK(!MayPass(absl::UnimplementedError("another service")));
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <string>
 #include <utility>
 
 #include "common/base/mutex.h"
@@ -83,7 +84,7 @@ class Script {
 };
 
 TEST_CASE("A stream that is lost is opened again until it stays", "[unit]") {
-  Script script({absl::UnavailableError("away"), absl::OkStatus(), absl::InternalError("reset")});
+  Script script({absl::UnavailableError("away"), absl::OkStatus(), absl::AbortedError("reset")});
   const StreamKeeper keeper(script.Options());
   REQUIRE(script.last_opened.WaitFor(absl::Seconds(30)));
   CHECK(script.opened == 4);
@@ -92,13 +93,15 @@ TEST_CASE("A stream that is lost is opened again until it stays", "[unit]") {
 }
 
 TEST_CASE("An error that cannot pass is reported, and nothing is opened after it", "[unit]") {
-  Script script({absl::UnavailableError("away"), absl::InvalidArgumentError("wrong")});
-  {
-    const StreamKeeper keeper(script.Options());
-    REQUIRE(script.failed.WaitFor(absl::Seconds(30)));
+  for (const absl::Status& error : {absl::InvalidArgumentError("wrong"), absl::InternalError("a bug")}) {
+    Script script({absl::UnavailableError("away"), error});
+    {
+      const StreamKeeper keeper(script.Options());
+      REQUIRE(script.failed.WaitFor(absl::Seconds(30)));
+    }
+    CHECK(script.failure().code() == error.code());
+    CHECK(script.opened == 2);
   }
-  CHECK(script.failure().code() == absl::StatusCode::kInvalidArgument);
-  CHECK(script.opened == 2);
 }
 
 TEST_CASE("What is not found is restored and tried again, for as long as there is patience", "[unit]") {
@@ -114,7 +117,34 @@ TEST_CASE("What is not found is restored and tried again, for as long as there i
   const StreamKeeper keeper(std::move(options));
   REQUIRE(script.failed.WaitFor(absl::Seconds(30)));
   CHECK(script.failure().code() == absl::StatusCode::kNotFound);
-  CHECK(script.opened == 1);
+  CHECK_THAT(std::string(script.failure().message()), Catch::Contains("still missing"));
+  CHECK(script.opened == 2);  // What was restored is tried before it is given up.
+  CHECK(script.restored == 2);
+}
+
+TEST_CASE("A server that loses its memory again while it restarts is no reason to give up", "[unit]") {
+  const absl::Status missing = absl::NotFoundError("no table");
+  const absl::Status away = absl::UnavailableError("away");
+  SECTION("it was away between") {
+    Script script({missing, away, missing, away, missing});
+    StreamKeeperOptions options = script.Options();
+    options.not_found_patience = absl::ZeroDuration();
+    const StreamKeeper keeper(std::move(options));
+    REQUIRE(script.last_opened.WaitFor(absl::Seconds(30)));
+    CHECK(script.restored == 3);
+    CHECK(script.failure() == absl::OkStatus());
+  }
+  SECTION("it was away when what it had lost was to be restored") {
+    Script script({missing, missing, missing});
+    StreamKeeperOptions options = script.Options();
+    options.not_found_patience = absl::ZeroDuration();
+    options.restore = [&script, away](const StopToken& /*stop*/) {
+      return ++script.restored < 3 ? away : absl::OkStatus();
+    };
+    const StreamKeeper keeper(std::move(options));
+    REQUIRE(script.last_opened.WaitFor(absl::Seconds(30)));
+    CHECK(script.failure() == absl::OkStatus());
+  }
 }
 
 TEST_CASE("What cannot be restored is reported", "[unit]") {

@@ -120,6 +120,11 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
       {m + "replay:\n  samples_per_insert: 8\n  error_buffer: 67\n",
        "x.yaml:5: replay.error_buffer: got 67; wanted at least 68 (half of learner.batch_size + "
        "replay.samples_per_insert), or actors and learner could wait for each other for ever"},
+      {m + "replay:\n  servers: 2\n  samples_per_insert: 8\n  error_buffer: 135\n",
+       "x.yaml:6: replay.error_buffer: got 135; wanted at least 136 (half of learner.batch_size + "
+       "replay.samples_per_insert, for each of replay.servers), or actors and learner could wait for each other for "
+       "ever"},
+      {m + "replay: {servers: 0}\n", "x.yaml:3: replay.servers: got the number 0; wanted an integer in [1, 1024]"},
       {m + "actor: {device: gpu}\n", "x.yaml:3: actor.device: got \"gpu\"; wanted cpu, cuda or cuda:N"},
       {m + "learner: {device: \"cuda:x\"}\n", "x.yaml:3: learner.device: got \"cuda:x\"; wanted cpu, cuda or cuda:N"},
       {m + "learner: {checkpoint: {keep: 0}}\n",
@@ -170,11 +175,35 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
   CHECK(CheckWith({{"network.head.type", "dueling"}}).message() ==
         "network.head.type: got dueling; algorithm fake wants one of q");
   CHECK(CheckWith({{"algorithm.n_step", "13"}}).message() == "algorithm fake: n_step: 13 brings bad luck");
-  CHECK(CheckWith({{"algorithm.n_step", "14"}}).message().find("table \"replay\": ") == 0);
+  CHECK(CheckWith({{"algorithm.n_step", "14"}}).message().find("table \"experiment/replay\": ") == 0);
   CHECK(CheckWith({{"network.torso[0].type", "conv"}}).message().find("network for CartPole-v1: ") == 0);
   EnvironmentSpec broken = FakeEnvironmentSpec();
   broken.observation.shape = {-4};
   CHECK(CheckWith({}, broken).message().find("environment: ") == 0);
+}
+
+TEST_CASE("a table that cannot be spread over so many servers is refused", "[unit]") {
+  REQUIRE_OK(CheckWith({{"replay.servers", "3"}}));
+  const std::string message(
+      CheckWith({{"replay.servers", "1000"}, {"replay.max_items", "500"}, {"replay.min_items", "1"}}).message());
+  CHECK(message.find("replay.servers: 1000: ") == 0);
+  CHECK(message.find("max_items: ") != std::string::npos);
+}
+
+TEST_CASE("a priority exponent is refused where nothing is sampled by priority", "[unit]") {
+  const absl::Status status =
+      Parse(kMinimal, {{"replay.sampler", "fifo"}, {"replay.priority_exponent", "0.5"}}).status();
+  CHECK(status.message().find("priority_exponent: means nothing to the sampler fifo") != std::string::npos);
+  REQUIRE_OK(Parse(kMinimal, {{"replay.sampler", "fifo"}}));
+}
+
+TEST_CASE("the tables of a run have its seed", "[unit]") {
+  for (const int64_t seed : {1, 7}) {
+    const Experiment experiment = ValueOf(Parse(kMinimal, {{"experiment.seed", std::to_string(seed)}}));
+    const std::vector<TablePlan> plans = ValueOf(PlanTables(experiment, FakeEnvironmentSpec(), FakeAlgorithms()));
+    REQUIRE(plans.size() == 1);
+    CHECK(plans[0].table.seed == static_cast<uint64_t>(seed));
+  }
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "common/metrics/metrics.h"
 
+#include <atomic>
+#include <memory>
+#include <thread>
 #include <vector>
 
+#include "common/base/stop_token.h"
 #include "common/base/thread.h"
 #include "tests/support/catch.h"
 
@@ -27,6 +31,41 @@ TEST_CASE("a snapshot does not change afterwards", "[unit]") {
   const Metrics::Snapshot snapshot = metrics.TakeSnapshot();
   metrics.Add("x", 1);
   CHECK(snapshot.counters.at("x") == 1);
+}
+
+TEST_CASE("a snapshot is brought up to date before it is taken, for as long as that is asked for", "[unit]") {
+  Metrics metrics;
+  int calls = 0;
+  {
+    const auto registration = metrics.BeforeSnapshot([&] { metrics.Set("x", ++calls); });
+    CHECK(metrics.TakeSnapshot().gauges.at("x") == 1);
+    CHECK(metrics.TakeSnapshot().gauges.at("x") == 2);
+  }
+  CHECK(metrics.TakeSnapshot().gauges.at("x") == 2);
+}
+
+TEST_CASE("what ends does not run any more, although snapshots are taken all the time", "[unit]") {
+  Metrics metrics;
+  std::atomic<int> late{0};
+  const StopToken enough;
+  {
+    const Thread reader("reader", [&] {
+      while (!enough.StopRequested()) {
+        metrics.TakeSnapshot();
+      }
+    });
+    for (int i = 0; i < 1000; ++i) {
+      const auto ended = std::make_shared<std::atomic<bool>>(false);
+      auto registration = metrics.BeforeSnapshot([ended, &late] {
+        std::this_thread::yield();  // So that it is often under way when it is to end.
+        late += *ended ? 1 : 0;
+      });
+      registration.reset();
+      *ended = true;
+    }
+    enough.RequestStop();
+  }
+  CHECK(late == 0);
 }
 
 TEST_CASE("no addition of several threads is lost", "[unit]") {

@@ -62,6 +62,18 @@ TEST_CASE("convolutions shrink an image and a dense layer flattens it", "[unit]"
   CHECK(shape.parameters[6].DebugString() == "torso.3.linear1.weight: float32[512, 3136]");
 }
 
+TEST_CASE("what means nothing to a layer's type is refused", "[unit]") {
+  LayerSpec mlp = Mlp({8});
+  mlp.kernel = 5;
+  mlp.padding = 1;
+  CHECK(mlp.Validate().message() ==
+        "kernel: means nothing to an mlp, which has units\npadding: means nothing to an mlp, which has units");
+  LayerSpec conv = Conv(8, 5, 2);
+  REQUIRE_OK(conv.Validate());
+  conv.units = {8};
+  CHECK(conv.Validate().message() == "units: means nothing to a conv, which has channels");
+}
+
 TEST_CASE("a network that does not fit is refused with the layer and both shapes", "[unit]") {
   NetworkSpec network;
   network.torso = {Mlp({8}), Conv(32, 3, 1)};

@@ -45,5 +45,23 @@ TEST_CASE("every wrong value of an optimizer is named, one a line", "[unit]") {
         "schedule: final_learning_rate and schedule_steps mean nothing for a constant one; did you mean \"linear\"?");
 }
 
+TEST_CASE("what means nothing to an optimizer's type is refused", "[unit]") {
+  OptimizerOptions options;
+  options.momentum = 0.9;
+  options.alpha = 0.5;
+  CHECK(options.Validate().message() ==
+        "alpha: means nothing to adam; wanted none, or a type of rmsprop\n"
+        "momentum: means nothing to adam; wanted none, or a type of rmsprop, sgd");
+  options.type = "rmsprop";
+  REQUIRE_OK(options.Validate());
+  options = OptimizerOptions();
+  options.type = "sgd";
+  options.beta1 = 0.5;
+  options.epsilon = 1e-5;
+  CHECK(options.Validate().message() ==
+        "beta1: means nothing to sgd; wanted none, or a type of adam, adamw\n"
+        "epsilon: means nothing to sgd; wanted none, or a type of adam, adamw, rmsprop");
+}
+
 }  // namespace
 }  // namespace waggle

@@ -1,5 +1,7 @@
 #include "common/nn/optimizer.h"
 
+#include <torch/optim.h>
+
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,21 @@ TEST_CASE("The exit status says whether the body ended well", "[unit]") {
   CHECK(ExitStatus(RunInChild([](const StopToken&) -> absl::Status { throw 7; })) == 1);
 }
 
+TEST_CASE("A process may open as many files as its hard limit allows", "[unit]") {
+  CHECK(ExitStatus(RunInChild(
+            [](const StopToken&) -> absl::Status {
+              rlimit limit;
+              getrlimit(RLIMIT_NOFILE, &limit);
+              return limit.rlim_cur == limit.rlim_max ? absl::OkStatus() : absl::InternalError("not raised");
+            },
+            [] {
+              rlimit limit;
+              getrlimit(RLIMIT_NOFILE, &limit);
+              limit.rlim_cur = 64;
+              setrlimit(RLIMIT_NOFILE, &limit);
+            })) == 0);
+}
+
 TEST_CASE("The first signal asks to stop; a body that was cancelled by it ended well", "[unit]") {
   for (const int number : {SIGINT, SIGTERM}) {
     CHECK(ExitStatus(RunInChild([number](const StopToken& stop) {
@@ -78,44 +94,6 @@ TEST_CASE("A peer that goes away does not end the process", "[unit]") {
           }
           return write(ends[1], "x", 1) < 0 ? absl::OkStatus() : absl::InternalError("was written");
         })) == 0);
-}
-
-TEST_CASE("A process ends with its parent where that is asked for", "[unit]") {
-  // This process starts a parent; that starts a child, which holds a pipe open for as long as it lives, and is killed.
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const pid_t parent = fork();
-  REQUIRE(parent >= 0);
-  if (parent == 0) {
-    close(ends[0]);
-    setenv("WAGGLE_DIE_WITH_PARENT", std::to_string(getpid()).c_str(), 1);
-    if (fork() == 0) {
-      _exit(RunProcess("child", LogLevel::kError, [&ends](const StopToken& stop) {
-        (void)!write(ends[1], "x", 1);  // From here on the kernel has been asked.
-        stop.Wait();
-        return absl::OkStatus();
-      }));
-    }
-    close(ends[1]);
-    pause();
-    _exit(0);
-  }
-  close(ends[1]);
-  char byte = 0;
-  REQUIRE(read(ends[0], &byte, 1) == 1);
-  kill(parent, SIGKILL);
-  CHECK(read(ends[0], &byte, 1) == 0);  // The child is gone too.
-  close(ends[0]);
-  int status = 0;
-  waitpid(parent, &status, 0);
-}
-
-TEST_CASE("A parent that is gone already, or no number, is an error", "[unit]") {
-  const Body body = [](const StopToken&) { return absl::OkStatus(); };
-  CHECK(ExitStatus(RunInChild(body, [] { setenv("WAGGLE_DIE_WITH_PARENT", "999999999", 1); })) == 1);
-  CHECK(ExitStatus(RunInChild(body, [] { setenv("WAGGLE_DIE_WITH_PARENT", "yes", 1); })) == 1);
-  CHECK(ExitStatus(RunInChild(body, [] { setenv("WAGGLE_DIE_WITH_PARENT", std::to_string(getppid()).c_str(), 1); })) ==
-        0);
 }
 
 }  // namespace

@@ -21,12 +21,5 @@ TEST_CASE("a lane beyond those that were counted has the last lane's epsilon", "
   CHECK(LadderEpsilon(0.4, 7, 12, 8) == LadderEpsilon(0.4, 7, 7, 8));
 }
 
-TEST_CASE("exploration comes down from 1 over a lane's first steps", "[unit]") {
-  CHECK(AnnealedEpsilon(0.2, 10, 0) == 1);
-  CHECK(AnnealedEpsilon(0.2, 10, 5) == Approx(0.6));
-  CHECK(AnnealedEpsilon(0.2, 10, 10) == 0.2);
-  CHECK(AnnealedEpsilon(0.2, 0, 0) == 0.2);
-}
-
 }  // namespace
 }  // namespace waggle

@@ -34,13 +34,5 @@ TEST_CASE("an exponent of 0 weighs all alike and one of 1 fully", "[unit]") {
   CHECK(probabilities[0].item<double>() == 0.1);  // The batch's own numbers stay.
 }
 
-TEST_CASE("the exponent goes to its final value in a straight line", "[unit]") {
-  CHECK(AnnealedExponent(0.4, 1, 100, 0) == Approx(0.4));
-  CHECK(AnnealedExponent(0.4, 1, 100, 50) == Approx(0.7));
-  CHECK(AnnealedExponent(0.4, 1, 100, 100) == 1);
-  CHECK(AnnealedExponent(0.4, 1, 100, 1'000'000) == 1);
-  CHECK(AnnealedExponent(0.4, 1, 0, 0) == 1);
-}
-
 }  // namespace
 }  // namespace waggle

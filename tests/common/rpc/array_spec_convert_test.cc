@@ -45,5 +45,13 @@ TEST_CASE("A spec that cannot be is refused", "[unit]") {
   CHECK(FromProto(list).status().code() == absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("A list of more specs than a row may have columns is refused unread", "[unit]") {
+  google::protobuf::RepeatedPtrField<v1::ArraySpec> list;
+  for (int i = 0; i <= kMaxColumns; ++i) {
+    list.Add();
+  }
+  CHECK_THAT(std::string(FromProto(list).status().message()), Catch::Contains("there are 257 columns"));
+}
+
 }  // namespace
 }  // namespace waggle

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "common/base/thread.h"
 #include "common/rpc/channel.h"
 #include "tests/common/rpc/stream_service.h"
@@ -59,57 +62,6 @@ class Counted : public ServerHandler {
  private:
   Alive* const alive_;
 };
-
-// Answers every message while another thread asks for more all the time.
-class GreedyHandler final : public Counted {
- public:
-  GreedyHandler(Alive* alive, std::atomic<int>* overlaps) : Counted(alive), overlaps_(overlaps) {}
-  ~GreedyHandler() override { stop_ = true; }
-  void OnOpen(std::shared_ptr<ServerPeer> peer) override {
-    peer_ = peer;
-    asker_ = Thread("asker", [this, peer] {
-      while (!stop_) {
-        peer->RequestNext();
-        std::this_thread::yield();
-      }
-    });
-  }
-  void OnMessage(Request request) override {
-    *overlaps_ += inside_.exchange(true) ? 1 : 0;
-    std::this_thread::yield();
-    peer_->Send(Ack(request.header.block().sequence()));
-    inside_ = false;
-  }
-  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
-
- private:
-  std::atomic<int>* const overlaps_;
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> inside_{false};
-  std::shared_ptr<ServerPeer> peer_;
-  Thread asker_;
-};
-
-TEST_CASE("Messages arrive in order and one at a time whoever asks for them", "[grpc]") {
-  Alive alive;
-  std::atomic<int> overlaps{0};
-  StreamService service([&] { return std::make_unique<GreedyHandler>(&alive, &overlaps); });
-  const auto server = StartServer(&service);
-  const OpenStream stream = Open(NewChannel(server->address(), "test"));
-  for (uint64_t i = 0; i < 2'000; ++i) {
-    stream.peer->Send(BlockRequest(i));
-  }
-  stream.peer->Close(absl::OkStatus());
-  REQUIRE(stream.seen->AwaitClosed());
-  CHECK(stream.seen->status() == absl::OkStatus());
-  const std::vector<uint64_t> sequences = stream.seen->sequences();
-  REQUIRE(sequences.size() == 2'000);
-  for (uint64_t i = 0; i < sequences.size(); ++i) {
-    REQUIRE(sequences[i] == i);
-  }
-  CHECK(overlaps == 0);
-  CHECK(alive.AwaitNone(1));
-}
 
 // Never asks for a second message.
 class StuckHandler final : public Counted {
@@ -169,6 +121,62 @@ class Peers {
   CondVar changed_;
   std::vector<std::shared_ptr<ServerPeer>> peers_;
 };
+
+// Answers every message and asks for no more: another thread does, all the time.
+class GreedyHandler final : public Counted {
+ public:
+  GreedyHandler(Alive* alive, Peers* peers, std::atomic<int>* overlaps)
+      : Counted(alive), peers_(peers), overlaps_(overlaps) {}
+  void OnOpen(std::shared_ptr<ServerPeer> peer) override {
+    peer_ = peer;
+    peers_->Add(std::move(peer));
+  }
+  void OnMessage(Request request) override {
+    *overlaps_ += inside_.exchange(true) ? 1 : 0;
+    std::this_thread::yield();
+    peer_->Send(Ack(request.header.block().sequence()));
+    inside_ = false;
+  }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  Peers* const peers_;
+  std::atomic<int>* const overlaps_;
+  std::atomic<bool> inside_{false};
+  std::shared_ptr<ServerPeer> peer_;
+};
+
+TEST_CASE("Messages arrive in order and one at a time whoever asks for them", "[grpc]") {
+  Alive alive;
+  Peers peers;
+  std::atomic<int> overlaps{0};
+  StreamService service([&] { return std::make_unique<GreedyHandler>(&alive, &peers, &overlaps); });
+  const auto server = StartServer(&service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  const std::shared_ptr<ServerPeer> peer = peers.Await(0);
+  REQUIRE(peer != nullptr);
+  std::atomic<bool> stop{false};
+  const Thread asker("asker", [peer, &stop] {
+    while (!stop) {
+      peer->RequestNext();
+      std::this_thread::yield();
+    }
+  });
+  const absl::Cleanup stop_asking = [&stop] { stop = true; };
+  for (uint64_t i = 0; i < 2'000; ++i) {
+    stream.peer->Send(BlockRequest(i));
+  }
+  stream.peer->Close(absl::OkStatus());
+  REQUIRE(stream.seen->AwaitClosed());
+  CHECK(stream.seen->status() == absl::OkStatus());
+  const std::vector<uint64_t> sequences = stream.seen->sequences();
+  REQUIRE(sequences.size() == 2'000);
+  for (uint64_t i = 0; i < sequences.size(); ++i) {
+    REQUIRE(sequences[i] == i);
+  }
+  CHECK(overlaps == 0);
+  CHECK(alive.AwaitNone(1));
+}
 
 // Hands its peer out; answers nothing by itself.
 class OpenHandler final : public Counted {
@@ -277,6 +285,42 @@ TEST_CASE("A peer that does not read holds up what is sent to it, and its end dr
   CHECK(sent.sequences().size() < 64);
   payload.reset();
   CHECK(freed.WaitFor(absl::Seconds(20)));
+}
+
+// Runs out of memory over every message, or over every answer.
+class ExhaustedHandler final : public Counted {
+ public:
+  ExhaustedHandler(Alive* alive, bool over_answers) : Counted(alive), over_answers_(over_answers) {}
+  void OnOpen(std::shared_ptr<ServerPeer> peer) override { peer_ = std::move(peer); }
+  void OnMessage(Request /*request*/) override {
+    if (!over_answers_) {
+      throw std::bad_alloc();
+    }
+    peer_->Send(Ack(1), [] { throw std::bad_alloc(); });
+  }
+  void OnPeerDone() override { throw std::runtime_error("a bug"); }
+
+ private:
+  const bool over_answers_;
+  std::shared_ptr<ServerPeer> peer_;
+};
+
+TEST_CASE("A handler that throws ends its stream with the reason", "[grpc]") {
+  for (const bool over_answers : {false, true}) {
+    Alive alive;
+    StreamService service([&] { return std::make_unique<ExhaustedHandler>(&alive, over_answers); });
+    const auto server = StartServer(&service);
+    const auto channel = NewChannel(server->address(), "test");
+    const OpenStream stream = Open(channel);
+    stream.peer->Send(BlockRequest(1));
+    REQUIRE(stream.seen->AwaitClosed());
+    CHECK(stream.seen->status().code() == absl::StatusCode::kResourceExhausted);
+    const OpenStream done = Open(channel);
+    done.peer->Close(absl::OkStatus());
+    REQUIRE(done.seen->AwaitClosed());
+    CHECK(done.seen->status().code() == absl::StatusCode::kInternal);
+    CHECK(alive.AwaitNone(2));
+  }
 }
 
 TEST_CASE("Close with OK delivers what is queued; Close with an error does not", "[grpc]") {

@@ -1,5 +1,7 @@
 #include "common/rpc/blocking_stream.h"
 
+#include <new>
+
 #include "common/base/thread.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/raw_codec.h"
@@ -16,8 +18,8 @@ using testing::ValueOf;
 
 constexpr absl::Duration kIdle = absl::Seconds(30);
 
-// Push: adds up the bytes, and refuses a piece of 13. Pull: as many messages as the model's name says, then OK. Watch:
-// nothing, ever.
+// Push: adds up the bytes, refuses a piece of 13 and has no memory for one of 17. Pull: as many messages as the model's
+// name says, then OUT_OF_RANGE, or no memory after 17. Watch: nothing, ever.
 class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
                           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {
  public:
@@ -25,6 +27,9 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
    public:
     absl::Status OnMessage(Message<v1::PushModelRequest> message) override {
       sum_ += message.data.size();
+      if (message.data.size() == 17) {
+        throw std::bad_alloc();
+      }
       return message.data.size() == 13 ? absl::InvalidArgumentError("a piece of 13") : absl::OkStatus();
     }
     absl::StatusOr<v1::ModelVersion> OnPeerDone() override {
@@ -45,6 +50,9 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
     explicit Counter(uint64_t end) : end_(end) {}
     void OnOpen(std::function<void()> /*wake*/) override {}
     Step Next() override {
+      if (next_ == end_ && end_ == 17) {
+        throw std::bad_alloc();
+      }
       if (next_ == end_) {
         return {std::nullopt, absl::OutOfRangeError("that was all")};
       }
@@ -124,6 +132,27 @@ TEST_CASE("A handler's error ends the call with it, in the middle or at the end"
   CHECK(end.Finish().code() == absl::StatusCode::kDataLoss);
 }
 
+TEST_CASE("Logic that throws ends the call with the reason", "[grpc]") {
+  const Fixture fixture;
+  grpc::ByteBuffer answer;
+  BlockingStream push(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
+  REQUIRE(push.Write(Piece(17)));
+  CHECK_FALSE(push.Read(&answer));
+  CHECK(push.Finish().code() == absl::StatusCode::kResourceExhausted);
+
+  BlockingStream pull(fixture.channel, "/waggle.v1.ModelService/Pull", kIdle, StopToken());
+  v1::PullModelRequest request;
+  request.set_model("17");
+  REQUIRE(pull.Write(EncodeMessage(request, ByteSlices())));
+  REQUIRE(pull.WritesDone());
+  int messages = 0;
+  while (pull.Read(&answer)) {
+    ++messages;
+  }
+  CHECK(messages == 17);
+  CHECK(pull.Finish().code() == absl::StatusCode::kResourceExhausted);
+}
+
 TEST_CASE("A server-streaming call brings every message in order, then how it ended", "[grpc]") {
   const Fixture fixture;
   v1::PullModelRequest request;
@@ -145,9 +174,11 @@ TEST_CASE("A server-streaming call brings every message in order, then how it en
 TEST_CASE("A peer that says nothing is given up after the idle timeout, or with a stop", "[grpc]") {
   const Fixture fixture;
   grpc::ByteBuffer buffer;
+  // Connects: the short timeout is not to end before there is a connection.
+  BlockingStream first(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
+  REQUIRE(first.Write(Piece(1)));
   BlockingStream silent(fixture.channel, "/waggle.v1.ModelService/Watch", absl::Milliseconds(50), StopToken());
-  REQUIRE(silent.Write(EncodeMessage(v1::WatchModelRequest(), ByteSlices())));
-  CHECK_FALSE(silent.Read(&buffer));
+  CHECK_FALSE((silent.Write(EncodeMessage(v1::WatchModelRequest(), ByteSlices())) && silent.Read(&buffer)));
   const absl::Status status = silent.Finish();
   CHECK(status.code() == absl::StatusCode::kUnavailable);
   CHECK_THAT(std::string(status.message()), Catch::Contains("no answer within 50ms"));

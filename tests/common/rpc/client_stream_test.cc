@@ -1,5 +1,6 @@
 #include "common/rpc/client_stream.h"
 
+#include <new>
 #include <vector>
 
 #include "common/rpc/channel.h"
@@ -117,6 +118,29 @@ TEST_CASE("A stream may be closed while it is being opened", "[grpc]") {
                                                           std::make_unique<ClosingClient>(seen));
   REQUIRE(seen->AwaitClosed());
   CHECK(seen->status() == absl::CancelledError("at once"));
+}
+
+// Runs out of memory over every message.
+class ExhaustedClient final : public ClientStreamHandler<testing::Response, Request> {
+ public:
+  explicit ExhaustedClient(std::shared_ptr<testing::Seen> seen) : seen_(std::move(seen)) {}
+  void OnOpen(std::shared_ptr<testing::ClientPeer> peer) override { peer->Send(BlockRequest(1)); }
+  void OnMessage(testing::Response /*response*/) override { throw std::bad_alloc(); }
+  void OnPeerDone() override {}
+  void OnClosed(absl::Status status) override { seen_->Close(std::move(status)); }
+
+ private:
+  const std::shared_ptr<testing::Seen> seen_;
+};
+
+TEST_CASE("A client's handler that throws ends its stream with the reason", "[grpc]") {
+  StreamService service(NewEcho);
+  const auto server = StartServer(&service);
+  const auto seen = std::make_shared<testing::Seen>();
+  OpenClientStream<v1::InsertRequest, v1::InsertResponse>(NewChannel(server->address(), "test"), testing::kInsertMethod,
+                                                          std::make_unique<ExhaustedClient>(seen));
+  REQUIRE(seen->AwaitClosed());
+  CHECK(seen->status().code() == absl::StatusCode::kResourceExhausted);
 }
 
 // Collects raw messages; used to send what no honest client would.

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ class Socket {
  public:
   explicit Socket(const std::string& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in name{};
+    const timeval patience{30, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     name.sin_family = AF_INET;
     name.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
     inet_pton(AF_INET, "127.0.0.1", &name.sin_addr);
@@ -55,14 +58,14 @@ class Socket {
   ~Socket() { close(fd_); }
   bool connected() const { return connected_; }
   void Write(const std::string& bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-  // Reads until the other side has closed the connection.
+  // Reads until the other side has closed the connection. Returns false if it does not.
   bool AwaitEnd() {
     char buffer[4096];
     ssize_t size = 0;
     do {
       size = recv(fd_, buffer, sizeof(buffer), 0);
     } while (size > 0);
-    return size <= 0;
+    return size == 0 || errno == ECONNRESET;
   }
 
  private:

@@ -93,8 +93,8 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
     ExperimentTracker tracker(Plan(475));
     each.reports(&tracker);
     CHECK(tracker.state() == each.state);
-    CHECK_THAT(tracker.reason(), Catch::Contains(each.reason));
-    CHECK(tracker.reason().empty() == (each.state == RunState::kRunning));
+    CHECK_THAT(tracker.progress().reason, Catch::Contains(each.reason));
+    CHECK(tracker.progress().reason.empty() == (each.state == RunState::kRunning));
   }
 }
 
@@ -118,17 +118,37 @@ TEST_CASE("No step is lost or counted twice, whoever leaves, joins again or come
   CHECK(tracker.learner_steps() == 40);
 }
 
+TEST_CASE("A reopened run has all its time again", "[unit]") {
+  ExperimentTracker tracker(Plan(475));
+  CHECK_FALSE(tracker.Reopen());
+  tracker.ReportCounters("a", Role::kActor, {{"env_steps", 5}}, kStart);
+  tracker.ReportLearnerFailure("no device");
+  CHECK(tracker.Reopen());
+  CHECK(tracker.progress().reason.empty());
+  const absl::Time later = kStart + absl::Hours(1);
+  tracker.ReportCounters("a", Role::kActor, {{"env_steps", 6}}, later);
+  tracker.Advance(later + absl::Seconds(59));
+  CHECK(tracker.state() == RunState::kRunning);
+  CHECK(tracker.env_steps() == 6);
+  tracker.Advance(later + absl::Seconds(60));
+  CHECK(tracker.state() == RunState::kLimit);
+  CHECK_FALSE(tracker.Reopen());
+}
+
 TEST_CASE("A tracker goes on from what an earlier hub knew", "[unit]") {
   ExperimentTracker running(Plan(475));
-  running.Restore(RunState::kRunning, "", kStart);
+  running.Restore({RunState::kRunning, "", kStart, 100, 7, {{"a", 40}}});
+  running.ReportCounters("a", Role::kActor, {{"env_steps", 50}}, kStart);
+  CHECK(running.env_steps() == 110);
+  CHECK(running.learner_steps() == 7);
   running.Advance(kStart + absl::Seconds(61));
   CHECK(running.state() == RunState::kLimit);
 
   ExperimentTracker over(Plan(475));
-  over.Restore(RunState::kSolved, "before", kStart);
+  over.Restore({RunState::kSolved, "before", kStart, 0, 0, {}});
   over.Advance(kStart + absl::Seconds(61));
   CHECK(over.state() == RunState::kSolved);
-  CHECK(over.reason() == "before");
+  CHECK(over.progress().reason == "before");
 }
 
 }  // namespace

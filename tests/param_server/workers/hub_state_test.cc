@@ -19,9 +19,13 @@ HubRecord SomeRecord() {
   record.last_epoch = 7;
   record.experiment_yaml = "experiment:\n  name: x  # \"quoted\"\n\nexperiment\n";
   record.started = absl::FromUnixMicros(1'700'000'000'123'456);
-  record.first_step = absl::FromUnixMicros(1'700'000'001'000'000);
-  record.outcome = RunState::kFailed;
-  record.outcome_reason = "two\nlines, the last one is\nexperiment";
+  record.progress.first_step = absl::FromUnixMicros(1'700'000'001'000'000);
+  record.progress.env_steps = 9007199254740991;
+  record.progress.learner_steps = 12;
+  record.progress.steps_of = {{"actor-1", 1}, {"actor-2", 0.1}};
+  record.last_evaluation = DatedEvaluation{{{3, 4}, 20, 1.0 / 3, -1e300, 500}, absl::FromUnixMicros(-5), "evaluator-1"};
+  record.progress.state = RunState::kFailed;
+  record.progress.reason = "two\nlines, the last one is\nexperiment";
   return record;
 }
 

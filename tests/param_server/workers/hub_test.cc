@@ -1,7 +1,13 @@
 #include "param_server/workers/hub.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
 #include <limits>
 
+#include "common/base/deadline.h"
+#include "common/base/stop_token.h"
+#include "tests/param_server/workers/hub_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/model_conformance.h"
 #include "tests/support/temporary_folder.h"
@@ -11,55 +17,7 @@ namespace {
 
 using testing::ValueOf;
 
-// A hub on a folder, with a clock that the test moves.
-struct Fixture {
-  Fixture() { Restart(); }
-
-  void Restart() {
-    hub.reset();
-    state.reset();
-    models = std::make_unique<ModelStore>(ModelStoreOptions());
-    state = ValueOf(HubState::Open(folder.path()));
-    RunPlan plan;
-    plan.name = "x";
-    plan.yaml = "the experiment";
-    plan.stop.target_return = 100;
-    plan.stop.max_env_steps = 1'000;
-    HubOptions options;
-    options.self.worker_id = "self";
-    options.self.role = Role::kParamServer;
-    options.metrics = &metrics;
-    options.clock = [this] { return now; };
-    hub = ValueOf(Hub::Create(options, plan, state.get(), models.get()));
-  }
-
-  Hub::Seat Join(const std::string& worker_id, Role role, const std::string& address = "") {
-    WorkerIntroduction introduction;
-    introduction.worker_id = worker_id;
-    introduction.role = role;
-    introduction.address = address;
-    return ValueOf(hub->Join(introduction));
-  }
-
-  absl::StatusOr<Assignment> Beat(const std::string& worker_id, double env_steps = 0) {
-    return hub->Heartbeat(Report(worker_id, env_steps));
-  }
-
-  WorkerReport Report(const std::string& worker_id, double env_steps = 0) {
-    WorkerReport report;
-    report.worker_id = worker_id;
-    report.figures.counters["env_steps"] = env_steps;
-    report.figures.taken_at = now - absl::UnixEpoch();
-    return report;
-  }
-
-  const testing::TemporaryFolder folder;
-  Metrics metrics;
-  absl::Time now = absl::FromUnixSeconds(1'000'000);
-  std::unique_ptr<ModelStore> models;
-  std::unique_ptr<HubState> state;
-  std::unique_ptr<Hub> hub;
-};
+using Fixture = testing::HubFixture;
 
 EnvironmentSpec SomeEnvironment(int64_t actions = 2) {
   EnvironmentSpec environment;
@@ -102,8 +60,25 @@ TEST_CASE("A worker is told what the others are", "[unit]") {
   CHECK(together.model_version == ModelVersion{1, 5});
 
   fixture.now += absl::Seconds(11);
-  CHECK(ValueOf(fixture.Beat("a")).replay_servers.empty());
+  // Where replay servers that are silent, or gone, were last is still said: they may come back there.
+  CHECK(ValueOf(fixture.Beat("a")).replay_servers == together.replay_servers);
   CHECK(ValueOf(fixture.Beat("a")).actors == 1);
+  fixture.hub->Leave("r1");
+  CHECK(ValueOf(fixture.Beat("a")).replay_servers == together.replay_servers);
+}
+
+TEST_CASE("A replay server that the run has no use for is refused", "[unit]") {
+  Fixture fixture;
+  WorkerIntroduction second;
+  second.worker_id = "r2";
+  second.role = Role::kReplayServer;
+  second.address = "10.0.0.2:7001";
+  second.own_index = 1;
+  const absl::Status refused = fixture.hub->Join(second).status();
+  CHECK(refused.code() == absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("replay server 1: the run has replay.servers: 1"));
+  second.own_index = 0;
+  REQUIRE_OK(fixture.hub->Join(second));
 }
 
 TEST_CASE("Epochs of learners never come again, not even after a restart", "[unit]") {
@@ -125,6 +100,22 @@ TEST_CASE("Epochs of learners never come again, not even after a restart", "[uni
   CHECK(fixture.Join("l10", Role::kLearner).epoch == 10);
   again.epoch = std::numeric_limits<uint64_t>::max();
   CHECK(fixture.hub->Join(again).status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("A learner that is refused a seat takes no epoch", "[unit]") {
+  Fixture fixture;
+  WorkerIntroduction learner;
+  learner.worker_id = "l1";
+  learner.role = Role::kLearner;
+  learner.own_index = 0;
+  CHECK(ValueOf(fixture.hub->Join(learner)).epoch == 1);
+  learner.worker_id = "l2";
+  CHECK(fixture.hub->Join(learner).status().code() == absl::StatusCode::kUnavailable);
+  REQUIRE_OK(fixture.Beat("l1"));
+  CHECK(fixture.hub->Join(learner).status().code() == absl::StatusCode::kAlreadyExists);
+  CHECK(fixture.state->record().last_epoch == 1);
+  fixture.hub->Leave("l1");
+  CHECK(ValueOf(fixture.hub->Join(learner)).epoch == 2);
 }
 
 TEST_CASE("An actor with another environment is refused, and it alone", "[unit]") {
@@ -168,7 +159,7 @@ TEST_CASE("An evaluation that is sent twice counts once, and a good one solves t
   CHECK_THAT(fixture.hub->Overview().outcome_reason, Catch::Contains("the target is 100"));
 }
 
-TEST_CASE("Only the learner that counts can fail the run", "[unit]") {
+TEST_CASE("Only the last learner that is left can fail the run", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
   fixture.Join("old", Role::kLearner);
@@ -184,6 +175,96 @@ TEST_CASE("Only the learner that counts can fail the run", "[unit]") {
   CHECK_THAT(fixture.hub->Overview().outcome_reason, Catch::Contains("no such device"));
 }
 
+TEST_CASE("A spare learner that cannot work leaves the healthy one's run alone", "[unit]") {
+  Fixture fixture;
+  fixture.Join("healthy", Role::kLearner);
+  REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {1, 5})));
+  fixture.Join("spare", Role::kLearner);
+  CHECK(fixture.Fail("spare", "no CUDA here") == RunState::kRunning);
+  fixture.hub->Leave("spare");
+  CHECK(fixture.Fail("healthy", "a loss of NaN") == RunState::kFailed);  // It still counts itself.
+}
+
+TEST_CASE("A learner that was taken over from cannot fail the run, not even as the first after a restart", "[unit]") {
+  Fixture fixture;
+  fixture.Join("zombie", Role::kLearner);
+  fixture.Join("new", Role::kLearner);
+  REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {2, 5})));
+  fixture.now += absl::Seconds(11);  // Neither is heard from.
+  REQUIRE_OK(fixture.Beat("zombie"));
+  CHECK(fixture.Fail("zombie", "fenced off") == RunState::kRunning);
+  fixture.Restart();
+  WorkerIntroduction again;
+  again.worker_id = "zombie";
+  again.role = Role::kLearner;
+  again.epoch = 1;
+  REQUIRE_OK(fixture.hub->Join(again));
+  CHECK(fixture.Fail("zombie", "fenced off") == RunState::kRunning);
+}
+
+TEST_CASE("A run that has failed goes on with a later learner, also after a restart", "[unit]") {
+  Fixture fixture;
+  fixture.Join("first", Role::kLearner);
+  fixture.Join("a", Role::kActor);
+  REQUIRE_OK(fixture.Beat("a", 10));
+  CHECK(fixture.Fail("first", "the disk is full") == RunState::kFailed);
+  SECTION("At once") {}
+  SECTION("After a restart") {
+    fixture.Restart();
+  }
+  WorkerIntroduction again;
+  again.worker_id = "first";
+  again.role = Role::kLearner;
+  again.epoch = 1;
+  CHECK(ValueOf(fixture.hub->Join(again)).assignment.run_state == RunState::kFailed);  // It is no other.
+  fixture.now += absl::Hours(1);
+  CHECK(fixture.Join("second", Role::kLearner).assignment.run_state == RunState::kRunning);
+  CHECK(fixture.hub->Overview().outcome_reason.empty());
+  fixture.Restart();
+  CHECK(fixture.Join("a", Role::kActor).assignment.run_state == RunState::kRunning);
+}
+
+TEST_CASE("A run that was solved or reached its limit is not reopened", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  CHECK(ValueOf(fixture.Beat("a", 1'000)).run_state == RunState::kLimit);
+  CHECK(fixture.Join("l", Role::kLearner).assignment.run_state == RunState::kLimit);
+}
+
+TEST_CASE("A run whose time is up is over though no worker is left to report anything", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  REQUIRE_OK(fixture.Beat("a", 10));
+  fixture.hub->Leave("a");
+  fixture.now += absl::Seconds(59);
+  CHECK(fixture.hub->Overview().run_state == RunState::kRunning);
+  fixture.now += absl::Seconds(1);
+  CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
+  fixture.Restart();
+  CHECK(fixture.state->record().progress.state == RunState::kLimit);
+}
+
+TEST_CASE("Why a worker gave up is kept for people, and cut where it is too long to be stored", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Fail("a", "no such device");
+  CHECK(fixture.hub->Overview().workers[0].failure == "no such device");
+  fixture.hub->Leave("a");
+  CHECK(fixture.hub->Overview().workers[0].failure == "no such device");
+
+  fixture.Join("l", Role::kLearner);
+  std::string endless = "x";
+  while (endless.size() < (size_t{20} << 20)) {
+    endless += "\u20ac";  // Three bytes.
+  }
+  CHECK(fixture.Fail("l", endless) == RunState::kFailed);
+  const std::string kept = fixture.hub->Overview().workers[1].failure;
+  CHECK(kept.size() == 4096);
+  CHECK(kept.substr(kept.size() - 3) == "\u20ac");
+  fixture.Restart();
+  CHECK(fixture.hub->Overview().run_state == RunState::kFailed);
+}
+
 TEST_CASE("Steps of an actor that left count towards the limit", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
@@ -194,6 +275,75 @@ TEST_CASE("Steps of an actor that left count towards the limit", "[unit]") {
   CHECK(ValueOf(fixture.Beat("b", 399)).run_state == RunState::kRunning);
   CHECK(ValueOf(fixture.Beat("b", 400)).run_state == RunState::kLimit);
   CHECK(fixture.hub->Overview().env_steps == 1'000);
+}
+
+TEST_CASE("Steps and the last evaluation outlive the hub, and those who join again count nothing twice", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("gone", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  REQUIRE_OK(fixture.Beat("a", 100));
+  REQUIRE_OK(fixture.Beat("gone", 300));
+  fixture.hub->Leave("gone");
+  WorkerReport evaluated = fixture.Report("e");
+  evaluated.evaluations = {Dated(10, 1), Dated(20, 2)};
+  REQUIRE_OK(fixture.hub->Heartbeat(evaluated));
+  fixture.Restart();
+  CHECK(fixture.hub->Overview().env_steps == 400);
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  REQUIRE_OK(fixture.Beat("a", 150));
+  REQUIRE_OK(fixture.hub->Heartbeat(evaluated));  // It was not answered before.
+  CHECK(fixture.hub->Overview().env_steps == 450);
+  REQUIRE(fixture.hub->Overview().evaluations.size() == 1);
+  CHECK(fixture.hub->Overview().evaluations[0].evaluation.mean_return == 20);
+  CHECK(ValueOf(fixture.Beat("a", 700)).run_state == RunState::kLimit);
+}
+
+TEST_CASE("Steps of an actor that joins late after a restart count once, though the run was saved before", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("b", Role::kActor);
+  REQUIRE_OK(fixture.Beat("a", 100));
+  REQUIRE_OK(fixture.Beat("b", 300));
+  fixture.Restart();
+  fixture.Join("a", Role::kActor);
+  REQUIRE_OK(fixture.Beat("a", 150));
+  fixture.Restart();  // Saves what only "a" has said since.
+  fixture.Join("b", Role::kActor);
+  REQUIRE_OK(fixture.Beat("b", 310));
+  CHECK(fixture.hub->Overview().env_steps == 460);
+}
+
+TEST_CASE("A hub that is killed forgets only the steps of the last seconds", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  const auto saved_steps = [&fixture] { return fixture.state->record().progress.env_steps; };
+  REQUIRE_OK(fixture.Beat("a", 100));  // The first step is saved at once, in the background.
+  const Deadline deadline(absl::Minutes(5));
+  while (saved_steps() != 100 && deadline.Left() > absl::ZeroDuration()) {
+    StopToken().WaitFor(absl::Milliseconds(1));
+  }
+  REQUIRE_OK(fixture.Beat("a", 200));
+  fixture.now += absl::Seconds(5);
+  REQUIRE_OK(fixture.Beat("a", 300));
+  while (saved_steps() != 300 && deadline.Left() > absl::ZeroDuration()) {
+    StopToken().WaitFor(absl::Milliseconds(1));
+  }
+  CHECK(saved_steps() == 300);
+}
+
+TEST_CASE("A heartbeat does not wait for the disk", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  // Writing blocks until somebody reads.
+  const std::string path = fixture.folder.File("hub.state.new");
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK(ValueOf(fixture.Beat("a", 1'000)).run_state == RunState::kLimit);  // To be written down at once.
+  REQUIRE_OK(fixture.Beat("a", 1'001));
+  std::ifstream(path).get();
+  fixture.Restart();  // What could not be written to a pipe is written at the end.
+  CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
 }
 
 TEST_CASE("The overview shows everyone, this process too", "[unit]") {

@@ -1,7 +1,10 @@
 #include "param_server/workers/worker_table.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/random.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -75,6 +78,64 @@ TEST_CASE("A silent worker is not alive, and its seat can be taken", "[unit]") {
   }
 }
 
+WorkerIntroduction Named(const std::string& worker_id, int64_t own_index, const std::string& host = "h") {
+  WorkerIntroduction introduction = Worker(worker_id);
+  introduction.own_index = own_index;
+  introduction.host = host;
+  introduction.process_id = 77;
+  return introduction;
+}
+
+TEST_CASE("A killed worker that is started again has its own index back long before it counts as silent", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  CHECK(ValueOf(table.Join(Named("a", 1), 0, kStart)) == 1);
+  CHECK(ValueOf(table.Join(Worker("b"), 0, kStart)) == 0);
+  const absl::Time restart = kStart + absl::Seconds(1.5);
+  CHECK(table.Join(Named("a2", 1), 0, restart).status().code() == absl::StatusCode::kUnavailable);
+  const absl::Time later = kStart + absl::Seconds(3.1);
+  CHECK(ValueOf(table.Join(Named("a2", 1), 0, later)) == 1);
+  CHECK(table.Alive(Role::kActor, later).size() == 2);
+
+  // Should the first live all the same, it must not come back.
+  const absl::Status replaced = table.Heartbeat("a", WorkerFigures(), later);
+  CHECK(replaced.code() == absl::StatusCode::kAlreadyExists);
+  CHECK_THAT(std::string(replaced.message()), Catch::Contains("this actor 1, process 77 on h, was silent"));
+  CHECK(table.Join(Named("a", 1), 0, later + absl::Hours(1)).status() == replaced);
+  CHECK(table.Find("a2") != nullptr);
+}
+
+TEST_CASE("Of two living workers with one index the second is refused, and the first notices nothing", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  REQUIRE_OK(table.Join(Named("a", 1), 0, kStart));
+  REQUIRE_OK(table.Heartbeat("a", WorkerFigures(), kStart));
+  CHECK(table.Join(Named("b", 1), 0, kStart).status().code() == absl::StatusCode::kUnavailable);
+  CHECK(table.Join(Named("b", 1), 0, kStart).status().code() == absl::StatusCode::kUnavailable);
+  REQUIRE_OK(table.Heartbeat("a", WorkerFigures(), kStart + absl::Seconds(1)));
+  const absl::Status refused = table.Join(Named("b", 1), 0, kStart + absl::Seconds(1)).status();
+  CHECK(refused.code() == absl::StatusCode::kAlreadyExists);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("actor 1 is process 77 on h, which is alive"));
+  CHECK(table.Join(Named("c", 1), 0, kStart + absl::Seconds(1)).status().code() == absl::StatusCode::kUnavailable);
+  CHECK(ValueOf(table.Join(Named("a", 1), 0, kStart)) == 1);  // As after the hub was away.
+}
+
+TEST_CASE("On another host an own index is free once its worker counts as silent", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  REQUIRE_OK(table.Join(Named("a", 1), 0, kStart));
+  CHECK_FALSE(table.Join(Named("b", 1, "g"), 0, kStart + absl::Seconds(9)).ok());
+  CHECK(ValueOf(table.Join(Named("b", 1, "g"), 0, kStart + absl::Seconds(11))) == 1);
+}
+
+TEST_CASE("A worker that only happened to get an index keeps it from the one that was named it while it lives",
+          "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  CHECK(ValueOf(table.Join(Worker("a"), 0, kStart)) == 0);
+  CHECK(table.Join(Named("b", 0), 0, kStart).status().code() == absl::StatusCode::kUnavailable);
+  REQUIRE_OK(table.Heartbeat("a", WorkerFigures(), kStart + absl::Seconds(1)));
+  CHECK(table.Join(Named("b", 0), 0, kStart + absl::Seconds(1)).status().code() == absl::StatusCode::kAlreadyExists);
+  CHECK(ValueOf(table.Join(Named("c", 0), 0, kStart + absl::Minutes(1))) == 0);
+  CHECK(ValueOf(table.Join(Worker("a"), 0, kStart + absl::Minutes(1))) == 1);
+}
+
 TEST_CASE("A worker at the same host and address replaces the one before", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   WorkerIntroduction replay = Worker("r1", Role::kReplayServer);
@@ -91,6 +152,31 @@ TEST_CASE("A worker at the same host and address replaces the one before", "[uni
   REQUIRE(alive.size() == 2);
   CHECK(alive[0]->introduction.worker_id == "r3");
   CHECK(table.Find("r1") == nullptr);
+}
+
+TEST_CASE("Addresses are by index, of those that are gone too", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  CHECK(table.Addresses(Role::kReplayServer).empty());
+  const auto join = [&table](const std::string& id, int64_t index, const std::string& address, absl::Time now) {
+    WorkerIntroduction replay = Named(id, index);
+    replay.role = Role::kReplayServer;
+    replay.address = address;
+    return table.Join(replay, 0, now).status();
+  };
+  REQUIRE_OK(join("r1", 1, "h:7001", kStart));
+  CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"", "h:7001"});
+  REQUIRE_OK(join("r0", 0, "h:7000", kStart));
+  CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7000", "h:7001"});
+  table.Leave("r0", kStart);
+  CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7000", "h:7001"});
+  // It is back elsewhere.
+  REQUIRE_OK(join("r2", 0, "h:7002", kStart));
+  CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7002", "h:7001"});
+  // Another one serves where one that is gone did.
+  table.Leave("r1", kStart);
+  REQUIRE_OK(join("r3", 2, "h:7001", kStart));
+  CHECK(table.Addresses(Role::kReplayServer) == std::vector<std::string>{"h:7002", "", "h:7001"});
+  CHECK(table.Addresses(Role::kActor).empty());
 }
 
 TEST_CASE("Rates are over the last heartbeats, however close these are", "[unit]") {
@@ -120,8 +206,15 @@ TEST_CASE("A bad introduction is refused", "[unit]") {
   bad = Worker("a");
   bad.address = "nowhere";
   CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("address: \"nowhere\""));
+  bad.address = "0.0.0.0:7001";
+  CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("every address"));
   bad = Worker("a");
   bad.host = std::string(1'000, 'x');
+  CHECK(table.Join(bad, 0, kStart).status().code() == absl::StatusCode::kInvalidArgument);
+  bad = Named("a", 10'000);
+  CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("own_index: 10000 is not in"));
+  bad = Worker("a");
+  bad.index = 4'000'000'000;
   CHECK(table.Join(bad, 0, kStart).status().code() == absl::StatusCode::kInvalidArgument);
   bad = Worker("a", Role::kReplayServer);
   CHECK_THAT(std::string(table.Join(bad, 0, kStart).status().message()), Catch::Contains("must say where it serves"));
@@ -132,7 +225,8 @@ TEST_CASE("Figures that cannot be are refused, and the old ones stay", "[unit]")
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
   REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 5), kStart));
-  std::vector<WorkerFigures> bad(5, Figures(absl::Seconds(2), 6));
+  std::vector<WorkerFigures> bad(6, Figures(absl::Seconds(2), 6));
+  bad[5].counters["env_steps"] = 1e300;  // Its number of steps is none.
   bad[0].counters["env_steps"] = -1;
   bad[1].counters["env_steps"] = std::numeric_limits<double>::quiet_NaN();
   bad[2].gauges["not a name"] = 1;
@@ -147,6 +241,40 @@ TEST_CASE("Figures that cannot be are refused, and the old ones stay", "[unit]")
   WorkerFigures unknown_loss = Figures(absl::Seconds(2), 6);
   unknown_loss.gauges["loss"] = std::numeric_limits<double>::quiet_NaN();  // A momentary value may be none.
   CHECK(table.Heartbeat("a", unknown_loss, kStart) == absl::OkStatus());
+}
+
+TEST_CASE("The count of those alive is what looking at everybody gives", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  Rng rng(7);
+  absl::Time now = kStart;
+  int64_t most = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const Role role = rng.UniformInt(4) == 0 ? Role::kEvaluator : Role::kActor;
+    const std::string worker_id = absl::StrCat(RoleName(role), rng.UniformInt(30));
+    switch (rng.UniformInt(6)) {
+      case 0:
+        REQUIRE_OK(table.Join(Worker(worker_id, role), 0, now));
+        break;
+      case 1:
+        table.Leave(worker_id, now);
+        break;
+      case 2:
+        now += absl::Milliseconds(static_cast<int64_t>(rng.UniformInt(2'000)));
+        break;
+      default:
+        static_cast<void>(table.Heartbeat(worker_id, WorkerFigures(), now));
+    }
+    const std::vector<WorkerView> everybody = table.Overview(now);
+    for (const Role each : {Role::kActor, Role::kEvaluator, Role::kLearner}) {
+      const auto alive = std::count_if(everybody.begin(), everybody.end(), [each](const WorkerView& worker) {
+        return worker.alive && worker.introduction.role == each;
+      });
+      REQUIRE(table.CountAlive(each, now) == alive);
+      REQUIRE(static_cast<int64_t>(table.Alive(each, now).size()) == alive);
+      most = std::max<int64_t>(most, alive);
+    }
+  }
+  CHECK(most > 5);
 }
 
 TEST_CASE("The table is bounded, alive or gone", "[unit]") {

@@ -1,5 +1,6 @@
 #include "replay_server/table/gather.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -35,7 +36,9 @@ RandomStream MakeRandomStream(Rng* rng) {
     if (rng->UniformInt(2) == 0 || stream.config.signature.empty()) {
       stream.config.signature.push_back(column);
       for (const auto rows : {ViewField::Rows::kFirst, ViewField::Rows::kLast, ViewField::Rows::kAll}) {
-        stream.config.view.push_back({column.name + std::to_string(static_cast<int>(rows)), column.name, rows});
+        // Half of them stacked.
+        const auto stack = static_cast<int64_t>(rng->UniformInt(2) == 0 ? 1 : 2 + rng->UniformInt(4));
+        stream.config.view.push_back({column.name + std::to_string(static_cast<int>(rows)), column.name, rows, stack});
       }
     }
   }
@@ -63,34 +66,52 @@ RandomStream MakeRandomStream(Rng* rng) {
   return stream;
 }
 
-Window MakeWindow(const RandomStream& stream, size_t first_row, size_t rows) {
+// `context` rows before the window belong to it.
+Window MakeWindow(const RandomStream& stream, size_t first_row, size_t rows, size_t context = 0) {
   Window window;
+  window.context = static_cast<uint8_t>(context);
+  first_row -= context;
+  rows += context;
   size_t chunk = 0;
   while (first_row >= stream.chunk_rows[chunk]) {
     first_row -= stream.chunk_rows[chunk++];
   }
   window.offset = static_cast<uint32_t>(first_row);
-  window.rows = static_cast<uint32_t>(rows);
+  window.rows = static_cast<uint32_t>(rows - context);
   for (size_t held = 0; held < first_row + rows; held += stream.chunk_rows[chunk++]) {
     window.chunks.push_back(stream.chunks[chunk]);
   }
   return window;
 }
 
+struct Place {
+  size_t first = 0;
+  size_t rows = 0;
+  size_t context = 0;
+};
+
 // What a field of one item has to be, row by row.
-std::string SlowField(const RandomStream& stream, const ViewField& field, size_t column, size_t first, size_t rows) {
+std::string SlowField(const RandomStream& stream, const ViewField& field, size_t column, const Place& place) {
   const std::vector<std::string>& all = stream.rows[column];
+  const auto stacked = [&](size_t row) {
+    std::string bytes;
+    for (int64_t back = field.stack - 1; back >= 0; --back) {
+      const int64_t wanted = static_cast<int64_t>(row) - back;
+      bytes += all[static_cast<size_t>(std::max(wanted, static_cast<int64_t>(place.first - place.context)))];
+    }
+    return bytes;
+  };
   switch (field.rows) {
     case ViewField::Rows::kFirst:
-      return all[first];
+      return stacked(place.first);
     case ViewField::Rows::kLast:
-      return all[first + rows - 1];
+      return stacked(place.first + place.rows - 1);
     case ViewField::Rows::kAll:
       break;
   }
   std::string bytes;
   for (size_t row = 0; row < static_cast<size_t>(stream.config.max_window); ++row) {
-    bytes += row < rows ? all[first + row] : std::string(all[first].size(), '\0');
+    bytes += row < place.rows ? stacked(place.first + row) : std::string(stacked(place.first).size(), '\0');
   }
   return bytes;
 }
@@ -106,21 +127,23 @@ TEST_CASE("a gathered batch equals one that is put together row by row", "[unit]
         std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(stream.config, count, size_t{1} << 30)));
     REQUIRE_OK(CheckLayout(stream.config, *layout, count));
     Sampled sampled;
-    std::vector<std::pair<size_t, size_t>> windows;
+    std::vector<Place> places;
     for (int64_t i = 0; i < count; ++i) {
       const size_t rows = 1 + rng.UniformInt(static_cast<uint64_t>(stream.config.max_window));
       const size_t first = rng.UniformInt(stream.rows[0].size() - rows + 1);
-      windows.emplace_back(first, rows);
+      const auto context = rng.UniformInt(std::min<uint64_t>(first, 4) + 1);
+      places.push_back({first, rows, context});
       sampled.items.emplace_back();
-      sampled.items.back().window = MakeWindow(stream, first, rows);
+      sampled.items.back().window = MakeWindow(stream, first, rows, context);
     }
-    const SampledBatch batch = Gather(stream.config, RowLayout(stream.config.signature), layout, sampled);
+    const SampledBatch batch = testing::ValueOf(
+        Gather(stream.config, RowLayout(stream.config.signature), layout, sampled, AllocateBytes(layout->total_bytes)));
     for (size_t f = 0; f < stream.config.view.size(); ++f) {
       const ViewField& field = stream.config.view[f];
       const size_t column = f / 3;
       std::string wanted;
-      for (const auto& [first, rows] : windows) {
-        wanted += SlowField(stream, field, column, first, rows);
+      for (const Place& place : places) {
+        wanted += SlowField(stream, field, column, place);
       }
       CAPTURE(round, field.name);
       REQUIRE(static_cast<int64_t>(wanted.size()) == layout->fields[f].spec.NumBytes());
@@ -148,7 +171,8 @@ TEST_CASE("a batch carries the facts about its items and about the table", "[uni
     item.priority = 1.5 + static_cast<double>(i);
     sampled.items.push_back(std::move(item));
   }
-  const SampledBatch batch = Gather(config, RowLayout(config.signature), layout, sampled);
+  const SampledBatch batch = testing::ValueOf(
+      Gather(config, RowLayout(config.signature), layout, sampled, AllocateBytes(layout->total_bytes)));
   REQUIRE(batch.table_items == 5);
   REQUIRE(batch.priority_sum == 7.5);
   REQUIRE(batch.min_probability == 0.125);

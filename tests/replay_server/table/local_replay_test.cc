@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "common/base/thread.h"
 #include "tests/replay_server/table/table_fixture.h"
@@ -12,6 +13,11 @@ namespace waggle {
 
 TEST_CASE("the in-process replay keeps the port's contract", "[unit]") {
   testing::CheckReplayConformance(
+      [] { return std::make_shared<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions{})); });
+}
+
+TEST_CASE("views, selectors and compression are the same in process", "[unit]") {
+  testing::CheckReplayViewConformance(
       [] { return std::make_shared<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions{})); });
 }
 
@@ -38,6 +44,30 @@ TEST_CASE("a sampler keeps as many requests outstanding as it prefetches, and ta
   REQUIRE(table->info().samples_waiting == 2);
   sampler.reset();
   REQUIRE(table->info().samples_waiting == 0);
+}
+
+// The first ids of 50 items drawn from 100 under a seed.
+std::vector<int64_t> Drawn(uint64_t seed) {
+  const auto store = std::make_shared<ReplayStore>(ReplayStoreOptions{});
+  LocalReplayConnection connection(store);
+  TableConfig config = testing::SmallTable();
+  config.seed = seed;
+  REQUIRE_OK(connection.CreateTable(config, StopToken()));
+  const std::shared_ptr<Table> table = testing::ValueOf(store->FindTable(config.name));
+  for (uint64_t id = 0; id < 100; ++id) {
+    table->Insert({testing::OneRow(id)}, [](const absl::Status&) {});
+  }
+  ReplaySamplerOptions options;
+  options.table = config;
+  options.batch_size = 50;
+  const SampledBatch batch = testing::ValueOf(testing::ValueOf(connection.NewSampler(options))->Next(StopToken()));
+  const auto* const ids = static_cast<const int64_t*>(batch.Data("first_id"));
+  return {ids, ids + 50};
+}
+
+TEST_CASE("what is drawn follows from the table's seed", "[unit]") {
+  REQUIRE(Drawn(7) == Drawn(7));
+  REQUIRE(Drawn(7) != Drawn(1));
 }
 
 TEST_CASE("closing the store ends a sampler that waits", "[unit]") {

@@ -1,9 +1,12 @@
 #include "replay_server/table/replay_store.h"
 
+#include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/check.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
@@ -49,7 +52,7 @@ TEST_CASE("an unknown table is not found, with the tables that there are", "[uni
   ReplayStore store(ReplayStoreOptions{});
   REQUIRE_CODE(store.FindTable("replay"), absl::StatusCode::kNotFound);
   REQUIRE_OK(store.CreateTable(Named("replay")));
-  REQUIRE(testing::ValueOf(store.FindTable("replay"))->config().name == "replay");
+  REQUIRE(testing::ValueOf(store.FindTable("replay"))->name() == "replay");
   const absl::Status status = store.FindTable("reply").status();
   REQUIRE_CODE(status, absl::StatusCode::kNotFound);
   REQUIRE(absl::StrContains(status.message(), "did you mean \"replay\""));
@@ -90,6 +93,89 @@ TEST_CASE("of too many writers one that is away is forgotten, longest ago first"
   REQUIRE(second.expired());
   REQUIRE_FALSE(first.expired());
   REQUIRE(testing::ValueOf(store.OpenWriter("in-use", {"a"}, signature)) == in_use);
+}
+
+namespace {
+
+// A block of `rows` rows of one stream, all 0.
+InsertBlock Zeros(uint32_t rows) {
+  InsertBlock block;
+  block.chunks = {{0, 0, rows}};
+  const size_t size = rows * static_cast<size_t>(testing::kSmallRowBytes);
+  const std::shared_ptr<char> bytes = AllocateBytes(size);
+  std::memset(bytes.get(), 0, size);
+  block.data.Append({bytes.get(), size, bytes});
+  return block;
+}
+
+// A store of a table, and writers that each send one block of a stream and go.
+struct Crowd {
+  explicit Crowd(ReplayStoreOptions options, int64_t max_window = 1) : store(options) {
+    config.max_window = max_window;
+    REQUIRE_OK(store.CreateTable(config));
+  }
+  std::shared_ptr<WriterSession> Open(const std::string& name) {
+    return testing::ValueOf(store.OpenWriter(name, {config.name}, config.signature));
+  }
+  std::shared_ptr<WriterSession> Write(const std::string& name, uint32_t rows) {
+    const auto session = Open(name);
+    session->Insert(1, Zeros(rows), [](const auto& result) { WAGGLE_CHECK(result.ok(), "the block is right"); });
+    return session;
+  }
+
+  TableConfig config = SmallTable();
+  ReplayStore store;
+};
+
+}  // namespace
+
+TEST_CASE("writers that are away are forgotten once they hold too much", "[unit]") {
+  ReplayStoreOptions options;
+  options.max_idle_writer_bytes = 500'000;
+  Crowd crowd(options, 1000);
+  const auto in_use = crowd.Write("in-use", 20'000);
+  for (int i = 0; i < 100; ++i) {
+    crowd.Write(std::to_string(i), 1000);
+    const auto info = crowd.store.writer_info();
+    CAPTURE(i, info.writers, info.held_bytes);
+    REQUIRE(info.held_bytes < options.max_idle_writer_bytes + in_use->held_bytes() + 2 * 16'000);
+  }
+  REQUIRE(crowd.Open("in-use") == in_use);
+  REQUIRE(crowd.Open("99")->applied_sequence() == 1);
+  REQUIRE(crowd.Open("0")->applied_sequence() == 0);
+}
+
+TEST_CASE("a writer that goes away holds little, and is forgotten after a while", "[unit]") {
+  Crowd crowd{ReplayStoreOptions()};
+  auto session = crowd.Write("w", 20'000);
+  const absl::Time start = absl::UnixEpoch();
+  crowd.store.TendWriters(start);
+  REQUIRE(crowd.store.writer_info().held_bytes > 20'000 * testing::kSmallRowBytes);
+  session = nullptr;
+  crowd.store.TendWriters(start + absl::Hours(10));
+  REQUIRE(crowd.store.writer_info().writers == 1);
+  REQUIRE(crowd.store.writer_info().held_bytes < 10'000);
+  // Time counts from when it was last seen.
+  session = crowd.Open("w");
+  REQUIRE(session->applied_sequence() == 1);
+  crowd.store.TendWriters(start + absl::Hours(20));
+  session = nullptr;
+  crowd.store.TendWriters(start + absl::Hours(30));
+  crowd.store.TendWriters(start + absl::Hours(30) + absl::Minutes(29));
+  REQUIRE(crowd.store.writer_info().writers == 1);
+  crowd.store.TendWriters(start + absl::Hours(30) + absl::Minutes(31));
+  REQUIRE(crowd.store.writer_info().writers == 0);
+  REQUIRE(crowd.store.writer_info().held_bytes == 0);
+}
+
+TEST_CASE("a writer that names more tables than there can be is refused", "[unit]") {
+  ReplayStoreOptions options;
+  options.max_tables = 3;
+  ReplayStore store(options);
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  const absl::Status status = store.OpenWriter("w", names, SmallTable().signature).status();
+  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(status.message(), "names 4 tables"));
 }
 
 TEST_CASE("a closed store takes no more", "[unit]") {

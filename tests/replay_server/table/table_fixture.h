@@ -20,7 +20,7 @@ inline TableConfig SmallTable() {
   config.view = {{"first_id", "id", ViewField::Rows::kFirst},
                  {"last_pair", "pair", ViewField::Rows::kLast},
                  {"ids", "id", ViewField::Rows::kAll}};
-  config.sampler.kind = SamplerConfig::Kind::kPrioritized;
+  config.sampler.kind = SelectorKind::kPrioritized;
   config.sampler.priority_exponent = 1;
   config.max_items = 100;
   config.max_bytes = int64_t{1} << 30;

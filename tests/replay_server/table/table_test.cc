@@ -66,7 +66,7 @@ std::vector<int64_t> Integers(const SampledBatch& batch, absl::string_view field
 // A queue: items come out once, in the order in which they went in.
 TableConfig Queue() {
   TableConfig config = SmallTable();
-  config.sampler.kind = SamplerConfig::Kind::kFifo;
+  config.sampler.kind = SelectorKind::kFifo;
   config.max_times_sampled = 1;
   return config;
 }
@@ -331,6 +331,101 @@ TEST_CASE("inserters, samplers, updaters and clearing at once lose nothing", "[u
   REQUIRE(info.items_inserted == inserted);
   REQUIRE(info.items_inserted == info.items + info.items_removed);
   REQUIRE(info.inserts_waiting == 0);
+}
+
+TEST_CASE("a table's limits are changed while it is in use, and what waited goes on", "[unit]") {
+  TableConfig config = SmallTable();
+  config.rate_limiter.min_items = 3;
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Insert(Items(0, 2), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(config, 2), 2, answers.OnSample("sample"));
+  REQUIRE(answers.samples.empty());
+  TableConfig changed = config;
+  changed.rate_limiter.min_items = 2;
+  changed.sampler.priority_exponent = 0.5;
+  const auto dry = testing::ValueOf(table->Reconfigure(changed, 1, /*dry_run=*/true));
+  REQUIRE(dry.differences.size() == 2);
+  REQUIRE(dry.generation == 1);
+  REQUIRE(answers.samples.empty());
+  const auto done = testing::ValueOf(table->Reconfigure(changed, 1, /*dry_run=*/false));
+  REQUIRE(done.differences == dry.differences);
+  REQUIRE(done.generation == 2);
+  REQUIRE(answers.samples.size() == 1);
+  REQUIRE(answers.samples[0].ok());
+  REQUIRE(Differences(*table->config(), changed).empty());
+  REQUIRE(Differences(table->created(), config).empty());
+  // Of a configuration that is not the present one any more.
+  const absl::Status late = table->Reconfigure(config, 1, false).status();
+  REQUIRE_CODE(late, absl::StatusCode::kAborted);
+  REQUIRE(absl::StrContains(late.message(), "generation 1"));
+  // Nothing changes, and the generation stays.
+  REQUIRE(testing::ValueOf(table->Reconfigure(changed, 2, false)).generation == 2);
+}
+
+TEST_CASE("what cannot be changed while a table is in use is refused with its name", "[unit]") {
+  const TableConfig config = SmallTable();
+  const auto table = NewTable(config);
+  TableConfig changed = config;
+  changed.max_window = 9;
+  changed.max_items = 5;
+  const absl::Status refused = table->Reconfigure(changed, 1, false).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
+  REQUIRE(absl::StrContains(refused.message(), "max_window: 4 and 9"));
+  REQUIRE_FALSE(absl::StrContains(refused.message(), "max_items"));
+  changed = config;
+  changed.max_items = 0;
+  REQUIRE_CODE(table->Reconfigure(changed, 1, false).status(), absl::StatusCode::kInvalidArgument);
+  REQUIRE(table->config()->max_items == config.max_items);
+}
+
+TEST_CASE("a batch that waits and can never come after a change is refused", "[unit]") {
+  TableConfig config = SmallTable();
+  config.sampler.without_replacement = true;
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Sample(LayoutFor(config, 50), 50, answers.OnSample("large"));
+  table->Insert(Items(0, 30), answers.OnInsert("insert"));
+  REQUIRE(answers.samples.empty());
+  config.max_items = 20;
+  const auto done = testing::ValueOf(table->Reconfigure(config, 1, false));
+  REQUIRE(done.items_removed == 10);
+  REQUIRE(table->info().items == 20);
+  REQUIRE(answers.samples.size() == 1);
+  REQUIRE_CODE(answers.samples[0].status(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("a draw counts what it is told to, whatever it has", "[unit]") {
+  TableConfig config = SmallTable();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.min_difference = -4;
+  config.rate_limiter.max_difference = 100;
+  const auto table = NewTable(config);
+  Answers answers;
+  table->Insert(Items(0, 2), answers.OnInsert("insert"));
+  std::vector<double> allowed;
+  const auto draw = [&](int64_t items, int64_t counted) {
+    const auto layout = items == 0 ? std::make_shared<const BatchLayout>() : LayoutFor(config, items);
+    const size_t bytes = layout->total_bytes;
+    table->Draw(layout, {items, counted}, [&allowed, bytes, items](absl::StatusOr<Table::Gatherer> gather) {
+      const SampledBatch batch = testing::ValueOf(testing::ValueOf(gather)(AllocateBytes(bytes)));
+      REQUIRE(batch.table_items == (allowed.size() < 5 ? 2 : 3));
+      REQUIRE(batch.priority_sum == static_cast<double>(batch.table_items));
+      REQUIRE((items == 0 || batch.Data(kItemKey) != nullptr));
+      allowed.push_back(batch.samples_allowed);
+    });
+  };
+  draw(0, 0);  // Only asks.
+  draw(3, 1);
+  draw(0, 2);
+  draw(1, 3);
+  REQUIRE(allowed == std::vector<double>{6, 5, 3, 0});
+  REQUIRE(table->info().items_sampled == 6);
+  draw(2, 0);  // It counts nothing, and so need not wait.
+  draw(1, 1);
+  REQUIRE(allowed.size() == 5);
+  table->Insert(Items(2, 1), answers.OnInsert("insert"));
+  REQUIRE(allowed.size() == 6);
 }
 
 }  // namespace waggle

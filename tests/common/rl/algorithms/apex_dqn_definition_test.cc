@@ -65,12 +65,12 @@ TEST_CASE("the table takes its limits and its sampler from the replay section", 
   CHECK(table.rate_limiter.min_items == 200);
   CHECK(table.rate_limiter.samples_per_insert == 8);
   CHECK(table.rate_limiter.error_buffer == 10 * 128);
-  CHECK(table.sampler.kind == SamplerConfig::Kind::kPrioritized);
+  CHECK(table.sampler.kind == SelectorKind::kPrioritized);
   CHECK(table.sampler.priority_exponent == 0.7);
   replay.error_buffer = 300;
   CHECK(Plan(ApexDqnOptions(), replay).table.rate_limiter.error_buffer == 300);
   replay.sampler = "uniform";
-  CHECK(Plan(ApexDqnOptions(), replay).table.sampler.kind == SamplerConfig::Kind::kUniform);
+  CHECK(Plan(ApexDqnOptions(), replay).table.sampler.kind == SelectorKind::kUniform);
   CHECK(Plan(ApexDqnOptions(), replay).initial_priority == nullptr);
   replay.error_buffer = 100;
   const absl::Status status =
@@ -108,7 +108,7 @@ TEST_CASE("the target follows softly by default and periodically where steps are
   const ApexDqnOptions periodic = options(Parse("update_steps: 100"));
   CHECK(periodic.update_steps == 100);
   CHECK(periodic.EffectiveUpdateRate() == 0);
-  CHECK(options(Parse("mode: vanilla")).update_rate == 0);
+  CHECK_FALSE(options(Parse("mode: vanilla")).update_rate.has_value());
   CHECK(ApexDqnOptions().EffectiveUpdateRate() == 0.005);
 }
 
@@ -118,6 +118,8 @@ TEST_CASE("contradictions between options are errors at their place", "[unit]") 
   CHECK(status.message().find("update_rate: 0.01 and update_steps: 100 exclude each other") != std::string::npos);
   status = Parse("mode: vanilla, update_steps: 100").status();
   CHECK(status.message().find("mode vanilla, which has no target network") != std::string::npos);
+  status = Parse("update_rate: 0").status();
+  CHECK(status.message().find("update_rate: 0 is outside (0, 1]") != std::string::npos);
   CHECK_FALSE(Parse("mode: triple").ok());
   CHECK_FALSE(Parse("n_step: 0").ok());
   CHECK_FALSE(Parse("discount: 1.5").ok());
@@ -126,6 +128,24 @@ TEST_CASE("contradictions between options are errors at their place", "[unit]") 
   options.discount = std::numeric_limits<double>::quiet_NaN();
   options.n_step = 0;
   CHECK(options.Validate().message() == "n_step: 0 is outside [1, 1000]\ndiscount: nan is outside [0, 1]");
+}
+
+TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[unit]") {
+  ReplayOptions replay;
+  replay.sampler = "uniform";
+  ApexDqnOptions options;
+  const auto plan = [&] {
+    return ApexDqnDefinition().plan_tables(options, Environment(), replay, LearnerOptions()).status();
+  };
+  REQUIRE_OK(plan());
+  options.importance_exponent = 0.9;
+  options.priority_epsilon = 1;
+  CHECK(plan() == absl::InvalidArgumentError("algorithm.importance_exponent: means nothing to the sampler uniform; "
+                                             "wanted none, or replay.sampler: prioritized\n"
+                                             "algorithm.priority_epsilon: means nothing to the sampler uniform; "
+                                             "wanted none, or replay.sampler: prioritized"));
+  replay.sampler = "prioritized";
+  REQUIRE_OK(plan());
 }
 
 TEST_CASE("an experiment with every option survives being printed and parsed", "[unit]") {

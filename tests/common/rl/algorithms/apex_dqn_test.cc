@@ -244,7 +244,9 @@ TEST_CASE("every mode learns the exact Q-values of a small decision process", "[
     options.mode = mode;
     options.n_step = 1;
     options.discount = gamma;
-    options.update_rate = std::string(mode) == "vanilla" ? 0 : 0.05;
+    if (options.mode != "vanilla") {
+      options.update_rate = 0.05;
+    }
     options.optimizer.learning_rate = 0.005;
     Experiment experiment = DqnExperiment(options);
     experiment.network.torso.resize(1);

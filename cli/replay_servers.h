@@ -1,0 +1,73 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/replay_target.h"
+#include "common/base/stop_token.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
+#include "waggle/v1/replay.grpc.pb.h"
+
+namespace waggle {
+
+// What one server said.
+template <class Response>
+struct ReplayAnswer {
+  std::string address;
+  absl::Status status;
+  Response response;  // Empty where the status is not OK.
+};
+
+// The replay servers of a target, for people's questions. One thread at a time.
+class ReplayServers {
+ public:
+  // Blocks for at most about `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server
+  // does not answer; NOT_FOUND if it knows no living replay server.
+  static absl::StatusOr<ReplayServers> Find(const ReplayTarget& target, absl::Duration timeout);
+
+  size_t size() const { return servers_.size(); }
+  const std::string& address(size_t i) const { return servers_[i].address; }
+
+  template <class Request, class Response>
+  using Method = grpc::Status (v1::ReplayService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  // Asks one of them, for at most `timeout`.
+  template <class Request, class Response>
+  absl::Status Ask(size_t i, Method<Request, Response> method, const Request& request, absl::Duration timeout,
+                   Response* response) {
+    return CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
+      return (servers_[i].stub.get()->*method)(context, request, response);
+    });
+  }
+
+  // Asks each of them, in the order of their addresses.
+  template <class Request, class Response>
+  std::vector<ReplayAnswer<Response>> AskAll(Method<Request, Response> method, const Request& request,
+                                             absl::Duration timeout) {
+    std::vector<ReplayAnswer<Response>> answers;
+    for (size_t i = 0; i < size(); ++i) {
+      ReplayAnswer<Response> answer;
+      answer.address = address(i);
+      answer.status = Ask(i, method, request, timeout, &answer.response);
+      answers.push_back(std::move(answer));
+    }
+    return answers;
+  }
+
+ private:
+  struct Server {
+    std::string address;
+    std::unique_ptr<v1::ReplayService::Stub> stub;
+  };
+  std::vector<Server> servers_;
+};
+
+}  // namespace waggle

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/replay_servers.h"
+
+namespace waggle {
+
+// `waggle why`: what tables wait for, for people and for programs. Pure functions.
+
+using Explanations = std::vector<ReplayAnswer<v1::ExplainResponse>>;
+
+// The worst table first, in one line that says what matters; more of those that wait, and of flowing ones too where
+// `in_full`.
+std::string WhyText(const Explanations& explanations, bool in_full);
+std::string WhyJson(const Explanations& explanations);
+
+// 0: everything flows; 3: somebody waits; 4: a deadlock; 1: a server did not answer, and there is nothing worse.
+int WhyExitStatus(const Explanations& explanations);
+
+}  // namespace waggle

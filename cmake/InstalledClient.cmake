@@ -1,0 +1,55 @@
+# What `cmake --install` puts in place for programs that use the replay server: find_package(Waggle) gives them
+# Waggle::replay_client, whose header is <waggle/replay.h>.
+
+add_library(waggle_replay_client INTERFACE)
+target_include_directories(waggle_replay_client INTERFACE
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/common/clients/include>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/waggle>")
+target_compile_features(waggle_replay_client INTERFACE cxx_std_17)
+target_link_libraries(waggle_replay_client INTERFACE waggle_clients waggle_api)
+set_target_properties(waggle_replay_client PROPERTIES EXPORT_NAME replay_client)
+add_library(waggle::replay_client ALIAS waggle_replay_client)
+
+# All that these stand on.
+function(waggle_collect_libraries target out)
+  get_target_property(aliased ${target} ALIASED_TARGET)
+  if(aliased)
+    set(target ${aliased})
+  endif()
+  if(NOT target MATCHES "^waggle_" OR target IN_LIST ${out})
+    return()
+  endif()
+  list(APPEND ${out} ${target})
+  get_target_property(dependencies ${target} INTERFACE_LINK_LIBRARIES)
+  foreach(dependency IN LISTS dependencies)
+    if(TARGET "${dependency}")
+      waggle_collect_libraries(${dependency} ${out})
+    endif()
+  endforeach()
+  set(${out} "${${out}}" PARENT_SCOPE)
+endfunction()
+
+set(client_libraries "")
+waggle_collect_libraries(waggle_replay_client client_libraries)
+install(TARGETS ${client_libraries} EXPORT WaggleTargets COMPONENT replay_client
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/waggle")
+
+set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/Waggle")
+install(EXPORT WaggleTargets NAMESPACE Waggle:: COMPONENT replay_client DESTINATION "${config_folder}")
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/WaggleConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_SOURCE_DIR}/cmake/WaggleConfig.cmake" "${CMAKE_BINARY_DIR}/WaggleConfigVersion.cmake"
+  COMPONENT replay_client DESTINATION "${config_folder}")
+
+# The headers that <waggle/replay.h> leads to.
+set(include_folder "${CMAKE_INSTALL_INCLUDEDIR}/waggle")
+file(GLOB base_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/base/*.h)
+file(GLOB tensor_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/tensor/*.h)
+install(FILES common/clients/include/waggle/replay.h COMPONENT replay_client DESTINATION "${include_folder}")
+install(FILES ${base_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/base")
+install(FILES ${tensor_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/tensor")
+install(FILES common/api/batch_layout.h common/api/replay.h common/api/row_writer.h common/api/table_config.h
+  COMPONENT replay_client DESTINATION "${include_folder}/common/api")
+install(FILES common/clients/replay_client.h common/clients/replay_tables.h
+  COMPONENT replay_client DESTINATION "${include_folder}/common/clients")

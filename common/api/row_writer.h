@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/api/replay.h"
+#include "common/base/stop_token.h"
+
+namespace waggle {
+
+// The values of a row, by the names of their columns. Arrays are borrowed until the row is appended, scalars are kept.
+//
+//   Row row;
+//   row.Set("observation", absl::MakeConstSpan(observation)).Set("action", int64_t{2}).Set("reward", 1.0F);
+class Row {
+ public:
+  template <class T>
+  Row& Set(absl::string_view column, T value) {
+    scalars_.emplace_back();
+    *reinterpret_cast<T*>(scalars_.back().bytes) = value;
+    return Add(column, DTypeOf<T>(), scalars_.back().bytes, 1);
+  }
+  template <class T>
+  Row& Set(absl::string_view column, absl::Span<const T> values) {
+    return Add(column, DTypeOf<T>(), values.data(), values.size());
+  }
+  template <class T>
+  Row& Set(absl::string_view column, const std::vector<T>& values) {
+    return Set(column, absl::MakeConstSpan(values));
+  }
+  // For element types without one of C++'s own: as many elements as bytes say.
+  Row& Add(absl::string_view column, DType dtype, const void* data, size_t elements) {
+    cells_.push_back({column, dtype, data, elements});
+    return *this;
+  }
+
+ private:
+  friend class RowWriter;
+  struct Cell {
+    absl::string_view column;
+    DType dtype;
+    const void* data;
+    size_t elements;
+  };
+  struct Scalar {
+    alignas(8) char bytes[8];
+  };
+  std::vector<Cell> cells_;
+  std::deque<Scalar> scalars_;  // Which stay where they are.
+};
+
+struct RowWriterOptions {
+  std::string writer_id;  // Unique among the writers of a server; a random one where it is empty.
+  // Rows of a stream that are sent together, and bytes of all streams. More is less overhead and later data.
+  int64_t chunk_rows = 32;
+  int64_t block_bytes = int64_t{1} << 20;
+  // Unacknowledged blocks and bytes that may gather before Append blocks.
+  int64_t max_unacknowledged_blocks = 64;
+  int64_t max_unacknowledged_bytes = int64_t{64} << 20;
+
+  absl::Status Validate() const;
+};
+
+// Writes row by row: gathers rows into chunks, and items over them into blocks, for whatever form of the port is behind
+// it. What is gathered is sent when there is enough of it, by Send, and by Flush. One thread.
+class RowWriter {
+ public:
+  // The tables exist, and have one signature and one compression. INVALID_ARGUMENT where they do not, or for none.
+  static absl::StatusOr<std::unique_ptr<RowWriter>> Create(ReplayConnection* connection,
+                                                           std::vector<TableConfig> tables,
+                                                           RowWriterOptions options = {});
+
+  // The steps of one environment, in their order. Lives as long as its writer.
+  class Stream {
+   public:
+    // INVALID_ARGUMENT, naming the column, for one that is missing, unknown or there twice, or has another type or
+    // number of elements. Any other error is the writer's, and final. Blocks while too much is unacknowledged; a stop
+    // ends that with CANCELLED, and the row is there all the same.
+    absl::Status Append(const Row& row, const StopToken& stop = StopToken());
+    // The same with a pointer to each column's values, in the signature's order: for who has no time for names.
+    absl::Status Append(absl::Span<const void* const> columns, const StopToken& stop = StopToken());
+
+    // The next row begins an episode: no item reaches back over it, and no stack.
+    void BeginEpisode() { begins_ = true; }
+    // Since it began.
+    int64_t episode_rows() const { return begins_ ? 0 : episode_rows_; }
+
+    // Makes the newest `rows` rows an item of the table. Without a priority it gets the highest of the table's items.
+    // INVALID_ARGUMENT for more rows than the episode has, or than the table allows.
+    absl::Status CreateItem(absl::string_view table, int64_t rows, std::optional<double> priority = std::nullopt);
+
+   private:
+    friend class RowWriter;
+    Stream(RowWriter* writer, uint32_t number) : writer_(writer), number_(number) {}
+    absl::Status Appended(const StopToken& stop);
+
+    RowWriter* const writer_;
+    const uint32_t number_;
+    uint64_t next_row_ = 0;
+    int64_t episode_rows_ = 0;
+    bool begins_ = false;
+    // Not yet sent.
+    std::vector<std::vector<char>> columns_;
+    std::vector<ChunkInfo> chunks_;
+    int64_t rows_ = 0;
+  };
+  Stream* NewStream();
+
+  // Sends what is gathered. Blocks as Append does.
+  absl::Status Send(const StopToken& stop = StopToken());
+  // Sends it, and waits until everything is acknowledged. DEADLINE_EXCEEDED if that takes longer.
+  absl::Status Flush(absl::Duration timeout);
+
+  ReplayWriter::Stats stats() const { return sink_->stats(); }
+
+ private:
+  RowWriter(std::vector<TableConfig> tables, const RowWriterOptions& options, std::unique_ptr<ReplayWriter> sink);
+  absl::Status CreateItem(Stream* stream, absl::string_view table, int64_t rows, std::optional<double> priority);
+  std::optional<InsertBlock> TakeBlock();
+  absl::Status ToColumns(const Row& row, std::vector<const void*>* columns) const;
+
+  const std::vector<TableConfig> tables_;
+  const RowWriterOptions options_;
+  const std::unique_ptr<ReplayWriter> sink_;
+  std::vector<size_t> column_bytes_;  // Of a row.
+  size_t row_bytes_ = 0;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<const void*> row_;
+  std::vector<ItemInfo> items_;    // Not yet sent.
+  bool highest_priority_ = false;  // Of these.
+  int64_t bytes_ = 0;
+  std::optional<InsertBlock> unsent_;  // That a stop kept from being taken.
+};
+
+}  // namespace waggle

@@ -1,0 +1,143 @@
+#include "common/base/failpoint.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "common/base/log.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+struct Failpoint {
+  enum class Action { kAbort, kSleep, kError };
+  Action action = Action::kAbort;
+  absl::Duration sleep;
+  std::string message;
+  int64_t at = 0;  // The time that it does so; 0: each time.
+  int64_t passed = 0;
+};
+
+using Failpoints = std::map<std::string, Failpoint, std::less<>>;
+
+absl::StatusOr<std::pair<std::string, Failpoint>> Parse(absl::string_view text) {
+  const absl::Status bad = absl::InvalidArgumentError(
+      absl::StrCat("failpoint \"", text, "\" is not NAME=abort|sleep(MS)|error(MESSAGE), then @N or nothing"));
+  const std::vector<absl::string_view> sides = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  if (sides.size() != 2 || sides[0].empty()) {
+    return bad;
+  }
+  Failpoint point;
+  absl::string_view action = sides[1];
+  if (const size_t at = action.rfind('@'); at != absl::string_view::npos) {
+    if (!absl::SimpleAtoi(action.substr(at + 1), &point.at) || point.at < 1) {
+      return bad;
+    }
+    action = action.substr(0, at);
+  }
+  int64_t milliseconds = 0;
+  if (action == "abort") {
+    point.action = Failpoint::Action::kAbort;
+  } else if (absl::ConsumePrefix(&action, "sleep(") && absl::ConsumeSuffix(&action, ")") &&
+             absl::SimpleAtoi(action, &milliseconds)) {
+    point.action = Failpoint::Action::kSleep;
+    point.sleep = absl::Milliseconds(milliseconds);
+  } else if (absl::ConsumePrefix(&action, "error(") && absl::ConsumeSuffix(&action, ")")) {
+    point.action = Failpoint::Action::kError;
+    point.message = std::string(action);
+  } else {
+    return bad;
+  }
+  return std::make_pair(std::string(sides[0]), std::move(point));
+}
+
+absl::StatusOr<Failpoints> ParseAll(absl::string_view list) {
+  Failpoints points;
+  for (const absl::string_view text : absl::StrSplit(list, ';', absl::SkipWhitespace())) {
+    WAGGLE_ASSIGN_OR_RETURN(auto point, Parse(absl::StripAsciiWhitespace(text)));
+    points.insert(std::move(point));
+  }
+  return points;
+}
+
+class Registry {
+ public:
+  Registry() {
+    const char* list = getenv("WAGGLE_FAILPOINTS");
+    absl::StatusOr<Failpoints> points = ParseAll(list == nullptr ? "" : list);
+    if (points.ok()) {
+      points_ = *std::move(points);
+    } else {
+      LogError("WAGGLE_FAILPOINTS: ", points.status().message());
+    }
+  }
+
+  void Set(Failpoints points) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    points_ = std::move(points);
+  }
+
+  absl::Status Pass(absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_) {
+    Failpoint point;
+    {
+      MutexLock lock(&mutex_);
+      const auto found = points_.find(name);
+      if (found == points_.end()) {
+        return absl::OkStatus();
+      }
+      ++found->second.passed;
+      if (found->second.at != 0 && found->second.at != found->second.passed) {
+        return absl::OkStatus();
+      }
+      point = found->second;
+    }
+    switch (point.action) {
+      case Failpoint::Action::kAbort:
+        kill(getpid(), SIGKILL);
+        pause();  // The signal may take a moment to end this thread.
+        break;
+      case Failpoint::Action::kSleep:
+        absl::SleepFor(point.sleep);
+        break;
+      case Failpoint::Action::kError:
+        return absl::UnavailableError(absl::StrCat("failpoint ", name, ": ", point.message));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  Mutex mutex_;
+  Failpoints points_ ABSL_GUARDED_BY(mutex_);
+};
+
+Registry& TheRegistry() {
+  static auto* const registry = new Registry;  // Used by threads that end after static objects do.
+  return *registry;
+}
+
+}  // namespace
+
+absl::Status SetFailpoints(absl::string_view list) {
+  WAGGLE_ASSIGN_OR_RETURN(Failpoints points, ParseAll(list));
+  TheRegistry().Set(std::move(points));
+  return absl::OkStatus();
+}
+
+absl::Status PassFailpoint(absl::string_view name) {
+  return TheRegistry().Pass(name);
+}
+
+}  // namespace waggle

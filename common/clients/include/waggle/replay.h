@@ -1,0 +1,16 @@
+#pragma once
+
+// The C++ client of Waggle's replay server; docs/replay_client.md shows its use.
+//
+//   NewGrpcReplayConnection   the way to a buffer: one server, or several as one
+//   ReplayTables              creating, looking at and changing a server's tables
+//   RowWriter                 writing rows and items one by one
+//   ReplayWriter              writing whole blocks
+//   ReplaySampler             sampling batches
+//   PriorityUpdater           sending priorities back
+
+#include "common/api/replay.h"
+#include "common/api/row_writer.h"
+#include "common/api/table_config.h"
+#include "common/clients/replay_client.h"
+#include "common/clients/replay_tables.h"

@@ -1,0 +1,181 @@
+"""What the tests share: a replay server as a process, a proxy that breaks connections, tables, and waiting."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import waggle_client as waggle
+
+PATIENCE = 60.0  # Seconds after which something that has to happen does not; never how long something may take.
+
+COLUMNS = {"number": waggle.Column("int64"), "vector": waggle.Column("float32", (3,))}
+
+
+def row(number):
+    return {"number": number, "vector": np.full(3, number, np.float32)}
+
+
+def queue_table(name, **options):
+    """First in, first out, each item once: what is drained from it is what was inserted, in that order."""
+    options = {"max_items": 100_000, "max_window": 4, "max_times_sampled": 1, **options}
+    return waggle.Table(name, COLUMNS, sampler=waggle.fifo(), **options)
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited in vain until {what}")
+        time.sleep(0.005)
+
+
+class Server:
+    """A replay server, as a user starts it."""
+
+    def __init__(self, port=0):
+        self.process = subprocess.Popen(
+            [os.environ["WAGGLE_REPLAY_SERVER"], "--listen", f"127.0.0.1:{port}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.output = []
+        for line in self.process.stdout:
+            self.output.append(line)
+            found = re.search(r"serving replay on (\S+)", line)
+            if found:
+                self.address = found[1]
+                break
+        else:
+            raise AssertionError(f"the replay server does not start: {''.join(self.output)}")
+        # Read on, so that it never waits for its output to be read.
+        self._reader = threading.Thread(target=lambda: self.output.extend(self.process.stdout), daemon=True)
+        self._reader.start()
+
+    @property
+    def port(self):
+        return int(self.address.rpartition(":")[2])
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+        status = pathlib.Path(f"/proc/{self.process.pid}/stat")
+        wait_until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T", "the server is paused")
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self._reader.join()
+        self.process.stdout.close()
+
+
+class Proxy:
+    """Passes bytes on to a server, until it is told not to."""
+
+    def __init__(self, target):
+        self._target = ("127.0.0.1", target)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
+        self._lock = threading.Lock()
+        self._sockets = []
+        self.drop_answers = False  # What the server says gets lost.
+        self.drop_requests = False
+        self.dropped = 0  # Bytes.
+        self.accepts = True
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                inner, _ = self._listener.accept()
+            except OSError:
+                return
+            if not self.accepts:
+                inner.close()
+                continue
+            outer = socket.create_connection(self._target)
+            with self._lock:
+                self._sockets += [inner, outer]
+            for source, sink, switch in ((inner, outer, "drop_requests"), (outer, inner, "drop_answers")):
+                threading.Thread(target=self._pass_on, args=(source, sink, switch), daemon=True).start()
+
+    def _pass_on(self, source, sink, switch):
+        try:
+            while True:
+                data = source.recv(1 << 16)
+                if not data:
+                    break
+                if getattr(self, switch):
+                    self.dropped += len(data)
+                else:
+                    sink.sendall(data)
+        except OSError:
+            pass
+        self._end(source)
+        self._end(sink)
+
+    @staticmethod
+    def _end(ended):
+        try:
+            ended.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def cut(self):
+        """Breaks every connection; new ones may be made."""
+        with self._lock:
+            sockets, self._sockets = self._sockets, []
+        for each in sockets:
+            self._end(each)
+            each.close()
+
+    def close(self):
+        self._listener.close()
+        self.cut()
+
+
+class ServerTest(unittest.TestCase):
+    """Tests against one server; each makes tables of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.kill)
+
+    def setUp(self):
+        self.client = waggle.Client(self.server.address, timeout=PATIENCE)
+        self.addCleanup(self.client.close)
+        self.name = self.id().rpartition(".")[2]
+
+    def drain(self, client, table, count):
+        """The numbers of the next items of a queue, each the last row's of its window."""
+        return client.sample(table, count, timeout=PATIENCE)["last"].tolist()
+
+    def soon(self, function):
+        """Runs it in a thread, and fails unless it ends; returns what it returned, raises what it raised."""
+        outcome = []
+
+        def run():
+            try:
+                outcome.append((function(), None))
+            except BaseException as error:
+                outcome.append((None, error))
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        self.assertTrue(outcome, "it hangs")
+        value, error = outcome[0]
+        if error is not None:
+            raise error
+        return value

@@ -1,0 +1,224 @@
+"""Broken connections, servers that stop, die, come back or were never there. [e2e]"""
+
+import re
+import threading
+import unittest
+
+import numpy as np
+from support import PATIENCE, Proxy, Server, ServerTest, queue_table, row, wait_until
+
+import waggle_client as waggle
+
+VIEW = {"last": waggle.last("number"), "all": waggle.all_rows("number")}
+
+
+class BrokenConnectionTest(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.proxy = Proxy(self.server.port)
+        self.addCleanup(self.proxy.close)
+        self.far = waggle.Client(self.proxy.address, timeout=PATIENCE)
+        self.addCleanup(self.far.close)
+        self.client.create_table(queue_table(self.name, view=VIEW))
+
+    def write(self, writer, begin, end):
+        for number in range(begin, end):
+            writer.append(row(number))
+            writer.create_item(rows=min(4, number + 1))
+
+    def check_all_once(self, count):
+        self.assertEqual(self.client.table(self.name).items_inserted, count)
+        self.assertEqual(self.drain(self.client, self.name, count), list(range(count)))
+
+    def test_blocks_that_were_cut_off_are_sent_again_and_applied_once(self):
+        with self.far.writer(self.name, block_bytes=100) as writer:
+            for begin in range(0, 2000, 100):
+                self.write(writer, begin, begin + 100)
+                self.proxy.cut()
+            writer.flush(PATIENCE)
+            self.assertEqual(writer.stats().items_inserted, 2000)
+        self.check_all_once(2000)
+
+    def test_blocks_whose_acknowledgement_was_lost_are_not_applied_again(self):
+        with self.far.writer(self.name, block_bytes=100) as writer:
+            self.write(writer, 0, 50)
+            writer.flush(PATIENCE)
+            self.proxy.drop_answers = True
+            self.write(writer, 50, 150)
+            wait_until(lambda: self.client.table(self.name).items_inserted == 150, "they are applied")
+            with self.assertRaises(waggle.DeadlineExceeded):
+                writer.flush(0.05)
+            self.proxy.cut()
+            self.proxy.drop_answers = False
+            writer.flush(PATIENCE)
+            self.assertEqual(writer.stats().items_inserted, 150)
+        self.check_all_once(150)
+
+    def test_blocks_that_never_arrived_are_sent_again(self):
+        with self.far.writer(self.name, block_bytes=100) as writer:
+            self.write(writer, 0, 50)
+            writer.flush(PATIENCE)
+            self.proxy.drop_requests = True
+            self.write(writer, 50, 150)
+            wait_until(lambda: self.proxy.dropped > 0, "something was lost")
+            self.proxy.cut()
+            self.proxy.drop_requests = False
+            writer.flush(PATIENCE)
+        self.check_all_once(150)
+
+    def test_a_sampler_goes_on_after_every_cut(self):
+        self.client.create_table(queue_table(self.name + "/all", max_times_sampled=0, view=VIEW))
+        with self.client.writer(self.name + "/all") as writer:
+            self.write(writer, 0, 100)
+        with self.far.sampler(self.name + "/all", 10, prefetch=3, timeout=PATIENCE) as sampler:
+            for _ in range(10):
+                for _ in range(5):
+                    batch = sampler.next()
+                    self.assertTrue(np.array_equal(batch["all"].max(1), batch["last"]))
+                self.proxy.cut()
+
+    def test_calls_try_again_and_then_say_why_not(self):
+        self.proxy.cut()
+        self.assertEqual(self.far.table(self.name).items, 0)
+        self.proxy.accepts = False
+        self.proxy.cut()
+        with self.assertRaisesRegex(waggle.DeadlineExceeded, f"describing .*{self.proxy.address}.*the last attempt"):
+            self.far.describe(timeout=1.0)
+
+    def test_a_wait_while_the_server_is_away_says_so(self):
+        with self.far.sampler(self.name, 1) as sampler:
+            self.proxy.accepts = False
+            self.proxy.cut()
+            with self.assertRaisesRegex(waggle.DeadlineExceeded, "no batch.*(is away|does not answer)"):
+                sampler.next(timeout=1.0)
+            self.proxy.accepts = True
+            with self.client.writer(self.name) as writer:
+                self.write(writer, 0, 1)
+            self.assertEqual(sampler.next(PATIENCE)["last"].tolist(), [0])
+
+
+class StoppedServerTest(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.client.create_table(queue_table(self.name, view=VIEW))
+        self.addCleanup(self.server.resume)
+
+    def test_a_paused_server_gets_everything_once_it_goes_on(self):
+        with self.client.writer(self.name, block_bytes=100, max_unacknowledged_blocks=4, timeout=0.2) as writer:
+            writer.append(row(0))
+            writer.create_item()
+            writer.flush(PATIENCE)
+            self.server.pause()
+            added = 1
+            with self.assertRaisesRegex(waggle.DeadlineExceeded, "no room.*does not answer"):
+                while True:
+                    writer.append(row(added))
+                    added += 1
+                    writer.create_item()
+            with self.assertRaisesRegex(waggle.DeadlineExceeded, "not acknowledged"):
+                writer.flush(0.1)
+            self.server.resume()
+            writer.flush(PATIENCE)
+            inserted = writer.stats().items_inserted
+        self.assertIn(inserted, (added, added - 1))  # The last row may lack its item.
+        self.assertEqual(self.drain(self.client, self.name, inserted), list(range(inserted)))
+
+    def test_closing_never_hangs_on_a_paused_server(self):
+        writer = self.client.writer(self.name)
+        sampler = self.client.sampler(self.name, 1)
+        writer.append(row(0))
+        writer.create_item()
+        writer.flush(PATIENCE)
+        sampler.next(PATIENCE)
+        self.server.pause()
+        writer.append(row(1))
+        with self.assertRaisesRegex(waggle.DeadlineExceeded, "not acknowledged"):
+            self.soon(lambda: writer.close(timeout=0.1))
+        self.soon(sampler.close)
+        with self.assertRaises(waggle.DeadlineExceeded):
+            self.soon(lambda: self.client.describe(timeout=0.1))
+        self.soon(self.client.close)
+
+    def test_closing_the_client_ends_what_waits_in_other_threads(self):
+        client = waggle.Client(self.server.address, timeout=PATIENCE)
+        sampler = client.sampler(self.name, 1)
+        self.server.pause()
+        ended = []
+
+        def wait(function):
+            try:
+                function()
+            except waggle.Error as error:
+                ended.append(error)
+
+        threads = [threading.Thread(target=wait, args=(call,), daemon=True) for call in (sampler.next, client.describe)]
+        for thread in threads:
+            thread.start()
+        self.soon(client.close)
+        for thread in threads:
+            thread.join(PATIENCE)
+        self.assertEqual(len(ended), 2, ended)
+
+
+class RestartedServerTest(unittest.TestCase):
+    def test_a_server_that_lost_everything_gets_its_tables_and_what_it_had_not_acknowledged(self):
+        server = Server()
+        self.addCleanup(lambda: server.kill())
+        with waggle.Client(server.address, timeout=PATIENCE) as client:
+            client.create_table(queue_table("queue", view=VIEW))
+            with client.writer("queue", block_bytes=100) as writer, client.sampler("queue", 1) as sampler:
+                for number in range(50):
+                    writer.append(row(number))
+                    writer.create_item()
+                writer.flush(PATIENCE)
+                self.assertEqual(sampler.next(PATIENCE)["last"].tolist(), [0])
+                server.kill()
+                for number in range(50, 100):
+                    writer.append(row(number))
+                    writer.create_item(rows=4)
+                with self.assertLogs("waggle_client", "WARNING") as logs:
+                    server = Server(server.port)
+                    writer.flush(PATIENCE)
+                stats = writer.stats()
+                # The windows of the first three reach back to what was lost.
+                self.assertEqual((stats.items_inserted, stats.items_without_rows), (50 + 47, 3))
+                refused = re.findall(r"(\d+) items were refused", "".join(logs.output))
+                self.assertEqual(sum(map(int, refused)), 3, logs.output)
+                self.assertTrue(any("lost what it had acknowledged" in line for line in logs.output), logs.output)
+                seen = set()
+                while 99 not in seen:
+                    seen.update(sampler.next(PATIENCE)["last"].tolist())
+                self.assertLessEqual(set(range(53, 100)), seen)
+
+    def test_a_table_that_nobody_makes_again_is_an_error(self):
+        server = Server()
+        self.addCleanup(lambda: server.kill())
+        with waggle.Client(server.address, timeout=PATIENCE) as maker:
+            maker.create_table(queue_table("queue", view=VIEW))
+        with waggle.Client(server.address, timeout=PATIENCE) as client:
+            with client.sampler("queue", 1) as sampler:
+                port = server.port
+                server.kill()
+                server = Server(port)
+                with self.assertRaisesRegex(waggle.NotFound, "queue"):
+                    sampler.next(PATIENCE)
+
+    def test_a_server_may_come_after_its_client(self):
+        server = Server()
+        port = server.port
+        server.kill()
+        client = waggle.Client(f"127.0.0.1:{port}", timeout=PATIENCE)
+        self.addCleanup(client.close)
+        with self.assertRaisesRegex(waggle.DeadlineExceeded, "creating table.*the last attempt"):
+            client.create_table(queue_table("queue"), timeout=0.5)
+        created = []
+        thread = threading.Thread(target=lambda: created.append(client.create_table(queue_table("queue"))))
+        thread.start()
+        server = Server(port)
+        self.addCleanup(lambda: server.kill())
+        thread.join(PATIENCE)
+        self.assertEqual(created, [True])
+
+
+if __name__ == "__main__":
+    unittest.main()

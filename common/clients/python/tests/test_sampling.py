@@ -1,0 +1,239 @@
+"""Batches: their fields, facts and probabilities; big ones; waiting and closing. [e2e]"""
+
+import threading
+import unittest
+
+import numpy as np
+from support import COLUMNS, PATIENCE, ServerTest, queue_table, row, wait_until
+
+import waggle_client as waggle
+
+
+class SamplingTest(ServerTest):
+    def fill(self, table, count, priority=lambda number: 1.0, rows=1):
+        with self.client.writer(table) as writer:
+            for number in range(count):
+                writer.append(row(number))
+                if number + 1 >= rows:
+                    writer.create_item(rows=rows, priority=priority(number))
+
+    def test_a_batch_has_the_fields_of_the_view_and_the_facts(self):
+        view = {"vector": waggle.last("vector"), "numbers": waggle.all_rows("number")}
+        table = waggle.Table(self.name, COLUMNS, view, sampler=waggle.prioritized(1.0), max_items=100, max_window=3)
+        self.client.create_table(table)
+        self.fill(self.name, 12, priority=float, rows=2)
+        with self.client.sampler(self.name, batch_size=7, prefetch=2, timeout=PATIENCE) as sampler:
+            batch = sampler.next()
+        self.assertEqual(list(batch.fields), ["vector", "numbers"])
+        self.assertEqual(len(batch), 7)
+        self.assertEqual((batch["vector"].shape, batch["numbers"].shape), ((7, 3), (7, 3)))
+        self.assertEqual((batch.keys.dtype, batch.generations.dtype), (np.uint64, np.uint64))
+        last = batch["vector"][:, 0]
+        self.assertEqual(batch["numbers"].tolist(), [[n - 1, n, 0] for n in last])
+        self.assertEqual(batch.lengths.tolist(), [2] * 7)
+        self.assertEqual(batch.priorities.tolist(), last.tolist())
+        self.assertEqual((batch.table_items, batch.priority_sum), (11, sum(range(1, 12))))
+        np.testing.assert_allclose(batch.probabilities, last / 66)
+        self.assertTrue((batch.times_sampled >= 1).all())
+        self.assertIn("vector", batch)
+        with self.assertRaisesRegex(KeyError, "vector, numbers"):
+            batch["nothing"]
+
+    def test_the_arrays_are_aligned_views_of_one_block_that_is_the_batchs_own(self):
+        self.client.create_table(waggle.Table(self.name, COLUMNS))
+        self.fill(self.name, 10)
+        with self.client.sampler(self.name, 5, timeout=PATIENCE) as sampler:
+            one, other = sampler.next(), sampler.next()
+        block = lambda array: array if array.base is None else block(array.base)
+        self.assertIs(block(one["vector"]), block(one["number"]))
+        self.assertIsNot(block(one["vector"]), block(other["vector"]))
+        for array in (*one.fields.values(), one.keys, one.probabilities):
+            self.assertEqual(array.ctypes.data % 64, 0)
+            self.assertTrue(array.flags.writeable and array.flags.aligned and array.flags.c_contiguous)
+        kept = other["vector"].copy()
+        one["vector"][:] = -1
+        self.assertTrue(np.array_equal(other["vector"], kept))
+
+    def test_importance_weights_undo_the_probabilities(self):
+        self.client.create_table(waggle.Table(self.name, COLUMNS, sampler=waggle.prioritized(1.0)))
+        self.fill(self.name, 50, priority=lambda number: number + 1)
+        batch = self.client.sample(self.name, 16)
+        weights = batch.importance_weights(beta=0.4)
+        reference = (batch.table_items * batch.probabilities) ** -0.4
+        np.testing.assert_allclose(weights, reference / reference.max(), rtol=1e-5)
+        self.assertEqual(weights.dtype, np.float32)
+        least = 1 / sum(range(1, 51))
+        np.testing.assert_allclose(
+            batch.importance_weights(beta=1.0, largest_of="table"), least / batch.probabilities, rtol=1e-5
+        )
+
+    def test_items_are_drawn_in_proportion_to_their_priorities(self):
+        self.client.create_table(waggle.Table(self.name, COLUMNS, sampler=waggle.prioritized(0.5), seed=3))
+        self.fill(self.name, 10, priority=lambda number: (number + 1) ** 2)
+        counts = np.zeros(10)
+        with self.client.sampler(self.name, 500, timeout=PATIENCE) as sampler:
+            for _ in range(40):
+                counts += np.bincount(sampler.next()["number"], minlength=10)
+        wanted = np.arange(1, 11) / 55 * 20_000
+        self.assertTrue((abs(counts - wanted) < 6 * np.sqrt(wanted)).all(), counts)
+
+    def test_big_batches_come_in_pieces(self):
+        column = waggle.Column("uint8", (256, 1024))
+        table = waggle.Table(self.name, {"frame": column}, sampler=waggle.fifo(), max_items=100, max_times_sampled=2)
+        self.client.create_table(table)
+        frames = np.random.default_rng(0).integers(0, 256, (40, *column.shape), np.uint8)
+        with self.client.writer(self.name) as writer:
+            writer.append_rows({"frame": frames}, waggle.Items(np.arange(40)))
+        with self.client.sampler(self.name, 20, prefetch=2, timeout=PATIENCE) as sampler:  # 5 MiB each.
+            batches = [sampler.next() for _ in range(4)]
+        drawn = np.sort(np.concatenate([batch["frame"][:, 0, 0] for batch in batches]))
+        self.assertTrue(np.array_equal(drawn, np.sort(np.repeat(frames[:, 0, 0], 2))))
+        for batch in batches:
+            for frame in batch["frame"]:
+                self.assertTrue((frames == frame).all((1, 2)).any())
+
+    def test_a_batch_that_is_too_large_is_refused(self):
+        self.client.create_table(waggle.Table(self.name, {"frame": waggle.Column("uint8", (1 << 20,))}))
+        with self.client.sampler(self.name, 1000) as sampler:
+            with self.assertRaisesRegex(waggle.ResourceExhausted, "too large|at most"):
+                sampler.next(PATIENCE)
+        with self.assertRaisesRegex(waggle.InvalidArgument, "batch_size"):
+            self.client.sampler(self.name, 0)
+        with self.assertRaisesRegex(waggle.InvalidArgument, "prefetch"):
+            self.client.sampler(self.name, 1, prefetch=0)
+
+    def test_other_selectors_pick_by_age_and_priority(self):
+        for sampler, wanted in (
+            (waggle.lifo(), 9),
+            (waggle.fifo(), 0),
+            (waggle.max_heap(), 3),
+            (waggle.min_heap(), 6),
+        ):
+            name = f"{self.name}/{sampler.kind}"
+            self.client.create_table(waggle.Table(name, COLUMNS, sampler=sampler))
+            self.fill(name, 10, priority=lambda number: {3: 9.0, 6: 0.5}.get(number, 1.0))
+            self.assertEqual(self.client.sample(name, 1)["number"].tolist(), [wanted])
+        self.client.create_table(waggle.Table(self.name, COLUMNS, sampler=waggle.uniform(without_replacement=True)))
+        self.fill(self.name, 10)
+        self.assertEqual(sorted(self.client.sample(self.name, 10)["number"].tolist()), list(range(10)))
+
+    def test_a_queue_gives_each_item_once_in_order(self):
+        self.client.create_table(queue_table(self.name, view={"last": waggle.last("number")}))
+        self.fill(self.name, 1300)
+        self.assertEqual(self.drain(self.client, self.name, 300), list(range(300)))
+        with self.client.sampler(self.name, 1, prefetch=64, timeout=PATIENCE) as sampler:
+            numbers = [int(sampler.next()["last"][0]) for _ in range(1000)]
+        self.assertEqual(numbers, list(range(300, 1300)))
+        wait_until(lambda: self.client.table(self.name).items == 0, "the queue is empty")
+
+    def test_waiting_for_a_batch_says_what_for(self):
+        limiter = waggle.RateLimiter(min_items=100)
+        self.client.create_table(waggle.Table(self.name, COLUMNS, rate_limiter=limiter))
+        self.fill(self.name, 3)
+        with self.client.sampler(self.name, 4) as sampler:
+            with self.assertRaisesRegex(waggle.DeadlineExceeded, "no batch after 0.1 s.*3 items.*min_items is 100"):
+                sampler.next(timeout=0.1)
+            self.fill(self.name, 100)
+            self.assertEqual(len(sampler.next(PATIENCE)), 4)
+
+    def test_closing_ends_a_wait_in_another_thread(self):
+        self.client.create_table(waggle.Table(self.name, COLUMNS))
+        sampler = self.client.sampler(self.name, 4)
+        ended = []
+
+        def wait():
+            try:
+                sampler.next()
+            except waggle.Error as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        wait_until(lambda: self.client.table(self.name).samples_waiting > 0, "the sampler waits")
+        self.soon(sampler.close)
+        thread.join(PATIENCE)
+        self.assertIsInstance(ended[0], waggle.Error)
+        with self.assertRaisesRegex(waggle.FailedPrecondition, "closed"):
+            sampler.next()
+
+    def test_threads_may_share_a_sampler(self):
+        self.client.create_table(queue_table(self.name, view={"last": waggle.last("number")}))
+        self.fill(self.name, 400)
+        numbers, lock = [], threading.Lock()
+        with self.client.sampler(self.name, 2, timeout=PATIENCE) as sampler:
+
+            def take():
+                for _ in range(50):
+                    batch = sampler.next()
+                    with lock:
+                        numbers.extend(batch["last"].tolist())
+
+            threads = [threading.Thread(target=take) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(sorted(numbers), list(range(400)))
+
+
+class PrioritiesTest(ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.client.create_table(waggle.Table(self.name, COLUMNS, sampler=waggle.prioritized(1.0), max_items=10))
+        with self.client.writer(self.name) as writer:
+            for number in range(10):
+                writer.append(row(number))
+                writer.create_item()
+        self.batch = self.client.sample(self.name, 10)  # Stratified, of equal priorities: every item once.
+        self.assertEqual(sorted(self.batch["number"].tolist()), list(range(10)))
+
+    def test_new_priorities_are_applied(self):
+        priorities = (self.batch["number"] == 4).astype(np.float32)
+        counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, priorities)
+        self.assertEqual((counts.applied, counts.stale, counts.unknown), (10, 0, 0))
+        self.assertEqual(set(self.client.sample(self.name, 20)["number"].tolist()), {4})
+
+    def test_deleted_items_are_gone_and_their_updates_counted(self):
+        odd = self.batch["number"] % 2 == 1
+        keys, generations = self.batch.keys[odd], self.batch.generations[odd]
+        counts = self.client.delete(self.name, keys, generations)
+        self.assertEqual((counts.applied, counts.stale, counts.unknown), (5, 0, 0))
+        self.assertEqual(set(self.client.sample(self.name, 50)["number"] % 2), {0})
+        counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, np.ones(10))
+        self.assertEqual((counts.applied, counts.stale + counts.unknown), (5, 5))
+
+    def test_an_item_that_was_replaced_is_left_alone(self):
+        with self.client.writer(self.name) as writer:
+            for number in range(100, 110):
+                writer.append(row(number))
+                writer.create_item(priority=2.0)
+        counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, np.zeros(10))
+        self.assertEqual((counts.applied, counts.stale), (0, 10))
+        self.assertTrue((self.client.sample(self.name, 10)["number"] >= 100).all())
+
+    def test_many_updates_travel_in_several_requests(self):
+        repeat = 30_000
+        counts = self.client.update_priorities(
+            self.name,
+            np.tile(self.batch.keys, repeat),
+            np.tile(self.batch.generations, repeat),
+            np.full(10 * repeat, 3.0),
+        )
+        self.assertEqual(counts.applied, 10 * repeat)
+        self.assertEqual(self.client.update_priorities(self.name, [], [], []).applied, 0)
+
+    def test_nonsense_is_refused(self):
+        keys, generations = self.batch.keys, self.batch.generations
+        for message, arguments in {
+            "10 keys, 9 generations, 10 priorities": (keys, generations[1:], np.ones(10)),
+            "entry 3 is nan": (keys, generations, np.where(np.arange(10) == 3, np.nan, 1)),
+            "keys: got float64": (np.ones(10), generations, np.ones(10)),
+            "priorities: got float64.10, 1.": (keys, generations, np.ones((10, 1))),
+            "-1": (keys, generations, np.full(10, -1.0)),
+        }.items():
+            with self.subTest(message), self.assertRaisesRegex(waggle.InvalidArgument, message):
+                self.client.update_priorities(self.name, *arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()

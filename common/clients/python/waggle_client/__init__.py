@@ -1,0 +1,94 @@
+"""Client of Waggle's replay server: tables of prioritised experience for reinforcement learning.
+
+    import waggle_client as waggle
+
+    client = waggle.Client("127.0.0.1:7001")
+
+See the package's README for the whole.
+"""
+
+from waggle_client._insert import WriterStats
+from waggle_client.batch import Batch
+from waggle_client.client import Client, Reconfiguration, ServerInfo, TableInfo, UpdateCounts
+from waggle_client.errors import (
+    Aborted,
+    AlreadyExists,
+    Cancelled,
+    DataLoss,
+    DeadlineExceeded,
+    Error,
+    FailedPrecondition,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+    Unavailable,
+)
+from waggle_client.sampler import Sampler
+from waggle_client.streams import Items, Lanes, Stream
+from waggle_client.table import (
+    Column,
+    Field,
+    RateLimiter,
+    Recent,
+    Selector,
+    Table,
+    all_rows,
+    fifo,
+    first,
+    last,
+    lifo,
+    max_heap,
+    min_heap,
+    prioritized,
+    queue,
+    stack,
+    uniform,
+)
+from waggle_client.writer import Writer
+
+__all__ = [
+    "Aborted",
+    "AlreadyExists",
+    "Batch",
+    "Cancelled",
+    "Client",
+    "Column",
+    "DataLoss",
+    "DeadlineExceeded",
+    "Error",
+    "FailedPrecondition",
+    "Field",
+    "Internal",
+    "InvalidArgument",
+    "Items",
+    "Lanes",
+    "NotFound",
+    "PermissionDenied",
+    "RateLimiter",
+    "Recent",
+    "Reconfiguration",
+    "ResourceExhausted",
+    "Sampler",
+    "Selector",
+    "ServerInfo",
+    "Stream",
+    "Table",
+    "TableInfo",
+    "Unavailable",
+    "UpdateCounts",
+    "Writer",
+    "WriterStats",
+    "all_rows",
+    "fifo",
+    "first",
+    "last",
+    "lifo",
+    "max_heap",
+    "min_heap",
+    "prioritized",
+    "queue",
+    "stack",
+    "uniform",
+]

@@ -1,0 +1,198 @@
+"""One replay server, as everything that talks to it shares it: channels, calls with deadlines, known tables."""
+
+import logging
+import os
+import random
+import re
+import secrets
+import socket
+import threading
+import time
+
+import grpc
+
+from waggle_client import _wire, errors
+from waggle_client import table as tables
+
+log = logging.getLogger("waggle_client")
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", _wire.MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", _wire.MAX_MESSAGE_BYTES),
+    # A dead peer is found within half a minute.
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    # Servers restart in seconds; the library's own back-off grows to two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
+    ("grpc.min_reconnect_backoff_ms", 5_000),
+    # A stray http_proxy variable must not stand between two processes of a cluster.
+    ("grpc.enable_http_proxy", 0),
+)
+_STATUS_DETAILS = "grpc-status-details-bin"
+_MAY_PASS = (errors.Unavailable, errors.Cancelled, errors.DeadlineExceeded, errors.Aborted)
+_EXPLAIN_TIMEOUT = 1.0
+
+
+def from_rpc_error(error: grpc.RpcError) -> errors.Error:
+    """What a failed call means here; see docs/errors.md."""
+    code, message = error.code().name, error.details() or "no message"
+    ours = any(key == _STATUS_DETAILS for key, _ in error.trailing_metadata() or ())
+    # The transport's words for a connection that broke.
+    if (code == "INTERNAL" and not ours) or (code == "UNKNOWN" and message == "Stream removed"):
+        code = "UNAVAILABLE"
+    return errors.from_code(code, message)
+
+
+def may_pass(error: errors.Error) -> bool:
+    """Whether what failed so may succeed later: the server is away, restarting or overloaded."""
+    return isinstance(error, _MAY_PASS)
+
+
+def new_id() -> str:
+    """A name that no other writer or sampler has."""
+    host = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())[:64]
+    return f"python/{host}/{os.getpid()}/{secrets.token_hex(4)}"
+
+
+class Deadline:
+    """When a wait is over; None is never. On the monotonic clock."""
+
+    def __init__(self, timeout):
+        if timeout is not None and not timeout >= 0:
+            raise errors.InvalidArgument(f"timeout: {timeout!r} is no number of seconds; None waits without a limit")
+        self.timeout = timeout
+        self._end = None if timeout is None else time.monotonic() + timeout
+
+    def left(self):
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    def over(self):
+        return self._end is not None and time.monotonic() >= self._end
+
+
+class Backoff:
+    """Growing, jittered pauses between attempts, in seconds."""
+
+    def __init__(self, first=0.1, longest=2.0):
+        self._first = self._next = first
+        self._longest = longest
+
+    def next(self):
+        pause, self._next = self._next, min(2 * self._next, self._longest)
+        return pause * random.uniform(0.5, 1.0)
+
+    def reset(self):
+        self._next = self._first
+
+
+class Link:
+    """Thread-safe."""
+
+    def __init__(self, address: str, timeout: float):
+        if not isinstance(address, str) or not re.fullmatch(r".+:\d{1,5}", address):
+            raise errors.InvalidArgument(f"address: {address!r} is not HOST:PORT")
+        self.address = address
+        self.timeout = timeout
+        self._lock = threading.Lock()
+        self._channels = {}
+        self._closed = False
+        self._created = {}  # The tables made by this client: made again on a server that lost them.
+        self._methods = {}
+
+    def channel(self, purpose):
+        """Bulk data has connections of its own, so that it does not hold up other calls behind it."""
+        with self._lock:
+            if self._closed:
+                raise errors.FailedPrecondition("the client is closed")
+            if purpose not in self._channels:
+                options = (*_OPTIONS, ("waggle.purpose", purpose))  # Equal options would share a connection.
+                self._channels[purpose] = grpc.insecure_channel(self.address, options=options)
+            return self._channels[purpose]
+
+    def _method(self, name):
+        method = self._methods.get(name)
+        if method is None:
+            path, request, response = _wire.method(name)
+            encode = lambda message: message if isinstance(message, bytes) else message.SerializeToString()
+            call = self.channel("control").unary_unary(path, encode, response.FromString)
+            method = self._methods[name] = (call, request)
+        return method
+
+    def request(self, name):
+        return _wire.method(name)[1]
+
+    def call(self, name, request, what, timeout=None, repeatable=True):
+        """A unary call. While the server is away it is tried again, if it may be repeated, until the deadline."""
+        deadline = Deadline(self.timeout if timeout is None else timeout)
+        backoff = Backoff()
+        what = f"{what} at {self.address}"
+        away = None  # Why the last attempt failed.
+        while True:
+            self.channel("control")  # FailedPrecondition once closed.
+            try:
+                # Not so that it waits for the connection: the reason why there is none would be lost.
+                return self._method(name)[0](request, timeout=deadline.left())
+            except grpc.RpcError as rpc_error:
+                error = from_rpc_error(rpc_error)
+            except ValueError as error:  # The library's way to say that another thread has closed the channel.
+                raise errors.Cancelled(f"{what}: the client was closed meanwhile") from error
+            if isinstance(error, errors.Unavailable) and repeatable and not self.closed():
+                away = error
+            elif not isinstance(error, errors.DeadlineExceeded):
+                raise errors.from_code(error.code, f"{what}: {error}") from None
+            pause = backoff.next()
+            left = deadline.left()
+            if isinstance(error, errors.DeadlineExceeded) or (left is not None and left <= pause):
+                why = f"; the last attempt: {away}" if away else ""
+                raise errors.DeadlineExceeded(f"{what}: no answer within {deadline.timeout:g} s{why}") from None
+            time.sleep(pause)
+
+    def create_table(self, table, timeout=None) -> bool:
+        request = self.request("CreateTable")(config=tables.to_proto(table))
+        created = self.call("CreateTable", request, f'creating table "{table.name}"', timeout).created
+        with self._lock:
+            self._created[table.name] = table
+        return created
+
+    def reconfigured(self, table) -> None:
+        with self._lock:
+            if table.name in self._created:
+                self._created[table.name] = table
+
+    def restore_tables(self) -> None:
+        """Creates again what this client had created, trying once."""
+        with self._lock:
+            created = list(self._created.values())
+        for table in created:
+            self.create_table(table, timeout=5)
+
+    def describe(self, timeout=None):
+        return self.call("Describe", self.request("Describe")(), "describing the replay server", timeout)
+
+    def explain(self, names, purpose) -> str:
+        """In words, why inserts into or samples from these tables may be waiting: for messages, never failing."""
+        try:
+            described = {info.config.name: info for info in self.describe(_EXPLAIN_TIMEOUT).tables}
+        except errors.Error as error:
+            return f"the server does not answer: {error}"
+        reasons = []
+        for name in names:
+            if name not in described:
+                reasons.append(f'there is no table "{name}"')
+            elif described[name].blocked_because:
+                reasons.append(f'table "{name}" has {described[name].items} items: {described[name].blocked_because}')
+        return "; ".join(reasons) or f"the server answers, and its tables say of nothing that would hold up {purpose}"
+
+    def closed(self) -> bool:
+        with self._lock:
+            return self._closed
+
+    def close(self):
+        with self._lock:
+            self._closed = True
+            channels = list(self._channels.values())
+        for channel in channels:
+            channel.close()

@@ -1,0 +1,200 @@
+"""Keeps a bidirectional stream to the server open: opens it again after every loss, until it is closed."""
+
+import threading
+import time
+
+import grpc
+
+from waggle_client import _wire, errors
+from waggle_client._link import Backoff, from_rpc_error, log, may_pass
+
+_NOT_FOUND_PATIENCE = 5.0
+_WARN_AFTER = 30.0
+
+
+class Requests:
+    """The requests of one stream, for gRPC's thread to take: asks `next_request` until it or the stream is over."""
+
+    def __init__(self, core):
+        self._core = core
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        request = self._core.next_request(self)
+        if request is None:
+            raise StopIteration
+        return request
+
+
+class StreamCore:
+    """What a writer and a sampler have in common: a stream, its failure, and waiting for something to change.
+
+    Everything that begins with an underscore is guarded by `changed`. Subclasses say what is sent and what is made of
+    what comes. The threads know only the core, so that a writer or a sampler that is forgotten can be collected.
+    """
+
+    def __init__(self, link, method, purpose, what, tables):
+        self.link = link
+        self.what = what  # "writing to", "sampling from".
+        self.tables = tables
+        self.changed = threading.Condition(threading.Lock())
+        self._path, _, self.response_class = _wire.method(method)
+        self._call_method = link.channel(purpose).stream_stream(self._path)
+        self._requests = None  # Of the current stream; another one ends those before it.
+        self._call = None
+        self._closed = False
+        self._failure = None  # Final.
+        self._away = None  # Why the last stream ended, while there is no other.
+        self._thread = threading.Thread(target=self._run, name=f"waggle-{purpose}", daemon=True)
+
+    def start(self):
+        self._thread.start()
+
+    # For subclasses. The first two are called with `changed` held, the third without.
+
+    def reset_locked(self):
+        """A new stream begins."""
+
+    def next_request_locked(self):
+        """The encoded request to send next; None where there is none yet, and for how long at most."""
+        raise NotImplementedError
+
+    def on_message(self, message, data, first):
+        """Takes the next message; raises errors.Error where it is none that may come."""
+        raise NotImplementedError
+
+    def next_request(self, requests):
+        with self.changed:
+            while self._requests is requests and not self._closed:
+                request, wait = self.next_request_locked()
+                if request is not None:
+                    return request
+                self.changed.wait(wait)
+        return None
+
+    def _run(self):
+        backoff = Backoff()
+        missing_since = None
+        while True:
+            opened, error = self._run_stream()
+            with self.changed:
+                if self._closed:
+                    return
+                was_away, self._away = self._away, error
+            if opened:
+                backoff.reset()
+                was_away = missing_since = None
+            final = None
+            if isinstance(error, errors.NotFound):
+                final, missing_since = self._restore(error, missing_since)
+            else:
+                missing_since = None
+                final = None if may_pass(error) else error
+            if final is not None:
+                self.fail(errors.from_code(final.code, f"{self.what} {self.link.address}: {final}"))
+                return
+            if was_away is None:
+                log.warning("%s %s: %s; trying again until it works", self.what, self.link.address, error)
+            with self.changed:
+                if not self._closed:
+                    self.changed.wait_for(lambda: self._closed, backoff.next())
+
+    def _run_stream(self):
+        """Runs one stream to its end: whether the server had answered, and why it ended."""
+        opened = False
+        requests = Requests(self)
+        with self.changed:
+            self._requests = requests
+            self.reset_locked()
+            if self._closed:
+                return opened, errors.Cancelled("closed")
+        error = errors.Unavailable("the server ended the stream")
+        try:
+            call = self._call_method(requests)
+            with self.changed:
+                self._call = call
+                if self._closed:
+                    call.cancel()
+            for encoded in call:
+                message, data = _wire.split_data(self.response_class, encoded)
+                self.on_message(message, data, not opened)
+                if not opened:
+                    opened = True
+                    with self.changed:
+                        away, self._away = self._away, None
+                    if away is not None:
+                        log.warning("%s %s: the server is there again", self.what, self.link.address)
+        except grpc.RpcError as rpc_error:
+            error = from_rpc_error(rpc_error)
+        except errors.Error as raised:
+            # What the server sent is not what it should: final, whatever its code.
+            error = errors.Internal(str(raised)) if may_pass(raised) else raised
+        except Exception as raised:  # The user's thread has to hear of it: this one has nobody to tell.
+            closed = errors.FailedPrecondition("the client is closed")
+            error = closed if self.link.closed() else errors.Internal(f"{type(raised).__name__}: {raised}")
+        with self.changed:
+            self._requests = self._call = None
+            self.reset_locked()
+            self.changed.notify_all()
+        return opened, error
+
+    def _restore(self, error, missing_since):
+        """After NOT_FOUND: makes the tables again that this client had made. Returns a final error, and since when."""
+        try:
+            self.link.restore_tables()
+        except errors.Error as raised:
+            return (None if may_pass(raised) else raised), None
+        now = time.monotonic()
+        if missing_since is None or now - missing_since < _NOT_FOUND_PATIENCE:
+            return None, missing_since or now
+        return error, missing_since
+
+    def fail(self, error):
+        with self.changed:
+            self._failure = self._failure or error
+            self.changed.notify_all()
+
+    def check_locked(self):
+        if self._failure is not None:
+            raise errors.again(self._failure)
+        if self._closed:
+            raise errors.FailedPrecondition(f"{self.what} {self.link.address}: closed")
+
+    def wait_locked(self, ready, deadline, doing, purpose):
+        """Waits until `ready()`; says why nothing happens: in the log now and then, in what is raised at the end."""
+        warn_at = time.monotonic() + _WARN_AFTER
+        while not ready():
+            self.check_locked()
+            left = deadline.left()
+            self.changed.wait(min(_WARN_AFTER, _WARN_AFTER if left is None else left))
+            if ready():
+                return
+            if deadline.over():
+                self.check_locked()
+                raise errors.DeadlineExceeded(f"{doing()} after {deadline.timeout:g} s: {self._why_locked(purpose)}")
+            if time.monotonic() >= warn_at:
+                log.warning("%s: still waiting: %s", doing(), self._why_locked(purpose))
+                warn_at = time.monotonic() + _WARN_AFTER
+
+    def _why_locked(self, purpose):
+        away = self._away
+        if away is not None:
+            return f"the server at {self.link.address} is away: {away}"
+        self.changed.release()  # It asks the server, and others have to go on meanwhile.
+        try:
+            return self.link.explain(self.tables, purpose)
+        finally:
+            self.changed.acquire()
+
+    def end(self):
+        """Ends the stream at once. May be called again, and from any thread."""
+        with self.changed:
+            self._closed = True
+            call = self._call
+            self.changed.notify_all()
+        if call is not None:
+            call.cancel()
+        if threading.current_thread() is not self._thread and self._thread.is_alive():
+            self._thread.join(2.0)

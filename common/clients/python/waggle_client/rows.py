@@ -1,0 +1,206 @@
+"""Rows on their way into a block: what a column admits, and where rows gather."""
+
+import dataclasses
+import difflib
+import math
+from typing import Any, List, Mapping, Sequence, Tuple
+
+import numpy as np
+
+from waggle_client.dtypes import numpy_dtype
+from waggle_client.errors import InvalidArgument
+from waggle_client.table import Column
+
+_MAX_CHUNK_ROWS = 4096
+
+
+class ColumnRules:
+    """What one column of a row may be given. Conversions that keep the kind of number are made, and checked."""
+
+    def __init__(self, name: str, column: Column):
+        self.name = name
+        self.column = column
+        self.dtype = numpy_dtype(column.dtype)
+        self.shape = column.shape
+        self.row_bytes = self.dtype.itemsize * math.prod(column.shape)
+        self._is_float = "float" in column.dtype
+        # Of scalars: what types are taken as they are, within what bounds.
+        self._low, self._high = 0, 1
+        if self._is_float:
+            self._scalars = (float, int, np.float64, np.float32, np.float16)
+            self._high = 3.38e38 if column.dtype == "bfloat16" else float(np.finfo(self.dtype).max)
+            self._low = -self._high
+        elif column.dtype == "bool":
+            self._scalars = (bool, np.bool_)
+        else:
+            self._scalars = (int, np.int64, np.int32, np.uint8)
+            self._low, self._high = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
+        self._scalars = frozenset(self._scalars)
+        self._dot = self.dtype.char in "fd"  # One call that meets every element.
+
+    def admit(self, value: Any, lead: tuple = ()) -> Any:
+        """The value, as it may be assigned to elements of this column: `lead` rows of it. Raises InvalidArgument."""
+        if not lead and not self.shape and type(value) in self._scalars:
+            if self._low <= value <= self._high:  # No NaN is.
+                return value
+            raise self._refusal(f"{value} is not in [{self._low}, {self._high}]")
+        if type(value) is np.ndarray and value.dtype == self.dtype and value.shape == lead + self.shape:
+            array = value
+        else:
+            array = self._convert(value, lead)
+        if self._is_float and not self._is_finite(array):
+            index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            raise self._refusal(f"element {list(index)} is {array[index]}; values have to be finite")
+        return array
+
+    def _is_finite(self, array):
+        if self._dot and array.flags.c_contiguous and math.isfinite(np.vdot(array, array)):
+            return True
+        return bool(np.isfinite(array).all())  # The square of a large number is not finite either.
+
+    def _convert(self, value, lead):
+        wanted = Column(self.column.dtype, lead + self.shape)
+        try:
+            array = np.asarray(value)
+        except ValueError as error:  # Ragged lists.
+            raise self._refusal(f"wanted is {wanted}; got what is no array: {error}") from None
+        if array.dtype.kind in "OSU" and array.size > 0:
+            raise self._refusal(f"got {type(value).__name__}, which is no array of numbers; wanted is {wanted}")
+        if array.shape != lead + self.shape:
+            raise self._refusal(f"got {array.dtype}{list(array.shape)}; wanted is {wanted}")
+        if array.dtype == self.dtype:
+            return array
+        kind = "f" if self._is_float else self.dtype.kind
+        if array.dtype.kind in "iu" and kind in "iu":
+            if array.size and not (self._low <= int(array.min()) and int(array.max()) <= self._high):
+                raise self._refusal(f"got {array.min()} to {array.max()}, outside [{self._low}, {self._high}]")
+        elif not (kind == "f" and array.dtype.kind in "fiub") and not (kind in "iu" and array.dtype.kind == "b"):
+            raise self._refusal(f"got {array.dtype}, which would lose its meaning as {self.column.dtype}: convert it")
+        with np.errstate(over="ignore"):  # An infinity is refused later.
+            return array.astype(self.dtype)
+
+    def _refusal(self, message):
+        return InvalidArgument(f'column "{self.name}": {message}')
+
+
+class RowBuffer:
+    """Rows of `lanes` streams that get one row each at a time, until they travel as one chunk a stream."""
+
+    def __init__(self, rules: Sequence[ColumnRules], first_stream: int, lanes: int, block_bytes: int):
+        self.rules = rules
+        self.first_stream = first_stream
+        self.lanes = lanes
+        self.step_bytes = lanes * sum(rule.row_bytes for rule in rules)
+        self.capacity = max(1, min(_MAX_CHUNK_ROWS, block_bytes // max(1, self.step_bytes)))
+        self.rows = 0  # In the buffer.
+        self.first_row = 0  # The stream's index of the first of them.
+        self.episode_start = [0] * lanes  # Of each lane's newest episode: the index of its first row.
+        self._begins = {}  # Of lanes in which episodes begin: at which rows of the buffer.
+        self._arrays = None  # Of each column [lanes, capacity, …].
+        self._targets = None  # The same; of a single lane without the first dimension.
+
+    @property
+    def next_row(self) -> int:
+        return self.first_row + self.rows
+
+    def admit(self, row: Mapping[str, Any], lead: tuple) -> list:
+        """The values of all columns in their order. Raises InvalidArgument, before anything is changed."""
+        try:
+            if len(row) == len(self.rules):
+                return [rule.admit(row[rule.name], lead) for rule in self.rules]
+        except (KeyError, TypeError):
+            pass
+        raise self._columns_differ(row)
+
+    def _columns_differ(self, row):
+        names = [rule.name for rule in self.rules]
+        if not isinstance(row, Mapping):
+            return InvalidArgument(
+                f"a row is a dictionary of its columns, {', '.join(names)}; got {type(row).__name__}"
+            )
+        problems = [f'column "{name}" is missing' for name in names if name not in row]
+        for name in row:
+            if name not in names:
+                near = difflib.get_close_matches(str(name), names, 1)
+                problems.append(f'there is no column "{name}"' + (f'; did you mean "{near[0]}"?' if near else ""))
+        return InvalidArgument(f"{'; '.join(problems)} (the columns are {', '.join(names)})")
+
+    def _allocate(self):
+        self._arrays = [np.empty((self.lanes, self.capacity, *rule.shape), rule.dtype) for rule in self.rules]
+        self._targets = [array[0] for array in self._arrays] if self.lanes == 1 else self._arrays
+
+    def begin_episodes(self, lanes: Sequence[int]) -> None:
+        """An episode begins with the next row of these lanes."""
+        for lane in lanes:
+            self.episode_start[lane] = self.next_row
+            self._begins.setdefault(lane, []).append(self.rows)
+
+    def begin_episode_at(self, offset: int) -> None:
+        """An episode begins so many rows after the next one. Of a single lane."""
+        self.episode_start[0] = self.next_row + offset
+        self._begins.setdefault(0, []).append(self.rows + offset)
+
+    def append(self, values: list) -> None:
+        """One row of each lane; there has to be room."""
+        if self._arrays is None:
+            self._allocate()
+        row = self.rows
+        if self.lanes == 1:
+            for target, value in zip(self._targets, values):
+                target[row] = value
+        else:
+            for target, value in zip(self._targets, values):
+                target[:, row] = value
+        self.rows = row + 1
+
+    def extend(self, values: list, begin: int, end: int) -> None:
+        """Rows `begin` to `end` of the values, which have the rows as their first dimension. Of a single lane."""
+        if self._arrays is None:
+            self._allocate()
+        for target, value in zip(self._targets, values):
+            target[self.rows : self.rows + end - begin] = value[begin:end]
+        self.rows += end - begin
+
+    def take(self) -> Tuple["Chunks", list]:
+        """The chunks of the rows gathered, and the rows as arrays of bytes a column; the buffer is empty after."""
+        rows, arrays = self.rows, self._arrays
+        chunks = self._chunks()
+        # What is mostly full is handed over as it is; otherwise the memory that nothing is in would be held as well.
+        hand_over = rows == self.capacity or (self.lanes == 1 and 2 * rows >= self.capacity)
+        parts = []
+        for array in arrays:
+            part = array[:, :rows]
+            part = part if hand_over else part.copy()
+            parts.append(part.reshape(-1).view(np.uint8) if part.size else np.empty(0, np.uint8))
+        if hand_over:
+            self._arrays = self._targets = None
+        self.first_row += rows
+        self.rows = 0
+        self._begins = {}
+        return chunks, parts
+
+    def _chunks(self):
+        """One a lane, and one more for every episode that begins within."""
+        streams = range(self.first_stream, self.first_stream + self.lanes)
+        if not self._begins:
+            return Chunks(list(streams), [self.first_row] * self.lanes, [self.rows] * self.lanes, [])
+        chunks = Chunks([], [], [], [])
+        for lane, stream in enumerate(streams):
+            begins = self._begins.get(lane, ())
+            bounds = sorted({0, *begins, self.rows})
+            for begin, end in zip(bounds, bounds[1:]):
+                chunks.stream.append(stream)
+                chunks.first_row.append(self.first_row + begin)
+                chunks.rows.append(end - begin)
+                chunks.begins.append(begin in begins)
+        return chunks
+
+
+@dataclasses.dataclass
+class Chunks:
+    """Entry i of each is chunk i. `begins` is empty where no episode begins."""
+
+    stream: List[int]
+    first_row: List[int]
+    rows: List[int]
+    begins: List[bool]

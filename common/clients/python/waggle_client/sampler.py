@@ -1,0 +1,154 @@
+"""Sampling: batches are asked for ahead, and put together from the pieces in which they travel."""
+
+import collections
+import math
+from typing import Iterator, Optional
+
+import numpy as np
+
+from waggle_client import _wire, errors
+from waggle_client._checksum import check
+from waggle_client._link import Deadline
+from waggle_client._stream import StreamCore
+from waggle_client.batch import Batch, BatchLayout
+
+_SampleRequest = _wire.message("SampleRequest")
+_MAX_PREFETCH = 1024  # The server's limit on credits.
+
+
+class SamplerCore(StreamCore):
+    """Keeps `prefetch` batches, and at least half of that, asked for or ready."""
+
+    def __init__(self, link, config, batch_size, prefetch, timeout, sampler_id):
+        if not 1 <= batch_size < 1 << 31:
+            raise errors.InvalidArgument(f"batch_size: {batch_size} is outside [1, 2^31)")
+        if not 1 <= prefetch <= _MAX_PREFETCH:
+            raise errors.InvalidArgument(f"prefetch: {prefetch} is outside [1, {_MAX_PREFETCH}]")
+        Deadline(timeout)
+        super().__init__(link, "Sample", "sample", f'sampling from table "{config.name}" at', [config.name])
+        self.config = config
+        self.timeout = timeout
+        self.prefetch = prefetch
+        self._batch_size = batch_size
+        self._sampler_id = sampler_id
+        self._layout = BatchLayout(config, batch_size)
+        self._ready = collections.deque()
+        self._open_sent = False
+        self._owed_credits = 0  # For batches that were taken, and not yet sent.
+        # The batch that is being put together; of the reading thread alone.
+        self._header = self._block = None
+        self._received = 0
+
+    def reset_locked(self):
+        self._open_sent = False
+        self._owed_credits = 0
+        self._header = self._block = None
+        self._received = 0
+
+    def next_request_locked(self):
+        request = _SampleRequest()
+        if not self._open_sent:
+            self._open_sent = True
+            request.open.table = self.config.name
+            request.open.batch_size = self._batch_size
+            request.open.sampler_id = self._sampler_id
+            request.credits = self.prefetch - len(self._ready)
+            return request.SerializeToString(), None
+        # Several credits travel together: a message for each batch would cost as much as a small batch does.
+        if self._owed_credits < (self.prefetch + 1) // 2:
+            return None, None
+        request.credits, self._owed_credits = self._owed_credits, 0
+        return request.SerializeToString(), None
+
+    def on_message(self, message, data, first):
+        if first:
+            if not message.HasField("opened"):
+                raise errors.Internal("the server's first message on the stream is not `opened`")
+            self._layout.check_same(message.opened)
+            return
+        self._add_piece(message, data)
+        if self._received < self._layout.total_bytes:
+            return
+        batch = Batch(self.config.name, self._layout.fields(self._block), self._header)
+        self._header = self._block = None
+        self._received = 0
+        with self.changed:
+            if len(self._ready) >= self.prefetch:
+                raise errors.Internal("the server sent more batches than it was asked for")
+            self._ready.append(batch)
+            self.changed.notify_all()
+
+    def _add_piece(self, message, data):
+        begins = self._block is None
+        if message.HasField("opened") or message.HasField("batch") != begins:
+            raise errors.Internal(
+                "the server sent a piece of a batch that it has not begun"
+                if begins
+                else "the server began a batch within another one"
+            )
+        total = self._layout.total_bytes
+        if message.data_offset != self._received or not 0 < len(data) <= total - self._received:
+            raise errors.Internal(
+                f"the server sent {len(data)} bytes at byte {message.data_offset} of a batch; it has {total} bytes, "
+                f"and byte {self._received} is the next"
+            )
+        if begins:
+            header = message.batch
+            if header.items != self._batch_size:
+                raise errors.Internal(f"the server sent a batch of {header.items} items instead of {self._batch_size}")
+            if not (math.isfinite(header.priority_sum) and math.isfinite(header.min_probability)):
+                raise errors.Internal(
+                    f"the server sent a priority sum of {header.priority_sum} and a smallest probability of "
+                    f"{header.min_probability}"
+                )
+            self._header, self._block = header, self._layout.allocate()
+        if message.HasField("checksum"):
+            check(data, message.checksum)
+        self._block[self._received : self._received + len(data)] = np.frombuffer(data, np.uint8)
+        self._received += len(data)
+
+    def take(self, timeout):
+        deadline = Deadline(timeout)
+        doing = lambda: f"{self.what} {self.link.address}: no batch"
+        with self.changed:
+            if not self._ready:
+                self.wait_locked(lambda: self._ready, deadline, doing, "samples")
+            batch = self._ready.popleft()
+            self._owed_credits += 1
+            if self._owed_credits >= (self.prefetch + 1) // 2:
+                self.changed.notify_all()
+            return batch
+
+
+class Sampler:
+    """Samples batches from a table; see Client.sampler. Threads may share it: each batch goes to one of them."""
+
+    def __init__(self, core: SamplerCore):
+        self._core = core
+
+    def next(self, timeout: Optional[float] = None) -> Batch:
+        """The next batch. Waits at most `timeout` seconds, by default the sampler's own; DeadlineExceeded says why
+        there is none."""
+        return self._core.take(self._core.timeout if timeout is None else timeout)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        return self.next()
+
+    def close(self) -> None:
+        """Ends the sampler, and a next() that is under way in another thread with Cancelled. Batches that were fetched
+        ahead are dropped."""
+        self._core.end()
+
+    def __enter__(self) -> "Sampler":
+        return self
+
+    def __exit__(self, kind, error, traceback) -> None:
+        self.close()
+
+    def __del__(self):
+        core = getattr(self, "_core", None)
+        if core is not None:
+            core.end()

@@ -1,0 +1,303 @@
+"""Streams: where a writer's rows are added, and items are made of them."""
+
+import bisect
+import dataclasses
+from typing import Any, Mapping, Optional
+
+import numpy as np
+
+from waggle_client import errors
+from waggle_client._insert import WriterCore
+
+_WANTED_PRIORITY = "it has to be finite, and >= 0 unless the table's sampler takes magnitudes"
+
+
+@dataclasses.dataclass(frozen=True)
+class Items:
+    """Items of rows that are appended with them; see Stream.append_rows.
+
+    last_rows: which of the rows that are appended are the last ones of windows; an array of indices.
+    rows: how many rows the windows have. They may reach back to rows that were appended before.
+    priorities: None is the highest priority that an item of the table has.
+    rows and priorities are one number for all, or one for each of last_rows.
+    table: need not be named where the writer has one.
+    """
+
+    last_rows: Any
+    rows: Any = 1
+    priorities: Any = None
+    table: Optional[str] = None
+
+
+class _Prepared:
+    """Items that are checked, in the order of their last rows."""
+
+    def __init__(self, table, last_rows=(), first_rows=(), rows=(), contexts=(), priorities=()):
+        self.table = table
+        self._last_rows = last_rows
+        self._lists = (first_rows, rows, contexts, priorities)
+
+    def between(self, begin, end):
+        """The table, and first rows, rows, context rows and priorities of those whose last row is so."""
+        part = slice(bisect.bisect_left(self._last_rows, begin), bisect.bisect_left(self._last_rows, end))
+        return (self.table, *(values[part] for values in self._lists))
+
+
+def _count(prepared, begin, end):
+    """Of the items whose last row is so: how many they are, and how many rows their windows have together."""
+    parts = [entry.between(begin, end) for entry in prepared]
+    return sum(len(part[2]) for part in parts), sum(sum(part[2]) for part in parts)
+
+
+def _numbers(name, values, count, dtype):
+    """One number for each of `count` items, from one for all or one each."""
+    array = np.asarray(values)
+    if array.dtype.kind not in ("iu" if dtype is np.int64 else "iuf") or array.shape not in ((), (count,)):
+        kind = "integers" if dtype is np.int64 else "numbers"
+        raise errors.InvalidArgument(
+            f"{name}: got {array.dtype}{list(array.shape)}; wanted are {kind}, one for all or {count}"
+        )
+    return array.astype(dtype, copy=False) if array.ndim else np.full(count, array, dtype)
+
+
+def _indices(name, values, count):
+    """Indices below `count`, given as such or as a boolean each; True is all, None and False are none."""
+    if values is None or values is False:
+        return np.arange(0)
+    if values is True:
+        return np.arange(count)
+    array = np.asarray(values)
+    if array.dtype == bool and array.shape == (count,):
+        return np.flatnonzero(array)
+    if array.shape == (0,):
+        return np.arange(0)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= count:
+        raise errors.InvalidArgument(
+            f"{name}: got {array.dtype}{list(array.shape)}; wanted are indices below {count}, or as many booleans"
+        )
+    return array.astype(np.int64)
+
+
+class _Rows:
+    """Streams that get their rows together."""
+
+    def __init__(self, core: WriterCore, lanes: int):
+        self._core = core
+        self._buffer = core.new_buffer(lanes)
+
+    @property
+    def next_row(self) -> int:
+        """The index in the stream of the row that comes next; it counts from 0, over episodes."""
+        return self._buffer.next_row
+
+    def _table_index(self, table):
+        index = self._core.table_index.get(table) if table is not None else 0
+        if index is None or (table is None and len(self._core.tables) > 1):
+            raise errors.InvalidArgument(f"table: {table!r} is none of this writer's: {', '.join(self._core.tables)}")
+        return index
+
+    def _check_lengths(self, table, rows):
+        longest = self._core.max_windows[table]
+        for extreme in (rows.min(), rows.max()):
+            if not 1 <= extreme <= longest:
+                name = self._core.tables[table]
+                raise errors.InvalidArgument(f'rows: {extreme} is outside [1, {longest}], what table "{name}" allows')
+
+    def _check_priorities(self, table, values, count):
+        """One number for each item; none where the values are None."""
+        if values is None:
+            return np.empty(0)
+        priorities = _numbers("priorities", values, count, np.float64)
+        bad = np.flatnonzero(~(np.isfinite(priorities) & (priorities >= self._core.lowest_priorities[table])))
+        if bad.size:
+            raise errors.InvalidArgument(f"priorities: entry {bad[0]} is {priorities[bad[0]]}; {_WANTED_PRIORITY}")
+        return priorities
+
+    def _append(self, values, begins):
+        """A row of each lane, of which `begins` are those where an episode begins."""
+        buffer, core = self._buffer, self._core
+        with core.changed:
+            core.make_room_locked(buffer.rows == buffer.capacity)
+            if len(begins) > 0:
+                buffer.begin_episodes(begins)
+            buffer.append(values)
+            core.gathered_locked(buffer.step_bytes, buffer.rows == buffer.capacity)
+
+
+class Stream(_Rows):
+    """One stream of rows, such as what one environment does. One thread at a time; streams of a writer may be used by
+    different threads."""
+
+    def __init__(self, core: WriterCore):
+        super().__init__(core, 1)
+
+    def append(self, row: Mapping[str, Any], *, begins_episode: bool = False) -> None:
+        """Adds a row: a dictionary with a value for each column.
+
+        begins_episode: no window reaches from this row or a later one to one before it, and stacks end there. Make the
+        items of an episode before the next one begins.
+
+        Blocks while too much is unacknowledged. Raises InvalidArgument, and has done nothing, for a value that its
+        column cannot have.
+        """
+        self._append(self._buffer.admit(row, ()), (0,) if begins_episode else ())
+
+    def create_item(
+        self,
+        table: Optional[str] = None,
+        *,
+        rows: int = 1,
+        priority: Optional[float] = None,
+        first_row: Optional[int] = None,
+    ) -> None:
+        """Makes an item of a window: the stream's last `rows` rows, or as many from `first_row` on.
+
+        The window has to lie within the episode, and within the stream's newest rows, as many as the longest window of
+        the writer's tables has. Without a priority the item gets the highest that an item of the table has. The table
+        need not be named where the writer has one. Blocks like append.
+        """
+        buffer, core = self._buffer, self._core
+        index = self._table_index(table)
+        if not 1 <= rows <= core.max_windows[index]:
+            self._check_lengths(index, np.array(rows))
+        end = buffer.first_row + buffer.rows
+        begin = buffer.episode_start[0]
+        first = end - rows if first_row is None else int(first_row)
+        if not max(begin, end - core.longest_window) <= first <= end - rows:
+            which = "up to the last one" if first_row is None else f"from row {first} on"
+            episode = f", in an episode that began with row {begin}" if begin > 0 else ""
+            raise errors.InvalidArgument(
+                f"{rows} rows {which} are not among the newest {core.longest_window} rows of the stream, which has "
+                f"{end}{episode}"
+            )
+        if priority is not None and not core.lowest_priorities[index] <= priority < float("inf"):
+            raise errors.InvalidArgument(f"priority: {priority} was given; {_WANTED_PRIORITY}")
+        context = min(core.max_contexts[index], first - begin)
+        with core.changed:
+            priorities = () if priority is None else (priority,)
+            core.add_items_locked((buffer.first_stream,), index, (first,), (int(rows),), (context,), priorities)
+
+    def append_rows(self, columns: Mapping[str, Any], *items: Items, begins_episode=None) -> int:
+        """Adds many rows at once, each column an array [rows, …], and makes items of them.
+
+        begins_episode: at which rows an episode begins: indices, or a boolean a row.
+
+        Returns the stream's index of the first row. If waiting for room times out, `next_row` says how many were added,
+        with the items whose last row is among them.
+        """
+        buffer, core = self._buffer, self._core
+        try:
+            count = len(next(iter(columns.values())))
+        except (AttributeError, TypeError, StopIteration):
+            raise errors.InvalidArgument("columns: a dictionary of arrays [rows, …] is wanted") from None
+        values = buffer.admit(columns, (count,))
+        begins = np.unique(_indices("begins_episode", begins_episode, count))
+        first, done = buffer.next_row, 0
+        episodes = np.concatenate([buffer.episode_start, first + begins])
+        prepared = [self._prepare(entry, first, count, episodes) for entry in items]
+        highest = {entry.priorities is None for entry in items}
+        if len(highest) > 1:
+            raise errors.InvalidArgument("items: some have priorities and some have none; append them apart")
+        while done < count:
+            with core.changed:
+                core.make_room_locked(buffer.rows == buffer.capacity or core.other_kind_locked(highest))
+                step = min(count - done, buffer.capacity - buffer.rows, core.rows_that_fit_locked(buffer.step_bytes))
+                while step > 1 and not core.items_fit_locked(*_count(prepared, done, done + step)):
+                    step //= 2
+                for row in begins[np.searchsorted(begins, done) : np.searchsorted(begins, done + step)]:
+                    buffer.begin_episode_at(int(row) - done)
+                buffer.extend(values, done, done + step)
+                # In the block of their rows: later ones may come too late for windows that end before their block.
+                size = step * buffer.step_bytes
+                for entry in prepared:
+                    table, *lists = entry.between(done, done + step)
+                    size += core.put_items_locked([buffer.first_stream] * len(lists[0]), table, *lists)
+                done += step
+                core.gathered_locked(size, buffer.rows == buffer.capacity)
+        return first
+
+    def _prepare(self, items, first, count, episodes):
+        """Checks the items of `count` rows that are to be added as row `first` and on; `episodes` are the first rows of
+        the present episode and those that begin."""
+        if not isinstance(items, Items):
+            raise errors.InvalidArgument(f"items: got {type(items).__name__}; Items(…) is wanted")
+        table = self._table_index(items.table)
+        last = np.asarray(items.last_rows)
+        if last.size == 0:
+            return _Prepared(table)
+        if last.ndim != 1:
+            raise errors.InvalidArgument(f"last_rows: got {last.dtype}{list(last.shape)}; wanted are integers [items]")
+        last = _numbers("last_rows", last, last.size, np.int64)
+        rows = _numbers("rows", items.rows, last.size, np.int64)
+        priorities = self._check_priorities(table, items.priorities, last.size)
+        self._check_lengths(table, rows)
+        if last.min() < 0 or last.max() >= count:
+            raise errors.InvalidArgument(
+                f"last_rows: {last.min()} to {last.max()} are not all among the {count} rows that are added"
+            )
+        first_rows = first + last + 1 - rows
+        begins = episodes[np.searchsorted(episodes, first + last, side="right") - 1]
+        early = np.flatnonzero(first_rows < begins)
+        if early.size:
+            raise errors.InvalidArgument(
+                f"last_rows: entry {early[0]}: its window of {rows[early[0]]} rows begins before its episode, or "
+                "before the stream"
+            )
+        contexts = np.minimum(self._core.max_contexts[table], first_rows - begins)
+        order = np.argsort(last, kind="stable")
+        sorted_lists = [array[order].tolist() for array in (last, first_rows, rows, contexts)]
+        return _Prepared(table, *sorted_lists, priorities[order].tolist() if priorities.size else [])
+
+
+class Lanes(_Rows):
+    """Several streams that get one row each at a time, such as what a vectorised environment does. One thread at a
+    time."""
+
+    def __init__(self, core: WriterCore, count: int):
+        if count < 1:
+            raise errors.InvalidArgument(f"count: {count} is less than 1")
+        super().__init__(core, count)
+
+    def __len__(self) -> int:
+        return self._buffer.lanes
+
+    def append(self, rows: Mapping[str, Any], *, begins_episode=None) -> None:
+        """Adds a row to each lane: each column is an array [lanes, …].
+
+        begins_episode: in which lanes an episode begins with this row: indices, or a boolean a lane.
+        """
+        values = self._buffer.admit(rows, (len(self),))
+        if len(self) == 1:
+            values = [value[0] for value in values]
+        begins = ()
+        if begins_episode is not None:
+            begins = np.unique(_indices("begins_episode", begins_episode, len(self))).tolist()
+        self._append(values, begins)
+
+    def create_items(self, table: Optional[str] = None, *, rows=1, priorities=None, lanes=True) -> None:
+        """Makes an item of the last `rows` rows of each lane, or of those in `lanes`: indices, or a boolean a lane.
+
+        `rows` and `priorities` are one number for all, or one for each of these lanes. Without priorities each item
+        gets the highest that an item of the table has.
+        """
+        buffer, core = self._buffer, self._core
+        index = self._table_index(table)
+        chosen = _indices("lanes", lanes, len(self))
+        if chosen.size == 0:
+            return
+        rows = _numbers("rows", rows, len(chosen), np.int64)
+        priorities = self._check_priorities(index, priorities, len(chosen))
+        self._check_lengths(index, rows)
+        first_rows = buffer.next_row - rows
+        before = first_rows - np.array(buffer.episode_start)[chosen]
+        if before.min() < 0:
+            lane = before.argmin()
+            raise errors.InvalidArgument(
+                f"rows: lane {chosen[lane]} has {rows[lane] + before[lane]} rows in its episode; {rows[lane]} were "
+                "asked for"
+            )
+        contexts = np.minimum(core.max_contexts[index], before)
+        streams = chosen + buffer.first_stream
+        lists = [array.tolist() for array in (first_rows, rows, contexts, priorities)]
+        with core.changed:
+            core.add_items_locked(streams.tolist(), index, *lists)

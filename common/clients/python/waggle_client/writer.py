@@ -1,0 +1,92 @@
+"""Writers: what one gets to see of them."""
+
+from typing import Any, Mapping, Optional
+
+from waggle_client import errors
+from waggle_client._insert import WriterCore, WriterStats
+from waggle_client._link import log
+from waggle_client.streams import Items, Lanes, Stream
+
+_CLOSE_AFTER_ERROR = 1.0
+
+
+class Writer:
+    """Writes rows and items; see Client.writer. Threads may share it: each stream is for one of them at a time.
+
+    append and the other methods that add are those of its first stream.
+    """
+
+    def __init__(self, core: WriterCore):
+        self._core = core
+        self._first: Optional[Stream] = None
+
+    @property
+    def writer_id(self) -> str:
+        return self._core.options.writer_id
+
+    def stream(self) -> Stream:
+        """A stream of its own, for one environment. It lasts as long as the writer."""
+        return Stream(self._core)
+
+    def lanes(self, count: int) -> Lanes:
+        """`count` streams that get their rows together, for a vectorised environment."""
+        return Lanes(self._core, count)
+
+    def _first_stream(self):
+        if self._first is None:
+            self._first = Stream(self._core)
+        return self._first
+
+    def append(self, row: Mapping[str, Any], *, begins_episode: bool = False) -> None:
+        self._first_stream().append(row, begins_episode=begins_episode)
+
+    def append_rows(self, columns: Mapping[str, Any], *items: Items, begins_episode=None) -> int:
+        return self._first_stream().append_rows(columns, *items, begins_episode=begins_episode)
+
+    def create_item(
+        self,
+        table: Optional[str] = None,
+        *,
+        rows: int = 1,
+        priority: Optional[float] = None,
+        first_row: Optional[int] = None,
+    ) -> None:
+        self._first_stream().create_item(table, rows=rows, priority=priority, first_row=first_row)
+
+    append.__doc__, append_rows.__doc__ = Stream.append.__doc__, Stream.append_rows.__doc__
+    create_item.__doc__ = Stream.create_item.__doc__
+
+    def set_policy_version(self, version: int) -> None:
+        """The version of the weights that choose the actions of the rows from now on; sampled as policy_versions."""
+        self._core.set_policy_version(int(version))
+
+    def flush(self, timeout: Optional[float] = 60.0) -> None:
+        """Waits until all that was added is acknowledged: is in its tables. DeadlineExceeded says why it is not."""
+        self._core.flush(timeout)
+
+    def stats(self) -> WriterStats:
+        return self._core.stats()
+
+    def close(self, timeout: Optional[float] = 10.0) -> None:
+        """Flushes and ends. DeadlineExceeded if something is left unacknowledged; it is closed all the same."""
+        self._core.close(timeout)
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(self, kind, error, traceback) -> None:
+        if kind is None:
+            self.close()
+            return
+        try:
+            self._core.close(_CLOSE_AFTER_ERROR)
+        except errors.Error as lost:
+            log.warning("%s", lost)  # What is on its way up already says more.
+
+    def __del__(self):
+        core = getattr(self, "_core", None)
+        if core is not None and not core._closed:
+            if core.unsent():
+                log.warning("%s %s: dropped without close(), with data that is not acknowledged", core.what,
+                            core.link.address)  # fmt: skip
+            core.end()

@@ -1,0 +1,452 @@
+#include "common/clients/sharded_replay/sharded_draws.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/clients/sharded_replay/shard_shares.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kLastResort = 1e-9;
+
+// Whether one draw of a table's batch knows nothing of the others.
+bool DrawsIndependently(const SamplerConfig& sampler) {
+  return sampler.kind == SelectorKind::kUniform || sampler.kind == SelectorKind::kPrioritized
+             ? sampler.independent_draws || (sampler.kind == SelectorKind::kUniform && sampler.recent_share == 0)
+             : false;
+}
+
+// So that another number comes out where one of the numbers that are mixed is another one.
+uint64_t Mixed(uint64_t mix, uint64_t number) {
+  uint64_t z = mix * 31 + number + 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+ShardedDraws::ShardedDraws(ShardedDrawsOptions options)
+    : options_(std::move(options)),
+      keeps_ratio_(options_.table.rate_limiter.samples_per_insert > 0),
+      rng_(Rng::Split(options_.table.seed, absl::StrCat(options_.table.name, "/shards"), 0)),
+      shards_(options_.shards.size()),
+      pause_(options_.first_pause) {}
+
+void ShardedDraws::Opened(size_t shard, absl::Time now) {
+  ShardState& state = shards_[shard];
+  state.open = state.was_open = true;
+  state.late = state.known = false;
+  state.heard = now;
+  first_opened_ = std::min(first_opened_, now);
+  AskFor(shard, Asked{0, 0, 0, 0, now});
+  Advance(now);
+}
+
+void ShardedDraws::Heard(size_t shard, absl::Time now) {
+  shards_[shard].heard = now;
+}
+
+void ShardedDraws::Closed(size_t shard, absl::Time now) {
+  shards_[shard].open = false;
+  shards_[shard].known = false;
+  LoseShard(shard, now);
+  shards_[shard].asked.clear();
+  asks_.erase(std::remove_if(asks_.begin(), asks_.end(), [shard](const Ask& ask) { return ask.shard == shard; }),
+              asks_.end());
+  shards_[shard].owed_counted = shards_[shard].owed_items = 0;
+  Advance(now);
+}
+
+std::optional<ShardedDraws::Rows> ShardedDraws::Answered(size_t shard, const ShardFacts& facts, absl::Time now) {
+  ShardState& state = shards_[shard];
+  if (state.asked.empty()) {
+    return std::nullopt;
+  }
+  const Asked asked = state.asked.front();
+  state.asked.pop_front();
+  state.owed_counted -= asked.counted;
+  state.owed_items -= asked.items;
+  if (!state.known || state.facts.items != facts.items || state.facts.samples_allowed != facts.samples_allowed) {
+    pause_ = options_.first_pause;
+  }
+  state.heard = now;
+  state.late = false;
+  state.known = true;
+  state.facts = facts;
+  Rows rows{0, shard, asked.first_row, asked.items};
+  if (Batch* const batch = Find(asked.batch); batch != nullptr) {
+    rows.batch = asked.batch;
+    batch->facts[shard] = facts;
+    if (asked.items > 0) {
+      batch->rows.push_back(rows);
+    } else {
+      --batch->waiting;
+    }
+  }
+  Advance(now);
+  return rows;
+}
+
+void ShardedDraws::Stored(const Rows& rows, absl::Time now) {
+  if (Batch* const batch = Find(rows.batch); batch != nullptr && rows.count > 0) {
+    --batch->waiting;
+  }
+  Advance(now);
+}
+
+void ShardedDraws::Tick(absl::Time now) {
+  FindLate(now);
+  if (now >= first_opened_ + options_.patience) {
+    for (ShardState& shard : shards_) {
+      shard.was_open = true;
+    }
+  }
+  Advance(now);
+}
+
+void ShardedDraws::Advance(absl::Time now) {
+  BeginBatches(now);
+  Poll(now);
+}
+
+std::optional<ShardedDraws::Complete> ShardedDraws::Take(absl::Time now) {
+  if (batches_.empty() || !batches_.front().begun || batches_.front().waiting > 0) {
+    return std::nullopt;
+  }
+  const Batch batch = std::move(batches_.front());
+  batches_.pop_front();
+  Complete complete;
+  complete.number = batch.number;
+  complete.rows = batch.rows;
+  complete.shares.resize(shards_.size());
+  complete.min_probability = std::numeric_limits<double>::infinity();
+  double weights = 0;
+  for (const double weight : batch.weights) {
+    weights += weight;
+  }
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    complete.shares[i] = batch.weights[i] / weights;
+    complete.missing_shards += batch.missing[i] ? 1 : 0;
+    complete.table_incarnation = Mixed(complete.table_incarnation, shards_[i].facts.incarnation);
+    if (!batch.facts[i].has_value()) {
+      continue;
+    }
+    const ShardFacts& facts = *batch.facts[i];
+    complete.table_items += static_cast<uint64_t>(facts.items);
+    complete.priority_sum += facts.priority_sum;
+    complete.samples_allowed += facts.samples_allowed;
+    if (batch.weights[i] > 0) {
+      complete.min_probability = std::min(complete.min_probability, complete.shares[i] * facts.min_probability);
+    }
+  }
+  Advance(now);
+  return complete;
+}
+
+std::vector<ShardedDraws::Ask> ShardedDraws::TakeAsks() {
+  return std::exchange(asks_, {});
+}
+
+absl::Time ShardedDraws::NextTick() const {
+  absl::Time next = next_poll_;
+  bool all_came = true;
+  for (const ShardState& shard : shards_) {
+    all_came = all_came && shard.was_open;
+    if (Usable(shard)) {
+      next = std::min(next, std::max(LateAt(shard), next_late_check_));
+    }
+  }
+  return all_came ? next : std::min(next, first_opened_ + options_.patience);
+}
+
+bool ShardedDraws::Missing(size_t shard) const {
+  return shards_[shard].was_open && !Usable(shards_[shard]);
+}
+
+int64_t ShardedDraws::missing_shards() const {
+  int64_t missing = 0;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    missing += Missing(i) ? 1 : 0;
+  }
+  return missing;
+}
+
+absl::Time ShardedDraws::LateAt(const ShardState& shard) const {
+  return shard.asked.empty() ? absl::InfiniteFuture()
+                             : std::max(shard.asked.front().at, shard.heard) + options_.patience;
+}
+
+// One is late only while another keeps up: where all are silent it may well be this process that was held up.
+void ShardedDraws::FindLate(absl::Time now) {
+  const bool one_keeps_up = std::any_of(shards_.begin(), shards_.end(),
+                                        [&](const ShardState& shard) { return Usable(shard) && now < LateAt(shard); });
+  next_late_check_ = one_keeps_up ? now : now + options_.patience / 8;
+  if (!one_keeps_up) {
+    return;
+  }
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (Usable(shards_[i]) && now >= LateAt(shards_[i])) {
+      shards_[i].late = true;
+      LoseShard(i, now);
+    }
+  }
+}
+
+// What it owes is drawn from others. It stays in the list: a shard that is only late answers it some time.
+void ShardedDraws::LoseShard(size_t shard, absl::Time now) {
+  for (size_t i = 0; i < shards_[shard].asked.size(); ++i) {
+    Asked& asked = shards_[shard].asked[i];
+    if (asked.batch != 0) {
+      LosePart(shard, std::exchange(asked, Asked{0, 0, asked.items, asked.counted, asked.at}), now);
+    }
+  }
+}
+
+void ShardedDraws::LosePart(size_t shard, const Asked& lost, absl::Time now) {
+  Batch* const batch = Find(lost.batch);
+  if (batch == nullptr) {
+    return;
+  }
+  batch->missing[shard] = true;
+  --batch->waiting;
+  const bool has_rows =
+      std::any_of(batch->rows.begin(), batch->rows.end(), [shard](const Rows& rows) { return rows.shard == shard; });
+  if (!has_rows) {
+    batch->weights[shard] = 0;  // All that it was to give comes from the others: as if it had never been there.
+    batch->facts[shard].reset();
+  }
+  std::vector<double> weights(shards_.size());
+  std::vector<int64_t> caps(shards_.size());
+  std::vector<int64_t> allowed(shards_.size());
+  int64_t room = 0;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (i == shard || !Drawable(i)) {
+      continue;
+    }
+    allowed[i] = Allowed(i);
+    if (batch->weights[i] > 0) {
+      weights[i] = batch->weights[i];
+      caps[i] = Cap(i);
+      room = std::min(kNoCap, room + caps[i]);
+    }
+  }
+  if (room < lost.items) {
+    Restart(batch);
+    return;
+  }
+  const std::vector<int64_t> items =
+      SplitDraws(weights, caps, lost.items, DrawsIndependently(options_.table.sampler), &rng_);
+  // As far as they allow it: a draw must not have to wait.
+  const std::vector<int64_t> counted =
+      options_.table.max_times_sampled > 0 ? items : SplitCounts(allowed, lost.counted);
+  int64_t row = lost.first_row;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (items[i] > 0) {
+      ++batch->waiting;
+      AskFor(i, Asked{batch->number, row, items[i], counted[i], now});
+      row += items[i];
+    } else if (counted[i] > 0) {
+      AskFor(i, Asked{0, 0, 0, counted[i], now});
+    }
+  }
+}
+
+// Draws it anew, from whoever is there then. Nothing that comes for it is wanted any more.
+void ShardedDraws::Restart(Batch* batch) {
+  for (ShardState& shard : shards_) {
+    for (Asked& asked : shard.asked) {
+      asked.batch = asked.batch == batch->number ? 0 : asked.batch;
+    }
+  }
+  *batch = Batch();
+}
+
+ShardedDraws::Batch* ShardedDraws::Find(uint64_t number) {
+  for (Batch& batch : batches_) {
+    if (number != 0 && batch.number == number) {
+      return &batch;
+    }
+  }
+  return nullptr;
+}
+
+// Whether its table, as it was last heard of, would give a draw without waiting.
+bool ShardedDraws::Drawable(size_t shard) const {
+  const ShardState& state = shards_[shard];
+  return Usable(state) && state.known && state.facts.items > 0 &&
+         state.facts.items >= options_.shards[shard].rate_limiter.min_items;
+}
+
+int64_t ShardedDraws::Allowed(size_t shard) const {
+  const ShardState& state = shards_[shard];
+  const double allowed = std::min(state.facts.samples_allowed, static_cast<double>(kNoCap));
+  return std::max<int64_t>(0, static_cast<int64_t>(std::floor(allowed)) - state.owed_counted);
+}
+
+int64_t ShardedDraws::Cap(size_t shard) const {
+  int64_t cap = kNoCap;
+  if (options_.table.max_times_sampled > 0) {
+    cap = Allowed(shard);
+  }
+  return options_.table.sampler.without_replacement ? std::min(cap, shards_[shard].facts.items) : cap;
+}
+
+// Whether inserts into it wait for samples, or push items out.
+bool ShardedDraws::TakesNoMore(size_t shard) const {
+  const TableConfig& config = options_.shards[shard];
+  const RateLimiterConfig& limiter = config.rate_limiter;
+  const ShardFacts& facts = shards_[shard].facts;
+  return facts.items >= config.max_items || (keeps_ratio_ && facts.samples_allowed + limiter.samples_per_insert >
+                                                                 limiter.MaxDifference() - limiter.MinDifference());
+}
+
+// Whether the first batch may be drawn: the whole table has min_items, or will not have more before samples are made.
+bool ShardedDraws::MayStart() const {
+  int64_t items = 0;
+  bool all_ready = true;
+  bool one_is_full = false;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (!shards_[i].was_open) {
+      return false;
+    }
+    if (!Usable(shards_[i])) {
+      continue;
+    }
+    if (!shards_[i].known) {
+      return false;
+    }
+    items += shards_[i].facts.items;
+    all_ready = all_ready && Drawable(i);
+    one_is_full = one_is_full || (Drawable(i) && TakesNoMore(i));
+  }
+  return all_ready || one_is_full || items >= options_.table.rate_limiter.min_items;
+}
+
+std::vector<double> ShardedDraws::Weights() const {
+  double items = 0;
+  double sum = 0;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (Drawable(i)) {
+      items += static_cast<double>(shards_[i].facts.items);
+      sum += shards_[i].facts.priority_sum;
+    }
+  }
+  const SamplerConfig& sampler = options_.table.sampler;
+  const double uniform = !(sum > 0) ? 1 : sampler.kind == SelectorKind::kPrioritized ? sampler.uniform_share : 0;
+  // Where a shard can run out of items, those without weight are there for when no others are left.
+  const bool can_run_out = sampler.without_replacement || options_.table.max_times_sampled > 0;
+  std::vector<double> weights(shards_.size());
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (Drawable(i)) {
+      const double by_items = static_cast<double>(shards_[i].facts.items) / items;
+      const double by_sum = sum > 0 ? shards_[i].facts.priority_sum / sum : 0;
+      weights[i] = uniform * by_items + (1 - uniform) * by_sum + (can_run_out ? kLastResort * by_items : 0);
+    }
+  }
+  return weights;
+}
+
+bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
+  const int64_t size = options_.batch_size;
+  std::vector<double> weights = Weights();
+  std::vector<int64_t> caps(shards_.size());
+  std::vector<int64_t> allowed(shards_.size());
+  std::vector<bool> takes_part(shards_.size());
+  int64_t all_allowed = 0;
+  int64_t all_caps = 0;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    takes_part[i] = Drawable(i);
+    if (takes_part[i]) {
+      allowed[i] = Allowed(i);
+      caps[i] = weights[i] > 0 ? Cap(i) : 0;
+    }
+    all_allowed = std::min(kNoCap, all_allowed + allowed[i]);
+    all_caps = std::min(kNoCap, all_caps + caps[i]);
+  }
+  if (all_caps < size || (keeps_ratio_ && all_allowed < size)) {
+    return false;
+  }
+  const std::vector<int64_t> items = SplitDraws(weights, caps, size, DrawsIndependently(options_.table.sampler), &rng_);
+  batch->number = ++last_number_;
+  // Where items are used up, the limiter's count is of these.
+  const std::vector<int64_t> counted = options_.table.max_times_sampled > 0 ? items
+                                       : keeps_ratio_                       ? SplitCounts(allowed, size)
+                                                      : SplitEqually(takes_part, size, batch->number);
+  batch->begun = true;
+  batch->weights = std::move(weights);
+  batch->facts.resize(shards_.size());
+  batch->missing.resize(shards_.size());
+  int64_t row = 0;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    batch->missing[i] = Missing(i);
+    if (Usable(shards_[i])) {
+      ++batch->waiting;
+      AskFor(i, Asked{batch->number, row, items[i], counted[i], now});
+      row += items[i];
+    }
+  }
+  pause_ = options_.first_pause;
+  return true;
+}
+
+// In their order, those that were begun and have to be begun again first.
+void ShardedDraws::BeginBatches(absl::Time now) {
+  started_ = started_ || MayStart();
+  if (!started_) {
+    return;
+  }
+  for (Batch& batch : batches_) {
+    if (!batch.begun && !Begin(&batch, now)) {
+      return;
+    }
+  }
+  while (static_cast<int64_t>(batches_.size()) < options_.prefetch) {
+    Batch batch;
+    if (!Begin(&batch, now)) {
+      return;
+    }
+    batches_.push_back(std::move(batch));
+  }
+}
+
+// Looks at the tables again while they do not allow what is wanted.
+void ShardedDraws::Poll(absl::Time now) {
+  next_poll_ = absl::InfiniteFuture();
+  const bool wants = static_cast<int64_t>(batches_.size()) < options_.prefetch ||
+                     std::any_of(batches_.begin(), batches_.end(), [](const Batch& batch) { return !batch.begun; });
+  if (!wants) {
+    return;
+  }
+  bool asked = false;
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    ShardState& shard = shards_[i];
+    if (!Usable(shard) || !shard.asked.empty()) {
+      continue;
+    }
+    if (now >= shard.asked_at + pause_) {
+      AskFor(i, Asked{0, 0, 0, 0, now});
+      asked = true;
+    } else {
+      next_poll_ = std::min(next_poll_, shard.asked_at + pause_);
+    }
+  }
+  if (asked) {
+    pause_ = std::min(2 * pause_, options_.longest_pause);
+  }
+}
+
+void ShardedDraws::AskFor(size_t shard, const Asked& asked) {
+  ShardState& state = shards_[shard];
+  state.asked.push_back(asked);
+  state.asked_at = asked.at;
+  state.owed_counted += asked.counted;
+  state.owed_items += asked.items;
+  asks_.push_back({shard, static_cast<uint32_t>(asked.items), static_cast<uint32_t>(asked.counted)});
+}
+
+}  // namespace waggle

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/api/replay.h"
+#include "common/base/random.h"
+#include "common/clients/sharded_replay/shard.h"
+
+namespace waggle {
+
+struct ShardedDrawsOptions {
+  TableConfig table;                // The whole one.
+  std::vector<TableConfig> shards;  // The parts of it.
+  int64_t batch_size = 0;
+  int64_t prefetch = 1;  // Batches begun or ready.
+  // A shard that gives no sign for so long while another one keeps up is left out until it does. Nobody is asked for
+  // what its table would make wait, so a shard that is well answers at once.
+  absl::Duration patience = kShardPatience;
+  // Between looks at tables that do not allow a batch yet: at first, and at most.
+  absl::Duration first_pause = absl::Milliseconds(1);
+  absl::Duration longest_pause = absl::Milliseconds(20);
+};
+
+// What a shard says of its table with each answer.
+struct ShardFacts {
+  int64_t items = 0;
+  double priority_sum = 0;
+  double min_probability = 0;
+  double samples_allowed = 0;
+  uint64_t incarnation = 0;
+};
+
+// Decides which shard is asked for how much, so that the answers make batches as of one table: events and times in,
+// what is to be asked out. Knows no bytes, threads or clocks. Not thread-safe.
+//
+// A batch is begun when the shards are known to allow it: each is then asked for its draw, also for one of nothing,
+// which tells how its table has changed. What a shard that is lost owed is drawn from the others in its place.
+class ShardedDraws {
+ public:
+  // The configurations are valid, and fit each other.
+  explicit ShardedDraws(ShardedDrawsOptions options);
+
+  struct Ask {
+    size_t shard = 0;
+    uint32_t items = 0;
+    uint32_t counted = 0;
+  };
+  // Rows of a batch.
+  struct Rows {
+    uint64_t batch = 0;  // Its number.
+    size_t shard = 0;    // They come from.
+    int64_t first = 0;
+    int64_t count = 0;
+  };
+  // A batch that is complete.
+  struct Complete {
+    uint64_t number = 0;
+    std::vector<Rows> rows;      // All of it, without overlap.
+    std::vector<double> shares;  // By shard: of the probability that a draw came from it.
+    uint64_t table_items = 0;
+    double priority_sum = 0;
+    double min_probability = 0;
+    double samples_allowed = 0;
+    uint64_t table_incarnation = 0;
+    int64_t missing_shards = 0;  // Left out because they were lost.
+  };
+
+  // Events. A shard can be asked from Opened until Closed.
+  void Opened(size_t shard, absl::Time now);
+  void Heard(size_t shard, absl::Time now);
+  void Closed(size_t shard, absl::Time now);
+  // The shard has answered what it was asked first of all that is not answered; nullopt if it was asked nothing. Rows
+  // whose batch is 0 are not wanted any more. Those of a batch count as missing until they are Stored.
+  std::optional<Rows> Answered(size_t shard, const ShardFacts& facts, absl::Time now);
+  void Stored(const Rows& rows, absl::Time now);
+  // Time has passed.
+  void Tick(absl::Time now);
+
+  // The next batch, in the order in which they were begun, if it is complete.
+  std::optional<Complete> Take(absl::Time now);
+
+  // Whether it was begun and not taken.
+  bool Has(uint64_t number) { return Find(number) != nullptr; }
+
+  // What is to be asked now, in this order.
+  std::vector<Ask> TakeAsks();
+  // When Tick is to be called.
+  absl::Time NextTick() const;
+
+  // Whether the shard is left out because it is lost. One that has never been there is, once it has been waited for.
+  bool Missing(size_t shard) const;
+  int64_t missing_shards() const;
+
+ private:
+  struct Asked {
+    uint64_t batch = 0;  // 0: of none, or not wanted any more.
+    int64_t first_row = 0;
+    int64_t items = 0;
+    int64_t counted = 0;
+    absl::Time at;
+  };
+  struct ShardState {
+    bool open = false;
+    bool was_open = false;  // Ever, or waited for long enough.
+    bool late = false;
+    absl::Time heard;
+    absl::Time asked_at = absl::InfinitePast();  // For the last time.
+    std::deque<Asked> asked;
+    int64_t owed_counted = 0;  // Of these.
+    int64_t owed_items = 0;
+    bool known = false;  // The facts are of the present stream.
+    ShardFacts facts;
+  };
+  struct Batch {
+    uint64_t number = 0;
+    bool begun = false;
+    std::vector<double> weights;                   // By shard.
+    std::vector<std::optional<ShardFacts>> facts;  // By shard, from the answers.
+    std::vector<bool> missing;                     // By shard.
+    std::vector<Rows> rows;                        // That are stored, or came and are not yet.
+    int64_t waiting = 0;                           // Answers that have not come, and rows that are not stored.
+  };
+
+  bool Usable(const ShardState& shard) const { return shard.open && !shard.late; }
+  bool Drawable(size_t shard) const;
+  int64_t Allowed(size_t shard) const;
+  int64_t Cap(size_t shard) const;
+  bool MayStart() const;
+  bool TakesNoMore(size_t shard) const;
+  std::vector<double> Weights() const;
+  bool Begin(Batch* batch, absl::Time now);
+  void BeginBatches(absl::Time now);
+  void Poll(absl::Time now);
+  void AskFor(size_t shard, const Asked& asked);
+  void LosePart(size_t shard, const Asked& lost, absl::Time now);
+  void Restart(Batch* batch);
+  void LoseShard(size_t shard, absl::Time now);
+  void FindLate(absl::Time now);
+  absl::Time LateAt(const ShardState& shard) const;
+  Batch* Find(uint64_t number);
+  // Goes on with what can be by now.
+  void Advance(absl::Time now);
+
+  const ShardedDrawsOptions options_;
+  const bool keeps_ratio_;
+  Rng rng_;
+  std::vector<ShardState> shards_;
+  std::deque<Batch> batches_;
+  std::vector<Ask> asks_;
+  uint64_t last_number_ = 0;
+  bool started_ = false;
+  absl::Time first_opened_ = absl::InfiniteFuture();
+  absl::Duration pause_;
+  absl::Time next_poll_ = absl::InfiniteFuture();
+  absl::Time next_late_check_ = absl::InfinitePast();
+};
+
+}  // namespace waggle

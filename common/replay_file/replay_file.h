@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/api/replay.h"
+#include "common/checkpoint/file_system.h"
+
+// Files of replay: a table's configuration and blocks that fill such a table. docs/replay_files.md says how they are
+// laid out. They are read without a server, and serve as data sets.
+
+namespace waggle {
+
+// Writes one. The file has its name only once it is complete. One thread.
+class ReplayFileWriter {
+ public:
+  // ALREADY_EXISTS if the path is taken. `items`: how many there will be about, for who shows progress when reading.
+  static absl::StatusOr<std::unique_ptr<ReplayFileWriter>> Create(const std::string& path, const TableConfig& config,
+                                                                  uint64_t items,
+                                                                  FileSystem* files = PosixFileSystem());
+  // Removes what was written, unless it is finished.
+  ~ReplayFileWriter();
+
+  // Appends a block as a writer is handed one: not compressed, without a checksum.
+  absl::Status Append(const InsertBlock& block);
+  // Writes the end, and returns once the file is on the device under its name.
+  absl::Status Finish();
+
+  uint64_t items() const { return items_; }
+  uint64_t bytes() const { return bytes_; }  // Of the file so far.
+
+ private:
+  ReplayFileWriter(const std::string& path, FileSystem* files);
+  absl::Status AppendRecord(uint32_t kind, const std::string& payload);
+
+  const std::string path_;
+  const std::string partial_path_;
+  FileSystem* const files_;
+  std::unique_ptr<WritableFile> file_;
+  uint64_t blocks_ = 0;
+  uint64_t items_ = 0;
+  uint64_t bytes_ = 0;
+  bool finished_ = false;
+};
+
+// Reads one, believing none of it. One thread.
+class ReplayFileReader {
+ public:
+  // NOT_FOUND; FAILED_PRECONDITION for a file of another kind or of a newer version; DATA_LOSS for a damaged one.
+  static absl::StatusOr<std::unique_ptr<ReplayFileReader>> Open(const std::string& path,
+                                                                FileSystem* files = PosixFileSystem());
+
+  const TableConfig& config() const { return config_; }
+  uint64_t items() const { return items_; }  // About how many there are.
+
+  // The next block; none after the last one. DATA_LOSS, with the block's number, for one that is damaged, and for a
+  // file that ends without its end.
+  absl::StatusOr<std::optional<InsertBlock>> Next();
+
+ private:
+  struct Record;
+
+  ReplayFileReader(const std::string& path, std::unique_ptr<ReadableFile> file, int64_t bytes_left);
+  absl::Status ReadHeader();
+  absl::StatusOr<Record> ReadRecord();
+
+  const std::string path_;
+  const std::unique_ptr<ReadableFile> file_;
+  int64_t bytes_left_;
+  TableConfig config_;
+  uint64_t items_ = 0;
+  uint64_t blocks_ = 0;
+  uint64_t items_read_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace waggle

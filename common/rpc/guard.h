@@ -1,0 +1,26 @@
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace waggle {
+
+// Calls `work` from one of gRPC's reactions. The library swallows what a reaction throws, and whatever would have come
+// after it never does: here it becomes a status with which to end the stream. RESOURCE_EXHAUSTED where memory ran out;
+// anything else is a bug, INTERNAL.
+template <class Work>
+absl::Status Guarded(const Work& work) {
+  try {
+    work();
+    return absl::OkStatus();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("there is no memory for this message");
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("an exception while a message was handled: ", error.what()));
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "common/rpc/raw_codec.h"
+#include "common/rpc/status_convert.h"
+
+namespace waggle {
+
+// What a request of an ordinary unary method may have. The transport takes messages of up to kMaxMessageBytes, and
+// generated code would parse them before any of our checks: where an empty submessage is two bytes on the wire and
+// eighty in memory, gigabytes of them.
+inline constexpr size_t kMaxUnaryBytes = size_t{1} << 20;
+
+// INVALID_ARGUMENT for more bytes than allowed, and for bytes that are no such message.
+inline absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes,
+                                  google::protobuf::MessageLite* request) {
+  ByteSlices ignored;  // As any field that a message does not have.
+  return DecodeMessage(bytes, max_bytes, request, &ignored);
+}
+
+inline grpc::ServerUnaryReactor* FinishUnary(grpc::CallbackServerContext* context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpcStatus(status));
+  return reactor;
+}
+
+// Answers a call of a raw unary method by `method(const Request&, Response*)`, which returns a status and does not
+// block:
+//
+//   return AnswerUnary<v1::DeleteRequest, v1::DeleteResponse>(context, *bytes, response, kMaxUnaryBytes,
+//                                                            [this](const auto& request, auto* answer) { … });
+template <class Request, class Response, class Method>
+grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes,
+                                      grpc::ByteBuffer* response, size_t max_bytes, const Method& method) {
+  Request request;
+  absl::Status status = DecodeRequest(bytes, max_bytes, &request);
+  if (status.ok()) {
+    Response answer;
+    status = method(static_cast<const Request&>(request), &answer);
+    *response = EncodeMessage(answer, ByteSlices());
+  }
+  return FinishUnary(context, status);
+}
+
+}  // namespace waggle

@@ -1,0 +1,48 @@
+#include "replay_server/selectors/zeroed_array.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+
+namespace waggle {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+constexpr size_t kHugePage = size_t{2} << 20;
+// Below this the heap serves; above it a mapping's page granularity costs nothing that matters.
+constexpr size_t kMapFrom = size_t{1} << 20;
+
+}  // namespace
+
+ZeroedArray::ZeroedArray(size_t size) : size_(size) {
+  const size_t bytes = size * sizeof(double);
+  if (bytes < kMapFrom) {
+    data_ = static_cast<double*>(::operator new(bytes, kAlignment));
+    std::memset(data_, 0, bytes);
+    return;
+  }
+  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) {
+    throw std::bad_alloc();  // As operator new does.
+  }
+  if (bytes >= 2 * kHugePage) {
+    madvise(mapped, bytes, MADV_HUGEPAGE);  // A wish; without it the array is only slower.
+  }
+  data_ = static_cast<double*>(mapped);
+}
+
+ZeroedArray::~ZeroedArray() {
+  const size_t bytes = size_ * sizeof(double);
+  if (data_ == nullptr) {
+    return;
+  }
+  if (bytes < kMapFrom) {
+    ::operator delete(data_, kAlignment);
+  } else {
+    munmap(data_, bytes);
+  }
+}
+
+}  // namespace waggle

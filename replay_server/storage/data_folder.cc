@@ -1,0 +1,207 @@
+#include "replay_server/storage/data_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/base/annotate.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "replay_server/storage/records.h"
+#include "waggle/v1/replay_storage.pb.h"
+
+namespace waggle {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDatabase[] = "db";
+constexpr char kCheckpoints[] = "checkpoints";
+constexpr char kDamaged[] = "damaged";
+// Becomes the database once it is whole.
+constexpr char kComing[] = "db.new";
+
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+absl::Status FileSystemError(const std::error_code& error, const std::string& path) {
+  if (!error) {
+    return absl::OkStatus();
+  }
+  const std::string text = absl::StrCat(path, ": ", error.message());
+  if (error == std::errc::no_space_on_device) {
+    return absl::ResourceExhaustedError(text);
+  }
+  return error == std::errc::permission_denied || error == std::errc::read_only_file_system
+             ? absl::PermissionDeniedError(text)
+             : absl::FailedPreconditionError(text);
+}
+
+absl::Status WriteFormat(Database* database) {
+  v1::StoredFormat format;
+  format.set_version(kStorageFormat);
+  rocksdb::WriteBatch batch;
+  WAGGLE_RETURN_IF_ERROR(
+      FromRocksDb(batch.Put(database->family(Database::Family::kMeta), kFormatKey, format.SerializeAsString())));
+  return database->Write(&batch, /*sync=*/true);
+}
+
+std::string When(const SavedState& state) {
+  return state.checkpoint_unix_seconds == 0
+             ? "an unknown time"
+             : absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(state.checkpoint_unix_seconds),
+                                absl::UTCTimeZone());
+}
+
+// A missing database counts as a damaged one where there are copies of it.
+absl::StatusOr<std::pair<std::unique_ptr<Database>, SavedState>> OpenAndLoad(const std::string& path) {
+  if (!Exists(path)) {
+    return absl::DataLossError(absl::StrCat(path, " is missing"));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(path, /*create=*/false, nullptr));
+  WAGGLE_ASSIGN_OR_RETURN(SavedState state, LoadSavedState(database.get()));
+  return std::make_pair(std::move(database), std::move(state));
+}
+
+}  // namespace
+
+absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& options) {
+  std::unique_ptr<DataFolder> folder(new DataFolder(options));
+  WAGGLE_RETURN_IF_ERROR(folder->files_->CreateFolders(options.path));
+  absl::StatusOr<std::unique_ptr<FileLock>> lock = folder->files_->LockFile(folder->Path("LOCK"));
+  if (absl::IsUnavailable(lock.status())) {
+    return absl::UnavailableError(
+        absl::StrCat("folder ", options.path, " is another replay server's: ", lock.status().message()));
+  }
+  WAGGLE_RETURN_IF_ERROR(lock.status());
+  folder->lock_ = *std::move(lock);
+  WAGGLE_RETURN_IF_ERROR(folder->files_->CreateFolders(folder->Path(kCheckpoints)));
+  WAGGLE_RETURN_IF_ERROR(folder->files_->RemoveAll(folder->Path(kComing)));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> kept, folder->Numbers(kCheckpoints));
+  if (!Exists(folder->Path(kDatabase)) && kept.empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(folder->Create(), absl::StrCat("making ", folder->Path(kDatabase))));
+  }
+  DataFolder* const here = folder.get();
+  return here->Load(std::move(folder));
+}
+
+absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> self) {
+  const std::string path = Path(kDatabase);
+  auto loaded = OpenAndLoad(path);
+  if (absl::IsDataLoss(loaded.status())) {
+    SavedState state;
+    WAGGLE_RETURN_IF_ERROR(FallBack(loaded.status(), &state));
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(path, /*create=*/false, nullptr));
+    return Opened{std::move(self), std::move(database), std::move(state)};
+  }
+  WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), path));
+  return Opened{std::move(self), std::move(loaded->first), std::move(loaded->second)};
+}
+
+absl::Status DataFolder::Create() {
+  {
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
+                            Database::Open(Path(kComing), /*create=*/true, nullptr));
+    WAGGLE_RETURN_IF_ERROR(WriteFormat(database.get()));
+  }
+  WAGGLE_RETURN_IF_ERROR(files_->Rename(Path(kComing), Path(kDatabase)));
+  return files_->SyncFolder(options_.path);
+}
+
+absl::StatusOr<std::vector<uint64_t>> DataFolder::Numbers(const std::string& folder) const {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, files_->ListFolder(Path(folder)));
+  std::vector<uint64_t> numbers;
+  for (const std::string& name : names) {
+    uint64_t number = 0;
+    if (absl::SimpleAtoi(name, &number)) {
+      numbers.push_back(number);
+    } else if (folder == kCheckpoints) {
+      WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(Path(absl::StrCat(folder, "/", name))));  // Never finished.
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+absl::Status DataFolder::FallBack(const absl::Status& damage, SavedState* state) {
+  LogError("replay in ", Path(kDatabase), " cannot be read: ", damage.message());
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<uint64_t> kept, Numbers(kCheckpoints));
+  for (; !kept.empty(); kept.pop_back()) {
+    const uint64_t number = kept.back();
+    absl::Status status = CopyCheckpoint(number, kComing);
+    if (status.ok()) {
+      auto loaded = OpenAndLoad(Path(kComing));
+      status = loaded.status();
+      if (status.ok()) {
+        *state = std::move(loaded->second);
+      }
+    }
+    if (status.ok()) {
+      WAGGLE_RETURN_IF_ERROR(MoveAside(kDatabase));
+      WAGGLE_RETURN_IF_ERROR(files_->Rename(Path(kComing), Path(kDatabase)));
+      WAGGLE_RETURN_IF_ERROR(files_->SyncFolder(options_.path));
+      LogError("replay goes on from checkpoint ", number, ", made at ", When(*state),
+               ": everything since then is lost; what could not be read is kept in ", Path(kDamaged));
+      return absl::OkStatus();
+    }
+    LogError("checkpoint ", number, " cannot be used either: ", status.message());
+    WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(Path(kComing)));
+    if (!absl::IsDataLoss(status)) {
+      return Annotate(status, absl::StrCat("going back to checkpoint ", number));
+    }
+  }
+  return absl::DataLossError(absl::StrCat(Path(kDatabase), ": ", damage.message(), "; and no checkpoint in ",
+                                          Path(kCheckpoints), " can be used instead. Move the folder ", options_.path,
+                                          " away to begin with empty tables"));
+}
+
+absl::Status DataFolder::MoveAside(const std::string& name) {
+  if (!Exists(Path(name))) {
+    return absl::OkStatus();
+  }
+  WAGGLE_RETURN_IF_ERROR(files_->CreateFolders(Path(kDamaged)));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> there, Numbers(kDamaged));
+  const uint64_t number = there.empty() ? 1 : there.back() + 1;
+  return files_->Rename(Path(name), Path(absl::StrCat(kDamaged, "/", number)));
+}
+
+absl::Status DataFolder::CopyCheckpoint(uint64_t number, const std::string& name) const {
+  const std::string from = Path(absl::StrCat(kCheckpoints, "/", number));
+  const std::string to = Path(name);
+  WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(to));
+  WAGGLE_RETURN_IF_ERROR(files_->CreateFolder(to));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> files, files_->ListFolder(from));
+  for (const std::string& file : files) {
+    const fs::path source = fs::path(from) / file;
+    const fs::path copy = fs::path(to) / file;
+    std::error_code error;
+    // These are never written to again.
+    if (source.extension() == ".sst" || source.extension() == ".blob") {
+      fs::create_hard_link(source, copy, error);
+    } else {
+      fs::copy_file(source, copy, error);
+    }
+    WAGGLE_RETURN_IF_ERROR(FileSystemError(error, copy.string()));
+  }
+  return files_->SyncFolder(to);
+}
+
+absl::StatusOr<uint64_t> DataFolder::KeepCheckpoint(Database* database) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> there, Numbers(kCheckpoints));
+  const uint64_t number = there.empty() ? 1 : there.back() + 1;
+  const std::string path = Path(absl::StrCat(kCheckpoints, "/", number));
+  WAGGLE_RETURN_IF_ERROR(Annotate(database->Copy(path), absl::StrCat("keeping checkpoint ", number)));
+  for (size_t i = 0; i + static_cast<size_t>(options_.keep_checkpoints) <= there.size(); ++i) {
+    WAGGLE_RETURN_IF_ERROR(files_->RemoveAll(Path(absl::StrCat(kCheckpoints, "/", there[i]))));
+  }
+  return number;
+}
+
+}  // namespace waggle

@@ -1,0 +1,368 @@
+#include "replay_server/storage/journal.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
+#include "replay_server/storage/records.h"
+#include "waggle/v1/replay_storage.pb.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+// Changes that are not worth another round ahead of the cut.
+constexpr size_t kFewItems = 4096;
+constexpr int kMaxRounds = 4;
+
+absl::Status StoppedError() {
+  return absl::CancelledError("the journal has stopped");
+}
+
+}  // namespace
+
+Journal::Journal(std::unique_ptr<Database> database, const SavedState& saved, JournalOptions options)
+    : database_(std::move(database)),
+      options_(std::move(options)),
+      ledger_(saved.ledger != nullptr ? saved.ledger : std::make_shared<BlockLedger>(1)),
+      next_number_(saved.next_number),
+      last_checkpoint_(SteadyNow()),
+      answerer_(std::make_unique<Executor>("answers", 1, std::numeric_limits<size_t>::max())) {
+  for (const SavedWriter& writer : saved.writers) {
+    JournalWriter& known = state_.writers[writer.number];
+    known.id = writer.id;
+    known.described = true;
+    known.sequence = writer.sequence;
+    for (const auto& [table, mark] : writer.marks) {
+      known.marks[mark.table] = mark;
+    }
+    for (const StreamRecord& stream : writer.streams) {
+      for (const StreamRecord::Part& part : stream.parts) {
+        known.streams[stream.stream].push_back(part.chunk);
+      }
+    }
+  }
+  state_.gone.logged = saved.orphans;
+  {
+    MutexLock lock(&mutex_);
+    work_.housekeeping = !saved.orphans.empty();
+  }
+  thread_ = Thread("journal", [this] { Run(); });
+}
+
+Journal::~Journal() {
+  Stop();
+}
+
+absl::Status Journal::status() const {
+  if (healthy_.load(std::memory_order_relaxed)) {
+    return absl::OkStatus();
+  }
+  MutexLock lock(&mutex_);
+  return status_;
+}
+
+void Journal::AfterCommit(Answer answer) {
+  {
+    MutexLock lock(&mutex_);
+    if (!stopped_) {
+      work_.answers.push_back(std::move(answer));
+      changed_.Signal();
+      return;
+    }
+  }
+  answer(StoppedError());
+}
+
+void Journal::AddTable(std::shared_ptr<Table> table) {
+  MutexLock lock(&mutex_);
+  work_.new_tables.push_back(std::move(table));
+}
+
+void Journal::DropTable(const std::shared_ptr<Table>& table) {
+  MutexLock lock(&mutex_);
+  work_.dropped_tables.push_back(table);
+  work_.housekeeping = true;
+  changed_.Signal();
+}
+
+void Journal::AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& writer) {
+  MutexLock lock(&mutex_);
+  new_writers_.emplace_back(id, writer);
+}
+
+void Journal::ForgetWriter(uint64_t number) {
+  MutexLock lock(&mutex_);
+  forgotten_writers_.push_back(number);
+}
+
+void Journal::Checkpoint(CheckpointDone done) {
+  {
+    MutexLock lock(&mutex_);
+    if (!stopped_) {
+      work_.checkpoints.push_back(std::move(done));
+      changed_.Signal();
+      return;
+    }
+  }
+  done(StoppedError());
+}
+
+void Journal::Stop() {
+  {
+    MutexLock lock(&mutex_);
+    work_.stop = true;
+    changed_.Signal();
+  }
+  thread_.Join();
+  answerer_ = nullptr;  // Runs what is left.
+}
+
+Journal::Work Journal::AwaitWork() {
+  MutexLock lock(&mutex_);
+  for (;;) {
+    const absl::Duration due = last_checkpoint_ + options_.checkpoint_period - SteadyNow();
+    if (!work_.answers.empty() || !work_.checkpoints.empty() || work_.housekeeping || work_.stop ||
+        due <= absl::ZeroDuration()) {
+      Work work = std::move(work_);
+      work_ = Work();
+      work_.stop = work.stop;
+      return work;
+    }
+    changed_.WaitFor(&mutex_, due);
+  }
+}
+
+void Journal::Run() {
+  for (;;) {
+    Work work = AwaitWork();
+    for (std::shared_ptr<Table>& table : work.new_tables) {
+      const uint64_t number = table->number();
+      state_.tables[number].table = std::move(table);
+    }
+    uint64_t items = 0;
+    const absl::Status committed = Commit(/*checkpoint=*/false, work.dropped_tables, &items);
+    if (committed.ok()) {
+      WAGGLE_FAILPOINT("journal.before_ack").IgnoreError();
+    }
+    CallBack(std::move(work.answers), committed);
+    if (work.stop || !work.checkpoints.empty() || last_checkpoint_ + options_.checkpoint_period <= SteadyNow()) {
+      MakeCheckpoint(std::move(work.checkpoints));
+    }
+    if (work.stop) {
+      break;
+    }
+  }
+  Work left;
+  {
+    MutexLock lock(&mutex_);
+    stopped_ = true;
+    left = std::move(work_);
+    work_ = Work();
+  }
+  CallBack(std::move(left.answers), StoppedError());
+  for (const CheckpointDone& done : left.checkpoints) {
+    done(StoppedError());
+  }
+}
+
+void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) {
+  if (answers.empty()) {
+    return;
+  }
+  auto shared = std::make_shared<std::vector<Answer>>(std::move(answers));
+  const auto call = [shared, status] {
+    for (Answer& answer : *shared) {
+      answer(status);
+      answer = nullptr;  // Lets go of rows before the next one is called.
+    }
+  };
+  if (!answerer_->Submit(call).ok()) {
+    call();
+  }
+}
+
+// Writers are taken over after their tables' changes were: whoever has written by then is known.
+void Journal::TakeRegistrations() {
+  std::vector<std::pair<std::string, std::weak_ptr<WriterSession>>> writers;
+  {
+    MutexLock lock(&mutex_);
+    writers.swap(new_writers_);
+  }
+  for (const auto& [id, weak] : writers) {
+    if (const std::shared_ptr<WriterSession> session = weak.lock(); session != nullptr) {
+      state_.AddWriter(id, session);
+    }
+  }
+}
+
+void Journal::TakeCut(bool checkpoint, JournalBatch* batch) {
+  std::vector<std::shared_ptr<Table>> tables;
+  for (const auto& [number, known] : state_.tables) {
+    if (checkpoint || known.table->logged()) {
+      tables.push_back(known.table);
+    }
+  }
+  // They outlive the locks: the last one to let go of a session takes its tables' locks.
+  std::vector<std::shared_ptr<WriterSession>> held;
+  std::vector<std::shared_ptr<WriterSession>> registered;
+  std::vector<TableChanges> changes;
+  // A block that has gone by now is referred to by nothing that the tables will say.
+  BlockLedger::Gone gone = ledger_->TakeGone();
+  state_.gone.logged.insert(state_.gone.logged.end(), gone.logged.begin(), gone.logged.end());
+  state_.gone.checkpointed.insert(state_.gone.checkpointed.end(), gone.checkpointed.begin(), gone.checkpointed.end());
+  Table::TakeChanges(tables, &changes, [this, checkpoint, &held, &registered] {
+    if (!checkpoint) {
+      return;
+    }
+    for (const auto& [number, writer] : state_.writers) {
+      if (std::shared_ptr<WriterSession> session = writer.session.lock(); session != nullptr) {
+        session->HoldChanges();
+        held.push_back(std::move(session));
+      }
+    }
+    MutexLock lock(&mutex_);
+    for (const auto& [id, weak] : new_writers_) {
+      if (std::shared_ptr<WriterSession> session = weak.lock(); session != nullptr) {
+        session->HoldChanges();
+        registered.push_back(std::move(session));
+      }
+    }
+  });
+  held.insert(held.end(), registered.begin(), registered.end());
+  TakeRegistrations();
+  std::vector<uint64_t> forgotten;
+  {
+    MutexLock lock(&mutex_);
+    forgotten.swap(forgotten_writers_);
+  }
+  for (const uint64_t number : forgotten) {
+    batch->DeleteWriter(number);
+    state_.writers.erase(number);
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    batch->Add(tables[i]->number(), std::move(changes[i]));
+  }
+  batch->Encode(checkpoint, &state_, held);
+}
+
+absl::Status Journal::StoreBlocks(JournalBatch* batch) {
+  return batch->AddBlocks([this](rocksdb::WriteBatch* records) { return Write(records, /*sync=*/false); });
+}
+
+absl::Status Journal::CopyAhead(JournalBatch* batch) {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    size_t items = 0;
+    for (const auto& [number, known] : state_.tables) {
+      if (known.table->logged()) {
+        continue;
+      }
+      std::vector<TableChanges> changes;
+      Table::TakeChanges({known.table}, &changes, [] {});
+      items += changes[0].items.size();
+      batch->Add(number, std::move(changes[0]));
+      WAGGLE_RETURN_IF_ERROR(StoreBlocks(batch));
+    }
+    if (items < kFewItems) {
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Journal::Commit(bool checkpoint, const std::vector<std::shared_ptr<Table>>& dropped, uint64_t* items) {
+  JournalBatch batch(database_.get());
+  for (const std::shared_ptr<Table>& table : dropped) {
+    batch.DeleteTable(table->number(), &state_);
+  }
+  if (checkpoint) {
+    WAGGLE_RETURN_IF_ERROR(CopyAhead(&batch));
+    WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("checkpoint.before_cut"));
+  }
+  TakeCut(checkpoint, &batch);
+  WAGGLE_RETURN_IF_ERROR(StoreBlocks(&batch));
+  batch.DeleteBlocks(std::exchange(state_.gone.logged, {}));
+  if (checkpoint) {
+    batch.DeleteBlocks(std::exchange(state_.gone.checkpointed, {}));
+    v1::StoredCheckpoint proto;
+    proto.set_unix_seconds(absl::ToUnixSeconds(absl::Now()));
+    batch.Put(Database::Family::kMeta, kCheckpointKey, proto.SerializeAsString());
+  }
+  *items = batch.items();
+  if (batch.records()->Count() > 0) {
+    WAGGLE_RETURN_IF_ERROR(Write(batch.records(), batch.sync()));
+  }
+  if (checkpoint) {
+    WAGGLE_FAILPOINT("checkpoint.after_cut").IgnoreError();
+  }
+  batch.TellWriters(state_);
+  return absl::OkStatus();
+}
+
+absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
+  for (;;) {
+    absl::Status status = WAGGLE_FAILPOINT("journal.before_commit");
+    if (status.ok()) {
+      status = database_->Write(batch, sync);
+    }
+    if (status.ok()) {
+      WAGGLE_FAILPOINT("journal.after_commit").IgnoreError();
+      if (!healthy_.exchange(true)) {
+        LogInfo("replay can be written to disk again");
+        MutexLock lock(&mutex_);
+        status_ = absl::OkStatus();
+      }
+      return absl::OkStatus();
+    }
+    if (!PauseAfterFailure(status)) {
+      return absl::UnavailableError(absl::StrCat("replay could not be written to disk: ", status.message()));
+    }
+    if (const absl::Status resumed = database_->Resume(); !resumed.ok()) {
+      LogDebug("replay cannot be written to disk yet: ", resumed.message());
+    }
+  }
+}
+
+bool Journal::PauseAfterFailure(const absl::Status& failure) {
+  MutexLock lock(&mutex_);
+  status_ = absl::UnavailableError(
+      absl::StrCat("replay cannot be written to disk, and goes on when it can: ", failure.message()));
+  if (healthy_.exchange(false)) {
+    LogError(status_.message(), "; until then tables that are to survive a restart take nothing in");
+  }
+  if (!work_.stop) {
+    changed_.WaitFor(&mutex_, kRetryPause);
+  }
+  return !work_.stop;
+}
+
+void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
+  CheckpointInfo info;
+  absl::Status status = Commit(/*checkpoint=*/true, {}, &info.items);
+  if (status.ok() && options_.keep != nullptr) {
+    WAGGLE_FAILPOINT("checkpoint.before_link").IgnoreError();
+    const absl::StatusOr<uint64_t> number = options_.keep(database_.get());
+    status = number.status();
+    info.number = number.value_or(0);
+  }
+  last_checkpoint_ = SteadyNow();
+  if (status.ok()) {
+    LogInfo("checkpoint ", info.number, ": ", info.items, " items had changed");
+  } else {
+    LogError("no checkpoint was kept: ", status.message());
+  }
+  auto shared = std::make_shared<std::vector<CheckpointDone>>(std::move(done));
+  CallBack({[shared, status, info](const absl::Status& /*always_ok*/) {
+             for (const CheckpointDone& call : *shared) {
+               call(status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status));
+             }
+           }},
+           absl::OkStatus());
+}
+
+}  // namespace waggle

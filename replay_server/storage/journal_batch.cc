@@ -1,0 +1,298 @@
+// No test of its own: journal_test.cc sees everything that it writes.
+#include "replay_server/storage/journal_batch.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "common/api/block_compression.h"
+#include "common/base/check.h"
+#include "common/base/failpoint.h"
+#include "common/clients/table_config_convert.h"
+#include "common/rpc/array_spec_convert.h"
+#include "replay_server/storage/records.h"
+#include "waggle/v1/replay_storage.pb.h"
+
+namespace waggle {
+namespace {
+
+using Family = Database::Family;
+
+std::string EncodeCounters(const TableCounters& counters) {
+  v1::StoredCounters proto;
+  proto.set_incarnation(counters.incarnation);
+  proto.set_next_generation(counters.next_generation);
+  proto.set_inserted(counters.inserted);
+  proto.set_sampled(counters.sampled);
+  proto.set_removed(counters.removed);
+  proto.set_priorities_applied(counters.priority_updates.applied);
+  proto.set_priorities_stale(counters.priority_updates.stale);
+  proto.set_priorities_unknown(counters.priority_updates.unknown);
+  return proto.SerializeAsString();
+}
+
+uint64_t Least(const std::vector<uint64_t>& tables, const std::map<uint64_t, WriterMark>& marks) {
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (const uint64_t table : tables) {
+    const auto mark = marks.find(table);
+    least = std::min(least, mark == marks.end() ? 0 : mark->second.sequence);
+  }
+  return least;
+}
+
+}  // namespace
+
+uint64_t JournalWriter::Position() const {
+  if (logged.empty() && checkpointed.empty()) {
+    return sequence;
+  }
+  return Least(logged.empty() ? checkpointed : logged, marks);
+}
+
+uint64_t JournalWriter::Durable() const {
+  return all_durable ? std::min(Least(logged, marks), Least(checkpointed, marks)) : 0;
+}
+
+void JournalState::AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& session) {
+  JournalWriter& writer = writers[session->number()];
+  writer.id = id;
+  writer.session = session;
+  writer.all_durable = true;
+  for (const std::shared_ptr<Table>& table : session->tables()) {
+    if (table->number() == 0) {
+      writer.all_durable = false;
+      continue;
+    }
+    (table->logged() ? writer.logged : writer.checkpointed).push_back(table->number());
+    // One that was replaced since begins where its writer goes on.
+    writer.marks.try_emplace(table->number(), WriterMark{session->number(), writer.sequence, 0, table->number()});
+  }
+}
+
+void JournalBatch::Put(Family family, const std::string& key, const std::string& value) {
+  // It fails for a value of more than 4 GiB only.
+  const rocksdb::Status status = records_.Put(database_->family(family), key, value);
+  WAGGLE_CHECK(status.ok(), status.ToString());
+}
+
+void JournalBatch::Add(uint64_t table, TableChanges changes) {
+  for (const ItemRecord& item : changes.items) {
+    for (const ChunkRef& chunk : item.chunks) {
+      Need(chunk);
+    }
+  }
+  const auto [it, is_first] = tables_.try_emplace(table);
+  TableChanges& all = it->second;
+  if (is_first || changes.cleared) {
+    changes.cleared = changes.cleared || all.cleared;
+    std::vector<WriterMark> marks = std::move(all.marks);
+    std::shared_ptr<const TableConfig> config = std::move(all.config);
+    all = std::move(changes);
+    all.marks.insert(all.marks.begin(), marks.begin(), marks.end());
+    all.config = all.config != nullptr ? all.config : config;
+    return;
+  }
+  all.items.insert(all.items.end(), std::make_move_iterator(changes.items.begin()),
+                   std::make_move_iterator(changes.items.end()));
+  all.marks.insert(all.marks.end(), changes.marks.begin(), changes.marks.end());
+  all.counters = changes.counters;
+  all.config = changes.config != nullptr ? changes.config : all.config;
+  all.config_generation = changes.config_generation;
+}
+
+size_t JournalBatch::items() const {
+  size_t items = 0;
+  for (const auto& [number, changes] : tables_) {
+    items += changes.items.size();
+  }
+  return items;
+}
+
+void JournalBatch::Need(const ChunkRef& chunk) {
+  if (!chunk->durable()->stored && (pending_.empty() || pending_.back()->durable() != chunk->durable())) {
+    pending_.push_back(chunk);
+  }
+}
+
+void JournalBatch::AddBlock(const ChunkRef& chunk) {
+  DurableBlock* const block = chunk->durable();
+  if (block->stored) {
+    return;  // By another chunk of it.
+  }
+  const BlockFrame frame = EncodeBlockFrame(*block);
+  const std::string key = BlockKey(block->id);
+  const rocksdb::Slice key_slice(key);
+  const rocksdb::Slice parts[] = {frame.header, rocksdb::Slice(block->data, block->bytes), frame.trailer};
+  const rocksdb::Status status = records_.Put(database_->family(Family::kBlocks), rocksdb::SliceParts(&key_slice, 1),
+                                              rocksdb::SliceParts(parts, 3));
+  WAGGLE_CHECK(status.ok(), status.ToString());
+  // Nothing else is written before this is.
+  block->stored = true;
+}
+
+void JournalBatch::Encode(bool checkpoint, JournalState* state,
+                          const std::vector<std::shared_ptr<WriterSession>>& sessions) {
+  std::map<uint64_t, std::vector<WriterMark>> marks;
+  for (const std::shared_ptr<WriterSession>& session : sessions) {
+    marks[session->number()];
+  }
+  for (const auto& [number, changes] : tables_) {
+    EncodeTable(&state->tables.at(number), changes);
+    for (const WriterMark& mark : changes.marks) {
+      marks[mark.writer].push_back(mark);
+    }
+    const TableConfig& config = state->tables.at(number).table->created();
+    sync_ = sync_ || checkpoint || (config.log_sync && !(changes.items.empty() && changes.marks.empty()));
+  }
+  for (const auto& [number, changed] : marks) {
+    if (const auto writer = state->writers.find(number); writer != state->writers.end()) {
+      EncodeWriter(number, &writer->second, changed);
+    }
+  }
+}
+
+void JournalBatch::EncodeTable(JournalTable* table, const TableChanges& changes) {
+  const uint64_t number = table->table->number();
+  rocksdb::ColumnFamilyHandle* const items = database_->family(Family::kItems);
+  if (changes.config != nullptr) {
+    v1::StoredTable proto;
+    *proto.mutable_created() = ToProto(table->table->created());
+    *proto.mutable_config() = ToProto(*changes.config);
+    proto.set_config_generation(changes.config_generation);
+    Put(Family::kMeta, TableKey(number), proto.SerializeAsString());
+  }
+  if (std::string counters = EncodeCounters(changes.counters); counters != table->counters) {
+    Put(Family::kMeta, CountersKey(number), counters);
+    table->counters = std::move(counters);
+  }
+  if (changes.cleared) {
+    const rocksdb::Status status = records_.DeleteRange(items, ItemKey(number, 0), ItemsEnd(number));
+    WAGGLE_CHECK(status.ok(), status.ToString());
+  }
+  bool evicted = false;
+  for (const ItemRecord& item : changes.items) {
+    const std::string key = ItemKey(number, item.slot);
+    if (item.generation != 0) {
+      Put(Family::kItems, key, EncodeItem(item));
+    } else {
+      const rocksdb::Status status = records_.Delete(items, key);
+      WAGGLE_CHECK(status.ok(), status.ToString());
+      evicted = true;
+    }
+  }
+  if (evicted) {
+    WAGGLE_FAILPOINT("evict").IgnoreError();
+  }
+}
+
+void JournalBatch::EncodeWriter(uint64_t number, JournalWriter* writer, const std::vector<WriterMark>& marks) {
+  const std::shared_ptr<WriterSession> session = writer->session.lock();
+  if (session == nullptr) {
+    return;  // It is about to be forgotten.
+  }
+  for (const WriterMark& mark : marks) {
+    writer->marks[mark.table] = mark;
+    v1::StoredMark proto;
+    proto.set_sequence(mark.sequence);
+    proto.set_items(mark.items);
+    Put(Family::kWriters, MarkKey(number, mark.table), proto.SerializeAsString());
+  }
+  if (!std::exchange(writer->described, true)) {
+    v1::StoredWriter proto;
+    proto.set_id(writer->id);
+    proto.set_incarnation(session->incarnation());
+    for (const std::shared_ptr<Table>& table : session->tables()) {
+      proto.add_tables(table->name());
+    }
+    for (const ArraySpec& column : session->signature()) {
+      *proto.add_signature() = ToProto(column);
+    }
+    for (const Codec codec : ColumnCodecs(session->signature(), session->tables().front()->created().compression)) {
+      proto.add_codecs(codec == Codec::kLz4    ? v1::ColumnCompression::CODEC_LZ4
+                       : codec == Codec::kZstd ? v1::ColumnCompression::CODEC_ZSTD
+                                               : v1::ColumnCompression::CODEC_UNSPECIFIED);
+    }
+    Put(Family::kWriters, WriterKey(number), proto.SerializeAsString());
+  }
+  writer->sequence = writer->Position();
+  const WriterChanges changes = session->TakeChanges(writer->sequence);
+  for (const StreamRecord& stream : changes.streams) {
+    EncodeStream(number, stream, writer);
+  }
+  v1::StoredProgress proto;
+  proto.set_sequence(writer->sequence);
+  proto.set_items_inserted(changes.counts.items_inserted);
+  proto.set_items_without_rows(changes.counts.items_without_rows);
+  for (const auto& [sequence, fingerprint] : changes.fingerprints) {
+    proto.add_block_sequence(sequence);
+    proto.add_block_fingerprint(fingerprint);
+  }
+  Put(Family::kWriters, ProgressKey(number), proto.SerializeAsString());
+  told_.push_back(number);
+}
+
+void JournalBatch::EncodeStream(uint64_t number, const StreamRecord& stream, JournalWriter* writer) {
+  v1::StoredStream proto;
+  proto.set_first(stream.first);
+  proto.set_next(stream.next);
+  std::vector<ChunkRef> chunks;
+  for (const StreamRecord::Part& part : stream.parts) {
+    proto.add_part_first_row(part.first_row);
+    proto.add_part_block(part.chunk->durable()->id);
+    proto.add_part_chunk(part.chunk->index());
+    AddBlock(part.chunk);
+    chunks.push_back(part.chunk);
+  }
+  Put(Family::kWriters, StreamKey(number, stream.stream), proto.SerializeAsString());
+  std::swap(writer->streams[stream.stream], chunks);
+  replaced_.push_back(std::move(chunks));
+}
+
+void JournalBatch::DeleteBlocks(const std::vector<uint64_t>& blocks) {
+  for (const uint64_t block : blocks) {
+    const rocksdb::Status status = records_.Delete(database_->family(Family::kBlocks), BlockKey(block));
+    WAGGLE_CHECK(status.ok(), status.ToString());
+  }
+}
+
+void JournalBatch::DeleteTable(uint64_t table, JournalState* state) {
+  tables_.erase(table);
+  state->tables.erase(table);
+  rocksdb::ColumnFamilyHandle* const meta = database_->family(Family::kMeta);
+  rocksdb::Status status = records_.Delete(meta, TableKey(table));
+  status = status.ok() ? records_.Delete(meta, CountersKey(table)) : status;
+  status = status.ok() ? records_.DeleteRange(database_->family(Family::kItems), ItemKey(table, 0), ItemsEnd(table))
+                       : status;
+  for (auto& [number, writer] : state->writers) {
+    for (std::vector<uint64_t>* tables : {&writer.logged, &writer.checkpointed}) {
+      tables->erase(std::remove(tables->begin(), tables->end(), table), tables->end());
+    }
+    if (status.ok() && writer.marks.erase(table) > 0) {
+      status = records_.Delete(database_->family(Family::kWriters), MarkKey(number, table));
+    }
+  }
+  WAGGLE_CHECK(status.ok(), status.ToString());
+}
+
+void JournalBatch::DeleteWriter(uint64_t writer) {
+  rocksdb::ColumnFamilyHandle* const writers = database_->family(Family::kWriters);
+  rocksdb::Status status = records_.Delete(writers, WriterKey(writer));
+  status = status.ok() ? records_.Delete(writers, ProgressKey(writer)) : status;
+  status = status.ok() ? records_.DeleteRange(writers, MarkKey(writer, 0), MarkKey(writer + 1, 0)) : status;
+  status = status.ok() ? records_.DeleteRange(writers, StreamKey(writer, 0), StreamKey(writer + 1, 0)) : status;
+  WAGGLE_CHECK(status.ok(), status.ToString());
+}
+
+void JournalBatch::TellWriters(const JournalState& state) const {
+  for (const uint64_t number : told_) {
+    const auto writer = state.writers.find(number);
+    if (writer == state.writers.end()) {
+      continue;
+    }
+    if (const std::shared_ptr<WriterSession> session = writer->second.session.lock(); session != nullptr) {
+      session->SetDurable(writer->second.Durable());
+    }
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,430 @@
+// No test of its own: data_folder_test.cc and journal_test.cc read with it all that they write.
+#include "replay_server/storage/saved_state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "common/api/block_compression.h"
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/clients/table_config_convert.h"
+#include "common/rpc/array_spec_convert.h"
+#include "replay_server/selectors/new_selector.h"
+#include "replay_server/storage/records.h"
+#include "waggle/v1/replay_storage.pb.h"
+
+namespace waggle {
+namespace {
+
+using Family = Database::Family;
+
+// Chunks that are named, where the named rows are to go.
+struct Need {
+  ChunkNames names;
+  std::shared_ptr<const RowLayout> layout;
+};
+
+std::shared_ptr<const RowLayout> LayoutOf(const TableConfig& config) {
+  return std::make_shared<RowLayout>(config.signature, ColumnCodecs(config.signature, config.compression));
+}
+
+class Loader {
+ public:
+  explicit Loader(Database* database) : database_(database) {}
+
+  absl::StatusOr<SavedState> Load() {
+    WAGGLE_RETURN_IF_ERROR(LoadFormat());
+    WAGGLE_RETURN_IF_ERROR(ForEach(Family::kMeta, [this](auto key, auto value) { return TakeMeta(key, value); }));
+    WAGGLE_RETURN_IF_ERROR(ForEach(Family::kWriters, [this](auto key, auto value) { return TakeWriter(key, value); }));
+    WAGGLE_RETURN_IF_ERROR(CompleteWriters());
+    WAGGLE_RETURN_IF_ERROR(ForEach(Family::kItems, [this](auto key, auto value) { return TakeItem(key, value); }));
+    WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("restore.middle"));
+    WAGGLE_RETURN_IF_ERROR(LoadBlocks());
+    WAGGLE_RETURN_IF_ERROR(ResolveStreams());
+    return Finish();
+  }
+
+ private:
+  struct Table {
+    SavedTable saved;
+    bool configured = false;
+    std::shared_ptr<const RowLayout> layout;
+    std::vector<ChunkNames> chunks;  // Of its items.
+  };
+  struct Stream {
+    StreamRecord record;
+    ChunkNames names;
+  };
+  struct Writer {
+    SavedWriter saved;
+    bool described = false;
+    std::shared_ptr<const RowLayout> layout;
+    std::vector<Stream> streams;
+    std::vector<WriterMark> marks;
+  };
+
+  absl::Status LoadFormat() {
+    WAGGLE_ASSIGN_OR_RETURN(const std::string bytes, MissingIsDamage(database_->Get(Family::kMeta, kFormatKey)));
+    v1::StoredFormat format;
+    if (!format.ParseFromString(bytes)) {
+      return absl::DataLossError("its format cannot be read");
+    }
+    if (format.version() > kStorageFormat) {
+      return absl::FailedPreconditionError(absl::StrCat("it has format ", format.version(),
+                                                        ", of a newer server; this "
+                                                        "one reads up to ",
+                                                        kStorageFormat));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::StatusOr<std::string> MissingIsDamage(absl::StatusOr<std::string> value) {
+    if (absl::IsNotFound(value.status())) {
+      return absl::DataLossError(value.status().message());
+    }
+    return value;
+  }
+
+  template <class Take>
+  absl::Status ForEach(Family family, const Take& take) {
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    options.readahead_size = size_t{2} << 20;
+    const std::unique_ptr<rocksdb::Iterator> it(database_->get()->NewIterator(options, database_->family(family)));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const absl::string_view key(it->key().data(), it->key().size());
+      const absl::string_view value(it->value().data(), it->value().size());
+      WAGGLE_RETURN_IF_ERROR(take(key, value));
+    }
+    return FromRocksDb(it->status());
+  }
+
+  template <class Proto>
+  static absl::StatusOr<Proto> Parse(absl::string_view bytes) {
+    Proto proto;
+    if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      return absl::DataLossError(absl::StrCat("a ", proto.GetTypeName(), " cannot be read"));
+    }
+    return proto;
+  }
+
+  // What was valid when it was written and is not now was damaged.
+  template <class T>
+  static absl::StatusOr<T> Intact(absl::StatusOr<T> value) {
+    return value.ok() ? value : absl::DataLossError(value.status().message());
+  }
+
+  absl::Status TakeMeta(absl::string_view key, absl::string_view value) {
+    if (key == kFormatKey) {
+      return absl::OkStatus();
+    }
+    if (key == kCheckpointKey) {
+      WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredCheckpoint>(value));
+      state_.checkpoint = proto.number();
+      state_.checkpoint_unix_seconds = proto.unix_seconds();
+      return absl::OkStatus();
+    }
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    Table& table = tables_[parsed.first];
+    state_.next_number = std::max(state_.next_number, parsed.first + 1);
+    if (parsed.kind == 'c') {
+      WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredCounters>(value));
+      table.saved.counters = {
+          proto.incarnation(), proto.next_generation(),
+          proto.inserted(),    proto.sampled(),
+          proto.removed(),     {proto.priorities_applied(), proto.priorities_stale(), proto.priorities_unknown()}};
+      return absl::OkStatus();
+    }
+    WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredTable>(value));
+    table.saved.number = parsed.first;
+    WAGGLE_ASSIGN_OR_RETURN(table.saved.created, Intact(FromProto(proto.created())));
+    WAGGLE_ASSIGN_OR_RETURN(table.saved.config, Intact(FromProto(proto.config())));
+    table.saved.config_generation = proto.config_generation();
+    table.layout = LayoutOf(table.saved.created);
+    table.configured = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeWriter(absl::string_view key, absl::string_view value) {
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    Writer& writer = writers_[parsed.first];
+    state_.next_number = std::max(state_.next_number, parsed.first + 1);
+    writer.saved.number = parsed.first;
+    switch (parsed.kind) {
+      case 'w':
+        return TakeDescription(value, &writer);
+      case 'p':
+        return TakeProgress(value, &writer);
+      case 'm': {
+        WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredMark>(value));
+        writer.marks.push_back({parsed.first, proto.sequence(), proto.items(), parsed.second});
+        return absl::OkStatus();
+      }
+      default:
+        return TakeStream(static_cast<uint32_t>(parsed.second), value, &writer);
+    }
+  }
+
+  static absl::Status TakeDescription(absl::string_view value, Writer* writer) {
+    WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredWriter>(value));
+    writer->saved.id = proto.id();
+    writer->saved.incarnation = proto.incarnation();
+    writer->saved.tables.assign(proto.tables().begin(), proto.tables().end());
+    WAGGLE_ASSIGN_OR_RETURN(writer->saved.signature, Intact(FromProto(proto.signature())));
+    std::vector<Codec> codecs;
+    for (int i = 0; i < proto.codecs_size(); ++i) {
+      switch (proto.codecs(i)) {
+        case v1::ColumnCompression::CODEC_LZ4:
+          codecs.push_back(Codec::kLz4);
+          break;
+        case v1::ColumnCompression::CODEC_ZSTD:
+          codecs.push_back(Codec::kZstd);
+          break;
+        default:
+          codecs.push_back(Codec::kNone);
+      }
+    }
+    if (codecs.size() != writer->saved.signature.size()) {
+      return absl::DataLossError(absl::StrCat("writer \"", proto.id(), "\" has codecs for ", codecs.size(),
+                                              " columns, and has ", writer->saved.signature.size()));
+    }
+    writer->layout = std::make_shared<RowLayout>(writer->saved.signature, codecs);
+    writer->described = true;
+    return absl::OkStatus();
+  }
+
+  static absl::Status TakeProgress(absl::string_view value, Writer* writer) {
+    WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredProgress>(value));
+    if (proto.block_sequence_size() != proto.block_fingerprint_size()) {
+      return absl::DataLossError("a writer's progress contradicts itself");
+    }
+    writer->saved.sequence = proto.sequence();
+    writer->saved.counts = {proto.items_inserted(), proto.items_without_rows()};
+    for (int i = 0; i < proto.block_sequence_size(); ++i) {
+      writer->saved.fingerprints.emplace_back(proto.block_sequence(i), proto.block_fingerprint(i));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status TakeStream(uint32_t number, absl::string_view value, Writer* writer) {
+    WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredStream>(value));
+    if (proto.part_first_row_size() != proto.part_block_size() ||
+        proto.part_first_row_size() != proto.part_chunk_size()) {
+      return absl::DataLossError("a stream's record contradicts itself");
+    }
+    Stream stream;
+    stream.record.stream = number;
+    stream.record.first = proto.first();
+    stream.record.next = proto.next();
+    for (int i = 0; i < proto.part_first_row_size(); ++i) {
+      stream.record.parts.push_back({proto.part_first_row(i), ChunkRef()});
+      stream.names.push_back({proto.part_block(i), proto.part_chunk(i)});
+    }
+    writer->streams.push_back(std::move(stream));
+    return absl::OkStatus();
+  }
+
+  // Marks are by the tables' numbers; writers know them by their names.
+  absl::Status CompleteWriters() {
+    for (auto& [number, table] : tables_) {
+      if (!table.configured) {
+        return absl::DataLossError(absl::StrCat("table number ", number, " has counters and no configuration"));
+      }
+    }
+    for (auto& [number, writer] : writers_) {
+      if (!writer.described) {
+        return absl::DataLossError(absl::StrCat("writer number ", number, " has no name"));
+      }
+      for (const WriterMark& mark : writer.marks) {
+        const auto table = tables_.find(mark.table);
+        if (table == tables_.end()) {
+          return absl::DataLossError(absl::StrCat("writer \"", writer.saved.id, "\" has written to table number ",
+                                                  mark.table, ", which is not there"));
+        }
+        writer.saved.marks.emplace_back(table->second.saved.created.name, mark);
+        table->second.saved.marks.push_back(mark);
+      }
+      for (const Stream& stream : writer.streams) {
+        NoteNeeds(stream.names, writer.layout);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void NoteNeeds(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout) {
+    for (const ChunkName& name : names) {
+      needed_.try_emplace(name.block, Block{layout, {}});
+    }
+  }
+
+  absl::Status TakeItem(absl::string_view key, absl::string_view value) {
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    const auto table = tables_.find(parsed.first);
+    if (table == tables_.end()) {
+      return absl::DataLossError(
+          absl::StrCat("there are items of table number ", parsed.first, ", which is not there"));
+    }
+    WAGGLE_ASSIGN_OR_RETURN(StoredItem item, DecodeItem(value));
+    item.item.slot = static_cast<uint32_t>(parsed.second);
+    NoteNeeds(item.chunks, table->second.layout);
+    table->second.saved.items.push_back(std::move(item.item));
+    table->second.chunks.push_back(std::move(item.chunks));
+    return absl::OkStatus();
+  }
+
+  struct Block {
+    std::shared_ptr<const RowLayout> layout;
+    std::vector<ChunkRef> chunks;
+  };
+
+  absl::Status LoadBlocks() {
+    // New blocks must not be taken for those that are there.
+    rocksdb::ReadOptions options;
+    const std::unique_ptr<rocksdb::Iterator> it(
+        database_->get()->NewIterator(options, database_->family(Family::kBlocks)));
+    it->SeekToLast();
+    uint64_t next = 1;
+    if (it->Valid()) {
+      WAGGLE_ASSIGN_OR_RETURN(const ParsedKey last, ParseKey({it->key().data(), it->key().size()}));
+      next = last.first + 1;
+    }
+    WAGGLE_RETURN_IF_ERROR(FromRocksDb(it->status()));
+    state_.ledger = std::make_shared<BlockLedger>(next);
+    WAGGLE_RETURN_IF_ERROR(ForEach(Family::kBlocks, [this](auto key, auto value) { return TakeBlock(key, value); }));
+    for (const auto& [number, block] : needed_) {
+      if (block.chunks.empty()) {
+        return absl::DataLossError(absl::StrCat("block ", number, " of rows is missing"));
+      }
+    }
+    for (auto& [number, table] : tables_) {
+      WAGGLE_RETURN_IF_ERROR(ResolveItems(&table));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeBlock(absl::string_view key, absl::string_view value) {
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    const auto needed = needed_.find(parsed.first);
+    if (needed == needed_.end()) {
+      state_.orphans.push_back(parsed.first);
+      return absl::OkStatus();
+    }
+    WAGGLE_ASSIGN_OR_RETURN(const StoredBlock stored, DecodeBlock(value));
+    Block& block = needed->second;
+    uint64_t rows = 0;
+    for (const uint32_t count : stored.rows) {
+      rows += count;
+    }
+    uint64_t bytes = rows * block.layout->plain_row_bytes;
+    for (const uint32_t piece : stored.piece_bytes) {
+      bytes += piece;
+    }
+    if (stored.holders == 0 || stored.holders > (1 << 16) || rows > UINT32_MAX || stored.data.size() != bytes ||
+        stored.piece_bytes.size() != stored.rows.size() * block.layout->compressed.size()) {
+      return absl::DataLossError(absl::StrCat("block ", parsed.first, " has ", rows, " rows in ", stored.data.size(),
+                                              " bytes, and should have them in ", bytes));
+    }
+    NewBlock made = MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes,
+                               {state_.ledger, stored.checkpointed}, parsed.first);
+    std::memcpy(made.data, stored.data.data(), stored.data.size());
+    block.chunks = std::move(made.chunks);
+    bytes_ += static_cast<int64_t>(stored.data.size());
+    return LogProgress();
+  }
+
+  absl::Status LogProgress() {
+    constexpr int64_t kEvery = int64_t{1} << 30;
+    if (bytes_ >= logged_ + kEvery) {
+      logged_ = bytes_;
+      LogInfo("restoring: ", bytes_ >> 20, " MiB of rows so far");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Resolve(const ChunkName& name, size_t pins, ChunkRef* chunk) const {
+    const std::vector<ChunkRef>& chunks = needed_.at(name.block).chunks;
+    if (name.index >= chunks.size() || pins >= chunks[name.index]->durable()->holders) {
+      return absl::DataLossError(
+          absl::StrCat("block ", name.block, " has no chunk ", name.index, " for holder ", pins));
+    }
+    *chunk = chunks[name.index];
+    return absl::OkStatus();
+  }
+
+  absl::Status ResolveItems(Table* table) {
+    const TableConfig& config = table->saved.created;
+    for (size_t i = 0; i < table->saved.items.size(); ++i) {
+      ItemRecord& item = table->saved.items[i];
+      uint64_t rows = 0;
+      for (const ChunkName& name : table->chunks[i]) {
+        ChunkRef chunk;
+        WAGGLE_RETURN_IF_ERROR(Resolve(name, item.pins, &chunk));
+        rows += chunk->rows();
+        item.chunks.push_back(std::move(chunk));
+      }
+      if (item.rows == 0 || int64_t{item.rows} > config.max_window || item.offset >= item.chunks.front()->rows() ||
+          uint64_t{item.offset} + item.context + item.rows > rows ||
+          !ValidatePriority(table->saved.config, item.priority).ok()) {
+        return absl::DataLossError(
+            absl::StrCat("table \"", config.name, "\", slot ", item.slot, ": its rows or its priority cannot be"));
+      }
+    }
+    LogInfo("restored table \"", config.name, "\": ", table->saved.items.size(), " items");
+    return absl::OkStatus();
+  }
+
+  absl::Status ResolveStreams() {
+    for (auto& [number, writer] : writers_) {
+      for (Stream& stream : writer.streams) {
+        uint64_t next = stream.record.first;
+        for (size_t i = 0; i < stream.names.size(); ++i) {
+          StreamRecord::Part& part = stream.record.parts[i];
+          WAGGLE_RETURN_IF_ERROR(Resolve(stream.names[i], writer.saved.tables.size(), &part.chunk));
+          // The first chunk may have rows that are held no longer.
+          if (i == 0 ? part.first_row > next || next - part.first_row >= part.chunk->rows() : part.first_row != next) {
+            return absl::DataLossError(absl::StrCat("writer \"", writer.saved.id, "\": stream ", stream.record.stream,
+                                                    " has a gap before row ", part.first_row));
+          }
+          next = part.first_row + part.chunk->rows();
+        }
+        if (next != stream.record.next || stream.names.empty()) {
+          return absl::DataLossError(absl::StrCat("writer \"", writer.saved.id, "\": stream ", stream.record.stream,
+                                                  " ends with row ", next, " and not ", stream.record.next));
+        }
+        writer.saved.streams.push_back(std::move(stream.record));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  SavedState Finish() {
+    for (auto& [number, table] : tables_) {
+      state_.tables.push_back(std::move(table.saved));
+    }
+    for (auto& [number, writer] : writers_) {
+      state_.writers.push_back(std::move(writer.saved));
+    }
+    return std::move(state_);
+  }
+
+  Database* const database_;
+  SavedState state_;
+  std::map<uint64_t, Table> tables_;
+  std::map<uint64_t, Writer> writers_;
+  absl::flat_hash_map<uint64_t, Block> needed_;
+  int64_t bytes_ = 0;
+  int64_t logged_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<SavedState> LoadSavedState(Database* database) {
+  return Loader(database).Load();
+}
+
+}  // namespace waggle

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/api/table_config.h"
+#include "replay_server/table/requester.h"
+#include "replay_server/table/table_rules.h"
+#include "replay_server/table/table_state.h"
+
+namespace waggle {
+
+// A table, who waits for it and who is there, at one moment and in numbers: all that Explain goes by.
+struct TablePicture {
+  std::shared_ptr<const TableConfig> config;
+  uint64_t config_generation = 1;
+  TableCounts counts;
+  int64_t bytes = 0;
+  int64_t inserts = 0;  // As the rate limiter counts them, and so are the samples.
+  int64_t samples = 0;
+  std::optional<TableState::ByteShortage> byte_shortage;
+  // Of all tables of the server; no limit where it is 0.
+  int64_t server_bytes = 0;
+  int64_t server_max_bytes = 0;
+
+  struct Wait {
+    std::string who;      // Empty where nobody has said.
+    bool present = true;  // Whether it is still connected.
+    DrawRequest asked;    // Of an insert, how many items are not in yet.
+    absl::Duration waited;
+  };
+  // Requests, of which the first ones are listed, in their order.
+  int64_t inserts_waiting = 0;
+  int64_t samples_waiting = 0;
+  std::vector<Wait> first_inserts;
+  std::vector<Wait> first_samples;
+
+  // Who writes and samples, and who did; of those who have left not all.
+  struct Party {
+    Requester::Kind kind = Requester::Kind::kWriter;
+    std::string name;
+    bool present = false;
+    int64_t items = 0;                                     // Inserted, or sampled.
+    absl::Duration active_ago = absl::InfiniteDuration();  // Infinite: never.
+    absl::Duration left_ago = absl::InfiniteDuration();    // Where it is not present.
+    std::string waits_at = {};                             // Another table, at which it waits; see LinkWaits.
+  };
+  std::vector<Party> parties;
+
+  struct Activity {
+    absl::Duration ago = absl::InfiniteDuration();  // Infinite: never, or not known.
+    std::string who;
+  };
+  Activity last_update;
+  // The latest of the parties of this kind.
+  Activity Last(Requester::Kind kind) const {
+    Activity last;
+    for (const Party& party : parties) {
+      if (party.kind == kind && party.active_ago < last.ago) {
+        last = {party.active_ago, party.name};
+      }
+    }
+    return last;
+  }
+};
+
+}  // namespace waggle

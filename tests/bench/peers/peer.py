@@ -1,0 +1,41 @@
+"""What the comparisons with other programs share: their virtual environments, Waggle's benchmarks, the report."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import venv
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BIN = ROOT / "build" / "release" / "bin"
+
+
+def enter_environment(name, requirements):
+    """Runs this script again by a Python that has `requirements`, in build/peers/NAME; returns there."""
+    folder = ROOT / "build" / "peers" / name
+    python = folder / "bin" / "python"
+    if pathlib.Path(sys.prefix) == folder:
+        return
+    if not (folder / "complete").exists():
+        print(f"installing {' '.join(requirements)} into {folder}", file=sys.stderr)
+        venv.create(folder, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+        (folder / "complete").touch()
+    sys.exit(subprocess.run([python, *sys.argv]).returncode)
+
+
+def waggle(program, case):
+    """The value of one case of one of Waggle's benchmarks: the middle of its rounds."""
+    lines = subprocess.run([BIN / program, f"--filter={case}"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    for line in lines.splitlines():
+        result = json.loads(line)
+        if result["case"] == case:
+            return result["median"]
+    raise SystemExit(f"{program} has no case {case}: is it built?")
+
+
+def report(case, unit, ours, peer, theirs, less_is_better=False):
+    """One JSON line; the ratio is above 1 where Waggle is ahead."""
+    ratio = theirs / ours if less_is_better else ours / theirs
+    print(json.dumps({"case": case, "unit": unit, "waggle": float(f"{ours:.6g}"), peer: float(f"{theirs:.6g}"),
+                      "ratio": round(ratio, 2)}), flush=True)

@@ -1,0 +1,272 @@
+// Replay as users run it: waggle-replay-server in a process of its own, producers and consumers in theirs, over the
+// loopback interface. Beside what the machine can do: one TCP connection that transfers blocks of the same size, and a
+// memory copy.
+//
+// replay_service/insert_LOAD_PRODUCERSp, sample_LOAD_CONSUMERSc (with priorities sent back: sample_update_…), and
+// mixed_LOAD (two producers, one consumer that sends priorities back). LOAD is the bytes of an item that shares
+// nothing, cartpole (52 bytes in five columns), cartpole_windows (the same three-step transitions with rows that are
+// shared) or frames (three-step transitions of four stacked frames of 84×84 bytes, which are shared too).
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/process/allocator.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/loopback_tcp.h"
+#include "tests/bench/process_crew.h"
+#include "tests/bench/replay_load.h"
+
+namespace waggle::bench {
+namespace {
+
+constexpr int kRounds = 4;
+constexpr absl::Duration kRound = absl::Milliseconds(250);
+constexpr absl::Duration kWarmUp = absl::Milliseconds(250);
+
+// Bytes a second of transfers of this size. Each is measured once.
+double TcpBytesPerSecond(double block_bytes) {
+  static std::map<size_t, double> measured;
+  const size_t bytes = std::max(static_cast<size_t>(block_bytes), size_t{1} << 20);
+  double& rate = measured[bytes];
+  if (rate == 0) {
+    LoopbackTcp tcp(bytes);
+    rate = static_cast<double>(bytes) / absl::ToDoubleSeconds(TimePerCall([&] { tcp.Transfer(); }).best);
+  }
+  return rate;
+}
+
+double CopiedBytesPerSecond() {
+  // The bytes pass through memory that no cache holds.
+  static const double rate = MemcpyBytesPerSecond(size_t{64} << 20);
+  return rate;
+}
+
+Result Beside(const Watched& watched, double factor, const std::string& unit, double limit,
+              const std::string& limit_name) {
+  Result result;
+  result.value = watched.best * factor;
+  result.median = watched.median * factor;
+  result.unit = unit;
+  result.limit = limit;
+  result.limit_name = limit_name;
+  return result;
+}
+
+// A measurement that several cases report; made when the first of them is asked for.
+class Measurement {
+ public:
+  explicit Measurement(std::function<Rates()> measure) : measure_(std::move(measure)) {}
+  const Rates& Get() {
+    if (!rates_.has_value()) {
+      rates_ = measure_();
+    }
+    return *rates_;
+  }
+
+ private:
+  const std::function<Rates()> measure_;
+  std::optional<Rates> rates_;
+};
+
+void FillTable(const std::string& address, const ReplayLoad& load, int64_t items) {
+  ProcessCrew crew;
+  crew.Start(Fill(address, load, items));
+  crew.Join();
+}
+
+struct Clients {
+  int producers = 0;
+  int consumers = 0;
+  bool update = false;
+};
+
+// The table is full when it begins: every item that comes makes another one leave.
+Rates Measure(const ReplayLoad& load, const Clients& clients) {
+  const ReplayServerProcess server;
+  FillTable(server.address(), load, load.table.max_items);
+  ProcessCrew crew;
+  for (int i = 0; i < clients.consumers; ++i) {
+    ConsumeOptions options;
+    options.update = clients.update;
+    crew.Start(Consume(server.address(), load, options));
+  }
+  for (int i = 0; i < clients.producers; ++i) {
+    crew.Start(Produce(server.address(), load, i));
+  }
+  crew.AwaitWork(kWarmUp);
+  return crew.Watch(kRounds, kRound);
+}
+
+// The items and the bytes of one direction of a measurement, a case each.
+void AddCases(const std::string& name, const std::shared_ptr<Measurement>& measurement, Watched Rates::*direction,
+              double item_bytes, double block_bytes, std::vector<Case>* cases) {
+  cases->push_back({name, [=] {
+                      return Beside(measurement->Get().*direction, 1, "items/s",
+                                    TcpBytesPerSecond(block_bytes) / item_bytes, "tcp loopback");
+                    }});
+  cases->push_back({name + "/bytes", [=] {
+                      return Beside(measurement->Get().*direction, item_bytes, "B/s", CopiedBytesPerSecond(), "memcpy");
+                    }});
+}
+
+void AddInserts(const std::string& name, const ReplayLoad& load, const Clients& clients,
+                const std::shared_ptr<Measurement>& measurement, std::vector<Case>* cases) {
+  if (clients.producers > 0) {
+    AddCases(name, measurement, &Rates::inserted, load.RowBytes(), load.BlockBytes(), cases);
+  }
+}
+
+void AddSamples(const std::string& name, const ReplayLoad& load, const Clients& clients,
+                const std::shared_ptr<Measurement>& measurement, std::vector<Case>* cases) {
+  if (clients.consumers > 0) {
+    AddCases(name, measurement, &Rates::sampled, load.BatchBytes() / static_cast<double>(load.batch_size),
+             load.BatchBytes(), cases);
+  }
+}
+
+void AddThroughput(const ReplayLoad& load, std::vector<Case>* cases) {
+  const auto measured = [&load](const Clients& clients) {
+    return std::make_shared<Measurement>([load, clients] { return Measure(load, clients); });
+  };
+  for (const int producers : {1, 2, 8}) {
+    const Clients clients{producers, 0, false};
+    AddInserts(absl::StrCat("replay_service/insert_", load.name, "_", producers, "p"), load, clients, measured(clients),
+               cases);
+  }
+  for (const bool update : {false, true}) {
+    for (const int consumers : {1, 2}) {
+      const Clients clients{0, consumers, update};
+      AddSamples(absl::StrCat("replay_service/sample_", update ? "update_" : "", load.name, "_", consumers, "c"), load,
+                 clients, measured(clients), cases);
+    }
+  }
+  const Clients mixed{2, 1, true};
+  const std::shared_ptr<Measurement> measurement = measured(mixed);
+  AddInserts(absl::StrCat("replay_service/mixed_", load.name, "/insert"), load, mixed, measurement, cases);
+  AddSamples(absl::StrCat("replay_service/mixed_", load.name, "/sample"), load, mixed, measurement, cases);
+}
+
+// One call for a batch of 512 at a time, while two producers insert. The median is that of the calls; what the 99th
+// percentile should not exceed is five times that.
+Result Latency(double percentile, double items_per_second) {
+  const ReplayLoad load = CartPoleTransitions();
+  const ReplayServerProcess server;
+  FillTable(server.address(), load, load.table.max_items);
+  ProcessCrew crew;
+  ConsumeOptions options;
+  options.prefetch = 1;  // Each call waits for its batch.
+  options.update = true;
+  crew.Start(Consume(server.address(), load, options));
+  crew.Start(Produce(server.address(), load, 0, items_per_second / 2));
+  crew.Start(Produce(server.address(), load, 1, items_per_second / 2));
+  crew.AwaitWork(kWarmUp);
+  const std::vector<double> times = crew.WatchCalls(absl::Seconds(3));
+  const double median = times[times.size() / 2];
+  Result result;
+  result.value = times[static_cast<size_t>(percentile * static_cast<double>(times.size() - 1))];
+  result.median = median;
+  result.unit = "ms";
+  if (percentile > 0.5) {
+    result.limit = 5 * median;
+    result.limit_name = "five times the median";
+  }
+  result.less_is_better = true;
+  return result;
+}
+
+Result Updates(int batches_per_wait) {
+  const ReplayLoad load = CartPoleTransitions();
+  const ReplayServerProcess server;
+  FillTable(server.address(), load, load.table.max_items);
+  ProcessCrew crew;
+  crew.Start(UpdateOnly(server.address(), load, batches_per_wait));
+  crew.AwaitWork(kWarmUp);
+  // A key, a generation and a priority each.
+  return Beside(crew.Watch(kRounds, kRound).updated, 1, "updates/s", TcpBytesPerSecond(0) / 24, "tcp loopback");
+}
+
+// Of the server's process, beside twice the bytes of an item.
+Result Memory(ReplayLoad load) {
+  constexpr int64_t kItems = 1'000'000;
+  load.table.max_items = kItems;
+  const ReplayServerProcess server;
+  const double before = server.ResidentBytes();
+  FillTable(server.address(), load, kItems);
+  Result result;
+  result.value = (server.ResidentBytes() - before) / static_cast<double>(kItems);
+  result.median = result.value;
+  result.unit = "bytes/item";
+  result.limit = 2 * 52;
+  result.limit_name = "twice a transition's 52 bytes";
+  result.less_is_better = true;
+  return result;
+}
+
+// Of processor time.
+double ServerMicrosecondsPerBatch(int64_t items) {
+  ReplayLoad load = BytesLoad("scale", 16);
+  load.rows = 4096;
+  load.table.max_items = items;
+  const ReplayServerProcess server;
+  FillTable(server.address(), load, items);
+  ProcessCrew crew;
+  crew.Start(Consume(server.address(), load, ConsumeOptions()));
+  crew.AwaitWork(kWarmUp);
+  const absl::Duration duration = kRounds * kRound;
+  const double before = server.CpuSeconds();
+  const Rates rates = crew.Watch(1, duration);
+  const double batches = rates.sampled.best * absl::ToDoubleSeconds(duration) / static_cast<double>(load.batch_size);
+  return (server.CpuSeconds() - before) * 1e6 / batches;
+}
+
+// The server's processor time for a batch of 512 of 10^exponent items, beside that of 10^3 if it grew as the logarithm.
+Result SamplingCost(int exponent) {
+  static const double smallest = ServerMicrosecondsPerBatch(1'000);
+  Result result;
+  result.value = exponent == 3 ? smallest : ServerMicrosecondsPerBatch(std::llround(std::pow(10, exponent)));
+  result.median = result.value;
+  result.unit = "us/batch";
+  result.limit = smallest * exponent / 3;
+  result.limit_name = "growth as log N from 10^3 items";
+  result.less_is_better = true;
+  return result;
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const ReplayLoad& load :
+       {BytesLoad("16B", 16), BytesLoad("400B", 400), BytesLoad("4kB", 4'000), BytesLoad("40kB", 40'000),
+        BytesLoad("1MB", 1'000'000), CartPoleTransitions(), CartPoleWindows(), Frames()}) {
+    AddThroughput(load, &cases);
+  }
+  // What the machine does unhindered, and with a third of that.
+  cases.push_back({"replay_service/latency_busy_p50", [] { return Latency(0.5, 0); }});
+  cases.push_back({"replay_service/latency_busy_p99", [] { return Latency(0.99, 0); }});
+  cases.push_back({"replay_service/latency_paced_p50", [] { return Latency(0.5, 100'000); }});
+  cases.push_back({"replay_service/latency_paced_p99", [] { return Latency(0.99, 100'000); }});
+  cases.push_back({"replay_service/update_512", [] { return Updates(1); }});
+  cases.push_back({"replay_service/update_512_streamed", [] { return Updates(64); }});
+  cases.push_back({"replay_service/memory_cartpole", [] { return Memory(CartPoleTransitions()); }});
+  cases.push_back({"replay_service/memory_cartpole_windows", [] { return Memory(CartPoleWindows()); }});
+  for (int exponent = 3; exponent <= 7; ++exponent) {
+    cases.push_back(
+        {absl::StrCat("replay_service/sampling_cost_1e", exponent), [=] { return SamplingCost(exponent); }});
+  }
+  return cases;
+}
+
+}  // namespace
+}  // namespace waggle::bench
+
+int main(int argc, char** argv) {
+  waggle::KeepFreedMemory();  // As every executable does.
+  return waggle::bench::RunCases(argc, argv, waggle::bench::Cases());
+}

@@ -1,0 +1,199 @@
+// What durability costs: inserts into one table by one writer that has up to 64 blocks under way, and restoring.
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "common/base/check.h"
+#include "replay_server/storage/data_folder.h"
+#include "replay_server/storage/journal.h"
+#include "replay_server/table/local_replay.h"
+#include "tests/bench/bench.h"
+
+namespace waggle::bench {
+namespace {
+
+constexpr uint32_t kBlockItems = 64;
+constexpr int kBlocks = 3000;
+
+template <class T>
+T Must(absl::StatusOr<T> value) {
+  WAGGLE_CHECK(value.ok(), value.status().ToString());
+  return *std::move(value);
+}
+
+void Must(const absl::Status& status) {
+  WAGGLE_CHECK(status.ok(), status.ToString());
+}
+
+// A folder that is removed with all it holds.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "waggle-bench-XXXXXX").string();
+    WAGGLE_CHECK(mkdtemp(name.data()) != nullptr, "a temporary folder");
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+struct Bed {
+  explicit Bed(const std::string& path) {
+    DataFolderOptions options;
+    options.path = path;
+    DataFolder::Opened opened = Must(DataFolder::Open(options));
+    folder = std::move(opened.folder);
+    JournalOptions journal_options;
+    journal_options.checkpoint_period = absl::InfiniteDuration();
+    journal = std::make_unique<Journal>(std::move(opened.database), opened.state, journal_options);
+    store = std::make_shared<ReplayStore>(ReplayStoreOptions(), journal.get());
+    Must(store->Restore(std::move(opened.state.tables), std::move(opened.state.writers)));
+  }
+  ~Bed() {
+    store->Close();
+    journal->Stop();
+  }
+
+  std::unique_ptr<DataFolder> folder;
+  std::unique_ptr<Journal> journal;
+  std::shared_ptr<ReplayStore> store;
+};
+
+TableConfig Table(Durability durability, bool sync, int64_t row_bytes) {
+  TableConfig config;
+  config.name = "t";
+  config.signature = {{"row", DType::kUint8, {row_bytes}}};
+  config.view = {{"row", "row", ViewField::Rows::kFirst}};
+  config.max_items = 100'000;
+  config.max_bytes = int64_t{1} << 31;
+  config.durability = durability;
+  config.log_sync = sync;
+  return config;
+}
+
+// Items a second until the last one is acknowledged.
+double InsertRate(Durability durability, bool sync, int64_t row_bytes) {
+  const Folder folder;
+  Bed bed(folder.path());
+  const TableConfig config = Table(durability, sync, row_bytes);
+  Must(bed.store->CreateTable(config).status());
+  LocalReplayConnection connection(bed.store);
+  ReplayWriterOptions options;
+  options.writer_id = "w";
+  options.tables = {"t"};
+  options.signature = config.signature;
+  const auto writer = Must(connection.NewWriter(options));
+  const auto rows = std::make_shared<std::vector<char>>(static_cast<size_t>(row_bytes) * kBlockItems, 'x');
+  const auto blocks = static_cast<int>(std::min<int64_t>(kBlocks, (int64_t{1} << 29) / (row_bytes * kBlockItems)));
+  const absl::Time start = absl::Now();
+  for (int i = 0; i < blocks; ++i) {
+    InsertBlock block;
+    const auto first = static_cast<uint64_t>(i) * kBlockItems;
+    block.chunks.push_back({0, first, kBlockItems});
+    for (uint32_t item = 0; item < kBlockItems; ++item) {
+      block.items.push_back({0, 0, first + item, 1, 1.0});
+    }
+    block.data = ByteSlices({rows->data(), rows->size(), rows});
+    Must(writer->Append(std::move(block), StopToken()));
+  }
+  Must(writer->Flush(absl::Minutes(10)));
+  return blocks * double{kBlockItems} / absl::ToDoubleSeconds(absl::Now() - start);
+}
+
+Result Inserts(Durability durability, bool sync, int64_t row_bytes) {
+  const double memory = InsertRate(Durability::kNone, false, row_bytes);
+  return BestRate([&] { return InsertRate(durability, sync, row_bytes); }, "items/s", memory,
+                  "the same in memory only");
+}
+
+// How long a checkpoint of 100 000 changed items takes, and then one of a thousand.
+Result Checkpoint(int changed) {
+  const Folder folder;
+  Bed bed(folder.path());
+  const TableConfig config = Table(Durability::kCheckpoint, false, 64);
+  Must(bed.store->CreateTable(config).status());
+  const auto session = Must(bed.store->OpenWriter("w", {"t"}, config.signature));
+  const auto rows = std::make_shared<std::vector<char>>(64 * 1000, 'x');
+  uint64_t sequence = 0;
+  const auto insert = [&](int items) {
+    for (int i = 0; i < items; i += 1000, ++sequence) {
+      InsertBlock block;
+      block.chunks.push_back({0, sequence * 1000, 1000});
+      for (uint32_t item = 0; item < 1000; ++item) {
+        block.items.push_back({0, 0, sequence * 1000 + item, 1, 1.0});
+      }
+      block.data = ByteSlices({rows->data(), rows->size(), rows});
+      session->Insert(sequence + 1, std::move(block), [](const auto& result) { Must(result.status()); });
+    }
+  };
+  const auto checkpoint = [&bed] {
+    std::atomic<bool> done{false};
+    bed.journal->Checkpoint([&done](const absl::StatusOr<CheckpointInfo>& info) {
+      Must(info.status());
+      done = true;
+    });
+    while (!done) {
+      absl::SleepFor(absl::Microseconds(50));
+    }
+  };
+  insert(100'000);
+  checkpoint();
+  return Milliseconds(TimePerCall([&] { insert(changed); }, checkpoint), 1000, "a second");
+}
+
+// Opening a folder of 100 000 items.
+Result Restore() {
+  const Folder folder;
+  {
+    Bed bed(folder.path());
+    const TableConfig config = Table(Durability::kLog, false, 400);
+    Must(bed.store->CreateTable(config).status());
+    const auto session = Must(bed.store->OpenWriter("w", {"t"}, config.signature));
+    const auto rows = std::make_shared<std::vector<char>>(400 * 1000, 'x');
+    for (uint64_t i = 0; i < 100; ++i) {
+      InsertBlock block;
+      block.chunks.push_back({0, i * 1000, 1000});
+      for (uint32_t item = 0; item < 1000; ++item) {
+        block.items.push_back({0, 0, i * 1000 + item, 1, 1.0});
+      }
+      block.data = ByteSlices({rows->data(), rows->size(), rows});
+      session->Insert(i + 1, std::move(block), [](const auto& result) { Must(result.status()); });
+    }
+    bed.store->Close();
+    bed.journal->Stop();
+  }
+  std::unique_ptr<Bed> bed;
+  return Milliseconds(TimePerCall([&] { bed.reset(); }, [&] { bed = std::make_unique<Bed>(folder.path()); }), 1000,
+                      "a second");
+}
+
+int Run(int argc, char** argv) {
+  std::vector<Case> cases;
+  for (const int64_t bytes : {int64_t{16}, int64_t{400}, int64_t{4000}, int64_t{40000}}) {
+    const std::string size = std::to_string(bytes) + "B";
+    cases.push_back(
+        {"storage/insert_checkpoint_" + size, [=] { return Inserts(Durability::kCheckpoint, false, bytes); }});
+    cases.push_back({"storage/insert_log_" + size, [=] { return Inserts(Durability::kLog, false, bytes); }});
+    cases.push_back({"storage/insert_log_sync_" + size, [=] { return Inserts(Durability::kLog, true, bytes); }});
+  }
+  cases.push_back({"storage/checkpoint_1000_changed", [] { return Checkpoint(1000); }});
+  cases.push_back({"storage/checkpoint_100000_changed", [] { return Checkpoint(100'000); }});
+  cases.push_back({"storage/restore_100000", Restore});
+  return RunCases(argc, argv, cases);
+}
+
+}  // namespace
+}  // namespace waggle::bench
+
+int main(int argc, char** argv) {
+  return waggle::bench::Run(argc, argv);
+}

@@ -1,0 +1,53 @@
+#include "common/metrics/waiting_gauge.h"
+
+#include "common/base/mutex.h"
+#include "common/base/wait_clock.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("a snapshot says that a thread waits, and how much, while it still does", "[unit]") {
+  Metrics metrics;
+  WaitClock clock;
+  {
+    const WaitingGauge gauge(
+        &metrics, {"working", "waiting for items"},
+        [&clock] {
+          return WaitingGauge::Wait{clock.total(), clock.waiting()};
+        },
+        absl::ZeroDuration());
+    CHECK(metrics.TakeSnapshot().activity == "working");
+    clock.Begin();
+    metrics.TakeSnapshot();
+    const Metrics::Snapshot stuck = metrics.TakeSnapshot();
+    CHECK(stuck.activity == "waiting for items");
+    CHECK(stuck.gauges.at("waiting_fraction") > 0);
+    clock.End();
+    metrics.TakeSnapshot();
+    const Metrics::Snapshot working = metrics.TakeSnapshot();
+    CHECK(working.activity == "working");
+    CHECK(working.gauges.at("waiting_fraction") == 0);
+  }
+  metrics.SetActivity("finishing");
+  CHECK(metrics.TakeSnapshot().activity == "finishing");
+}
+
+TEST_CASE("the fraction is that of a period, or of the whole time where that was less", "[unit]") {
+  Metrics metrics;
+  absl::Duration waited;
+  {
+    const WaitingGauge gauge(
+        &metrics, {"working", "waiting"},
+        [&waited] {
+          return WaitingGauge::Wait{waited, false};
+        },
+        absl::InfiniteDuration());
+    waited = absl::Hours(1);
+    CHECK(metrics.TakeSnapshot().gauges.empty());
+  }
+  CHECK(metrics.TakeSnapshot().gauges.at("waiting_fraction") == 1);
+}
+
+}  // namespace
+}  // namespace waggle

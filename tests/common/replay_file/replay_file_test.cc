@@ -1,0 +1,129 @@
+#include "common/replay_file/replay_file.h"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::SimpleBlock;
+using testing::SimpleTable;
+using testing::ValueOf;
+
+std::string Contents(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+std::string Bytes(const InsertBlock& block) {
+  std::string bytes(block.data.size(), '\0');
+  block.data.CopyTo(bytes.data());
+  return bytes;
+}
+
+// A file of three blocks with 5, 1 and 40 items.
+void WriteSample(const std::string& path) {
+  const auto writer = ValueOf(ReplayFileWriter::Create(path, SimpleTable("t"), 46));
+  REQUIRE_OK(writer->Append(SimpleBlock(0, 5)));
+  InsertBlock block = SimpleBlock(5, 1);
+  block.policy_version = 7;
+  block.chunks[0].begins = true;
+  block.items[0].priority = 2.5;
+  REQUIRE_OK(writer->Append(block));
+  REQUIRE_OK(writer->Append(SimpleBlock(6, 40)));
+  REQUIRE_OK(writer->Finish());
+  REQUIRE(writer->items() == 46);
+  REQUIRE(writer->bytes() == Contents(path).size());
+}
+
+// Reads it to its end; the error that there is.
+absl::Status ReadAll(const std::string& path) {
+  const auto reader = ReplayFileReader::Open(path);
+  if (!reader.ok()) {
+    return reader.status();
+  }
+  for (;;) {
+    const auto block = (*reader)->Next();
+    if (!block.ok()) {
+      return block.status();
+    }
+    if (!block->has_value()) {
+      return absl::OkStatus();
+    }
+  }
+}
+
+TEST_CASE("Blocks come out of a file as they went in", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.waggle";
+  WriteSample(path);
+  const auto reader = ValueOf(ReplayFileReader::Open(path));
+  CHECK(Differences(reader->config(), SimpleTable("t")).empty());
+  CHECK(reader->items() == 46);
+  CHECK(Bytes(*ValueOf(reader->Next())) == Bytes(SimpleBlock(0, 5)));
+  const InsertBlock second = *ValueOf(reader->Next());
+  CHECK(second.policy_version == 7);
+  CHECK(second.chunks[0].begins);
+  CHECK(second.items[0].priority == 2.5);
+  CHECK(Bytes(*ValueOf(reader->Next())) == Bytes(SimpleBlock(6, 40)));
+  CHECK(!ValueOf(reader->Next()).has_value());
+  CHECK(!ValueOf(reader->Next()).has_value());
+}
+
+TEST_CASE("A file has its name only when it is complete, and takes nobody else's", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.waggle";
+  {
+    const auto writer = ValueOf(ReplayFileWriter::Create(path, SimpleTable("t"), 5));
+    REQUIRE_OK(writer->Append(SimpleBlock(0, 5)));
+    REQUIRE_CODE(ReplayFileReader::Open(path).status(), absl::StatusCode::kNotFound);
+  }
+  CHECK(!std::ifstream(path + ".partial").good());
+  WriteSample(path);
+  REQUIRE_CODE(ReplayFileWriter::Create(path, SimpleTable("t"), 5).status(), absl::StatusCode::kAlreadyExists);
+  REQUIRE_OK(ReadAll(path));
+}
+
+TEST_CASE("A byte that is changed or missing anywhere is noticed", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.waggle";
+  WriteSample(path);
+  const std::string good = Contents(path);
+  const std::string damaged = folder.path() + "/b.waggle";
+  for (size_t at = 0; at < good.size(); ++at) {
+    std::string bytes = good;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x41);
+    std::ofstream(damaged, std::ios::binary) << bytes;
+    CAPTURE(at);
+    const absl::StatusCode code = ReadAll(damaged).code();
+    REQUIRE(code == (at < 12 ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kDataLoss));
+  }
+  for (size_t size = 0; size < good.size(); ++size) {
+    std::ofstream(damaged, std::ios::binary) << good.substr(0, size);
+    CAPTURE(size);
+    REQUIRE(!ReadAll(damaged).ok());
+  }
+  std::ofstream(damaged, std::ios::binary) << good << 'x';
+  REQUIRE_CODE(ReadAll(damaged), absl::StatusCode::kDataLoss);
+}
+
+TEST_CASE("A file of another kind or version says so", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a";
+  std::ofstream(path) << "name: this is a configuration, and longer than a few bytes";
+  CHECK(absl::StrContains(ReadAll(path).message(), "no replay file"));
+  std::ofstream(path, std::ios::binary) << std::string("WAGGLERP\x02\0\0\0", 12);
+  CHECK(absl::StrContains(ReadAll(path).message(), "it has version 2"));
+  REQUIRE_CODE(ReadAll(folder.path() + "/none"), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "common/rpc/raw_codec.h"
+#include "common/rpc/stream_handler.h"
+
+namespace waggle::fuzz {
+
+// A fuzzer's bytes, cut into several messages: two bytes say how long the next one is.
+class Input {
+ public:
+  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  bool empty() const { return size_ == 0; }
+  uint8_t Byte() {
+    if (size_ == 0) {
+      return 0;
+    }
+    --size_;
+    return *data_++;
+  }
+  grpc::ByteBuffer NextMessage() {
+    const size_t wanted = Byte() * size_t{256} + Byte();
+    return Take(std::min(wanted, size_));
+  }
+  grpc::ByteBuffer Rest() { return Take(size_); }
+
+ private:
+  // In two slices, as messages arrive, each with exactly the memory that it has, for a sanitizer to see.
+  grpc::ByteBuffer Take(size_t size) {
+    const grpc::Slice slices[] = {grpc::Slice(data_, size / 2), grpc::Slice(data_ + size / 2, size - size / 2)};
+    data_ += size;
+    size_ -= size;
+    return grpc::ByteBuffer(slices, 2);
+  }
+
+  const uint8_t* data_;
+  size_t size_;
+};
+
+// A peer that takes everything at once and remembers only whether the stream is over.
+template <class Outgoing>
+class SinkPeer final : public StreamPeer<Outgoing> {
+ public:
+  void Send(Outgoing /*message*/, std::function<void()> sent) override {
+    if (sent != nullptr && !closed_) {
+      sent();
+    }
+  }
+  void RequestNext() override {}
+  void Close(absl::Status /*status*/) override { closed_ = true; }
+  bool closed() const { return closed_; }
+
+ private:
+  std::atomic<bool> closed_{false};
+};
+
+// Hands the input's messages to a stream's handler, as the transport does.
+template <class Request, class Outgoing>
+void Feed(Input* input, const SinkPeer<Outgoing>& peer, StreamHandler<Message<Request>, Outgoing>* handler) {
+  while (!input->empty() && !peer.closed()) {
+    Message<Request> message;
+    if (DecodeMessage(input->NextMessage(), kMaxHeaderBytes, &message.header, &message.data).ok()) {
+      handler->OnMessage(std::move(message));
+    }
+  }
+  handler->OnPeerDone();
+}
+
+}  // namespace waggle::fuzz

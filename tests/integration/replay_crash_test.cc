@@ -1,0 +1,369 @@
+// No source of its own: a replay server's process is killed again and again, at every place that matters and at random,
+// while clients go on; what they have seen is checked against what it promised.
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/random.h"
+#include "common/clients/replay_client.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
+#include "replay_server/storage/data_folder.h"
+#include "tests/integration/crashing_server.h"
+#include "tests/support/delivery_history.h"
+#include "waggle/v1/replay.grpc.pb.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr int64_t kBatch = 4;
+constexpr int64_t kPrefetch = 2;
+constexpr uint32_t kBlockRows = 5;
+constexpr int64_t kQueueItems = 40;
+
+TableConfig Config(const std::string& name, Durability durability) {
+  TableConfig config;
+  config.name = name;
+  config.signature = {{"id", DType::kInt64, {}}, {"pixels", DType::kUint8, {64}}};
+  config.view = {{"id", "id", ViewField::Rows::kLast}};
+  config.max_window = 3;
+  config.max_items = 10'000'000;
+  config.max_bytes = int64_t{1} << 34;
+  config.durability = durability;
+  return config;
+}
+
+TableConfig Queue() {
+  TableConfig config = Config("queue", Durability::kLog);
+  MakeQueue(kQueueItems, &config);
+  return config;
+}
+
+// Rows [first, first + kBlockRows) of stream 0. For each of `tables` an item ends at each row, over as many rows as
+// there are up to `longest`: it reaches back into blocks before.
+InsertBlock Block(uint64_t first, uint32_t tables, int64_t longest) {
+  InsertBlock block;
+  block.chunks.push_back({0, first, kBlockRows});
+  const auto bytes = std::make_shared<std::vector<char>>(kBlockRows * 72);
+  for (uint32_t i = 0; i < kBlockRows; ++i) {
+    const auto id = static_cast<int64_t>(first + i);
+    std::memcpy(bytes->data() + i * 8, &id, 8);
+    std::memset(bytes->data() + kBlockRows * 8 + i * 64, static_cast<int>(id & 0xff), 64);
+    const uint32_t rows = static_cast<uint32_t>(std::min<int64_t>(longest, id + 1));
+    for (uint32_t table = 0; table < tables; ++table) {
+      block.items.push_back({table, 0, first + i + 1 - rows, rows, 1.0});
+    }
+  }
+  block.data = ByteSlices({bytes->data(), bytes->size(), bytes});
+  return block;
+}
+
+// Writes until it is told to stop, then until all is acknowledged.
+class Producer {
+ public:
+  Producer(ReplayConnection* connection, const std::string& id, std::vector<std::string> tables)
+      : tables_(static_cast<uint32_t>(tables.size())) {
+    ReplayWriterOptions options;
+    options.writer_id = id;
+    options.tables = std::move(tables);
+    options.signature = Queue().signature;
+    options.max_unacknowledged_blocks = 8;
+    writer_ = ValueOf(connection->NewWriter(options));
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Producer() { Finish().IgnoreError(); }
+
+  int64_t appended() const { return appended_; }
+  ReplayWriter::Stats stats() const { return writer_->stats(); }
+  absl::Status Finish() {
+    stop_ = true;
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+    return status_;
+  }
+
+ private:
+  void Run() {
+    while (!stop_ && status_.ok()) {
+      status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), tables_, 3), StopToken());
+      appended_ += status_.ok() ? kBlockRows : 0;
+    }
+    if (status_.ok()) {
+      status_ = writer_->Flush(absl::Minutes(1));
+    }
+  }
+
+  const uint32_t tables_;
+  std::unique_ptr<ReplayWriter> writer_;
+  std::atomic<bool> stop_{false};
+  std::atomic<int64_t> appended_{0};
+  absl::Status status_;
+  std::thread thread_;
+};
+
+// Writes and waits for each block, so that it is known which server has acknowledged it.
+class CheckpointedProducer {
+ public:
+  CheckpointedProducer(ReplayConnection* connection, std::string address, const std::atomic<int>* epoch)
+      : epoch_(epoch), stub_(v1::ReplayService::NewStub(NewChannel(address, "checkpoints"))) {
+    ReplayWriterOptions options;
+    options.writer_id = "saved";
+    options.tables = {"saved"};
+    options.signature = Queue().signature;
+    writer_ = ValueOf(connection->NewWriter(options));
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~CheckpointedProducer() { Finish().IgnoreError(); }
+
+  absl::Status Finish() {
+    stop_ = true;
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+    return status_;
+  }
+  // After it has finished.
+  int64_t appended() const { return appended_; }
+  const std::set<int64_t>& durable() const { return durable_; }
+  int checkpoints() const { return checkpoints_; }
+
+ private:
+  void Run() {
+    int known = -1;
+    std::set<int64_t> acknowledged;  // By the server of epoch `known`.
+    for (int i = 0; !stop_ && status_.ok(); ++i) {
+      const int epoch = *epoch_;
+      if (epoch != known) {
+        known = epoch;
+        acknowledged.clear();
+      }
+      // Of one row each: after a crash some of the rows before are lost, as they may be.
+      status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), 1, 1), StopToken());
+      appended_ += kBlockRows;
+      if (status_.ok()) {
+        status_ = writer_->Flush(absl::Minutes(1));
+      }
+      if (*epoch_ != epoch) {
+        continue;
+      }
+      for (int64_t id = appended_ - kBlockRows; id < appended_; ++id) {
+        acknowledged.insert(id);
+      }
+      if (i % 8 == 0) {
+        v1::CheckpointResponse response;
+        const absl::Status status = CallUnary(absl::Seconds(20), StopToken(), [&](grpc::ClientContext* context) {
+          return stub_->Checkpoint(context, v1::CheckpointRequest(), &response);
+        });
+        if (status.ok() && *epoch_ == epoch) {
+          durable_.insert(acknowledged.begin(), acknowledged.end());
+          ++checkpoints_;
+        }
+      }
+    }
+  }
+
+  const std::atomic<int>* const epoch_;
+  const std::unique_ptr<v1::ReplayService::Stub> stub_;
+  std::unique_ptr<ReplayWriter> writer_;
+  std::atomic<bool> stop_{false};
+  int64_t appended_ = 0;
+  std::set<int64_t> durable_;
+  int checkpoints_ = 0;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+class Consumer {
+ public:
+  explicit Consumer(ReplayConnection* connection) {
+    ReplaySamplerOptions options;
+    options.table = Queue();
+    options.batch_size = kBatch;
+    options.prefetch = kPrefetch;
+    sampler_ = ValueOf(connection->NewSampler(options));
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Consumer() { Finish(); }
+
+  void Finish() {
+    stop_.RequestStop();
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+  // After it has finished.
+  const std::vector<int64_t>& delivered() const { return delivered_; }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  void Run() {
+    while (!stop_.StopRequested()) {
+      const absl::StatusOr<SampledBatch> batch = sampler_->Next(stop_);
+      if (!batch.ok()) {
+        status_ = absl::IsCancelled(batch.status()) ? absl::OkStatus() : batch.status();
+        return;
+      }
+      const auto* const ids = static_cast<const int64_t*>(batch->Data("id"));
+      delivered_.insert(delivered_.end(), ids, ids + kBatch);
+    }
+  }
+
+  const StopToken stop_;
+  std::unique_ptr<ReplaySampler> sampler_;
+  std::vector<int64_t> delivered_;
+  absl::Status status_;
+  std::thread thread_;
+};
+
+std::set<int64_t> FirstNumbers(int64_t count) {
+  std::set<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i) {
+    numbers.insert(numbers.end(), i);
+  }
+  return numbers;
+}
+
+// The last row of an item, after a look at all of its rows.
+int64_t IdOf(const RowLayout& layout, const ItemRecord& item) {
+  int64_t last = -1;
+  size_t row = item.offset;
+  size_t chunk = 0;
+  for (uint32_t i = 0; i < item.rows; ++i, ++row) {
+    while (row >= item.chunks[chunk]->rows()) {
+      row -= item.chunks[chunk]->rows();
+      ++chunk;
+    }
+    int64_t id = 0;
+    std::memcpy(&id, item.chunks[chunk]->Row(layout, 0, row), sizeof(id));
+    REQUIRE((last == -1 || id == last + 1));
+    REQUIRE(absl::string_view(item.chunks[chunk]->Row(layout, 1, row), 64) ==
+            std::string(64, static_cast<char>(id & 0xff)));
+    last = id;
+  }
+  return last;
+}
+
+// What the folder has of a table, in the end.
+void AddTable(const SavedState& state, const std::string& name, DeliveryHistory* history) {
+  const auto found = std::find_if(state.tables.begin(), state.tables.end(),
+                                  [&name](const SavedTable& table) { return table.created.name == name; });
+  REQUIRE(found != state.tables.end());
+  const RowLayout layout(found->created.signature);
+  for (const ItemRecord& item : found->items) {
+    history->left.push_back(IdOf(layout, item));
+  }
+  history->inserted = found->counters.inserted;
+  history->sampled = found->counters.sampled;
+}
+
+constexpr const char* kPlaces[] = {
+    "journal.before_commit", "journal.after_commit",   "journal.before_ack", "checkpoint.before_cut",
+    "checkpoint.after_cut",  "checkpoint.before_link", "restore.middle",     "evict"};
+
+// A place to die at, the how-manieth time.
+std::string AbortAt(const std::string& place, Rng* rng) {
+  // Restoring happens once a start, checkpoints a few times, the others all the time.
+  const uint64_t times = place == "restore.middle" ? 1 : absl::StartsWith(place, "checkpoint.") ? 3 : 150;
+  return absl::StrCat(place, "=abort@", 1 + rng->UniformInt(times));
+}
+
+void CrashAgainAndAgain(int cycles, uint64_t seed) {
+  INFO("seed " << seed);
+  Rng rng(seed);
+  const TemporaryFolder folder;
+  CrashingServer server(folder, {"--checkpoint-seconds", "0.5"});
+  server.Start();
+  std::atomic<int> epoch{0};
+  const auto connection = ValueOf(NewGrpcReplayConnection({server.address()}));
+  for (const TableConfig& table :
+       {Queue(), Config("archive", Durability::kLog), Config("saved", Durability::kCheckpoint)}) {
+    REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  }
+  Consumer consumer(connection.get());
+  Producer both(connection.get(), "both", {"queue", "archive"});
+  CheckpointedProducer saved(connection.get(), server.address(), &epoch);
+  int crashes = 0;
+  std::set<std::string> died_at;
+  const StopToken pause;
+  for (int cycle = 0; cycle < cycles; ++cycle) {
+    // In every third cycle it is killed from outside, at any time.
+    const std::string place = cycle % 3 == 0 ? "" : kPlaces[rng.UniformInt(std::size(kPlaces))];
+    server.Kill();
+    ++crashes;
+    ++epoch;
+    server.Start(place.empty() ? "" : AbortAt(place, &rng));
+    const absl::Time deadline =
+        absl::Now() + (place.empty() ? absl::Milliseconds(50 + rng.UniformInt(400)) : absl::Seconds(20));
+    while (!server.ended() && absl::Now() < deadline) {
+      pause.WaitFor(absl::Milliseconds(5));
+    }
+    if (server.ended()) {
+      died_at.insert(place);
+    }
+    INFO(server.Log());
+    REQUIRE(!absl::StrContains(server.Log(), " error "));
+  }
+  for (const char* place : kPlaces) {
+    CHECK(died_at.count(place) == 1);
+  }
+  server.Kill();
+  ++crashes;
+  ++epoch;
+  server.Start();
+  INFO(server.Log());
+  REQUIRE_OK(both.Finish());
+  REQUIRE_OK(saved.Finish());
+  CHECK(both.stats().items_without_rows == 0);
+  consumer.Finish();
+  REQUIRE_OK(consumer.status());
+  server.Stop();
+
+  DataFolderOptions options;
+  options.path = server.data_dir();
+  const SavedState state = ValueOf(DataFolder::Open(options)).state;
+  DeliveryHistory queue;
+  queue.appended = queue.acknowledged = FirstNumbers(both.appended());
+  queue.delivered = consumer.delivered();
+  queue.max_times_sampled = 1;
+  // The last ones: of the requests under way when the consumer ended.
+  queue.max_lost_deliveries = (crashes + 1) * (kPrefetch + 1) * kBatch;
+  queue.samples_per_insert = 1;
+  queue.max_difference = static_cast<double>(kQueueItems);
+  AddTable(state, "queue", &queue);
+  CHECK(absl::StrJoin(Violations(queue), "; ") == "");
+  DeliveryHistory archive;
+  archive.appended = archive.acknowledged = queue.appended;
+  AddTable(state, "archive", &archive);
+  CHECK(absl::StrJoin(Violations(archive), "; ") == "");
+  DeliveryHistory checkpointed;
+  checkpointed.appended = FirstNumbers(saved.appended());
+  checkpointed.acknowledged = saved.durable();
+  checkpointed.counts_all = false;
+  AddTable(state, "saved", &checkpointed);
+  CHECK(checkpointed.inserted == static_cast<int64_t>(checkpointed.left.size()));
+  CHECK(absl::StrJoin(Violations(checkpointed), "; ") == "");
+  WARN(crashes << " crashes: " << queue.appended.size() << " logged items, " << queue.delivered.size() << " delivered, "
+               << queue.sampled - static_cast<int64_t>(queue.delivered.size()) << " lost on their way; "
+               << checkpointed.appended.size() << " checkpointed items, " << checkpointed.acknowledged.size()
+               << " known to be safe, " << checkpointed.left.size() << " there");
+}
+
+TEST_CASE("a server that is killed fifty times, anywhere, keeps what it promised", "[e2e]") {
+  CrashAgainAndAgain(50, 1);
+}
+
+TEST_CASE("a server that is killed over and over for long keeps what it promised", "[soak]") {
+  for (uint64_t seed = 2; seed < 22; ++seed) {
+    CrashAgainAndAgain(100, seed);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

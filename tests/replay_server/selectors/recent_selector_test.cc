@@ -1,0 +1,125 @@
+#include "replay_server/selectors/recent_selector.h"
+
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "tests/replay_server/selectors/selector_checks.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::ChiSquare;
+using testing::CountDraws;
+
+RecentSelectorOptions Options(double exponent, double share, int64_t items) {
+  RecentSelectorOptions options;
+  options.weight.exponent = exponent;
+  options.share = share;
+  options.items = items;
+  options.expected_items = 4;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a share of the draws is made among the newest items", "[unit]") {
+  for (const double exponent : {0.0, 1.0}) {
+    for (const double share : {0.3, 1.0}) {
+      RecentSelector selector(Options(exponent, share, 20));
+      Rng rng(1);
+      std::map<uint32_t, double> weights;
+      // Slots are used again, items leave from the middle, and the selector grows and moves them meanwhile.
+      std::vector<uint32_t> order;
+      for (uint32_t i = 0; i < 500; ++i) {
+        const uint32_t slot = (i * 37) % 60;
+        if (weights.count(slot) > 0) {
+          selector.Remove(slot);
+          order.erase(std::find(order.begin(), order.end(), slot));
+        }
+        selector.Insert(slot, i % 5);
+        weights[slot] = exponent == 0 ? 1 : i % 5;
+        order.push_back(slot);
+      }
+      const uint32_t changed = order[10];
+      const double priority = 9;
+      selector.Update(absl::MakeConstSpan(&changed, 1), absl::MakeConstSpan(&priority, 1));
+      weights[changed] = exponent == 0 ? 1 : 9;
+      double sum = 0;
+      double recent = 0;
+      for (size_t i = 0; i < order.size(); ++i) {
+        sum += weights[order[i]];
+        recent += i + 20 >= order.size() ? weights[order[i]] : 0;
+      }
+      std::map<uint32_t, double> probabilities;
+      for (size_t i = 0; i < order.size(); ++i) {
+        const double weight = weights[order[i]];
+        probabilities[order[i]] = (1 - share) * weight / sum + (i + 20 >= order.size() ? share * weight / recent : 0);
+      }
+      CAPTURE(exponent, share);
+      REQUIRE(selector.size() == 60);
+      REQUIRE(selector.Sum() == sum);
+      std::vector<Draw> draws(50);
+      selector.SampleBatch(&rng, absl::MakeSpan(draws));
+      for (const Draw& draw : draws) {
+        REQUIRE(draw.probability == Approx(probabilities[draw.slot]));
+        REQUIRE(selector.MinProbability() <= draw.probability);
+      }
+      // 59 degrees of freedom at the most: 107 is exceeded once in 10 000 times.
+      REQUIRE(ChiSquare(CountDraws(&selector, &rng, 4000, 5), probabilities) < 107);
+    }
+  }
+}
+
+TEST_CASE("the newest become fewer through a phase of batches, as the decay says", "[unit]") {
+  RecentSelectorOptions options = Options(0, 1, 10);
+  options.decay = 0.996;
+  options.period = 50;
+  RecentSelector selector(options);
+  Rng rng(2);
+  for (uint32_t slot = 0; slot < 1000; ++slot) {
+    selector.Insert(slot, 1);
+  }
+  Draw draw;
+  for (int batch = 0; batch < 120; ++batch) {
+    const double newest = 1000 * std::pow(0.996, 1000.0 * (batch % 50) / 50);
+    REQUIRE(selector.newest() == std::max<int64_t>(10, static_cast<int64_t>(newest)));
+    selector.SampleBatch(&rng, absl::MakeSpan(&draw, 1));
+    REQUIRE(static_cast<double>(draw.slot) >= 1000 - std::max(10.0, newest) - 1);
+  }
+}
+
+TEST_CASE("a selector of fewer items than the newest draws of all", "[unit]") {
+  RecentSelector selector(Options(1, 1, 100));
+  Rng rng(3);
+  selector.Insert(5, 0);
+  Draw draw;
+  selector.SampleBatch(&rng, absl::MakeSpan(&draw, 1));  // Its weight is 0.
+  REQUIRE(draw.slot == 5);
+  REQUIRE(draw.probability == 1);
+  selector.Insert(6, 2);
+  REQUIRE(CountDraws(&selector, &rng, 1, 10) == std::map<uint32_t, int64_t>{{6, 10}});
+  selector.Remove(6);
+  selector.Remove(5);
+  REQUIRE(selector.size() == 0);
+  REQUIRE(selector.MinProbability() == 0);
+}
+
+TEST_CASE("different items of a recent selector are all there afterwards", "[unit]") {
+  RecentSelector selector(Options(1, 0.5, 2));
+  Rng rng(4);
+  for (uint32_t slot = 0; slot < 5; ++slot) {
+    selector.Insert(slot, slot);
+  }
+  std::vector<Draw> draws(5);
+  selector.SampleDistinct(&rng, absl::MakeSpan(draws));
+  std::map<uint32_t, int> seen;
+  for (const Draw& draw : draws) {
+    ++seen[draw.slot];
+  }
+  REQUIRE(seen.size() == 5);
+  REQUIRE(selector.Sum() == 10);
+}
+
+}  // namespace waggle

@@ -1,0 +1,63 @@
+#include "replay_server/storage/database.h"
+
+#include "tests/replay_server/storage/full_disk.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::ValueOf;
+using Family = Database::Family;
+
+absl::Status Put(Database* database, const std::string& key, const std::string& value, bool sync = false) {
+  rocksdb::WriteBatch batch;
+  const rocksdb::Status status = batch.Put(database->family(Family::kMeta), key, value);
+  return status.ok() ? database->Write(&batch, sync) : FromRocksDb(status);
+}
+
+TEST_CASE("what was written to a database is there when it is opened again", "[unit]") {
+  testing::FullDiskEnv env;
+  REQUIRE(!Database::Open("/db", /*create=*/false, &env).ok());
+  {
+    const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
+    REQUIRE_OK(Put(database.get(), "a", "1", /*sync=*/true));
+    REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
+    REQUIRE_CODE(database->Get(Family::kItems, "a"), absl::StatusCode::kNotFound);
+  }
+  const auto database = ValueOf(Database::Open("/db", /*create=*/false, &env));
+  REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
+}
+
+TEST_CASE("a full disk is RESOURCE_EXHAUSTED, and writing goes on once it has space again", "[unit]") {
+  testing::FullDiskEnv env;
+  const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
+  REQUIRE_OK(Put(database.get(), "a", "1"));
+  env.SetFull(true);
+  REQUIRE_CODE(Put(database.get(), "b", "2"), absl::StatusCode::kResourceExhausted);
+  REQUIRE(!Put(database.get(), "b", "2").ok());
+  REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
+  env.SetFull(false);
+  absl::Status written = absl::UnknownError("not yet");
+  for (int i = 0; i < 1000 && !written.ok(); ++i) {
+    database->Resume().IgnoreError();
+    written = Put(database.get(), "b", "2");
+  }
+  REQUIRE_OK(written);
+  REQUIRE(ValueOf(database->Get(Family::kMeta, "b")) == "2");
+}
+
+TEST_CASE("errors of RocksDB have the codes that they mean", "[unit]") {
+  using rocksdb::Status;
+  REQUIRE_OK(FromRocksDb(Status::OK()));
+  REQUIRE_CODE(FromRocksDb(Status::NoSpace("x")), absl::StatusCode::kResourceExhausted);
+  REQUIRE_CODE(FromRocksDb(Status::IOError("While appending: x: File too large")),
+               absl::StatusCode::kResourceExhausted);
+  REQUIRE_CODE(FromRocksDb(Status::Corruption("x")), absl::StatusCode::kDataLoss);
+  REQUIRE_CODE(FromRocksDb(Status::IOError("While lock file: x: Resource temporarily unavailable")),
+               absl::StatusCode::kUnavailable);
+  REQUIRE_CODE(FromRocksDb(Status::IOError("x: Permission denied")), absl::StatusCode::kPermissionDenied);
+  REQUIRE_CODE(FromRocksDb(Status::Busy("x")), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "replay_server/storage/data_folder.h"
+#include "replay_server/storage/journal.h"
+#include "replay_server/table/replay_store.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle::testing {
+
+// A replay store with a journal, without a server around it.
+struct DurableReplay {
+  DurableReplay() = default;
+  DurableReplay(DurableReplay&&) = default;
+  // As a server ends: what its writers are is written down before they go.
+  ~DurableReplay() {
+    if (store != nullptr) {
+      store->Close();
+      journal->Stop();
+    }
+  }
+
+  std::unique_ptr<DataFolder> folder;
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<ReplayStore> store;
+};
+
+inline absl::StatusOr<DurableReplay> TryOpenReplay(const std::string& path, ReplayStoreOptions options = {}) {
+  DataFolderOptions folder_options;
+  folder_options.path = path;
+  absl::StatusOr<DataFolder::Opened> opened = DataFolder::Open(folder_options);
+  if (!opened.ok()) {
+    return opened.status();
+  }
+  DurableReplay replay;
+  replay.folder = std::move(opened->folder);
+  JournalOptions journal_options;
+  journal_options.checkpoint_period = absl::InfiniteDuration();
+  journal_options.keep = [folder = replay.folder.get()](Database* database) {
+    return folder->KeepCheckpoint(database);
+  };
+  replay.journal = std::make_unique<Journal>(std::move(opened->database), opened->state, journal_options);
+  replay.store = std::make_unique<ReplayStore>(options, replay.journal.get());
+  const absl::Status restored =
+      replay.store->Restore(std::move(opened->state.tables), std::move(opened->state.writers));
+  if (!restored.ok()) {
+    return restored;
+  }
+  return replay;
+}
+
+inline DurableReplay OpenReplay(const std::string& path, ReplayStoreOptions options = {}) {
+  return ValueOf(TryOpenReplay(path, options));
+}
+
+// What a crash would leave of a folder: its files as they are now.
+inline void CopyAfterCrash(const std::string& from, const std::string& to) {
+  std::filesystem::remove_all(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+}
+
+// Waits for one call.
+class Called {
+ public:
+  void operator()(const absl::Status& status) const {
+    MutexLock lock(&state_->mutex);
+    state_->called = true;
+    state_->status = status;
+    state_->changed.SignalAll();
+  }
+  absl::Status Wait() const {
+    MutexLock lock(&state_->mutex);
+    while (!state_->called) {
+      state_->changed.Wait(&state_->mutex);
+    }
+    return state_->status;
+  }
+  bool called() const {
+    MutexLock lock(&state_->mutex);
+    return state_->called;
+  }
+
+ private:
+  struct State {
+    Mutex mutex;
+    CondVar changed;
+    bool called ABSL_GUARDED_BY(mutex) = false;
+    absl::Status status ABSL_GUARDED_BY(mutex);
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+inline absl::Status AwaitCommit(const Table& table) {
+  Called called;
+  table.AfterCommit(called);
+  return called.Wait();
+}
+
+inline absl::StatusOr<CheckpointInfo> AwaitCheckpoint(Journal* journal) {
+  Called called;
+  auto info = std::make_shared<CheckpointInfo>();
+  journal->Checkpoint([called, info](const absl::StatusOr<CheckpointInfo>& result) {
+    *info = result.value_or(CheckpointInfo());
+    called(result.status());
+  });
+  const absl::Status status = called.Wait();
+  return status.ok() ? absl::StatusOr<CheckpointInfo>(*info) : absl::StatusOr<CheckpointInfo>(status);
+}
+
+inline TableConfig DurableTable(const std::string& name, Durability durability) {
+  TableConfig config = SimpleTable(name);
+  config.durability = durability;
+  return config;
+}
+
+// Inserts a block and waits for the answer.
+inline absl::Status AwaitInsert(WriterSession* session, uint64_t sequence, InsertBlock block) {
+  Called called;
+  session->Insert(sequence, std::move(block),
+                  [called](const absl::StatusOr<WriterSession::Result>& result) { called(result.status()); });
+  return called.Wait();
+}
+
+}  // namespace waggle::testing

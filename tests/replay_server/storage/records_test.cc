@@ -1,0 +1,106 @@
+#include "replay_server/storage/records.h"
+
+#include <cstring>
+
+#include "common/base/random.h"
+#include "tests/replay_server/table/table_fixture.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::ValueOf;
+
+NewBlock DurableChunks(const std::shared_ptr<BlockLedger>& ledger, const std::vector<uint32_t>& rows) {
+  const auto layout = std::make_shared<RowLayout>(testing::SmallTable().signature);
+  NewBlock block = MakeChunks(layout, rows, 3, {}, {ledger, true});
+  for (size_t i = 0; i < block.bytes; ++i) {
+    block.data[i] = static_cast<char>(i);
+  }
+  return block;
+}
+
+std::string Encode(const DurableBlock& block) {
+  const BlockFrame frame = EncodeBlockFrame(block);
+  return frame.header + std::string(block.data, block.bytes) + frame.trailer;
+}
+
+TEST_CASE("keys are read as they were written, and sort by their numbers", "[unit]") {
+  CHECK(ValueOf(ParseKey(ItemKey(3, 258))).first == 3);
+  CHECK(ValueOf(ParseKey(ItemKey(3, 258))).second == 258);
+  CHECK(ValueOf(ParseKey(BlockKey(uint64_t{1} << 40))).first == uint64_t{1} << 40);
+  CHECK(ItemKey(3, 255) < ItemKey(3, 256));
+  CHECK(ItemKey(3, UINT32_MAX) < ItemsEnd(3));
+  CHECK(ItemsEnd(3) <= ItemKey(4, 0));
+  for (const std::string& bad : {std::string(), std::string("x"), BlockKey(1) + "x", std::string("zzzzzzzzz")}) {
+    REQUIRE_CODE(ParseKey(bad), absl::StatusCode::kDataLoss);
+  }
+}
+
+TEST_CASE("an item is read as it was written", "[unit]") {
+  const auto ledger = std::make_shared<BlockLedger>(41);
+  const NewBlock block = DurableChunks(ledger, {2, 3});
+  ItemRecord item;
+  item.generation = 9;
+  item.priority = 0.25;
+  item.policy_version = 77;
+  item.offset = 1;
+  item.rows = 4;
+  item.times_sampled = 6;
+  item.pins = 2;
+  item.context = 1;
+  item.chunks.assign(block.chunks.begin(), block.chunks.end());
+  const std::string bytes = EncodeItem(item);
+  const StoredItem read = ValueOf(DecodeItem(bytes));
+  CHECK(read.item.generation == 9);
+  CHECK(read.item.priority == 0.25);
+  CHECK(read.item.policy_version == 77);
+  CHECK(read.item.offset == 1);
+  CHECK(read.item.rows == 4);
+  CHECK(read.item.times_sampled == 6);
+  CHECK(read.item.pins == 2);
+  CHECK(read.item.context == 1);
+  REQUIRE(read.chunks.size() == 2);
+  CHECK(read.chunks[1].block == 41);
+  CHECK(read.chunks[1].index == 1);
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    REQUIRE_CODE(DecodeItem(bytes.substr(0, size)), absl::StatusCode::kDataLoss);
+  }
+  REQUIRE_CODE(DecodeItem(bytes + "x"), absl::StatusCode::kDataLoss);
+}
+
+TEST_CASE("a block is read as it was written, and not where a single bit of it differs", "[unit]") {
+  const auto ledger = std::make_shared<BlockLedger>(1);
+  const NewBlock block = DurableChunks(ledger, {2, 3});
+  std::string bytes = Encode(*block.chunks[0]->durable());
+  const StoredBlock read = ValueOf(DecodeBlock(bytes));
+  CHECK(read.rows == std::vector<uint32_t>{2, 3});
+  CHECK(read.holders == 3);
+  CHECK(read.checkpointed);
+  REQUIRE(read.data.size() == block.bytes);
+  CHECK(std::memcmp(read.data.data(), block.data, block.bytes) == 0);
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    bytes[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    REQUIRE_CODE(DecodeBlock(bytes), absl::StatusCode::kDataLoss);
+    bytes[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+  }
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    REQUIRE_CODE(DecodeBlock(bytes.substr(0, size)), absl::StatusCode::kDataLoss);
+  }
+}
+
+TEST_CASE("bytes of any kind are no item and no block, and harm nobody", "[unit]") {
+  Rng rng(1);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes(rng.UniformInt(80), '\0');
+    for (char& byte : bytes) {
+      byte = static_cast<char>(rng.UniformInt(4) == 0 ? rng.UniformInt(256) : 0);
+    }
+    DecodeItem(bytes).status().IgnoreError();
+    CHECK(!DecodeBlock(bytes).ok());
+    ParseKey(bytes).status().IgnoreError();
+  }
+}
+
+}  // namespace
+}  // namespace waggle

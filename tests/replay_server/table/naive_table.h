@@ -1,0 +1,218 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "common/api/table_config.h"
+#include "replay_server/table/table_state.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+// A table as one would write it without a thought for speed. Where lots are drawn it says which outcomes there may be.
+class NaiveTable {
+ public:
+  explicit NaiveTable(const TableConfig& config) : config_(config) {}
+
+  struct Item {
+    int64_t id = 0;
+    double priority = 0;
+    int64_t times_sampled = 0;
+    Window window;
+  };
+
+  // `left` are the items that left for it, in their order.
+  void Insert(int64_t id, const NewItem& item, const std::vector<int64_t>& left) {
+    const double priority = item.highest_priority ? HighestPriority() : Magnitude(item.priority);
+    size_t gone = 0;
+    while (static_cast<int64_t>(items_.size()) >= config_.max_items) {
+      REQUIRE(gone < left.size());
+      Leave(left[gone++]);
+    }
+    const Item newest{id, priority, 0, item.window};
+    items_.push_back(newest);
+    while (Bytes() > config_.max_bytes && items_.size() > 1) {
+      items_.pop_back();  // It is not there yet to be picked.
+      REQUIRE(gone < left.size());
+      Leave(left[gone++]);
+      items_.push_back(newest);
+    }
+    REQUIRE(gone == left.size());
+    ++inserts_;
+  }
+
+  // Checks one item of a batch and counts it; whether it left.
+  bool Draw(int64_t id, const SampledItem& drawn, double probability) {
+    Item* item = Find(id);
+    REQUIRE(item != nullptr);
+    REQUIRE(drawn.priority == item->priority);
+    REQUIRE(drawn.times_sampled == ++item->times_sampled);
+    REQUIRE(probability > 0);
+    REQUIRE(drawn.probability == Approx(probability));
+    if (config_.max_times_sampled == 0 || item->times_sampled < config_.max_times_sampled) {
+      return false;
+    }
+    Remove(id);
+    return true;
+  }
+  void CountSamples(int64_t counted) { samples_ += counted; }
+
+  Item* Find(int64_t id) {
+    for (Item& item : items_) {
+      if (item.id == id) {
+        return &item;
+      }
+    }
+    return nullptr;
+  }
+  void Remove(int64_t id) {
+    items_.erase(std::find_if(items_.begin(), items_.end(), [id](const Item& item) { return item.id == id; }));
+  }
+  void Clear() { items_.clear(); }
+
+  void Reconfigure(const TableConfig& config, const std::vector<int64_t>& left) {
+    const bool times = config.max_times_sampled != config_.max_times_sampled;
+    config_ = config;
+    for (const int64_t id : left) {
+      const Item* item = Find(id);
+      REQUIRE(item != nullptr);
+      if (times && config.max_times_sampled > 0 && item->times_sampled >= config.max_times_sampled) {
+        Remove(id);
+      } else {
+        Leave(id);
+      }
+    }
+    REQUIRE(static_cast<int64_t>(items_.size()) <= config.max_items);
+    REQUIRE((Bytes() <= config.max_bytes || items_.size() <= 1));
+  }
+
+  int64_t Bytes() const {
+    std::set<const void*> blocks;
+    int64_t bytes = 0;
+    for (const Item& item : items_) {
+      for (const ChunkRef& chunk : item.window.chunks) {
+        bytes += blocks.insert(chunk->pins(0)).second ? chunk->block_bytes() : 0;
+      }
+    }
+    return bytes;
+  }
+
+  double Magnitude(double priority) const {
+    return config_.sampler.absolute_priorities ? std::fabs(priority) : priority;
+  }
+
+  // Of one draw from the table as it is; 0 for an item that cannot be drawn.
+  double Probability(int64_t id) const {
+    const auto item = std::find_if(items_.begin(), items_.end(), [id](const Item& other) { return other.id == id; });
+    const SamplerConfig& sampler = config_.sampler;
+    if (sampler.kind != SelectorKind::kUniform && sampler.kind != SelectorKind::kPrioritized) {
+      return &*item == &First(sampler.kind) ? 1 : 0;
+    }
+    const auto newest =
+        std::min(items_.size(), static_cast<size_t>(sampler.recent_share > 0 ? sampler.recent_items : 0));
+    const bool is_new = static_cast<size_t>(items_.end() - item) <= newest;
+    const double count = static_cast<double>(items_.size());
+    const double share = PrioritySum() > 0 ? sampler.uniform_share : 0;
+    return (is_new ? sampler.recent_share * Part(*item, newest) : 0) +
+           (1 - sampler.recent_share) * (share / count + (1 - share) * Part(*item, items_.size()));
+  }
+
+  // The sum of all weights.
+  double PrioritySum() const { return SumOfNewest(items_.size()); }
+
+  // The rate limiter's rule.
+  bool CanInsert() const {
+    const RateLimiterConfig& limiter = config_.rate_limiter;
+    return limiter.samples_per_insert == 0 || static_cast<int64_t>(items_.size()) < limiter.min_items ||
+           Difference() + limiter.samples_per_insert <= limiter.MaxDifference();
+  }
+  bool CanSample(const DrawRequest& request) const {
+    if (request.items == 0 && request.counted == 0) {
+      return true;
+    }
+    const RateLimiterConfig& limiter = config_.rate_limiter;
+    const auto size = static_cast<int64_t>(items_.size());
+    int64_t draws = 0;
+    for (const Item& item : items_) {
+      draws += config_.max_times_sampled - item.times_sampled;
+    }
+    return (request.items == 0 || size > 0) && size >= limiter.min_items &&
+           (limiter.samples_per_insert == 0 || request.counted == 0 ||
+            Difference() - static_cast<double>(request.counted) >= limiter.MinDifference()) &&
+           (config_.max_times_sampled == 0 || draws >= request.items) &&
+           (!config_.sampler.without_replacement || size >= request.items);
+  }
+
+  const std::deque<Item>& items() const { return items_; }
+
+ private:
+  double Difference() const {
+    return static_cast<double>(inserts_) * config_.rate_limiter.samples_per_insert - static_cast<double>(samples_);
+  }
+  double HighestPriority() const {
+    double highest = items_.empty() ? 1 : 0;
+    for (const Item& item : items_) {
+      highest = std::max(highest, item.priority);
+    }
+    return highest;
+  }
+  double Weight(const Item& item) const {
+    return config_.sampler.kind == SelectorKind::kPrioritized
+               ? std::pow(item.priority + config_.sampler.priority_epsilon, config_.sampler.priority_exponent)
+               : 1;
+  }
+  double SumOfNewest(size_t newest) const {
+    double sum = 0;
+    for (size_t i = items_.size() - newest; i < items_.size(); ++i) {
+      sum += Weight(items_[i]);
+    }
+    return sum;
+  }
+  // Of an item's weight among the newest; where they all weigh 0 they are alike.
+  double Part(const Item& item, size_t newest) const {
+    const double sum = SumOfNewest(newest);
+    return sum > 0 ? Weight(item) / sum : 1 / static_cast<double>(newest);
+  }
+  // What such a selector picks.
+  const Item& First(SelectorKind kind) const {
+    const auto lower = [](const Item& a, const Item& b) { return a.priority < b.priority; };
+    const auto higher = [](const Item& a, const Item& b) { return a.priority > b.priority; };
+    switch (kind) {
+      case SelectorKind::kLifo:
+        return items_.back();
+      case SelectorKind::kMinHeap:
+        return *std::min_element(items_.begin(), items_.end(), lower);
+      case SelectorKind::kMaxHeap:
+        return *std::min_element(items_.begin(), items_.end(), higher);
+      default:
+        return items_.front();
+    }
+  }
+  // The remover picked it.
+  void Leave(int64_t id) {
+    const Item* item = Find(id);
+    REQUIRE(item != nullptr);
+    double sum = 0;
+    for (const Item& other : items_) {
+      sum += other.priority;
+    }
+    const SelectorKind kind = config_.remover.kind;
+    if (kind == SelectorKind::kPrioritized) {
+      REQUIRE((item->priority > 0 || sum == 0));
+    } else if (kind != SelectorKind::kUniform) {
+      REQUIRE(item == &First(kind));
+    }
+    Remove(id);
+  }
+
+  TableConfig config_;
+  std::deque<Item> items_;  // In the order in which they came.
+  int64_t inserts_ = 0;
+  int64_t samples_ = 0;
+};
+
+}  // namespace waggle::testing

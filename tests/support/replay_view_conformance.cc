@@ -1,0 +1,222 @@
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/random.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_conformance.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr absl::Duration kLong = absl::Seconds(30);
+constexpr int64_t kFrame = 300;  // Bytes.
+
+// Frames of which most bytes are alike, as frames are; the first says which it is.
+TableConfig Frames() {
+  TableConfig config;
+  config.name = "frames";
+  config.signature = {{"frame", DType::kUint8, {kFrame}}, {"reward", DType::kFloat32, {}}};
+  config.view = {{"observation", "frame", ViewField::Rows::kFirst, 4},
+                 {"next_observation", "frame", ViewField::Rows::kLast, 4},
+                 {"sequence", "frame", ViewField::Rows::kAll, 2},
+                 {"rewards", "reward", ViewField::Rows::kAll}};
+  config.sampler.kind = SelectorKind::kFifo;
+  config.max_items = 1000;
+  config.max_bytes = int64_t{1} << 30;
+  config.max_times_sampled = 1;
+  config.max_window = 3;
+  return config;
+}
+
+// Rows [first, first + rows) of stream 0, in one chunk, and an item of two rows for each step, with what it may take of
+// the three rows before it. The episode began at row 0.
+InsertBlock Block(uint64_t first, uint32_t rows) {
+  InsertBlock block;
+  block.chunks = {{0, first, rows, first == 0}};
+  const std::shared_ptr<char> bytes = AllocateBytes(rows * (kFrame + 4));
+  char* out = bytes.get();
+  for (uint64_t row = first; row < first + rows; ++row) {
+    std::memset(out, 'f', kFrame);
+    *out = static_cast<char>(row);
+    out += kFrame;
+    if (row > 0) {
+      const auto context = static_cast<uint32_t>(std::min<uint64_t>(row - 1, 3));
+      block.items.push_back({0, 0, row - 1, 2, 1.0, context});
+    }
+  }
+  for (uint64_t row = first; row < first + rows; ++row) {
+    const auto reward = static_cast<float>(row);
+    std::memcpy(out, &reward, sizeof(reward));
+    out += sizeof(reward);
+  }
+  block.data.Append({bytes.get(), static_cast<size_t>(rows) * (kFrame + 4), bytes});
+  return block;
+}
+
+std::vector<int> FirstBytes(const SampledBatch& batch, const char* field, size_t item, size_t frames) {
+  const char* data = static_cast<const char*>(batch.Data(field)) + item * frames * kFrame;
+  std::vector<int> bytes;
+  for (size_t i = 0; i < frames; ++i) {
+    bytes.push_back(data[i * kFrame]);
+    REQUIRE((data[i * kFrame + 1] == 'f' || data[i * kFrame + 1] == 0));
+  }
+  return bytes;
+}
+
+void CheckFrames(const NewReplay& new_replay, const TableConfig& config) {
+  const std::shared_ptr<ReplayConnection> connection = new_replay();
+  REQUIRE_OK(connection->CreateTable(config, StopToken()));
+  ReplayWriterOptions writer_options;
+  writer_options.writer_id = "writer";
+  writer_options.tables = {config.name};
+  writer_options.signature = config.signature;
+  writer_options.compression = config.compression;
+  const auto writer = ValueOf(connection->NewWriter(writer_options));
+  for (const uint64_t first : {0, 2, 5, 6}) {
+    REQUIRE_OK(writer->Append(Block(first, first == 0 ? 2 : first == 2 ? 3 : 1), StopToken()));
+  }
+  REQUIRE_OK(writer->Flush(kLong));
+  ReplaySamplerOptions options;
+  options.table = config;
+  options.batch_size = 6;
+  options.prefetch = 1;
+  const auto sampler = ValueOf(connection->NewSampler(options));
+  const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
+  REQUIRE(ValueOf(batch.layout->Find("observation"))->spec.shape == std::vector<int64_t>{6, 4, kFrame});
+  REQUIRE(ValueOf(batch.layout->Find("sequence"))->spec.shape == std::vector<int64_t>{6, 3, 2, kFrame});
+  // Where the episode began its first frame stands in for those before it.
+  REQUIRE(FirstBytes(batch, "observation", 0, 4) == std::vector<int>{0, 0, 0, 0});
+  REQUIRE(FirstBytes(batch, "next_observation", 0, 4) == std::vector<int>{0, 0, 0, 1});
+  REQUIRE(FirstBytes(batch, "observation", 2, 4) == std::vector<int>{0, 0, 1, 2});
+  REQUIRE(FirstBytes(batch, "observation", 5, 4) == std::vector<int>{2, 3, 4, 5});
+  REQUIRE(FirstBytes(batch, "next_observation", 5, 4) == std::vector<int>{3, 4, 5, 6});
+  REQUIRE(FirstBytes(batch, "sequence", 0, 6) == std::vector<int>{0, 0, 0, 1, 0, 0});
+  REQUIRE(FirstBytes(batch, "sequence", 4, 6) == std::vector<int>{3, 4, 4, 5, 0, 0});
+  const auto* rewards = static_cast<const float*>(batch.Data("rewards"));
+  REQUIRE(std::vector<float>(rewards + 12, rewards + 15) == std::vector<float>{4, 5, 0});
+}
+
+// Items of one row; row i has reward i.
+struct Rows {
+  Rows(const NewReplay& new_replay, SelectorKind sampler) : connection(new_replay()) {
+    config = Frames();
+    config.view = {{"reward", "reward", ViewField::Rows::kFirst}};
+    config.sampler.kind = sampler;
+    config.max_times_sampled = 0;
+    config.sampler.without_replacement = true;
+  }
+  void Open() {
+    REQUIRE_OK(connection->CreateTable(config, StopToken()));
+    ReplayWriterOptions options;
+    options.writer_id = "writer";
+    options.tables = {config.name};
+    options.signature = config.signature;
+    writer = ValueOf(connection->NewWriter(options));
+  }
+  void Insert(const std::vector<double>& priorities, bool highest = false) {
+    InsertBlock block = Block(next, static_cast<uint32_t>(priorities.size()));
+    block.items.clear();
+    for (const double priority : priorities) {
+      block.items.push_back({0, 0, next++, 1, priority});
+    }
+    block.highest_priority = highest;
+    REQUIRE_OK(writer->Append(std::move(block), StopToken()));
+    REQUIRE_OK(writer->Flush(kLong));
+  }
+  SampledBatch Sample(int64_t count) {
+    ReplaySamplerOptions options;
+    options.table = config;
+    options.batch_size = count;
+    options.prefetch = 1;
+    return ValueOf(ValueOf(connection->NewSampler(options))->Next(StopToken()));
+  }
+  std::vector<float> Rewards(int64_t count) {
+    const SampledBatch batch = Sample(count);
+    const auto* rewards = static_cast<const float*>(batch.Data("reward"));
+    return std::vector<float>(rewards, rewards + count);
+  }
+
+  std::shared_ptr<ReplayConnection> connection;
+  TableConfig config;
+  std::unique_ptr<ReplayWriter> writer;
+  uint64_t next = 0;
+};
+
+void CheckOrders(const NewReplay& new_replay) {
+  const std::vector<std::pair<SelectorKind, std::vector<float>>> cases = {{SelectorKind::kFifo, {0, 1, 2}},
+                                                                          {SelectorKind::kLifo, {3, 2, 1}},
+                                                                          {SelectorKind::kMinHeap, {1, 3, 0}},
+                                                                          {SelectorKind::kMaxHeap, {2, 0, 3}}};
+  for (const auto& [kind, picked] : cases) {
+    Rows rows(new_replay, kind);
+    rows.Open();
+    rows.Insert({5, 1, 9, 2});
+    REQUIRE(rows.Rewards(3) == picked);
+  }
+}
+
+void CheckRemover(const NewReplay& new_replay, int64_t servers) {
+  Rows rows(new_replay, SelectorKind::kFifo);
+  rows.config.remover.kind = SelectorKind::kMinHeap;
+  rows.config.max_items = 3 * servers;
+  rows.Open();
+  rows.Insert({5, 1, 9, 2, 7});
+  REQUIRE(rows.Rewards(3) == std::vector<float>{0, 2, 4});
+}
+
+void CheckHighestPriority(const NewReplay& new_replay) {
+  Rows rows(new_replay, SelectorKind::kMaxHeap);
+  rows.Open();
+  rows.Insert({0, 0}, /*highest=*/true);
+  rows.Insert({4.5});
+  rows.Insert({0}, /*highest=*/true);
+  const SampledBatch batch = rows.Sample(4);
+  const auto* priorities = static_cast<const double*>(batch.Data(kItemPriority));
+  REQUIRE(std::vector<double>(priorities, priorities + 4) == std::vector<double>{4.5, 4.5, 1, 1});
+}
+
+void CheckMagnitudes(const NewReplay& new_replay) {
+  Rows rows(new_replay, SelectorKind::kPrioritized);
+  rows.config.sampler.absolute_priorities = true;
+  rows.config.sampler.priority_exponent = 1;
+  rows.config.sampler.priority_epsilon = 0.5;
+  rows.Open();
+  rows.Insert({-3, 2});
+  const SampledBatch batch = rows.Sample(2);
+  REQUIRE(batch.priority_sum == 6);
+  const auto updater = ValueOf(rows.connection->NewPriorityUpdater(rows.config.name));
+  const auto* keys = static_cast<const uint64_t*>(batch.Data(kItemKey));
+  const auto* generations = static_cast<const uint64_t*>(batch.Data(kItemGeneration));
+  REQUIRE_OK(updater->Update({keys[0], keys[1]}, {generations[0], generations[1]}, {-1, -1}));
+  REQUIRE_OK(updater->Flush(kLong));
+  REQUIRE(rows.Sample(2).priority_sum == 3);
+}
+
+}  // namespace
+
+void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers) {
+  SECTION("stacks are put together of frames that were sent once") {
+    CheckFrames(new_replay, Frames());
+  }
+  SECTION("compressed frames are sampled as they were written") {
+    TableConfig config = Frames();
+    config.compression = {{"frame", Codec::kLz4}, {"reward", Codec::kZstd}};
+    CheckFrames(new_replay, config);
+  }
+  SECTION("items are sampled in the order that the table says") {
+    CheckOrders(new_replay);
+  }
+  SECTION("the remover says which items leave a full table") {
+    CheckRemover(new_replay, servers);
+  }
+  SECTION("items without a priority get the highest one") {
+    CheckHighestPriority(new_replay);
+  }
+  SECTION("magnitudes of priorities count where a table says so") {
+    CheckMagnitudes(new_replay);
+  }
+}
+
+}  // namespace waggle::testing
