@@ -17,7 +17,7 @@ namespace {
 
 // Slots are numbered with 32 bits.
 constexpr int64_t kMaxItems = int64_t{1} << 31;
-constexpr int64_t kMaxTimesSampled = int64_t{1} << 31;
+constexpr int64_t kMaxTimesSampled = int64_t{1} << 24;
 constexpr int64_t kMaxWindow = int64_t{1} << 24;
 constexpr int64_t kMaxRecentPeriod = int64_t{1} << 31;
 // Of the facts that a batch carries beside the view's fields.

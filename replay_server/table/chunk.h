@@ -85,6 +85,14 @@ class ChunkRef {
     }
   }
 
+  // Hands the reference over to a bare pointer, and takes it back from one.
+  Chunk* Release() { return std::exchange(chunk_, nullptr); }
+  static ChunkRef Adopt(Chunk* chunk) {
+    ChunkRef adopted;
+    adopted.chunk_ = chunk;
+    return adopted;
+  }
+
   Chunk* get() const { return chunk_; }
   Chunk* operator->() const { return chunk_; }
   Chunk& operator*() const { return *chunk_; }

@@ -12,12 +12,10 @@
 namespace waggle {
 namespace {
 
-constexpr uint32_t kPageSlots = 4096;
-
-// Of a list of chunks too long to lie in the slot itself.
-int64_t ListBytes(const WindowChunks& chunks) {
-  constexpr size_t kInSlot = 2;
-  return chunks.size() > kInSlot ? static_cast<int64_t>(chunks.size() * sizeof(ChunkRef)) : 0;
+// Of a longer list of chunks.
+int64_t ListBytes(size_t chunks) {
+  constexpr size_t kFew = 2;
+  return chunks > kFew ? static_cast<int64_t>(chunks * sizeof(ChunkRef)) : 0;
 }
 
 // From the machine's entropy, not from the run's seed: two servers of one run must not agree on what is made of it.
@@ -39,19 +37,6 @@ bool SameSelectors(const TableConfig& a, const TableConfig& b) {
 
 }  // namespace
 
-struct alignas(64) TableState::Slot {
-  WindowChunks chunks;
-  uint64_t generation = 0;  // 0: it holds no item.
-  double priority = 0;
-  uint64_t policy_version = 0;
-  uint32_t offset = 0;
-  uint32_t rows = 0;
-  uint32_t times_sampled = 0;
-  uint16_t pins = 0;
-  uint8_t context = 0;
-  bool changed = false;  // It is among changed_.
-};
-
 TableState::Contents::Contents(const TableConfig& config) : sampler(NewSampler(config)), remover(NewRemover(config)) {}
 
 TableState::Contents::Contents(Contents&&) noexcept = default;
@@ -65,9 +50,7 @@ TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr
       rng_(Rng::Split(seed, config.name, 0)),
       limiter_(config.rate_limiter),
       in_(config),
-      next_generation_(RandomNumber()) {
-  static_assert(sizeof(Slot) == 64, "a slot should fit into a cache line");
-}
+      next_generation_(RandomNumber()) {}
 
 TableState::~TableState() {
   AddBytes(-bytes_);
@@ -113,35 +96,19 @@ std::string TableState::WhyNoSample(const DrawRequest& request) const {
   return why;
 }
 
-inline TableState::Slot& TableState::SlotAt(uint32_t slot) const {
-  return in_.pages[slot / kPageSlots][slot % kPageSlots];
-}
-
-inline void TableState::NoteChange(uint32_t number, Slot* slot) {
-  if (recording_ && !slot->changed) {
-    slot->changed = true;
-    changed_.push_back(number);
+inline void TableState::NoteChange(uint32_t slot) {
+  if (recording_ && !in_.items.changed(slot)) {
+    in_.items.set_changed(slot, true);
+    changed_.push_back(slot);
   }
 }
 
 void TableState::NoteAll() {
-  for (uint32_t number = 0; number < in_.slots; ++number) {
-    if (Slot& slot = SlotAt(number); slot.generation != 0) {
-      NoteChange(number, &slot);
+  for (uint32_t slot = 0; slot < slots(); ++slot) {
+    if (in_.items.holds_item(slot)) {
+      NoteChange(slot);
     }
   }
-}
-
-uint32_t TableState::TakeSlot() {
-  if (!in_.free_slots.empty()) {
-    const uint32_t slot = in_.free_slots.back();
-    in_.free_slots.pop_back();
-    return slot;
-  }
-  if (in_.slots % kPageSlots == 0) {
-    in_.pages.push_back(std::make_unique<Slot[]>(kPageSlots));
-  }
-  return in_.slots++;
 }
 
 void TableState::AddBytes(int64_t bytes) {
@@ -151,24 +118,26 @@ void TableState::AddBytes(int64_t bytes) {
   }
 }
 
-void TableState::Pin(const Slot& slot) {
-  int64_t bytes = ListBytes(slot.chunks);
-  for (const ChunkRef& chunk : slot.chunks) {
-    if ((*chunk->pins(slot.pins))++ == 0) {
-      bytes += chunk->block_bytes();
+void TableState::Pin(uint32_t slot) {
+  int64_t bytes = 0;
+  const uint16_t pins = in_.items.pins(slot);
+  const size_t chunks = in_.items.VisitChunks(slot, [pins, &bytes](const Chunk& chunk) {
+    if ((*chunk.pins(pins))++ == 0) {
+      bytes += chunk.block_bytes();
     }
-  }
-  AddBytes(bytes);
+  });
+  AddBytes(bytes + ListBytes(chunks));
 }
 
-void TableState::Unpin(const Slot& slot) {
-  int64_t bytes = ListBytes(slot.chunks);
-  for (const ChunkRef& chunk : slot.chunks) {
-    if (--(*chunk->pins(slot.pins)) == 0) {
-      bytes += chunk->block_bytes();
+void TableState::Unpin(uint32_t slot) {
+  int64_t bytes = 0;
+  const uint16_t pins = in_.items.pins(slot);
+  const size_t chunks = in_.items.VisitChunks(slot, [pins, &bytes](const Chunk& chunk) {
+    if (--(*chunk.pins(pins)) == 0) {
+      bytes += chunk.block_bytes();
     }
-  }
-  AddBytes(-bytes);
+  });
+  AddBytes(-bytes - ListBytes(chunks));
 }
 
 bool TableState::BytesAreShort() const {
@@ -184,24 +153,21 @@ double TableState::HighestPriority() {
     return 1;
   }
   if (!priorities_.started()) {
-    priorities_.Start(in_.slots);
+    priorities_.Start(slots());
   }
   return priorities_.Largest([this](size_t number) {
-    if (number >= in_.slots) {
-      return BlockMaxima::kNone;
-    }
-    const Slot& slot = SlotAt(static_cast<uint32_t>(number));
-    return slot.generation == 0 ? BlockMaxima::kNone : slot.priority;
+    const auto slot = static_cast<uint32_t>(number);
+    return number < slots() && in_.items.holds_item(slot) ? in_.items.priority(slot) : BlockMaxima::kNone;
   });
 }
 
-// Writes it down; the selectors are for the caller to tell.
-void TableState::SetPriority(uint32_t number, Slot* slot, double priority) {
+// Of an item that is there; the selectors are for the caller to tell.
+void TableState::SetPriority(uint32_t slot, double priority) {
   if (priorities_.started()) {
-    priorities_.Change(number, slot->generation == 0 ? BlockMaxima::kNone : slot->priority, priority);
+    priorities_.Change(slot, in_.items.priority(slot), priority);
   }
-  slot->priority = priority;
-  NoteChange(number, slot);
+  in_.items.set_priority(slot, priority);
+  NoteChange(slot);
 }
 
 void TableState::RemoveOne(RemovedRows* removed) {
@@ -218,17 +184,13 @@ void TableState::Insert(NewItem item, RemovedRows* removed) {
   }
   // The item that came last stays even where it alone is too large: so the others leave before it is there to be
   // picked.
-  const uint32_t number = TakeSlot();
-  Slot& slot = SlotAt(number);
-  slot.chunks = std::move(item.window.chunks);
-  slot.offset = item.window.offset;
-  slot.rows = item.window.rows;
-  slot.context = item.window.context;
-  SetPriority(number, &slot, priority);
-  slot.generation = next_generation_++;
-  slot.policy_version = item.policy_version;
-  slot.times_sampled = 0;
-  slot.pins = item.pins;
+  const uint32_t slot = in_.items.Take();
+  in_.items.Fill(slot, std::move(item.window),
+                 {next_generation_++, priority, item.policy_version, /*times_sampled=*/0, item.pins});
+  if (priorities_.started()) {
+    priorities_.Change(slot, BlockMaxima::kNone, priority);
+  }
+  NoteChange(slot);
   Pin(slot);
   if (BytesAreShort() && items_ > 0) {
     byte_shortage_ = ByteShortage{items_, bytes_ <= config_.max_bytes};
@@ -236,29 +198,25 @@ void TableState::Insert(NewItem item, RemovedRows* removed) {
   while (BytesAreShort() && items_ > 0) {
     RemoveOne(removed);
   }
-  in_.sampler->Insert(number, priority);
-  in_.remover->Insert(number, priority);
+  in_.sampler->Insert(slot, priority);
+  in_.remover->Insert(slot, priority);
   ++items_;
   draws_left_ += config_.max_times_sampled;
   limiter_.CountInsert();
 }
 
-void TableState::RemoveSlot(uint32_t number, RemovedRows* removed) {
-  Slot& slot = SlotAt(number);
+void TableState::RemoveSlot(uint32_t slot, RemovedRows* removed) {
   Unpin(slot);
-  in_.sampler->Remove(number);
-  in_.remover->Remove(number);
-  removed->push_back(std::move(slot.chunks));
-  slot.chunks.clear();
+  in_.sampler->Remove(slot);
+  in_.remover->Remove(slot);
   if (priorities_.started()) {
-    priorities_.Change(number, slot.priority, BlockMaxima::kNone);
+    priorities_.Change(slot, in_.items.priority(slot), BlockMaxima::kNone);
   }
-  slot.generation = 0;
-  NoteChange(number, &slot);
   if (config_.max_times_sampled > 0) {
-    draws_left_ -= config_.max_times_sampled - slot.times_sampled;
+    draws_left_ -= config_.max_times_sampled - in_.items.times_sampled(slot);
   }
-  in_.free_slots.push_back(number);
+  NoteChange(slot);
+  removed->push_back(in_.items.Empty(slot));
   --items_;
   ++items_removed_;
 }
@@ -291,11 +249,11 @@ void TableState::RemoveExhausted(RemovedRows* removed) {
   if (config_.max_times_sampled == 0) {
     return;
   }
-  for (uint32_t number = 0; number < in_.slots; ++number) {
-    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
-      draws_left_ += config_.max_times_sampled - slot.times_sampled;
-      if (slot.times_sampled >= config_.max_times_sampled) {
-        RemoveSlot(number, removed);
+  for (uint32_t slot = 0; slot < slots(); ++slot) {
+    if (in_.items.holds_item(slot)) {
+      draws_left_ += config_.max_times_sampled - in_.items.times_sampled(slot);
+      if (in_.items.times_sampled(slot) >= config_.max_times_sampled) {
+        RemoveSlot(slot, removed);
       }
     }
   }
@@ -305,45 +263,40 @@ void TableState::RemoveExhausted(RemovedRows* removed) {
 void TableState::RebuildSelectors() {
   std::vector<std::pair<uint64_t, uint32_t>> order;
   order.reserve(static_cast<size_t>(items_));
-  for (uint32_t number = 0; number < in_.slots; ++number) {
-    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
-      order.emplace_back(slot.generation, number);
+  for (uint32_t slot = 0; slot < slots(); ++slot) {
+    if (in_.items.holds_item(slot)) {
+      order.emplace_back(in_.items.generation(slot), slot);
     }
   }
   std::sort(order.begin(), order.end());
   in_.sampler = NewSampler(config_);
   in_.remover = NewRemover(config_);
-  for (const auto& [generation, number] : order) {
-    in_.sampler->Insert(number, SlotAt(number).priority);
-    in_.remover->Insert(number, SlotAt(number).priority);
+  for (const auto& [generation, slot] : order) {
+    in_.sampler->Insert(slot, in_.items.priority(slot));
+    in_.remover->Insert(slot, in_.items.priority(slot));
   }
 }
 
 // What a batch says of a drawn item. Counts the draw.
 SampledItem TableState::Take(const Draw& draw) {
-  Slot& slot = SlotAt(draw.slot);
-  slot.times_sampled += slot.times_sampled < std::numeric_limits<uint32_t>::max() ? 1 : 0;
+  in_.items.CountSampled(draw.slot);
   if (recording_draws_ || config_.max_times_sampled > 0) {
-    NoteChange(draw.slot, &slot);
+    NoteChange(draw.slot);
   }
   SampledItem item = ItemAt(draw.slot);
   item.probability = draw.probability;
   return item;
 }
 
-uint64_t TableState::GenerationAt(uint32_t slot) const {
-  return in_.pages[slot / kPageSlots][slot % kPageSlots].generation;
-}
-
-SampledItem TableState::ItemAt(uint32_t number) const {
-  const Slot& slot = in_.pages[number / kPageSlots][number % kPageSlots];
+SampledItem TableState::ItemAt(uint32_t slot) const {
+  const ItemSlots::Facts facts = in_.items.facts(slot);
   SampledItem item;
-  item.window = {slot.chunks, slot.offset, slot.rows, slot.context};
-  item.key = number;
-  item.generation = slot.generation;
-  item.policy_version = slot.policy_version;
-  item.times_sampled = slot.times_sampled;
-  item.priority = slot.priority;
+  item.window = in_.items.window(slot);
+  item.key = slot;
+  item.generation = facts.generation;
+  item.policy_version = facts.policy_version;
+  item.times_sampled = facts.times_sampled;
+  item.priority = facts.priority;
   return item;
 }
 
@@ -375,10 +328,10 @@ Sampled TableState::Sample(const DrawRequest& request, RemovedRows* removed) {
   constexpr size_t kAhead = 8;
   for (size_t i = 0; i < draws.size() + 2 * kAhead; ++i) {
     if (i < draws.size()) {
-      __builtin_prefetch(&SlotAt(draws[i].slot), 1);
+      in_.items.Prefetch(draws[i].slot);
     }
     if (i >= kAhead && i - kAhead < draws.size()) {
-      __builtin_prefetch(SlotAt(draws[i - kAhead].slot).chunks.front().get(), 1);
+      in_.items.PrefetchRows(draws[i - kAhead].slot);
     }
     if (i >= 2 * kAhead) {
       sampled.items.push_back(Take(draws[i - 2 * kAhead]));
@@ -408,10 +361,10 @@ void TableState::DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, Remove
 }
 
 TableState::Match TableState::Find(uint64_t key, uint64_t generation) {
-  if (key >= in_.slots) {
+  if (key >= slots()) {
     return Match::kUnknown;
   }
-  const uint64_t found = SlotAt(static_cast<uint32_t>(key)).generation;
+  const uint64_t found = in_.items.generation(static_cast<uint32_t>(key));
   if (found == 0) {
     return Match::kUnknown;
   }
@@ -423,19 +376,19 @@ PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> key
                                                   absl::Span<const double> priorities) {
   constexpr size_t kAhead = 16;
   PriorityUpdateCounts counts;
-  std::vector<uint32_t> slots;
+  std::vector<uint32_t> found;
   std::vector<double> applied;
-  slots.reserve(keys.size());
+  found.reserve(keys.size());
   applied.reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (i + kAhead < keys.size() && keys[i + kAhead] < in_.slots) {
-      __builtin_prefetch(&SlotAt(static_cast<uint32_t>(keys[i + kAhead])).generation, 1);
+    if (i + kAhead < keys.size() && keys[i + kAhead] < slots()) {
+      in_.items.Prefetch(static_cast<uint32_t>(keys[i + kAhead]));
     }
     switch (Find(keys[i], generations[i])) {
       case Match::kItem:
-        slots.push_back(static_cast<uint32_t>(keys[i]));
+        found.push_back(static_cast<uint32_t>(keys[i]));
         applied.push_back(Magnitude(priorities[i]));
-        SetPriority(slots.back(), &SlotAt(slots.back()), applied.back());
+        SetPriority(found.back(), applied.back());
         break;
       case Match::kStale:
         ++counts.stale;
@@ -445,9 +398,9 @@ PriorityUpdateCounts TableState::UpdatePriorities(absl::Span<const uint64_t> key
         break;
     }
   }
-  in_.sampler->Update(slots, applied);
-  in_.remover->Update(slots, applied);
-  counts.applied = slots.size();
+  in_.sampler->Update(found, applied);
+  in_.remover->Update(found, applied);
+  counts.applied = found.size();
   priority_updates_.applied += counts.applied;
   priority_updates_.stale += counts.stale;
   priority_updates_.unknown += counts.unknown;
@@ -476,8 +429,8 @@ PriorityUpdateCounts TableState::Delete(absl::Span<const uint64_t> keys, absl::S
 
 int64_t TableState::Clear(Contents* contents) {
   const int64_t cleared = items_;
-  for (uint32_t number = 0; number < in_.slots; ++number) {
-    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
+  for (uint32_t slot = 0; slot < slots(); ++slot) {
+    if (in_.items.holds_item(slot)) {
       Unpin(slot);
     }
   }
@@ -497,34 +450,39 @@ int64_t TableState::Clear(Contents* contents) {
 }
 
 uint32_t TableState::Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
-  const uint32_t end = first < in_.slots ? first + std::min(count, in_.slots - first) : first;
-  for (uint32_t number = first; number < end; ++number) {
-    if (const Slot& slot = SlotAt(number); slot.generation != 0) {
-      items->push_back(
-          {number, slot.generation, slot.priority, slot.policy_version, slot.times_sampled, slot.rows, slot.context});
+  const uint32_t end = first < slots() ? first + std::min(count, slots() - first) : first;
+  for (uint32_t slot = first; slot < end; ++slot) {
+    if (in_.items.holds_item(slot)) {
+      items->push_back(FactsAt(slot));
     }
   }
   return end;
 }
 
+ItemFacts TableState::FactsAt(uint32_t slot) const {
+  const ItemSlots::Facts facts = in_.items.facts(slot);
+  return {slot,
+          facts.generation,
+          facts.priority,
+          facts.policy_version,
+          facts.times_sampled,
+          in_.items.rows(slot),
+          in_.items.context(slot)};
+}
+
 ChunkRef TableState::FirstChunk(uint64_t key, uint64_t generation) const {
-  if (key >= in_.slots) {
-    return ChunkRef();
-  }
-  const Slot& slot = SlotAt(static_cast<uint32_t>(key));
-  return slot.generation == generation && generation != 0 ? slot.chunks.front() : ChunkRef();
+  const auto slot = static_cast<uint32_t>(key);
+  const bool there = key < slots() && generation != 0 && in_.items.generation(slot) == generation;
+  return there ? in_.items.first_chunk(slot) : ChunkRef();
 }
 
 bool TableState::Hold(uint64_t key, ItemFacts* facts, Window* window) const {
-  if (key >= in_.slots || SlotAt(static_cast<uint32_t>(key)).generation == 0) {
+  const auto slot = static_cast<uint32_t>(key);
+  if (key >= slots() || !in_.items.holds_item(slot)) {
     return false;
   }
-  std::vector<ItemFacts> found;
-  const auto number = static_cast<uint32_t>(key);
-  Scan(number, 1, &found);
-  *facts = found.front();
-  const Slot& slot = SlotAt(number);
-  *window = {slot.chunks, slot.offset, slot.rows, slot.context};
+  *facts = FactsAt(slot);
+  *window = in_.items.window(slot);
   return true;
 }
 
@@ -533,21 +491,22 @@ void TableState::TakeChanges(TableChanges* changes) {
   changes->counters = {incarnation_,       next_generation_, limiter_.inserts(),
                        limiter_.samples(), items_removed_,   priority_updates_};
   changes->items.reserve(changes->items.size() + changed_.size());
-  for (const uint32_t number : changed_) {
-    Slot& slot = SlotAt(number);
-    slot.changed = false;
+  for (const uint32_t slot : changed_) {
+    in_.items.set_changed(slot, false);
     ItemRecord record;
-    record.slot = number;
-    record.generation = slot.generation;
-    if (slot.generation != 0) {
-      record.priority = slot.priority;
-      record.policy_version = slot.policy_version;
-      record.offset = slot.offset;
-      record.rows = slot.rows;
-      record.times_sampled = slot.times_sampled;
-      record.pins = slot.pins;
-      record.context = slot.context;
-      record.chunks = slot.chunks;
+    record.slot = slot;
+    if (in_.items.holds_item(slot)) {
+      const ItemSlots::Facts facts = in_.items.facts(slot);
+      Window window = in_.items.window(slot);
+      record.generation = facts.generation;
+      record.priority = facts.priority;
+      record.policy_version = facts.policy_version;
+      record.offset = window.offset;
+      record.rows = window.rows;
+      record.times_sampled = facts.times_sampled;
+      record.pins = facts.pins;
+      record.context = window.context;
+      record.chunks = std::move(window.chunks);
     }
     changes->items.push_back(std::move(record));
   }
@@ -557,6 +516,8 @@ void TableState::TakeChanges(TableChanges* changes) {
 absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
   // Far more than a server gives between being saved and its end.
   constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
+  // Between the oldest and the newest item.
+  constexpr uint64_t kMostGenerations = uint64_t{1} << 47;
   uint32_t slots = 0;
   for (const ItemRecord& item : items) {
     if (item.slot == std::numeric_limits<uint32_t>::max() || item.generation == 0 || item.chunks.empty()) {
@@ -565,40 +526,28 @@ absl::Status TableState::Restore(const TableCounters& counters, std::vector<Item
     }
     slots = std::max(slots, item.slot + 1);
   }
-  for (; in_.slots < slots; ++in_.slots) {
-    if (in_.slots % kPageSlots == 0) {
-      in_.pages.push_back(std::make_unique<Slot[]>(kPageSlots));
-    }
-  }
   std::sort(items.begin(), items.end(),
             [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
+  if (!items.empty() && items.back().generation - items.front().generation >= kMostGenerations) {
+    return absl::InvalidArgumentError(absl::StrCat("there are generations ", items.front().generation, " and ",
+                                                   items.back().generation, ", too far apart"));
+  }
+  in_.items.Grow(slots);
   next_generation_ = counters.next_generation;
   for (ItemRecord& item : items) {
-    Slot& slot = SlotAt(item.slot);
-    if (slot.generation != 0) {
+    if (in_.items.holds_item(item.slot)) {
       return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds two items"));
     }
-    slot.chunks = std::move(item.chunks);
-    slot.generation = item.generation;
-    slot.priority = item.priority;
-    slot.policy_version = item.policy_version;
-    slot.offset = item.offset;
-    slot.rows = item.rows;
-    slot.times_sampled = item.times_sampled;
-    slot.pins = item.pins;
-    slot.context = item.context;
-    Pin(slot);
+    in_.items.Fill(item.slot, {std::move(item.chunks), item.offset, item.rows, item.context},
+                   {item.generation, item.priority, item.policy_version, item.times_sampled, item.pins});
+    Pin(item.slot);
     in_.sampler->Insert(item.slot, item.priority);
     in_.remover->Insert(item.slot, item.priority);
     ++items_;
     draws_left_ += config_.max_times_sampled > 0 ? config_.max_times_sampled - item.times_sampled : 0;
     next_generation_ = std::max(next_generation_, item.generation + 1);
   }
-  for (uint32_t number = 0; number < in_.slots; ++number) {
-    if (SlotAt(number).generation == 0) {
-      in_.free_slots.push_back(number);
-    }
-  }
+  in_.items.CollectFree();
   incarnation_ = counters.incarnation;
   // What is drawn from now on follows from the seed and from when it was saved, and is not what was drawn at first.
   rng_ = Rng::Split(config_.seed, config_.name, next_generation_);

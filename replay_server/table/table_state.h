@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/api/replay.h"
@@ -15,21 +14,13 @@
 #include "replay_server/selectors/selector.h"
 #include "replay_server/table/block_maxima.h"
 #include "replay_server/table/chunk.h"
+#include "replay_server/table/item_slots.h"
 #include "replay_server/table/memory_use.h"
 #include "replay_server/table/rate_limiter.h"
 #include "replay_server/table/table_log.h"
 #include "replay_server/table/table_rules.h"
 
 namespace waggle {
-
-// Consecutive rows of one stream: the chunks that hold them, in order. Nearly all windows lie in one chunk or two.
-using WindowChunks = absl::InlinedVector<ChunkRef, 2>;
-struct Window {
-  WindowChunks chunks;
-  uint32_t offset = 0;  // Of the first row, context included, in the first chunk.
-  uint32_t rows = 0;    // Without the context.
-  uint8_t context = 0;  // Rows before the window that its view's stacks reach back to.
-};
 
 // An item on its way into a table.
 struct NewItem {
@@ -82,7 +73,6 @@ using RemovedRows = std::vector<WindowChunks>;
 class TableState {
  public:
   // The items, and the selectors that know them.
-  struct Slot;
   struct Contents {
     explicit Contents(const TableConfig& config);
     Contents(Contents&&) noexcept;
@@ -91,10 +81,7 @@ class TableState {
 
     std::unique_ptr<Selector> sampler;
     std::unique_ptr<Selector> remover;
-    // Slots in pages of fixed size, so that a growing table never copies them.
-    std::vector<std::unique_ptr<Slot[]>> pages;
-    std::vector<uint32_t> free_slots;
-    uint32_t slots = 0;  // That were ever used.
+    ItemSlots items;
   };
 
   // The configuration is valid. `memory` may be shared with other tables; null where only the table's own limit holds.
@@ -147,8 +134,8 @@ class TableState {
   uint64_t incarnation() const { return incarnation_; }
   // Slots that were ever used; the generation of the item in one of them, 0 where there is none; and that item, with no
   // probability.
-  uint32_t slots() const { return in_.slots; }
-  uint64_t GenerationAt(uint32_t slot) const;
+  uint32_t slots() const { return in_.items.size(); }
+  uint64_t GenerationAt(uint32_t slot) const { return in_.items.generation(slot); }
   SampledItem ItemAt(uint32_t slot) const;
   int64_t items() const { return items_; }
   // The memory that its items' rows take: of the blocks that these lie in, each counted once and whole, because a block
@@ -187,22 +174,21 @@ class TableState {
  private:
   enum class Match { kItem, kStale, kUnknown };
 
-  Slot& SlotAt(uint32_t slot) const;
-  void NoteChange(uint32_t number, Slot* slot);
+  void NoteChange(uint32_t slot);
   void NoteAll();
-  uint32_t TakeSlot();
   void RemoveSlot(uint32_t slot, RemovedRows* removed);
   void RemoveOne(RemovedRows* removed);
   void RemoveExhausted(RemovedRows* removed);
   void RebuildSelectors();
-  void Pin(const Slot& slot);
-  void Unpin(const Slot& slot);
+  void Pin(uint32_t slot);
+  void Unpin(uint32_t slot);
   void AddBytes(int64_t bytes);
   bool BytesAreShort() const;
+  ItemFacts FactsAt(uint32_t slot) const;
   Match Find(uint64_t key, uint64_t generation);
   double Magnitude(double priority) const;
   double HighestPriority();
-  void SetPriority(uint32_t number, Slot* slot, double priority);
+  void SetPriority(uint32_t slot, double priority);
   void DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, RemovedRows* removed);
   SampledItem Take(const Draw& draw);
 

@@ -376,8 +376,24 @@ void LocalShards::Server::Add(const std::shared_ptr<Client>& client) {
   });
 }
 
+void LocalShards::Server::SubmitAndWait(const std::function<void()>& task) {
+  Mutex mutex;
+  CondVar changed;
+  bool done = false;
+  Submit([&] {
+    task();
+    MutexLock lock(&mutex);
+    done = true;
+    changed.SignalAll();
+  });
+  MutexLock lock(&mutex);
+  while (!done) {
+    changed.Wait(&mutex);
+  }
+}
+
 void LocalShards::Server::Kill() {
-  Submit([this] {
+  SubmitAndWait([this] {
     std::shared_ptr<ReplayStore> store;
     std::vector<std::shared_ptr<Client>> clients;
     std::deque<std::function<void()>> held;
@@ -398,7 +414,7 @@ void LocalShards::Server::Kill() {
 }
 
 void LocalShards::Server::Start() {
-  Submit([this] {
+  SubmitAndWait([this] {
     std::vector<std::shared_ptr<Client>> clients;
     {
       MutexLock lock(&mutex_);

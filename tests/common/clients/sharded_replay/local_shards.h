@@ -24,7 +24,8 @@ class LocalShards {
 
   std::vector<std::shared_ptr<Shard>> shards() const;
 
-  // The server is gone, with its tables; clients' streams end.
+  // The server is gone, with its tables; clients' streams end. This and Start return once that is so: a test that does
+  // it over and over must not be ahead of what happens.
   void Kill(size_t shard);
   // Another one is there; clients connect to it.
   void Start(size_t shard);
@@ -63,6 +64,7 @@ class LocalShards {
    private:
     std::vector<std::shared_ptr<Client>> ClientsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
     void Submit(std::function<void()> task);
+    void SubmitAndWait(const std::function<void()>& task);
 
     const std::string name_;
     Executor* const executor_;

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace waggle {
+
+// Gives values that many users share small numbers, and counts the users of each: where few different values are in use
+// at a time, a number of a few bits stands for one of 64. Not thread-safe.
+class NumberedValues {
+ public:
+  // The value's number, for one more user.
+  uint32_t Use(uint64_t value) {
+    if (last_ < entries_.size() && entries_[last_].users > 0 && entries_[last_].value == value) {
+      ++entries_[last_].users;
+      return last_;
+    }
+    const auto [it, is_new] = numbers_.try_emplace(value, 0);
+    if (is_new) {
+      if (free_.empty()) {
+        free_.push_back(static_cast<uint32_t>(entries_.size()));
+        entries_.emplace_back();
+      }
+      it->second = free_.back();
+      free_.pop_back();
+      entries_[it->second].value = value;
+    }
+    last_ = it->second;
+    ++entries_[last_].users;
+    return last_;
+  }
+
+  // A user less; a number without any may soon stand for another value.
+  void Drop(uint32_t number) {
+    Entry& entry = entries_[number];
+    if (--entry.users == 0) {
+      numbers_.erase(entry.value);
+      free_.push_back(number);
+    }
+  }
+
+  uint64_t value(uint32_t number) const { return entries_[number].value; }
+  // Different values in use.
+  size_t size() const { return numbers_.size(); }
+
+ private:
+  struct Entry {
+    uint64_t value = 0;
+    uint64_t users = 0;
+  };
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> free_;
+  absl::flat_hash_map<uint64_t, uint32_t> numbers_;
+  uint32_t last_ = 0;  // That was used last, which is nearly always the next one as well.
+};
+
+}  // namespace waggle
