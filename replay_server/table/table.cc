@@ -479,6 +479,18 @@ void Table::ForgetWriter(uint64_t writer) {
   marks_.erase(writer);
 }
 
+void Table::RestartMark(uint64_t writer, uint64_t sequence) {
+  MutexLock lock(&mutex_);
+  if (log_ == nullptr) {
+    return;
+  }
+  Mark& mark = marks_[writer];
+  mark.sequence = std::min(mark.sequence, sequence);
+  mark.items = 0;
+  mark.last = sequence;
+  NoteMarkLocked(writer, &mark);
+}
+
 Table::Info Table::info() const {
   MutexLock lock(&mutex_);
   Info info;

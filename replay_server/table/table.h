@@ -127,6 +127,9 @@ class Table : public std::enable_shared_from_this<Table> {
                           const std::function<void()>& while_locked);
   // The writer will send no more.
   void ForgetWriter(uint64_t writer);
+  // The writer numbers its blocks anew after block `sequence`: what is in of those that had these numbers counts no
+  // more. None of its blocks waits.
+  void RestartMark(uint64_t writer, uint64_t sequence);
 
   // A picture of the table for people and for metrics.
   struct Info {

@@ -88,7 +88,6 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
   MutexLock insert_lock(&insert_mutex_);
   held_.Restore(saved->streams);
   CountHeldBytes();
-  saved_blocks_ = saved->fingerprints;
   for (const auto& table : tables_) {
     const auto mark = std::find_if(saved->marks.begin(), saved->marks.end(),
                                    [&table](const auto& named) { return named.first == table->name(); });
@@ -96,6 +95,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
                                                       : mark->second);
   }
   MutexLock lock(&mutex_);
+  saved_blocks_ = saved->fingerprints;
   incarnation_ = saved->incarnation;
   applied_ = added_up_ = durable_ = saved->sequence;
   applied_items_ = added_up_items_ = saved->counts;
@@ -228,7 +228,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
     held_.UndoAppend(block.chunks);
     return items.status();
   }
-  TakenIn taken{TakenIn::Kind::kNew, *std::move(items), std::vector<uint64_t>(tables_.size())};
+  TakenIn taken{TakenIn::Kind::kNew, *std::move(items), {}};
   const bool shrunk = held_.ForgetOld(block.chunks);
   CountHeldBytes();
   BlockChanges changes;
@@ -243,43 +243,60 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
         changes.streams.push_back(held_.Record(stream));
       }
     }
-    LeaveOutSaved(sequence, changes.fingerprint, &taken);
+    ForgetSavedUnlessKnown(sequence, changes.fingerprint);
   }
   waiting.bytes += static_cast<int64_t>(block.data.size());
   waiting.tables_left = static_cast<int64_t>(tables_.size());
   waiting.done = std::move(*done);
   held_bytes_.fetch_add(waiting.bytes, std::memory_order_relaxed);
-  MutexLock lock(&mutex_);
-  waiting_bytes_ += waiting.bytes;
-  waiting_.push_back(std::move(waiting));
-  if (log_ != nullptr) {
-    later_.push_back(std::move(changes));
+  {
+    MutexLock lock(&mutex_);
+    waiting_bytes_ += waiting.bytes;
+    waiting_.push_back(std::move(waiting));
+    taken.skipped = TakeSavedLocked(sequence, taken.items);
+    if (log_ != nullptr) {
+      later_.push_back(std::move(changes));
+    }
+  }
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    taken.items[i].erase(taken.items[i].begin(), taken.items[i].begin() + static_cast<ptrdiff_t>(taken.skipped[i]));
   }
   return taken;
 }
 
-void WriterSession::LeaveOutSaved(uint64_t sequence, uint64_t fingerprint, TakenIn* taken) {
-  if (saved_blocks_.empty()) {
-    return;
+void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) {
+  {
+    MutexLock lock(&mutex_);
+    if (saved_blocks_.empty() || std::find(saved_blocks_.begin(), saved_blocks_.end(),
+                                           std::make_pair(sequence, fingerprint)) != saved_blocks_.end()) {
+      return;
+    }
   }
-  const auto known = std::find(saved_blocks_.begin(), saved_blocks_.end(), std::make_pair(sequence, fingerprint));
-  if (known == saved_blocks_.end()) {
-    // The writer has forgotten the block that had this number, and so numbers what it sends anew.
-    saved_blocks_.clear();
-    return;
+  // The writer has forgotten the block that had this number, and so numbers what it sends anew. The tables learn of it
+  // first: were this block written down before that, it would be taken for the other one when it comes again.
+  for (const auto& table : tables_) {
+    table->RestartMark(number_, sequence - 1);
+  }
+  MutexLock lock(&mutex_);
+  saved_blocks_.clear();
+}
+
+std::vector<uint64_t> WriterSession::TakeSavedLocked(uint64_t sequence, const ItemsByTable& items) {
+  std::vector<uint64_t> in(tables_.size());
+  if (saved_blocks_.empty()) {
+    return in;
   }
   for (size_t i = 0; i < tables_.size(); ++i) {
-    std::vector<NewItem>& items = taken->items[i];
-    uint64_t in = 0;
     if (sequence <= saved_marks_[i].sequence) {
-      in = items.size();
+      in[i] = items[i].size();
     } else if (sequence == saved_marks_[i].sequence + 1) {
-      in = std::min<uint64_t>(saved_marks_[i].items, items.size());
+      in[i] = std::min<uint64_t>(saved_marks_[i].items, items[i].size());
     }
-    items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(in));
-    taken->skipped[i] = in;
   }
-  saved_blocks_.erase(saved_blocks_.begin(), known + 1);
+  saved_blocks_.erase(saved_blocks_.begin(),
+                      std::find_if(saved_blocks_.begin(), saved_blocks_.end(),
+                                   [sequence](const auto& block) { return block.first > sequence; }));
+  return in;
 }
 
 void WriterSession::AddUpLocked(uint64_t sequence, std::vector<StreamRecord>* replaced) {
@@ -315,6 +332,7 @@ WriterChanges WriterSession::TakeChanges(uint64_t sequence) {
   for (const BlockChanges& block : later_) {
     changes.fingerprints.emplace_back(block.sequence, block.fingerprint);
   }
+  changes.fingerprints.insert(changes.fingerprints.end(), saved_blocks_.begin(), saved_blocks_.end());
   return changes;
 }
 

@@ -146,9 +146,14 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // RESOURCE_EXHAUSTED if their windows have too many chunks together.
   absl::StatusOr<ItemsByTable> MakeItems(const InsertBlock& block, WaitingBlock* waiting) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  // Leaves out what was in before the server was restarted, where this is a block that had been sent to it then.
-  void LeaveOutSaved(uint64_t sequence, uint64_t fingerprint, TakenIn* taken)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  // Where this is not the block that was sent under this number before the server was restarted, what was known of
+  // those that were is forgotten.
+  void ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // By table, how many of the block's items were in before the server was restarted. From now on the block is in
+  // later_, and no more in saved_blocks_.
+  std::vector<uint64_t> TakeSavedLocked(uint64_t sequence, const ItemsByTable& items)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_, mutex_);
   // Adds the changes of blocks up to `sequence` up. What they take the place of is left in `replaced`, to be freed
   // outside the lock.
   void AddUpLocked(uint64_t sequence, std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -168,11 +173,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
-  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;  // Of held_, in held_bytes_.
-  // Of a restored writer, until a block comes that was never here: what is known of those that were in a table before
-  // they were in all.
-  BlockFingerprints saved_blocks_ ABSL_GUARDED_BY(insert_mutex_);
-  std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table.
+  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_.
+  std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to saved_blocks_.
   std::atomic<int64_t> held_bytes_{0};                                  // Atomic: read while a block is taken in.
 
   mutable Mutex mutex_;
@@ -188,6 +190,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   Result added_up_items_ ABSL_GUARDED_BY(mutex_);
   StreamRecords changed_ ABSL_GUARDED_BY(mutex_);
   std::deque<BlockChanges> later_ ABSL_GUARDED_BY(mutex_);
+  // Of a restored writer: what is known of blocks that were in a table before they were in all, until they come again
+  // or one comes that is none of them. They are written down with later_'s: the server may crash before they come.
+  BlockFingerprints saved_blocks_ ABSL_GUARDED_BY(mutex_);
   bool hold_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // Why no later block can be applied.
 };

@@ -64,6 +64,17 @@ InsertBlock Block(uint64_t first, uint32_t tables, int64_t longest) {
   return block;
 }
 
+// Waits until all is acknowledged: for as long as a server takes that crashes at once, over and over.
+absl::Status FlushUnless(const StopToken& give_up, ReplayWriter* writer) {
+  const absl::Time deadline = absl::Now() + absl::Minutes(5);
+  for (;;) {
+    const absl::Status status = writer->Flush(absl::Seconds(1));
+    if (!absl::IsDeadlineExceeded(status) || give_up.StopRequested() || absl::Now() > deadline) {
+      return status;
+    }
+  }
+}
+
 // Writes until it is told to stop, then until all is acknowledged.
 class Producer {
  public:
@@ -77,7 +88,11 @@ class Producer {
     writer_ = ValueOf(connection->NewWriter(options));
     thread_ = std::thread([this] { Run(); });
   }
-  ~Producer() { Finish().IgnoreError(); }
+  // Where a check has failed there may be no server to wait for.
+  ~Producer() {
+    give_up_.RequestStop();
+    Finish().IgnoreError();
+  }
 
   int64_t appended() const { return appended_; }
   ReplayWriter::Stats stats() const { return writer_->stats(); }
@@ -92,15 +107,16 @@ class Producer {
  private:
   void Run() {
     while (!stop_ && status_.ok()) {
-      status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), tables_, 3), StopToken());
+      status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), tables_, 3), give_up_);
       appended_ += status_.ok() ? kBlockRows : 0;
     }
     if (status_.ok()) {
-      status_ = writer_->Flush(absl::Minutes(1));
+      status_ = FlushUnless(give_up_, writer_.get());
     }
   }
 
   const uint32_t tables_;
+  const StopToken give_up_;
   std::unique_ptr<ReplayWriter> writer_;
   std::atomic<bool> stop_{false};
   std::atomic<int64_t> appended_{0};
@@ -120,7 +136,10 @@ class CheckpointedProducer {
     writer_ = ValueOf(connection->NewWriter(options));
     thread_ = std::thread([this] { Run(); });
   }
-  ~CheckpointedProducer() { Finish().IgnoreError(); }
+  ~CheckpointedProducer() {
+    give_up_.RequestStop();
+    Finish().IgnoreError();
+  }
 
   absl::Status Finish() {
     stop_ = true;
@@ -145,10 +164,10 @@ class CheckpointedProducer {
         acknowledged.clear();
       }
       // Of one row each: after a crash some of the rows before are lost, as they may be.
-      status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), 1, 1), StopToken());
+      status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), 1, 1), give_up_);
       appended_ += kBlockRows;
       if (status_.ok()) {
-        status_ = writer_->Flush(absl::Minutes(1));
+        status_ = FlushUnless(give_up_, writer_.get());
       }
       if (*epoch_ != epoch) {
         continue;
@@ -158,7 +177,7 @@ class CheckpointedProducer {
       }
       if (i % 8 == 0) {
         v1::CheckpointResponse response;
-        const absl::Status status = CallUnary(absl::Seconds(20), StopToken(), [&](grpc::ClientContext* context) {
+        const absl::Status status = CallUnary(absl::Seconds(20), give_up_, [&](grpc::ClientContext* context) {
           return stub_->Checkpoint(context, v1::CheckpointRequest(), &response);
         });
         if (status.ok() && *epoch_ == epoch) {
@@ -170,6 +189,7 @@ class CheckpointedProducer {
   }
 
   const std::atomic<int>* const epoch_;
+  const StopToken give_up_;
   const std::unique_ptr<v1::ReplayService::Stub> stub_;
   std::unique_ptr<ReplayWriter> writer_;
   std::atomic<bool> stop_{false};
@@ -269,8 +289,8 @@ constexpr const char* kPlaces[] = {
 
 // A place to die at, the how-manieth time.
 std::string AbortAt(const std::string& place, Rng* rng) {
-  // Restoring happens once a start, checkpoints a few times, the others all the time.
-  const uint64_t times = place == "restore.middle" ? 1 : absl::StartsWith(place, "checkpoint.") ? 3 : 150;
+  // Restoring happens once a start, checkpoints twice a second, the others all the time.
+  const uint64_t times = place == "restore.middle" ? 1 : absl::StartsWith(place, "checkpoint.") ? 3 : 60;
   return absl::StrCat(place, "=abort@", 1 + rng->UniformInt(times));
 }
 
@@ -290,28 +310,23 @@ void CrashAgainAndAgain(int cycles, uint64_t seed) {
   Producer both(connection.get(), "both", {"queue", "archive"});
   CheckpointedProducer saved(connection.get(), server.address(), &epoch);
   int crashes = 0;
-  std::set<std::string> died_at;
+  size_t next_place = rng.UniformInt(std::size(kPlaces));
   const StopToken pause;
   for (int cycle = 0; cycle < cycles; ++cycle) {
-    // In every third cycle it is killed from outside, at any time.
-    const std::string place = cycle % 3 == 0 ? "" : kPlaces[rng.UniformInt(std::size(kPlaces))];
+    // In every third cycle it is killed from outside, at any time; in the others it dies at each place in its turn,
+    // however long this machine takes to come there.
+    const std::string place = cycle % 3 == 0 ? "" : kPlaces[next_place++ % std::size(kPlaces)];
     server.Kill();
     ++crashes;
     ++epoch;
     server.Start(place.empty() ? "" : AbortAt(place, &rng));
-    const absl::Time deadline =
-        absl::Now() + (place.empty() ? absl::Milliseconds(50 + rng.UniformInt(400)) : absl::Seconds(20));
-    while (!server.ended() && absl::Now() < deadline) {
-      pause.WaitFor(absl::Milliseconds(5));
-    }
-    if (server.ended()) {
-      died_at.insert(place);
+    if (place.empty()) {
+      pause.WaitFor(absl::Milliseconds(50 + rng.UniformInt(400)));
+    } else {
+      Eventually("dying at " + place, [&server] { return server.ended(); });
     }
     INFO(server.Log());
     REQUIRE(!absl::StrContains(server.Log(), " error "));
-  }
-  for (const char* place : kPlaces) {
-    CHECK(died_at.count(place) == 1);
   }
   server.Kill();
   ++crashes;

@@ -182,6 +182,96 @@ TEST_CASE("a block that is half in when the server crashes is completed by what 
   CHECK(table->info().items_inserted == 12);
 }
 
+// Sends a block for each of so many tables: the items of SimpleBlock for each.
+void Send(WriterSession* session, uint64_t sequence, uint64_t first_row, uint32_t tables) {
+  InsertBlock block = SimpleBlock(first_row, 6);
+  const std::vector<ItemInfo> items = block.items;
+  for (uint32_t table = 1; table < tables; ++table) {
+    for (ItemInfo item : items) {
+      item.table = table;
+      block.items.push_back(item);
+    }
+  }
+  session->Insert(sequence, std::move(block), [](const auto& /*result*/) {});
+}
+
+TEST_CASE("what one table has and another one waits for is not inserted again, however often the server crashes",
+          "[unit]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> tables = {"queue", "archive"};
+  {
+    DurableReplay replay = OpenReplay(folder.File("0"));
+    TableConfig queue = OnceTable("queue", Durability::kLog);
+    MakeQueue(4, &queue);
+    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
+    REQUIRE(ValueOf(replay.store->CreateTable(OnceTable("archive", Durability::kLog))));
+    const auto session = Open(&replay, "w", tables);
+    for (uint64_t i = 0; i < 3; ++i) {
+      Send(session.get(), i + 1, i * 6, 2);
+    }
+    REQUIRE_OK(AwaitCommit(*ValueOf(replay.store->FindTable("archive"))));
+    CopyAfterCrash(folder.File("0"), folder.File("1"));
+  }
+  // Crashes come before all has come again, and while the writer's progress changes.
+  constexpr uint64_t kCrashes = 3;
+  for (uint64_t crash = 1; crash <= kCrashes; ++crash) {
+    DurableReplay replay = OpenReplay(folder.File(std::to_string(crash)));
+    const auto session = Open(&replay, "w", tables);
+    for (uint64_t i = 0; i < crash; ++i) {
+      Send(session.get(), i + 1, i * 6, 2);
+    }
+    const auto queue = ValueOf(replay.store->FindTable("queue"));
+    CHECK(SampleRewards(queue.get(), 1) == std::vector<float>{static_cast<float>(crash - 1)});
+    REQUIRE_OK(AwaitCommit(*queue));
+    CHECK(ValueOf(replay.store->FindTable("archive"))->info().items_inserted == 18);
+    CopyAfterCrash(folder.File(std::to_string(crash)), folder.File(std::to_string(crash + 1)));
+  }
+  DurableReplay replay = OpenReplay(folder.File(std::to_string(kCrashes + 1)));
+  const auto session = Open(&replay, "w", tables);
+  for (uint64_t i = 0; i < 3; ++i) {
+    Send(session.get(), i + 1, i * 6, 2);
+  }
+  const auto queue = ValueOf(replay.store->FindTable("queue"));
+  for (int i = kCrashes; i < 18; ++i) {
+    CHECK(SampleRewards(queue.get(), 1) == std::vector<float>{static_cast<float>(i)});
+  }
+  CHECK(queue->info().items_inserted == 18);
+  CHECK(Drain(ValueOf(replay.store->FindTable("archive")).get()) == Range(0, 18));
+}
+
+TEST_CASE("what was in of a block that its writer has forgotten is not left out of another one that has its number",
+          "[unit]") {
+  const TemporaryFolder folder;
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    TableConfig queue = OnceTable("t", Durability::kCheckpoint);
+    MakeQueue(4, &queue);
+    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
+    const auto session = Open(&replay, "w", {"t"});
+    Send(session.get(), 1, 0, 1);
+    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());  // Four of six are in.
+    CHECK(SampleRewards(ValueOf(replay.store->FindTable("t")).get(), 2) == std::vector<float>{0, 1});
+    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
+  }
+  {
+    // The first block was acknowledged meanwhile, so the next one comes as the first. It waits when the next checkpoint
+    // is made.
+    DurableReplay replay = OpenReplay(folder.File("crashed"));
+    Send(Open(&replay, "w", {"t"}).get(), 1, 6, 1);
+    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
+    CopyAfterCrash(folder.File("crashed"), folder.File("twice"));
+  }
+  DurableReplay replay = OpenReplay(folder.File("twice"));
+  const auto session = Open(&replay, "w", {"t"});
+  CHECK(session->progress().sequence == 0);
+  Send(session.get(), 1, 6, 1);
+  const auto table = ValueOf(replay.store->FindTable("t"));
+  for (const int expected : {0, 1, 2, 3, 6, 7, 8, 9, 10, 11}) {
+    CHECK(SampleRewards(table.get(), 1) == std::vector<float>{static_cast<float>(expected)});
+  }
+  CHECK(session->progress().sequence == 1);
+}
+
 TEST_CASE("a checkpointed table is what it was at the last checkpoint, and its writer goes on", "[unit]") {
   const TemporaryFolder folder;
   {
