@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace waggle {
@@ -11,16 +13,23 @@ namespace waggle {
 // may outlive it.
 class BatchMemory {
  public:
-  // Keeps at most so many bytes that are not in use.
-  explicit BatchMemory(size_t max_kept_bytes);
+  // Keeps at most `max_kept_bytes` that are not in use, and lets rows of `max_lent_bytes` be sent from where they lie.
+  explicit BatchMemory(size_t max_kept_bytes, size_t max_lent_bytes = 0);
   ~BatchMemory();
 
   // A block of uninitialised bytes aligned to 64, which comes back when its last owner lets it go.
   std::shared_ptr<char> Take(size_t bytes);
 
+  // For a batch that keeps so many bytes of a table's memory from being freed until it is sent: something to be held
+  // that long, or null if there would be too many, and the batch is to be copied. A sampler that does not read must not
+  // keep alive what its table has long removed.
+  std::shared_ptr<const void> TryLend(int64_t bytes);
+
  private:
   class Shelf;
   const std::shared_ptr<Shelf> shelf_;
+  const int64_t max_lent_bytes_;
+  const std::shared_ptr<std::atomic<int64_t>> lent_bytes_ = std::make_shared<std::atomic<int64_t>>(0);
 };
 
 }  // namespace waggle

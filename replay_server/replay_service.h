@@ -21,6 +21,8 @@ struct ReplayServiceOptions {
   int64_t max_sample_bytes = int64_t{1} << 30;
   // Of the memory of batches that have been sent: kept for the next.
   int64_t max_kept_sample_bytes = int64_t{64} << 20;
+  // Of the tables' memory that batches being sent may keep from being freed. Past that large rows are copied, too.
+  int64_t max_lent_sample_bytes = int64_t{1} << 30;
 };
 
 // All methods are raw: the streams because of their bulk data, the others for a limit on what is parsed.
@@ -42,7 +44,8 @@ class ReplayService final : public ReplayServiceBase {
         executor_(executor),
         options_(std::move(options)),
         sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes, executor)),
-        sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes))) {}
+        sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
+                                                     static_cast<size_t>(options_.max_lent_sample_bytes))) {}
   ~ReplayService() override { sample_budget_->Close(); }
 
   grpc::ServerUnaryReactor* CreateTable(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

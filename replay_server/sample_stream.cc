@@ -116,7 +116,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     std::shared_ptr<const BatchLayout> layout;
     uint64_t number = 0;  // In the table, once known.
     bool answered = false;
-    std::optional<SampledBatch> batch;  // Once it is gathered.
+    std::optional<SlicedBatch> batch;  // Once it is gathered.
   };
 
   // Asks the table for as many batches as are wanted and there is room for. One call does that at a time, so that the
@@ -172,10 +172,10 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
 
   void Draw(const std::shared_ptr<Request>& request, Table* table, const std::shared_ptr<Requester>& requester)
       ABSL_LOCKS_EXCLUDED(mutex_) {
-    const auto drawn = [self = shared_from_this(), request](absl::StatusOr<Table::Gatherer> gather) {
-      self->Drawn(request, std::move(gather));
+    const auto done = [self = shared_from_this(), request](absl::StatusOr<DrawnBatch> drawn) {
+      self->Drawn(request, std::move(drawn));
     };
-    const uint64_t number = table->Draw(request->layout, request->draw, drawn, requester);
+    const uint64_t number = table->Draw(request->layout, request->draw, done, requester);
     bool cancel = false;
     {
       MutexLock lock(&mutex_);
@@ -187,43 +187,42 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  void Drawn(const std::shared_ptr<Request>& request, absl::StatusOr<Table::Gatherer> gather)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Drawn(const std::shared_ptr<Request>& request, absl::StatusOr<DrawnBatch> drawn) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
       request->answered = true;
     }
-    if (!gather.ok()) {
+    if (!drawn.ok()) {
       // A closed table means that this server is about to end: the sampler is to come back, not to give up.
-      Fail(absl::IsCancelled(gather.status()) ? absl::UnavailableError("the replay server is stopping")
-                                              : gather.status());
+      Fail(absl::IsCancelled(drawn.status()) ? absl::UnavailableError("the replay server is stopping")
+                                             : drawn.status());
       return;
     }
     if (options_.on_sampled != nullptr) {
       options_.on_sampled(static_cast<uint64_t>(request->draw.items));
     }
     budget_->Take(static_cast<int64_t>(request->layout->total_bytes),
-                  [self = shared_from_this(), request, gather = *std::move(gather)](ByteBudget::Share share) {
-                    self->MayGather(request, gather, std::move(share));
+                  [self = shared_from_this(), request, drawn = *std::move(drawn)](ByteBudget::Share share) {
+                    self->MayGather(request, drawn, std::move(share));
                   });
   }
 
   // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
   // perhaps only inserted the item that this batch waited for.
-  void MayGather(const std::shared_ptr<Request>& request, const Table::Gatherer& gather, ByteBudget::Share share)
+  void MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     if (static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
-      Gather(request, gather, std::move(share));
+      Gather(request, drawn, std::move(share));
     } else if (!executor_
-                    ->Submit([self = shared_from_this(), request, gather, share = std::move(share)] {
-                      self->Gather(request, gather, share);
+                    ->Submit([self = shared_from_this(), request, drawn, share = std::move(share)] {
+                      self->Gather(request, drawn, share);
                     })
                     .ok()) {
       Fail(absl::UnavailableError("the replay server is too busy"));
     }
   }
 
-  void Gather(const std::shared_ptr<Request>& request, const Table::Gatherer& gather, ByteBudget::Share share)
+  void Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       MutexLock lock(&mutex_);
@@ -231,7 +230,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
         return;
       }
     }
-    absl::StatusOr<SampledBatch> batch = gather(Allocate(request->layout->total_bytes, std::move(share)));
+    absl::StatusOr<SlicedBatch> batch = Slices(*request, drawn, std::move(share));
     if (!batch.ok()) {
       Fail(batch.status());
       return;
@@ -244,6 +243,21 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       }
     }
     SendReady();
+  }
+
+  absl::StatusOr<SlicedBatch> Slices(const Request& request, const DrawnBatch& drawn, ByteBudget::Share share) const {
+    if (drawn.has_large_rows()) {
+      if (std::shared_ptr<const void> lent = memory_->TryLend(drawn.HeldBytes()); lent != nullptr) {
+        using Kept = std::pair<std::shared_ptr<const void>, ByteBudget::Share>;
+        const auto allocate = [this](size_t bytes) { return memory_->Take(bytes); };
+        return drawn.GatherSlices(allocate, std::make_shared<const Kept>(std::move(lent), std::move(share)));
+      }
+    }
+    WAGGLE_ASSIGN_OR_RETURN(SampledBatch batch, drawn.Gather(Allocate(request.layout->total_bytes, std::move(share))));
+    SlicedBatch slices;
+    slices.data.Append({batch.bytes.get(), request.layout->total_bytes, std::move(batch.bytes)});
+    slices.facts = std::move(batch);
+    return slices;
   }
 
   // Batches go in the order in which they were asked for.
@@ -263,25 +277,25 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  void Send(const SampledBatch& batch, uint32_t items) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const size_t total = batch.layout->total_bytes;
+  void Send(const SlicedBatch& batch, uint32_t items) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const size_t total = batch.data.size();
     size_t offset = 0;
     do {
       const size_t size = std::min<size_t>(total - offset, kPieceBytes);
       Message<v1::SampleResponse> response;
       if (offset == 0) {
         v1::BatchHeader* header = response.header.mutable_batch();
-        header->set_table_items(batch.table_items);
-        header->set_priority_sum(batch.priority_sum);
-        header->set_min_probability(batch.min_probability);
+        header->set_table_items(batch.facts.table_items);
+        header->set_priority_sum(batch.facts.priority_sum);
+        header->set_min_probability(batch.facts.min_probability);
         header->set_items(items);
-        header->set_samples_allowed(batch.samples_allowed);
-        header->set_table_incarnation(batch.table_incarnation);
+        header->set_samples_allowed(batch.facts.samples_allowed);
+        header->set_table_incarnation(batch.facts.table_incarnation);
       }
       response.header.set_data_offset(offset);
       if (size > 0) {
-        response.header.set_checksum(Checksum(batch.bytes.get() + offset, size));
-        response.data.Append({batch.bytes.get() + offset, size, batch.bytes});
+        response.data = batch.data.Part(offset, size);
+        response.header.set_checksum(Checksum(response.data));
       }
       offset += size;
       if (offset < total) {

@@ -1,5 +1,6 @@
 #include "common/tensor/byte_slices.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -9,6 +10,22 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 
 }  // namespace
+
+ByteSlices ByteSlices::Part(size_t offset, size_t size) const {
+  ByteSlices part;
+  for (const ByteSlice& slice : slices_) {
+    if (offset >= slice.size) {
+      offset -= slice.size;
+      continue;
+    }
+    if (part.size() == size) {
+      break;
+    }
+    part.Append({slice.data + offset, std::min(slice.size - offset, size - part.size()), slice.owner});
+    offset = 0;
+  }
+  return part;
+}
 
 void ByteSlices::CopyTo(char* destination) const {
   for (const ByteSlice& slice : slices_) {

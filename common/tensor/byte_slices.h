@@ -30,6 +30,9 @@ class ByteSlices {
   size_t size() const { return size_; }
   const std::vector<ByteSlice>& slices() const { return slices_; }
 
+  // `size` bytes from `offset` on, shared; there are as many.
+  ByteSlices Part(size_t offset, size_t size) const;
+
   // Copies all bytes to `destination`, which has room for size() of them.
   void CopyTo(char* destination) const;
 

@@ -15,6 +15,8 @@ namespace {
 
 // Items whose rows are asked for ahead of the copying, so that cache misses overlap.
 constexpr size_t kPrefetchAhead = 6;
+// Rows that lie together and are at least as large cost less to send from where they are than to copy.
+constexpr size_t kLargeBytes = 8192;
 
 // One field of the view, ready to be copied.
 struct FieldCopy {
@@ -52,6 +54,60 @@ inline void CopyBytes(char* destination, const char* source, size_t bytes) {
   }
 }
 
+// Where rows go: to memory, one after the other,
+struct CopySink {
+  char* at = nullptr;
+
+  void Put(const char* source, size_t bytes) {
+    CopyBytes(at, source, bytes);
+    at += bytes;
+  }
+  void PutZeros(size_t bytes) {
+    std::memset(at, 0, bytes);
+    at += bytes;
+  }
+};
+
+// or to a list of where they lie already.
+class SliceSink {
+ public:
+  SliceSink(const std::shared_ptr<const void>& owner, ByteSlices* slices) : owner_(owner), slices_(*slices) {}
+  ~SliceSink() { Flush(); }
+
+  void Put(const char* source, size_t bytes) {
+    if (run_ != nullptr && run_ + bytes_ == source) {
+      bytes_ += bytes;
+      return;
+    }
+    Flush();
+    run_ = source;
+    bytes_ = bytes;
+  }
+  void PutZeros(size_t bytes) {
+    static const char kZeros[4096] = {};
+    Flush();
+    while (bytes > 0) {
+      const size_t size = std::min(bytes, sizeof(kZeros));
+      slices_.Append({kZeros, size, nullptr});
+      bytes -= size;
+    }
+  }
+
+ private:
+  void Flush() {
+    if (bytes_ > 0) {
+      slices_.Append({run_, bytes_, owner_});
+    }
+    run_ = nullptr;
+    bytes_ = 0;
+  }
+
+  const std::shared_ptr<const void>& owner_;
+  ByteSlices& slices_;
+  const char* run_ = nullptr;  // Not in the list yet: it may go on.
+  size_t bytes_ = 0;
+};
+
 // Row `row` of an item, counted from the first one that it has, context included.
 const char* RowAt(RowSource* rows, size_t column, const Window& window, size_t row) {
   row += window.offset;
@@ -63,17 +119,9 @@ const char* RowAt(RowSource* rows, size_t column, const Window& window, size_t r
   return rows->Row(*window.chunks[chunk], column, row);
 }
 
-const char* FirstRow(RowSource* rows, size_t column, const Window& window) {
-  return RowAt(rows, column, window, window.context);
-}
-
-const char* LastRow(RowSource* rows, size_t column, const Window& window) {
-  return RowAt(rows, column, window, size_t{window.context} + window.rows - 1);
-}
-
 // Rows [first, first + count) of an item.
-char* CopyRows(RowSource* rows, const FieldCopy& field, const Window& window, size_t first, size_t count,
-               char* destination) {
+template <class Sink>
+void PutRows(RowSource* rows, const FieldCopy& field, const Window& window, size_t first, size_t count, Sink* sink) {
   size_t row = window.offset + first;
   for (const ChunkRef& chunk : window.chunks) {
     if (row >= chunk->rows()) {
@@ -81,59 +129,58 @@ char* CopyRows(RowSource* rows, const FieldCopy& field, const Window& window, si
       continue;
     }
     const size_t here = std::min<size_t>(count, chunk->rows() - row);
-    CopyBytes(destination, rows->Row(*chunk, field.column, row), here * field.row_bytes);
-    destination += here * field.row_bytes;
+    sink->Put(rows->Row(*chunk, field.column, row), here * field.row_bytes);
     count -= here;
     row = 0;
     if (count == 0) {
       break;
     }
   }
-  return destination;
 }
 
 // The rows that end with row `last` of an item, as many as a stack has; its first row stands in for those before it.
-char* CopyStack(RowSource* rows, const FieldCopy& field, const Window& window, size_t last, char* destination) {
+template <class Sink>
+void PutStack(RowSource* rows, const FieldCopy& field, const Window& window, size_t last, Sink* sink) {
   const size_t there = std::min(field.stack, last + 1);
   for (size_t i = there; i < field.stack; ++i) {
-    CopyBytes(destination, RowAt(rows, field.column, window, 0), field.row_bytes);
-    destination += field.row_bytes;
+    sink->Put(RowAt(rows, field.column, window, 0), field.row_bytes);
   }
-  return CopyRows(rows, field, window, last + 1 - there, there, destination);
+  PutRows(rows, field, window, last + 1 - there, there, sink);
 }
 
-void CopyAllRows(RowSource* rows, const FieldCopy& field, const Window& window, char* destination) {
-  char* const end = destination + field.item_bytes;
+template <class Sink>
+void PutAllRows(RowSource* rows, const FieldCopy& field, const Window& window, Sink* sink) {
   if (field.stack == 1) {
-    destination = CopyRows(rows, field, window, window.context, window.rows, destination);
+    PutRows(rows, field, window, window.context, window.rows, sink);
   }
   for (size_t row = 0; field.stack > 1 && row < window.rows; ++row) {
-    destination = CopyStack(rows, field, window, window.context + row, destination);
+    PutStack(rows, field, window, window.context + row, sink);
   }
-  if (destination != end) {
-    std::memset(destination, 0, static_cast<size_t>(end - destination));
+  if (const size_t bytes = window.rows * field.stack * field.row_bytes; bytes < field.item_bytes) {
+    sink->PutZeros(field.item_bytes - bytes);
   }
 }
 
-void CopyField(RowSource* rows, const FieldCopy& field, const Window& window, char* destination) {
-  const bool stacked = field.stack > 1;
+template <class Sink>
+void PutField(RowSource* rows, const FieldCopy& field, const Window& window, Sink* sink) {
+  const size_t last = size_t{window.context} + window.rows - 1;
   switch (field.rows) {
     case ViewField::Rows::kFirst:
-      if (stacked) {
-        CopyStack(rows, field, window, window.context, destination);
+      if (field.stack > 1) {
+        PutStack(rows, field, window, window.context, sink);
       } else {
-        CopyBytes(destination, FirstRow(rows, field.column, window), field.row_bytes);
+        sink->Put(RowAt(rows, field.column, window, window.context), field.row_bytes);
       }
       break;
     case ViewField::Rows::kLast:
-      if (stacked) {
-        CopyStack(rows, field, window, size_t{window.context} + window.rows - 1, destination);
+      if (field.stack > 1) {
+        PutStack(rows, field, window, last, sink);
       } else {
-        CopyBytes(destination, LastRow(rows, field.column, window), field.row_bytes);
+        sink->Put(RowAt(rows, field.column, window, last), field.row_bytes);
       }
       break;
     case ViewField::Rows::kAll:
-      CopyAllRows(rows, field, window, destination);
+      PutAllRows(rows, field, window, sink);
       break;
   }
 }
@@ -152,7 +199,8 @@ void CopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, c
     }
     const Window& window = sampled.items[i].window;
     for (const FieldCopy& field : fields) {
-      CopyField(rows, field, window, field.destination + i * field.item_bytes);
+      CopySink sink{field.destination + i * field.item_bytes};
+      PutField(rows, field, window, &sink);
     }
   }
 }
@@ -165,8 +213,9 @@ void CopyFact(char* destination, const Sampled& sampled, const Value& value) {
   }
 }
 
-// In the order of MakeBatchLayout.
+// In the order of MakeBatchLayout; the first one to `bytes`.
 void CopyFacts(const BatchField* fact, char* bytes, const Sampled& sampled) {
+  bytes -= fact->offset;
   const auto next = [&fact, bytes] { return bytes + (fact++)->offset; };
   CopyFact<int64_t>(next(), sampled, [](const SampledItem& item) { return item.key; });
   CopyFact<int64_t>(next(), sampled, [](const SampledItem& item) { return item.generation; });
@@ -177,14 +226,42 @@ void CopyFacts(const BatchField* fact, char* bytes, const Sampled& sampled) {
   CopyFact<double>(next(), sampled, [](const SampledItem& item) { return item.priority; });
 }
 
-// What lies between the fields travels with them, and must not be what the memory held before.
-void ZeroGaps(const BatchLayout& layout, char* bytes) {
-  for (size_t i = 0; i < layout.fields.size(); ++i) {
-    const BatchField& field = layout.fields[i];
-    const size_t end = field.offset + static_cast<size_t>(field.spec.NumBytes());
-    const size_t next = i + 1 < layout.fields.size() ? layout.fields[i + 1].offset : layout.total_bytes;
-    std::memset(bytes + end, 0, next - end);
-  }
+// Where a field ends, and how many bytes there are from there to the next one: they travel with the fields, and must
+// not be what the memory held before.
+size_t EndOf(const BatchField& field) {
+  return field.offset + static_cast<size_t>(field.spec.NumBytes());
+}
+
+size_t GapBehind(const BatchLayout& layout, size_t field) {
+  const size_t next = field + 1 < layout.fields.size() ? layout.fields[field + 1].offset : layout.total_bytes;
+  return next - EndOf(layout.fields[field]);
+}
+
+FieldCopy FieldOf(const TableConfig& config, const RowLayout& rows, const ViewField& view) {
+  FieldCopy field;
+  field.column = ColumnIndex(rows, view.column);
+  field.rows = view.rows;
+  field.row_bytes = rows.column_bytes[field.column];
+  field.stack = static_cast<size_t>(view.stack);
+  field.item_bytes = field.row_bytes * field.stack *
+                     (field.rows == ViewField::Rows::kAll ? static_cast<size_t>(config.max_window) : 1);
+  return field;
+}
+
+// Whether it is worth while to send its rows from where they lie.
+bool IsLarge(const RowLayout& rows, const FieldCopy& field) {
+  return rows.codec_of[field.column] == Codec::kNone && field.row_bytes * field.stack >= kLargeBytes;
+}
+
+SampledBatch FactsOf(const Sampled& sampled, std::shared_ptr<const BatchLayout> layout) {
+  SampledBatch batch;
+  batch.table_items = static_cast<uint64_t>(sampled.table_items);
+  batch.priority_sum = sampled.priority_sum;
+  batch.min_probability = sampled.min_probability;
+  batch.samples_allowed = sampled.samples_allowed;
+  batch.table_incarnation = sampled.table_incarnation;
+  batch.layout = std::move(layout);
+  return batch;
 }
 
 }  // namespace
@@ -206,35 +283,94 @@ absl::Status CheckLayout(const TableConfig& config, const BatchLayout& layout, i
 absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& rows,
                                     std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
                                     std::shared_ptr<char> bytes) {
-  SampledBatch batch;
+  SampledBatch batch = FactsOf(sampled, std::move(layout));
   batch.bytes = std::move(bytes);
-  batch.table_items = static_cast<uint64_t>(sampled.table_items);
-  batch.priority_sum = sampled.priority_sum;
-  batch.min_probability = sampled.min_probability;
-  batch.samples_allowed = sampled.samples_allowed;
-  batch.table_incarnation = sampled.table_incarnation;
-  batch.layout = std::move(layout);
   if (sampled.items.empty()) {
     return batch;
   }
   std::vector<FieldCopy> fields;
   for (size_t i = 0; i < config.view.size(); ++i) {
-    FieldCopy field;
-    field.column = ColumnIndex(rows, config.view[i].column);
-    field.rows = config.view[i].rows;
-    field.row_bytes = rows.column_bytes[field.column];
-    field.stack = static_cast<size_t>(config.view[i].stack);
-    field.item_bytes = field.row_bytes * field.stack *
-                       (field.rows == ViewField::Rows::kAll ? static_cast<size_t>(config.max_window) : 1);
-    field.destination = batch.bytes.get() + batch.layout->fields[i].offset;
-    fields.push_back(field);
+    fields.push_back(FieldOf(config, rows, config.view[i]));
+    fields.back().destination = batch.bytes.get() + batch.layout->fields[i].offset;
   }
   RowSource source(rows);
   CopyFields(rows, fields, sampled, &source);
   WAGGLE_RETURN_IF_ERROR(source.status());
-  CopyFacts(&batch.layout->fields[config.view.size()], batch.bytes.get(), sampled);
-  ZeroGaps(*batch.layout, batch.bytes.get());
+  const BatchField& first_fact = batch.layout->fields[config.view.size()];
+  CopyFacts(&first_fact, batch.bytes.get() + first_fact.offset, sampled);
+  for (size_t i = 0; i < batch.layout->fields.size(); ++i) {
+    std::memset(batch.bytes.get() + EndOf(batch.layout->fields[i]), 0, GapBehind(*batch.layout, i));
+  }
   return batch;
+}
+
+bool HasLargeRows(const TableConfig& config, const RowLayout& rows) {
+  return std::any_of(config.view.begin(), config.view.end(),
+                     [&](const ViewField& view) { return IsLarge(rows, FieldOf(config, rows, view)); });
+}
+
+absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLayout& rows,
+                                         std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
+                                         const std::shared_ptr<const void>& owner,
+                                         const std::function<std::shared_ptr<char>(size_t)>& allocate) {
+  SlicedBatch batch;
+  batch.facts = FactsOf(sampled, std::move(layout));
+  if (sampled.items.empty()) {
+    return batch;
+  }
+  const std::vector<BatchField>& places = batch.facts.layout->fields;
+  const auto end_with_gap = [&](size_t i) { return EndOf(places[i]) + GapBehind(*batch.facts.layout, i); };
+  // What is copied lies together, field behind field with the gaps between.
+  std::vector<FieldCopy> fields;
+  size_t copied_bytes = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (i < config.view.size()) {
+      fields.push_back(FieldOf(config, rows, config.view[i]));
+    }
+    copied_bytes += i < config.view.size() && IsLarge(rows, fields[i]) ? 0 : end_with_gap(i) - places[i].offset;
+  }
+  const std::shared_ptr<char> copies = allocate(copied_bytes);
+  RowSource source(rows);
+  std::vector<FieldCopy> copied;
+  char* copy = copies.get();
+  for (size_t i = 0; i < places.size(); ++i) {
+    const size_t size = end_with_gap(i) - places[i].offset;
+    if (i < config.view.size() && IsLarge(rows, fields[i])) {
+      SliceSink sink(owner, &batch.data);
+      for (const SampledItem& item : sampled.items) {
+        PutField(&source, fields[i], item.window, &sink);
+      }
+      sink.PutZeros(GapBehind(*batch.facts.layout, i));
+      continue;
+    }
+    if (i < config.view.size()) {
+      fields[i].destination = copy;
+      copied.push_back(fields[i]);
+    } else if (i == config.view.size()) {
+      CopyFacts(&places[i], copy, sampled);  // All of them: they are the last.
+    }
+    std::memset(copy + size - GapBehind(*batch.facts.layout, i), 0, GapBehind(*batch.facts.layout, i));
+    batch.data.Append({copy, size, copies});
+    copy += size;
+  }
+  CopyFields(rows, copied, sampled, &source);
+  WAGGLE_RETURN_IF_ERROR(source.status());
+  return batch;
+}
+
+int64_t BlockBytes(const Sampled& sampled) {
+  std::vector<std::pair<const uint64_t*, int64_t>> blocks;
+  for (const SampledItem& item : sampled.items) {
+    for (const ChunkRef& chunk : item.window.chunks) {
+      blocks.emplace_back(chunk->pins(0), chunk->block_bytes());  // A block has its pins where no other one has.
+    }
+  }
+  std::sort(blocks.begin(), blocks.end());
+  int64_t bytes = 0;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    bytes += i == 0 || blocks[i].first != blocks[i - 1].first ? blocks[i].second : 0;
+  }
+  return bytes;
 }
 
 absl::Status VisitColumn(const RowLayout& rows, size_t column, const Window& window,

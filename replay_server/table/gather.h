@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "common/api/batch_layout.h"
 #include "common/api/replay.h"
 #include "common/api/table_config.h"
+#include "common/tensor/byte_slices.h"
 #include "replay_server/table/row_layout.h"
 #include "replay_server/table/table_state.h"
 
@@ -25,6 +27,23 @@ absl::Status CheckLayout(const TableConfig& config, const BatchLayout& layout, i
 absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& rows,
                                     std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
                                     std::shared_ptr<char> bytes);
+
+// A batch as it travels: the bytes that it has, in slices.
+struct SlicedBatch {
+  SampledBatch facts;  // Without the bytes.
+  ByteSlices data;
+};
+
+// The same bytes as those of Gather, but that large rows are not copied: their slices are where they lie, and share
+// `owner`, which keeps `sampled` alive. `allocate` gives memory for the rest, aligned to 64.
+absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLayout& rows,
+                                         std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
+                                         const std::shared_ptr<const void>& owner,
+                                         const std::function<std::shared_ptr<char>(size_t)>& allocate);
+// Whether there is anything that GatherSlices would not copy.
+bool HasLargeRows(const TableConfig& config, const RowLayout& rows);
+// The memory of the blocks that sampled items keep alive, each counted once.
+int64_t BlockBytes(const Sampled& sampled);
 
 // Calls `visit` with the bytes of one column of all rows of an item, context included, in their order and in as many
 // runs as they lie in. DATA_LOSS for rows that cannot be decompressed.

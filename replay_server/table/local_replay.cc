@@ -153,7 +153,7 @@ class LocalWriter final : public ReplayWriter {
 
 // What the table has answered. Batches are gathered by the sampler's own thread, not by whichever writer's brought the
 // item that was waited for.
-using Answer = absl::StatusOr<Table::Gatherer>;
+using Answer = absl::StatusOr<DrawnBatch>;
 
 // Batches that a learner works with at a time.
 constexpr size_t kKeptBlocks = 2;
@@ -205,7 +205,7 @@ class LocalSampler final : public ReplaySampler {
     --outstanding_;
     error_ = answer.status();
     WAGGLE_RETURN_IF_ERROR(error_);
-    return (*answer)(pool_.Take());
+    return answer->Gather(pool_.Take());
   }
 
   Stats stats() const override {

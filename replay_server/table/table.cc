@@ -11,7 +11,6 @@
 #include "common/base/steady_now.h"
 #include "common/tensor/byte_slices.h"
 #include "replay_server/selectors/new_selector.h"
-#include "replay_server/table/gather.h"
 
 namespace waggle {
 namespace {
@@ -184,13 +183,13 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
 uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done) {
   const size_t bytes = layout->total_bytes;
   return Draw(std::move(layout), {batch_size, batch_size},
-              [bytes, done = std::move(done)](absl::StatusOr<Gatherer> gather) {
-                if (!gather.ok()) {
-                  done(gather.status());
+              [bytes, done = std::move(done)](absl::StatusOr<DrawnBatch> drawn) {
+                if (!drawn.ok()) {
+                  done(drawn.status());
                   return;
                 }
-                absl::StatusOr<SampledBatch> batch = (*gather)(AllocateBytes(bytes));
-                *gather = nullptr;  // Lets go of the rows.
+                absl::StatusOr<SampledBatch> batch = drawn->Gather(AllocateBytes(bytes));
+                drawn = absl::UnknownError("gathered");  // Lets go of the rows.
                 done(std::move(batch));
               });
 }
@@ -375,20 +374,17 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
     if (sample.requester != nullptr) {
       sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
     }
-    Gatherer gather = [self = shared_from_this(), layout = std::move(sample.layout),
-                       sampled = std::move(sampled)](std::shared_ptr<char> bytes) {
-      return Gather(self->created_, self->rows_, layout, *sampled, std::move(bytes));
-    };
+    DrawnBatch drawn(shared_from_this(), created_, rows_, std::move(sample.layout), std::move(sampled));
     if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {
       // Otherwise a crash would take back what counts towards these limits, after it was given away.
-      actions->push_back([self = shared_from_this(), gather = std::move(gather), done = std::move(sample.done)] {
-        self->log_->AfterCommit([gather, done](const absl::Status& status) {
-          done(status.ok() ? absl::StatusOr<Gatherer>(gather) : absl::StatusOr<Gatherer>(status));
+      actions->push_back([self = shared_from_this(), drawn = std::move(drawn), done = std::move(sample.done)] {
+        self->log_->AfterCommit([drawn, done](const absl::Status& status) {
+          done(status.ok() ? absl::StatusOr<DrawnBatch>(drawn) : absl::StatusOr<DrawnBatch>(status));
         });
       });
     } else {
       actions->push_back(
-          [gather = std::move(gather), done = std::move(sample.done)]() mutable { done(std::move(gather)); });
+          [drawn = std::move(drawn), done = std::move(sample.done)]() mutable { done(std::move(drawn)); });
     }
     samples_.pop_front();
     progress = true;

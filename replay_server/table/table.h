@@ -18,6 +18,7 @@
 #include "common/base/mutex.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/table/chunk.h"
+#include "replay_server/table/drawn_batch.h"
 #include "replay_server/table/insert_times.h"
 #include "replay_server/table/requester.h"
 #include "replay_server/table/row_layout.h"
@@ -82,10 +83,7 @@ class Table : public std::enable_shared_from_this<Table> {
   void Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done,
               const std::shared_ptr<Requester>& requester = nullptr, const BlockOrigin& origin = {});
 
-  // Puts the batch of drawn items together in memory that it is given: as many bytes as the layout has, aligned to 64.
-  // To be called once, by any thread at any time. DATA_LOSS for rows that were damaged.
-  using Gatherer = std::function<absl::StatusOr<SampledBatch>(std::shared_ptr<char> bytes)>;
-  using DrawDone = std::function<void(absl::StatusOr<Gatherer>)>;
+  using DrawDone = std::function<void(absl::StatusOr<DrawnBatch>)>;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
 
   // Draws items as soon as the rate limiter allows it. FAILED_PRECONDITION if the limiter could never

@@ -74,5 +74,26 @@ TEST_CASE("A batch's memory may outlive where it is from", "[unit]") {
   CHECK(block.get()[kSize - 1] == 7);
 }
 
+TEST_CASE("No more of a table's memory is lent than may be, and what came back may be lent again", "[unit]") {
+  BatchMemory memory(0, 100);
+  auto first = memory.TryLend(60);
+  REQUIRE(first != nullptr);
+  CHECK(memory.TryLend(41) == nullptr);
+  const auto second = memory.TryLend(40);
+  REQUIRE(second != nullptr);
+  CHECK(memory.TryLend(1) == nullptr);
+  first = nullptr;
+  CHECK(memory.TryLend(61) == nullptr);
+  first = memory.TryLend(60);
+  CHECK(first != nullptr);
+  CHECK(BatchMemory(kSize).TryLend(1) == nullptr);
+  std::shared_ptr<const void> outlives;
+  {
+    BatchMemory gone(0, 1);
+    outlives = gone.TryLend(1);
+  }
+  CHECK(outlives != nullptr);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -300,7 +300,7 @@ TEST_CASE("Explain names a deadlock at once, and an unknown table with the neare
   const auto table = ValueOf(fixture.store.FindTable("t"));
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(config, 8, 1 << 20)));
   // A part of a larger batch, as a client of several servers asks for it.
-  table->Draw(layout, {8, 500}, [](const absl::StatusOr<Table::Gatherer>& /*answer*/) {});
+  table->Draw(layout, {8, 500}, [](const absl::StatusOr<DrawnBatch>& /*answer*/) {});
   v1::ExplainResponse response;
   REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), &response));
   REQUIRE(response.tables_size() == 1);

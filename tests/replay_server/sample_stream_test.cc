@@ -1,10 +1,12 @@
 #include "replay_server/sample_stream.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/clients/batch_assembler.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/channel.h"
 #include "common/tensor/checksum.h"
@@ -22,8 +24,9 @@ using Peer = testing::RecordingPeer<Message<v1::SampleResponse>>;
 
 // A handler over a store with `items` items, without a network.
 struct Stream {
-  explicit Stream(const TableConfig& config, uint32_t items, SampleStreamOptions options = {}, bool take_at_once = true)
-      : table(config), peer(std::make_shared<Peer>(take_at_once)) {
+  explicit Stream(const TableConfig& config, uint32_t items, SampleStreamOptions options = {}, bool take_at_once = true,
+                  std::shared_ptr<BatchMemory> batch_memory = std::make_shared<BatchMemory>(size_t{1} << 20))
+      : table(config), memory(std::move(batch_memory)), peer(std::make_shared<Peer>(take_at_once)) {
     REQUIRE_OK(store.CreateTable(table));
     if (items > 0) {
       Insert(items);
@@ -68,7 +71,7 @@ struct Stream {
 
   Executor executor{"test", 1, 1'000};
   std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30, &executor);
-  std::shared_ptr<BatchMemory> memory = std::make_shared<BatchMemory>(size_t{1} << 20);
+  const std::shared_ptr<BatchMemory> memory;
   const std::shared_ptr<Peer> peer;
   std::unique_ptr<SampleStream> handler;
 };
@@ -92,6 +95,37 @@ TEST_CASE("Opening is answered by the layout, and every credit by a batch", "[un
   stream.Send("", 0, 3);
   CHECK(stream.peer->messages().size() == 6);
   CHECK(stream.peer->requests() == 2);
+}
+
+TEST_CASE("Large rows are sent from where they lie, or copied where too much would be held, and are the same",
+          "[unit]") {
+  constexpr int64_t kWidth = 3'000;
+  constexpr uint32_t kBatch = 100;  // Of more than a message.
+  const TableConfig table = SimpleTable("t", kWidth);
+  const size_t max_lent = GENERATE(size_t{0}, size_t{1} << 30);
+  SampleStreamOptions options;
+  options.max_inline_bytes = int64_t{1} << 30;
+  Stream stream(table, 10, options, true, std::make_shared<BatchMemory>(0, max_lent));
+  stream.Send("t", kBatch, 2);
+  const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table, kBatch, 1 << 30)));
+  BufferPool pool(layout->total_bytes, 2);
+  BatchAssembler assembler(layout, &pool);
+  int batches = 0;
+  auto messages = stream.peer->messages();
+  for (size_t i = 1; i < messages.size(); ++i) {
+    const ByteSlices& data = messages[i].data;
+    const bool lends = std::any_of(data.slices().begin(), data.slices().end(),
+                                   [](const ByteSlice& slice) { return slice.size == kWidth * sizeof(float); });
+    REQUIRE(lends == (max_lent > 0));
+    const auto batch = ValueOf(assembler.Add(messages[i].header, data));
+    for (uint32_t row = 0; batch.has_value() && row < kBatch; ++row) {
+      const float reward = static_cast<const float*>(batch->Data("reward"))[row];
+      const float* const observation = static_cast<const float*>(batch->Data("observation")) + row * kWidth;
+      REQUIRE(std::all_of(observation, observation + kWidth, [reward](float value) { return value == reward; }));
+    }
+    batches += batch.has_value() ? 1 : 0;
+  }
+  REQUIRE(batches == 2);
 }
 
 TEST_CASE("Draws of any size are answered in their order, with what the table is then", "[unit]") {

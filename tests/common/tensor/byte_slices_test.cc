@@ -52,6 +52,25 @@ TEST_CASE("copies share the bytes, which live as long as one of them", "[unit]")
   CHECK(owner.use_count() == 1);
 }
 
+TEST_CASE("a part shares the slices that it lies in", "[unit]") {
+  ByteSlices slices;
+  for (const char* text : {"abc", "", "defg", "h"}) {
+    slices.Append(SliceOf(text));
+  }
+  for (size_t offset = 0; offset <= slices.size(); ++offset) {
+    for (size_t size = 0; offset + size <= slices.size(); ++size) {
+      const ByteSlices part = slices.Part(offset, size);
+      CAPTURE(offset, size);
+      REQUIRE(part.size() == size);
+      REQUIRE(Joined(part) == Joined(slices).substr(offset, size));
+    }
+  }
+  const ByteSlices part = slices.Part(4, 2);
+  REQUIRE(part.slices().size() == 1);
+  REQUIRE(part.slices()[0].data == slices.slices()[2].data + 1);
+  REQUIRE(part.slices()[0].owner == slices.slices()[2].owner);
+}
+
 TEST_CASE("a block of bytes is aligned and can be written to its end", "[unit]") {
   for (const size_t size : {0, 1, 63, 64, 1000000}) {
     const std::shared_ptr<char> bytes = AllocateBytes(size);

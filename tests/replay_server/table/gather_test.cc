@@ -22,16 +22,21 @@ struct RandomStream {
   std::vector<std::vector<std::string>> rows;  // By column, then row: its bytes.
 };
 
-RandomStream MakeRandomStream(Rng* rng) {
+// `large_rows` adds a column with rows that are large in themselves, and one whose rows are where they are stacked.
+RandomStream MakeRandomStream(Rng* rng, bool large_rows = false) {
   RandomStream stream;
   stream.config = testing::SmallTable();
   stream.config.max_window = 1 + static_cast<int64_t>(rng->UniformInt(9));
   stream.config.signature.clear();
   stream.config.view.clear();
-  const std::vector<ArraySpec> kinds = {{"a", DType::kFloat32, {}},     {"b", DType::kFloat32, {4}},
-                                        {"c", DType::kUint8, {3, 5}},   {"d", DType::kInt64, {}},
-                                        {"e", DType::kFloat64, {2, 0}}, {"f", DType::kFloat32, {3}},
-                                        {"g", DType::kUint8, {100}},    {"h", DType::kInt64, {2}}};
+  std::vector<ArraySpec> kinds = {{"a", DType::kFloat32, {}},     {"b", DType::kFloat32, {4}},
+                                  {"c", DType::kUint8, {3, 5}},   {"d", DType::kInt64, {}},
+                                  {"e", DType::kFloat64, {2, 0}}, {"f", DType::kFloat32, {3}},
+                                  {"g", DType::kUint8, {100}},    {"h", DType::kInt64, {2}}};
+  if (large_rows) {
+    kinds.insert(kinds.begin() + 2, {"large", DType::kUint8, {9001}});
+    kinds.push_back({"largish", DType::kUint8, {3001}});
+  }
   for (const ArraySpec& column : kinds) {
     if (rng->UniformInt(2) == 0 || stream.config.signature.empty()) {
       stream.config.signature.push_back(column);
@@ -150,6 +155,74 @@ TEST_CASE("a gathered batch equals one that is put together row by row", "[unit]
       REQUIRE(std::memcmp(batch.Data(field.name), wanted.data(), wanted.size()) == 0);
     }
   }
+}
+
+TEST_CASE("a batch in slices has the bytes of one that is copied, and large rows lie where they lay", "[unit]") {
+  Rng rng(12);
+  int lent = 0;
+  for (int round = 0; round < 30; ++round) {
+    const RandomStream stream = MakeRandomStream(&rng, /*large_rows=*/true);
+    const auto count = static_cast<int64_t>(1 + rng.UniformInt(8));
+    const auto layout =
+        std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(stream.config, count, size_t{1} << 30)));
+    const auto sampled = std::make_shared<Sampled>();
+    sampled->table_items = round;
+    for (int64_t i = 0; i < count; ++i) {
+      const size_t rows = 1 + rng.UniformInt(static_cast<uint64_t>(stream.config.max_window));
+      const size_t first = rng.UniformInt(stream.rows[0].size() - rows + 1);
+      sampled->items.emplace_back();
+      sampled->items.back().window = MakeWindow(stream, first, rows, rng.UniformInt(std::min<uint64_t>(first, 4) + 1));
+      sampled->items.back().key = 7 * static_cast<uint64_t>(i);
+    }
+    const RowLayout rows(stream.config.signature);
+    const SampledBatch batch =
+        testing::ValueOf(Gather(stream.config, rows, layout, *sampled, AllocateBytes(layout->total_bytes)));
+    size_t copied = 0;
+    const auto allocate = [&copied](size_t bytes) {
+      copied = bytes;
+      const std::shared_ptr<char> memory = AllocateBytes(bytes);
+      std::memset(memory.get(), 0x55, bytes);
+      return memory;
+    };
+    const SlicedBatch slices = testing::ValueOf(GatherSlices(stream.config, rows, layout, *sampled, sampled, allocate));
+    REQUIRE(slices.facts.table_items == static_cast<uint64_t>(round));
+    REQUIRE(slices.facts.layout == layout);
+    REQUIRE(slices.data.size() == layout->total_bytes);
+    std::vector<char> joined(slices.data.size());
+    slices.data.CopyTo(joined.data());
+    REQUIRE(std::memcmp(joined.data(), batch.bytes.get(), joined.size()) == 0);
+    REQUIRE(HasLargeRows(stream.config, rows) == (copied < layout->total_bytes));
+    lent += HasLargeRows(stream.config, rows) ? 1 : 0;
+    if (copied < layout->total_bytes) {
+      REQUIRE(sampled.use_count() > 1);  // The slices share it.
+    }
+  }
+  REQUIRE(lent > 10);
+}
+
+TEST_CASE("a batch of no items has no slices", "[unit]") {
+  const TableConfig config = testing::SmallTable();
+  const auto sampled = std::make_shared<Sampled>();
+  sampled->table_items = 3;
+  const SlicedBatch slices =
+      testing::ValueOf(GatherSlices(config, RowLayout(config.signature), std::make_shared<const BatchLayout>(),
+                                    *sampled, sampled, [](size_t bytes) { return AllocateBytes(bytes); }));
+  REQUIRE(slices.data.size() == 0);
+  REQUIRE(slices.facts.table_items == 3);
+}
+
+TEST_CASE("a block that sampled items share is counted once, however often they were drawn", "[unit]") {
+  const std::vector<ChunkRef> first = testing::MakeRows(1, 0, {3, 3});
+  const std::vector<ChunkRef> second = testing::MakeRows(2, 0, {5});
+  Sampled sampled;
+  REQUIRE(BlockBytes(sampled) == 0);
+  for (const auto& chunks : {first, second, first}) {
+    sampled.items.emplace_back();
+    for (const ChunkRef& chunk : chunks) {
+      sampled.items.back().window.chunks.push_back(chunk);
+    }
+  }
+  REQUIRE(BlockBytes(sampled) == first[0]->block_bytes() + second[0]->block_bytes());
 }
 
 TEST_CASE("a batch carries the facts about its items and about the table", "[unit]") {

@@ -407,8 +407,8 @@ TEST_CASE("a draw counts what it is told to, whatever it has", "[unit]") {
   const auto draw = [&](int64_t items, int64_t counted) {
     const auto layout = items == 0 ? std::make_shared<const BatchLayout>() : LayoutFor(config, items);
     const size_t bytes = layout->total_bytes;
-    table->Draw(layout, {items, counted}, [&allowed, bytes, items](absl::StatusOr<Table::Gatherer> gather) {
-      const SampledBatch batch = testing::ValueOf(testing::ValueOf(gather)(AllocateBytes(bytes)));
+    table->Draw(layout, {items, counted}, [&allowed, bytes, items](absl::StatusOr<DrawnBatch> drawn) {
+      const SampledBatch batch = testing::ValueOf(testing::ValueOf(drawn).Gather(AllocateBytes(bytes)));
       REQUIRE(batch.table_items == (allowed.size() < 5 ? 2 : 3));
       REQUIRE(batch.priority_sum == static_cast<double>(batch.table_items));
       REQUIRE((items == 0 || batch.Data(kItemKey) != nullptr));

@@ -69,11 +69,11 @@ class SampleClient final : public LocalShards::Client, public std::enable_shared
     }
     table_->Draw(
         layout, {items, counted},
-        [self = shared_from_this(), stream = stream_, layout](absl::StatusOr<Table::Gatherer> gather) {
-          if (!gather.ok()) {
+        [self = shared_from_this(), stream = stream_, layout](absl::StatusOr<DrawnBatch> drawn) {
+          if (!drawn.ok()) {
             return;
           }
-          self->server_->Pass([self, stream, batch = ValueOf((*gather)(AllocateBytes(layout->total_bytes + 1)))] {
+          self->server_->Pass([self, stream, batch = ValueOf(drawn->Gather(AllocateBytes(layout->total_bytes + 1)))] {
             if (self->stream_ == stream && !self->gone_) {
               const absl::Status status = self->receiver_->Answered(self->shard_, batch);
               if (!status.ok()) {

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "common/api/batch_layout.h"
+#include "common/api/replay.h"
+#include "replay_server/table/gather.h"
+#include "replay_server/table/row_layout.h"
+#include "replay_server/table/table_state.h"
+
+namespace waggle {
+
+// Items that a table has drawn, with their rows still where the table has them, to be put together as a batch by
+// whoever they are for. Its copies share the items. Any thread may use it, at any time, and after the table is gone.
+class DrawnBatch {
+ public:
+  // `table` keeps the configuration and the rows' layout alive.
+  DrawnBatch(std::shared_ptr<const void> table, const TableConfig& config, const RowLayout& rows,
+             std::shared_ptr<const BatchLayout> layout, std::shared_ptr<const Sampled> sampled)
+      : table_(std::move(table)),
+        config_(&config),
+        rows_(&rows),
+        layout_(std::move(layout)),
+        sampled_(std::move(sampled)) {}
+
+  // In memory that it is given: as many bytes as the layout has, aligned to 64. DATA_LOSS for rows that were damaged.
+  absl::StatusOr<SampledBatch> Gather(std::shared_ptr<char> bytes) const {
+    return waggle::Gather(*config_, *rows_, layout_, *sampled_, std::move(bytes));
+  }
+
+  // Whether there are rows large enough to be sent from where they lie. That spares a copy, and keeps HeldBytes() of
+  // memory from being freed until they are sent.
+  bool has_large_rows() const { return HasLargeRows(*config_, *rows_); }
+  int64_t HeldBytes() const { return BlockBytes(*sampled_); }
+  // `allocate` gives memory for all that is copied; `keep` is kept as long as the slices are.
+  absl::StatusOr<SlicedBatch> GatherSlices(const std::function<std::shared_ptr<char>(size_t)>& allocate,
+                                           std::shared_ptr<const void> keep) const {
+    const auto owner =
+        std::make_shared<const std::pair<DrawnBatch, std::shared_ptr<const void>>>(*this, std::move(keep));
+    return waggle::GatherSlices(*config_, *rows_, layout_, *sampled_, owner, allocate);
+  }
+
+ private:
+  std::shared_ptr<const void> table_;
+  const TableConfig* config_;
+  const RowLayout* rows_;
+  std::shared_ptr<const BatchLayout> layout_;
+  std::shared_ptr<const Sampled> sampled_;
+};
+
+}  // namespace waggle
