@@ -150,12 +150,13 @@ absl::Status RowWriter::Stream::Append(absl::Span<const void* const> columns, co
                                                                                                    : absl::OkStatus();
 }
 
-absl::Status RowWriter::Stream::CreateItem(absl::string_view table, int64_t rows, std::optional<double> priority) {
-  return writer_->CreateItem(this, table, rows, priority);
+absl::Status RowWriter::Stream::CreateItem(absl::string_view table, int64_t rows, std::optional<double> priority,
+                                           const StopToken& stop) {
+  return writer_->CreateItem(this, table, rows, priority, stop);
 }
 
 absl::Status RowWriter::CreateItem(Stream* stream, absl::string_view table, int64_t rows,
-                                   std::optional<double> priority) {
+                                   std::optional<double> priority, const StopToken& stop) {
   const auto found =
       std::find_if(tables_.begin(), tables_.end(), [table](const TableConfig& config) { return config.name == table; });
   if (found == tables_.end()) {
@@ -173,7 +174,7 @@ absl::Status RowWriter::CreateItem(Stream* stream, absl::string_view table, int6
   }
   // Of one block all items have priorities, or none has.
   if (!items_.empty() && highest_priority_ != !priority.has_value()) {
-    WAGGLE_RETURN_IF_ERROR(Send());
+    WAGGLE_RETURN_IF_ERROR(Send(stop));
   }
   highest_priority_ = !priority.has_value();
   ItemInfo item;

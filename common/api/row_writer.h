@@ -96,8 +96,11 @@ class RowWriter {
     int64_t episode_rows() const { return begins_ ? 0 : episode_rows_; }
 
     // Makes the newest `rows` rows an item of the table. Without a priority it gets the highest of the table's items.
-    // INVALID_ARGUMENT for more rows than the episode has, or than the table allows.
-    absl::Status CreateItem(absl::string_view table, int64_t rows, std::optional<double> priority = std::nullopt);
+    // INVALID_ARGUMENT for more rows than the episode has, or than the table allows. Where the item before has a
+    // priority and this one none, or the other way round, what is gathered is sent first, which blocks as Append does;
+    // a stop then ends it with CANCELLED, and there is no item.
+    absl::Status CreateItem(absl::string_view table, int64_t rows, std::optional<double> priority = std::nullopt,
+                            const StopToken& stop = StopToken());
 
    private:
     friend class RowWriter;
@@ -125,7 +128,8 @@ class RowWriter {
 
  private:
   RowWriter(std::vector<TableConfig> tables, const RowWriterOptions& options, std::unique_ptr<ReplayWriter> sink);
-  absl::Status CreateItem(Stream* stream, absl::string_view table, int64_t rows, std::optional<double> priority);
+  absl::Status CreateItem(Stream* stream, absl::string_view table, int64_t rows, std::optional<double> priority,
+                          const StopToken& stop);
   std::optional<InsertBlock> TakeBlock();
   absl::Status ToColumns(const Row& row, std::vector<const void*>* columns) const;
 

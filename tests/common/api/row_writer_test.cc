@@ -208,4 +208,39 @@ TEST_CASE("what a stop keeps from being sent is sent later", "[unit]") {
   }
 }
 
+TEST_CASE("an item that would have to wait is not made when a stop comes, and can be made later", "[unit]") {
+  TableConfig queue = MakeTable("queue");
+  MakeQueue(1, &queue);
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
+  RowWriterOptions options;
+  options.max_unacknowledged_blocks = 1;
+  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
+  RowWriter::Stream* stream = writer->NewStream();
+  const auto add = [&](int64_t action) {
+    REQUIRE_OK(stream->Append(Step(0, action)));
+    REQUIRE_OK(stream->CreateItem("queue", 1, 1.0));
+  };
+  add(0);
+  REQUIRE_OK(writer->Send());  // There is room for it alone:
+  add(1);
+  REQUIRE_OK(writer->Send());  // this one waits, unacknowledged,
+  add(2);                      // and this one is not sent.
+  REQUIRE_OK(stream->Append(Step(0, 3)));
+  StopToken stopped;
+  stopped.RequestStop();
+  REQUIRE_CODE(stream->CreateItem("queue", 1, std::nullopt, stopped), absl::StatusCode::kCancelled);
+  ReplaySamplerOptions sampling;
+  sampling.table = queue;
+  sampling.batch_size = 1;
+  const auto sampler = ValueOf(connection.NewSampler(sampling));
+  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
+  REQUIRE(next() == 0);
+  REQUIRE(next() == 1);
+  REQUIRE_OK(stream->CreateItem("queue", 1));
+  REQUIRE_OK(writer->Send());
+  REQUIRE(next() == 2);
+  REQUIRE(next() == 3);
+}
+
 }  // namespace waggle
