@@ -79,8 +79,8 @@ class BlockSource {
   Rng rng_{5};
 };
 
-std::unique_ptr<ReplayConnection> Connect(const std::string& address, const ReplayLoad& load) {
-  std::unique_ptr<ReplayConnection> connection = Must(NewGrpcReplayConnection({address}));
+std::unique_ptr<ReplayConnection> Connect(const Addresses& servers, const ReplayLoad& load) {
+  std::unique_ptr<ReplayConnection> connection = Must(NewGrpcReplayConnection(servers));
   Must(connection->CreateTable(load.table, StopToken()));
   return connection;
 }
@@ -264,9 +264,9 @@ double ReplayServerProcess::CpuSeconds() const {
   return nanoseconds / 1e9;
 }
 
-ProcessCrew::Work Fill(std::string address, ReplayLoad load, int64_t items) {
+ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items) {
   return [=](Seat* seat, const std::atomic<bool>& /*stop*/) {
-    const auto connection = Connect(address, load);
+    const auto connection = Connect(servers, load);
     const auto writer = NewWriter(connection.get(), load, "fill");
     BlockSource source(load);
     // The first rows of each lane end no item.
@@ -278,9 +278,9 @@ ProcessCrew::Work Fill(std::string address, ReplayLoad load, int64_t items) {
   };
 }
 
-ProcessCrew::Work Produce(std::string address, ReplayLoad load, int producer, double items_per_second) {
+ProcessCrew::Work Produce(Addresses servers, ReplayLoad load, int producer, double items_per_second) {
   return [=](Seat* seat, const std::atomic<bool>& stop) {
-    const auto connection = Connect(address, load);
+    const auto connection = Connect(servers, load);
     const auto writer = NewWriter(connection.get(), load, absl::StrCat("producer", producer));
     BlockSource source(load);
     const absl::Time begin = absl::Now();
@@ -294,9 +294,9 @@ ProcessCrew::Work Produce(std::string address, ReplayLoad load, int producer, do
   };
 }
 
-ProcessCrew::Work Consume(std::string address, ReplayLoad load, ConsumeOptions options) {
+ProcessCrew::Work Consume(Addresses servers, ReplayLoad load, ConsumeOptions options) {
   return [=](Seat* seat, const std::atomic<bool>& stop) {
-    const auto connection = Connect(address, load);
+    const auto connection = Connect(servers, load);
     const auto sampler = Must(connection->NewSampler(SamplerOptions(load, options.prefetch)));
     Feedback feedback(connection.get(), load);
     while (!stop) {
@@ -312,9 +312,9 @@ ProcessCrew::Work Consume(std::string address, ReplayLoad load, ConsumeOptions o
   };
 }
 
-ProcessCrew::Work UpdateOnly(std::string address, ReplayLoad load, int batches_per_wait) {
+ProcessCrew::Work UpdateOnly(Addresses servers, ReplayLoad load, int batches_per_wait) {
   return [=](Seat* seat, const std::atomic<bool>& stop) {
-    const auto connection = Connect(address, load);
+    const auto connection = Connect(servers, load);
     std::vector<SampledBatch> batches;
     {
       const auto sampler = Must(connection->NewSampler(SamplerOptions(load, 4)));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/child_process.h"
 #include "common/api/replay.h"
@@ -58,22 +59,23 @@ class ReplayServerProcess {
   std::string address_;
 };
 
-// What the processes of a crew do. Each creates the load's table first.
+// What the processes of a crew do. Each creates the load's table first. Several servers are one buffer.
+using Addresses = std::vector<std::string>;
 
 // Inserts `items` items, and returns when all are acknowledged.
-ProcessCrew::Work Fill(std::string address, ReplayLoad load, int64_t items);
+ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items);
 // Inserts for as long as it may; `producer` numbers those of one crew. `items_per_second` 0: as fast as it can.
-ProcessCrew::Work Produce(std::string address, ReplayLoad load, int producer, double items_per_second = 0);
+ProcessCrew::Work Produce(Addresses servers, ReplayLoad load, int producer, double items_per_second = 0);
 
 struct ConsumeOptions {
   int64_t prefetch = 4;
   bool update = false;  // Sends a new priority for each item back.
 };
 // Samples for as long as it may, and times each call.
-ProcessCrew::Work Consume(std::string address, ReplayLoad load, ConsumeOptions options);
+ProcessCrew::Work Consume(Addresses servers, ReplayLoad load, ConsumeOptions options);
 
 // Samples some batches, and then updates their priorities for as long as it may, `batches_per_wait` batches before it
 // waits until they are applied.
-ProcessCrew::Work UpdateOnly(std::string address, ReplayLoad load, int batches_per_wait);
+ProcessCrew::Work UpdateOnly(Addresses servers, ReplayLoad load, int batches_per_wait);
 
 }  // namespace waggle::bench

@@ -2,10 +2,11 @@
 // loopback interface. Beside what the machine can do: one TCP connection that transfers blocks of the same size, and a
 // memory copy.
 //
-// replay_service/insert_LOAD_PRODUCERSp, sample_LOAD_CONSUMERSc (with priorities sent back: sample_update_…), and
-// mixed_LOAD (two producers, one consumer that sends priorities back). LOAD is the bytes of an item that shares
-// nothing, cartpole (52 bytes in five columns), cartpole_windows (the same three-step transitions with rows that are
-// shared) or frames (three-step transitions of four stacked frames of 84×84 bytes, which are shared too).
+// replay_service/insert_LOAD_PRODUCERSp, sample_LOAD_CONSUMERSc (with priorities sent back: sample_update_…),
+// mixed_LOAD (two producers, one consumer that sends priorities back), and shards_SERVERS_LOAD (the same mix). LOAD is
+// the bytes of an item that shares nothing, cartpole (52 bytes in five columns), cartpole_windows (the same three-step
+// transitions with rows that are shared) or frames (three-step transitions of four stacked frames of 84×84 bytes, which
+// are shared too).
 
 #include <cmath>
 #include <functional>
@@ -76,9 +77,9 @@ class Measurement {
   std::optional<Rates> rates_;
 };
 
-void FillTable(const std::string& address, const ReplayLoad& load, int64_t items) {
+void FillTable(const Addresses& servers, const ReplayLoad& load, int64_t items) {
   ProcessCrew crew;
-  crew.Start(Fill(address, load, items));
+  crew.Start(Fill(servers, load, items));
   crew.Join();
 }
 
@@ -86,20 +87,25 @@ struct Clients {
   int producers = 0;
   int consumers = 0;
   bool update = false;
+  int servers = 1;  // Of one buffer.
 };
 
 // The table is full when it begins: every item that comes makes another one leave.
 Rates Measure(const ReplayLoad& load, const Clients& clients) {
-  const ReplayServerProcess server;
-  FillTable(server.address(), load, load.table.max_items);
+  std::vector<ReplayServerProcess> servers(static_cast<size_t>(clients.servers));
+  Addresses addresses;
+  for (const ReplayServerProcess& server : servers) {
+    addresses.push_back(server.address());
+  }
+  FillTable(addresses, load, load.table.max_items);
   ProcessCrew crew;
   for (int i = 0; i < clients.consumers; ++i) {
     ConsumeOptions options;
     options.update = clients.update;
-    crew.Start(Consume(server.address(), load, options));
+    crew.Start(Consume(addresses, load, options));
   }
   for (int i = 0; i < clients.producers; ++i) {
-    crew.Start(Produce(server.address(), load, i));
+    crew.Start(Produce(addresses, load, i));
   }
   crew.AwaitWork(kWarmUp);
   return crew.Watch(kRounds, kRound);
@@ -154,19 +160,30 @@ void AddThroughput(const ReplayLoad& load, std::vector<Case>* cases) {
   AddSamples(absl::StrCat("replay_service/mixed_", load.name, "/sample"), load, mixed, measurement, cases);
 }
 
+// The same mixed load with a buffer of several servers.
+void AddShards(const ReplayLoad& load, std::vector<Case>* cases) {
+  for (const int servers : {1, 2, 4}) {
+    const Clients clients{2, 1, true, servers};
+    const auto measurement = std::make_shared<Measurement>([load, clients] { return Measure(load, clients); });
+    const std::string name = absl::StrCat("replay_service/shards_", servers, "_", load.name);
+    AddInserts(name + "/insert", load, clients, measurement, cases);
+    AddSamples(name + "/sample", load, clients, measurement, cases);
+  }
+}
+
 // One call for a batch of 512 at a time, while two producers insert. The median is that of the calls; what the 99th
 // percentile should not exceed is five times that.
 Result Latency(double percentile, double items_per_second) {
   const ReplayLoad load = CartPoleTransitions();
   const ReplayServerProcess server;
-  FillTable(server.address(), load, load.table.max_items);
+  FillTable({server.address()}, load, load.table.max_items);
   ProcessCrew crew;
   ConsumeOptions options;
   options.prefetch = 1;  // Each call waits for its batch.
   options.update = true;
-  crew.Start(Consume(server.address(), load, options));
-  crew.Start(Produce(server.address(), load, 0, items_per_second / 2));
-  crew.Start(Produce(server.address(), load, 1, items_per_second / 2));
+  crew.Start(Consume({server.address()}, load, options));
+  crew.Start(Produce({server.address()}, load, 0, items_per_second / 2));
+  crew.Start(Produce({server.address()}, load, 1, items_per_second / 2));
   crew.AwaitWork(kWarmUp);
   const std::vector<double> times = crew.WatchCalls(absl::Seconds(3));
   const double median = times[times.size() / 2];
@@ -185,9 +202,9 @@ Result Latency(double percentile, double items_per_second) {
 Result Updates(int batches_per_wait) {
   const ReplayLoad load = CartPoleTransitions();
   const ReplayServerProcess server;
-  FillTable(server.address(), load, load.table.max_items);
+  FillTable({server.address()}, load, load.table.max_items);
   ProcessCrew crew;
-  crew.Start(UpdateOnly(server.address(), load, batches_per_wait));
+  crew.Start(UpdateOnly({server.address()}, load, batches_per_wait));
   crew.AwaitWork(kWarmUp);
   // A key, a generation and a priority each.
   return Beside(crew.Watch(kRounds, kRound).updated, 1, "updates/s", TcpBytesPerSecond(0) / 24, "tcp loopback");
@@ -199,7 +216,7 @@ Result Memory(ReplayLoad load) {
   load.table.max_items = kItems;
   const ReplayServerProcess server;
   const double before = server.ResidentBytes();
-  FillTable(server.address(), load, kItems);
+  FillTable({server.address()}, load, kItems);
   Result result;
   result.value = (server.ResidentBytes() - before) / static_cast<double>(kItems);
   result.median = result.value;
@@ -216,9 +233,9 @@ double ServerMicrosecondsPerBatch(int64_t items) {
   load.rows = 4096;
   load.table.max_items = items;
   const ReplayServerProcess server;
-  FillTable(server.address(), load, items);
+  FillTable({server.address()}, load, items);
   ProcessCrew crew;
-  crew.Start(Consume(server.address(), load, ConsumeOptions()));
+  crew.Start(Consume({server.address()}, load, ConsumeOptions()));
   crew.AwaitWork(kWarmUp);
   const absl::Duration duration = kRounds * kRound;
   const double before = server.CpuSeconds();
@@ -247,6 +264,8 @@ std::vector<Case> Cases() {
         BytesLoad("1MB", 1'000'000), CartPoleTransitions(), CartPoleWindows(), Frames()}) {
     AddThroughput(load, &cases);
   }
+  AddShards(CartPoleTransitions(), &cases);
+  AddShards(BytesLoad("40kB", 40'000), &cases);
   // What the machine does unhindered, and with a third of that.
   cases.push_back({"replay_service/latency_busy_p50", [] { return Latency(0.5, 0); }});
   cases.push_back({"replay_service/latency_busy_p99", [] { return Latency(0.99, 0); }});
