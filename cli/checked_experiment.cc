@@ -17,14 +17,15 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
   const absl::StatusOr<const EnvironmentDefinition*> definition =
       environments.Find(checked.experiment.environment.name);
   if (!definition.ok()) {
-    return Annotate(definition.status(), absl::StrCat(file, ": environment.name"));
+    return LocateProblems(Annotate(definition.status(), "environment.name"), file, overrides);
   }
   absl::StatusOr<EnvironmentSpec> environment = (*definition)->spec(checked.experiment.environment);
   if (!environment.ok()) {
-    return Annotate(environment.status(), absl::StrCat(file, ": environment"));
+    return LocateProblems(Annotate(environment.status(), "environment"), file, overrides);
   }
   checked.environment = *std::move(environment);
-  WAGGLE_RETURN_IF_ERROR(Annotate(CheckAgainstEnvironment(checked.experiment, checked.environment, algorithms), file));
+  WAGGLE_RETURN_IF_ERROR(
+      LocateProblems(CheckAgainstEnvironment(checked.experiment, checked.environment, algorithms), file, overrides));
   return checked;
 }
 

@@ -53,8 +53,9 @@ Supervision::Rules RulesOf(const Experiment& experiment) {
   return rules;
 }
 
-std::vector<std::string> CommandFor(const Supervision::Process& process, const std::string& binary_folder,
-                                    const std::string& hub_address, const OutputFolder& folder) {
+std::vector<std::string> CommandFor(const Supervision::Process& process, const ReplayOptions& replay,
+                                    const std::string& binary_folder, const std::string& hub_address,
+                                    const OutputFolder& folder) {
   const Role role = process.role;
   std::vector<std::string> command = {absl::StrCat(binary_folder, "/", ExecutableName(role))};
   const auto add = [&command](const std::string& flag, const std::string& value) {
@@ -78,6 +79,10 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const s
   }
   if (role == Role::kReplayServer) {
     add("--index", absl::StrCat(process.index));
+    if (replay.NeedsDataFolder()) {
+      add("--data-dir", folder.File(replay.servers == 1 ? "replay" : absl::StrCat("replay-", process.index)));
+      add("--checkpoint-seconds", absl::StrCat(replay.checkpoint_seconds));
+    }
   }
   if (role == Role::kEvaluator) {
     command.push_back("--evaluator");

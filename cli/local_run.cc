@@ -254,7 +254,8 @@ void LocalRun::Do(const Supervision::Actions& actions) {
 
 void LocalRun::StartProcess(size_t process) {
   ChildOptions options;
-  options.command = CommandFor(supervision_.processes()[process], binary_folder_, hub_address_, folder_);
+  options.command =
+      CommandFor(supervision_.processes()[process], experiment_.replay, binary_folder_, hub_address_, folder_);
   options.log_path = folder_.LogFile(supervision_.processes()[process].name);
   // More threads than cores make small networks several times slower.
   options.default_environment = {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};

@@ -10,8 +10,8 @@
 
 namespace waggle {
 
-// The folder that a run leaves behind: experiment.yaml (every value in it), logs/, hub/, checkpoints/, metrics.csv,
-// TensorBoard event files, summary.json.
+// The folder that a run leaves behind: experiment.yaml (every value in it), logs/, hub/, checkpoints/, replay/ where
+// tables outlive their server, metrics.csv, TensorBoard event files, summary.json.
 class OutputFolder {
  public:
   // Creates `requested`, or runs/NAME-YYYYMMDD-HHMMSS (UTC) where that is empty, and what belongs into it. A folder

@@ -106,7 +106,7 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
   state.clean_exit = exit.ok();
   const std::string& name = processes_[process].name;
   if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) {
-    if (IsServer(processes_[process].role) && !MayBeLost(processes_[process].role)) {
+    if (processes_[process].role == Role::kParamServer) {
       Fail(absl::StrCat(name, " ", exit.DebugString()), process, now, &actions);
     } else if (processes_[process].role == Role::kLearner) {
       // It may have learned earlier than we that the run is over.
@@ -115,7 +115,7 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
       learner_ended_at_ = now;
       actions.observe = true;
     } else {
-      LostWorker(process, exit, now, &actions);
+      Lost(process, exit, now, &actions);
     }
   } else if (!exit.ok() && !asked_) {
     actions.messages.push_back(absl::StrCat(name, " ", exit.DebugString(), " while the run ended"));
@@ -124,7 +124,7 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
   return actions;
 }
 
-void Supervision::LostWorker(size_t process, const ChildExit& exit, absl::Time now, Actions* actions) {
+void Supervision::Lost(size_t process, const ChildExit& exit, absl::Time now, Actions* actions) {
   State& state = states_[process];
   const std::string& name = processes_[process].name;
   if (now - state.started_at >= kProvenLife) {
@@ -306,12 +306,6 @@ bool Supervision::HubRunning() const {
     }
   }
   return false;
-}
-
-bool Supervision::MayBeLost(Role role) const {
-  return role == Role::kReplayServer && std::count_if(processes_.begin(), processes_.end(), [](const Process& process) {
-                                          return process.role == Role::kReplayServer;
-                                        }) > 1;
 }
 
 std::optional<size_t> Supervision::FirstActor() const {

@@ -22,8 +22,8 @@ const char* OutcomeName(Outcome outcome);
 // processes, clocks or threads. In order:
 //
 //   1. The hub is started; once its address is known, all others.
-//   2. An actor or evaluator that ends is started again, with a growing delay and a bounded number of times, and so is
-//      one of several replay servers. If the hub, the only replay server or the learner ends, the run has failed.
+//   2. An actor, an evaluator or a replay server that ends is started again, with a growing delay and a bounded number
+//      of times. If the hub or the learner ends, or none of a kind is left, the run has failed.
 //   3. When the hub says that the run is over, workers end by themselves; after a failure or an interruption they are
 //      asked to. Who does not in time is killed.
 //   4. Once all workers have ended the hub is asked a last time how the run stands, and the servers are stopped.
@@ -98,7 +98,7 @@ class Supervision {
   };
 
   void Start(size_t process, absl::Time now, Actions* actions);
-  void LostWorker(size_t process, const ChildExit& exit, absl::Time now, Actions* actions);
+  void Lost(size_t process, const ChildExit& exit, absl::Time now, Actions* actions);
   void GiveUp(size_t process, absl::Time now, Actions* actions);
   void Fail(const std::string& reason, std::optional<size_t> process, absl::Time now, Actions* actions);
   void End(Outcome outcome, const std::string& reason, bool ask_workers, absl::Time now, Actions* actions);
@@ -107,8 +107,6 @@ class Supervision {
   void SignalAll(bool servers, int signal, Actions* actions);
   bool AnyRunning(bool servers) const;
   bool HubRunning() const;
-  // Whether the run can go on without it.
-  bool MayBeLost(Role role) const;
   absl::Duration JudgementPatience() const;
   std::optional<size_t> FirstActor() const;
 

@@ -173,8 +173,11 @@ void CheckRateLimiter(const TableConfig& config, Problems* problems) {
     problems->Add("rate_limiter.min_items: ", limiter.min_items, " is more than max_items, ", config.max_items,
                   ": nothing could ever be sampled");
   }
-  const std::string stuck = limiter.WhyStuck(/*batch_size=*/1);
-  problems->AddUnless(stuck.empty(), stuck);
+  // With one of the two nobody can say what holds.
+  if (limiter.min_difference.has_value() == limiter.max_difference.has_value()) {
+    const std::string stuck = limiter.WhyStuck(/*batch_size=*/1);
+    problems->AddUnless(stuck.empty(), stuck);
+  }
 }
 
 void CheckCompression(const TableConfig& config, Problems* problems) {
@@ -205,6 +208,14 @@ void CheckStorage(const TableConfig& config, Problems* problems) {
   if (config.memory_limit < 0) {
     problems->Add("memory_limit: ", config.memory_limit, " is less than 0");
   }
+}
+
+void CheckSettings(const TableConfig& config, Problems* problems) {
+  CheckSampler(config.sampler, problems);
+  CheckRemover(config.remover, problems);
+  CheckLimits(config, problems);
+  CheckRateLimiter(config, problems);
+  CheckStorage(config, problems);
 }
 
 std::string DescribeView(const std::vector<ViewField>& view) {
@@ -333,18 +344,50 @@ void MakeStack(int64_t max_items, TableConfig* config) {
   config->sampler.kind = SelectorKind::kLifo;
 }
 
+bool TableConfig::UsesPriorities() const {
+  const auto uses = [](SelectorKind kind) {
+    return kind == SelectorKind::kPrioritized || kind == SelectorKind::kMinHeap || kind == SelectorKind::kMaxHeap;
+  };
+  return uses(sampler.kind) || uses(remover.kind);
+}
+
 absl::Status TableConfig::Validate() const {
   Problems problems;
   problems.AddIfBad("name: ", ValidateName(name));
   CheckSignature(*this, &problems);
   CheckView(*this, &problems);
-  CheckSampler(sampler, &problems);
-  CheckRemover(remover, &problems);
-  CheckLimits(*this, &problems);
-  CheckRateLimiter(*this, &problems);
+  CheckSettings(*this, &problems);
   CheckCompression(*this, &problems);
-  CheckStorage(*this, &problems);
   return problems.ToStatus(absl::StrCat("table \"", name, "\": "), "; ");
+}
+
+absl::Status TableConfig::ValidateSettings() const {
+  Problems problems;
+  CheckSettings(*this, &problems);
+  return problems.ToStatus();
+}
+
+absl::Status TableConfig::ValidateCompression() const {
+  Problems problems;
+  CheckCompression(*this, &problems);
+  return problems.ToStatus();
+}
+
+absl::Status TableConfig::CheckBatchSize(int64_t batch_size) const {
+  if (batch_size < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a batch has at least 1 item; got ", batch_size));
+  }
+  if (max_times_sampled > 0 && batch_size > max_times_sampled * max_items) {
+    return absl::FailedPreconditionError(absl::StrCat("max_items: ", max_items, " with max_times_sampled ",
+                                                      max_times_sampled, ": a batch of ", batch_size,
+                                                      " can never be drawn"));
+  }
+  if (sampler.without_replacement && batch_size > max_items) {
+    return absl::FailedPreconditionError(absl::StrCat("max_items: ", max_items, ": a batch of ", batch_size,
+                                                      " different items (without_replacement) can never be drawn"));
+  }
+  const std::string stuck = rate_limiter.WhyStuck(batch_size);
+  return stuck.empty() ? absl::OkStatus() : absl::FailedPreconditionError(stuck);
 }
 
 namespace {

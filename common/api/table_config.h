@@ -123,8 +123,18 @@ struct TableConfig {
   // The most rows before a window that may belong to its item: what the longest stack reaches back.
   int64_t MaxContextRows() const;
 
+  // Whether anything is picked by its priority.
+  bool UsesPriorities() const;
+
   // INVALID_ARGUMENT naming every field that is wrong, and what would be right.
   absl::Status Validate() const;
+  // The same of what needs neither name nor columns, one problem a line.
+  absl::Status ValidateSettings() const;
+  // The same of `compression`.
+  absl::Status ValidateCompression() const;
+  // FAILED_PRECONDITION if the table could never give a batch of this size, beginning with a field that is too small;
+  // INVALID_ARGUMENT for one of no items.
+  absl::Status CheckBatchSize(int64_t batch_size) const;
 };
 
 // "prioritized", "max_heap", …: what the enumerators are called in configurations and messages.

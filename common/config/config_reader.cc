@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -247,7 +248,11 @@ void ConfigReader::ReportUnknownKeys() {
                    absl::StrCat("given twice; first at ", first->position.DebugString()));
     } else if (!frame.allow_other_keys &&
                std::find(frame.known.begin(), frame.known.end(), entry->key) == frame.known.end()) {
-      const std::string hint = DidYouMean(entry->key, frame.known);
+      const auto moved = std::find_if(frame.inner.begin(), frame.inner.end(), [&](const std::string& path) {
+        return absl::EndsWith(path, absl::StrCat(".", entry->key));
+      });
+      const std::string hint = moved == frame.inner.end() ? DidYouMean(entry->key, frame.known)
+                                                          : absl::StrCat("; did you mean \"", *moved, "\"?");
       errors_->Add(entry->position, PathOf(entry->key),
                    absl::StrCat("unknown key",
                                 hint.empty() ? absl::StrCat("; known: ", absl::StrJoin(frame.known, ", ")) : hint));
@@ -262,12 +267,18 @@ void ConfigReader::EndSection(const absl::Status& validity) {
   const std::string path = frames_.back().path;
   const std::vector<std::string> known = frames_.back().known;
   frames_.pop_back();
+  const std::string section = path.substr(path.rfind('.') + 1);
+  for (const std::string& key : known) {
+    frames_.back().inner.push_back(absl::StrCat(section, ".", key));
+  }
   if (validity.ok() || had_errors) {
     return;
   }
   for (absl::string_view line : absl::StrSplit(validity.message(), '\n')) {
     const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
-    if (std::find(known.begin(), known.end(), parts.first) != known.end()) {
+    // "field" or "section.field".
+    const absl::string_view field = parts.first.substr(0, parts.first.find_first_of(".["));
+    if (std::find(known.begin(), known.end(), field) != known.end()) {
       Report(absl::StrCat(path, ".", parts.first), parts.second);
     } else {
       Report(path, line);
@@ -317,7 +328,9 @@ void ConfigReader::Report(absl::string_view path, absl::string_view problem) {
       break;
     }
     node = &entry->value;
-    position = entry->position;
+    // A value may have been replaced from elsewhere than where its key stands.
+    const bool replaced = node->position.origin != entry->position.origin;
+    position = replaced ? node->position : entry->position;
     size_t index = 0;
     if (absl::SimpleAtoi(absl::string_view(key_and_index.second).substr(0, key_and_index.second.find(']')), &index) &&
         index < node->items.size()) {

@@ -14,8 +14,8 @@
 namespace waggle {
 
 // Gives the fields that it visits the values of a YAML mapping, strictly: an unknown key (named with the nearest known
-// one), a key given twice, a value of another type or out of range is an error. A field whose value is wrong keeps its
-// default. Not thread-safe.
+// one, or with the section in which it is known), a key given twice, a value of another type or out of range is an
+// error. A field whose value is wrong keeps its default. Not thread-safe.
 //
 //   ConfigErrors errors;
 //   ConfigReader reader(root, &errors);
@@ -55,6 +55,7 @@ class ConfigReader final : public ConfigVisitor {
     SourcePosition position;         // Of the node, or of the nearest one around it.
     std::string path;
     std::vector<std::string> known;  // Keys asked for.
+    std::vector<std::string> inner;  // Those of the sections in it, "section.key".
     bool allow_other_keys = false;
     int64_t errors_before = 0;
   };

@@ -22,7 +22,7 @@ namespace waggle {
 // never stop the walk: a reader collects all of them, each with its file, line and path.
 //
 // Validate() checks what single fields cannot show. Its message has one line a problem; a line that begins with a
-// field's name and a colon is reported where that field stands.
+// field's name, or a path such as "section.field", and a colon is reported where that field stands.
 class ConfigVisitor {
  public:
   virtual ~ConfigVisitor() = default;

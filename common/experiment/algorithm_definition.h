@@ -34,7 +34,8 @@ struct AlgorithmDefinition {
   // Options at their defaults.
   std::function<std::unique_ptr<AlgorithmOptions>()> new_options;
 
-  // Its tables; a pure function. INVALID_ARGUMENT where the options contradict each other.
+  // Its tables, made from replay.TableFor(learner.batch_size); a pure function. INVALID_ARGUMENT where options of
+  // several sections contradict each other: one problem a line, each behind its key ("algorithm.n_step: …").
   std::function<absl::StatusOr<std::vector<TablePlan>>(const AlgorithmOptions& options,
                                                        const EnvironmentSpec& environment, const ReplayOptions& replay,
                                                        const LearnerOptions& learner)>

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "common/api/shard_config.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
@@ -54,16 +56,12 @@ void VisitSections(Experiment* experiment, AlgorithmSection* algorithm, ConfigVi
 
 // What values of different sections must be to each other.
 void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
-  const ReplayOptions& replay = experiment.replay;
-  // Actors may insert until the ratio strays up by error_buffer - samples_per_insert, the learner may sample until it
-  // strays down by error_buffer - batch_size. Less room than one step of each and both can wait for ever.
-  const double room = static_cast<double>(replay.servers) *
-                      (static_cast<double>(experiment.learner.batch_size) + replay.samples_per_insert);
-  if (replay.error_buffer > 0 && 2 * replay.error_buffer < room) {
-    reader->Report("replay.error_buffer", absl::StrCat("got ", replay.error_buffer, "; wanted at least ", room / 2,
-                                                       " (half of learner.batch_size + replay.samples_per_insert",
-                                                       replay.servers > 1 ? ", for each of replay.servers" : "",
-                                                       "), or actors and learner could wait for each other for ever"));
+  const int64_t batch_size = experiment.learner.batch_size;
+  // With several servers each needs room for a batch of its own: CheckTables looks at that.
+  const absl::Status batch = experiment.replay.TableFor(batch_size).CheckBatchSize(batch_size);
+  if (!batch.ok()) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(batch.message(), absl::MaxSplits(": ", 1));
+    reader->Report(absl::StrCat("replay.", parts.first), parts.second);
   }
   if (experiment.stop.target_return.has_value() && !experiment.evaluation.enabled) {
     reader->Report("stop.target_return",
@@ -71,14 +69,20 @@ void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
   }
 }
 
+// Problems with fields of a table, with the keys that these have in an experiment.
+absl::Status InReplaySection(const absl::Status& problems) {
+  return absl::Status(problems.code(),
+                      absl::StrCat("replay.", absl::StrReplaceAll(problems.message(), {{"\n", "\nreplay."}})));
+}
+
 absl::Status CheckTables(const Experiment& experiment, const EnvironmentSpec& environment,
                          const AlgorithmDefinitions& algorithms) {
-  const absl::StatusOr<std::vector<TablePlan>> plans = PlanTables(experiment, environment, algorithms);
-  if (!plans.ok()) {
-    return Annotate(plans.status(), absl::StrCat("algorithm ", experiment.algorithm));
-  }
-  for (const TablePlan& plan : *plans) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(plan.table.Validate(), absl::StrCat("table \"", plan.table.name, "\"")));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
+  for (const TablePlan& plan : plans) {
+    if (const absl::Status compression = plan.table.ValidateCompression(); !compression.ok()) {
+      return InReplaySection(compression);
+    }
+    WAGGLE_RETURN_IF_ERROR(plan.table.Validate());
     if (experiment.replay.servers > 1) {
       WAGGLE_RETURN_IF_ERROR(
           Annotate(CheckShardedBatch(plan.table, experiment.replay.servers, experiment.learner.batch_size),
@@ -125,6 +129,28 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const std::string yaml, ReadYamlFile(path));
   return ParseExperiment(yaml, path, overrides, algorithms);
+}
+
+absl::Status LocateProblems(const absl::Status& problems, const std::string& path,
+                            const std::vector<std::pair<std::string, std::string>>& overrides) {
+  if (problems.ok()) {
+    return problems;
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::string yaml, ReadYamlFile(path));
+  WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, path));
+  ConfigErrors errors;
+  ApplyOverrides(overrides, &root, &errors);
+  ConfigReader reader(root, &errors);
+  for (const absl::string_view line : absl::StrSplit(problems.message(), '\n')) {
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    if (root.Find(std::string(parts.first.substr(0, parts.first.find('.')))) != nullptr &&
+        parts.first.find(' ') == absl::string_view::npos) {
+      reader.Report(parts.first, parts.second);
+    } else {
+      errors.Add({path, 0}, "", line);
+    }
+  }
+  return absl::Status(problems.code(), errors.ToStatus().message());
 }
 
 std::string ToYaml(const Experiment& experiment) {

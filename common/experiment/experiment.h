@@ -42,6 +42,12 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const std::vector<std::pair<std::string, std::string>>& overrides,
                                           const AlgorithmDefinitions& algorithms);
 
+// The same problems, each of whose lines that begins with a key ("replay.servers: …") with the place where that key, or
+// else its section, stands, the others with the file's name. For what is found out later of an experiment that was
+// loaded from this file.
+absl::Status LocateProblems(const absl::Status& problems, const std::string& path,
+                            const std::vector<std::pair<std::string, std::string>>& overrides);
+
 // The experiment as YAML with every value in it. Parsing that gives the same experiment again.
 std::string ToYaml(const Experiment& experiment);
 

@@ -1,5 +1,6 @@
 #include "common/experiment/sections.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -7,7 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "common/api/shard_config.h"
 #include "common/base/problems.h"
+#include "common/experiment/table_fields.h"
 #include "common/tensor/array_spec.h"
 
 namespace waggle {
@@ -15,7 +18,6 @@ namespace {
 
 constexpr int64_t kMaxCount = 1'000'000'000'000;
 constexpr double kMaxSeconds = 1e9;
-constexpr int64_t kMaxReplayServers = 1024;
 
 bool IsDevice(absl::string_view device) {
   if (device == "cpu" || device == "cuda") {
@@ -30,6 +32,31 @@ bool IsDevice(absl::string_view device) {
 bool IsFileName(const std::string& name) {
   return ValidateName(name).ok() && name.size() <= 64 && name.find('/') == std::string::npos && name[0] != '.' &&
          name[0] != '-';
+}
+
+// A key that another key's value leaves without a meaning would be ignored in silence.
+void CheckUnusedSamplerKeys(const SamplerConfig& sampler, Problems* problems) {
+  const SamplerConfig defaults;
+  if (sampler.kind != SelectorKind::kPrioritized) {
+    const auto check = [&](const char* key, bool is_default) {
+      problems->AddUnless(is_default, "sampler.", key, ": means nothing to the sampler ", Name(sampler.kind),
+                          "; wanted kind: prioritized, or none");
+    };
+    check("priority_exponent", sampler.priority_exponent == defaults.priority_exponent);
+    check("priority_epsilon", sampler.priority_epsilon == defaults.priority_epsilon);
+    check("independent_draws", !sampler.independent_draws);
+  }
+  problems->AddUnless(!sampler.independent_draws || !sampler.without_replacement,
+                      "sampler.independent_draws: means nothing without_replacement; wanted one of the two");
+  if (sampler.recent_share == 0) {
+    const auto check = [&](const char* key, bool is_default) {
+      problems->AddUnless(is_default, "sampler.", key,
+                          ": means nothing while recent_share is 0; wanted a recent_share, or none");
+    };
+    check("recent_items", sampler.recent_items == defaults.recent_items);
+    check("recent_decay", sampler.recent_decay == defaults.recent_decay);
+    check("recent_period", sampler.recent_period == defaults.recent_period);
+  }
 }
 
 }  // namespace
@@ -57,26 +84,56 @@ absl::Status EnvironmentOptions::Validate() const {
   return problems.ToStatus();
 }
 
+ReplayOptions::ReplayOptions() {
+  table.max_items = 100'000;
+  table.max_bytes = int64_t{4} << 30;
+  table.sampler.kind = SelectorKind::kPrioritized;
+  table.rate_limiter.min_items = 1'000;
+}
+
 void ReplayOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("servers", &servers, 1, kMaxReplayServers);
-  visitor.Int("max_items", &max_items, 1, 1'000'000'000);
-  visitor.Int("max_mebibytes", &max_mebibytes, 1, int64_t{1} << 24);
-  visitor.Int("min_items", &min_items, 1, 1'000'000'000);
-  visitor.Choice("sampler", &sampler, {"prioritized", "uniform", "fifo"});
-  visitor.Double("priority_exponent", &priority_exponent, 0, 10);
-  visitor.Double("samples_per_insert", &samples_per_insert, 0, 1e6);
-  visitor.Double("error_buffer", &error_buffer, 0, 1e12);
+  visitor.Int("servers", &servers, 1, kMaxShards);
+  VisitTableFields(&table, TableFieldSet::kAll, &visitor);
+  visitor.Double("checkpoint_seconds", &checkpoint_seconds, 0, kMaxSeconds);
 }
 
 absl::Status ReplayOptions::Validate() const {
   Problems problems;
-  problems.AddUnless(min_items <= max_items, "min_items: got ", min_items, "; wanted at most max_items, which is ",
-                     max_items, ", or learning would never begin");
-  problems.AddUnless(error_buffer == 0 || samples_per_insert > 0,
-                     "error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a samples_per_insert");
-  problems.AddUnless(sampler == "prioritized" || priority_exponent == ReplayOptions().priority_exponent,
-                     "priority_exponent: means nothing to the sampler ", sampler, "; wanted prioritized, or none");
+  CheckUnusedSamplerKeys(table.sampler, &problems);
+  const RateLimiterConfig& limiter = table.rate_limiter;
+  problems.AddUnless(table.remover.kind == SelectorKind::kPrioritized ||
+                         table.remover.priority_exponent == RemoverConfig().priority_exponent,
+                     "remover.priority_exponent: means nothing to the remover ", Name(table.remover.kind),
+                     "; wanted kind: prioritized, or none");
+  problems.AddUnless(limiter.error_buffer == 0 || limiter.samples_per_insert > 0,
+                     "rate_limiter.error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a "
+                     "samples_per_insert");
+  problems.AddUnless(
+      table.max_times_sampled == 0 || static_cast<double>(table.max_times_sampled) >= limiter.samples_per_insert,
+      "max_times_sampled: ", table.max_times_sampled, " is less than rate_limiter.samples_per_insert, ",
+      limiter.samples_per_insert, ", which could never be reached, so actors and learner would wait for each other");
+  problems.AddUnless(table.durability != Durability::kNone || checkpoint_seconds == ReplayOptions().checkpoint_seconds,
+                     "checkpoint_seconds: means nothing with durability none; wanted checkpoint or log, or none");
+  const absl::Status settings = TableFor(/*batch_size=*/1).ValidateSettings();
+  problems.AddIfBad("", settings);
   return problems.ToStatus();
+}
+
+TableConfig ReplayOptions::TableFor(int64_t batch_size) const {
+  TableConfig config = table;
+  RateLimiterConfig& limiter = config.rate_limiter;
+  if (limiter.samples_per_insert > 0 && limiter.error_buffer == 0 && !limiter.min_difference.has_value() &&
+      !limiter.max_difference.has_value()) {
+    // Room for a batch at each server alone, at least.
+    const double batch = static_cast<double>(batch_size);
+    limiter.error_buffer =
+        std::max(10 * batch, static_cast<double>(servers) * (batch + limiter.samples_per_insert) / 2);
+  }
+  return config;
+}
+
+bool ReplayOptions::NeedsDataFolder() const {
+  return table.durability != Durability::kNone || table.memory_limit > 0;
 }
 
 void ActorOptions::Visit(ConfigVisitor& visitor) {

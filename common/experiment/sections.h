@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/api/table_config.h"
 #include "common/config/config_visitor.h"
 
 // The sections of an experiment's YAML file that are the same for every algorithm. Each field's comment says what it
@@ -32,22 +33,24 @@ struct EnvironmentOptions {
 
 // `replay:` — the buffer between actors and learner.
 struct ReplayOptions {
+  ReplayOptions();
+
   // Replay servers that the buffer is spread over; the run begins when all have joined, and goes on without those that
   // are lost. What follows is of all of them together.
   int64_t servers = 1;
-  int64_t max_items = 100'000;          // The oldest leave when there are more.
-  int64_t max_mebibytes = 4096;         // Of rows; the oldest items leave when there is more.
-  int64_t min_items = 1'000;            // Learning begins when the table holds this many.
-  std::string sampler = "prioritized";  // prioritized, uniform or fifo.
-  double priority_exponent = 0.6;       // prioritized: 0 is uniform, 1 fully proportional.
-  // How often an item is sampled on average; actors or the learner wait to keep it. 0: nobody waits.
-  double samples_per_insert = 0;
-  // How far the ratio may stray, in samples, before somebody waits. 0: ten batches, or more where there are very many
-  // servers.
-  double error_buffer = 0;
+  // Between checkpoints of a server that `waggle run` starts, where the durability asks for them; 0: only at its end.
+  double checkpoint_seconds = 300;
+  // The other keys, as VisitTableFields names them, which stand beside these two. An error_buffer of 0 beside a ratio,
+  // without bounds of the difference, stands for ten batches, or more where there are very many servers.
+  TableConfig table;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
+
+  // What a table of the run is made from: `table` with its limiter filled in. The algorithm adds what it alone knows.
+  TableConfig TableFor(int64_t batch_size) const;
+  // Whether a server keeps anything on its disk, and so needs a folder.
+  bool NeedsDataFolder() const;
 };
 
 // `actor:` — the processes that act.

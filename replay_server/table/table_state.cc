@@ -57,19 +57,7 @@ TableState::~TableState() {
 }
 
 absl::Status TableState::CheckBatchSize(const TableConfig& config, int64_t batch_size) {
-  if (batch_size < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("a batch has at least 1 item; got ", batch_size));
-  }
-  if (config.max_times_sampled > 0 && batch_size > config.max_times_sampled * config.max_items) {
-    return absl::FailedPreconditionError(absl::StrCat("max_items is ", config.max_items, " and max_times_sampled ",
-                                                      config.max_times_sampled, ": a batch of ", batch_size,
-                                                      " can never be drawn"));
-  }
-  if (config.sampler.without_replacement && batch_size > config.max_items) {
-    return absl::FailedPreconditionError(absl::StrCat("max_items is ", config.max_items, ": a batch of ", batch_size,
-                                                      " different items (without_replacement) can never be drawn"));
-  }
-  return RateLimiter(config.rate_limiter).CheckBatchSize(batch_size);
+  return config.CheckBatchSize(batch_size);
 }
 
 bool TableState::CanInsert(int64_t waiting_batch) const {

@@ -22,7 +22,7 @@ TEST_CASE("Parameters and memory are estimated", "[unit]") {
                                      {"network.head.type", "q"},
                                      {"algorithm.n_step", "3"},
                                      {"replay.max_items", "1048576"},
-                                     {"replay.max_mebibytes", "4096"}});
+                                     {"replay.max_bytes", "4294967296"}});
   CHECK(text.find("[4] [64] [2], 4610 parameters") != std::string::npos);
   // A row is four floats, an action, a reward and a discount: 32 bytes, and 96 for the item.
   CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 128.0 MiB") != std::string::npos);
@@ -30,7 +30,7 @@ TEST_CASE("Parameters and memory are estimated", "[unit]") {
 }
 
 TEST_CASE("The byte limit bounds the estimate", "[unit]") {
-  const std::string text = Estimate({{"replay.max_items", "1048576"}, {"replay.max_mebibytes", "1"}});
+  const std::string text = Estimate({{"replay.max_items", "1048576"}, {"replay.max_bytes", "1048576"}});
   CHECK(text.find("about 97.0 MiB") != std::string::npos);
 }
 

@@ -35,9 +35,11 @@ TEST_CASE("What is wrong is said with the file and the key", "[unit]") {
   CHECK(error("learner.bach_size", "3") ==
         "--set learner.bach_size=3: learner.bach_size: unknown key; did you mean \"batch_size\"?");
   CHECK(error("environment.name", "CartPol-v1")
-            .find(kCartPole + ": environment.name: no environment named "
-                              "\"CartPol-v1\"; did you mean \"CartPole-v1\"?") == 0);
+            .find("--set environment.name=CartPol-v1: environment.name: no environment named "
+                  "\"CartPol-v1\"; did you mean \"CartPole-v1\"?") == 0);
   CHECK(error("network.torso[0].type", "conv").find(kCartPole + ": network for CartPole-v1: ") == 0);
+  CHECK(error("replay.compression", "[{column: x}]") ==
+        "--set replay.compression=[{column: x}]: replay.compression: no column named \"x\"");
   CHECK(LoadCheckedExperiment("/no/such.yaml", {}).status().code() == absl::StatusCode::kNotFound);
 }
 

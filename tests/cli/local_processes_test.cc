@@ -19,7 +19,7 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
   experiment.actor.processes = 2;
   std::vector<std::vector<std::string>> commands;
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
-    commands.push_back(CommandFor(process, "/bin", "127.0.0.1:7", folder));
+    commands.push_back(CommandFor(process, experiment.replay, "/bin", "127.0.0.1:7", folder));
   }
   const std::string out = folder.path();
   CHECK(commands ==
@@ -46,9 +46,32 @@ TEST_CASE("Several replay servers have names and indices of their own", "[unit]"
   CHECK(processes[1].name == "replay-server-0");
   CHECK(processes[2].name == "replay-server-1");
   CHECK(processes[3].name == "learner");
-  CHECK(CommandFor(processes[2], "/bin", "h:1", folder) == std::vector<std::string>{"/bin/waggle-replay-server",
-                                                                                    "--param-server", "h:1", "--listen",
-                                                                                    "127.0.0.1:0", "--index", "1"});
+  CHECK(CommandFor(processes[2], experiment.replay, "/bin", "h:1", folder) ==
+        std::vector<std::string>{"/bin/waggle-replay-server", "--param-server", "h:1", "--listen", "127.0.0.1:0",
+                                 "--index", "1"});
+}
+
+TEST_CASE("A replay server has a folder where its tables are to outlive it, or to hold more than its memory",
+          "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
+  Experiment experiment;
+  const auto flags = [&](size_t process) {
+    std::vector<std::string> command =
+        CommandFor(ProcessesOf(experiment)[process], experiment.replay, "/bin", "h:1", folder);
+    command.erase(command.begin(), command.begin() + 7);
+    return command;
+  };
+  CHECK(flags(1).empty());
+  experiment.replay.table.durability = Durability::kLog;
+  const std::string out = folder.path();
+  CHECK(flags(1) == std::vector<std::string>{"--data-dir", out + "/replay", "--checkpoint-seconds", "300"});
+  experiment.replay.table.durability = Durability::kNone;
+  experiment.replay.table.memory_limit = 1;
+  experiment.replay.servers = 2;
+  experiment.replay.checkpoint_seconds = 0.5;
+  CHECK(flags(1) == std::vector<std::string>{"--data-dir", out + "/replay-0", "--checkpoint-seconds", "0.5"});
+  CHECK(flags(2) == std::vector<std::string>{"--data-dir", out + "/replay-1", "--checkpoint-seconds", "0.5"});
 }
 
 TEST_CASE("A limit on seconds bounds the wait for the first step too", "[unit]") {

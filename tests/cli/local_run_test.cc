@@ -131,11 +131,18 @@ TEST_CASE("A learner that is killed fails the run, which says so and stops the r
   CHECK(run.Log().find("  famous last words\n") != std::string::npos);
 }
 
-TEST_CASE("A replay server that ends fails the run", "[e2e]") {
-  ScriptedRun run;
+TEST_CASE("A replay server that ends is started again on the folder that it had, and the run goes on", "[e2e]") {
+  ScriptedRun run({"replay.durability=log"});
   run.Tell("waggle-replay-server", "exit 9");
-  CHECK(run.WaitForExit().code == 1);
-  CHECK(run.Summary()["reason"] == "replay-server exited with status 9");
+  run.Tell("waggle-replay-server", "read line < waggle-replay-server.3.fifo", 2);
+  run.SetState("limit");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Log().find("replay-server exited with status 9; starting it again in 500ms (1 of 5)") != std::string::npos);
+  const std::string log = Contents(run.folder().File("out/logs/replay-server.log"));
+  const std::string flag = "--data-dir " + run.folder().File("out/replay") + " ";
+  CHECK(log.find(flag) != std::string::npos);
+  CHECK(log.find(flag) != log.rfind(flag));
 }
 
 TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]") {

@@ -129,16 +129,29 @@ TEST_CASE("One of several replay servers is started again; the run fails when no
   CHECK(supervision.reason() == "no replay-server is left");
 }
 
-TEST_CASE("The death of a server fails the run, shows its log and stops the rest", "[unit]") {
-  for (const size_t server : {kHub, kReplay}) {
-    Supervision supervision = NewRun();
-    const Actions actions = supervision.Exited(server, Killed(), At(1));
-    CHECK(supervision.outcome() == Outcome::kFailed);
-    CHECK(supervision.reason() == supervision.processes()[server].name + " was killed by signal 9 (Killed)");
-    CHECK(actions.show_log == server);
-    CHECK(actions.signals ==
-          Signals{{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}});
+TEST_CASE("The only replay server is started again too; the run fails when it keeps dying", "[unit]") {
+  Supervision supervision = NewRun();
+  double now = 1;
+  for (int i = 0; i < 5; ++i) {
+    supervision.Exited(kReplay, Status(1), At(now));
+    supervision.Observed(RunState::kRunning, "", At(now), At(now));
+    now += 20;
+    CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kReplay});
   }
+  CHECK_FALSE(supervision.outcome().has_value());
+  const Actions actions = supervision.Exited(kReplay, Status(1), At(now));
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "no replay-server is left");
+  CHECK(actions.show_log == kReplay);
+}
+
+TEST_CASE("The death of the hub fails the run, shows its log and stops the rest", "[unit]") {
+  Supervision supervision = NewRun();
+  const Actions actions = supervision.Exited(kHub, Killed(), At(1));
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "param-server was killed by signal 9 (Killed)");
+  CHECK(actions.show_log == kHub);
+  CHECK(actions.signals == Signals{{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}});
 }
 
 TEST_CASE("Without a hub nobody is asked a last time", "[unit]") {

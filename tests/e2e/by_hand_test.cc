@@ -30,7 +30,7 @@ TEST_CASE("processes started by hand in the wrong order find each other and trai
 
   std::ofstream(folder.File("experiment.yaml"))
       << "experiment: {name: by_hand}\nenvironment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\n"
-         "replay: {min_items: 500, samples_per_insert: 8}\nstop: {max_learner_steps: 300}\n";
+         "replay: {rate_limiter: {min_items: 500, samples_per_insert: 8}}\nstop: {max_learner_steps: 300}\n";
   RunningProcess param_server(folder, "param_server",
                               {"waggle-param-server", "--listen", hub, "--data-dir", folder.File("hub"), "--experiment",
                                folder.File("experiment.yaml")});

@@ -3,8 +3,11 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "common/base/stop_token.h"
@@ -41,6 +44,55 @@ TEST_CASE("a killed actor and a replay server that pauses for five seconds do no
   INFO(run.process()->Log());
   REQUIRE(exit.ok());
   REQUIRE(run.Summary().at("outcome") == "solved");
+}
+
+// How many items the last replay server to start has restored; -1: none has.
+int64_t ItemsRestored(const TrainingRun& run) {
+  const std::string log = Contents(run.File("logs/replay-server.log"));
+  const std::string words = "restored table \"cartpole_apex_dqn/transitions\": ";
+  const size_t found = log.rfind(words);
+  return found == std::string::npos ? -1 : std::stoll(log.substr(found + words.size()));
+}
+
+TEST_CASE("the only replay server is killed and comes back with what it is to keep, and the run goes on to its target",
+          "[e2e]") {
+  const std::string durability = GENERATE(as<std::string>(), "log", "checkpoint", "none");
+  INFO(durability);
+  std::vector<std::string> arguments = {"--seed", "3", "--set", "replay.durability=" + durability,
+                                        // So wide a network takes long enough to learn that the run is not over before
+                                        // the server is back.
+                                        "--set", "network.torso=[{type: mlp, units: [256, 256]}]"};
+  if (durability == "checkpoint") {
+    arguments.insert(arguments.end(), {"--set", "replay.checkpoint_seconds=0.2"});
+  }
+  TrainingRun run(arguments);
+  const auto is_there = [&run](pid_t other_than) {
+    const nlohmann::json status = run.Status();
+    return !status.is_null() && !status.at("tables").empty() && status.at("tables")[0].at("items") >= 4000 &&
+           std::any_of(status.at("processes").begin(), status.at("processes").end(),
+                       [other_than](const nlohmann::json& process) {
+                         return process.at("role") == "replay-server" && process.at("pid") != other_than &&
+                                process.at("alive").get<bool>();
+                       });
+  };
+  Eventually("items in the table", [&is_there] { return is_there(-1); });
+  const pid_t server = run.PidOf("replay-server");
+  REQUIRE(server > 0);
+  REQUIRE(kill(server, SIGKILL) == 0);
+  Eventually("the same server in another process, with items", [&] { return is_there(server); });
+  if (durability == "log") {
+    CHECK(ItemsRestored(run) >= 4000);
+  } else if (durability == "checkpoint") {
+    CHECK(ItemsRestored(run) > 0);
+  } else {
+    CHECK(ItemsRestored(run) == -1);
+  }
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "solved");
+  REQUIRE(absl::StrContains(run.process()->Log(), "replay-server was killed by signal 9"));
+  REQUIRE(std::filesystem::exists(run.File("replay/db")) == (durability != "none"));
 }
 
 TEST_CASE("one of two replay servers is killed, the other one paused, and the run goes on to its target", "[e2e]") {

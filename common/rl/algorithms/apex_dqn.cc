@@ -30,7 +30,7 @@ ApexDqn::ApexDqn(const Experiment& experiment, const ApexDqnOptions& options, st
             : options.mode == "fixed_target" ? Mode::kFixedTarget
                                              : Mode::kDouble),
       loss_(options.loss == "mse" ? TdLoss::kMse : TdLoss::kHuber),
-      prioritized_(experiment.replay.sampler == "prioritized"),
+      uses_priorities_(experiment.replay.table.UsesPriorities()),
       online_(std::move(online)),
       target_(std::move(target)),
       group_(std::move(group)),
@@ -121,7 +121,7 @@ absl::StatusOr<UpdateResult> ApexDqn::Update(const TensorBatch& batch, Stepper* 
     if (stepped && target_ != nullptr) {
       target_update_.Follow(online_->parameters(), &target_->parameters());
     }
-    if (prioritized_) {
+    if (uses_priorities_) {
       result.priorities = loss.td_errors.add_(options_.priority_epsilon);
     }
   }));

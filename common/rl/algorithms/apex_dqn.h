@@ -46,7 +46,7 @@ class ApexDqn : public Algorithm {
   const ApexDqnOptions options_;
   const Mode mode_;
   const TdLoss loss_;
-  const bool prioritized_;
+  const bool uses_priorities_;
   const std::unique_ptr<Network> online_;
   const std::unique_ptr<Network> target_;  // Null in mode vanilla.
   const std::unique_ptr<ParameterGroup> group_;

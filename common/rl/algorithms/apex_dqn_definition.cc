@@ -1,12 +1,9 @@
 #include "common/rl/algorithms/apex_dqn_definition.h"
 
-#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/annotate.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
 
@@ -34,31 +31,22 @@ InitialPriority TdErrorPriority(double discount, double priority_epsilon) {
   };
 }
 
-SamplerConfig MakeSampler(const ReplayOptions& replay) {
-  SamplerConfig sampler;
-  if (replay.sampler == "prioritized") {
-    sampler.kind = SelectorKind::kPrioritized;
-    sampler.priority_exponent = replay.priority_exponent;
-  } else if (replay.sampler == "fifo") {
-    sampler.kind = SelectorKind::kFifo;
-  }
-  return sampler;
-}
-
-// What belongs to sampling by priority only.
-absl::Status CheckPriorities(const ApexDqnOptions& options, const ReplayOptions& replay) {
+// What belongs to sampling by priority, or to using priorities at all, only.
+absl::Status CheckPriorities(const ApexDqnOptions& options, const TableConfig& table) {
   const ApexDqnOptions defaults;
+  // Otherwise all items are drawn alike, or by no chance at all, and their weights are equal.
+  const bool has_weights = table.sampler.kind == SelectorKind::kPrioritized || table.sampler.recent_share > 0;
   Problems problems;
-  const auto check = [&](const char* field, double value, double default_value) {
-    problems.AddUnless(replay.sampler == "prioritized" || value == default_value, "algorithm.", field,
-                       ": means nothing to the sampler ", replay.sampler,
-                       "; wanted none, or replay.sampler: prioritized");
+  const auto check = [&](bool has_meaning, const char* field, double value, double default_value) {
+    problems.AddUnless(has_meaning || value == default_value, "algorithm.", field, ": means nothing to the sampler ",
+                       Name(table.sampler.kind), "; wanted none, or replay.sampler.kind: prioritized");
   };
-  check("importance_exponent", options.importance_exponent, defaults.importance_exponent);
-  check("importance_exponent_final", options.importance_exponent_final, defaults.importance_exponent_final);
-  check("importance_anneal_steps", static_cast<double>(options.importance_anneal_steps),
+  check(has_weights, "importance_exponent", options.importance_exponent, defaults.importance_exponent);
+  check(has_weights, "importance_exponent_final", options.importance_exponent_final,
+        defaults.importance_exponent_final);
+  check(has_weights, "importance_anneal_steps", static_cast<double>(options.importance_anneal_steps),
         static_cast<double>(defaults.importance_anneal_steps));
-  check("priority_epsilon", options.priority_epsilon, defaults.priority_epsilon);
+  check(table.UsesPriorities(), "priority_epsilon", options.priority_epsilon, defaults.priority_epsilon);
   return problems.ToStatus();
 }
 
@@ -66,15 +54,10 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algori
                                                   const EnvironmentSpec& environment, const ReplayOptions& replay,
                                                   const LearnerOptions& learner) {
   const auto& options = static_cast<const ApexDqnOptions&>(algorithm_options);
-  const double batch = static_cast<double>(learner.batch_size);
-  if (replay.error_buffer > 0 && replay.error_buffer < batch) {
-    return absl::InvalidArgumentError(absl::StrCat("replay.error_buffer: ", replay.error_buffer,
-                                                   " is less than one batch of ", learner.batch_size,
-                                                   " samples, so nothing could ever be sampled"));
-  }
-  WAGGLE_RETURN_IF_ERROR(CheckPriorities(options, replay));
+  WAGGLE_RETURN_IF_ERROR(CheckPriorities(options, replay.table));
   TablePlan plan;
   TableConfig& table = plan.table;
+  table = replay.TableFor(learner.batch_size);
   table.name = "transitions";
   ArraySpec observation = environment.observation;
   observation.name = kObservation;
@@ -87,21 +70,10 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algori
                 {kReward, kReward, ViewField::Rows::kAll},
                 {kDiscount, kDiscount, ViewField::Rows::kAll},
                 {"next_observation", kObservation, ViewField::Rows::kLast}};
-  table.sampler = MakeSampler(replay);
-  table.rate_limiter.samples_per_insert = replay.samples_per_insert;
-  table.rate_limiter.min_items = std::max<int64_t>(1, replay.min_items);
-  if (replay.samples_per_insert > 0) {
-    // Room for a batch at each server alone, at least.
-    const double servers = static_cast<double>(replay.servers) * (batch + replay.samples_per_insert);
-    table.rate_limiter.error_buffer = replay.error_buffer > 0 ? replay.error_buffer : std::max(10 * batch, servers / 2);
-  }
-  table.max_items = replay.max_items;
-  table.max_bytes = replay.max_mebibytes << 20;
   table.max_window = options.n_step + 1;
-  WAGGLE_RETURN_IF_ERROR(Annotate(table.Validate(), "apex_dqn's table"));
   plan.window.kind = WindowPlan::Kind::kNStep;
   plan.window.length = options.n_step + 1;
-  if (table.sampler.kind == SelectorKind::kPrioritized) {
+  if (table.UsesPriorities()) {
     plan.initial_priority = TdErrorPriority(options.discount, options.priority_epsilon);
   }
   return std::vector<TablePlan>{plan};

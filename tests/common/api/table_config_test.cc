@@ -263,4 +263,31 @@ TEST_CASE("context is what the longest stack reaches back", "[unit]") {
   REQUIRE(config.MaxContextRows() == 3);
 }
 
+TEST_CASE("a batch that could never be drawn is refused, with the field that is too small", "[unit]") {
+  TableConfig config = Good();
+  config.max_items = 10;
+  REQUIRE_OK(config.CheckBatchSize(1000));
+  REQUIRE_CODE(config.CheckBatchSize(0), absl::StatusCode::kInvalidArgument);
+  config.max_times_sampled = 2;
+  REQUIRE_OK(config.CheckBatchSize(20));
+  CHECK(config.CheckBatchSize(21) ==
+        absl::FailedPreconditionError("max_items: 10 with max_times_sampled 2: a batch of 21 can never be drawn"));
+  config.sampler.without_replacement = true;
+  REQUIRE_OK(config.CheckBatchSize(10));
+  CHECK(absl::StrContains(config.CheckBatchSize(11).message(), "max_items: 10: a batch of 11 different items"));
+  config.rate_limiter = {8, 1, 5};
+  REQUIRE_OK(config.CheckBatchSize(2));
+  CHECK(absl::StrContains(config.CheckBatchSize(3).message(), "rate_limiter.error_buffer: 5 is too small: "));
+}
+
+TEST_CASE("priorities are used by prioritized selectors and heaps", "[unit]") {
+  TableConfig config;
+  CHECK_FALSE(config.UsesPriorities());
+  config.remover.kind = SelectorKind::kPrioritized;
+  CHECK(config.UsesPriorities());
+  config.remover.kind = SelectorKind::kLifo;
+  config.sampler.kind = SelectorKind::kMaxHeap;
+  CHECK(config.UsesPriorities());
+}
+
 }  // namespace waggle

@@ -1,11 +1,13 @@
 #include "common/experiment/experiment.h"
 
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
@@ -34,23 +36,26 @@ TEST_CASE("A minimal experiment has every default", "[unit]") {
 }
 
 TEST_CASE("Every section is read", "[unit]") {
-  const Experiment experiment = ValueOf(
-      Parse("experiment: {name: pole.1, seed: 7}\n"
-            "environment: {name: Other-v0}\n"
-            "algorithm: {name: fake, n_step: 3, discount: 0.9}\n"
-            "network: {torso: [{type: mlp, units: [32]}], head: {type: dueling}}\n"
-            "replay: {max_items: 5000, min_items: 10, sampler: uniform, samples_per_insert: 8, error_buffer: 640}\n"
-            "actor: {processes: 3, lanes: 4, device: 'cuda:1'}\n"
-            "learner: {batch_size: 64, checkpoint: {keep: 9}}\n"
-            "evaluation: {episodes: 5}\n"
-            "stop: {target_return: -3, max_env_steps: 10}\n"));
+  const Experiment experiment =
+      ValueOf(Parse("experiment: {name: pole.1, seed: 7}\n"
+                    "environment: {name: Other-v0}\n"
+                    "algorithm: {name: fake, n_step: 3, discount: 0.9}\n"
+                    "network: {torso: [{type: mlp, units: [32]}], head: {type: dueling}}\n"
+                    "replay: {max_items: 5000, sampler: {kind: uniform}, durability: log,\n"
+                    "  rate_limiter: {min_items: 10, samples_per_insert: 8, error_buffer: 640}}\n"
+                    "actor: {processes: 3, lanes: 4, device: 'cuda:1'}\n"
+                    "learner: {batch_size: 64, checkpoint: {keep: 9}}\n"
+                    "evaluation: {episodes: 5}\n"
+                    "stop: {target_return: -3, max_env_steps: 10}\n"));
   CHECK(experiment.experiment.name == "pole.1");
   CHECK(experiment.experiment.seed == 7);
   CHECK(experiment.environment.name == "Other-v0");
   CHECK(static_cast<const FakeOptions&>(*experiment.algorithm_options).n_step == 3);
   CHECK(experiment.network.torso.at(0).units == std::vector<int64_t>{32});
   CHECK(experiment.network.head.type == "dueling");
-  CHECK(experiment.replay.sampler == "uniform");
+  CHECK(experiment.replay.table.sampler.kind == SelectorKind::kUniform);
+  CHECK(experiment.replay.table.rate_limiter.min_items == 10);
+  CHECK(experiment.replay.table.durability == Durability::kLog);
   CHECK(experiment.actor.device == "cuda:1");
   CHECK(experiment.learner.checkpoint.keep == 9);
   CHECK(experiment.evaluation.episodes == 5);
@@ -110,20 +115,25 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
        "nor - first"},
       {m + "environment: {name: ''}\n",
        "x.yaml:3: environment.name: got \"\"; wanted 1 to 128 of the characters A-Z a-z 0-9 . _ / -"},
-      {m + "replay:\n  max_items: 10\n  min_items: 11\n",
-       "x.yaml:5: replay.min_items: got 11; wanted at most max_items, which is 10, or learning would never begin"},
-      {m + "replay: {error_buffer: 10}\n",
-       "x.yaml:3: replay.error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a samples_per_insert"},
-      {m + "replay: {sampler: prioritised}\n",
-       "x.yaml:3: replay.sampler: got \"prioritised\"; wanted one of prioritized, uniform, fifo; did you mean "
-       "\"prioritized\"?"},
-      {m + "replay:\n  samples_per_insert: 8\n  error_buffer: 67\n",
-       "x.yaml:5: replay.error_buffer: got 67; wanted at least 68 (half of learner.batch_size + "
-       "replay.samples_per_insert), or actors and learner could wait for each other for ever"},
-      {m + "replay:\n  servers: 2\n  samples_per_insert: 8\n  error_buffer: 135\n",
-       "x.yaml:6: replay.error_buffer: got 135; wanted at least 136 (half of learner.batch_size + "
-       "replay.samples_per_insert, for each of replay.servers), or actors and learner could wait for each other for "
+      {m + "replay:\n  max_items: 10\n  rate_limiter:\n    min_items: 11\n",
+       "x.yaml:6: replay.rate_limiter.min_items: 11 is more than max_items, 10: nothing could ever be sampled"},
+      {m + "replay: {rate_limiter: {error_buffer: 10}}\n",
+       "x.yaml:3: replay.rate_limiter.error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a "
+       "samples_per_insert"},
+      {m + "replay: {sampler: {kind: prioritised}}\n",
+       "x.yaml:3: replay.sampler.kind: got \"prioritised\"; wanted one of uniform, prioritized, fifo, lifo, min_heap, "
+       "max_heap; did you mean \"prioritized\"?"},
+      {m + "replay:\n  rate_limiter:\n    samples_per_insert: 8\n    error_buffer: 67\n",
+       "x.yaml:6: replay.rate_limiter.error_buffer: 67 is too small: with samples_per_insert 8 and batches of 128 it "
+       "must be at least 68, or inserts and samples would block each other for ever"},
+      {m + "replay:\n  rate_limiter: {samples_per_insert: 8, min_difference: 0, max_difference: 100}\n",
+       "x.yaml:4: replay.rate_limiter: max_difference, 100, is 100 more than min_difference, 0: with "
+       "samples_per_insert 8 and batches of 128 it must be 135, or inserts and samples would block each other for "
        "ever"},
+      {m + "replay:\n  rate_limiter: {min_items: 1}\n  sampler: {without_replacement: true}\n  max_items: 100\n",
+       "x.yaml:6: replay.max_items: 100: a batch of 128 different items (without_replacement) can never be drawn"},
+      {m + "replay: {min_items: 5}\n",
+       "x.yaml:3: replay.min_items: unknown key; did you mean \"rate_limiter.min_items\"?"},
       {m + "replay: {servers: 0}\n", "x.yaml:3: replay.servers: got the number 0; wanted an integer in [1, 1024]"},
       {m + "actor: {device: gpu}\n", "x.yaml:3: actor.device: got \"gpu\"; wanted cpu, cuda or cuda:N"},
       {m + "learner: {device: \"cuda:x\"}\n", "x.yaml:3: learner.device: got \"cuda:x\"; wanted cpu, cuda or cuda:N"},
@@ -174,7 +184,7 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
         "environment.name: CartPole-v1 takes discrete actions; algorithm fake_continuous wants continuous ones");
   CHECK(CheckWith({{"network.head.type", "dueling"}}).message() ==
         "network.head.type: got dueling; algorithm fake wants one of q");
-  CHECK(CheckWith({{"algorithm.n_step", "13"}}).message() == "algorithm fake: n_step: 13 brings bad luck");
+  CHECK(CheckWith({{"algorithm.n_step", "13"}}).message() == "algorithm.n_step: 13 brings bad luck");
   CHECK(CheckWith({{"algorithm.n_step", "14"}}).message().find("table \"experiment/replay\": ") == 0);
   CHECK(CheckWith({{"network.torso[0].type", "conv"}}).message().find("network for CartPole-v1: ") == 0);
   EnvironmentSpec broken = FakeEnvironmentSpec();
@@ -185,16 +195,44 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
 TEST_CASE("a table that cannot be spread over so many servers is refused", "[unit]") {
   REQUIRE_OK(CheckWith({{"replay.servers", "3"}}));
   const std::string message(
-      CheckWith({{"replay.servers", "1000"}, {"replay.max_items", "500"}, {"replay.min_items", "1"}}).message());
+      CheckWith({{"replay.servers", "1000"}, {"replay.max_items", "500"}, {"replay.rate_limiter.min_items", "1"}})
+          .message());
   CHECK(message.find("replay.servers: 1000: ") == 0);
   CHECK(message.find("max_items: ") != std::string::npos);
 }
 
-TEST_CASE("a priority exponent is refused where nothing is sampled by priority", "[unit]") {
-  const absl::Status status =
-      Parse(kMinimal, {{"replay.sampler", "fifo"}, {"replay.priority_exponent", "0.5"}}).status();
-  CHECK(status.message().find("priority_exponent: means nothing to the sampler fifo") != std::string::npos);
-  REQUIRE_OK(Parse(kMinimal, {{"replay.sampler", "fifo"}}));
+TEST_CASE("a table that some of several servers could not give a batch of is refused", "[unit]") {
+  const std::string message(CheckWith({{"replay.servers", "2"},
+                                       {"replay.rate_limiter.samples_per_insert", "8"},
+                                       {"replay.rate_limiter.error_buffer", "135"}})
+                                .message());
+  CAPTURE(message);
+  CHECK(message.find("replay.servers: 2: ") == 0);
+  CHECK(message.find("must be at least 136") != std::string::npos);
+}
+
+TEST_CASE("columns that are to be compressed are those that the algorithm has", "[unit]") {
+  REQUIRE_OK(CheckWith({{"replay.compression", "[{column: observation}]"}}));
+  const absl::Status status = CheckWith({{"replay.compression", "[{column: observasion}, {column: x, codec: zstd}]"}});
+  CHECK(status.message() ==
+        "replay.compression: no column named \"observasion\"; did you mean \"observation\"?\n"
+        "replay.compression: no column named \"x\"");
+}
+
+TEST_CASE("what is found out late has its place too", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.File("x.yaml");
+  std::ofstream(path) << "algorithm: {name: fake}\nreplay:\n  compression: [{column: x}]\n  servers: 2\n";
+  const absl::Status problems = absl::FailedPreconditionError(
+      "replay.compression: no such column\nreplay.servers: 2: too many\nactor.lanes: not in the file\n"
+      "network for Pole: wrong\nalgorithm.n_step: 3");
+  const absl::Status located = LocateProblems(problems, path, {{"replay.servers", "9"}, {"algorithm.n_step", "3"}});
+  CHECK(located == absl::FailedPreconditionError(path + ":3: replay.compression: no such column\n" + path +
+                                                 ": actor.lanes: not in the file\n" + path +
+                                                 ": network for Pole: wrong\n"
+                                                 "--set replay.servers=9: replay.servers: 2: too many\n"
+                                                 "--set algorithm.n_step=3: algorithm.n_step: 3"));
+  REQUIRE_OK(LocateProblems(absl::OkStatus(), "/no/such.yaml", {}));
 }
 
 TEST_CASE("the tables of a run have its seed", "[unit]") {

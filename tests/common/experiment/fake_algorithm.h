@@ -30,19 +30,19 @@ inline AlgorithmDefinitions FakeAlgorithms() {
   fake.head_types = {"q"};
   fake.new_options = [] { return std::make_unique<FakeOptions>(); };
   fake.plan_tables = [](const AlgorithmOptions& options, const EnvironmentSpec& environment,
-                        const ReplayOptions& replay, const LearnerOptions&) -> absl::StatusOr<std::vector<TablePlan>> {
+                        const ReplayOptions& replay,
+                        const LearnerOptions& learner) -> absl::StatusOr<std::vector<TablePlan>> {
     const int64_t n_step = static_cast<const FakeOptions&>(options).n_step;
     if (n_step == 13) {
-      return absl::InvalidArgumentError("n_step: 13 brings bad luck");
+      return absl::InvalidArgumentError("algorithm.n_step: 13 brings bad luck");
     }
     TablePlan plan;
+    plan.table = replay.TableFor(learner.batch_size);
     plan.table.name = "replay";
     plan.table.signature = {environment.observation, environment.action.Array()};
     plan.table.view = {{"observation", "observation", ViewField::Rows::kFirst},
                        {"action", "action", ViewField::Rows::kFirst}};
-    plan.table.max_items = replay.max_items;
-    plan.table.max_bytes = n_step == 14 ? 0 : replay.max_mebibytes << 20;
-    plan.table.rate_limiter.min_items = replay.min_items;
+    plan.table.max_bytes = n_step == 14 ? 0 : plan.table.max_bytes;
     plan.table.max_window = n_step + 1;
     plan.window.length = n_step + 1;
     return std::vector<TablePlan>{plan};

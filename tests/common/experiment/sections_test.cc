@@ -46,6 +46,77 @@ TEST_CASE("Every section's defaults lie in their ranges", "[unit]") {
   REQUIRE_OK(errors.ToStatus());
 }
 
+ReplayOptions Replay(const std::string& yaml) {
+  const YamlNode root = testing::ValueOf(ParseYaml("replay: " + yaml + "\n", "x.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  ReplayOptions replay;
+  reader.Section("replay", &replay);
+  reader.Finish();
+  REQUIRE_OK(errors.ToStatus());
+  return replay;
+}
+
+std::string ReplayProblems(const std::string& yaml) {
+  const YamlNode root = testing::ValueOf(ParseYaml("replay: " + yaml + "\n", "x"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  ReplayOptions replay;
+  reader.Section("replay", &replay);
+  reader.Finish();
+  return std::string(errors.ToStatus().message());
+}
+
+TEST_CASE("Keys of the replay section that another one leaves without a meaning are refused", "[unit]") {
+  for (const char* good :
+       {"{sampler: {kind: prioritized, priority_exponent: 1, uniform_share: 0.1}}",
+        "{sampler: {kind: uniform, recent_share: 1, recent_items: 10, recent_decay: 0.99, recent_period: 10}}",
+        "{sampler: {kind: lifo}, remover: {kind: prioritized, priority_exponent: 2}}",
+        "{sampler: {kind: max_heap}, max_times_sampled: 3, rate_limiter: {samples_per_insert: 3}}",
+        "{durability: log, log_sync: true, checkpoint_seconds: 5}", "{memory_limit: 1000}"}) {
+    INFO(good);
+    CHECK(ReplayProblems(good).empty());
+  }
+  const std::string means_nothing = ": means nothing to the sampler fifo; wanted kind: prioritized, or none";
+  CHECK(ReplayProblems("{sampler: {kind: fifo, priority_exponent: 1, priority_epsilon: 1, independent_draws: true}}") ==
+        "x:1: replay.sampler.priority_exponent" + means_nothing + "\nx:1: replay.sampler.priority_epsilon" +
+            means_nothing + "\nx:1: replay.sampler.independent_draws" + means_nothing);
+  CHECK(ReplayProblems("{sampler: {kind: fifo, uniform_share: 0.5}}") ==
+        "x:1: replay.sampler.uniform_share: only a prioritized sampler has one; this is fifo");
+  CHECK(ReplayProblems("{sampler: {recent_items: 7}}") ==
+        "x:1: replay.sampler.recent_items: means nothing while recent_share is 0; wanted a recent_share, or none");
+  CHECK(ReplayProblems("{sampler: {independent_draws: true, without_replacement: true}}") ==
+        "x:1: replay.sampler.independent_draws: means nothing without_replacement; wanted one of the two");
+  CHECK(ReplayProblems("{remover: {priority_exponent: 2}}") ==
+        "x:1: replay.remover.priority_exponent: means nothing to the remover fifo; wanted kind: prioritized, or none");
+  CHECK(ReplayProblems("{checkpoint_seconds: 5}") ==
+        "x:1: replay.checkpoint_seconds: means nothing with durability none; wanted checkpoint or log, or none");
+  CHECK(ReplayProblems("{log_sync: true}") == "x:1: replay.log_sync: means nothing with durability none");
+}
+
+TEST_CASE("A replay section that could never work is refused", "[unit]") {
+  CHECK(ReplayProblems("{max_times_sampled: 2, rate_limiter: {samples_per_insert: 3}}") ==
+        "x:1: replay.max_times_sampled: 2 is less than rate_limiter.samples_per_insert, 3, which could never be "
+        "reached, so actors and learner would wait for each other");
+  CHECK(ReplayProblems("{rate_limiter: {samples_per_insert: 3, min_difference: 3}}") ==
+        "x:1: replay.rate_limiter: has one of min_difference and max_difference; give both or neither");
+  CHECK(ReplayProblems("{max_items: 3000000000}") == "x:1: replay.max_items: 3000000000 is outside [1, 2147483648]");
+  CHECK(ReplayProblems("{compression: [{codec: zstd}]}") ==
+        "x:1: replay.compression[0].column: is missing; wanted a column's name");
+}
+
+TEST_CASE("A ratio without bounds is given room for ten batches, or one for each of very many servers", "[unit]") {
+  CHECK(Replay("{}").TableFor(100).rate_limiter.error_buffer == 0);
+  CHECK(Replay("{rate_limiter: {samples_per_insert: 4}}").TableFor(100).rate_limiter.error_buffer == 1000);
+  CHECK(Replay("{servers: 40, rate_limiter: {samples_per_insert: 4}}").TableFor(100).rate_limiter.error_buffer == 2080);
+  CHECK(Replay("{rate_limiter: {samples_per_insert: 4, error_buffer: 70}}").TableFor(100).rate_limiter.error_buffer ==
+        70);
+  const ReplayOptions bounded =
+      Replay("{rate_limiter: {samples_per_insert: 4, min_difference: 0, max_difference: 300}}");
+  CHECK(bounded.TableFor(100).rate_limiter.error_buffer == 0);
+  REQUIRE_OK(bounded.TableFor(100).CheckBatchSize(100));
+}
+
 TEST_CASE("Any one way to end suffices", "[unit]") {
   StopOptions by_return;
   by_return.target_return = 0;

@@ -54,29 +54,26 @@ TEST_CASE("the table holds n-step windows and shows a transition of each", "[uni
 
 TEST_CASE("the table takes its limits and its sampler from the replay section", "[unit]") {
   ReplayOptions replay;
-  replay.max_items = 5'000;
-  replay.max_mebibytes = 3;
-  replay.min_items = 200;
-  replay.priority_exponent = 0.7;
-  replay.samples_per_insert = 8;
+  replay.table.max_items = 5'000;
+  replay.table.rate_limiter.min_items = 200;
+  replay.table.rate_limiter.samples_per_insert = 8;
+  replay.table.compression = {{"observation", Codec::kZstd}};
   TableConfig table = Plan(ApexDqnOptions(), replay).table;
   CHECK(table.max_items == 5'000);
-  CHECK(table.max_bytes == 3 << 20);
   CHECK(table.rate_limiter.min_items == 200);
-  CHECK(table.rate_limiter.samples_per_insert == 8);
   CHECK(table.rate_limiter.error_buffer == 10 * 128);
-  CHECK(table.sampler.kind == SelectorKind::kPrioritized);
-  CHECK(table.sampler.priority_exponent == 0.7);
-  replay.error_buffer = 300;
+  CHECK(table.compression.size() == 1);
+  replay.table.rate_limiter.error_buffer = 300;
   CHECK(Plan(ApexDqnOptions(), replay).table.rate_limiter.error_buffer == 300);
-  replay.sampler = "uniform";
-  CHECK(Plan(ApexDqnOptions(), replay).table.sampler.kind == SelectorKind::kUniform);
+}
+
+TEST_CASE("windows have a priority where the table picks anything by it", "[unit]") {
+  ReplayOptions replay;
+  CHECK(Plan(ApexDqnOptions(), replay).initial_priority != nullptr);
+  replay.table.sampler.kind = SelectorKind::kUniform;
   CHECK(Plan(ApexDqnOptions(), replay).initial_priority == nullptr);
-  replay.error_buffer = 100;
-  const absl::Status status =
-      ApexDqnDefinition().plan_tables(ApexDqnOptions(), Environment(), replay, LearnerOptions()).status();
-  CHECK(status.message() ==
-        "replay.error_buffer: 100 is less than one batch of 128 samples, so nothing could ever be sampled");
+  replay.table.remover.kind = SelectorKind::kMinHeap;
+  CHECK(Plan(ApexDqnOptions(), replay).initial_priority != nullptr);
 }
 
 TEST_CASE("a window starts with its n-step TD error by the weights that acted", "[unit]") {
@@ -132,7 +129,7 @@ TEST_CASE("contradictions between options are errors at their place", "[unit]") 
 
 TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[unit]") {
   ReplayOptions replay;
-  replay.sampler = "uniform";
+  replay.table.sampler.kind = SelectorKind::kUniform;
   ApexDqnOptions options;
   const auto plan = [&] {
     return ApexDqnDefinition().plan_tables(options, Environment(), replay, LearnerOptions()).status();
@@ -141,10 +138,14 @@ TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[
   options.importance_exponent = 0.9;
   options.priority_epsilon = 1;
   CHECK(plan() == absl::InvalidArgumentError("algorithm.importance_exponent: means nothing to the sampler uniform; "
-                                             "wanted none, or replay.sampler: prioritized\n"
+                                             "wanted none, or replay.sampler.kind: prioritized\n"
                                              "algorithm.priority_epsilon: means nothing to the sampler uniform; "
-                                             "wanted none, or replay.sampler: prioritized"));
-  replay.sampler = "prioritized";
+                                             "wanted none, or replay.sampler.kind: prioritized"));
+  // The newest ones are drawn more often, and have weights, but no priority.
+  replay.table.sampler.recent_share = 0.5;
+  CHECK(plan().message().find("algorithm.priority_epsilon: ") == 0);
+  replay.table.sampler.recent_share = 0;
+  replay.table.sampler.kind = SelectorKind::kPrioritized;
   REQUIRE_OK(plan());
 }
 

@@ -201,12 +201,17 @@ TEST_CASE("a loss or a gradient that is not finite is refused and changes nothin
   }
 }
 
-TEST_CASE("without prioritised replay there are no priorities", "[unit]") {
+TEST_CASE("there are priorities where the table picks anything by them", "[unit]") {
   Experiment experiment = DqnExperiment(Sgd("double"));
-  experiment.replay.sampler = "uniform";
-  const auto algorithm = testing::ValueOf(ApexDqn::Create({&experiment, DqnEnvironment(2, 2), torch::kCPU}));
-  LocalStepper stepper;
-  CHECK_FALSE(testing::ValueOf(algorithm->Update(TwoWindows(), &stepper)).priorities.defined());
+  const auto has_priorities = [&experiment] {
+    const auto algorithm = testing::ValueOf(ApexDqn::Create({&experiment, DqnEnvironment(2, 2), torch::kCPU}));
+    LocalStepper stepper;
+    return testing::ValueOf(algorithm->Update(TwoWindows(), &stepper)).priorities.defined();
+  };
+  experiment.replay.table.sampler.kind = SelectorKind::kUniform;
+  CHECK_FALSE(has_priorities());
+  experiment.replay.table.remover.kind = SelectorKind::kMinHeap;
+  CHECK(has_priorities());
 }
 
 TEST_CASE("an environment that it cannot learn is refused", "[unit]") {

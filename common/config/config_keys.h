@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/config_visitor.h"
+
+namespace waggle {
+
+// Lists the keys that it visits, by their paths: "learner.batch_size". Of a list of structs it names the list alone.
+class ConfigKeys final : public ConfigVisitor {
+ public:
+  void Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) override;
+  void Double(const char* key, double* value, double minimum, double maximum) override;
+  void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) override;
+  void Bool(const char* key, bool* value) override;
+  void String(const char* key, std::string* value) override;
+  void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
+  void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) override;
+  void AllowOtherKeys() override {}
+
+  // In the order of the visit.
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  bool Reading() const override { return false; }
+  bool BeginSection(const char* key) override;
+  void EndSection(const absl::Status& validity) override;
+  int64_t BeginList(const char* key, int64_t current_size) override;
+  bool BeginElement(int64_t index) override;
+  void EndList() override {}
+
+  void Add(const char* key);
+
+  std::vector<std::string> sections_;  // That are being visited, outermost first.
+  std::vector<std::string> paths_;
+};
+
+}  // namespace waggle

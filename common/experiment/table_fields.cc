@@ -1,0 +1,149 @@
+#include "common/experiment/table_fields.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+
+#include "common/config/config_keys.h"
+
+namespace waggle {
+namespace {
+
+constexpr int64_t kAnyInt = std::numeric_limits<int64_t>::max();
+constexpr double kAny = std::numeric_limits<double>::infinity();
+
+// An enumerator by its name in configurations.
+template <class Enum>
+void VisitName(const char* key, Enum* value, std::initializer_list<Enum> values, ConfigVisitor* visitor) {
+  std::vector<std::string> names;
+  for (const Enum one : values) {
+    names.emplace_back(Name(one));
+  }
+  std::string name(Name(*value));
+  visitor->Choice(key, &name, names);
+  for (const Enum one : values) {
+    if (name == Name(one)) {
+      *value = one;
+    }
+  }
+}
+
+void VisitKind(SelectorKind* kind, ConfigVisitor* visitor) {
+  VisitName("kind", kind,
+            {SelectorKind::kUniform, SelectorKind::kPrioritized, SelectorKind::kFifo, SelectorKind::kLifo,
+             SelectorKind::kMinHeap, SelectorKind::kMaxHeap},
+            visitor);
+}
+
+// A part of the configuration as a section of its own; what its values must be to each other is said of the whole.
+template <class Part>
+struct Fields {
+  Part* part = nullptr;
+  bool all = false;
+  void Visit(ConfigVisitor& visitor);
+  static absl::Status Validate() { return absl::OkStatus(); }
+};
+
+template <>
+void Fields<SamplerConfig>::Visit(ConfigVisitor& visitor) {
+  if (all) {
+    VisitKind(&part->kind, &visitor);
+  }
+  visitor.Double("priority_exponent", &part->priority_exponent, 0, kAny);
+  visitor.Double("priority_epsilon", &part->priority_epsilon, 0, kAny);
+  if (all) {
+    visitor.Bool("absolute_priorities", &part->absolute_priorities);
+    visitor.Bool("without_replacement", &part->without_replacement);
+    visitor.Bool("independent_draws", &part->independent_draws);
+  }
+  visitor.Double("uniform_share", &part->uniform_share, 0, 1);
+  visitor.Double("recent_share", &part->recent_share, 0, 1);
+  visitor.Int("recent_items", &part->recent_items, 1, kAnyInt);
+  visitor.Double("recent_decay", &part->recent_decay, 0, 1);
+  visitor.Int("recent_period", &part->recent_period, 1, kAnyInt);
+}
+
+template <>
+void Fields<RemoverConfig>::Visit(ConfigVisitor& visitor) {
+  if (all) {
+    VisitKind(&part->kind, &visitor);
+  }
+  visitor.Double("priority_exponent", &part->priority_exponent, 0, kAny);
+}
+
+template <>
+void Fields<RateLimiterConfig>::Visit(ConfigVisitor& visitor) {
+  visitor.Double("samples_per_insert", &part->samples_per_insert, 0, kAny);
+  visitor.Int("min_items", &part->min_items, 1, kAnyInt);
+  visitor.Double("error_buffer", &part->error_buffer, 0, kAny);
+  visitor.OptionalDouble("min_difference", &part->min_difference, -kAny, kAny);
+  visitor.OptionalDouble("max_difference", &part->max_difference, -kAny, kAny);
+}
+
+// An element of `compression`.
+struct CompressionFields {
+  ColumnCompression compression;
+  void Visit(ConfigVisitor& visitor) {
+    visitor.String("column", &compression.column);
+    VisitName("codec", &compression.codec, {Codec::kLz4, Codec::kZstd}, &visitor);
+  }
+  absl::Status Validate() const {
+    return compression.column.empty() ? absl::InvalidArgumentError("column: is missing; wanted a column's name")
+                                      : absl::OkStatus();
+  }
+};
+
+void VisitCompression(std::vector<ColumnCompression>* compression, ConfigVisitor* visitor) {
+  std::vector<CompressionFields> list;
+  for (const ColumnCompression& column : *compression) {
+    list.push_back({column});
+  }
+  visitor->List("compression", &list);
+  compression->clear();
+  for (const CompressionFields& element : list) {
+    compression->push_back(element.compression);
+  }
+}
+
+std::vector<std::string> KeysOf(TableFieldSet set) {
+  TableConfig config;
+  ConfigKeys keys;
+  VisitTableFields(&config, set, &keys);
+  return keys.paths();
+}
+
+}  // namespace
+
+void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* visitor) {
+  const bool all = set == TableFieldSet::kAll;
+  visitor->Int("max_items", &config->max_items, 1, kAnyInt);
+  visitor->Int("max_bytes", &config->max_bytes, 1, kAnyInt);
+  visitor->Int("max_times_sampled", &config->max_times_sampled, 0, kAnyInt);
+  Fields<SamplerConfig> sampler{&config->sampler, all};
+  Fields<RemoverConfig> remover{&config->remover, all};
+  Fields<RateLimiterConfig> rate_limiter{&config->rate_limiter, all};
+  visitor->Section("sampler", &sampler);
+  visitor->Section("remover", &remover);
+  visitor->Section("rate_limiter", &rate_limiter);
+  if (all) {
+    VisitCompression(&config->compression, visitor);
+    VisitName("durability", &config->durability, {Durability::kNone, Durability::kCheckpoint, Durability::kLog},
+              visitor);
+    visitor->Bool("log_sync", &config->log_sync);
+  }
+  visitor->Int("memory_limit", &config->memory_limit, 0, kAnyInt);
+}
+
+std::vector<std::string> FixedTableKeys() {
+  std::vector<std::string> fixed = {"name", "signature", "view", "max_window", "seed"};
+  const std::vector<std::string> changeable = KeysOf(TableFieldSet::kChangeable);
+  for (std::string& key : KeysOf(TableFieldSet::kAll)) {
+    if (std::find(changeable.begin(), changeable.end(), key) == changeable.end()) {
+      fixed.push_back(std::move(key));
+    }
+  }
+  return fixed;
+}
+
+}  // namespace waggle

@@ -1,0 +1,129 @@
+#include "common/experiment/table_fields.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "common/config/config_keys.h"
+#include "common/config/config_reader.h"
+#include "common/config/config_writer.h"
+#include "common/config/yaml_file.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::ValueOf;
+
+TableConfig Read(const std::string& yaml) {
+  const YamlNode root = ValueOf(ParseYaml(yaml, "x.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  TableConfig config;
+  VisitTableFields(&config, TableFieldSet::kAll, &reader);
+  reader.Finish();
+  REQUIRE_OK(errors.ToStatus());
+  return config;
+}
+
+// One in which no field has its default.
+const char kEveryField[] = R"(max_items: 5
+max_bytes: 6
+max_times_sampled: 7
+sampler:
+  kind: prioritized
+  priority_exponent: 0.25
+  priority_epsilon: 0.125
+  absolute_priorities: true
+  without_replacement: true
+  independent_draws: true
+  uniform_share: 0.5
+  recent_share: 0.75
+  recent_items: 8
+  recent_decay: 0.875
+  recent_period: 9
+remover:
+  kind: min_heap
+  priority_exponent: 2
+rate_limiter:
+  samples_per_insert: 3
+  min_items: 4
+  error_buffer: 10
+  min_difference: -11
+  max_difference: 12
+compression:
+  - column: observation
+    codec: zstd
+  - column: reward
+    codec: lz4
+durability: log
+log_sync: true
+memory_limit: 13
+)";
+
+TEST_CASE("Every field of a table that people set is read, and printed as it was", "[unit]") {
+  TableConfig config = Read(kEveryField);
+  CHECK(config.max_bytes == 6);
+  CHECK(config.sampler.kind == SelectorKind::kPrioritized);
+  CHECK(config.sampler.recent_period == 9);
+  CHECK(config.remover.kind == SelectorKind::kMinHeap);
+  CHECK(config.rate_limiter.min_difference == -11.0);
+  REQUIRE(config.compression.size() == 2);
+  CHECK(config.compression[0].column == "observation");
+  CHECK(config.compression[0].codec == Codec::kZstd);
+  CHECK(config.durability == Durability::kLog);
+  ConfigWriter writer;
+  VisitTableFields(&config, TableFieldSet::kAll, &writer);
+  CHECK(writer.text() == kEveryField);
+}
+
+TEST_CASE("Every kind, codec and durability has its word", "[unit]") {
+  for (const char* kind : {"uniform", "prioritized", "fifo", "lifo", "min_heap", "max_heap"}) {
+    CHECK(Name(Read(std::string("sampler: {kind: ") + kind + "}\n").sampler.kind) == kind);
+    CHECK(Name(Read(std::string("remover: {kind: ") + kind + "}\n").remover.kind) == kind);
+  }
+  for (const char* durability : {"none", "checkpoint", "log"}) {
+    CHECK(Name(Read(std::string("durability: ") + durability + "\n").durability) == durability);
+  }
+}
+
+// What differs between a table of kEveryField and one of the defaults, fixed or not, is what the keys say: neither list
+// lacks a field that the other one has.
+TEST_CASE("A key is fixed exactly where the table refuses to change it", "[unit]") {
+  TableConfig config = Read(kEveryField);
+  config.signature = {{"observation", DType::kFloat32, {4}}, {"reward", DType::kFloat32, {}}};
+  const std::vector<std::string> fixed_keys = FixedTableKeys();
+  ConfigKeys all;
+  TableConfig any;
+  VisitTableFields(&any, TableFieldSet::kAll, &all);
+  TableConfig other = config;
+  other.sampler = SamplerConfig();
+  other.sampler.kind = config.sampler.kind;
+  other.sampler.recent_share = 1;
+  other.remover = RemoverConfig();
+  other.remover.kind = SelectorKind::kPrioritized;
+  TableConfig remover = config;
+  remover.remover.kind = SelectorKind::kPrioritized;
+  other.rate_limiter = RateLimiterConfig();
+  other.max_items = other.max_bytes = other.max_times_sampled = other.memory_limit = 1;
+  other.compression.clear();
+  other.durability = Durability::kNone;
+  other.log_sync = false;
+  for (const std::string& path : all.paths()) {
+    if (absl::EndsWith(path, ".kind")) {
+      CHECK(std::count(fixed_keys.begin(), fixed_keys.end(), path) == 1);
+      continue;  // Compared by the kind's own name.
+    }
+    const auto names = [&path](const std::string& difference) { return absl::StartsWith(difference, path + ": "); };
+    const std::vector<std::string> differences = Differences(remover, other);
+    const std::vector<std::string> fixed = FixedDifferences(remover, other);
+    INFO(path);
+    CHECK(std::any_of(differences.begin(), differences.end(), names));
+    CHECK(std::any_of(fixed.begin(), fixed.end(), names) ==
+          (std::count(fixed_keys.begin(), fixed_keys.end(), path) == 1));
+  }
+  CHECK(std::count(fixed_keys.begin(), fixed_keys.end(), "signature") == 1);
+}
+
+}  // namespace
+}  // namespace waggle
