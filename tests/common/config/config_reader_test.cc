@@ -1,6 +1,7 @@
 #include "common/config/config_reader.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config/yaml_file.h"
@@ -207,6 +208,43 @@ TEST_CASE("A problem with a path is reported at the nearest place that the file 
   CHECK(errors.ToStatus().message() ==
         "x.yaml:1: a.z: three\nx.yaml:1: q: four\nx.yaml:2: a.b: one\n"
         "x.yaml:5: a.c[1].y: two");
+}
+
+// Sections in a section, of which the outer one checks the inner ones.
+struct Inner {
+  int64_t size = 1;
+
+  void Visit(ConfigVisitor& visitor) { visitor.Int("size", &size, 0, 100); }
+  static absl::Status Validate() { return absl::OkStatus(); }
+};
+struct Outer {
+  Inner inner;
+
+  void Visit(ConfigVisitor& visitor) { visitor.Section("inner", &inner); }
+  absl::Status Validate() const {
+    return inner.size < 10 ? absl::OkStatus() : absl::InvalidArgumentError("inner.size: is 10 or more");
+  }
+};
+
+std::string OuterErrors(const std::string& yaml, const std::vector<std::pair<std::string, std::string>>& overrides) {
+  YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
+  ConfigErrors errors;
+  ApplyOverrides(overrides, &root, &errors);
+  Outer outer;
+  ConfigReader reader(root, &errors);
+  reader.Section("outer", &outer);
+  reader.Finish();
+  return std::string(errors.ToStatus().message());
+}
+
+TEST_CASE("What an outer section says of an inner one's field stands where that does", "[unit]") {
+  CHECK(OuterErrors("outer:\n  inner:\n    size: 10\n", {}) == "x.yaml:3: outer.inner.size: is 10 or more");
+  CHECK(OuterErrors("outer:\n  inner:\n    size: 1\n", {{"outer.inner.size", "11"}}) ==
+        "--set outer.inner.size=11: outer.inner.size: is 10 or more");
+}
+
+TEST_CASE("A key that belongs into a section beside it is sent there", "[unit]") {
+  CHECK(OuterErrors("outer:\n  size: 3\n", {}) == "x.yaml:2: outer.size: unknown key; did you mean \"inner.size\"?");
 }
 
 }  // namespace

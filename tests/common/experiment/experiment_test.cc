@@ -227,10 +227,11 @@ TEST_CASE("what is found out late has its place too", "[unit]") {
       "replay.compression: no such column\nreplay.servers: 2: too many\nactor.lanes: not in the file\n"
       "network for Pole: wrong\nalgorithm.n_step: 3");
   const absl::Status located = LocateProblems(problems, path, {{"replay.servers", "9"}, {"algorithm.n_step", "3"}});
-  CHECK(located == absl::FailedPreconditionError(path + ":3: replay.compression: no such column\n" + path +
-                                                 ": actor.lanes: not in the file\n" + path +
+  CHECK(located == absl::FailedPreconditionError(path +
+                                                 ":3: replay.compression: no such column\n"
+                                                 "--set replay.servers=9: replay.servers: 2: too many\n" +
+                                                 path + ": actor.lanes: not in the file\n" + path +
                                                  ": network for Pole: wrong\n"
-                                                 "--set replay.servers=9: replay.servers: 2: too many\n"
                                                  "--set algorithm.n_step=3: algorithm.n_step: 3"));
   REQUIRE_OK(LocateProblems(absl::OkStatus(), "/no/such.yaml", {}));
 }
