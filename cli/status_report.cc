@@ -50,6 +50,15 @@ std::string FailuresText(const v1::OverviewResponse& overview) {
   return text;
 }
 
+// Of rows, and how many of them are on disk because of the table's memory_limit.
+std::string BytesText(const v1::TableInfo& table) {
+  std::string text = ShortBytes(static_cast<double>(table.bytes()));
+  if (table.config().memory_limit() > 0) {
+    absl::StrAppend(&text, ", ", ShortBytes(static_cast<double>(table.disk_bytes())), " on disk");
+  }
+  return text;
+}
+
 std::string TablesText(const ClusterSnapshot& snapshot) {
   std::vector<std::vector<std::string>> rows = {
       {"table", "server", "items", "bytes", "inserted", "sampled", "limiter", "waiting"}};
@@ -59,9 +68,9 @@ std::string TablesText(const ClusterSnapshot& snapshot) {
     }
     for (const v1::TableInfo& table : server.tables.tables()) {
       rows.push_back({table.config().name(), server.address,
-                      absl::StrCat(table.items(), " of ", table.config().max_items()),
-                      ShortBytes(static_cast<double>(table.bytes())), absl::StrCat(table.items_inserted()),
-                      absl::StrCat(table.items_sampled()), Limiter(table.config().rate_limiter()),
+                      absl::StrCat(table.items(), " of ", table.config().max_items()), BytesText(table),
+                      absl::StrCat(table.items_inserted()), absl::StrCat(table.items_sampled()),
+                      Limiter(table.config().rate_limiter()),
                       table.blocked_because().empty() ? "nobody" : table.blocked_because()});
     }
   }
@@ -149,6 +158,10 @@ Json TableJson(const std::string& address, const v1::TableInfo& table) {
           {"max_items", table.config().max_items()},
           {"bytes", table.bytes()},
           {"max_bytes", table.config().max_bytes()},
+          {"memory_limit", table.config().memory_limit()},
+          {"memory_bytes", table.memory_bytes()},
+          {"disk_bytes", table.disk_bytes()},
+          {"disk_reads", table.disk_reads()},
           {"items_inserted", table.items_inserted()},
           {"items_sampled", table.items_sampled()},
           {"items_removed", table.items_removed()},

@@ -70,6 +70,10 @@ v1::TableExplanation ToProto(const TablePicture& picture, const Explanation& exp
   proto.set_min_difference(limiter.MinDifference());
   proto.set_max_difference(limiter.MaxDifference());
   proto.set_bytes(static_cast<uint64_t>(picture.bytes));
+  proto.set_memory_bytes(
+      static_cast<uint64_t>(picture.config->memory_limit > 0 ? picture.tier.memory_bytes : picture.bytes));
+  proto.set_disk_bytes(static_cast<uint64_t>(picture.tier.disk_bytes));
+  proto.set_disk_reads(static_cast<uint64_t>(picture.tier.reads));
   proto.set_inserts_waiting(static_cast<uint64_t>(picture.inserts_waiting));
   proto.set_samples_waiting(static_cast<uint64_t>(picture.samples_waiting));
   AddWaits(v1::Wait::KIND_INSERT, picture.first_inserts, explanation.why_inserts, &proto);

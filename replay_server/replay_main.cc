@@ -102,7 +102,8 @@ int main(int argc, char** argv) {
   waggle::AddParamServerFlag(&app, &flags.param_server);
   app.get_option("--param-server")->required(false);  // Without one it serves whoever knows its address.
   app.add_option("--data-dir", flags.data_dir,
-                 "Folder that tables are kept in whose durability is checkpoint or log; without one there can be none")
+                 "Folder that tables are kept in whose durability is checkpoint or log, and rows past a memory_limit; "
+                 "without one there can be none")
       ->type_name("DIR");
   app.add_option("--checkpoint-seconds", flags.checkpoint_seconds,
                  "Time between two checkpoints; 0: only when asked for, and at the end")

@@ -13,6 +13,9 @@ namespace {
 // Every stream has at most one task for its blocks and one for each batch in flight.
 constexpr size_t kMaxQueuedTasks = 65536;
 
+// They mostly wait for the disk, which serves several at a time best.
+constexpr int kDiskThreads = 8;
+
 int ExecutorThreads() {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 16);
 }
@@ -28,17 +31,21 @@ ReplayServiceOptions Counting(ReplayServiceOptions options, Metrics* metrics) {
 }  // namespace
 
 ReplayServer::ReplayServer(ReplayServerOptions options, Metrics* metrics, std::unique_ptr<DataFolder> folder,
-                           std::unique_ptr<Journal> journal)
+                           std::shared_ptr<DiskRows> disk_rows, std::unique_ptr<Journal> journal)
     : metrics_(metrics),
       folder_(std::move(folder)),
+      disk_rows_(std::move(disk_rows)),
       journal_(std::move(journal)),
-      store_(options.store, journal_.get()),
+      tiers_(disk_rows_ != nullptr ? std::make_unique<ChunkTiers>(disk_rows_) : nullptr),
+      store_(options.store, journal_.get(), tiers_.get()),
       executor_("replay", ExecutorThreads(), kMaxQueuedTasks),
-      service_(&store_, journal_.get(), &executor_, Counting(std::move(options.service), metrics)) {}
+      disk_executor_("replay-disk", kDiskThreads, kMaxQueuedTasks),
+      service_(&store_, journal_.get(), &executor_, &disk_executor_, Counting(std::move(options.service), metrics)) {}
 
 absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOptions options, Metrics* metrics) {
   const std::string listen = options.listen;
   std::unique_ptr<DataFolder> folder;
+  std::shared_ptr<DiskRows> disk_rows;
   std::unique_ptr<Journal> journal;
   SavedState saved;
   if (!options.data_dir.empty()) {
@@ -50,10 +57,12 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
     JournalOptions journal_options;
     journal_options.checkpoint_period = options.checkpoint_period;
     journal_options.keep = [folder = folder.get()](Database* database) { return folder->KeepCheckpoint(database); };
-    journal = std::make_unique<Journal>(std::move(opened.database), saved, std::move(journal_options));
+    const std::shared_ptr<Database> database = std::move(opened.database);
+    disk_rows = std::make_shared<DiskRows>(database, folder->cold_path());
+    journal = std::make_unique<Journal>(database, saved, std::move(journal_options));
   }
   std::unique_ptr<ReplayServer> server(
-      new ReplayServer(std::move(options), metrics, std::move(folder), std::move(journal)));
+      new ReplayServer(std::move(options), metrics, std::move(folder), std::move(disk_rows), std::move(journal)));
   WAGGLE_RETURN_IF_ERROR(server->store_.Restore(std::move(saved.tables), std::move(saved.writers)));
   WAGGLE_ASSIGN_OR_RETURN(server->server_, RpcServer::Start(listen, {&server->service_}));
   return server;
@@ -62,6 +71,9 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
 ReplayServer::~ReplayServer() {
   if (server_ != nullptr) {
     Shutdown(absl::ZeroDuration());
+  }
+  if (disk_rows_ != nullptr) {
+    disk_rows_->Close();  // Rows may outlive the server, in the hands of whoever was about to read them.
   }
 }
 
@@ -84,6 +96,7 @@ void ReplayServer::UpdateGauges() {
 void ReplayServer::Shutdown(absl::Duration grace) {
   store_.Close();
   if (journal_ != nullptr) {
+    tiers_->Stop();
     journal_->Stop();
   }
   server_->Shutdown(grace);

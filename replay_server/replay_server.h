@@ -10,14 +10,16 @@
 #include "common/rpc/server.h"
 #include "replay_server/replay_service.h"
 #include "replay_server/storage/data_folder.h"
+#include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
+#include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/replay_store.h"
 
 namespace waggle {
 
 struct ReplayServerOptions {
   std::string listen;  // HOST:PORT; port 0 takes a free one.
-  // Where tables are kept that are to survive a restart; empty where there are none.
+  // Where tables are kept that are to survive a restart, and rows past a memory_limit; empty where there are none.
   std::string data_dir;
   absl::Duration checkpoint_period = absl::Minutes(5);
   ReplayStoreOptions store;
@@ -47,13 +49,16 @@ class ReplayServer {
 
  private:
   ReplayServer(ReplayServerOptions options, Metrics* metrics, std::unique_ptr<DataFolder> folder,
-               std::unique_ptr<Journal> journal);
+               std::shared_ptr<DiskRows> disk_rows, std::unique_ptr<Journal> journal);
 
   Metrics* const metrics_;
-  const std::unique_ptr<DataFolder> folder_;  // These two are null without a folder.
+  const std::unique_ptr<DataFolder> folder_;  // These four are null without a folder.
+  const std::shared_ptr<DiskRows> disk_rows_;
   const std::unique_ptr<Journal> journal_;
+  const std::unique_ptr<ChunkTiers> tiers_;
   ReplayStore store_;
-  Executor executor_;  // Ends after the calls whose tasks it runs.
+  Executor executor_;       // Ends after the calls whose tasks it runs.
+  Executor disk_executor_;  // For what may wait for the disk, so that nobody else does.
   ReplayService service_;
   std::unique_ptr<RpcServer> server_;
 };

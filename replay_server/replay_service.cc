@@ -74,6 +74,9 @@ void Fill(const Table& table, v1::TableInfo* proto) {
   proto->set_samples_waiting(info.samples_waiting);
   proto->set_blocked_because(info.blocked_because);
   proto->set_priority_sum(info.priority_sum);
+  proto->set_disk_bytes(info.tier.disk_bytes);
+  proto->set_memory_bytes(table.tier() != nullptr ? info.tier.memory_bytes : info.bytes);
+  proto->set_disk_reads(info.tier.reads);
 }
 
 absl::Status ToClient(const absl::Status& status) {
@@ -177,11 +180,11 @@ grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext
                      });
 }
 
-grpc::ServerUnaryReactor* ReplayService::AnswerLater(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* ReplayService::AnswerLater(grpc::CallbackServerContext* context, Executor* executor,
                                                      std::function<absl::Status()> answer) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const absl::Status submitted =
-      executor_->Submit([reactor, answer = std::move(answer)] { reactor->Finish(ToGrpcStatus(answer())); });
+      executor->Submit([reactor, answer = std::move(answer)] { reactor->Finish(ToGrpcStatus(answer())); });
   return submitted.ok() ? reactor : FinishUnary(context, absl::UnavailableError("the replay server is too busy"));
 }
 
@@ -208,7 +211,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Inse
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Sample(
     grpc::CallbackServerContext* context) {
   return new BidiReactor<v1::SampleRequest, v1::SampleResponse>(std::make_unique<SampleStream>(
-      store_, executor_, sample_budget_, sample_memory_, options_.sample, PeerOf(*context)));
+      store_, executor_, disk_executor_, sample_budget_, sample_memory_, options_.sample, PeerOf(*context)));
 }
 
 grpc::ServerUnaryReactor* ReplayService::UpdatePriorities(grpc::CallbackServerContext* context,
@@ -279,7 +282,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::Callback
   if (status.ok()) {
     const absl::StatusOr<std::shared_ptr<Table>> table = store_->FindTable(decoded.table());
     if (table.ok()) {
-      return new WriteReactor(std::make_unique<ExportSource>(*table, executor_));
+      return new WriteReactor(
+          std::make_unique<ExportSource>(*table, (*table)->tier() != nullptr ? disk_executor_ : executor_));
     }
     status = table.status();
   }
@@ -358,7 +362,8 @@ grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* co
     return FinishUnary(context, status);
   }
   // Looking at every item of a large table takes long.
-  return AnswerLater(context, [this, decoded = std::move(decoded), response]() -> absl::Status {
+  Executor* const executor = decoded.columns() ? disk_executor_ : executor_;
+  return AnswerLater(context, executor, [this, decoded = std::move(decoded), response]() -> absl::Status {
     v1::InspectResponse answer;
     WAGGLE_RETURN_IF_ERROR(Inspect(decoded, &answer));
     *response = EncodeMessage(answer, ByteSlices());

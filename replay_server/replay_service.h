@@ -37,11 +37,14 @@ using ReplayServiceBase = v1::ReplayService::WithRawCallbackMethod_CreateTable<
 // waggle.v1.ReplayService over a ReplayStore; see replay.proto.
 class ReplayService final : public ReplayServiceBase {
  public:
-  // Store, journal and executor outlive the service and every call to it. The journal is null where nothing is kept.
-  ReplayService(ReplayStore* store, Journal* journal, Executor* executor, ReplayServiceOptions options)
+  // Store, journal and executors outlive the service and every call to it. The journal is null where nothing is kept.
+  // What may have to wait for rows that are on disk runs on `disk_executor`.
+  ReplayService(ReplayStore* store, Journal* journal, Executor* executor, Executor* disk_executor,
+                ReplayServiceOptions options)
       : store_(store),
         journal_(journal),
         executor_(executor),
+        disk_executor_(disk_executor),
         options_(std::move(options)),
         sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes, executor)),
         sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
@@ -73,7 +76,8 @@ class ReplayService final : public ReplayServiceBase {
 
  private:
   // Calls `answer`, which may take long, on the executor; what it returns ends the call.
-  grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, std::function<absl::Status()> answer);
+  grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, Executor* executor,
+                                        std::function<absl::Status()> answer);
   // The same for what changes a table: the call ends with the error of `change`, or once the table that it returns has
   // done what its durability asks for.
   grpc::ServerUnaryReactor* ChangeLater(grpc::CallbackServerContext* context,
@@ -92,6 +96,7 @@ class ReplayService final : public ReplayServiceBase {
   ReplayStore* const store_;
   Journal* const journal_;
   Executor* const executor_;
+  Executor* const disk_executor_;
   const ReplayServiceOptions options_;
   const std::shared_ptr<ByteBudget> sample_budget_;
   const std::shared_ptr<BatchMemory> sample_memory_;

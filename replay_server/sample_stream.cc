@@ -18,9 +18,13 @@ namespace waggle {
 
 class SampleStream::State : public std::enable_shared_from_this<State> {
  public:
-  State(Executor* executor, std::shared_ptr<ByteBudget> budget, std::shared_ptr<BatchMemory> memory,
-        SampleStreamOptions options)
-      : executor_(executor), budget_(std::move(budget)), memory_(std::move(memory)), options_(std::move(options)) {}
+  State(Executor* executor, Executor* disk_executor, std::shared_ptr<ByteBudget> budget,
+        std::shared_ptr<BatchMemory> memory, SampleStreamOptions options)
+      : executor_(executor),
+        disk_executor_(disk_executor),
+        budget_(std::move(budget)),
+        memory_(std::move(memory)),
+        options_(std::move(options)) {}
 
   // Called before anything else.
   void Attach(std::shared_ptr<StreamPeer<Message<v1::SampleResponse>>> peer) { peer_ = std::move(peer); }
@@ -114,7 +118,8 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   struct Request {
     DrawRequest draw;
     std::shared_ptr<const BatchLayout> layout;
-    uint64_t number = 0;  // In the table, once known.
+    uint64_t number = 0;      // In the table, once known.
+    bool reads_disk = false;  // May have to, for its rows.
     bool answered = false;
     std::optional<SlicedBatch> batch;  // Once it is gathered.
   };
@@ -142,6 +147,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
         request->draw = wanted_.front();
         wanted_.pop_front();
         request->layout = layout_;
+        request->reads_disk = table_->tier() != nullptr;
         table = table_;
         requester = requester_;
         ++in_flight_;
@@ -208,12 +214,13 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   }
 
   // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
-  // perhaps only inserted the item that this batch waited for.
+  // perhaps only inserted the item that this batch waited for. Batches whose rows may be on disk wait for them on
+  // another one.
   void MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
+    if (!request->reads_disk && static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
       Gather(request, drawn, std::move(share));
-    } else if (!executor_
+    } else if (!(request->reads_disk ? disk_executor_ : executor_)
                     ->Submit([self = shared_from_this(), request, drawn, share = std::move(share)] {
                       self->Gather(request, drawn, share);
                     })
@@ -333,6 +340,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   }
 
   Executor* const executor_;
+  Executor* const disk_executor_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BatchMemory> memory_;
   const SampleStreamOptions options_;
@@ -355,11 +363,13 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   friend class SampleStream;
 };
 
-SampleStream::SampleStream(ReplayStore* store, Executor* executor, std::shared_ptr<ByteBudget> budget,
-                           std::shared_ptr<BatchMemory> memory, SampleStreamOptions options, std::string peer)
+SampleStream::SampleStream(ReplayStore* store, Executor* executor, Executor* disk_executor,
+                           std::shared_ptr<ByteBudget> budget, std::shared_ptr<BatchMemory> memory,
+                           SampleStreamOptions options, std::string peer)
     : store_(store),
       peer_(std::move(peer)),
-      state_(std::make_shared<State>(executor, std::move(budget), std::move(memory), std::move(options))) {}
+      state_(
+          std::make_shared<State>(executor, disk_executor, std::move(budget), std::move(memory), std::move(options))) {}
 
 SampleStream::~SampleStream() {
   state_->End();

@@ -37,7 +37,7 @@ class SampleStream final : public StreamHandler<Message<v1::SampleRequest>, Mess
   // Store and executor outlive the handler.
   // What its batches take in memory comes out of `budget`, and is had from `memory`; all streams of a server share
   // both. `peer` is where the sampler is, for people to read where it has not said who it is.
-  SampleStream(ReplayStore* store, Executor* executor, std::shared_ptr<ByteBudget> budget,
+  SampleStream(ReplayStore* store, Executor* executor, Executor* disk_executor, std::shared_ptr<ByteBudget> budget,
                std::shared_ptr<BatchMemory> memory, SampleStreamOptions options, std::string peer = "");
   // Cancels the batches that wait for their table.
   ~SampleStream() override;

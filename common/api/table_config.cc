@@ -487,7 +487,9 @@ Comparison Compare(const TableConfig& a, const TableConfig& b) {
   comparison.Add("compression", DescribeCompression(a), DescribeCompression(b), kFixed);
   comparison.Add("durability", Name(a.durability), Name(b.durability), kFixed);
   comparison.Add("log_sync", a.log_sync, b.log_sync, kFixed);
-  comparison.Add("memory_limit", a.memory_limit, b.memory_limit, kChangeable);
+  // Rows are arranged for the one or the other as they come.
+  const bool both = (a.memory_limit > 0) == (b.memory_limit > 0);
+  comparison.Add("memory_limit", a.memory_limit, b.memory_limit, both ? kChangeable : kFixed);
   return comparison;
 }
 

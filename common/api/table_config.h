@@ -117,8 +117,9 @@ struct TableConfig {
   uint64_t seed = 0;              // Which items are drawn follows from it and the name; the run's own.
   std::vector<ColumnCompression> compression = {};  // Of the columns it names; the others are kept as they are.
   Durability durability = Durability::kNone;
-  bool log_sync = false;     // kLog: an answer waits for the disk, and so outlives the machine as well.
-  int64_t memory_limit = 0;  // Rows past this are kept on disk; 0: none are.
+  bool log_sync = false;  // kLog: an answer waits for the disk, and so outlives the machine as well.
+  // Bytes of rows in memory; what is past them is kept on disk. 0: no limit. Cannot be changed from or to 0.
+  int64_t memory_limit = 0;
 
   // The most rows before a window that may belong to its item: what the longest stack reaches back.
   int64_t MaxContextRows() const;

@@ -84,6 +84,7 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& opt
   folder->lock_ = *std::move(lock);
   WAGGLE_RETURN_IF_ERROR(folder->files_->CreateFolders(folder->Path(kCheckpoints)));
   WAGGLE_RETURN_IF_ERROR(folder->files_->RemoveAll(folder->Path(kComing)));
+  WAGGLE_RETURN_IF_ERROR(folder->files_->RemoveAll(folder->cold_path()));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<uint64_t> kept, folder->Numbers(kCheckpoints));
   if (!Exists(folder->Path(kDatabase)) && kept.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(folder->Create(), absl::StrCat("making ", folder->Path(kDatabase))));
@@ -95,14 +96,20 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& opt
 absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> self) {
   const std::string path = Path(kDatabase);
   auto loaded = OpenAndLoad(path);
+  Opened opened;
   if (absl::IsDataLoss(loaded.status())) {
-    SavedState state;
-    WAGGLE_RETURN_IF_ERROR(FallBack(loaded.status(), &state));
-    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Database> database, Database::Open(path, /*create=*/false, nullptr));
-    return Opened{std::move(self), std::move(database), std::move(state)};
+    WAGGLE_RETURN_IF_ERROR(FallBack(loaded.status(), &opened.state));
+    WAGGLE_ASSIGN_OR_RETURN(opened.database, Database::Open(path, /*create=*/false, nullptr));
+  } else {
+    WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), path));
+    opened.database = std::move(loaded->first);
+    opened.state = std::move(loaded->second);
   }
-  WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), path));
-  return Opened{std::move(self), std::move(loaded->first), std::move(loaded->second)};
+  if (opened.state.format < kStorageFormat) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(WriteFormat(opened.database.get()), path));  // As what it writes will be.
+  }
+  opened.folder = std::move(self);
+  return opened;
 }
 
 absl::Status DataFolder::Create() {

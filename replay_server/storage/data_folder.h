@@ -22,6 +22,7 @@ struct DataFolderOptions {
 //   db/             the database
 //   checkpoints/N   copies of it, made after checkpoint N; the last few are kept. Their large files are hard links to
 //                   db's: what damages such a file damages the copies that have it too
+//   cold/           rows past their tables' memory_limit; means nothing to the next server, which removes it
 //   damaged/N       what could not be read, moved out of the way; never deleted
 //
 // Not thread-safe.
@@ -38,6 +39,9 @@ class DataFolder {
   // UNAVAILABLE if another server has the folder; PERMISSION_DENIED or RESOURCE_EXHAUSTED where it cannot be written;
   // DATA_LOSS if nothing in it can be read; FAILED_PRECONDITION if a newer server has written it.
   static absl::StatusOr<Opened> Open(const DataFolderOptions& options);
+
+  // For the rows past their tables' memory_limit; a folder that is not there when the server starts.
+  std::string cold_path() const { return Path("cold"); }
 
   // Copies the database to checkpoints/N, for the next N, and removes the oldest ones past those to keep. Returns N.
   absl::StatusOr<uint64_t> KeepCheckpoint(Database* database);

@@ -26,7 +26,7 @@ absl::Status StoppedError() {
 
 }  // namespace
 
-Journal::Journal(std::unique_ptr<Database> database, const SavedState& saved, JournalOptions options)
+Journal::Journal(std::shared_ptr<Database> database, const SavedState& saved, JournalOptions options)
     : database_(std::move(database)),
       options_(std::move(options)),
       ledger_(saved.ledger != nullptr ? saved.ledger : std::make_shared<BlockLedger>(1)),
@@ -297,6 +297,7 @@ absl::Status Journal::Commit(bool checkpoint, const std::vector<std::shared_ptr<
   if (batch.records()->Count() > 0) {
     WAGGLE_RETURN_IF_ERROR(Write(batch.records(), batch.sync()));
   }
+  batch.NoteWritten();
   if (checkpoint) {
     WAGGLE_FAILPOINT("checkpoint.after_cut").IgnoreError();
   }

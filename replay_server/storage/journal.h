@@ -50,7 +50,7 @@ class Journal final : public TableLog {
   using CheckpointDone = std::function<void(absl::StatusOr<CheckpointInfo>)>;
 
   // `saved` is what the database holds, whose tables are added as all others are.
-  Journal(std::unique_ptr<Database> database, const SavedState& saved, JournalOptions options);
+  Journal(std::shared_ptr<Database> database, const SavedState& saved, JournalOptions options);
   // Stops.
   ~Journal() override;
 
@@ -96,7 +96,7 @@ class Journal final : public TableLog {
   void CallBack(std::vector<Answer> answers, const absl::Status& status);
   void TakeRegistrations() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const std::unique_ptr<Database> database_;
+  const std::shared_ptr<Database> database_;
   const JournalOptions options_;
   const std::shared_ptr<BlockLedger> ledger_;
   std::atomic<uint64_t> next_number_;

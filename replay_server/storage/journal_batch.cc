@@ -10,7 +10,9 @@
 #include "common/base/failpoint.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
+#include "replay_server/storage/block_records.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/table/pinned_rows.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 namespace waggle {
@@ -119,6 +121,11 @@ void JournalBatch::AddBlock(const ChunkRef& chunk) {
   if (block->stored) {
     return;  // By another chunk of it.
   }
+  if (chunk->tiered() != nullptr) {
+    AddTieredBlock(chunk);
+    block->stored = true;
+    return;
+  }
   const BlockFrame frame = EncodeBlockFrame(*block);
   const std::string key = BlockKey(block->id);
   const rocksdb::Slice key_slice(key);
@@ -128,6 +135,23 @@ void JournalBatch::AddBlock(const ChunkRef& chunk) {
   WAGGLE_CHECK(status.ok(), status.ToString());
   // Nothing else is written before this is.
   block->stored = true;
+}
+
+void JournalBatch::AddTieredBlock(const ChunkRef& chunk) {
+  const Chunk* const one = chunk.get();
+  PinnedRows pinned;
+  if (chunk->durable()->committed.load(std::memory_order_acquire) || !pinned.TryPin({&one, 1})) {
+    return;  // Its tier has written it: what is not in memory is on disk.
+  }
+  PutTieredBlock(*chunk->durable(), chunk->tiered()->data, database_, &records_);
+  written_.push_back(chunk);
+}
+
+void JournalBatch::NoteWritten() {
+  for (const ChunkRef& chunk : written_) {
+    chunk->durable()->committed.store(true, std::memory_order_release);
+  }
+  written_.clear();
 }
 
 void JournalBatch::Encode(bool checkpoint, JournalState* state,
@@ -250,8 +274,7 @@ void JournalBatch::EncodeStream(uint64_t number, const StreamRecord& stream, Jou
 
 void JournalBatch::DeleteBlocks(const std::vector<uint64_t>& blocks) {
   for (const uint64_t block : blocks) {
-    const rocksdb::Status status = records_.Delete(database_->family(Family::kBlocks), BlockKey(block));
-    WAGGLE_CHECK(status.ok(), status.ToString());
+    DeleteBlock(block, database_, &records_);
   }
 }
 

@@ -74,6 +74,7 @@ class JournalBatch {
           return status;
         }
         records_.Clear();
+        NoteWritten();
       }
     }
     pending_.clear();
@@ -89,6 +90,8 @@ class JournalBatch {
   void Put(Database::Family family, const std::string& key, const std::string& value);
 
   rocksdb::WriteBatch* records() { return &records_; }
+  // After they were written.
+  void NoteWritten();
   // Whether a table wants to be sure that the disk has it.
   bool sync() const { return sync_; }
   // After the write: tells the writers.
@@ -99,6 +102,7 @@ class JournalBatch {
 
   void Need(const ChunkRef& chunk);
   void AddBlock(const ChunkRef& chunk);
+  void AddTieredBlock(const ChunkRef& chunk);
   void EncodeTable(JournalTable* table, const TableChanges& changes);
   void EncodeWriter(uint64_t number, JournalWriter* writer, const std::vector<WriterMark>& marks);
   void EncodeStream(uint64_t number, const StreamRecord& stream, JournalWriter* writer);
@@ -108,6 +112,7 @@ class JournalBatch {
   std::map<uint64_t, TableChanges> tables_;
   std::vector<ChunkRef> pending_;  // Whose blocks are to be written.
   size_t block_item_ = 0;
+  std::vector<ChunkRef> written_;                // Of each block with a tier whose record is in `records_`, one.
   std::vector<uint64_t> told_;                   // Writers.
   std::vector<std::vector<ChunkRef>> replaced_;  // What the database refers to until this is written.
   bool sync_ = false;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 
 namespace waggle {
@@ -72,6 +73,12 @@ std::string ItemsEnd(uint64_t table) {
 std::string BlockKey(uint64_t block) {
   return Key('b', block);
 }
+std::string HeadKey(uint64_t block) {
+  return Key('h', block);
+}
+std::string RowsKey(uint64_t block) {
+  return Key('r', block);
+}
 std::string WriterKey(uint64_t writer) {
   return Key('w', writer);
 }
@@ -89,7 +96,7 @@ absl::StatusOr<ParsedKey> ParseKey(absl::string_view key) {
   constexpr size_t kOne = 1 + sizeof(uint64_t);
   constexpr size_t kTwo = kOne + sizeof(uint64_t);
   const bool two = !key.empty() && absl::string_view("ims").find(key[0]) != absl::string_view::npos;
-  const bool one = !key.empty() && absl::string_view("tcbwp").find(key[0]) != absl::string_view::npos;
+  const bool one = !key.empty() && absl::string_view("tcbhrwp").find(key[0]) != absl::string_view::npos;
   if (!(one && key.size() == kOne) && !(two && key.size() == kTwo)) {
     return absl::DataLossError(absl::StrCat("there is a key that is none: ", absl::BytesToHexString(key)));
   }
@@ -139,41 +146,46 @@ absl::StatusOr<StoredItem> DecodeItem(absl::string_view bytes) {
   return stored;
 }
 
-BlockFrame EncodeBlockFrame(const DurableBlock& block) {
-  BlockFrame frame;
-  Put(&frame.header, static_cast<uint32_t>(block.chunks.size()));
-  Put(&frame.header, static_cast<uint32_t>(block.piece_ends.size()));
-  Put(&frame.header, block.holders);
-  Put(&frame.header, static_cast<uint8_t>(block.home.checkpointed ? 1 : 0));
+namespace {
+
+std::string EncodeShape(const DurableBlock& block) {
+  std::string bytes;
+  Put(&bytes, static_cast<uint32_t>(block.chunks.size()));
+  Put(&bytes, static_cast<uint32_t>(block.piece_ends.size()));
+  Put(&bytes, block.holders);
+  Put(&bytes, static_cast<uint8_t>(block.home.checkpointed ? 1 : 0));
   for (const Chunk& chunk : block.chunks) {
-    Put(&frame.header, chunk.rows());
+    Put(&bytes, chunk.rows());
   }
   uint64_t begin = 0;
   for (const uint64_t end : block.piece_ends) {
-    Put(&frame.header, static_cast<uint32_t>(end - begin));
+    Put(&bytes, static_cast<uint32_t>(end - begin));
     begin = end;
   }
-  Checksummer sum;
-  sum.Update(frame.header.data(), frame.header.size());
-  sum.Update(block.data, block.bytes);
-  Put(&frame.trailer, sum.Digest());
-  return frame;
+  return bytes;
 }
 
-absl::StatusOr<StoredBlock> DecodeBlock(absl::string_view bytes) {
-  StoredBlock block;
+// Takes the checksum of all that is before it off the end.
+absl::Status TakeChecksum(absl::string_view* bytes) {
   uint64_t checksum = 0;
-  const size_t size = bytes.size();
+  const size_t size = bytes->size();
   if (size < sizeof(checksum)) {
     return absl::DataLossError(absl::StrCat("a block of rows has ", size, " bytes, fewer than its checksum"));
   }
-  absl::string_view trailer = bytes.substr(size - sizeof(checksum));
+  absl::string_view trailer = bytes->substr(size - sizeof(checksum));
   Take(&trailer, &checksum);
-  bytes.remove_suffix(sizeof(checksum));
-  if (const uint64_t computed = Checksum(bytes.data(), bytes.size()); computed != checksum) {
+  bytes->remove_suffix(sizeof(checksum));
+  if (const uint64_t computed = Checksum(bytes->data(), bytes->size()); computed != checksum) {
     return absl::DataLossError(absl::StrCat("a block of rows was damaged: its checksum is ", computed, ", it was ",
                                             checksum, " when it was written"));
   }
+  return absl::OkStatus();
+}
+
+// What is left is the data.
+absl::StatusOr<StoredBlock> TakeShape(absl::string_view bytes) {
+  StoredBlock block;
+  const size_t size = bytes.size();
   uint32_t chunks = 0;
   uint32_t pieces = 0;
   uint8_t flags = 0;
@@ -195,6 +207,53 @@ absl::StatusOr<StoredBlock> DecodeBlock(absl::string_view bytes) {
   block.checkpointed = flags != 0;
   block.data = bytes;
   return block;
+}
+
+}  // namespace
+
+BlockFrame EncodeBlockFrame(const DurableBlock& block) {
+  BlockFrame frame;
+  frame.header = EncodeShape(block);
+  Checksummer sum;
+  sum.Update(frame.header.data(), frame.header.size());
+  sum.Update(block.data, block.bytes);
+  Put(&frame.trailer, sum.Digest());
+  return frame;
+}
+
+absl::StatusOr<StoredBlock> DecodeBlock(absl::string_view bytes) {
+  WAGGLE_RETURN_IF_ERROR(TakeChecksum(&bytes));
+  return TakeShape(bytes);
+}
+
+std::string EncodeBlockHead(const DurableBlock& block) {
+  std::string head = EncodeShape(block);
+  Put(&head, Checksum(head.data(), head.size()));
+  return head;
+}
+
+absl::StatusOr<StoredBlock> DecodeBlockHead(absl::string_view bytes) {
+  WAGGLE_RETURN_IF_ERROR(TakeChecksum(&bytes));
+  WAGGLE_ASSIGN_OR_RETURN(StoredBlock block, TakeShape(bytes));
+  if (!block.data.empty()) {
+    return absl::DataLossError(absl::StrCat("the head of a block of rows has ", block.data.size(), " bytes too many"));
+  }
+  return block;
+}
+
+std::string EncodeRowsTrailer(const char* data, size_t bytes) {
+  std::string trailer;
+  Put(&trailer, Checksum(data, bytes));
+  return trailer;
+}
+
+absl::Status DecodeRows(absl::string_view record, char* data, size_t bytes) {
+  WAGGLE_RETURN_IF_ERROR(TakeChecksum(&record));
+  if (record.size() != bytes) {
+    return absl::DataLossError(absl::StrCat("a block of rows has ", record.size(), " bytes, and should have ", bytes));
+  }
+  std::memcpy(data, record.data(), bytes);
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

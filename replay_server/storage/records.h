@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "replay_server/table/table_log.h"
@@ -16,7 +17,7 @@
 namespace waggle {
 
 // What is written here. A change that an older server could not read takes the next number.
-inline constexpr uint32_t kStorageFormat = 1;
+inline constexpr uint32_t kStorageFormat = 2;  // 1: no blocks in two records.
 
 // Column family "meta".
 inline constexpr char kFormatKey[] = "format";
@@ -31,6 +32,9 @@ std::string ItemsEnd(uint64_t table);
 
 // Column family "blocks".
 std::string BlockKey(uint64_t block);
+// Blocks with kTieredBlock in their numbers have two records instead: a head, and the rows.
+std::string HeadKey(uint64_t block);
+std::string RowsKey(uint64_t block);
 
 // Column family "writers".
 std::string WriterKey(uint64_t writer);
@@ -38,7 +42,7 @@ std::string ProgressKey(uint64_t writer);
 std::string MarkKey(uint64_t writer, uint64_t table);
 std::string StreamKey(uint64_t writer, uint32_t stream);
 
-// A key taken apart: its kind ('t', 'c', 'i', 'b', 'w', 'p', 'm', 's') and its numbers, as many as that has.
+// A key taken apart: its kind ('t', 'c', 'i', 'b', 'h', 'r', 'w', 'p', 'm', 's') and its numbers, as many as that has.
 struct ParsedKey {
   char kind = 0;
   uint64_t first = 0;
@@ -78,5 +82,13 @@ struct StoredBlock {
 };
 // DATA_LOSS for bytes that are no block, or were damaged.
 absl::StatusOr<StoredBlock> DecodeBlock(absl::string_view bytes);
+
+// The head of a block without its rows; decoded, it has no data.
+std::string EncodeBlockHead(const DurableBlock& block);
+absl::StatusOr<StoredBlock> DecodeBlockHead(absl::string_view bytes);
+// A record of rows is the rows, and then this: their XXH3.
+std::string EncodeRowsTrailer(const char* data, size_t bytes);
+// Copies rows of so many bytes out of their record. DATA_LOSS unless they are what was written.
+absl::Status DecodeRows(absl::string_view record, char* data, size_t bytes);
 
 }  // namespace waggle

@@ -1,4 +1,3 @@
-// No test of its own: data_folder_test.cc and journal_test.cc read with it all that they write.
 #include "replay_server/storage/saved_state.h"
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "common/rpc/array_spec_convert.h"
 #include "replay_server/selectors/new_selector.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/table/chunk_tier.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 namespace waggle {
@@ -50,6 +50,22 @@ class Loader {
   }
 
  private:
+  // Of a block: the one of the largest limit among those of the tables that may refer to it.
+  struct Tier {
+    void Add(const std::shared_ptr<ChunkTier>& tier) {
+      in_memory = in_memory || tier == nullptr;
+      largest = largest == nullptr || (tier != nullptr && tier->limit() > largest->limit()) ? tier : largest;
+    }
+    void Add(const Tier& other) {
+      in_memory = in_memory || other.in_memory;
+      if (other.largest != nullptr) {
+        Add(other.largest);
+      }
+    }
+
+    std::shared_ptr<ChunkTier> largest;
+    bool in_memory = false;
+  };
   struct Table {
     SavedTable saved;
     bool configured = false;
@@ -80,6 +96,7 @@ class Loader {
                                                         "one reads up to ",
                                                         kStorageFormat));
     }
+    state_.format = format.version();
     return absl::OkStatus();
   }
 
@@ -90,13 +107,17 @@ class Loader {
     return value;
   }
 
+  // Of one kind, if that is given: the records of others are not touched, which may be many and large.
   template <class Take>
-  absl::Status ForEach(Family family, const Take& take) {
+  absl::Status ForEach(Family family, const Take& take, const std::string& kind = "") {
     rocksdb::ReadOptions options;
     options.fill_cache = false;
     options.readahead_size = size_t{2} << 20;
+    const std::string after = kind.empty() ? "" : std::string(1, static_cast<char>(kind[0] + 1));
+    const rocksdb::Slice end(after);
+    options.iterate_upper_bound = kind.empty() ? nullptr : &end;
     const std::unique_ptr<rocksdb::Iterator> it(database_->get()->NewIterator(options, database_->family(family)));
-    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    for (it->Seek(kind); it->Valid(); it->Next()) {
       const absl::string_view key(it->key().data(), it->key().size());
       const absl::string_view value(it->value().data(), it->value().size());
       WAGGLE_RETURN_IF_ERROR(take(key, value));
@@ -147,6 +168,9 @@ class Loader {
     table.saved.config_generation = proto.config_generation();
     table.layout = LayoutOf(table.saved.created);
     table.configured = true;
+    if (table.saved.config.memory_limit > 0) {
+      table.saved.tier = std::make_shared<ChunkTier>(table.saved.created.name, table.saved.config.memory_limit);
+    }
     return absl::OkStatus();
   }
 
@@ -249,16 +273,31 @@ class Loader {
         writer.saved.marks.emplace_back(table->second.saved.created.name, mark);
         table->second.saved.marks.push_back(mark);
       }
+      const Tier tier = TierOf(writer.saved.tables);
       for (const Stream& stream : writer.streams) {
-        NoteNeeds(stream.names, writer.layout);
+        NoteNeeds(stream.names, writer.layout, tier);
       }
     }
     return absl::OkStatus();
   }
 
-  void NoteNeeds(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout) {
+  // New items over a stream's rows may go to any of its writer's tables: where one is not there yet, or has no limit,
+  // the rows stay in memory.
+  Tier TierOf(const std::vector<std::string>& names) const {
+    Tier tier;
+    for (const std::string& name : names) {
+      const auto table = std::find_if(tables_.begin(), tables_.end(),
+                                      [&name](const auto& each) { return each.second.saved.created.name == name; });
+      tier.Add(table == tables_.end() ? nullptr : table->second.saved.tier);
+    }
+    return tier;
+  }
+
+  void NoteNeeds(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout, const Tier& tier) {
     for (const ChunkName& name : names) {
-      needed_.try_emplace(name.block, Block{layout, {}});
+      Block& block = needed_[name.block];
+      block.layout = block.layout != nullptr ? block.layout : layout;
+      block.tier.Add(tier);
     }
   }
 
@@ -271,7 +310,9 @@ class Loader {
     }
     WAGGLE_ASSIGN_OR_RETURN(StoredItem item, DecodeItem(value));
     item.item.slot = static_cast<uint32_t>(parsed.second);
-    NoteNeeds(item.chunks, table->second.layout);
+    Tier tier;
+    tier.Add(table->second.saved.tier);
+    NoteNeeds(item.chunks, table->second.layout, tier);
     table->second.saved.items.push_back(std::move(item.item));
     table->second.chunks.push_back(std::move(item.chunks));
     return absl::OkStatus();
@@ -279,23 +320,32 @@ class Loader {
 
   struct Block {
     std::shared_ptr<const RowLayout> layout;
+    Tier tier;
     std::vector<ChunkRef> chunks;
   };
 
+  // Moves the next number past those of this kind of records.
+  absl::Status NoteLast(char kind, uint64_t* next) {
+    const std::unique_ptr<rocksdb::Iterator> it(
+        database_->get()->NewIterator(rocksdb::ReadOptions(), database_->family(Family::kBlocks)));
+    it->SeekForPrev(std::string(1, static_cast<char>(kind + 1)));
+    if (it->Valid() && it->key()[0] == kind) {
+      WAGGLE_ASSIGN_OR_RETURN(const ParsedKey last, ParseKey({it->key().data(), it->key().size()}));
+      *next = std::max(*next, (last.first & ~kTieredBlock) + 1);
+    }
+    return FromRocksDb(it->status());
+  }
+
   absl::Status LoadBlocks() {
     // New blocks must not be taken for those that are there.
-    rocksdb::ReadOptions options;
-    const std::unique_ptr<rocksdb::Iterator> it(
-        database_->get()->NewIterator(options, database_->family(Family::kBlocks)));
-    it->SeekToLast();
     uint64_t next = 1;
-    if (it->Valid()) {
-      WAGGLE_ASSIGN_OR_RETURN(const ParsedKey last, ParseKey({it->key().data(), it->key().size()}));
-      next = last.first + 1;
-    }
-    WAGGLE_RETURN_IF_ERROR(FromRocksDb(it->status()));
+    WAGGLE_RETURN_IF_ERROR(NoteLast('b', &next));
+    WAGGLE_RETURN_IF_ERROR(NoteLast('h', &next));
     state_.ledger = std::make_shared<BlockLedger>(next);
-    WAGGLE_RETURN_IF_ERROR(ForEach(Family::kBlocks, [this](auto key, auto value) { return TakeBlock(key, value); }));
+    WAGGLE_RETURN_IF_ERROR(ForEach(
+        Family::kBlocks, [this](auto key, auto value) { return TakeBlock(key, value); }, "b"));
+    WAGGLE_RETURN_IF_ERROR(ForEach(
+        Family::kBlocks, [this](auto key, auto value) { return TakeHead(key, value); }, "h"));
     for (const auto& [number, block] : needed_) {
       if (block.chunks.empty()) {
         return absl::DataLossError(absl::StrCat("block ", number, " of rows is missing"));
@@ -316,18 +366,10 @@ class Loader {
     }
     WAGGLE_ASSIGN_OR_RETURN(const StoredBlock stored, DecodeBlock(value));
     Block& block = needed->second;
-    uint64_t rows = 0;
-    for (const uint32_t count : stored.rows) {
-      rows += count;
-    }
-    uint64_t bytes = rows * block.layout->plain_row_bytes;
-    for (const uint32_t piece : stored.piece_bytes) {
-      bytes += piece;
-    }
-    if (stored.holders == 0 || stored.holders > (1 << 16) || rows > UINT32_MAX || stored.data.size() != bytes ||
-        stored.piece_bytes.size() != stored.rows.size() * block.layout->compressed.size()) {
-      return absl::DataLossError(absl::StrCat("block ", parsed.first, " has ", rows, " rows in ", stored.data.size(),
-                                              " bytes, and should have them in ", bytes));
+    WAGGLE_ASSIGN_OR_RETURN(const uint64_t bytes, CheckShape(parsed.first, stored, *block.layout));
+    if (stored.data.size() != bytes) {
+      return absl::DataLossError(
+          absl::StrCat("block ", parsed.first, " has ", stored.data.size(), " bytes of rows, and should have ", bytes));
     }
     NewBlock made = MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes,
                                {state_.ledger, stored.checkpointed}, parsed.first);
@@ -335,6 +377,53 @@ class Loader {
     block.chunks = std::move(made.chunks);
     bytes_ += static_cast<int64_t>(stored.data.size());
     return LogProgress();
+  }
+
+  // Of a block whose rows are a record of their own: they stay there, where all who may refer to them have a limit.
+  absl::Status TakeHead(absl::string_view key, absl::string_view value) {
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    const auto needed = needed_.find(parsed.first);
+    if (needed == needed_.end()) {
+      state_.orphans.push_back(parsed.first);
+      return absl::OkStatus();
+    }
+    WAGGLE_ASSIGN_OR_RETURN(const StoredBlock stored, DecodeBlockHead(value));
+    Block& block = needed->second;
+    WAGGLE_ASSIGN_OR_RETURN(const uint64_t bytes, CheckShape(parsed.first, stored, *block.layout));
+    BlockHome home{state_.ledger, stored.checkpointed};
+    if (!block.tier.in_memory) {
+      home.tier = block.tier.largest;
+      block.chunks =
+          MakeColdChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
+      return absl::OkStatus();
+    }
+    NewBlock made =
+        MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
+    WAGGLE_ASSIGN_OR_RETURN(const std::string rows,
+                            MissingIsDamage(database_->Get(Family::kBlocks, RowsKey(parsed.first))));
+    WAGGLE_RETURN_IF_ERROR(DecodeRows(rows, made.data, made.bytes));
+    block.chunks = std::move(made.chunks);
+    bytes_ += static_cast<int64_t>(bytes);
+    return LogProgress();
+  }
+
+  // Returns how many bytes its rows have.
+  static absl::StatusOr<uint64_t> CheckShape(uint64_t number, const StoredBlock& stored, const RowLayout& layout) {
+    uint64_t rows = 0;
+    for (const uint32_t count : stored.rows) {
+      rows += count;
+    }
+    uint64_t bytes = rows * layout.plain_row_bytes;
+    for (const uint32_t piece : stored.piece_bytes) {
+      bytes += piece;
+    }
+    if (stored.holders == 0 || stored.holders > (1 << 16) || rows > UINT32_MAX ||
+        stored.piece_bytes.size() != stored.rows.size() * layout.compressed.size()) {
+      return absl::DataLossError(absl::StrCat("block ", number, " cannot have ", rows, " rows in ", stored.rows.size(),
+                                              " chunks and ", stored.piece_bytes.size(), " pieces for ", stored.holders,
+                                              " holders"));
+    }
+    return bytes;
   }
 
   absl::Status LogProgress() {

@@ -10,8 +10,9 @@
 
 namespace waggle {
 
-// All that a database holds, with its rows in memory.
+// All that a database holds, with its rows in memory; those of tables with a memory_limit are left on disk.
 struct SavedState {
+  uint32_t format = 0;  // That it was written with.
   std::vector<SavedTable> tables;
   std::vector<SavedWriter> writers;
   std::shared_ptr<BlockLedger> ledger;  // Of the rows' blocks.
@@ -23,8 +24,8 @@ struct SavedState {
   int64_t checkpoint_unix_seconds = 0;
 };
 
-// Reads and checks everything. DATA_LOSS for what is damaged or missing; FAILED_PRECONDITION for a database that a
-// newer server has written.
+// Reads and checks everything but rows that are left on disk, which are checked when they are read. DATA_LOSS for what
+// is damaged or missing; FAILED_PRECONDITION for a database that a newer server has written.
 absl::StatusOr<SavedState> LoadSavedState(Database* database);
 
 }  // namespace waggle

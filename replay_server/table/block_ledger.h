@@ -10,6 +10,12 @@
 
 namespace waggle {
 
+class ChunkTier;
+
+// Set in the number of a block that has a tier: its rows have a record of their own, so that the others can be read
+// without them.
+inline constexpr uint64_t kTieredBlock = uint64_t{1} << 63;
+
 // Names the blocks of rows that may be written to disk, and remembers which of those that were have gone from memory:
 // no item and no stream refers to them any more. Shared with the blocks, which may outlive everything else.
 // Thread-safe.
@@ -19,7 +25,9 @@ class BlockLedger {
   explicit BlockLedger(uint64_t next) : next_(next) {}
 
   // Never given again.
-  uint64_t NewId() { return next_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t NewId(bool tiered = false) {
+    return next_.fetch_add(1, std::memory_order_relaxed) | (tiered ? kTieredBlock : 0);
+  }
   uint64_t next() const { return next_.load(std::memory_order_relaxed); }
 
   struct Gone {
@@ -41,10 +49,11 @@ class BlockLedger {
   Gone gone_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Who a block belongs to; without a ledger it is never written to disk.
+// Who a block belongs to; without a ledger it never outlives the server.
 struct BlockHome {
   std::shared_ptr<BlockLedger> ledger;
-  bool checkpointed = false;  // A table that is saved by checkpoints may refer to it.
+  bool checkpointed = false;                  // A table that is saved by checkpoints may refer to it.
+  std::shared_ptr<ChunkTier> tier = nullptr;  // Null where its rows stay in memory.
 };
 
 }  // namespace waggle

@@ -18,9 +18,11 @@ class ChunkRef;
 struct ChunkBlock;
 struct DurableBlock;
 struct NewBlock;
+struct TieredRows;
 
 // Consecutive rows of one stream; immutable and shared by reference count. The chunks that arrive in one block share
-// one allocation, which is freed when the last of them is.
+// one allocation, which is freed when the last of them is. Where the block has a tier (chunk_tier.h), its rows are an
+// allocation of their own that may be on disk instead: they may be read only while they are pinned (pinned_rows.h).
 class Chunk {
  public:
   uint32_t rows() const { return rows_; }
@@ -32,7 +34,7 @@ class Chunk {
   // The bytes of one row of one plain column; the column's next row lies right behind it. `layout` is that of the
   // chunk's signature: the caller has it at hand, while the chunk's own lies in memory that is far from the cache.
   const char* Row(const RowLayout& layout, size_t column, size_t row) const {
-    return data_ + layout.column_start[column] * block_rows_ + (first_row_ + row) * layout.column_bytes[column];
+    return data() + layout.column_start[column] * block_rows_ + (first_row_ + row) * layout.column_bytes[column];
   }
 
   // All rows of a compressed column. As many bytes as the rows have means that they are not compressed.
@@ -48,10 +50,14 @@ class Chunk {
   // Its number among the chunks of such a block.
   uint32_t index() const;
 
+  // Null if its block has no tier, and so is always in memory.
+  TieredRows* tiered() const;
+
  private:
   friend class ChunkRef;
-  friend NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t holders,
-                             absl::Span<const uint32_t> piece_bytes, BlockHome home, uint64_t id);
+  friend NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t holders,
+                            absl::Span<const uint32_t> piece_bytes, BlockHome home, uint64_t id, bool cold);
+  friend void SetBlockRows(ChunkBlock* block, const char* data);
   Chunk(ChunkBlock* block, const char* data, size_t block_rows, size_t first_row, size_t rows)
       : block_(block),
         data_(data),
@@ -59,11 +65,13 @@ class Chunk {
         first_row_(static_cast<uint32_t>(first_row)),
         rows_(static_cast<uint32_t>(rows)) {}
   void Unref();
+  // Relaxed: who reads the rows of a block with a tier has pinned them before, under its lock.
+  const char* data() const { return data_.load(std::memory_order_relaxed); }
 
   ChunkBlock* const block_;
-  const char* const data_;     // The block's rows.
-  const uint32_t block_rows_;  // Of all chunks.
-  const uint32_t first_row_;   // In the block.
+  std::atomic<const char*> data_;  // The block's rows; null while they are not in memory.
+  const uint32_t block_rows_;      // Of all chunks.
+  const uint32_t first_row_;       // In the block.
   const uint32_t rows_;
   std::atomic<uint32_t> references_{0};
 };
@@ -107,26 +115,45 @@ class ChunkRef {
   Chunk* chunk_ = nullptr;
 };
 
+// Keeps a block alive, whatever becomes of its chunks. Who has a reference to the block, or to one of its chunks, may
+// take one.
+void HoldBlock(ChunkBlock* block);
+// The same for who knows of a block that may be about to be freed: false if it is.
+bool TryHoldBlock(ChunkBlock* block);
+void ReleaseBlock(ChunkBlock* block);
+// Where the rows of all its chunks are from now on. Under the lock of its tier.
+void SetBlockRows(ChunkBlock* block, const char* data);
+
 // What is known of a block that may be written to disk.
 struct DurableBlock {
   BlockHome home;
   uint64_t id = 0;  // In its ledger.
-  // Set by whoever writes blocks to disk, while it has a reference; read by that thread, and when there is none left.
+  // The journal has written it, or it goes with what the journal writes next. Set by the journal's thread, while it has
+  // a reference; read by that thread, and when there is none left.
   bool stored = false;
+  // Its record is in the database, whoever has written it: the journal, or the tier ahead of it.
+  std::atomic<bool> committed{false};
   uint32_t holders = 0;
   absl::Span<const Chunk> chunks;
   absl::Span<const uint64_t> piece_ends;
-  const char* data = nullptr;  // The rows.
+  const char* data = nullptr;  // The rows; null where the block has a tier.
   size_t bytes = 0;            // Theirs.
 };
 
-// Uninitialised memory for the chunks of one block, to be filled by its maker before anyone else sees it.
+// Ends the making of a block that has a tier: from then on its rows may go to disk.
+struct EndMaking {
+  void operator()(ChunkBlock* block) const;
+};
+
+// Uninitialised memory for the chunks of one block, to be filled by its maker before anyone else sees it, and before
+// this is destroyed.
 struct NewBlock {
   std::vector<ChunkRef> chunks;
   // The plain columns, one after the other, of all rows, as `layout` says for the sum of `rows`; then the pieces, in
   // the order of `piece_bytes`.
   char* data = nullptr;
-  size_t bytes = 0;  // Of all that.
+  size_t bytes = 0;                                         // Of all that.
+  std::unique_ptr<ChunkBlock, EndMaking> making = nullptr;  // Null where it has no tier.
 };
 
 // Chunk i has `rows[i]` rows, behind those of the chunks before; the sum is below 2^32. `holders` is how many count
@@ -134,5 +161,10 @@ struct NewBlock {
 // was read from disk; otherwise its home's ledger, where it has one, gives it a new one.
 NewBlock MakeChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows, size_t holders,
                     absl::Span<const uint32_t> piece_bytes = {}, BlockHome home = {}, uint64_t id = 0);
+// The same for a block of a home with a ledger and a tier that is on disk, by this number, and stays there until
+// somebody pins it.
+std::vector<ChunkRef> MakeColdChunks(std::shared_ptr<const RowLayout> layout, absl::Span<const uint32_t> rows,
+                                     size_t holders, absl::Span<const uint32_t> piece_bytes, BlockHome home,
+                                     uint64_t id);
 
 }  // namespace waggle

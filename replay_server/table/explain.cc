@@ -63,6 +63,7 @@ class Explainer {
     }
     Summarize(inserts, samples);
     ExplainEach(inserts, samples);
+    ExplainDisk();
     return std::move(out_);
   }
 
@@ -335,6 +336,18 @@ class Explainer {
     }
   }
 
+  // Whoever inserts waits for it, though no limiter makes them.
+  void ExplainDisk() {
+    if (picture_.tier.status.ok() || out_.verdict == Verdict::kDeadlock) {
+      return;
+    }
+    out_.verdict = Verdict::kWaiting;
+    out_.cause = Cause::kDiskRefuses;
+    out_.summary = absl::StrCat(WhyTierWaits(picture_.tier), "; ", out_.summary);
+    out_.remedies.insert(out_.remedies.begin(),
+                         {"the server's disk", "refuses", "room for what is past memory_limit", 0, false});
+  }
+
   const TablePicture& picture_;
   const TableConfig& config_;
   const ExplainOptions options_;
@@ -386,6 +399,8 @@ absl::string_view Name(Cause cause) {
       return "bytes_too_few";
     case Cause::kServerMemoryFull:
       return "server_memory_full";
+    case Cause::kDiskRefuses:
+      return "disk_refuses";
   }
   return "unknown";
 }

@@ -32,6 +32,7 @@ enum class Cause {
   kBatchTooLarge = 10,     // Deadlock: a batch of more than the table can ever give.
   kBytesTooFew = 11,       // Deadlock: items leave for max_bytes before there are enough.
   kServerMemoryFull = 12,  // Deadlock: items leave for the memory of all tables before there are enough.
+  kDiskRefuses = 13,       // Inserts wait because rows past memory_limit cannot be written to disk.
 };
 
 // "nobody_writes", …: what the causes are called.

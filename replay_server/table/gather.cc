@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "replay_server/table/pinned_rows.h"
 #include "replay_server/table/row_source.h"
 
 namespace waggle {
@@ -185,10 +186,11 @@ void PutField(RowSource* rows, const FieldCopy& field, const Window& window, Sin
   }
 }
 
-void CopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, const Sampled& sampled,
-                RowSource* rows) {
-  for (size_t i = 0; i < sampled.items.size(); ++i) {
-    if (i + kPrefetchAhead < sampled.items.size()) {
+// Those of items [first, end).
+void CopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, const Sampled& sampled, size_t first,
+                size_t end, RowSource* rows) {
+  for (size_t i = first; i < end; ++i) {
+    if (i + kPrefetchAhead < end) {
       const Window& ahead = sampled.items[i + kPrefetchAhead].window;
       for (const FieldCopy& field : fields) {
         if (layout.codec_of[field.column] != Codec::kNone) {
@@ -203,6 +205,18 @@ void CopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, c
       PutField(rows, field, window, &sink);
     }
   }
+}
+
+// The same of all items, where their rows may be on disk: as many at a time as should be in memory together.
+absl::Status PinAndCopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, const Sampled& sampled,
+                              RowSource* rows) {
+  PinnedRows pinned;
+  for (size_t first = 0; first < sampled.items.size();) {
+    WAGGLE_ASSIGN_OR_RETURN(const size_t count, pinned.Pin(absl::MakeConstSpan(sampled.items).subspan(first)));
+    CopyFields(layout, fields, sampled, first, first + count, rows);
+    first += count;
+  }
+  return absl::OkStatus();
 }
 
 template <class T, class Value>
@@ -294,7 +308,11 @@ absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& 
     fields.back().destination = batch.bytes.get() + batch.layout->fields[i].offset;
   }
   RowSource source(rows);
-  CopyFields(rows, fields, sampled, &source);
+  if (config.memory_limit > 0) {
+    WAGGLE_RETURN_IF_ERROR(PinAndCopyFields(rows, fields, sampled, &source));
+  } else {
+    CopyFields(rows, fields, sampled, 0, sampled.items.size(), &source);
+  }
   WAGGLE_RETURN_IF_ERROR(source.status());
   const BatchField& first_fact = batch.layout->fields[config.view.size()];
   CopyFacts(&first_fact, batch.bytes.get() + first_fact.offset, sampled);
@@ -305,7 +323,9 @@ absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& 
 }
 
 bool HasLargeRows(const TableConfig& config, const RowLayout& rows) {
-  return std::any_of(config.view.begin(), config.view.end(),
+  // What may go to disk at any time cannot be lent to whoever sends it.
+  return config.memory_limit == 0 &&
+         std::any_of(config.view.begin(), config.view.end(),
                      [&](const ViewField& view) { return IsLarge(rows, FieldOf(config, rows, view)); });
 }
 
@@ -353,7 +373,7 @@ absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLay
     batch.data.Append({copy, size, copies});
     copy += size;
   }
-  CopyFields(rows, copied, sampled, &source);
+  CopyFields(rows, copied, sampled, 0, sampled.items.size(), &source);
   WAGGLE_RETURN_IF_ERROR(source.status());
   return batch;
 }
@@ -375,6 +395,8 @@ int64_t BlockBytes(const Sampled& sampled) {
 
 absl::Status VisitColumn(const RowLayout& rows, size_t column, const Window& window,
                          const std::function<void(absl::string_view bytes)>& visit) {
+  PinnedRows pinned;
+  WAGGLE_RETURN_IF_ERROR(pinned.Pin(window));
   RowSource source(rows);
   size_t row = window.offset;
   size_t left = size_t{window.context} + window.rows;

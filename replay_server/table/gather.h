@@ -21,9 +21,10 @@ namespace waggle {
 absl::Status CheckLayout(const TableConfig& config, const BatchLayout& layout, int64_t batch_size);
 
 // Copies the rows of sampled items into one columnar batch, as the table's view says: the work that a table leaves to
-// be done outside its lock. `rows` is the layout of the table's signature, `layout` has passed CheckLayout for as many
-// items as were sampled (of none it is not looked at); `bytes` are as many as the layout has, aligned to 64. DATA_LOSS
-// for rows that cannot be decompressed.
+// be done outside its lock. Where the table has a memory_limit it may read from the disk, and wait for that. `rows` is
+// the layout of the table's signature, `layout` has passed CheckLayout for as many items as were sampled (of none it is
+// not looked at); `bytes` are as many as the layout has, aligned to 64. DATA_LOSS for rows that cannot be decompressed
+// or read.
 absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& rows,
                                     std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
                                     std::shared_ptr<char> bytes);
@@ -40,13 +41,14 @@ absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLay
                                          std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
                                          const std::shared_ptr<const void>& owner,
                                          const std::function<std::shared_ptr<char>(size_t)>& allocate);
-// Whether there is anything that GatherSlices would not copy.
+// Whether there is anything that GatherSlices would not copy. Not for a table with a memory_limit: for that there is
+// Gather only.
 bool HasLargeRows(const TableConfig& config, const RowLayout& rows);
 // The memory of the blocks that sampled items keep alive, each counted once.
 int64_t BlockBytes(const Sampled& sampled);
 
 // Calls `visit` with the bytes of one column of all rows of an item, context included, in their order and in as many
-// runs as they lie in. DATA_LOSS for rows that cannot be decompressed.
+// runs as they lie in. It may read from the disk. DATA_LOSS for rows that cannot be decompressed or read.
 absl::Status VisitColumn(const RowLayout& rows, size_t column, const Window& window,
                          const std::function<void(absl::string_view bytes)>& visit);
 

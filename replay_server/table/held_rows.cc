@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "replay_server/table/pinned_rows.h"
 #include "replay_server/table/row_source.h"
 
 namespace waggle {
@@ -128,6 +129,11 @@ bool HeldRows::Shrink() {
       tail_rows_ * RowBytes() > std::numeric_limits<uint32_t>::max()) {
     return false;
   }
+  // Rows that are on disk take no memory, and this is no place to wait for them.
+  PinnedRows pinned;
+  if (home_.tier != nullptr && !pinned.TryPin(AllChunks())) {
+    return false;
+  }
   std::vector<uint32_t> rows;
   rows.reserve(streams_.size());
   for (const auto& [number, stream] : streams_) {
@@ -155,6 +161,16 @@ bool HeldRows::Shrink() {
     ++i;
   }
   return true;
+}
+
+std::vector<const Chunk*> HeldRows::AllChunks() const {
+  std::vector<const Chunk*> chunks;
+  for (const auto& [number, stream] : streams_) {
+    for (const HeldChunk& held : stream.chunks) {
+      chunks.push_back(held.chunk.get());
+    }
+  }
+  return chunks;
 }
 
 StreamRecord HeldRows::Record(uint32_t stream) const {

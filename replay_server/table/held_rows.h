@@ -57,7 +57,8 @@ class HeldRows {
   void UndoAppend(absl::Span<const ChunkInfo> infos);
   // Forgets rows of these streams that no window to come may have. Returns whether it has shrunk.
   bool ForgetOld(absl::Span<const ChunkInfo> infos);
-  // Copies the rows that are needed to a block of their own, if that saves memory. Returns whether it did.
+  // Copies the rows that are needed to a block of their own, if that saves memory and all of them are in memory.
+  // Returns whether it did.
   bool Shrink();
 
   // A stream that is held, as it is now; all of them.
@@ -88,6 +89,7 @@ class HeldRows {
   int64_t RowBytes() const;
   // What the rows that are needed take in a block of their own.
   int64_t TailBytes() const;
+  std::vector<const Chunk*> AllChunks() const;
   void Hold(Stream* stream, uint64_t first_row, ChunkRef chunk);
   void Release(const ChunkRef& chunk);
   void PopFront(Stream* stream);

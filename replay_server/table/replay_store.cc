@@ -15,8 +15,25 @@
 
 namespace waggle {
 
-ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log)
-    : options_(options), log_(log), memory_(std::make_shared<MemoryUse>(options.max_bytes)) {}
+namespace {
+
+// A writer's rows are shared by its tables: what one of them keeps in memory the others do, too.
+void WarnOfLimits(const std::string& writer, const std::vector<std::shared_ptr<Table>>& tables) {
+  std::vector<std::string> with;
+  std::vector<std::string> without;
+  for (const std::shared_ptr<Table>& table : tables) {
+    (table->tier() != nullptr ? with : without).push_back(table->name());
+  }
+  if (!with.empty() && !without.empty()) {
+    LogWarning("writer \"", writer, "\": memory_limit of ", absl::StrJoin(with, ", "),
+               " does not hold for its rows, because ", absl::StrJoin(without, ", "), " has none and shares them");
+  }
+}
+
+}  // namespace
+
+ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* tiers)
+    : options_(options), log_(log), tiers_(tiers), memory_(std::make_shared<MemoryUse>(options.max_bytes)) {}
 
 ReplayStore::~ReplayStore() {
   Close();
@@ -25,6 +42,10 @@ ReplayStore::~ReplayStore() {
 absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<SavedWriter> writers) {
   MutexLock lock(&mutex_);
   for (SavedTable& saved : tables) {
+    if (saved.tier != nullptr) {
+      WAGGLE_RETURN_IF_ERROR(CheckStorage(saved.config));
+      tiers_->Attach(saved.tier);
+    }
     WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, Table::Restore(std::move(saved), memory_, log_));
     const std::string name = table->name();
     if (!tables_.emplace(name, table).second) {
@@ -40,11 +61,11 @@ absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<Sa
   return absl::OkStatus();
 }
 
-absl::Status ReplayStore::CheckDurability(const TableConfig& config) const {
-  if (config.memory_limit > 0) {
-    return absl::FailedPreconditionError(absl::StrCat("table \"", config.name, "\": memory_limit is ",
-                                                      config.memory_limit,
-                                                      "; this server keeps all rows in memory, and takes 0 only"));
+absl::Status ReplayStore::CheckStorage(const TableConfig& config) const {
+  if (config.memory_limit > 0 && tiers_ == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table \"", config.name, "\": memory_limit is ", config.memory_limit,
+        "; this server has no folder to keep the rows past it in (--data-dir), and takes tables without a limit only"));
   }
   if (config.durability != Durability::kNone && log_ == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -56,7 +77,7 @@ absl::Status ReplayStore::CheckDurability(const TableConfig& config) const {
 
 absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
-  WAGGLE_RETURN_IF_ERROR(CheckDurability(config));
+  WAGGLE_RETURN_IF_ERROR(CheckStorage(config));
   std::shared_ptr<Table> replaced;
   {
     MutexLock lock(&mutex_);
@@ -111,7 +132,9 @@ absl::Status ReplayStore::MakeTableLocked(const TableConfig& config) {
                                                      " tables already, which is the most; table \"", config.name,
                                                      "\" would be one more"));
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, Table::Create(config, config.seed, memory_, log_));
+  const std::shared_ptr<ChunkTier> tier =
+      config.memory_limit > 0 ? tiers_->New(config.name, config.memory_limit) : nullptr;
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, Table::Create(config, config.seed, memory_, log_, tier));
   tables_[config.name] = table;
   if (table->number() != 0) {
     log_->AddTable(table);
@@ -184,6 +207,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
     }
     found.push_back(std::move(table));
   }
+  WarnOfLimits(writer_id, found);
   const auto known = writers_.find(writer_id);
   if (known != writers_.end()) {
     if (known->second.session->tables() != found) {

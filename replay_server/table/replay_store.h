@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "common/api/replay.h"
 #include "common/base/mutex.h"
+#include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/table.h"
 #include "replay_server/table/writer_session.h"
 
@@ -42,16 +43,18 @@ struct ReplayStoreOptions {
 // All tables and writers of a replay server. Thread-safe.
 class ReplayStore {
  public:
-  // `log` outlives the store; without one all tables are in memory only.
-  explicit ReplayStore(ReplayStoreOptions options, TableLog* log = nullptr);
+  // `log` outlives the store; without one all tables are in memory only. `tiers` too; without them there is no table
+  // with a memory_limit.
+  explicit ReplayStore(ReplayStoreOptions options, TableLog* log = nullptr, ChunkTiers* tiers = nullptr);
   ~ReplayStore();
 
   // Takes what was saved back in. Called once, before anything else. DATA_LOSS where it contradicts itself.
   absl::Status Restore(std::vector<SavedTable> tables, std::vector<SavedWriter> writers);
 
   // Returns whether it was made now; false if one is there that is, or was created, equal. FAILED_PRECONDITION, saying
-  // what differs, if another one of that name is, or if its durability needs a log and there is none;
-  // RESOURCE_EXHAUSTED if there are too many; CANCELLED once closed.
+  // what differs, if another one of that name is, or if its durability needs a log and there is none, or if it has a
+  // memory_limit and there is nowhere to keep what is past it; RESOURCE_EXHAUSTED if there are too many; CANCELLED once
+  // closed.
   //
   // Where a table was saved that differs, `policy` says what becomes of it, until somebody has had their way once.
   absl::StatusOr<bool> CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy = std::nullopt);
@@ -105,7 +108,7 @@ class ReplayStore {
   // A writer that was saved and has not come back. It and its rows are freed outside the lock.
   using SavedWriters = std::map<std::string, std::shared_ptr<const SavedWriter>>;
 
-  absl::Status CheckDurability(const TableConfig& config) const;
+  absl::Status CheckStorage(const TableConfig& config) const;
   // Whether the table that is there serves whoever wants this one; false if it is to be replaced.
   absl::StatusOr<bool> AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -117,6 +120,7 @@ class ReplayStore {
 
   const ReplayStoreOptions options_;
   TableLog* const log_;
+  ChunkTiers* const tiers_;
   const std::shared_ptr<MemoryUse> memory_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Table>> tables_ ABSL_GUARDED_BY(mutex_);

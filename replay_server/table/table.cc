@@ -43,12 +43,13 @@ void AddParties(const std::vector<std::shared_ptr<const Requester>>& requesters,
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_t seed,
-                                                     std::shared_ptr<MemoryUse> memory, TableLog* log) {
+                                                     std::shared_ptr<MemoryUse> memory, TableLog* log,
+                                                     std::shared_ptr<ChunkTier> tier) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
   log = config.durability == Durability::kNone ? nullptr : log;
   const uint64_t number = log == nullptr ? 0 : log->NewNumber();
   const TableConfig created = config;
-  return std::shared_ptr<Table>(new Table(created, config, seed, std::move(memory), log, number));
+  return std::shared_ptr<Table>(new Table(created, config, seed, std::move(memory), log, number, std::move(tier)));
 }
 
 absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
@@ -63,7 +64,7 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::sha
     return damaged(status);
   }
   std::shared_ptr<Table> table(
-      new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number));
+      new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number, saved.tier));
   MutexLock lock(&table->mutex_);
   table->config_generation_ = saved.config_generation;
   table->config_changed_ = false;
@@ -77,12 +78,13 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::sha
 }
 
 Table::Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory,
-             TableLog* log, uint64_t number)
+             TableLog* log, uint64_t number, std::shared_ptr<ChunkTier> tier)
     : created_(std::move(created)),
       max_rows_(created_.max_window + created_.MaxContextRows()),
       rows_(created_.signature, ColumnCodecs(created_.signature, created_.compression)),
       log_(log),
       number_(number),
+      tier_(std::move(tier)),
       config_(std::make_shared<const TableConfig>(config)),
       state_(config, seed, std::move(memory)) {
   if (log_ != nullptr) {
@@ -134,6 +136,9 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
   }
   const int64_t before = state_.items_removed();
   state_.Reconfigure(config, removed);
+  if (tier_ != nullptr) {
+    tier_->SetLimit(config.memory_limit);
+  }
   config_ = std::make_shared<const TableConfig>(config);
   config_changed_ = true;
   checked_layout_ = nullptr;
@@ -513,6 +518,12 @@ Table::Info Table::info() const {
       absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", status.message());
     }
   }
+  if (tier_ != nullptr) {
+    info.tier = tier_->info();
+    if (!info.tier.status.ok()) {
+      absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", WhyTierWaits(info.tier));
+    }
+  }
   return info;
 }
 
@@ -569,6 +580,9 @@ TablePicture Table::picture() const {
     }
     if (updated_ns_ != 0) {
       picture.last_update = {now - absl::Nanoseconds(updated_ns_), updated_by_};
+    }
+    if (tier_ != nullptr) {
+      picture.tier = tier_->info();
     }
     if (const MemoryUse* memory = state_.memory(); memory != nullptr) {
       picture.server_bytes = memory->bytes();

@@ -18,6 +18,7 @@
 #include "common/base/mutex.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/table/chunk.h"
+#include "replay_server/table/chunk_tier.h"
 #include "replay_server/table/drawn_batch.h"
 #include "replay_server/table/insert_times.h"
 #include "replay_server/table/requester.h"
@@ -46,9 +47,11 @@ class Table : public std::enable_shared_from_this<Table> {
   // INVALID_ARGUMENT if the configuration is wrong. `seed` decides what is sampled. `memory` may be shared with other
   // tables; null where only the table's own limit holds.
   // `log` outlives the table, and writes down what its durability asks for; null for a table that is in memory only.
+  // `tier` is for its rows, if it has a memory_limit; without one they all stay in memory.
   static absl::StatusOr<std::shared_ptr<Table>> Create(TableConfig config, uint64_t seed,
                                                        std::shared_ptr<MemoryUse> memory = nullptr,
-                                                       TableLog* log = nullptr);
+                                                       TableLog* log = nullptr,
+                                                       std::shared_ptr<ChunkTier> tier = nullptr);
   // The table that was saved. DATA_LOSS if it cannot have been like that.
   static absl::StatusOr<std::shared_ptr<Table>> Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
                                                         TableLog* log);
@@ -118,6 +121,8 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // What its log needs. A number that no other table has, 0 without a log.
   uint64_t number() const { return number_; }
+  // Where rows past its memory_limit go; null where it has none.
+  const std::shared_ptr<ChunkTier>& tier() const { return tier_; }
   bool logged() const { return log_ != nullptr && created_.durability == Durability::kLog; }
   // Hands over what has changed in the tables since the last time. All of them are locked together, for as long as
   // copying that takes; `while_locked` is called meanwhile.
@@ -144,6 +149,7 @@ class Table : public std::enable_shared_from_this<Table> {
     double priority_sum = 0;
     // In words, what the limiter waits for, and why nothing can be written to disk; empty where nobody is blocked.
     std::string blocked_because;
+    ChunkTier::Info tier;  // Of its tier, where it has one.
   };
   Info info() const;
 
@@ -220,7 +226,7 @@ class Table : public std::enable_shared_from_this<Table> {
   };
 
   Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory, TableLog* log,
-        uint64_t number);
+        uint64_t number, std::shared_ptr<ChunkTier> tier);
 
   void NoteMarkLocked(uint64_t writer, Mark* mark) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A block has come, is in as far as `insert` says, is all in.
@@ -244,6 +250,7 @@ class Table : public std::enable_shared_from_this<Table> {
   Requesters requesters_;
   TableLog* const log_;  // Null where nothing is recorded.
   const uint64_t number_;
+  const std::shared_ptr<ChunkTier> tier_;
   mutable Mutex mutex_;
   std::shared_ptr<const TableConfig> config_ ABSL_GUARDED_BY(mutex_);
   uint64_t config_generation_ ABSL_GUARDED_BY(mutex_) = 1;

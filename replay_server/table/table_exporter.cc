@@ -7,6 +7,7 @@
 #include "absl/types/span.h"
 #include "common/api/block_compression.h"
 #include "common/base/status_macros.h"
+#include "replay_server/table/pinned_rows.h"
 #include "replay_server/table/row_source.h"
 
 namespace waggle {
@@ -155,14 +156,26 @@ const TableExporter::Place& TableExporter::Write(const ChunkRef& chunk, uint32_t
 
 absl::StatusOr<InsertBlock> TableExporter::Finish(Block block) const {
   const std::shared_ptr<char> bytes = AllocateBytes(static_cast<size_t>(block.bytes));
-  char* out = bytes.get();
+  size_t rows = 0;
+  for (const ChunkRef& chunk : block.chunks) {
+    rows += chunk->rows();
+  }
+  // Chunk by chunk, because each may have to be read from the disk: those of one block follow each other.
   RowSource source(rows_);
-  for (size_t column = 0; column < rows_.signature.size(); ++column) {
-    for (const ChunkRef& chunk : block.chunks) {
-      const size_t size = chunk->rows() * rows_.column_bytes[column];
-      std::memcpy(out, source.Row(*chunk, column, 0), size);
-      out += size;
+  PinnedRows pinned;
+  size_t row = 0;
+  for (size_t i = 0; i < block.chunks.size(); ++i) {
+    const Chunk& chunk = *block.chunks[i];
+    if (i == 0 || chunk.tiered() != block.chunks[i - 1]->tiered()) {
+      WAGGLE_RETURN_IF_ERROR(pinned.Pin(chunk));
     }
+    char* out = bytes.get();
+    for (size_t column = 0; column < rows_.signature.size(); ++column) {
+      const size_t row_bytes = rows_.column_bytes[column];
+      std::memcpy(out + row * row_bytes, source.Row(chunk, column, 0), chunk.rows() * row_bytes);
+      out += rows * row_bytes;
+    }
+    row += chunk.rows();
   }
   WAGGLE_RETURN_IF_ERROR(source.status());
   block.block.data.Append({bytes.get(), static_cast<size_t>(block.bytes), bytes});

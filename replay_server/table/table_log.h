@@ -116,6 +116,7 @@ struct SavedTable {
   TableCounters counters;
   std::vector<ItemRecord> items;  // In the order of their generations.
   std::vector<WriterMark> marks;
+  std::shared_ptr<ChunkTier> tier = nullptr;  // Of the rows, where the configuration has a memory_limit.
 };
 
 // Where tables and writers are written down. Thread-safe; nothing here blocks.

@@ -101,9 +101,19 @@ void TableState::NoteAll() {
 
 void TableState::AddBytes(int64_t bytes) {
   bytes_ += bytes;
-  if (memory_ != nullptr && bytes != 0) {
-    memory_->Add(bytes);
+  CountMemory();
+}
+
+int64_t TableState::MemoryBytes() const {
+  return config_.memory_limit > 0 ? std::min(bytes_, config_.memory_limit) : bytes_;
+}
+
+void TableState::CountMemory() {
+  const int64_t now = MemoryBytes();
+  if (memory_ != nullptr && now != counted_) {
+    memory_->Add(now - counted_);
   }
+  counted_ = now;
 }
 
 void TableState::Pin(uint32_t slot) {
@@ -129,7 +139,8 @@ void TableState::Unpin(uint32_t slot) {
 }
 
 bool TableState::BytesAreShort() const {
-  return bytes_ > config_.max_bytes || (memory_ != nullptr && memory_->over());
+  // A table that has more than may be in memory has none to give.
+  return bytes_ > config_.max_bytes || (memory_ != nullptr && memory_->over() && MemoryBytes() == bytes_);
 }
 
 double TableState::Magnitude(double priority) const {
@@ -217,6 +228,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
   const bool selectors = !SameSelectors(config_, config);
   const bool times = config_.max_times_sampled != config.max_times_sampled;
   config_ = config;
+  CountMemory();
   limiter_.Reconfigure(config.rate_limiter);
   byte_shortage_.reset();
   if (selectors) {

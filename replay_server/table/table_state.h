@@ -85,6 +85,7 @@ class TableState {
   };
 
   // The configuration is valid. `memory` may be shared with other tables; null where only the table's own limit holds.
+  // Of a table with a memory_limit it counts what may be in memory.
   TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory = nullptr);
   ~TableState();
 
@@ -139,7 +140,7 @@ class TableState {
   SampledItem ItemAt(uint32_t slot) const;
   int64_t items() const { return items_; }
   // The memory that its items' rows take: of the blocks that these lie in, each counted once and whole, because a block
-  // is one allocation, and of the items' longer lists of chunks.
+  // is one allocation, and of the items' longer lists of chunks. Rows that are on disk are counted as well.
   int64_t bytes() const { return bytes_; }
   int64_t items_inserted() const { return limiter_.inserts(); }
   int64_t items_sampled() const { return limiter_.samples(); }
@@ -183,6 +184,9 @@ class TableState {
   void Pin(uint32_t slot);
   void Unpin(uint32_t slot);
   void AddBytes(int64_t bytes);
+  // How much of its bytes may be in memory.
+  int64_t MemoryBytes() const;
+  void CountMemory();
   bool BytesAreShort() const;
   ItemFacts FactsAt(uint32_t slot) const;
   Match Find(uint64_t key, uint64_t generation);
@@ -201,6 +205,7 @@ class TableState {
   uint64_t next_generation_;
   int64_t items_ = 0;
   int64_t bytes_ = 0;
+  int64_t counted_ = 0;  // In memory_.
   int64_t items_removed_ = 0;
   int64_t draws_left_ = 0;  // Until every item is sampled max_times_sampled times, where that is limited.
   std::optional<ByteShortage> byte_shortage_;

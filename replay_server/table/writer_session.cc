@@ -32,12 +32,30 @@ bool AnyTable(const std::vector<std::shared_ptr<Table>>& tables, const Condition
   return std::any_of(tables.begin(), tables.end(), [&condition](const auto& table) { return condition(*table); });
 }
 
-BlockHome HomeOf(const TableLog* log, const std::vector<std::shared_ptr<Table>>& tables) {
-  if (log == nullptr) {
-    return {};
+// The one of the largest limit: a block belongs to one tier only. None where a table has none, for that one's rows stay
+// in memory.
+std::shared_ptr<ChunkTier> TierOf(const std::vector<std::shared_ptr<Table>>& tables) {
+  std::shared_ptr<ChunkTier> largest;
+  for (const auto& table : tables) {
+    if (table->tier() == nullptr) {
+      return nullptr;
+    }
+    if (largest == nullptr || table->tier()->limit() > largest->limit()) {
+      largest = table->tier();
+    }
   }
-  return {log->ledger(),
-          AnyTable(tables, [](const Table& table) { return table.created().durability == Durability::kCheckpoint; })};
+  return largest;
+}
+
+BlockHome HomeOf(const TableLog* log, const std::vector<std::shared_ptr<Table>>& tables) {
+  BlockHome home;
+  home.tier = TierOf(tables);
+  if (log != nullptr) {
+    home.ledger = log->ledger();
+    home.checkpointed =
+        AnyTable(tables, [](const Table& table) { return table.created().durability == Durability::kCheckpoint; });
+  }
+  return home;
 }
 
 // Of what a block says, and of its rows where it has a checksum of them.
@@ -153,6 +171,10 @@ void WriterSession::Insert(uint64_t sequence, InsertBlock block, Done done) {
                        [self, sequence](const absl::Status& status) { self->TableDone(sequence, status); },
                        requesters_[i], {number_, sequence, taken->skipped[i]});
   }
+  if (home_.tier != nullptr) {
+    // While rows come faster than they can be written to disk, their writers are told later that they are in.
+    home_.tier->AfterRoom([self, sequence](const absl::Status& status) { self->TableDone(sequence, status); });
+  }
 }
 
 void WriterSession::Shrink() {
@@ -246,7 +268,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
     ForgetSavedUnlessKnown(sequence, changes.fingerprint);
   }
   waiting.bytes += static_cast<int64_t>(block.data.size());
-  waiting.tables_left = static_cast<int64_t>(tables_.size());
+  waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
   waiting.done = std::move(*done);
   held_bytes_.fetch_add(waiting.bytes, std::memory_order_relaxed);
   {
@@ -564,7 +586,7 @@ void WriterSession::TableDone(uint64_t sequence, const absl::Status& status) {
   {
     MutexLock lock(&mutex_);
     WaitingBlock& block = waiting_[sequence - applied_ - 1];
-    --block.tables_left;
+    --block.answers_left;
     if (block.status.ok()) {
       block.status = status;
     }
@@ -579,7 +601,7 @@ void WriterSession::AnswerLocked(Actions* actions) {
       actions->push_back([done = std::exchange(block->done, nullptr), result] { done(result); });
     }
   };
-  while (broken_.ok() && !waiting_.empty() && waiting_.front().tables_left == 0) {
+  while (broken_.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
     if (waiting_.front().status.ok()) {
       applied_items_.items_inserted += waiting_.front().result.items_inserted;
       applied_items_.items_without_rows += waiting_.front().result.items_without_rows;

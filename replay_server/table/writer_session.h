@@ -56,8 +56,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   absl::Status Claim(uint64_t incarnation);
 
   // Applies block `sequence`: checks it, copies its rows out of `block.data` once, and inserts its items. Calls `done`
-  // when they are all in their tables, possibly before returning, possibly much later on another thread. Blocks are
-  // answered in their order.
+  // when they are all in their tables, possibly before returning, possibly much later on another thread; where these
+  // have a memory_limit, not before there is room for more rows. Blocks are answered in their order.
   //
   // A sequence that is applied already is answered at once and not applied again. One that is still being applied is
   // answered when it is, to whoever sent it last. INVALID_ARGUMENT, with nothing applied, for a block that can never be
@@ -105,8 +105,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     Result result;
     int64_t bytes = 0;
     absl::Status status;
-    int64_t tables_left = 0;
-    Done done;  // Empty once called.
+    int64_t answers_left = 0;  // Of its tables, and of the tier of its rows.
+    Done done;                 // Empty once called.
   };
   // What a block does to the streams, until its time has come to be written down.
   struct BlockChanges {
@@ -158,7 +158,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // outside the lock.
   void AddUpLocked(uint64_t sequence, std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  // One of the block's tables has all its items, or will not have them.
+  // One of the block's tables has all its items, or will not have them; or there is room for more rows.
   void TableDone(uint64_t sequence, const absl::Status& status);
   // Answers what can be by now, in order.
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -1,4 +1,5 @@
-// What durability costs: inserts into one table by one writer that has up to 64 blocks under way, and restoring.
+// What durability costs: inserts into one table by one writer that has up to 64 blocks under way, and restoring. And
+// what a memory_limit costs who samples.
 
 #include <atomic>
 #include <cstdio>
@@ -11,7 +12,9 @@
 #include "absl/time/clock.h"
 #include "common/base/check.h"
 #include "replay_server/storage/data_folder.h"
+#include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
+#include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/local_replay.h"
 #include "tests/bench/bench.h"
 
@@ -54,17 +57,21 @@ struct Bed {
     folder = std::move(opened.folder);
     JournalOptions journal_options;
     journal_options.checkpoint_period = absl::InfiniteDuration();
-    journal = std::make_unique<Journal>(std::move(opened.database), opened.state, journal_options);
-    store = std::make_shared<ReplayStore>(ReplayStoreOptions(), journal.get());
+    const std::shared_ptr<Database> database = std::move(opened.database);
+    journal = std::make_unique<Journal>(database, opened.state, journal_options);
+    tiers = std::make_unique<ChunkTiers>(std::make_shared<DiskRows>(database, folder->cold_path()));
+    store = std::make_shared<ReplayStore>(ReplayStoreOptions(), journal.get(), tiers.get());
     Must(store->Restore(std::move(opened.state.tables), std::move(opened.state.writers)));
   }
   ~Bed() {
     store->Close();
+    tiers->Stop();
     journal->Stop();
   }
 
   std::unique_ptr<DataFolder> folder;
   std::unique_ptr<Journal> journal;
+  std::unique_ptr<ChunkTiers> tiers;
   std::shared_ptr<ReplayStore> store;
 };
 
@@ -176,6 +183,53 @@ Result Restore() {
                       "a second");
 }
 
+// Rows of 40 kB a second that one sampler gets in batches of 32, drawn from 160 MB in blocks of four, of which so many
+// bytes are in memory; without a limit where it is 0. What is not in memory is mostly in the machine's page cache.
+double SampleRate(int64_t memory_limit) {
+  constexpr int64_t kRowBytes = 40'000;
+  constexpr uint32_t kRowsABlock = 4;
+  constexpr int kBatches = 100;
+  const Folder folder;
+  Bed bed(folder.path());
+  TableConfig config = Table(Durability::kNone, false, kRowBytes);
+  config.memory_limit = memory_limit;
+  Must(bed.store->CreateTable(config).status());
+  LocalReplayConnection connection(bed.store);
+  ReplayWriterOptions writer_options;
+  writer_options.writer_id = "w";
+  writer_options.tables = {"t"};
+  writer_options.signature = config.signature;
+  const auto writer = Must(connection.NewWriter(writer_options));
+  const auto rows = std::make_shared<std::vector<char>>(static_cast<size_t>(kRowBytes) * kRowsABlock, 'x');
+  for (uint64_t i = 0; i < 1000; ++i) {
+    InsertBlock block;
+    block.chunks.push_back({0, i * kRowsABlock, kRowsABlock});
+    for (uint32_t item = 0; item < kRowsABlock; ++item) {
+      block.items.push_back({0, 0, i * kRowsABlock + item, 1, 1.0});
+    }
+    block.data = ByteSlices({rows->data(), rows->size(), rows});
+    Must(writer->Append(std::move(block), StopToken()));
+  }
+  Must(writer->Flush(absl::Minutes(10)));
+  ReplaySamplerOptions options;
+  options.table = config;
+  options.batch_size = 32;
+  const auto sampler = Must(connection.NewSampler(options));
+  for (int i = 0; i < 10; ++i) {
+    Must(sampler->Next(StopToken()).status());
+  }
+  const absl::Time start = absl::Now();
+  for (int i = 0; i < kBatches; ++i) {
+    Must(sampler->Next(StopToken()).status());
+  }
+  return kBatches * 32 / absl::ToDoubleSeconds(absl::Now() - start);
+}
+
+Result Samples(int64_t memory_limit) {
+  const double whole = SampleRate(0);
+  return BestRate([&] { return SampleRate(memory_limit); }, "rows/s", whole, "the same without a memory_limit");
+}
+
 int Run(int argc, char** argv) {
   std::vector<Case> cases;
   for (const int64_t bytes : {int64_t{16}, int64_t{400}, int64_t{4000}, int64_t{40000}}) {
@@ -188,6 +242,9 @@ int Run(int argc, char** argv) {
   cases.push_back({"storage/checkpoint_1000_changed", [] { return Checkpoint(1000); }});
   cases.push_back({"storage/checkpoint_100000_changed", [] { return Checkpoint(100'000); }});
   cases.push_back({"storage/restore_100000", Restore});
+  cases.push_back({"storage/sample_40000B_all_in_memory", [] { return Samples(320'000'000); }});
+  cases.push_back({"storage/sample_40000B_half_in_memory", [] { return Samples(80'000'000); }});
+  cases.push_back({"storage/sample_40000B_tenth_in_memory", [] { return Samples(16'000'000); }});
   return RunCases(argc, argv, cases);
 }
 

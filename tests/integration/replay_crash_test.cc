@@ -15,6 +15,9 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "replay_server/storage/data_folder.h"
+#include "replay_server/storage/disk_rows.h"
+#include "replay_server/table/chunk_tiers.h"
+#include "replay_server/table/pinned_rows.h"
 #include "tests/integration/crashing_server.h"
 #include "tests/support/delivery_history.h"
 #include "waggle/v1/replay.grpc.pb.h"
@@ -202,9 +205,10 @@ class CheckpointedProducer {
 
 class Consumer {
  public:
-  explicit Consumer(ReplayConnection* connection) {
+  Consumer(ReplayConnection* connection, int64_t memory_limit) {
     ReplaySamplerOptions options;
     options.table = Queue();
+    options.table.memory_limit = memory_limit;
     options.batch_size = kBatch;
     options.prefetch = kPrefetch;
     sampler_ = ValueOf(connection->NewSampler(options));
@@ -252,6 +256,8 @@ std::set<int64_t> FirstNumbers(int64_t count) {
 
 // The last row of an item, after a look at all of its rows.
 int64_t IdOf(const RowLayout& layout, const ItemRecord& item) {
+  PinnedRows pinned;
+  REQUIRE_OK(pinned.Pin(Window{item.chunks, item.offset, item.rows, item.context}));
   int64_t last = -1;
   size_t row = item.offset;
   size_t chunk = 0;
@@ -287,14 +293,22 @@ constexpr const char* kPlaces[] = {
     "journal.before_commit", "journal.after_commit",   "journal.before_ack", "checkpoint.before_cut",
     "checkpoint.after_cut",  "checkpoint.before_link", "restore.middle",     "evict"};
 
+// Those that matter where rows go to disk past a memory_limit.
+constexpr const char* kTierPlaces[] = {"tier.before_write",    "tier.after_write",     "tier.before_read",
+                                       "journal.after_commit", "checkpoint.after_cut", "restore.middle"};
+
 // A place to die at, the how-manieth time.
 std::string AbortAt(const std::string& place, Rng* rng) {
   // Restoring happens once a start, checkpoints twice a second, the others all the time.
-  const uint64_t times = place == "restore.middle" ? 1 : absl::StartsWith(place, "checkpoint.") ? 3 : 60;
+  const uint64_t times = place == "restore.middle"                ? 1
+                         : absl::StartsWith(place, "checkpoint.") ? 3
+                         : absl::StartsWith(place, "tier.")       ? 20
+                                                                  : 60;
   return absl::StrCat(place, "=abort@", 1 + rng->UniformInt(times));
 }
 
-void CrashAgainAndAgain(int cycles, uint64_t seed) {
+void CrashAgainAndAgain(int cycles, uint64_t seed, int64_t memory_limit = 0) {
+  const absl::Span<const char* const> places = memory_limit > 0 ? absl::MakeConstSpan(kTierPlaces) : kPlaces;
   INFO("seed " << seed);
   Rng rng(seed);
   const TemporaryFolder folder;
@@ -302,20 +316,20 @@ void CrashAgainAndAgain(int cycles, uint64_t seed) {
   server.Start();
   std::atomic<int> epoch{0};
   const auto connection = ValueOf(NewGrpcReplayConnection({server.address()}));
-  for (const TableConfig& table :
-       {Queue(), Config("archive", Durability::kLog), Config("saved", Durability::kCheckpoint)}) {
+  for (TableConfig table : {Queue(), Config("archive", Durability::kLog), Config("saved", Durability::kCheckpoint)}) {
+    table.memory_limit = memory_limit;
     REQUIRE_OK(connection->CreateTable(table, StopToken()));
   }
-  Consumer consumer(connection.get());
+  Consumer consumer(connection.get(), memory_limit);
   Producer both(connection.get(), "both", {"queue", "archive"});
   CheckpointedProducer saved(connection.get(), server.address(), &epoch);
   int crashes = 0;
-  size_t next_place = rng.UniformInt(std::size(kPlaces));
+  size_t next_place = rng.UniformInt(places.size());
   const StopToken pause;
   for (int cycle = 0; cycle < cycles; ++cycle) {
     // In every third cycle it is killed from outside, at any time; in the others it dies at each place in its turn,
     // however long this machine takes to come there.
-    const std::string place = cycle % 3 == 0 ? "" : kPlaces[next_place++ % std::size(kPlaces)];
+    const std::string place = cycle % 3 == 0 ? "" : places[next_place++ % places.size()];
     server.Kill();
     ++crashes;
     ++epoch;
@@ -342,7 +356,16 @@ void CrashAgainAndAgain(int cycles, uint64_t seed) {
 
   DataFolderOptions options;
   options.path = server.data_dir();
-  const SavedState state = ValueOf(DataFolder::Open(options)).state;
+  DataFolder::Opened opened = ValueOf(DataFolder::Open(options));
+  const SavedState& state = opened.state;
+  ChunkTiers tiers(
+      std::make_shared<DiskRows>(std::shared_ptr<Database>(std::move(opened.database)), opened.folder->cold_path()));
+  for (const SavedTable& table : state.tables) {
+    REQUIRE((table.tier != nullptr) == (memory_limit > 0));
+    if (table.tier != nullptr) {
+      tiers.Attach(table.tier);
+    }
+  }
   DeliveryHistory queue;
   queue.appended = queue.acknowledged = FirstNumbers(both.appended());
   queue.delivered = consumer.delivered();
@@ -372,6 +395,10 @@ void CrashAgainAndAgain(int cycles, uint64_t seed) {
 
 TEST_CASE("a server that is killed fifty times, anywhere, keeps what it promised", "[e2e]") {
   CrashAgainAndAgain(50, 1);
+}
+
+TEST_CASE("a server most of whose rows are on disk keeps what it promised when it is killed", "[e2e]") {
+  CrashAgainAndAgain(18, 3, /*memory_limit=*/1000);
 }
 
 TEST_CASE("a server that is killed over and over for long keeps what it promised", "[soak]") {

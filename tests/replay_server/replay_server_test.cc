@@ -9,6 +9,8 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "tests/support/catch.h"
+#include "tests/support/limited_replay.h"
+#include "tests/support/replay_conformance.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"
 #include "waggle/v1/replay.grpc.pb.h"
@@ -192,6 +194,71 @@ TEST_CASE("What a server cannot keep it does not take", "[grpc]") {
   const absl::Status limited = connection->CreateTable(table, StopToken());
   REQUIRE(absl::IsFailedPrecondition(limited));
   CHECK(absl::StrContains(limited.message(), "memory_limit"));
+  CHECK(absl::StrContains(limited.message(), "--data-dir"));
+}
+
+// A server with a folder, whose tables have far more rows than may be in memory.
+struct LimitedServer {
+  LimitedServer() {
+    ReplayServerOptions options = Listening("127.0.0.1:0");
+    options.data_dir = folder.File("data");
+    server = ValueOf(ReplayServer::Start(options, &metrics));
+  }
+
+  const testing::TemporaryFolder folder;
+  Metrics metrics;
+  std::unique_ptr<ReplayServer> server;
+};
+
+std::shared_ptr<ReplayConnection> NewLimitedReplay() {
+  const auto server = std::make_shared<LimitedServer>();
+  return std::make_shared<testing::LimitedReplayConnection>(
+      ValueOf(NewGrpcReplayConnection({server->server->address()})), /*limit=*/200, server);
+}
+
+TEST_CASE("Replay keeps its contract over gRPC where nearly all rows are on disk", "[grpc]") {
+  testing::CheckReplayConformance(NewLimitedReplay);
+}
+
+TEST_CASE("Views, selectors and compression are the same over gRPC where nearly all rows are on disk", "[grpc]") {
+  testing::CheckReplayViewConformance(NewLimitedReplay);
+}
+
+TEST_CASE("A table of ten times its memory limit is sampled whole, and says what is on disk", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  DurableServer server(folder);
+  TableConfig table = SimpleTable("t", /*width=*/1000);
+  table.durability = GENERATE(Durability::kNone, Durability::kLog);
+  table.memory_limit = 40'000;
+  table.sampler.kind = SelectorKind::kFifo;
+  table.max_times_sampled = 1;
+  REQUIRE_OK(server.Create(table));
+  const auto connection = ValueOf(NewGrpcReplayConnection({server.server->address()}));
+  const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+  for (uint64_t row = 0; row < 100; ++row) {
+    REQUIRE_OK(writer->Append(SimpleBlock(row, 1, 1000), StopToken()));
+  }
+  REQUIRE_OK(writer->Flush(absl::Seconds(60)));
+  v1::DescribeResponse response;
+  REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
+    return server.stub->Describe(context, v1::DescribeRequest(), &response);
+  }));
+  CHECK(response.tables(0).bytes() >= 400'000);
+  CHECK(response.tables(0).memory_bytes() <= 45'000);
+  CHECK(response.tables(0).disk_bytes() >= 355'000);
+  CHECK(response.tables(0).disk_reads() == 0);
+  const auto sampler = ValueOf(connection->NewSampler(SimpleSampler(table, 50)));
+  for (int batch = 0; batch < 2; ++batch) {
+    const SampledBatch sampled = ValueOf(sampler->Next(StopToken()));
+    const std::vector<float> rewards = testing::Rewards(sampled, 50);
+    for (int i = 0; i < 50; ++i) {
+      REQUIRE(rewards[static_cast<size_t>(i)] == static_cast<float>(batch * 50 + i));
+    }
+  }
+  REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
+    return server.stub->Describe(context, v1::DescribeRequest(), &response);
+  }));
+  CHECK(response.tables(0).disk_reads() >= 85);
 }
 
 TEST_CASE("A second server on a folder is refused", "[grpc]") {

@@ -225,7 +225,9 @@ TEST_CASE("every difference between two tables is found", "[unit]") {
 }
 
 TEST_CASE("what of two tables differs and cannot be changed in use is told apart", "[unit]") {
-  TableConfig other = Good();
+  TableConfig good = Good();
+  good.memory_limit = 6;
+  TableConfig other = good;
   other.max_items = 7;
   other.max_bytes = 7;
   other.max_times_sampled = 7;
@@ -233,11 +235,18 @@ TEST_CASE("what of two tables differs and cannot be changed in use is told apart
   other.rate_limiter = {1, 2, 3};
   other.sampler.priority_exponent = 0;
   other.sampler.priority_epsilon = 1;
-  REQUIRE(FixedDifferences(Good(), other).empty());
-  REQUIRE(Differences(Good(), other).size() == 9);
+  REQUIRE(FixedDifferences(good, other).empty());
+  REQUIRE(Differences(good, other).size() == 9);
   other.max_window = 9;
   other.seed = 3;
-  REQUIRE(FixedDifferences(Good(), other) == std::vector<std::string>{"max_window: 4 and 9", "seed: 0 and 3"});
+  REQUIRE(FixedDifferences(good, other) == std::vector<std::string>{"max_window: 4 and 9", "seed: 0 and 3"});
+}
+
+TEST_CASE("a memory limit can be changed, but neither introduced nor lifted in use", "[unit]") {
+  TableConfig limited = Good();
+  limited.memory_limit = 7;
+  REQUIRE(FixedDifferences(Good(), limited) == std::vector<std::string>{"memory_limit: 0 and 7"});
+  REQUIRE(FixedDifferences(limited, Good()) == std::vector<std::string>{"memory_limit: 7 and 0"});
 }
 
 TEST_CASE("queues and stacks hand every item out once and make writers wait when full", "[unit]") {

@@ -8,7 +8,9 @@
 
 #include "common/base/mutex.h"
 #include "replay_server/storage/data_folder.h"
+#include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
+#include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/replay_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
@@ -24,12 +26,15 @@ struct DurableReplay {
   ~DurableReplay() {
     if (store != nullptr) {
       store->Close();
+      tiers->Stop();
       journal->Stop();
     }
   }
 
   std::unique_ptr<DataFolder> folder;
+  std::shared_ptr<Database> database;
   std::unique_ptr<Journal> journal;
+  std::unique_ptr<ChunkTiers> tiers;
   std::unique_ptr<ReplayStore> store;
 };
 
@@ -47,8 +52,10 @@ inline absl::StatusOr<DurableReplay> TryOpenReplay(const std::string& path, Repl
   journal_options.keep = [folder = replay.folder.get()](Database* database) {
     return folder->KeepCheckpoint(database);
   };
-  replay.journal = std::make_unique<Journal>(std::move(opened->database), opened->state, journal_options);
-  replay.store = std::make_unique<ReplayStore>(options, replay.journal.get());
+  replay.database = std::move(opened->database);
+  replay.journal = std::make_unique<Journal>(replay.database, opened->state, journal_options);
+  replay.tiers = std::make_unique<ChunkTiers>(std::make_shared<DiskRows>(replay.database, replay.folder->cold_path()));
+  replay.store = std::make_unique<ReplayStore>(options, replay.journal.get(), replay.tiers.get());
   const absl::Status restored =
       replay.store->Restore(std::move(opened->state.tables), std::move(opened->state.writers));
   if (!restored.ok()) {

@@ -89,6 +89,33 @@ TEST_CASE("a block is read as it was written, and not where a single bit of it d
   }
 }
 
+TEST_CASE("a block in two records is read as it was written, and not where a byte differs", "[unit]") {
+  const NewBlock block = DurableChunks(std::make_shared<BlockLedger>(1), {3, 1, 4});
+  const DurableBlock& durable = *block.chunks.front()->durable();
+  const std::string head = EncodeBlockHead(durable);
+  const StoredBlock read = ValueOf(DecodeBlockHead(head));
+  REQUIRE(read.rows.size() == durable.chunks.size());
+  for (size_t i = 0; i < read.rows.size(); ++i) {
+    REQUIRE(read.rows[i] == durable.chunks[i].rows());
+  }
+  REQUIRE(read.holders == durable.holders);
+  REQUIRE(read.checkpointed == durable.home.checkpointed);
+  const std::string rows = std::string(durable.data, durable.bytes) + EncodeRowsTrailer(durable.data, durable.bytes);
+  std::string copy(durable.bytes, '\0');
+  REQUIRE_OK(DecodeRows(rows, copy.data(), copy.size()));
+  REQUIRE((copy == std::string(durable.data, durable.bytes)));
+  REQUIRE_CODE(DecodeRows(rows, copy.data(), copy.size() - 1), absl::StatusCode::kDataLoss);
+  for (const std::string& whole : {head, rows}) {
+    for (size_t i = 0; i < whole.size(); ++i) {
+      std::string bytes = whole;
+      bytes[i] = static_cast<char>(bytes[i] ^ 1);
+      const absl::Status status =
+          &whole == &head ? DecodeBlockHead(bytes).status() : DecodeRows(bytes, copy.data(), copy.size());
+      CHECK_FALSE(status.ok());
+    }
+  }
+}
+
 TEST_CASE("bytes of any kind are no item and no block, and harm nobody", "[unit]") {
   Rng rng(1);
   for (int i = 0; i < 20'000; ++i) {

@@ -4,9 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/base/thread.h"
+#include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/limited_replay.h"
 #include "tests/support/replay_conformance.h"
 
 namespace waggle {
@@ -19,6 +22,39 @@ TEST_CASE("the in-process replay keeps the port's contract", "[unit]") {
 TEST_CASE("views, selectors and compression are the same in process", "[unit]") {
   testing::CheckReplayViewConformance(
       [] { return std::make_shared<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions{})); });
+}
+
+namespace {
+
+// A store whose rows are nearly all on a fake disk.
+struct LimitedStore {
+  ChunkTiers tiers{std::make_shared<testing::FakeColdRows>()};
+  std::shared_ptr<ReplayStore> store = std::make_shared<ReplayStore>(ReplayStoreOptions{}, /*log=*/nullptr, &tiers);
+};
+
+std::shared_ptr<ReplayConnection> NewLimitedReplay() {
+  const auto limited = std::make_shared<LimitedStore>();
+  return std::make_shared<testing::LimitedReplayConnection>(std::make_shared<LocalReplayConnection>(limited->store),
+                                                            /*limit=*/200, limited);
+}
+
+}  // namespace
+
+TEST_CASE("the port's contract is kept where nearly all rows are on disk", "[unit]") {
+  testing::CheckReplayConformance(NewLimitedReplay);
+}
+
+TEST_CASE("views, selectors and compression are the same where nearly all rows are on disk", "[unit]") {
+  testing::CheckReplayViewConformance(NewLimitedReplay);
+}
+
+TEST_CASE("a store without a disk refuses a memory limit, and says what it lacks", "[unit]") {
+  LocalReplayConnection connection(std::make_shared<ReplayStore>(ReplayStoreOptions{}));
+  TableConfig config = testing::SmallTable();
+  config.memory_limit = 1000;
+  const absl::Status refused = connection.CreateTable(config, StopToken());
+  REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
+  CHECK(absl::StrContains(refused.message(), "--data-dir"));
 }
 
 TEST_CASE("a sampler keeps as many requests outstanding as it prefetches, and takes them back", "[unit]") {

@@ -121,6 +121,32 @@ TEST_CASE("past max_bytes the oldest items leave, but never the last one", "[uni
   REQUIRE(absl::StrContains(state.WhyNoSample({1, 1}), "max_bytes"));
 }
 
+TEST_CASE("of a table with a memory limit, the memory of all tables counts what may be in memory", "[unit]") {
+  const int64_t one_row = OneRow(0).window.chunks[0]->block_bytes();
+  TableConfig config = SmallTable();
+  config.memory_limit = 3 * one_row;
+  const auto memory = std::make_shared<MemoryUse>(4 * one_row);
+  TableState state(config, 1, memory);
+  RemovedRows removed;
+  for (uint64_t i = 0; i < 10; ++i) {
+    state.Insert(OneRow(i), &removed);
+  }
+  CHECK(state.bytes() == 10 * one_row);
+  CHECK(memory->bytes() == 3 * one_row);
+  // Others fill it: this table has nothing to give, and takes nothing more.
+  memory->Add(2 * one_row);
+  state.Insert(OneRow(10), &removed);
+  CHECK(removed.empty());
+  memory->Add(-2 * one_row);
+  config.memory_limit = 2 * one_row;
+  state.Reconfigure(config, &removed);
+  CHECK(memory->bytes() == 2 * one_row);
+  config.max_bytes = one_row;
+  state.Reconfigure(config, &removed);
+  CHECK(state.bytes() == one_row);
+  CHECK(memory->bytes() == one_row);
+}
+
 TEST_CASE("an item leaves when it was sampled often enough", "[unit]") {
   TableConfig config = SmallTable();
   config.sampler.kind = SelectorKind::kFifo;

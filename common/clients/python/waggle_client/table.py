@@ -183,7 +183,7 @@ class Table:
         the packages lz4 and zstandard.
     durability: "none", "checkpoint" or "log": what of the table outlives its server.
     log_sync: with "log", acknowledged is what is on the disk, so that it outlives the machine as well.
-    memory_limit: bytes of rows past which these are kept on disk; 0 is none.
+    memory_limit: bytes of rows in memory, past which they are kept on disk; 0 is no limit. Needs a server with --data-dir.
     """
 
     name: str

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <rocksdb/write_batch.h>
+
+#include <cstdint>
+
+#include "replay_server/storage/database.h"
+#include "replay_server/table/chunk.h"
+
+namespace waggle {
+
+// Adds the two records of a block that has a tier; its rows lie at `data`.
+void PutTieredBlock(const DurableBlock& block, const char* data, Database* database, rocksdb::WriteBatch* batch);
+
+// Takes the records of a block off, of whichever kind they are.
+void DeleteBlock(uint64_t block, Database* database, rocksdb::WriteBatch* batch);
+
+}  // namespace waggle

@@ -1,0 +1,196 @@
+#include "replay_server/storage/disk_rows.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "replay_server/storage/block_records.h"
+#include "replay_server/storage/records.h"
+
+namespace waggle {
+namespace {
+
+// Of the rows that go to the database of its own. Its buffers are memory that no memory_limit counts, so they are
+// small.
+rocksdb::Options OwnOptions(rocksdb::Env* env) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  if (env != nullptr) {
+    options.env = env;
+  }
+  options.write_buffer_size = size_t{8} << 20;
+  options.max_write_buffer_number = 2;
+  options.keep_log_file_num = 2;
+  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  options.compression = rocksdb::CompressionType::kNoCompression;
+  options.enable_blob_files = true;
+  options.min_blob_size = 2048;
+  options.blob_file_size = uint64_t{64} << 20;
+  options.enable_blob_garbage_collection = true;
+  options.blob_garbage_collection_age_cutoff = 0.5;
+  return options;
+}
+
+// Its values may be larger than its buffers, and are never read twice soon.
+rocksdb::ReadOptions OnceOptions() {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  return options;
+}
+
+// What is read at a time is in memory twice for a moment.
+constexpr size_t kReadBytes = size_t{4} << 20;
+
+// Reads the records of these keys into the blocks' rows.
+absl::Status ReadAll(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family, const std::vector<std::string>& keys,
+                     const std::vector<const ColdBlock*>& blocks) {
+  for (size_t first = 0; first < keys.size();) {
+    size_t bytes = 0;
+    size_t end = first;
+    std::vector<rocksdb::Slice> slices;
+    for (; end < keys.size() && (end == first || bytes + blocks[end]->bytes <= kReadBytes); ++end) {
+      slices.emplace_back(keys[end]);
+      bytes += blocks[end]->bytes;
+    }
+    std::vector<rocksdb::PinnableSlice> values(slices.size());
+    std::vector<rocksdb::Status> statuses(slices.size());
+    database->MultiGet(OnceOptions(), family, slices.size(), slices.data(), values.data(), statuses.data());
+    for (size_t i = 0; i < slices.size(); ++i) {
+      WAGGLE_RETURN_IF_ERROR(FromRocksDb(statuses[i]));
+      const ColdBlock& block = *blocks[first + i];
+      WAGGLE_RETURN_IF_ERROR(DecodeRows({values[i].data(), values[i].size()}, block.data, block.bytes));
+    }
+    first = end;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PutRows(const ColdBlock& block, rocksdb::WriteBatch* batch) {
+  const std::string key = RowsKey(block.id);
+  const std::string trailer = EncodeRowsTrailer(block.data, block.bytes);
+  const rocksdb::Slice key_slice(key);
+  const rocksdb::Slice parts[] = {rocksdb::Slice(block.data, block.bytes), trailer};
+  return FromRocksDb(batch->Put(rocksdb::SliceParts(&key_slice, 1), rocksdb::SliceParts(parts, 2)));
+}
+
+rocksdb::WriteOptions NotAhead() {
+  rocksdb::WriteOptions options;
+  options.disableWAL = true;
+  return options;
+}
+
+}  // namespace
+
+absl::StatusOr<DiskRows::Open> DiskRows::Databases() {
+  MutexLock lock(&mutex_);
+  if (database_ == nullptr) {
+    return absl::CancelledError("the replay server is stopping");
+  }
+  return Open{database_, own_};
+}
+
+absl::Status DiskRows::MakeOwn() {
+  MutexLock making(&making_);
+  WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
+  if (open.own != nullptr) {
+    return absl::OkStatus();
+  }
+  rocksdb::DB* opened = nullptr;
+  WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(OwnOptions(env_), path_, &opened)));
+  std::shared_ptr<rocksdb::DB> own(opened);  // Closed outside the lock, where it is not wanted any more.
+  MutexLock lock(&mutex_);
+  if (database_ != nullptr) {
+    own_.swap(own);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DiskRows::Write(absl::Span<const ColdBlock> blocks) {
+  rocksdb::WriteBatch own;
+  bool any_own = false;
+  for (const ColdBlock& block : blocks) {
+    any_own = any_own || block.durable == nullptr;
+  }
+  if (any_own) {
+    WAGGLE_RETURN_IF_ERROR(MakeOwn());
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
+  rocksdb::WriteBatch shared;
+  for (const ColdBlock& block : blocks) {
+    if (block.durable != nullptr) {
+      PutTieredBlock(*block.durable, block.data, open.database.get(), &shared);
+    } else {
+      WAGGLE_RETURN_IF_ERROR(PutRows(block, &own));
+    }
+  }
+  if (own.Count() > 0 && open.own == nullptr) {
+    return absl::CancelledError("the replay server is stopping");
+  }
+  if (own.Count() > 0) {
+    if (const rocksdb::Status status = open.own->Write(NotAhead(), &own); !status.ok()) {
+      open.own->Resume().PermitUncheckedError();  // Perhaps it can the next time.
+      return FromRocksDb(status);
+    }
+  }
+  if (shared.Count() > 0) {
+    if (absl::Status status = open.database->Write(&shared, /*sync=*/false); !status.ok()) {
+      open.database->Resume().IgnoreError();
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
+  WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
+  std::vector<std::string> shared_keys;
+  std::vector<std::string> own_keys;
+  std::vector<const ColdBlock*> shared;
+  std::vector<const ColdBlock*> own;
+  for (const ColdBlock& block : blocks) {
+    if (block.durable != nullptr) {
+      shared_keys.push_back(RowsKey(block.durable->id));
+      shared.push_back(&block);
+    } else {
+      own_keys.push_back(RowsKey(block.id));
+      own.push_back(&block);
+    }
+  }
+  WAGGLE_RETURN_IF_ERROR(
+      ReadAll(open.database->get(), open.database->family(Database::Family::kBlocks), shared_keys, shared));
+  if (own.empty()) {
+    return absl::OkStatus();
+  }
+  if (open.own == nullptr) {
+    return absl::DataLossError(absl::StrCat(path_, " is not open"));
+  }
+  return ReadAll(open.own.get(), open.own->DefaultColumnFamily(), own_keys, own);
+}
+
+absl::Status DiskRows::Delete(absl::Span<const Gone> blocks) {
+  WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
+  rocksdb::WriteBatch shared;
+  rocksdb::WriteBatch own;
+  for (const Gone& block : blocks) {
+    if (block.durable) {
+      DeleteBlock(block.id, open.database.get(), &shared);
+    } else {
+      WAGGLE_RETURN_IF_ERROR(FromRocksDb(own.Delete(RowsKey(block.id))));
+    }
+  }
+  if (own.Count() > 0 && open.own != nullptr) {
+    WAGGLE_RETURN_IF_ERROR(FromRocksDb(open.own->Write(NotAhead(), &own)));
+  }
+  return shared.Count() > 0 ? open.database->Write(&shared, /*sync=*/false) : absl::OkStatus();
+}
+
+void DiskRows::Close() {
+  std::shared_ptr<Database> database;  // Closed outside the lock.
+  std::shared_ptr<rocksdb::DB> own;
+  MutexLock lock(&mutex_);
+  database.swap(database_);
+  own.swap(own_);
+}
+
+}  // namespace waggle

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <rocksdb/db.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/base/mutex.h"
+#include "replay_server/storage/database.h"
+#include "replay_server/table/cold_rows.h"
+
+namespace waggle {
+
+// Rows on disk. Those of blocks that the journal may write as well are kept in its database, once, whoever comes first.
+// All others are kept in one of their own, which is not written ahead and means nothing after a crash. Thread-safe.
+class DiskRows final : public ColdRows {
+ public:
+  // `path` is a folder that is not there yet: it is made when it is needed first. `env` outlives this; null for the
+  // machine's own.
+  DiskRows(std::shared_ptr<Database> database, std::string path, rocksdb::Env* env = nullptr)
+      : path_(std::move(path)), env_(env), database_(std::move(database)) {}
+  ~DiskRows() override { Close(); }
+
+  absl::Status Write(absl::Span<const ColdBlock> blocks) override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Read(absl::Span<const ColdBlock> blocks) override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Delete(absl::Span<const Gone> blocks) override ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Lets go of both databases: every later call is answered CANCELLED, for blocks may outlive their server.
+  void Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Open {
+    std::shared_ptr<Database> database;
+    std::shared_ptr<rocksdb::DB> own;  // Null while nothing was written to it.
+  };
+  // CANCELLED once closed.
+  absl::StatusOr<Open> Databases() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Makes the one of its own, if there is none.
+  absl::Status MakeOwn() ABSL_LOCKS_EXCLUDED(making_, mutex_);
+
+  const std::string path_;
+  rocksdb::Env* const env_;
+  Mutex making_;  // Held while that is made; before mutex_.
+  Mutex mutex_;
+  std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<rocksdb::DB> own_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace waggle

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "common/base/mutex.h"
+#include "replay_server/table/chunk.h"
+#include "replay_server/table/cold_rows.h"
+
+namespace waggle {
+
+class ChunkTier;
+struct TierSignal;
+
+// The rows of a block that has a tier.
+struct TieredRows {
+  TieredRows(std::shared_ptr<ChunkTier> of, ChunkBlock* block_of, DurableBlock* durable_of, size_t its_bytes)
+      : tier(std::move(of)), block(block_of), durable(durable_of), bytes(its_bytes) {}
+
+  const std::shared_ptr<ChunkTier> tier;
+  ChunkBlock* const block;
+  DurableBlock* const durable;  // Null where no journal may write it.
+  const size_t bytes;
+
+  // The tier's, under its lock.
+  using List = std::list<TieredRows*>;
+  char* data = nullptr;
+  uint64_t cold_id = 0;    // Its number on disk, where that is not the journal's; 0: it was never written.
+  uint32_t pins = 0;       // They may not be let go of.
+  bool recent = false;     // Pinned since it was looked at last.
+  bool written = false;    // They are on disk.
+  bool condemned = false;  // They are to be written, so that they can be let go of.
+  bool loading = false;    // Somebody reads them.
+  List* in = nullptr;
+  List::iterator at;
+};
+
+// The rows that tables with a memory_limit keep: each table has a tier, and each block of rows belongs to one. Where a
+// tier's rows in memory are more than its limit, those that nobody has read for a while are written to disk by one
+// thread for all tiers (ChunkTiers), and let go of; what is on disk already is let go of at once. They are chosen by
+// second chance: a block that was read since it was looked at last goes to the back of the queue.
+//
+// Inserts wait for that thread, and readers for each other, so that the rows in memory stay below
+//     limit + limit / 8 + the rows of one reader + what writers have sent that is not acknowledged yet,
+// however slow the disk is. Thread-safe. Outlives its table, as blocks do.
+class ChunkTier {
+ public:
+  // `table` is for messages. Nothing is written or read before ChunkTiers has it.
+  ChunkTier(std::string table, int64_t limit) : table_(std::move(table)), limit_(limit) {}
+
+  int64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  // Raised or lowered: what is too much then leaves soon.
+  void SetLimit(int64_t limit) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What may be above the limit until it is written, and what a reader should pin at a time.
+  int64_t margin() const { return limit() / 8; }
+
+  // Calls `answer` with OK as soon as the rows in memory are not above the limit by more than the margin: here and now,
+  // or later from the tiers' thread. With CANCELLED once that has stopped.
+  using Answer = std::function<void(const absl::Status&)>;
+  void AfterRoom(Answer answer) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  struct Info {
+    int64_t memory_bytes = 0;  // Of rows in memory.
+    int64_t disk_bytes = 0;    // Of rows that are on disk only.
+    int64_t reads = 0;         // Of blocks, since the start.
+    int64_t writes = 0;
+    int64_t inserts_waiting = 0;  // Answers that AfterRoom holds back.
+    absl::Status status;          // Why nothing can be written just now.
+  };
+  Info info() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For blocks.
+
+  // A block's rows, in memory, are pinned by their maker until EndMaking; those of a block that is on disk.
+  void Add(TieredRows* rows, char* data) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddCold(TieredRows* rows) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndMaking(TieredRows* rows) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nothing refers to the block any more.
+  void Remove(TieredRows* rows) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For PinnedRows. All rows are of this tier, and of different blocks, which the caller holds.
+
+  // Reads what is not in memory. Where there is no room for that it waits for those who have rows pinned, and goes on
+  // when nobody has: so nobody may have who waits for the caller. It never waits for writing. DATA_LOSS for rows that
+  // cannot be read, with nothing pinned.
+  absl::Status Pin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Does not wait: false, with nothing pinned, unless all are in memory.
+  bool TryPin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Unpin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For ChunkTiers.
+
+  void Attach(std::shared_ptr<ColdRows> disk, std::shared_ptr<TierSignal> signal) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes some of what has to leave. Returns whether there is more; the error leaves all as it was.
+  absl::StatusOr<bool> Spill() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes the records of blocks that are gone off the disk.
+  void DeleteGone() ABSL_LOCKS_EXCLUDED(mutex_);
+  void AnswerWaiting() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  using List = TieredRows::List;
+  // Memory of rows, freed with it: outside the lock.
+  class Freed;
+
+  int64_t HardLimit() const { return limit() + margin(); }
+  void MoveLocked(TieredRows* rows, List* to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropLocked(TieredRows* rows, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets go of rows, or condemns them, until no more than `target` bytes are left that are not condemned.
+  void MakeRoomLocked(int64_t target, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Pins them as soon as those that are missing may be read; returns those of them that nobody else reads already.
+  std::vector<TieredRows*> TakeMissing(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<TieredRows*> MissingLocked(absl::Span<TieredRows* const> rows, int64_t* bytes) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginLoadLocked(const std::vector<TieredRows*>& missing, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Those of them; then waits for those that others read. Returns whether all are there.
+  absl::StatusOr<bool> Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  bool HasRoomLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return memory_bytes_ <= HardLimit(); }
+  void NotifyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string table_;
+  std::atomic<int64_t> limit_;  // Atomic: asked for once a gather.
+  mutable Mutex mutex_;         // Calls nothing of others' but TierSignal.
+  CondVar changed_;             // Rows have come or gone, or a reader has.
+  std::shared_ptr<ColdRows> disk_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<TierSignal> signal_ ABSL_GUARDED_BY(mutex_);
+  List clock_ ABSL_GUARDED_BY(mutex_);                   // In memory; the first one is looked at next.
+  List condemned_ ABSL_GUARDED_BY(mutex_);               // In memory, and to be written.
+  List away_ ABSL_GUARDED_BY(mutex_);                    // On disk only, or being written or read.
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;            // Of all rows.
+  int64_t memory_bytes_ ABSL_GUARDED_BY(mutex_) = 0;     // Of those in memory, or being read.
+  int64_t condemned_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of those to be written, or being written.
+  int64_t reads_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t writes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t readers_ ABSL_GUARDED_BY(mutex_) = 0;  // Who have rows pinned.
+  std::vector<ColdRows::Gone> gone_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// In words, why inserts wait for the disk. The status is not OK.
+std::string WhyTierWaits(const ChunkTier::Info& info);
+
+// Memory for rows; null where there is none.
+char* AllocateRows(size_t bytes);
+void FreeRows(char* data);
+
+}  // namespace waggle
