@@ -110,17 +110,24 @@ void ChunkTier::MakeRoomLocked(int64_t target, Freed* freed) {
   size_t looks = 2 * clock_.size();
   const int64_t before = memory_bytes_;
   const bool had_condemned = !condemned_.empty();
-  while (memory_bytes_ - condemned_bytes_ > target && looks-- > 0 && !clock_.empty()) {
+  while (looks-- > 0 && !clock_.empty()) {
+    // What is condemned is about to go. Until then others make room for it, where it is more than the margin.
+    const bool condemn = memory_bytes_ - condemned_bytes_ > target;
+    if (!condemn && memory_bytes_ <= target + margin()) {
+      break;
+    }
     TieredRows* const rows = clock_.front();
     if (rows->pins > 0 || rows->recent) {
       rows->recent = rows->pins > 0;
       MoveLocked(rows, &clock_);
     } else if (OnDisk(*rows)) {
       DropLocked(rows, freed);
-    } else {
+    } else if (condemn) {
       rows->condemned = true;
       condemned_bytes_ += static_cast<int64_t>(rows->bytes);
       MoveLocked(rows, &condemned_);
+    } else {
+      MoveLocked(rows, &clock_);
     }
   }
   if (memory_bytes_ < before) {

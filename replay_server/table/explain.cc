@@ -344,8 +344,6 @@ class Explainer {
     out_.verdict = Verdict::kWaiting;
     out_.cause = Cause::kDiskRefuses;
     out_.summary = absl::StrCat(WhyTierWaits(picture_.tier), "; ", out_.summary);
-    out_.remedies.insert(out_.remedies.begin(),
-                         {"the server's disk", "refuses", "room for what is past memory_limit", 0, false});
   }
 
   const TablePicture& picture_;

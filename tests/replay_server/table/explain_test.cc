@@ -135,7 +135,7 @@ const std::vector<Case>& Stalls() {
        Verdict::kWaiting,
        Cause::kDiskRefuses,
        {"inserts wait", "memory_limit", "no space left"},
-       "the server's disk room for what is past memory_limit, now refuses"},
+       ""},
       {"a batch has more different items than the table may hold",
        [](Stall* s) {
          s->config.sampler.without_replacement = true;
