@@ -10,26 +10,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "cli/child_process.h"
-#include "common/base/stop_token.h"
+#include "tests/integration/eventually.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {
-
-// Asks again and again; fails the test after two minutes, far more than anything here takes.
-template <class Condition>
-void Eventually(const std::string& what, const Condition& condition) {
-  const absl::Time deadline = absl::Now() + absl::Minutes(2);
-  const StopToken pause;
-  while (!condition()) {
-    INFO(what);
-    REQUIRE(absl::Now() < deadline);
-    pause.WaitFor(absl::Milliseconds(5));
-  }
-}
 
 // A replay server in a process of its own, with a folder for its tables, that is started again and again on one port.
 class CrashingServer {

@@ -15,96 +15,24 @@
 #include "common/rpc/client_stream.h"
 #include "common/rpc/unary_call.h"
 #include "tests/common/clients/replay_server_fixture.h"
+#include "tests/integration/raw_stream.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 
 namespace waggle {
 namespace {
 
+using testing::kInsert;
+using testing::kSample;
+using testing::RawClient;
+using testing::RawStream;
 using testing::ServerFixture;
 using testing::SimpleBlock;
 using testing::SimpleSampler;
 using testing::SimpleTable;
 using testing::SimpleWriter;
+using testing::StreamOutcome;
 using testing::ValueOf;
-
-constexpr char kInsert[] = "/waggle.v1.ReplayService/Insert";
-constexpr char kSample[] = "/waggle.v1.ReplayService/Sample";
-
-// What came of a raw stream. Thread-safe.
-class Outcome {
- public:
-  void Close(absl::Status status) {
-    MutexLock lock(&mutex_);
-    closed_ = true;
-    status_ = std::move(status);
-    changed_.SignalAll();
-  }
-  void Message() {
-    MutexLock lock(&mutex_);
-    ++messages_;
-    changed_.SignalAll();
-  }
-  absl::Status AwaitClosed() {
-    MutexLock lock(&mutex_);
-    while (!closed_) {
-      if (!changed_.WaitFor(&mutex_, absl::Seconds(30))) {
-        return absl::DeadlineExceededError("the stream did not end");
-      }
-    }
-    return status_;
-  }
-  bool AwaitMessages(int count) {
-    MutexLock lock(&mutex_);
-    while (messages_ < count) {
-      if (!changed_.WaitFor(&mutex_, absl::Seconds(30))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  bool closed_ = false;
-  int messages_ = 0;
-  absl::Status status_;
-};
-
-class RawClient final : public RawClientStreamHandler {
- public:
-  RawClient(std::shared_ptr<Outcome> outcome, std::shared_ptr<RawStreamPeer>* peer, bool reads_on)
-      : outcome_(std::move(outcome)), out_(peer), reads_on_(reads_on) {}
-  void OnOpen(std::shared_ptr<RawStreamPeer> peer) override { *out_ = peer_ = std::move(peer); }
-  void OnMessage(grpc::ByteBuffer /*message*/) override {
-    outcome_->Message();
-    if (reads_on_) {
-      peer_->RequestNext();
-    }
-  }
-  void OnPeerDone() override {}
-  void OnClosed(absl::Status status) override { outcome_->Close(std::move(status)); }
-
- private:
-  const std::shared_ptr<Outcome> outcome_;
-  std::shared_ptr<RawStreamPeer>* const out_;
-  const bool reads_on_;
-  std::shared_ptr<RawStreamPeer> peer_;
-};
-
-struct RawStream {
-  std::shared_ptr<Outcome> outcome = std::make_shared<Outcome>();
-  std::shared_ptr<RawStreamPeer> peer;
-
-  RawStream(const std::string& address, const std::string& method, bool reads_on = true) {
-    OpenRawClientStream(NewChannel(address, "hostile"), method, std::make_unique<RawClient>(outcome, &peer, reads_on));
-  }
-  ~RawStream() {
-    peer->Close(absl::CancelledError("the test is over"));
-    (void)outcome->AwaitClosed();
-  }
-};
 
 v1::InsertRequest OpenRequest(const TableConfig& table) {
   v1::InsertRequest request;
@@ -283,7 +211,7 @@ TEST_CASE("A message above the server's limit is refused by the server", "[grpc]
   grpc::ChannelArguments arguments;
   arguments.SetMaxSendMessageSize(-1);  // This client has no limit of its own.
   const auto channel = grpc::CreateCustomChannel(server.address(), grpc::InsecureChannelCredentials(), arguments);
-  const auto outcome = std::make_shared<Outcome>();
+  const auto outcome = std::make_shared<StreamOutcome>();
   std::shared_ptr<RawStreamPeer> peer;
   OpenRawClientStream(channel, kInsert, std::make_unique<RawClient>(outcome, &peer, true));
   const std::string bytes(kMaxMessageBytes + 1'000, 'x');

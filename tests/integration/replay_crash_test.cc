@@ -19,113 +19,12 @@
 #include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/pinned_rows.h"
 #include "tests/integration/crashing_server.h"
+#include "tests/integration/replay_crew.h"
 #include "tests/support/delivery_history.h"
 #include "waggle/v1/replay.grpc.pb.h"
 
 namespace waggle::testing {
 namespace {
-
-constexpr int64_t kBatch = 4;
-constexpr int64_t kPrefetch = 2;
-constexpr uint32_t kBlockRows = 5;
-constexpr int64_t kQueueItems = 40;
-
-TableConfig Config(const std::string& name, Durability durability) {
-  TableConfig config;
-  config.name = name;
-  config.signature = {{"id", DType::kInt64, {}}, {"pixels", DType::kUint8, {64}}};
-  config.view = {{"id", "id", ViewField::Rows::kLast}};
-  config.max_window = 3;
-  config.max_items = 10'000'000;
-  config.max_bytes = int64_t{1} << 34;
-  config.durability = durability;
-  return config;
-}
-
-TableConfig Queue() {
-  TableConfig config = Config("queue", Durability::kLog);
-  MakeQueue(kQueueItems, &config);
-  return config;
-}
-
-// Rows [first, first + kBlockRows) of stream 0. For each of `tables` an item ends at each row, over as many rows as
-// there are up to `longest`: it reaches back into blocks before.
-InsertBlock Block(uint64_t first, uint32_t tables, int64_t longest) {
-  InsertBlock block;
-  block.chunks.push_back({0, first, kBlockRows});
-  const auto bytes = std::make_shared<std::vector<char>>(kBlockRows * 72);
-  for (uint32_t i = 0; i < kBlockRows; ++i) {
-    const auto id = static_cast<int64_t>(first + i);
-    std::memcpy(bytes->data() + i * 8, &id, 8);
-    std::memset(bytes->data() + kBlockRows * 8 + i * 64, static_cast<int>(id & 0xff), 64);
-    const uint32_t rows = static_cast<uint32_t>(std::min<int64_t>(longest, id + 1));
-    for (uint32_t table = 0; table < tables; ++table) {
-      block.items.push_back({table, 0, first + i + 1 - rows, rows, 1.0});
-    }
-  }
-  block.data = ByteSlices({bytes->data(), bytes->size(), bytes});
-  return block;
-}
-
-// Waits until all is acknowledged: for as long as a server takes that crashes at once, over and over.
-absl::Status FlushUnless(const StopToken& give_up, ReplayWriter* writer) {
-  const absl::Time deadline = absl::Now() + absl::Minutes(5);
-  for (;;) {
-    const absl::Status status = writer->Flush(absl::Seconds(1));
-    if (!absl::IsDeadlineExceeded(status) || give_up.StopRequested() || absl::Now() > deadline) {
-      return status;
-    }
-  }
-}
-
-// Writes until it is told to stop, then until all is acknowledged.
-class Producer {
- public:
-  Producer(ReplayConnection* connection, const std::string& id, std::vector<std::string> tables)
-      : tables_(static_cast<uint32_t>(tables.size())) {
-    ReplayWriterOptions options;
-    options.writer_id = id;
-    options.tables = std::move(tables);
-    options.signature = Queue().signature;
-    options.max_unacknowledged_blocks = 8;
-    writer_ = ValueOf(connection->NewWriter(options));
-    thread_ = std::thread([this] { Run(); });
-  }
-  // Where a check has failed there may be no server to wait for.
-  ~Producer() {
-    give_up_.RequestStop();
-    Finish().IgnoreError();
-  }
-
-  int64_t appended() const { return appended_; }
-  ReplayWriter::Stats stats() const { return writer_->stats(); }
-  absl::Status Finish() {
-    stop_ = true;
-    if (thread_.joinable()) {
-      thread_.join();
-    }
-    return status_;
-  }
-
- private:
-  void Run() {
-    while (!stop_ && status_.ok()) {
-      status_ = writer_->Append(Block(static_cast<uint64_t>(appended_), tables_, 3), give_up_);
-      appended_ += status_.ok() ? kBlockRows : 0;
-    }
-    if (status_.ok()) {
-      status_ = FlushUnless(give_up_, writer_.get());
-    }
-  }
-
-  const uint32_t tables_;
-  const StopToken give_up_;
-  std::unique_ptr<ReplayWriter> writer_;
-  std::atomic<bool> stop_{false};
-  std::atomic<int64_t> appended_{0};
-  absl::Status status_;
-  std::thread thread_;
-};
 
 // Writes and waits for each block, so that it is known which server has acknowledged it.
 class CheckpointedProducer {
@@ -203,57 +102,6 @@ class CheckpointedProducer {
   std::thread thread_;
 };
 
-class Consumer {
- public:
-  Consumer(ReplayConnection* connection, int64_t memory_limit) {
-    ReplaySamplerOptions options;
-    options.table = Queue();
-    options.table.memory_limit = memory_limit;
-    options.batch_size = kBatch;
-    options.prefetch = kPrefetch;
-    sampler_ = ValueOf(connection->NewSampler(options));
-    thread_ = std::thread([this] { Run(); });
-  }
-  ~Consumer() { Finish(); }
-
-  void Finish() {
-    stop_.RequestStop();
-    if (thread_.joinable()) {
-      thread_.join();
-    }
-  }
-  // After it has finished.
-  const std::vector<int64_t>& delivered() const { return delivered_; }
-  const absl::Status& status() const { return status_; }
-
- private:
-  void Run() {
-    while (!stop_.StopRequested()) {
-      const absl::StatusOr<SampledBatch> batch = sampler_->Next(stop_);
-      if (!batch.ok()) {
-        status_ = absl::IsCancelled(batch.status()) ? absl::OkStatus() : batch.status();
-        return;
-      }
-      const auto* const ids = static_cast<const int64_t*>(batch->Data("id"));
-      delivered_.insert(delivered_.end(), ids, ids + kBatch);
-    }
-  }
-
-  const StopToken stop_;
-  std::unique_ptr<ReplaySampler> sampler_;
-  std::vector<int64_t> delivered_;
-  absl::Status status_;
-  std::thread thread_;
-};
-
-std::set<int64_t> FirstNumbers(int64_t count) {
-  std::set<int64_t> numbers;
-  for (int64_t i = 0; i < count; ++i) {
-    numbers.insert(numbers.end(), i);
-  }
-  return numbers;
-}
-
 // The last row of an item, after a look at all of its rows.
 int64_t IdOf(const RowLayout& layout, const ItemRecord& item) {
   PinnedRows pinned;
@@ -320,7 +168,9 @@ void CrashAgainAndAgain(int cycles, uint64_t seed, int64_t memory_limit = 0) {
     table.memory_limit = memory_limit;
     REQUIRE_OK(connection->CreateTable(table, StopToken()));
   }
-  Consumer consumer(connection.get(), memory_limit);
+  TableConfig consumed = Queue();
+  consumed.memory_limit = memory_limit;
+  Consumer consumer(connection.get(), consumed);
   Producer both(connection.get(), "both", {"queue", "archive"});
   CheckpointedProducer saved(connection.get(), server.address(), &epoch);
   int crashes = 0;

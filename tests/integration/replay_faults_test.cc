@@ -1,0 +1,284 @@
+// No source of its own: what becomes of the way between a replay server and its clients, or of a client, while they
+// write and sample; what they have seen is checked against what the server promised.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "common/base/random.h"
+#include "common/clients/replay_client.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/raw_codec.h"
+#include "common/rpc/unary_call.h"
+#include "replay_server/replay_server.h"
+#include "tests/integration/eventually.h"
+#include "tests/integration/raw_stream.h"
+#include "tests/integration/replay_crew.h"
+#include "tests/support/delivery_history.h"
+#include "tests/support/replay_fixtures.h"
+#include "tests/support/tcp_proxy.h"
+#include "tests/support/temporary_folder.h"
+#include "waggle/v1/replay.grpc.pb.h"
+
+namespace waggle::testing {
+namespace {
+
+// Each item is sampled once, oldest first, and none makes anybody wait: what is in it can be read out.
+TableConfig Archive(const std::string& name, Durability durability) {
+  TableConfig config = Config(name, durability);
+  config.sampler.kind = SelectorKind::kFifo;
+  config.max_times_sampled = 1;
+  return config;
+}
+
+// A server in this process with a folder, and a proxy before it.
+class Server {
+ public:
+  explicit Server(ReplayServiceOptions service = {}) {
+    ReplayServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.data_dir = folder_.File("data");
+    options.service = std::move(service);
+    server_ = ValueOf(ReplayServer::Start(std::move(options), &metrics_));
+    proxy_ = std::make_unique<TcpProxy>(server_->address());
+    direct_ = ValueOf(NewGrpcReplayConnection({server_->address()}));
+    stub_ = v1::ReplayService::NewStub(NewChannel(server_->address(), "observer"));
+  }
+
+  const std::string& address() const { return server_->address(); }
+  TcpProxy* proxy() { return proxy_.get(); }
+  ReplayConnection* direct() { return direct_.get(); }
+  const Metrics& metrics() const { return metrics_; }
+
+  v1::TableInfo Info(const std::string& table) {
+    v1::DescribeResponse response;
+    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
+      return stub_->Describe(context, v1::DescribeRequest(), &response);
+    }));
+    for (const v1::TableInfo& info : response.tables()) {
+      if (info.config().name() == table) {
+        return info;
+      }
+    }
+    FAIL("there is no table " << table);
+    return {};
+  }
+
+  // Whether a sampler of the table is connected.
+  bool IsSampled(const std::string& table) {
+    v1::ExplainRequest request;
+    request.set_table(table);
+    v1::ExplainResponse response;
+    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
+                         [&](grpc::ClientContext* context) { return stub_->Explain(context, request, &response); }));
+    const auto& parties = response.tables(0).parties();
+    return std::any_of(parties.begin(), parties.end(), [](const v1::Party& party) {
+      return party.kind() == v1::Party::KIND_SAMPLER && party.connected();
+    });
+  }
+
+  // Takes all items out of a table that gives each once; nobody else uses it.
+  std::vector<int64_t> Drain(const TableConfig& table) {
+    const auto items = static_cast<int64_t>(Info(table.name).items());
+    Consumer consumer(direct_.get(), table, 1, 16);
+    Eventually("all that is left of " + table.name, [&] { return consumer.count() >= items; });
+    consumer.Finish();
+    REQUIRE_OK(consumer.status());
+    return consumer.delivered();
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  Metrics metrics_;
+  std::unique_ptr<ReplayServer> server_;
+  std::unique_ptr<TcpProxy> proxy_;
+  std::unique_ptr<ReplayConnection> direct_;
+  std::unique_ptr<v1::ReplayService::Stub> stub_;
+};
+
+// A writer to a queue and an archive of one durability, and a sampler of the queue, on the way through the proxy.
+class Crew {
+ public:
+  Crew(Server* server, Durability durability)
+      : server_(server),
+        queue_(Queue(absl::StrCat("queue_", Name(durability)), durability)),
+        archive_(Archive(absl::StrCat("archive_", Name(durability)), durability)),
+        connection_(ValueOf(NewGrpcReplayConnection({server->proxy()->address()}))) {
+    for (const TableConfig& table : {queue_, archive_}) {
+      REQUIRE_OK(server->direct()->CreateTable(table, StopToken()));
+    }
+    consumer_ = std::make_unique<Consumer>(connection_.get(), queue_);
+    producer_ = std::make_unique<Producer>(connection_.get(), absl::StrCat("writer_", Name(durability)),
+                                           std::vector<std::string>{queue_.name, archive_.name});
+  }
+
+  int64_t received() const { return consumer_->count(); }
+
+  // Ends, and checks what was seen after the way was lost so many times.
+  void Check(int64_t losses) {
+    INFO(queue_.name);
+    REQUIRE_OK(producer_->Finish());
+    consumer_->Finish();
+    REQUIRE_OK(consumer_->status());
+    CHECK(producer_->stats().items_inserted == static_cast<uint64_t>(2 * producer_->appended()));
+    CHECK(producer_->stats().items_without_rows == 0);
+    // The sampler's stream has ended here, and shall have there: what it has asked for last may still be drawn.
+    Eventually("the samplers' end", [this] { return !server_->IsSampled(queue_.name); });
+    DeliveryHistory queue;
+    queue.appended = queue.acknowledged = FirstNumbers(producer_->appended());
+    queue.delivered = consumer_->delivered();
+    queue.max_times_sampled = 1;
+    queue.max_lost_deliveries = (losses + 1) * (kPrefetch + 1) * kBatch;
+    queue.samples_per_insert = 1;
+    queue.max_difference = static_cast<double>(kQueueItems);
+    Add(queue_, &queue);
+    CHECK(absl::StrJoin(Violations(queue), "; ") == "");
+    DeliveryHistory archive;
+    archive.appended = archive.acknowledged = queue.appended;
+    Add(archive_, &archive);
+    CHECK(absl::StrJoin(Violations(archive), "; ") == "");
+    WARN(queue_.name << ": " << losses << " losses, " << queue.appended.size() << " items, " << queue.delivered.size()
+                     << " delivered, " << queue.sampled - static_cast<int64_t>(queue.delivered.size())
+                     << " lost on their way");
+  }
+
+ private:
+  void Add(const TableConfig& table, DeliveryHistory* history) {
+    const v1::TableInfo info = server_->Info(table.name);
+    history->inserted = static_cast<int64_t>(info.items_inserted());
+    history->sampled = static_cast<int64_t>(info.items_sampled());
+    history->left = server_->Drain(table);
+  }
+
+  Server* const server_;
+  const TableConfig queue_;
+  const TableConfig archive_;
+  const std::unique_ptr<ReplayConnection> connection_;
+  std::unique_ptr<Consumer> consumer_;
+  std::unique_ptr<Producer> producer_;
+};
+
+class Crews {
+ public:
+  explicit Crews(Server* server) {
+    for (const Durability durability : {Durability::kNone, Durability::kLog}) {
+      crews_.push_back(std::make_unique<Crew>(server, durability));
+    }
+  }
+
+  // Waits until everybody has got further by so many items.
+  void AwaitProgress(int64_t items) {
+    std::vector<int64_t> goals;
+    for (const auto& crew : crews_) {
+      goals.push_back(crew->received() + items);
+    }
+    Eventually("progress", [&] {
+      for (size_t i = 0; i < crews_.size(); ++i) {
+        if (crews_[i]->received() < goals[i]) {
+          return false;
+        }
+      }
+      return true;
+    });
+  }
+
+  void Check(int64_t losses) {
+    for (const auto& crew : crews_) {
+      crew->Check(losses);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<Crew>> crews_;
+};
+
+// Each time once everybody goes on after the time before.
+void LoseTheWayAgainAndAgain(int times, uint64_t seed) {
+  INFO("seed " << seed);
+  Rng rng(seed);
+  Server server;
+  TcpProxy* const proxy = server.proxy();
+  Crews crews(&server);
+  int64_t cuts = 0;
+  for (int i = 0; i < times; ++i) {
+    proxy->SetDelay(absl::Milliseconds(i % 2 == 0 ? 0 : rng.UniformInt(3)));
+    crews.AwaitProgress(1 + static_cast<int64_t>(rng.UniformInt(100)));
+    if (i % 3 == 0) {
+      proxy->Reset();
+    } else {
+      // Longer than a message, so that most cuts are in the middle of one.
+      const auto bytes = 1 + static_cast<int64_t>(rng.UniformInt(20'000));
+      proxy->CutAfter(i % 3 == 1 ? TcpProxy::kToServer : TcpProxy::kToClient, bytes);
+      ++cuts;
+      Eventually("the cut", [&] { return proxy->cuts() == cuts; });
+    }
+  }
+  crews.AwaitProgress(100);
+  proxy->SetDelay(absl::ZeroDuration());
+  crews.Check(times);
+}
+
+TEST_CASE("connections that are reset, cut in the middle of a message or slow lose and repeat nothing", "[grpc]") {
+  LoseTheWayAgainAndAgain(9, 1);
+}
+
+TEST_CASE("connections that are lost over and over for long lose and repeat nothing", "[soak]") {
+  for (uint64_t seed = 2; seed < 22; ++seed) {
+    LoseTheWayAgainAndAgain(60, seed);
+  }
+}
+
+TEST_CASE("samplers that do not read cost a bounded amount of memory, and nobody else waits for them", "[grpc]") {
+  constexpr int64_t kWidth = 10'000;
+  constexpr int kStuck = 3;
+  ReplayServiceOptions service;
+  service.sample.max_bytes_in_flight = int64_t{1} << 20;
+  service.max_sample_bytes = int64_t{16} << 20;
+  Server server(std::move(service));
+  Crews crews(&server);
+  for (const Durability durability : {Durability::kNone, Durability::kLog}) {
+    TableConfig table = SimpleTable(absl::StrCat("large_", Name(durability)), kWidth);
+    table.durability = durability;
+    REQUIRE_OK(server.direct()->CreateTable(table, StopToken()));
+    const auto writer = ValueOf(server.direct()->NewWriter(SimpleWriter(table.name, table)));
+    REQUIRE_OK(writer->Append(SimpleBlock(0, 100, kWidth), StopToken()));
+    REQUIRE_OK(writer->Flush(absl::Seconds(30)));
+    {
+      std::vector<std::unique_ptr<RawStream>> stuck;
+      for (int i = 0; i < kStuck; ++i) {
+        stuck.push_back(std::make_unique<RawStream>(server.address(), kSample, /*reads_on=*/false));
+        v1::SampleRequest request;
+        request.mutable_open()->set_table(table.name);
+        request.mutable_open()->set_batch_size(8);
+        request.set_credits(1'000);  // 320 MB.
+        stuck.back()->peer->Send(EncodeMessage(request, ByteSlices()));
+        REQUIRE(stuck.back()->outcome->AwaitMessages(1));
+      }
+      crews.AwaitProgress(200);
+      const std::unique_ptr<ReplaySampler> sampler = ValueOf(server.direct()->NewSampler(SimpleSampler(table, 8)));
+      for (int i = 0; i < 20; ++i) {
+        REQUIRE_OK(sampler->Next(StopToken()));
+      }
+      // What was drawn for them is in flight, or in the buffers on the way, of which the transport has 4 MB and more.
+      const auto drawn = static_cast<int64_t>(server.Info(table.name).items_sampled()) - 8 * (20 + 8);
+      CHECK(drawn * kWidth * 4 < kStuck * (int64_t{24} << 20));
+    }
+    Eventually("no request that waits", [&] { return server.Info(table.name).samples_waiting() == 0; });
+  }
+  crews.Check(0);
+}
+
+// Takes half a minute: so long a channel waits for a peer that says nothing.
+TEST_CASE("connections that fall silent without ending are given up, and clients go on", "[grpc]") {
+  Server server;
+  Crews crews(&server);
+  crews.AwaitProgress(100);
+  server.proxy()->Silence();
+  crews.AwaitProgress(100);
+  crews.Check(1);
+}
+
+}  // namespace
+}  // namespace waggle::testing
