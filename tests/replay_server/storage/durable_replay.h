@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -70,8 +71,13 @@ inline DurableReplay OpenReplay(const std::string& path, ReplayStoreOptions opti
 
 // What a crash would leave of a folder: its files as they are now.
 inline void CopyAfterCrash(const std::string& from, const std::string& to) {
-  std::filesystem::remove_all(to);
-  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+  std::error_code gone;  // RocksDB may remove a file that it needs no more while the others are copied.
+  do {
+    std::filesystem::remove_all(to);
+    gone.clear();
+    std::filesystem::copy(from, to, std::filesystem::copy_options::recursive, gone);
+  } while (gone == std::errc::no_such_file_or_directory);
+  REQUIRE(!gone);
 }
 
 // Waits for one call.
