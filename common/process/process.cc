@@ -123,6 +123,7 @@ int RunProcess(const std::string& role, LogLevel minimum_level,
   RaiseFileLimit();
   InitLogging(role, minimum_level);
   signal(SIGPIPE, SIG_IGN);  // A peer that goes away is an error to be returned, not a reason to die.
+  signal(SIGXFSZ, SIG_IGN);  // Nor is a file that may not grow any more (ulimit -f): to us the disk is full.
   const StopToken stop;
   const absl::Status status = RunBody(body, stop);
   if (status.ok() || (absl::IsCancelled(status) && stop.StopRequested())) {

@@ -2,11 +2,31 @@
 
 #include <rocksdb/utilities/checkpoint.h>
 
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
 #include "absl/strings/str_cat.h"
+#include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
 
 namespace waggle {
 namespace {
+
+// RocksDB's own words, for who debugs it: what matters comes back as a status. Never to a file of its own, as by
+// default: Debian builds it with assertions, and one of them ends the process when it logs to a disk that is full.
+class DebugLog final : public rocksdb::Logger {
+ public:
+  DebugLog() : Logger(rocksdb::InfoLogLevel::WARN_LEVEL) {}
+
+  using Logger::Logv;
+  void Logv(const char* format, va_list arguments) override {
+    char text[1024];
+    vsnprintf(text, sizeof(text), format, arguments);
+    LogDebug("RocksDB: ", text);
+  }
+};
 
 rocksdb::Options MakeOptions(bool create, rocksdb::Env* env) {
   rocksdb::Options options;
@@ -20,7 +40,7 @@ rocksdb::Options MakeOptions(bool create, rocksdb::Env* env) {
   options.track_and_verify_wals_in_manifest = true;
   options.max_total_wal_size = uint64_t{512} << 20;
   options.db_write_buffer_size = size_t{256} << 20;
-  options.keep_log_file_num = 4;
+  options.info_log = std::make_shared<DebugLog>();
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.compression = rocksdb::CompressionType::kNoCompression;
   return options;
@@ -34,6 +54,12 @@ rocksdb::ColumnFamilyOptions BlockOptions(const rocksdb::Options& options) {
   blocks.enable_blob_garbage_collection = true;
   blocks.blob_garbage_collection_age_cutoff = 0.5;
   return blocks;
+}
+
+constexpr absl::Duration kReopenPause = absl::Seconds(1);
+
+absl::Status ClosedError(const std::string& path) {
+  return absl::UnavailableError(absl::StrCat("the database ", path, " could not be opened again yet"));
 }
 
 rocksdb::Slice SliceOf(absl::string_view text) {
@@ -66,27 +92,41 @@ absl::Status FromRocksDb(const rocksdb::Status& status) {
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path, bool create, rocksdb::Env* env) {
-  const rocksdb::Options options = MakeOptions(create, env);
+  std::unique_ptr<Database> database(new Database(path, env));
+  WAGGLE_RETURN_IF_ERROR(database->OpenFiles(create));
+  return database;
+}
+
+Database::~Database() {
+  CloseFiles();
+}
+
+absl::Status Database::OpenFiles(bool create) {
+  const rocksdb::Options options = MakeOptions(create, env_);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, options},
       {"items", options},
       {"blocks", BlockOptions(options)},
       {"writers", options},
   };
-  std::unique_ptr<Database> database(new Database);
   rocksdb::DB* opened = nullptr;
-  WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(options, path, families, &database->handles_, &opened)));
-  database->database_.reset(opened);
-  return database;
+  WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(options, path_, families, &handles_, &opened)));
+  database_.reset(opened);
+  return absl::OkStatus();
 }
 
-Database::~Database() {
+void Database::CloseFiles() {
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     database_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
+  handles_.clear();
+  database_ = nullptr;
 }
 
 absl::StatusOr<std::string> Database::Get(Family family, absl::string_view key) {
+  if (database_ == nullptr) {
+    return ClosedError(path_);
+  }
   std::string value;
   const rocksdb::Status status = database_->Get(rocksdb::ReadOptions(), this->family(family), SliceOf(key), &value);
   if (status.IsNotFound()) {
@@ -97,16 +137,34 @@ absl::StatusOr<std::string> Database::Get(Family family, absl::string_view key) 
 }
 
 absl::Status Database::Write(rocksdb::WriteBatch* batch, bool sync) {
+  if (database_ == nullptr) {
+    return ClosedError(path_);
+  }
   rocksdb::WriteOptions options;
   options.sync = sync;
   return FromRocksDb(database_->Write(options, batch));
 }
 
 absl::Status Database::Resume() {
-  return FromRocksDb(database_->Resume());
+  if (database_ != nullptr && database_->Resume().ok()) {
+    return absl::OkStatus();
+  }
+  // RocksDB takes a full disk for something that passes, and any other error of the log (a quota, a file that may not
+  // grow, a device that was away) for the end. What it has acknowledged is in its files.
+  const absl::Time now = SteadyNow();
+  if (now < reopen_at_) {
+    return ClosedError(path_);
+  }
+  CloseFiles();
+  const absl::Status opened = OpenFiles(/*create=*/false);
+  reopen_at_ = SteadyNow() + std::max(kReopenPause, 10 * (SteadyNow() - now));
+  return opened;
 }
 
 absl::Status Database::Copy(const std::string& path) {
+  if (database_ == nullptr) {
+    return ClosedError(path_);
+  }
   rocksdb::Checkpoint* made = nullptr;
   WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(database_.get(), &made)));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);

@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace waggle {
 
@@ -16,7 +18,8 @@ namespace waggle {
 // UNAVAILABLE for a database that another process has, PERMISSION_DENIED, and FAILED_PRECONDITION for the rest.
 absl::Status FromRocksDb(const rocksdb::Status& status);
 
-// One RocksDB database with the column families of a replay server. Thread-safe.
+// One RocksDB database with the column families of a replay server. Thread-safe, but for Resume: nobody uses it
+// meanwhile, nor what get() and family() returned before.
 class Database {
  public:
   enum class Family { kMeta, kItems, kBlocks, kWriters };
@@ -29,21 +32,31 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   rocksdb::DB* get() { return database_.get(); }
-  rocksdb::ColumnFamilyHandle* family(Family family) { return handles_[static_cast<size_t>(family)]; }
+  // Null while the database could not be opened again: what is made with that cannot be written either.
+  rocksdb::ColumnFamilyHandle* family(Family family) {
+    return handles_.empty() ? nullptr : handles_[static_cast<size_t>(family)];
+  }
 
   // NOT_FOUND if there is no such key.
   absl::StatusOr<std::string> Get(Family family, absl::string_view key);
   // All or nothing. With `sync` it returns once the disk has it.
   absl::Status Write(rocksdb::WriteBatch* batch, bool sync);
-  // After a failed write: tries to make writing possible again.
+  // After a failed write: tries to make writing possible again, if need be by opening the database anew. Until that
+  // succeeds, everything is UNAVAILABLE.
   absl::Status Resume();
   // Makes a copy in a new folder, as of now: its large files are hard links to this one's.
   absl::Status Copy(const std::string& path);
 
  private:
-  Database() = default;
+  Database(std::string path, rocksdb::Env* env) : path_(std::move(path)), env_(env) {}
 
-  std::unique_ptr<rocksdb::DB> database_;
+  absl::Status OpenFiles(bool create);
+  void CloseFiles();
+
+  const std::string path_;
+  rocksdb::Env* const env_;
+  absl::Time reopen_at_ = absl::InfinitePast();  // Not before: it reads the log each time.
+  std::unique_ptr<rocksdb::DB> database_;        // Null where it could not be opened again.
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
 };
 

@@ -1,6 +1,9 @@
 // No source of its own: a replay server's process is killed again and again, at every place that matters and at random,
 // while clients go on; what they have seen is checked against what it promised.
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <filesystem>
@@ -137,6 +140,50 @@ void AddTable(const SavedState& state, const std::string& name, DeliveryHistory*
   history->sampled = found->counters.sampled;
 }
 
+// What the folder has of the queue and the archive after so many crashes, when all has ended.
+void CheckLogged(const SavedState& state, const Producer& producer, const Consumer& consumer, int crashes) {
+  DeliveryHistory queue;
+  queue.appended = queue.acknowledged = FirstNumbers(producer.appended());
+  queue.delivered = consumer.delivered();
+  queue.max_times_sampled = 1;
+  // The last ones: of the requests under way when the consumer ended.
+  queue.max_lost_deliveries = (crashes + 1) * (kPrefetch + 1) * kBatch;
+  queue.samples_per_insert = 1;
+  queue.max_difference = static_cast<double>(kQueueItems);
+  AddTable(state, "queue", &queue);
+  CHECK(absl::StrJoin(Violations(queue), "; ") == "");
+  DeliveryHistory archive;
+  archive.appended = archive.acknowledged = queue.appended;
+  AddTable(state, "archive", &archive);
+  CHECK(absl::StrJoin(Violations(archive), "; ") == "");
+  WARN(crashes << " crashes: " << queue.appended.size() << " logged items, " << queue.delivered.size() << " delivered, "
+               << queue.sampled - static_cast<int64_t>(queue.delivered.size()) << " lost on their way");
+}
+
+// What the server has left in its folder; rows past a memory_limit are read from there.
+class Saved {
+ public:
+  explicit Saved(const CrashingServer& server, int64_t memory_limit = 0) {
+    DataFolderOptions options;
+    options.path = server.data_dir();
+    opened_ = ValueOf(DataFolder::Open(options));
+    tiers_ = std::make_unique<ChunkTiers>(std::make_shared<DiskRows>(
+        std::shared_ptr<Database>(std::move(opened_.database)), opened_.folder->cold_path()));
+    for (const SavedTable& table : opened_.state.tables) {
+      REQUIRE((table.tier != nullptr) == (memory_limit > 0));
+      if (table.tier != nullptr) {
+        tiers_->Attach(table.tier);
+      }
+    }
+  }
+
+  const SavedState& state() const { return opened_.state; }
+
+ private:
+  DataFolder::Opened opened_;
+  std::unique_ptr<ChunkTiers> tiers_;
+};
+
 constexpr const char* kPlaces[] = {
     "journal.before_commit", "journal.after_commit",   "journal.before_ack", "checkpoint.before_cut",
     "checkpoint.after_cut",  "checkpoint.before_link", "restore.middle",     "evict"};
@@ -204,32 +251,9 @@ void CrashAgainAndAgain(int cycles, uint64_t seed, int64_t memory_limit = 0) {
   REQUIRE_OK(consumer.status());
   server.Stop();
 
-  DataFolderOptions options;
-  options.path = server.data_dir();
-  DataFolder::Opened opened = ValueOf(DataFolder::Open(options));
-  const SavedState& state = opened.state;
-  ChunkTiers tiers(
-      std::make_shared<DiskRows>(std::shared_ptr<Database>(std::move(opened.database)), opened.folder->cold_path()));
-  for (const SavedTable& table : state.tables) {
-    REQUIRE((table.tier != nullptr) == (memory_limit > 0));
-    if (table.tier != nullptr) {
-      tiers.Attach(table.tier);
-    }
-  }
-  DeliveryHistory queue;
-  queue.appended = queue.acknowledged = FirstNumbers(both.appended());
-  queue.delivered = consumer.delivered();
-  queue.max_times_sampled = 1;
-  // The last ones: of the requests under way when the consumer ended.
-  queue.max_lost_deliveries = (crashes + 1) * (kPrefetch + 1) * kBatch;
-  queue.samples_per_insert = 1;
-  queue.max_difference = static_cast<double>(kQueueItems);
-  AddTable(state, "queue", &queue);
-  CHECK(absl::StrJoin(Violations(queue), "; ") == "");
-  DeliveryHistory archive;
-  archive.appended = archive.acknowledged = queue.appended;
-  AddTable(state, "archive", &archive);
-  CHECK(absl::StrJoin(Violations(archive), "; ") == "");
+  const Saved saved_tables(server, memory_limit);
+  const SavedState& state = saved_tables.state();
+  CheckLogged(state, both, consumer, crashes);
   DeliveryHistory checkpointed;
   checkpointed.appended = FirstNumbers(saved.appended());
   checkpointed.acknowledged = saved.durable();
@@ -237,10 +261,8 @@ void CrashAgainAndAgain(int cycles, uint64_t seed, int64_t memory_limit = 0) {
   AddTable(state, "saved", &checkpointed);
   CHECK(checkpointed.inserted == static_cast<int64_t>(checkpointed.left.size()));
   CHECK(absl::StrJoin(Violations(checkpointed), "; ") == "");
-  WARN(crashes << " crashes: " << queue.appended.size() << " logged items, " << queue.delivered.size() << " delivered, "
-               << queue.sampled - static_cast<int64_t>(queue.delivered.size()) << " lost on their way; "
-               << checkpointed.appended.size() << " checkpointed items, " << checkpointed.acknowledged.size()
-               << " known to be safe, " << checkpointed.left.size() << " there");
+  WARN(checkpointed.appended.size() << " checkpointed items, " << checkpointed.acknowledged.size()
+                                    << " known to be safe, " << checkpointed.left.size() << " there");
 }
 
 TEST_CASE("a server that is killed fifty times, anywhere, keeps what it promised", "[e2e]") {
@@ -249,6 +271,65 @@ TEST_CASE("a server that is killed fifty times, anywhere, keeps what it promised
 
 TEST_CASE("a server most of whose rows are on disk keeps what it promised when it is killed", "[e2e]") {
   CrashAgainAndAgain(18, 3, /*memory_limit=*/1000);
+}
+
+// No file of the process may grow past so many bytes: to it, its disk is full.
+void LimitFiles(pid_t pid, rlim_t bytes) {
+  rlimit limit;
+  REQUIRE(prlimit(pid, RLIMIT_FSIZE, nullptr, &limit) == 0);
+  limit.rlim_cur = std::min(bytes, limit.rlim_max);
+  REQUIRE(prlimit(pid, RLIMIT_FSIZE, &limit, nullptr) == 0);
+}
+
+TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and goes on once there is room", "[e2e]") {
+  const TemporaryFolder folder;
+  CrashingServer server(folder, {"--checkpoint-seconds", "0.3"});
+  server.Start();
+  const auto connection = ValueOf(NewGrpcReplayConnection({server.address()}));
+  for (const TableConfig& table : {Queue(), Config("archive", Durability::kLog), Config("memory", Durability::kNone)}) {
+    REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  }
+  const auto stub = v1::ReplayService::NewStub(NewChannel(server.address(), "observer"));
+  const auto info = [&](const std::string& table) {
+    v1::DescribeResponse response;
+    REQUIRE_OK(CallUnary(absl::Seconds(60), StopToken(), [&](grpc::ClientContext* context) {
+      return stub->Describe(context, v1::DescribeRequest(), &response);
+    }));
+    const auto found = std::find_if(response.tables().begin(), response.tables().end(),
+                                    [&table](const v1::TableInfo& each) { return each.config().name() == table; });
+    REQUIRE(found != response.tables().end());
+    return *found;
+  };
+  Consumer consumer(connection.get(), Queue());
+  Producer both(connection.get(), "both", {"queue", "archive"});
+  Producer other(connection.get(), "other", {"memory"});
+  const auto await_more = [&](const std::string& table) {
+    const uint64_t before = info(table).items_inserted();
+    Eventually("more items in " + table, [&] { return info(table).items_inserted() > before + 100; });
+  };
+  for (int i = 0; i < 3; ++i) {
+    await_more("archive");
+    LimitFiles(server.pid(), 1);
+    Eventually("a disk that is full", [&] {
+      REQUIRE(!server.ended());
+      return absl::StrContains(info("archive").blocked_because(), "cannot be written to disk");
+    });
+    const uint64_t acknowledged = both.stats().items_inserted;
+    await_more("memory");
+    CHECK(both.stats().items_inserted == acknowledged);
+    LimitFiles(server.pid(), RLIM_INFINITY);
+    await_more("archive");
+    CHECK(info("archive").blocked_because() == "");
+  }
+  // What was acknowledged before and after is there after a crash.
+  server.Kill();
+  server.Start();
+  INFO(server.Log());
+  REQUIRE_OK(both.Finish());
+  consumer.Finish();
+  REQUIRE_OK(consumer.status());
+  server.Stop();
+  CheckLogged(Saved(server).state(), both, consumer, 1);
 }
 
 TEST_CASE("a server that is killed over and over for long keeps what it promised", "[soak]") {

@@ -96,5 +96,18 @@ TEST_CASE("A peer that goes away does not end the process", "[unit]") {
         })) == 0);
 }
 
+TEST_CASE("A file that may not grow any further does not end the process", "[unit]") {
+  CHECK(ExitStatus(RunInChild([](const StopToken&) {
+          const rlimit none = {0, RLIM_INFINITY};
+          std::FILE* const file = std::tmpfile();
+          if (file == nullptr || setrlimit(RLIMIT_FSIZE, &none) != 0) {
+            return absl::InternalError("no file, or no limit");
+          }
+          const bool written = write(fileno(file), "x", 1) == 1;
+          std::fclose(file);
+          return written ? absl::InternalError("was written") : absl::OkStatus();
+        })) == 0);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -46,6 +46,30 @@ TEST_CASE("a full disk is RESOURCE_EXHAUSTED, and writing goes on once it has sp
   REQUIRE(ValueOf(database->Get(Family::kMeta, "b")) == "2");
 }
 
+TEST_CASE("writing goes on also after an error that RocksDB takes for final, and nothing that was written is lost",
+          "[unit]") {
+  testing::FullDiskEnv env;
+  const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
+  REQUIRE_OK(Put(database.get(), "a", "1"));
+  env.SetFailing(true);
+  REQUIRE(!Put(database.get(), "b", "2").ok());
+  REQUIRE(!database->Resume().ok());
+  // It could not be opened again either.
+  REQUIRE_CODE(Put(database.get(), "b", "2"), absl::StatusCode::kUnavailable);
+  REQUIRE_CODE(database->Get(Family::kMeta, "a"), absl::StatusCode::kUnavailable);
+  REQUIRE_CODE(database->Copy("/copy"), absl::StatusCode::kUnavailable);
+  env.SetFailing(false);
+  const absl::Time deadline = absl::Now() + absl::Minutes(1);
+  absl::Status resumed = absl::UnknownError("not yet");
+  while (!resumed.ok() && absl::Now() < deadline) {
+    resumed = database->Resume();
+  }
+  REQUIRE_OK(resumed);
+  REQUIRE_OK(Put(database.get(), "b", "2"));
+  REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
+  REQUIRE(ValueOf(database->Get(Family::kMeta, "b")) == "2");
+}
+
 TEST_CASE("errors of RocksDB have the codes that they mean", "[unit]") {
   using rocksdb::Status;
   REQUIRE_OK(FromRocksDb(Status::OK()));

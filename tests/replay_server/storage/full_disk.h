@@ -9,22 +9,24 @@
 
 namespace waggle::testing {
 
-// Files in memory, on a disk that can be full.
+// Files in memory, on a disk that can be full, or fail in another way.
 class FullDiskEnv final : public rocksdb::EnvWrapper {
  public:
   FullDiskEnv() : FullDiskEnv(rocksdb::NewMemEnv(rocksdb::Env::Default())) {}
 
-  void SetFull(bool full) { *full_ = full; }
+  void SetFull(bool full) { *state_ = full ? kFull : kFine; }
+  // As with a quota, or a device that is away for a while.
+  void SetFailing(bool failing) { *state_ = failing ? kFailing : kFine; }
 
   rocksdb::Status NewWritableFile(const std::string& name, std::unique_ptr<rocksdb::WritableFile>* file,
                                   const rocksdb::EnvOptions& options) override {
-    if (*full_) {
-      return NoSpace();
+    if (*state_ != kFine) {
+      return Failure(*state_);
     }
     std::unique_ptr<rocksdb::WritableFile> made;
     rocksdb::Status status = target()->NewWritableFile(name, &made, options);
     if (status.ok()) {
-      *file = std::make_unique<File>(std::move(made), full_);
+      *file = std::make_unique<File>(std::move(made), state_);
     }
     return status;
   }
@@ -32,24 +34,36 @@ class FullDiskEnv final : public rocksdb::EnvWrapper {
  private:
   explicit FullDiskEnv(rocksdb::Env* memory) : EnvWrapper(memory), memory_(memory) {}
 
-  static rocksdb::Status NoSpace() { return rocksdb::Status::NoSpace("No space left on device"); }
+  enum State { kFine, kFull, kFailing };
+  using SharedState = std::shared_ptr<std::atomic<State>>;
+
+  static rocksdb::Status Failure(State state) {
+    return state == kFull ? rocksdb::Status::NoSpace("No space left on device")
+                          : rocksdb::Status::IOError("Disk quota exceeded");
+  }
 
   class File final : public rocksdb::WritableFileWrapper {
    public:
-    File(std::unique_ptr<rocksdb::WritableFile> file, std::shared_ptr<std::atomic<bool>> full)
-        : WritableFileWrapper(file.get()), file_(std::move(file)), full_(std::move(full)) {}
+    File(std::unique_ptr<rocksdb::WritableFile> file, SharedState state)
+        : WritableFileWrapper(file.get()), file_(std::move(file)), state_(std::move(state)) {}
 
     using WritableFileWrapper::Append;
-    rocksdb::Status Append(const rocksdb::Slice& data) override { return *full_ ? NoSpace() : file_->Append(data); }
-    rocksdb::Status Sync() override { return *full_ ? NoSpace() : file_->Sync(); }
+    rocksdb::Status Append(const rocksdb::Slice& data) override {
+      const State state = *state_;
+      return state == kFine ? file_->Append(data) : Failure(state);
+    }
+    rocksdb::Status Sync() override {
+      const State state = *state_;
+      return state == kFine ? file_->Sync() : Failure(state);
+    }
 
    private:
     const std::unique_ptr<rocksdb::WritableFile> file_;
-    const std::shared_ptr<std::atomic<bool>> full_;
+    const SharedState state_;
   };
 
   const std::unique_ptr<rocksdb::Env> memory_;
-  const std::shared_ptr<std::atomic<bool>> full_ = std::make_shared<std::atomic<bool>>(false);
+  const SharedState state_ = std::make_shared<std::atomic<State>>(kFine);
 };
 
 }  // namespace waggle::testing
