@@ -314,6 +314,7 @@ TEST_CASE("a server whose disk is full acknowledges nothing that is to last, and
       REQUIRE(!server.ended());
       return absl::StrContains(info("archive").blocked_because(), "cannot be written to disk");
     });
+    await_more("memory");  // By then an acknowledgement that was on its way is here.
     const uint64_t acknowledged = both.stats().items_inserted;
     await_more("memory");
     CHECK(both.stats().items_inserted == acknowledged);
