@@ -1,0 +1,451 @@
+// No source of its own: random operations on a table behind a server, through the real clients, which has to agree with
+// a naive one after each. Where one client acts alone everything follows from the seed.
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/deadline.h"
+#include "common/base/random.h"
+#include "common/clients/grpc_shard_sampler.h"
+#include "common/clients/table_config_convert.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
+#include "tests/common/clients/replay_server_fixture.h"
+#include "tests/integration/eventually.h"
+#include "tests/replay_server/table/naive_table.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr int64_t kMaxBatch = 5;
+constexpr absl::Duration kLong = absl::Minutes(1);
+
+// Holds the one answer that was asked for.
+class OneAnswer final : public ShardSampleReceiver {
+ public:
+  void Opened(size_t /*shard*/) override {
+    MutexLock lock(&mutex_);
+    open_ = true;
+    changed_.SignalAll();
+  }
+  void Heard(size_t /*shard*/) override {}
+  absl::Status Answered(size_t /*shard*/, SampledBatch answer) override {
+    MutexLock lock(&mutex_);
+    answers_.push_back(std::move(answer));
+    changed_.SignalAll();
+    return absl::OkStatus();
+  }
+  void Closed(size_t /*shard*/) override {}
+  void Failed(size_t /*shard*/, absl::Status failure) override {
+    MutexLock lock(&mutex_);
+    failure_ = std::move(failure);
+    changed_.SignalAll();
+  }
+
+  void AwaitOpen() {
+    const Deadline deadline(kLong);
+    MutexLock lock(&mutex_);
+    while (!open_ && deadline.Left() > absl::ZeroDuration()) {
+      changed_.WaitFor(&mutex_, deadline.Left());
+    }
+    REQUIRE(open_);
+  }
+  SampledBatch Await() {
+    const Deadline deadline(kLong);
+    MutexLock lock(&mutex_);
+    while (answers_.empty() && failure_.ok() && deadline.Left() > absl::ZeroDuration()) {
+      changed_.WaitFor(&mutex_, deadline.Left());
+    }
+    REQUIRE_OK(failure_);
+    REQUIRE(answers_.size() == 1);
+    SampledBatch answer = std::move(answers_.front());
+    answers_.clear();
+    return answer;
+  }
+  bool answered() const {
+    MutexLock lock(&mutex_);
+    return !answers_.empty();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<SampledBatch> answers_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+};
+
+class PlayOverGrpc {
+ public:
+  PlayOverGrpc(const ServerFixture& server, const TableConfig& config, uint64_t seed)
+      : server_(server),
+        config_(config),
+        naive_(config),
+        rng_(seed),
+        stub_(v1::ReplayService::NewStub(NewChannel(server.address(), "player"))),
+        connection_(server.Connect()) {
+    REQUIRE_OK(connection_->CreateTable(config, StopToken()));
+    writer_ = ValueOf(connection_->NewWriter(SimpleWriter("writer-" + config.name, config)));
+    updater_ = ValueOf(connection_->NewPriorityUpdater(config.name));
+    NewSampler();
+  }
+
+  // The items that were drawn, by the order in which they were inserted.
+  const std::vector<int64_t>& Play(int operations) {
+    for (int step = 0; step < operations; ++step) {
+      const uint64_t choice = rng_.UniformInt(100);
+      if (choice < 50) {
+        Insert();
+      } else if (choice < 75) {
+        Sample();
+      } else if (choice < 88) {
+        Update();
+      } else if (choice < 94) {
+        Delete();
+      } else if (choice < 98) {
+        Reconfigure();
+      } else {
+        Clear();
+      }
+      Compare();
+    }
+    return drawn_;
+  }
+
+ private:
+  using Address = std::pair<uint64_t, uint64_t>;  // Key and generation.
+
+  template <class Request, class Response>
+  Response Call(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                const Request& request) {
+    Response response;
+    REQUIRE_OK(CallUnary(kLong, StopToken(), [&](grpc::ClientContext* context) {
+      return (stub_.get()->*method)(context, request, &response);
+    }));
+    return response;
+  }
+  v1::TableInfo Info() {
+    const auto response = Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest());
+    const auto found = std::find_if(response.tables().begin(), response.tables().end(),
+                                    [this](const v1::TableInfo& info) { return info.config().name() == config_.name; });
+    REQUIRE(found != response.tables().end());
+    return *found;
+  }
+  // Generations are given one after the other.
+  std::map<int64_t, v1::InspectedItem> Items() {
+    v1::InspectRequest request;
+    request.set_table(config_.name);
+    request.set_page_size(1000);
+    const auto response = Call(&v1::ReplayService::Stub::Inspect, request);
+    REQUIRE(response.next_page_token().empty());
+    std::map<int64_t, v1::InspectedItem> items;
+    for (const v1::InspectedItem& item : response.items()) {
+      if (first_generation_ == 0) {
+        first_generation_ = item.generation();
+      }
+      items[static_cast<int64_t>(item.generation() - first_generation_)] = item;
+    }
+    REQUIRE(items.size() == static_cast<size_t>(response.items_size()));
+    return items;
+  }
+
+  void NewSampler() {
+    ReplaySamplerOptions options = SimpleSampler(config_, kMaxBatch);
+    sampler_ = nullptr;
+    receiver_ = std::make_shared<OneAnswer>();
+    sampler_ =
+        ValueOf(GrpcShardSampler::Create(std::make_shared<ReplayLink>(server_.address()), options, 0, receiver_));
+    receiver_->AwaitOpen();
+  }
+
+  // Those that are there no more, in the order in which they must have left.
+  std::vector<int64_t> Left(bool times_changed = false) {
+    const std::map<int64_t, v1::InspectedItem> items = Items();
+    std::vector<NaiveTable::Item> left;
+    for (const NaiveTable::Item& item : naive_.items()) {
+      if (items.count(item.id) == 0) {
+        left.push_back(item);
+      }
+    }
+    const SelectorKind kind = config_.remover.kind;
+    const auto rank = [&](const NaiveTable::Item& item) {
+      const bool exhausted =
+          times_changed && config_.max_times_sampled > 0 && item.times_sampled >= config_.max_times_sampled;
+      const bool low = kind == SelectorKind::kMinHeap;
+      const bool high = kind == SelectorKind::kMaxHeap || kind == SelectorKind::kPrioritized;
+      return std::make_tuple(!exhausted,
+                             low    ? item.priority
+                             : high ? -item.priority
+                                    : 0.0,
+                             kind == SelectorKind::kLifo ? -item.id : item.id);
+    };
+    std::sort(left.begin(), left.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    std::vector<int64_t> ids;
+    for (const NaiveTable::Item& item : left) {
+      ids.push_back(item.id);
+    }
+    removed_ += static_cast<int64_t>(ids.size());
+    return ids;
+  }
+
+  double RandomPriority() {
+    const auto priority = static_cast<double>(rng_.UniformInt(5));
+    return config_.sampler.absolute_priorities && rng_.UniformInt(2) == 0 ? -priority : priority;
+  }
+
+  void Insert() {
+    if (!naive_.CanInsert()) {
+      return;
+    }
+    InsertBlock block = SimpleBlock(static_cast<uint64_t>(next_id_), 1);
+    block.highest_priority = rng_.UniformInt(4) == 0;
+    block.items[0].priority = RandomPriority();
+    NewItem item;
+    item.priority = block.items[0].priority;
+    item.highest_priority = block.highest_priority;
+    REQUIRE_OK(writer_->Append(std::move(block), StopToken()));
+    REQUIRE_OK(writer_->Flush(kLong));
+    naive_.Insert(next_id_, item, Left());
+    ++next_id_;
+  }
+
+  void Sample() {
+    const auto items = static_cast<int64_t>(rng_.UniformInt(kMaxBatch + 1));
+    const DrawRequest request{items,
+                              items > 0 && rng_.UniformInt(4) > 0 ? items : static_cast<int64_t>(rng_.UniformInt(4))};
+    sampler_->Ask(static_cast<uint32_t>(items), static_cast<uint32_t>(request.counted));
+    if (!naive_.CanSample(request)) {
+      Refuse();
+      return;
+    }
+    const double sum = naive_.PrioritySum();
+    const SampledBatch batch = receiver_->Await();
+    REQUIRE(batch.priority_sum == Approx(sum));
+    REQUIRE(batch.table_items == naive_.items().size());
+    naive_.CountSamples(request.counted);
+    sampled_ += request.counted;
+    CheckDraws(batch, items);
+  }
+
+  // Nothing comes for as long as nothing else happens.
+  void Refuse() {
+    Eventually("a request that waits", [this] { return Info().samples_waiting() == 1; });
+    REQUIRE(!Info().blocked_because().empty());
+    REQUIRE(!receiver_->answered());
+    NewSampler();
+    Eventually("no request that waits", [this] { return Info().samples_waiting() == 0; });
+  }
+
+  void CheckDraws(const SampledBatch& batch, int64_t items) {
+    const bool distinct = config_.sampler.without_replacement;
+    const bool ordered =
+        config_.sampler.kind != SelectorKind::kUniform && config_.sampler.kind != SelectorKind::kPrioritized;
+    std::map<int64_t, double> before;
+    for (const NaiveTable::Item& item : naive_.items()) {
+      before[item.id] = naive_.Probability(item.id);
+    }
+    std::set<int64_t> seen;
+    for (int64_t i = 0; i < items; ++i) {
+      const auto id = static_cast<int64_t>(static_cast<const float*>(batch.Data("reward"))[i]);
+      SampledItem item;
+      item.key = static_cast<uint64_t>(static_cast<const int64_t*>(batch.Data(kItemKey))[i]);
+      item.generation = static_cast<uint64_t>(static_cast<const int64_t*>(batch.Data(kItemGeneration))[i]);
+      item.times_sampled = static_cast<uint32_t>(static_cast<const int64_t*>(batch.Data(kItemTimesSampled))[i]);
+      item.priority = static_cast<const double*>(batch.Data(kItemPriority))[i];
+      item.probability = static_cast<const double*>(batch.Data(kItemProbability))[i];
+      REQUIRE((seen.insert(id).second || !distinct));
+      REQUIRE(item.generation - first_generation_ == static_cast<uint64_t>(id));
+      REQUIRE(naive_.Find(id) != nullptr);
+      double probability = distinct ? before.at(id) : naive_.Probability(id);
+      if (distinct && ordered) {
+        probability = 1;  // The next in the order.
+      } else if (distinct && probability == 0) {
+        probability = 1 / static_cast<double>(before.size());  // It fills a batch up.
+      }
+      removed_ += naive_.Draw(id, item, probability) ? 1 : 0;
+      addresses_[{item.key, item.generation}] = id;
+      drawn_.push_back(id);
+    }
+  }
+
+  // A random item that was sampled once.
+  std::pair<Address, int64_t> Seen() {
+    auto it = addresses_.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(rng_.UniformInt(addresses_.size())));
+    const std::pair<Address, int64_t> seen = *it;
+    if (addresses_.size() > 50) {
+      addresses_.erase(it);
+    }
+    return seen;
+  }
+
+  void Update() {
+    if (addresses_.empty()) {
+      return;
+    }
+    const auto [address, id] = Seen();
+    const double priority = RandomPriority();
+    REQUIRE_OK(updater_->Update({address.first}, {address.second}, {priority}));
+    REQUIRE_OK(updater_->Flush(kLong));
+    NaiveTable::Item* const known = naive_.Find(id);
+    applied_ += known != nullptr ? 1 : 0;
+    missed_ += known != nullptr ? 0 : 1;
+    if (known != nullptr) {
+      known->priority = naive_.Magnitude(priority);
+    }
+    const PriorityUpdateCounts counts = updater_->counts();
+    REQUIRE(counts.applied == applied_);
+    REQUIRE(counts.stale + counts.unknown == missed_);
+  }
+
+  void Delete() {
+    if (addresses_.empty()) {
+      return;
+    }
+    const auto [address, id] = Seen();
+    v1::DeleteRequest request;
+    request.set_table(config_.name);
+    request.add_keys(address.first);
+    request.add_generations(address.second);
+    const auto response = Call(&v1::ReplayService::Stub::Delete, request);
+    const bool known = naive_.Find(id) != nullptr;
+    REQUIRE(response.deleted() == (known ? 1 : 0));
+    REQUIRE(response.stale() + response.unknown() == (known ? 0 : 1));
+    if (known) {
+      naive_.Remove(id);
+      ++removed_;
+    }
+  }
+
+  void Reconfigure() {
+    const int64_t times = config_.max_times_sampled;
+    config_.max_items = kMaxBatch + static_cast<int64_t>(rng_.UniformInt(20));
+    config_.max_times_sampled = static_cast<int64_t>(rng_.UniformInt(4));
+    config_.sampler.priority_exponent = 0.5 * static_cast<double>(rng_.UniformInt(4));
+    config_.rate_limiter.min_items =
+        1 + static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(config_.max_items)));
+    config_.rate_limiter.samples_per_insert = static_cast<double>(rng_.UniformInt(3));
+    config_.rate_limiter.error_buffer = 2 * kMaxBatch + static_cast<double>(rng_.UniformInt(9));
+    REQUIRE_OK(config_.Validate());
+    v1::ReconfigureRequest request;
+    *request.mutable_config() = ToProto(config_);
+    request.set_config_generation(Info().config_generation());
+    Call(&v1::ReplayService::Stub::Reconfigure, request);
+    naive_.Reconfigure(config_, Left(times != config_.max_times_sampled));
+    NewSampler();
+  }
+
+  void Clear() {
+    v1::ClearRequest request;
+    request.set_table(config_.name);
+    REQUIRE(Call(&v1::ReplayService::Stub::Clear, request).deleted() == naive_.items().size());
+    removed_ += static_cast<int64_t>(naive_.items().size());
+    naive_.Clear();
+  }
+
+  void Compare() {
+    const v1::TableInfo info = Info();
+    REQUIRE(info.items() == naive_.items().size());
+    REQUIRE(info.items_inserted() == static_cast<uint64_t>(next_id_));
+    REQUIRE(info.items_sampled() == static_cast<uint64_t>(sampled_));
+    REQUIRE(info.items_removed() == static_cast<uint64_t>(removed_));
+    REQUIRE(info.priorities_applied() == applied_);
+    REQUIRE(info.priorities_stale() + info.priorities_unknown() == missed_);
+    REQUIRE(info.priority_sum() == Approx(naive_.PrioritySum()));
+    REQUIRE(writer_->stats().items_inserted == static_cast<uint64_t>(next_id_));
+    std::map<int64_t, v1::InspectedItem> items = Items();
+    REQUIRE(items.size() == naive_.items().size());
+    for (const NaiveTable::Item& item : naive_.items()) {
+      const auto found = items.find(item.id);
+      REQUIRE(found != items.end());
+      REQUIRE(found->second.priority() == item.priority);
+      REQUIRE(found->second.times_sampled() == static_cast<uint64_t>(item.times_sampled));
+      REQUIRE((config_.max_times_sampled == 0 || item.times_sampled < config_.max_times_sampled));
+    }
+  }
+
+  const ServerFixture& server_;
+  TableConfig config_;
+  NaiveTable naive_;
+  Rng rng_;
+  const std::unique_ptr<v1::ReplayService::Stub> stub_;
+  const std::unique_ptr<ReplayConnection> connection_;
+  std::unique_ptr<ReplayWriter> writer_;
+  std::unique_ptr<PriorityUpdater> updater_;
+  std::shared_ptr<OneAnswer> receiver_;
+  std::unique_ptr<ShardSampler> sampler_;
+  std::map<Address, int64_t> addresses_;  // Of sampled items, with their ids.
+  uint64_t first_generation_ = 0;
+  int64_t next_id_ = 0;
+  int64_t sampled_ = 0;
+  int64_t removed_ = 0;
+  uint64_t applied_ = 0;
+  uint64_t missed_ = 0;
+  std::vector<int64_t> drawn_;
+};
+
+constexpr SelectorKind kKinds[] = {SelectorKind::kUniform, SelectorKind::kPrioritized, SelectorKind::kFifo,
+                                   SelectorKind::kLifo,    SelectorKind::kMinHeap,     SelectorKind::kMaxHeap};
+
+TableConfig Variant(SelectorKind sampler, SelectorKind remover, uint64_t seed) {
+  TableConfig config = SimpleTable("table-" + std::to_string(seed));
+  config.seed = seed;
+  config.sampler.kind = sampler;
+  config.remover.kind = remover;
+  config.sampler.without_replacement = seed % 3 == 1;
+  config.sampler.absolute_priorities = seed % 2 == 0;
+  config.sampler.priority_epsilon = seed % 3 == 0 ? 0.25 : 0;
+  config.sampler.independent_draws = seed % 5 == 0;
+  if (seed % 3 == 2 && sampler == SelectorKind::kPrioritized) {
+    config.sampler.uniform_share = 0.3;
+  } else if (seed % 3 == 2 && sampler == SelectorKind::kUniform) {
+    config.sampler.recent_share = 0.4;
+    config.sampler.recent_items = 5;
+  }
+  config.max_items = kMaxBatch + static_cast<int64_t>(seed % 20);
+  config.max_times_sampled = static_cast<int64_t>(seed % 4);
+  REQUIRE_OK(config.Validate());
+  return config;
+}
+
+void PlayAll(int rounds, int operations) {
+  uint64_t seed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const ServerFixture server;
+    for (const SelectorKind sampler : kKinds) {
+      for (const SelectorKind remover : kKinds) {
+        ++seed;
+        CAPTURE(seed, static_cast<int>(sampler), static_cast<int>(remover));
+        PlayOverGrpc(server, Variant(sampler, remover, seed), seed).Play(operations);
+      }
+    }
+  }
+}
+
+TEST_CASE("a table behind a server agrees with a naive one through random operations", "[grpc]") {
+  PlayAll(1, 60);
+}
+
+TEST_CASE("a table behind a server agrees with a naive one through millions of random operations", "[soak]") {
+  PlayAll(30, 2'000);
+}
+
+TEST_CASE("what one client draws from a server follows from the seeds", "[grpc]") {
+  const TableConfig config = Variant(SelectorKind::kPrioritized, SelectorKind::kUniform, 7);
+  std::vector<std::vector<int64_t>> drawn;
+  for (int i = 0; i < 2; ++i) {
+    const ServerFixture server;
+    drawn.push_back(PlayOverGrpc(server, config, 3).Play(200));
+  }
+  CHECK(drawn[0].size() > 20);
+  CHECK(drawn[0] == drawn[1]);
+}
+
+}  // namespace
+}  // namespace waggle::testing
