@@ -195,10 +195,7 @@ constexpr const char* kTierPlaces[] = {"tier.before_write",    "tier.after_write
 // A place to die at, the how-manieth time.
 std::string AbortAt(const std::string& place, Rng* rng) {
   // Restoring happens once a start, checkpoints twice a second, the others all the time.
-  const uint64_t times = place == "restore.middle"                ? 1
-                         : absl::StartsWith(place, "checkpoint.") ? 3
-                         : absl::StartsWith(place, "tier.")       ? 20
-                                                                  : 60;
+  const uint64_t times = place == "restore.middle" ? 1 : absl::StartsWith(place, "checkpoint.") ? 2 : 20;
   return absl::StrCat(place, "=abort@", 1 + rng->UniformInt(times));
 }
 
