@@ -27,7 +27,7 @@ using testing::ValueOf;
 struct Fixture {
   ReplayStore store{ReplayStoreOptions()};
   Executor executor{"test", 1, 100};
-  ReplayService service{&store, nullptr, &executor, ReplayServiceOptions()};
+  ReplayService service{&store, nullptr, &executor, &executor, ReplayServiceOptions()};
   const std::unique_ptr<RpcServer> server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   const std::unique_ptr<v1::ReplayService::Stub> stub =
       v1::ReplayService::NewStub(NewChannel(server->address(), "test"));

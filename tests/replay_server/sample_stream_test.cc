@@ -31,7 +31,7 @@ struct Stream {
     if (items > 0) {
       Insert(items);
     }
-    handler = std::make_unique<SampleStream>(&store, &executor, budget, memory, std::move(options));
+    handler = std::make_unique<SampleStream>(&store, &executor, &executor, budget, memory, std::move(options));
     handler->OnOpen(peer);
   }
 
@@ -299,10 +299,12 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   first.budget->Close();
   first.budget = std::make_shared<ByteBudget>(2 * batch, &first.executor);
   first.handler =
-      std::make_unique<SampleStream>(&first.store, &first.executor, first.budget, first.memory, SampleStreamOptions());
+      std::make_unique<SampleStream>(&first.store, &first.executor, &first.executor, first.budget, first.memory,
+                                     SampleStreamOptions());
   first.handler->OnOpen(first.peer);
   const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
-  SampleStream second(&first.store, &first.executor, first.budget, first.memory, SampleStreamOptions());
+  SampleStream second(&first.store, &first.executor, &first.executor, first.budget, first.memory,
+                      SampleStreamOptions());
   second.OnOpen(peer);
 
   first.Send("t", 4, 2);
