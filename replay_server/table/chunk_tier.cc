@@ -110,24 +110,17 @@ void ChunkTier::MakeRoomLocked(int64_t target, Freed* freed) {
   size_t looks = 2 * clock_.size();
   const int64_t before = memory_bytes_;
   const bool had_condemned = !condemned_.empty();
-  while (looks-- > 0 && !clock_.empty()) {
-    // What is condemned is about to go. Until then others make room for it, where it is more than the margin.
-    const bool condemn = memory_bytes_ - condemned_bytes_ > target;
-    if (!condemn && memory_bytes_ <= target + margin()) {
-      break;
-    }
+  while (memory_bytes_ - condemned_bytes_ > target && looks-- > 0 && !clock_.empty()) {
     TieredRows* const rows = clock_.front();
     if (rows->pins > 0 || rows->recent) {
       rows->recent = rows->pins > 0;
       MoveLocked(rows, &clock_);
     } else if (OnDisk(*rows)) {
       DropLocked(rows, freed);
-    } else if (condemn) {
+    } else {
       rows->condemned = true;
       condemned_bytes_ += static_cast<int64_t>(rows->bytes);
       MoveLocked(rows, &condemned_);
-    } else {
-      MoveLocked(rows, &clock_);
     }
   }
   if (memory_bytes_ < before) {
@@ -135,6 +128,16 @@ void ChunkTier::MakeRoomLocked(int64_t target, Freed* freed) {
   }
   if ((!had_condemned && !condemned_.empty()) || (!answers_.empty() && HasRoomLocked())) {
     NotifyLocked();
+  }
+}
+
+void ChunkTier::DropWrittenLocked(int64_t target, Freed* freed) {
+  // None of the others moves: this is out of turn.
+  for (auto at = clock_.begin(); memory_bytes_ > target && at != clock_.end();) {
+    TieredRows* const rows = *at++;
+    if (rows->pins == 0 && !rows->recent && OnDisk(*rows)) {
+      DropLocked(rows, freed);
+    }
   }
 }
 
@@ -237,6 +240,7 @@ std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> ro
     }
     if (!missing.empty()) {
       MakeRoomLocked(limit() - bytes, &freed);
+      DropWrittenLocked(HardLimit() - bytes, &freed);
     }
     if (missing.empty() || memory_bytes_ + bytes <= HardLimit() || readers_ == 0) {
       ++readers_;

@@ -114,9 +114,11 @@ class ChunkTier {
   int64_t HardLimit() const { return limit() + margin(); }
   void MoveLocked(TieredRows* rows, List* to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropLocked(TieredRows* rows, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Lets go of rows, or condemns them, until no more than `target` bytes are left that are not condemned, and no more
-  // than the margin above that in all. The latter may not come true at once, where none but what is condemned are left.
+  // Lets go of rows, or condemns them, until no more than `target` bytes are left that are not condemned.
   void MakeRoomLocked(int64_t target, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // For a reader, while much is condemned and the disk is slow: lets go of rows that are on disk already, until no more
+  // than `target` bytes are left in all, as far as there are any.
+  void DropWrittenLocked(int64_t target, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Pins them as soon as those that are missing may be read; returns those of them that nobody else reads already.
   std::vector<TieredRows*> TakeMissing(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<TieredRows*> MissingLocked(absl::Span<TieredRows* const> rows, int64_t* bytes) const
