@@ -63,8 +63,16 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
   }
   std::unique_ptr<ReplayServer> server(
       new ReplayServer(std::move(options), metrics, std::move(folder), std::move(disk_rows), std::move(journal)));
-  WAGGLE_RETURN_IF_ERROR(server->store_.Restore(std::move(saved.tables), std::move(saved.writers)));
-  WAGGLE_ASSIGN_OR_RETURN(server->server_, RpcServer::Start(listen, {&server->service_}));
+  absl::Status started = server->store_.Restore(std::move(saved.tables), std::move(saved.writers));
+  if (started.ok()) {
+    absl::StatusOr<std::unique_ptr<RpcServer>> rpc = RpcServer::Start(listen, {&server->service_});
+    started = rpc.status();
+    server->server_ = rpc.ok() ? *std::move(rpc) : nullptr;
+  }
+  if (!started.ok() && server->journal_ != nullptr) {
+    server->journal_->Abandon();  // Tries to start must not take the place of the checkpoints that are kept.
+  }
+  WAGGLE_RETURN_IF_ERROR(started);
   return server;
 }
 

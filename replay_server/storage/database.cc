@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <initializer_list>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -40,7 +42,7 @@ rocksdb::Options MakeOptions(bool create, rocksdb::Env* env) {
   options.track_and_verify_wals_in_manifest = true;
   options.max_total_wal_size = uint64_t{512} << 20;
   options.db_write_buffer_size = size_t{256} << 20;
-  options.info_log = std::make_shared<DebugLog>();
+  options.info_log = NewRocksDbLog();
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.compression = rocksdb::CompressionType::kNoCompression;
   return options;
@@ -66,7 +68,16 @@ rocksdb::Slice SliceOf(absl::string_view text) {
   return rocksdb::Slice(text.data(), text.size());
 }
 
+bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [text](absl::string_view part) { return absl::StrContains(text, part); });
+}
+
 }  // namespace
+
+std::shared_ptr<rocksdb::Logger> NewRocksDbLog() {
+  return std::make_shared<DebugLog>();
+}
 
 absl::Status FromRocksDb(const rocksdb::Status& status) {
   if (status.ok()) {
@@ -74,7 +85,8 @@ absl::Status FromRocksDb(const rocksdb::Status& status) {
   }
   const std::string text = status.ToString();
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::SubCode::kSpaceLimit ||
-      text.find("No space left") != std::string::npos || text.find("File too large") != std::string::npos) {
+      ContainsAny(text, {"No space left", "File too large", "quota exceeded", "Too many open files",
+                         "Cannot allocate memory"})) {
     return absl::ResourceExhaustedError(text);
   }
   if (text.find("While lock file") != std::string::npos || text.find("lock hold by") != std::string::npos) {

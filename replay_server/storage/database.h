@@ -14,7 +14,11 @@
 
 namespace waggle {
 
-// RocksDB's status as ours: RESOURCE_EXHAUSTED for a full disk, DATA_LOSS for damage and for files that are missing,
+// What every database of ours logs to.
+std::shared_ptr<rocksdb::Logger> NewRocksDbLog();
+
+// RocksDB's status as ours: RESOURCE_EXHAUSTED for a full disk, and where files or memory have
+// run out, DATA_LOSS for damage and for files that are missing,
 // UNAVAILABLE for a database that another process has, PERMISSION_DENIED, and FAILED_PRECONDITION for the rest.
 absl::Status FromRocksDb(const rocksdb::Status& status);
 

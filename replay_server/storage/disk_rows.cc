@@ -21,7 +21,7 @@ rocksdb::Options OwnOptions(rocksdb::Env* env) {
   }
   options.write_buffer_size = size_t{8} << 20;
   options.max_write_buffer_number = 2;
-  options.keep_log_file_num = 2;
+  options.info_log = NewRocksDbLog();
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.compression = rocksdb::CompressionType::kNoCompression;
   options.enable_blob_files = true;

@@ -114,9 +114,18 @@ void Journal::Checkpoint(CheckpointDone done) {
 }
 
 void Journal::Stop() {
+  End(/*abandon=*/false);
+}
+
+void Journal::Abandon() {
+  End(/*abandon=*/true);
+}
+
+void Journal::End(bool abandon) {
   {
     MutexLock lock(&mutex_);
     work_.stop = true;
+    work_.abandon = abandon;
     changed_.Signal();
   }
   thread_.Join();
@@ -141,6 +150,10 @@ Journal::Work Journal::AwaitWork() {
 void Journal::Run() {
   for (;;) {
     Work work = AwaitWork();
+    if (work.abandon) {
+      CallBack(std::move(work.answers), StoppedError());
+      break;
+    }
     for (std::shared_ptr<Table>& table : work.new_tables) {
       const uint64_t number = table->number();
       state_.tables[number].table = std::move(table);
@@ -154,7 +167,8 @@ void Journal::Run() {
     if (work.stop || !work.checkpoints.empty() || last_checkpoint_ + options_.checkpoint_period <= SteadyNow()) {
       MakeCheckpoint(std::move(work.checkpoints));
     }
-    if (work.stop) {
+    // What a write that was given up had taken over is lost: what comes later may refer to it.
+    if (work.stop || gave_up_) {
       break;
     }
   }
@@ -276,6 +290,9 @@ absl::Status Journal::CopyAhead(JournalBatch* batch) {
 }
 
 absl::Status Journal::Commit(bool checkpoint, const std::vector<std::shared_ptr<Table>>& dropped, uint64_t* items) {
+  if (gave_up_) {
+    return StoppedError();
+  }
   JournalBatch batch(database_.get());
   for (const std::shared_ptr<Table>& table : dropped) {
     batch.DeleteTable(table->number(), &state_);
@@ -321,6 +338,7 @@ absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
       return absl::OkStatus();
     }
     if (!PauseAfterFailure(status)) {
+      gave_up_ = true;
       return absl::UnavailableError(absl::StrCat("replay could not be written to disk: ", status.message()));
     }
     if (const absl::Status resumed = database_->Resume(); !resumed.ok()) {

@@ -69,6 +69,8 @@ class Journal final : public TableLog {
 
   // Writes everything down, answers who waits, and ends. Idempotent. After it, AfterCommit answers CANCELLED.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends without writing anything more, and without a checkpoint: of a server that could not start.
+  void Abandon() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   // What has come up since the last write.
@@ -79,9 +81,11 @@ class Journal final : public TableLog {
     std::vector<std::shared_ptr<Table>> dropped_tables;
     bool housekeeping = false;  // Something has to be removed, though nobody waits for it.
     bool stop = false;
+    bool abandon = false;
   };
 
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
+  void End(bool abandon) ABSL_LOCKS_EXCLUDED(mutex_);
   Work AwaitWork() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Commit(bool checkpoint, const std::vector<std::shared_ptr<Table>>& dropped, uint64_t* items);
   // Locks the tables together, takes their changes, and makes their writers keep theirs.
@@ -104,6 +108,7 @@ class Journal final : public TableLog {
   // The thread's own.
   JournalState state_;
   absl::Time last_checkpoint_;
+  bool gave_up_ = false;  // A write has failed until the journal was to stop.
 
   mutable Mutex mutex_;
   CondVar changed_;

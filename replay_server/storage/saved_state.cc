@@ -218,6 +218,7 @@ class Loader {
                                               " columns, and has ", writer->saved.signature.size()));
     }
     writer->layout = std::make_shared<RowLayout>(writer->saved.signature, codecs);
+    writer->saved.codecs = std::move(codecs);
     writer->described = true;
     return absl::OkStatus();
   }

@@ -132,11 +132,13 @@ void ChunkTier::MakeRoomLocked(int64_t target, Freed* freed) {
 }
 
 void ChunkTier::DropWrittenLocked(int64_t target, Freed* freed) {
-  // None of the others moves: this is out of turn.
-  for (auto at = clock_.begin(); memory_bytes_ > target && at != clock_.end();) {
-    TieredRows* const rows = *at++;
-    if (rows->pins == 0 && !rows->recent && OnDisk(*rows)) {
-      DropLocked(rows, freed);
+  // None of the others moves: this is out of turn. What was read lately goes last.
+  for (const bool recent : {false, true}) {
+    for (auto at = clock_.begin(); memory_bytes_ > target && at != clock_.end();) {
+      TieredRows* const rows = *at++;
+      if (rows->pins == 0 && rows->recent == recent && OnDisk(*rows)) {
+        DropLocked(rows, freed);
+      }
     }
   }
 }

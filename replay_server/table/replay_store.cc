@@ -30,6 +30,14 @@ void WarnOfLimits(const std::string& writer, const std::vector<std::shared_ptr<T
   }
 }
 
+std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<Table>>& tables) {
+  std::vector<std::string> names;
+  for (const std::shared_ptr<Table>& table : tables) {
+    names.push_back(table->name());
+  }
+  return names;
+}
+
 }  // namespace
 
 ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* tiers)
@@ -208,7 +216,12 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
     found.push_back(std::move(table));
   }
   WarnOfLimits(writer_id, found);
-  const auto known = writers_.find(writer_id);
+  auto known = writers_.find(writer_id);
+  if (known != writers_.end() && known->second.session->tables() != found &&
+      NamesOf(known->second.session->tables()) == tables) {
+    ForgetLocked(known, &forgotten);  // A table that it wrote to was replaced since.
+    known = writers_.end();
+  }
   if (known != writers_.end()) {
     if (known->second.session->tables() != found) {
       return absl::FailedPreconditionError(
@@ -222,7 +235,9 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
     ForgetLocked(FirstToForgetLocked(), &forgotten);
   }
   ForgetForBytesLocked(&forgotten);
-  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<const SavedWriter> saved, TakeSavedLocked(writer_id, tables));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const SavedWriter> saved,
+      TakeSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
   auto session =
       std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_, saved.get());
   if (session->number() != 0) {
@@ -234,10 +249,18 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
   return session;
 }
 
-absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
-    const std::string& writer_id, const std::vector<std::string>& tables) {
+absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(const std::string& writer_id,
+                                                                                const std::vector<std::string>& tables,
+                                                                                const std::vector<ArraySpec>& signature,
+                                                                                const std::vector<Codec>& codecs) {
   const auto found = saved_writers_.find(writer_id);
   if (found == saved_writers_.end()) {
+    return std::shared_ptr<const SavedWriter>();
+  }
+  if (found->second->signature != signature || found->second->codecs != codecs) {
+    // All of its tables were replaced by such as have other rows: nothing of it means anything to them.
+    log_->ForgetWriter(found->second->number);
+    saved_writers_.erase(found);
     return std::shared_ptr<const SavedWriter>();
   }
   if (found->second->tables != tables) {
@@ -246,13 +269,18 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
                                                       absl::StrJoin(tables, ", ")));
   }
   auto copy = std::make_shared<SavedWriter>(*found->second);
-  // What was in a table that was replaced since is in the new one no more.
+  // What was in a table that was replaced since is in the new one no more, and the rows of its streams may be where the
+  // new one does not look for them.
+  const size_t marks = copy->marks.size();
   copy->marks.erase(std::remove_if(copy->marks.begin(), copy->marks.end(),
                                    [this](const auto& mark) ABSL_NO_THREAD_SAFETY_ANALYSIS {
                                      const auto table = tables_.find(mark.first);
                                      return table == tables_.end() || table->second->number() != mark.second.table;
                                    }),
                     copy->marks.end());
+  if (copy->marks.size() < marks) {
+    copy->streams.clear();
+  }
   saved_writers_.erase(found);
   return std::shared_ptr<const SavedWriter>(std::move(copy));
 }

@@ -115,7 +115,9 @@ class ReplayStore {
   absl::Status MakeTableLocked(const TableConfig& config) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null if there is none.
   absl::StatusOr<std::shared_ptr<const SavedWriter>> TakeSavedLocked(const std::string& writer_id,
-                                                                     const std::vector<std::string>& tables)
+                                                                     const std::vector<std::string>& tables,
+                                                                     const std::vector<ArraySpec>& signature,
+                                                                     const std::vector<Codec>& codecs)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ReplayStoreOptions options_;

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/api/replay.h"
 #include "common/api/table_config.h"
+#include "common/tensor/compression.h"
 #include "replay_server/table/block_ledger.h"
 #include "replay_server/table/chunk.h"
 
@@ -99,6 +100,7 @@ struct SavedWriter {
   std::string id;
   std::vector<std::string> tables;
   std::vector<ArraySpec> signature;
+  std::vector<Codec> codecs;  // By column.
   uint64_t sequence = 0;
   WriterCounts counts;
   BlockFingerprints fingerprints;

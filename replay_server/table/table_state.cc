@@ -53,7 +53,7 @@ TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr
       next_generation_(RandomNumber()) {}
 
 TableState::~TableState() {
-  AddBytes(-bytes_);
+  AddBytes(-bytes_, -tiered_bytes_);
 }
 
 absl::Status TableState::CheckBatchSize(const TableConfig& config, int64_t batch_size) {
@@ -99,13 +99,14 @@ void TableState::NoteAll() {
   }
 }
 
-void TableState::AddBytes(int64_t bytes) {
+void TableState::AddBytes(int64_t bytes, int64_t tiered) {
   bytes_ += bytes;
+  tiered_bytes_ += tiered;
   CountMemory();
 }
 
 int64_t TableState::MemoryBytes() const {
-  return config_.memory_limit > 0 ? std::min(bytes_, config_.memory_limit) : bytes_;
+  return bytes_ - tiered_bytes_ + std::min(tiered_bytes_, config_.memory_limit);
 }
 
 void TableState::CountMemory() {
@@ -118,24 +119,28 @@ void TableState::CountMemory() {
 
 void TableState::Pin(uint32_t slot) {
   int64_t bytes = 0;
+  int64_t tiered = 0;
   const uint16_t pins = in_.items.pins(slot);
-  const size_t chunks = in_.items.VisitChunks(slot, [pins, &bytes](const Chunk& chunk) {
+  const size_t chunks = in_.items.VisitChunks(slot, [&](const Chunk& chunk) {
     if ((*chunk.pins(pins))++ == 0) {
       bytes += chunk.block_bytes();
+      tiered += chunk.tiered() != nullptr ? chunk.block_bytes() : 0;
     }
   });
-  AddBytes(bytes + ListBytes(chunks));
+  AddBytes(bytes + ListBytes(chunks), tiered);
 }
 
 void TableState::Unpin(uint32_t slot) {
   int64_t bytes = 0;
+  int64_t tiered = 0;
   const uint16_t pins = in_.items.pins(slot);
-  const size_t chunks = in_.items.VisitChunks(slot, [pins, &bytes](const Chunk& chunk) {
+  const size_t chunks = in_.items.VisitChunks(slot, [&](const Chunk& chunk) {
     if (--(*chunk.pins(pins)) == 0) {
       bytes += chunk.block_bytes();
+      tiered += chunk.tiered() != nullptr ? chunk.block_bytes() : 0;
     }
   });
-  AddBytes(-bytes - ListBytes(chunks));
+  AddBytes(-bytes - ListBytes(chunks), -tiered);
 }
 
 bool TableState::BytesAreShort() const {

@@ -183,7 +183,7 @@ class TableState {
   void RebuildSelectors();
   void Pin(uint32_t slot);
   void Unpin(uint32_t slot);
-  void AddBytes(int64_t bytes);
+  void AddBytes(int64_t bytes, int64_t tiered);
   // How much of its bytes may be in memory.
   int64_t MemoryBytes() const;
   void CountMemory();
@@ -205,7 +205,8 @@ class TableState {
   uint64_t next_generation_;
   int64_t items_ = 0;
   int64_t bytes_ = 0;
-  int64_t counted_ = 0;  // In memory_.
+  int64_t tiered_bytes_ = 0;  // Of these, what may be on disk.
+  int64_t counted_ = 0;       // In memory_.
   int64_t items_removed_ = 0;
   int64_t draws_left_ = 0;  // Until every item is sampled max_times_sampled times, where that is limited.
   std::optional<ByteShortage> byte_shortage_;

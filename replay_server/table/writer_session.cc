@@ -150,30 +150,55 @@ uint64_t WriterSession::incarnation() const {
 }
 
 void WriterSession::Insert(uint64_t sequence, InsertBlock block, Done done) {
-  absl::StatusOr<TakenIn> taken = TakeIn(sequence, block, &done);
+  const absl::StatusOr<TakenIn> taken = TakeIn(sequence, block, &done);
   if (!taken.ok()) {
     done(Annotate(taken.status(), absl::StrCat("block ", sequence)));
     return;
   }
-  switch (taken->kind) {
-    case TakenIn::Kind::kAppliedBefore:
+  switch (*taken) {
+    case TakenIn::kAppliedBefore:
       done(Result{});
       return;
-    case TakenIn::Kind::kWaitsAlready:
+    case TakenIn::kWaitsAlready:
       return;
-    case TakenIn::Kind::kNew:
-      break;
+    case TakenIn::kNew:
+      EnterTables();
+      return;
   }
+}
+
+// A writer that has come back may send its next block while a thread of its stream before is on its way with the last
+// one: tables have to get them in order all the same.
+void WriterSession::EnterTables() {
   const std::shared_ptr<WriterSession> self = shared_from_this();
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    // A table without items is asked as well: the block is then answered in one way only.
-    tables_[i]->Insert(std::move(taken->items[i]),
-                       [self, sequence](const absl::Status& status) { self->TableDone(sequence, status); },
-                       requesters_[i], {number_, sequence, taken->skipped[i]});
+  {
+    MutexLock lock(&mutex_);
+    if (std::exchange(is_entering_, true)) {
+      return;  // Whoever does it takes this block along.
+    }
   }
-  if (home_.tier != nullptr) {
-    // While rows come faster than they can be written to disk, their writers are told later that they are in.
-    home_.tier->AfterRoom([self, sequence](const absl::Status& status) { self->TableDone(sequence, status); });
+  for (;;) {
+    EnteringBlock block;
+    {
+      MutexLock lock(&mutex_);
+      if (entering_.empty()) {
+        is_entering_ = false;
+        return;
+      }
+      block = std::move(entering_.front());
+      entering_.pop_front();
+    }
+    const uint64_t sequence = block.sequence;
+    for (size_t i = 0; i < tables_.size(); ++i) {
+      // A table without items is asked as well: the block is then answered in one way only.
+      tables_[i]->Insert(std::move(block.items[i]),
+                         [self, sequence](const absl::Status& status) { self->TableDone(sequence, status); },
+                         requesters_[i], {number_, sequence, block.skipped[i]});
+    }
+    if (home_.tier != nullptr) {
+      // While rows come faster than they can be written to disk, their writers are told later that they are in.
+      home_.tier->AfterRoom([self, sequence](const absl::Status& status) { self->TableDone(sequence, status); });
+    }
   }
 }
 
@@ -204,18 +229,18 @@ void WriterSession::CountHeldBytes() {
   counted_ = held;
 }
 
-absl::StatusOr<WriterSession::TakenIn::Kind> WriterSession::CheckSequence(uint64_t sequence, const InsertBlock& block,
-                                                                          Done* done) {
+absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t sequence, const InsertBlock& block,
+                                                                    Done* done) {
   MutexLock lock(&mutex_);
   if (sequence <= applied_ && sequence > 0) {
-    return TakenIn::Kind::kAppliedBefore;
+    return TakenIn::kAppliedBefore;
   }
   WAGGLE_RETURN_IF_ERROR(broken_);
   const uint64_t accepted = applied_ + waiting_.size();
   if (sequence > applied_ && sequence <= accepted) {
     // The one before is dropped, outside the lock: its stream is gone.
     waiting_[sequence - applied_ - 1].done.swap(*done);
-    return TakenIn::Kind::kWaitsAlready;
+    return TakenIn::kWaitsAlready;
   }
   if (sequence != accepted + 1) {
     return absl::FailedPreconditionError(
@@ -227,14 +252,14 @@ absl::StatusOr<WriterSession::TakenIn::Kind> WriterSession::CheckSequence(uint64
     return absl::ResourceExhaustedError(
         absl::StrCat(waiting_.size(), " blocks of this writer, with ", waiting_bytes_, " bytes, wait for room"));
   }
-  return TakenIn::Kind::kNew;
+  return TakenIn::kNew;
 }
 
 absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, const InsertBlock& block, Done* done) {
   MutexLock insert_lock(&insert_mutex_);
-  WAGGLE_ASSIGN_OR_RETURN(const TakenIn::Kind kind, CheckSequence(sequence, block, done));
-  if (kind != TakenIn::Kind::kNew) {
-    return TakenIn{kind, {}, {}};
+  WAGGLE_ASSIGN_OR_RETURN(const TakenIn kind, CheckSequence(sequence, block, done));
+  if (kind != TakenIn::kNew) {
+    return kind;
   }
   if (log_ != nullptr) {
     WAGGLE_RETURN_IF_ERROR(log_->status());
@@ -250,7 +275,6 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
     held_.UndoAppend(block.chunks);
     return items.status();
   }
-  TakenIn taken{TakenIn::Kind::kNew, *std::move(items), {}};
   const bool shrunk = held_.ForgetOld(block.chunks);
   CountHeldBytes();
   BlockChanges changes;
@@ -275,15 +299,16 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
     MutexLock lock(&mutex_);
     waiting_bytes_ += waiting.bytes;
     waiting_.push_back(std::move(waiting));
-    taken.skipped = TakeSavedLocked(sequence, taken.items);
+    std::vector<uint64_t> skipped = TakeSavedLocked(sequence, *items);
+    for (size_t i = 0; i < tables_.size(); ++i) {
+      (*items)[i].erase((*items)[i].begin(), (*items)[i].begin() + static_cast<ptrdiff_t>(skipped[i]));
+    }
+    entering_.push_back({sequence, *std::move(items), std::move(skipped)});
     if (log_ != nullptr) {
       later_.push_back(std::move(changes));
     }
   }
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    taken.items[i].erase(taken.items[i].begin(), taken.items[i].begin() + static_cast<ptrdiff_t>(taken.skipped[i]));
-  }
-  return taken;
+  return kind;
 }
 
 void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) {

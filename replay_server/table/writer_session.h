@@ -117,17 +117,20 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   };
   using StreamRecords = absl::flat_hash_map<uint32_t, StreamRecord>;
   using ItemsByTable = std::vector<std::vector<NewItem>>;
-  struct TakenIn {
-    enum class Kind { kNew, kWaitsAlready, kAppliedBefore };
-    Kind kind = Kind::kNew;
+  enum class TakenIn { kNew, kWaitsAlready, kAppliedBefore };
+  // A block on its way into the tables.
+  struct EnteringBlock {
+    uint64_t sequence = 0;
     ItemsByTable items;
     std::vector<uint64_t> skipped;  // By table: how many items are in already, and not among these.
   };
 
   // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items.
   absl::StatusOr<TakenIn> TakeIn(uint64_t sequence, const InsertBlock& block, Done* done);
+  // Gives the tables what was taken in, in that order, whichever threads have brought it.
+  void EnterTables() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is new and may be taken in.
-  absl::StatusOr<TakenIn::Kind> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
+  absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
   // Checks the chunks and their bytes' number; fills in where each of their streams will begin and end.
   absl::Status CheckChunks(const InsertBlock& block, HeldRows::Ranges* streams) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
@@ -184,6 +187,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // Sequences applied_ + 1, applied_ + 2, … Where one fails, it and what follows stay, answered.
   std::deque<WaitingBlock> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
+  bool is_entering_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   // What is to be written down: as of block added_up_, and what each later one changes. Nothing without a log.
   uint64_t added_up_ ABSL_GUARDED_BY(mutex_) = 0;

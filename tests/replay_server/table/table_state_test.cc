@@ -6,6 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "common/base/random.h"
+#include "replay_server/table/chunk_tier.h"
+#include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/replay_server/table/play_both.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
@@ -122,20 +124,26 @@ TEST_CASE("past max_bytes the oldest items leave, but never the last one", "[uni
 }
 
 TEST_CASE("of a table with a memory limit, the memory of all tables counts what may be in memory", "[unit]") {
-  const int64_t one_row = OneRow(0).window.chunks[0]->block_bytes();
+  const auto tier = std::make_shared<ChunkTier>("t", int64_t{1} << 30);
+  const auto tiered = [&tier](uint64_t id) {
+    NewItem item = OneRow(id);
+    item.window.chunks = {testing::TieredBlock(tier, 'x')};
+    return item;
+  };
+  const int64_t one_row = tiered(0).window.chunks[0]->block_bytes();
   TableConfig config = SmallTable();
   config.memory_limit = 3 * one_row;
   const auto memory = std::make_shared<MemoryUse>(4 * one_row);
   TableState state(config, 1, memory);
   RemovedRows removed;
   for (uint64_t i = 0; i < 10; ++i) {
-    state.Insert(OneRow(i), &removed);
+    state.Insert(tiered(i), &removed);
   }
   CHECK(state.bytes() == 10 * one_row);
   CHECK(memory->bytes() == 3 * one_row);
   // Others fill it: this table has nothing to give, and takes nothing more.
   memory->Add(2 * one_row);
-  state.Insert(OneRow(10), &removed);
+  state.Insert(tiered(10), &removed);
   CHECK(removed.empty());
   memory->Add(-2 * one_row);
   config.memory_limit = 2 * one_row;
@@ -145,6 +153,19 @@ TEST_CASE("of a table with a memory limit, the memory of all tables counts what 
   state.Reconfigure(config, &removed);
   CHECK(state.bytes() == one_row);
   CHECK(memory->bytes() == one_row);
+}
+
+TEST_CASE("rows that a table without a limit has too are in memory, whatever the limit of the other one", "[unit]") {
+  const int64_t one_row = OneRow(0).window.chunks[0]->block_bytes();
+  TableConfig config = SmallTable();
+  config.memory_limit = 1;
+  const auto memory = std::make_shared<MemoryUse>(100 * one_row);
+  TableState state(config, 1, memory);
+  RemovedRows removed;
+  for (uint64_t i = 0; i < 10; ++i) {
+    state.Insert(OneRow(i), &removed);
+  }
+  CHECK(memory->bytes() == 10 * one_row);
 }
 
 TEST_CASE("an item leaves when it was sampled often enough", "[unit]") {
