@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/api/block_compression.h"
 #include "common/base/annotate.h"
+#include "common/base/failpoint.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 #include "replay_server/selectors/new_selector.h"
@@ -162,6 +163,7 @@ void WriterSession::Insert(uint64_t sequence, InsertBlock block, Done done) {
     case TakenIn::kWaitsAlready:
       return;
     case TakenIn::kNew:
+      WAGGLE_FAILPOINT("writer.taken_in").IgnoreError();
       EnterTables();
       return;
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "common/clients/replay_client.h"
@@ -259,6 +260,33 @@ TEST_CASE("A table of ten times its memory limit is sampled whole, and says what
     return server.stub->Describe(context, v1::DescribeRequest(), &response);
   }));
   CHECK(response.tables(0).disk_reads() >= 85);
+}
+
+TEST_CASE("Servers that could not start take no place among the checkpoints that are kept", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  TableConfig table = SimpleTable("t");
+  table.durability = Durability::kLog;
+  {
+    DurableServer server(folder);
+    REQUIRE_OK(server.Create(table));
+  }
+  const auto kept = [&folder] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.File("data/checkpoints"))) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  };
+  const std::set<std::string> before = kept();
+  REQUIRE(before.size() == 1);
+  Metrics metrics;
+  const auto other = ValueOf(ReplayServer::Start(Listening("127.0.0.1:0"), &metrics));
+  ReplayServerOptions options = Listening(other->address());
+  options.data_dir = folder.File("data");
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(!ReplayServer::Start(options, &metrics).ok());
+  }
+  CHECK(kept() == before);
 }
 
 TEST_CASE("A second server on a folder is refused", "[grpc]") {

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "common/api/batch_layout.h"
 #include "common/api/block_compression.h"
+#include "common/base/failpoint.h"
 #include "tests/replay_server/storage/durable_replay.h"
 #include "tests/replay_server/storage/full_disk.h"
 
@@ -440,6 +441,62 @@ TEST_CASE("a journal that stops while the disk is full tells those who wait", "[
   REQUIRE_CODE(called.Wait(), absl::StatusCode::kUnavailable);
   REQUIRE_CODE(AwaitCommit(*ValueOf(store.FindTable("t"))), absl::StatusCode::kCancelled);
   REQUIRE_CODE(AwaitCheckpoint(&journal).status(), absl::StatusCode::kCancelled);
+}
+
+#ifdef WAGGLE_FAILPOINTS_ENABLED
+TEST_CASE("a journal that gave a write up at its end writes nothing that refers to it", "[unit]") {
+  const TemporaryFolder folder;
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    REQUIRE(ValueOf(replay.store->CreateTable(DurableTable("t", Durability::kLog))));
+    const auto session = Open(&replay, "w", {"t"});
+    REQUIRE_OK(AwaitInsert(session.get(), 1, SimpleBlock(0, 5)));
+    REQUIRE_OK(SetFailpoints("journal.before_commit=error(no space)@1"));
+    session->Insert(2, SimpleBlock(5, 5), [](const absl::StatusOr<WriterSession::Result>& /*result*/) {});
+    while (replay.journal->status().ok()) {
+      std::this_thread::yield();
+    }
+    // All its items change once more, and the disk takes whatever comes now.
+    const auto table = ValueOf(replay.store->FindTable("t"));
+    std::vector<Table::ItemAddress> items;
+    table->ListItems(0, 100, &items);
+    for (const Table::ItemAddress& item : items) {
+      REQUIRE(ValueOf(table->UpdatePriorities({uint64_t{item.slot}}, {item.generation}, {2.0})).applied == 1);
+    }
+  }
+  REQUIRE_OK(SetFailpoints(""));
+  DurableReplay replay = OpenReplay(folder.File("live"));
+  const int64_t items = ValueOf(replay.store->FindTable("t"))->info().items;
+  CHECK((items == 5 || items == 10));  // 10 where the end came so late that the write was tried again.
+  CHECK(!std::filesystem::exists(folder.File("live/damaged")));
+}
+#endif
+
+TEST_CASE("a table is replaced by one with other columns, and its writer begins anew", "[unit]") {
+  const TemporaryFolder folder;
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    REQUIRE(ValueOf(replay.store->CreateTable(DurableTable("t", Durability::kLog))));
+    REQUIRE_OK(AwaitInsert(Open(&replay, "w", {"t"}).get(), 1, SimpleBlock(0, 5)));
+  }
+  TableConfig wider = testing::SimpleTable("t", 30);
+  wider.durability = Durability::kLog;
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    const bool connected = GENERATE(false, true);
+    if (connected) {  // Before the table is replaced.
+      Open(&replay, "w", {"t"});
+    }
+    REQUIRE(ValueOf(replay.store->CreateTable(wider, SavedPolicy::kReplace)));
+    const auto session = Open(&replay, "w", {"t"}, 8);
+    CHECK(session->applied_sequence() == 0);
+    REQUIRE_OK(AwaitInsert(session.get(), 1, SimpleBlock(0, 7, 30)));
+    session->Shrink();
+    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
+  }
+  DurableReplay replay = OpenReplay(folder.File("live"));
+  CHECK(ValueOf(replay.store->FindTable("t"))->info().items == 7);
+  CHECK(Open(&replay, "w", {"t"}, 8)->applied_sequence() == 1);
 }
 
 TEST_CASE("the folder of a table that is written through many times stays small", "[soak]") {

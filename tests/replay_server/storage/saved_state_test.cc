@@ -306,5 +306,29 @@ TEST_CASE("a limit can be lowered and raised while the table is in use", "[unit]
   CHECK(absl::StrContains(lifted.message(), "memory_limit"));
 }
 
+TEST_CASE("a table whose limit was lifted by replacing it never meets rows that are on disk", "[unit]") {
+  const TemporaryFolder folder;
+  TableConfig config = LimitedTable("t", Durability::kLog);
+  config.max_window = 3;
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    REQUIRE(ValueOf(replay.store->CreateTable(config)));
+    const auto session = Open(&replay, {"t"});
+    Write(session.get(), 0, kRows);
+  }
+  DurableReplay replay = OpenReplay(folder.File("live"));
+  config.memory_limit = 0;
+  REQUIRE(ValueOf(replay.store->CreateTable(config, SavedPolicy::kReplace)));
+  const auto table = ValueOf(replay.store->FindTable("t"));
+  const auto session = Open(&replay, {"t"});
+  InsertBlock block = SimpleBlock(kRows, 1, kWidth);
+  block.items.push_back({0, 0, kRows - 2, 3, 1.0});  // Reaches back to rows of before.
+  REQUIRE_OK(AwaitInsert(session.get(), session->applied_sequence() + 1, std::move(block)));
+  REQUIRE(table->info().items == 1);
+  std::vector<float> rewards;
+  REQUIRE_OK(Sample(table.get(), 1, &rewards));
+  CHECK(rewards == std::vector<float>{static_cast<float>(kRows)});
+}
+
 }  // namespace
 }  // namespace waggle

@@ -5,11 +5,13 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "common/api/block_compression.h"
+#include "common/base/failpoint.h"
 #include "common/tensor/checksum.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
@@ -502,5 +504,32 @@ TEST_CASE("pieces that do not fit their rows are refused, and nothing is applied
   REQUIRE(absl::StrContains(refused(bad), "\"pair\" of stream 0, row 7, element 1 is not finite"));
   REQUIRE(f.Insert(1, good).ok());
 }
+
+#ifdef WAGGLE_FAILPOINTS_ENABLED
+TEST_CASE("blocks enter the tables in their order, also where the thread that brought the first one is slow",
+          "[unit]") {
+  Fixture fixture;
+  REQUIRE_OK(SetFailpoints("writer.taken_in=sleep(200)@1"));
+  const auto ignore = [](const absl::StatusOr<WriterSession::Result>& /*result*/) {};
+  std::thread slow([&] { fixture.session->Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 1), Item(0, 1, 1)}), ignore); });
+  while (fixture.session->held_bytes() == 0) {
+    std::this_thread::yield();
+  }
+  fixture.session->Insert(2, Block({{0, 2, 1}}, {Item(0, 2, 1)}), ignore);
+  slow.join();
+  REQUIRE_OK(SetFailpoints(""));
+  REQUIRE(fixture.session->applied_sequence() == 2);
+  std::vector<ItemFacts> items;
+  uint32_t slot = 0;
+  while (fixture.table->Scan(&slot, &items)) {
+  }
+  REQUIRE(items.size() == 3);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto held = fixture.table->Hold(items[i].key);
+    REQUIRE(testing::FirstId(held->window) == static_cast<int64_t>(i));
+    REQUIRE(items[i].generation == items[0].generation + i);
+  }
+}
+#endif
 
 }  // namespace waggle
