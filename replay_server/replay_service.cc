@@ -223,10 +223,16 @@ grpc::ServerUnaryReactor* ReplayService::UpdatePriorities(grpc::CallbackServerCo
       });
 }
 
+absl::StatusOr<std::shared_ptr<Table>> ReplayService::FindChangeable(const std::string& name) {
+  WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(name));
+  WAGGLE_RETURN_IF_ERROR(table->log_status());
+  return table;
+}
+
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::UpdatePriorities(const v1::UpdatePrioritiesRequest& request,
                                                                        const std::string& who,
                                                                        v1::UpdatePrioritiesResponse* response) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(request.table()));
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindChangeable(request.table()));
   WAGGLE_RETURN_IF_ERROR(CheckListLength("generations", request.generations_size(), "keys", request.keys_size()));
   WAGGLE_RETURN_IF_ERROR(CheckListLength("priorities", request.priorities_size(), "keys", request.keys_size()));
   WAGGLE_ASSIGN_OR_RETURN(const PriorityUpdateCounts counts,
@@ -247,7 +253,7 @@ grpc::ServerUnaryReactor* ReplayService::Delete(grpc::CallbackServerContext* con
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::Delete(const v1::DeleteRequest& request,
                                                              v1::DeleteResponse* response) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(request.table()));
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindChangeable(request.table()));
   WAGGLE_RETURN_IF_ERROR(CheckListLength("generations", request.generations_size(), "keys", request.keys_size()));
   const PriorityUpdateCounts counts = table->Delete(SpanOf(request.keys()), SpanOf(request.generations()));
   response->set_deleted(counts.applied);
@@ -262,7 +268,7 @@ grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* cont
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return FinishUnary(context, status);
   }
-  const absl::StatusOr<std::shared_ptr<Table>> table = store_->FindTable(decoded.table());
+  const absl::StatusOr<std::shared_ptr<Table>> table = FindChangeable(decoded.table());
   if (!table.ok()) {
     return FinishUnary(context, table.status());
   }

@@ -85,6 +85,8 @@ class ReplayService final : public ReplayServiceBase {
   // Return the table that was changed: the answer waits until it has done with it what its durability asks for.
   absl::StatusOr<std::shared_ptr<Table>> CreateTable(const v1::CreateTableRequest& request,
                                                      v1::CreateTableResponse* response);
+  // UNAVAILABLE while what is changed in it could not be written down: those who wait for that are not to pile up.
+  absl::StatusOr<std::shared_ptr<Table>> FindChangeable(const std::string& name);
   absl::StatusOr<std::shared_ptr<Table>> UpdatePriorities(const v1::UpdatePrioritiesRequest& request,
                                                           const std::string& who,
                                                           v1::UpdatePrioritiesResponse* response);

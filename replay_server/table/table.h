@@ -118,6 +118,8 @@ class Table : public std::enable_shared_from_this<Table> {
   // Calls `answer` once what was done before is as safe as the table's durability promises: updates, deletions and the
   // table itself are there before that.
   void AfterCommit(TableLog::Answer answer) const;
+  // UNAVAILABLE while that could not be kept, because the disk refuses.
+  absl::Status log_status() const { return logged() ? log_->status() : absl::OkStatus(); }
 
   // What its log needs. A number that no other table has, 0 without a log.
   uint64_t number() const { return number_; }

@@ -73,7 +73,10 @@ uint64_t Fingerprint(const InsertBlock& block) {
     add((uint64_t{item.table} << 32) | item.stream);
     add(item.first_row);
     add((uint64_t{item.rows} << 32) | item.context_rows);
+    sum.Update(&item.priority, sizeof(item.priority));
   }
+  add(block.policy_version);
+  add(block.highest_priority ? 1 : 0);
   add(block.checksum.value_or(0));
   return sum.Digest();
 }

@@ -420,6 +420,8 @@ TEST_CASE("while the disk is full nothing is acknowledged that is to last, the r
   CHECK(SampleRewards(memory.get(), 3).size() == 3);
   CHECK(!second.called());
   CHECK(writer->applied_sequence() == 1);
+  REQUIRE_CODE(logged->log_status(), absl::StatusCode::kUnavailable);
+  REQUIRE_OK(memory->log_status());
   env.SetFull(false);
   REQUIRE_OK(second.Wait());
   REQUIRE_OK(journal.status());
