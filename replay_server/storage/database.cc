@@ -167,10 +167,49 @@ absl::Status Database::Resume() {
   if (now < reopen_at_) {
     return ClosedError(path_);
   }
-  CloseFiles();
-  const absl::Status opened = OpenFiles(/*create=*/false);
+  const absl::Status opened = OpenAnew();
   reopen_at_ = SteadyNow() + std::max(kReopenPause, 10 * (SteadyNow() - now));
   return opened;
+}
+
+absl::Status Database::OpenAnew() {
+  {
+    MutexLock lock(&use_mutex_);
+    opening_anew_ = true;
+    while (users_ > 0) {
+      use_changed_.Wait(&use_mutex_);
+    }
+  }
+  CloseFiles();
+  const absl::Status opened = OpenFiles(/*create=*/false);
+  MutexLock lock(&use_mutex_);
+  opening_anew_ = false;
+  use_changed_.SignalAll();
+  return opened;
+}
+
+Database::Use::Use(Database* database) : database_(database) {
+  MutexLock lock(&database_->use_mutex_);
+  while (database_->opening_anew_) {
+    database_->use_changed_.Wait(&database_->use_mutex_);
+  }
+  ++database_->users_;
+}
+
+Database::Use::~Use() {
+  MutexLock lock(&database_->use_mutex_);
+  --database_->users_;
+  database_->use_changed_.SignalAll();
+}
+
+absl::Status Database::Use::status() const {
+  return database_->database_ != nullptr ? absl::OkStatus() : ClosedError(database_->path_);
+}
+
+void Database::Use::TryResume() {
+  if (database_->database_ != nullptr) {
+    database_->database_->Resume().PermitUncheckedError();
+  }
 }
 
 absl::Status Database::Copy(const std::string& path) {

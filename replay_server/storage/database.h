@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace waggle {
 
@@ -22,10 +23,28 @@ std::shared_ptr<rocksdb::Logger> NewRocksDbLog();
 // UNAVAILABLE for a database that another process has, PERMISSION_DENIED, and FAILED_PRECONDITION for the rest.
 absl::Status FromRocksDb(const rocksdb::Status& status);
 
-// One RocksDB database with the column families of a replay server. Thread-safe, but for Resume: nobody uses it
-// meanwhile, nor what get() and family() returned before.
+// One RocksDB database with the column families of a replay server. It has one owner, whose thread calls Resume; what
+// get() and family() returned before means nothing after that. Others use it by a Use only, and are thread-safe then.
 class Database {
  public:
+  // Keeps it from being opened anew while others than its owner use it. Its constructor waits while that is under way.
+  class Use {
+   public:
+    explicit Use(Database* database) ABSL_LOCKS_EXCLUDED(database->use_mutex_);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+    // UNAVAILABLE where the database is not open: nothing of it may be asked for then.
+    absl::Status status() const;
+    // After a failed write: tries to make writing possible again without opening it anew. The owner does that when a
+    // write of its own fails.
+    void TryResume();
+
+   private:
+    Database* const database_;
+  };
+
   enum class Family { kMeta, kItems, kBlocks, kWriters };
   static constexpr int kFamilies = 4;
 
@@ -55,6 +74,7 @@ class Database {
   Database(std::string path, rocksdb::Env* env) : path_(std::move(path)), env_(env) {}
 
   absl::Status OpenFiles(bool create);
+  absl::Status OpenAnew() ABSL_LOCKS_EXCLUDED(use_mutex_);
   void CloseFiles();
 
   const std::string path_;
@@ -62,6 +82,12 @@ class Database {
   absl::Time reopen_at_ = absl::InfinitePast();  // Not before: it reads the log each time.
   std::unique_ptr<rocksdb::DB> database_;        // Null where it could not be opened again.
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+
+  // The three above change by OpenAnew only, while nobody uses them.
+  Mutex use_mutex_;
+  CondVar use_changed_;
+  int64_t users_ ABSL_GUARDED_BY(use_mutex_) = 0;
+  bool opening_anew_ ABSL_GUARDED_BY(use_mutex_) = false;
 };
 
 }  // namespace waggle

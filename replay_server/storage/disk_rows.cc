@@ -116,6 +116,8 @@ absl::Status DiskRows::Write(absl::Span<const ColdBlock> blocks) {
     WAGGLE_RETURN_IF_ERROR(MakeOwn());
   }
   WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
+  Database::Use use(open.database.get());
+  WAGGLE_RETURN_IF_ERROR(use.status());
   rocksdb::WriteBatch shared;
   for (const ColdBlock& block : blocks) {
     if (block.durable != nullptr) {
@@ -135,7 +137,7 @@ absl::Status DiskRows::Write(absl::Span<const ColdBlock> blocks) {
   }
   if (shared.Count() > 0) {
     if (absl::Status status = open.database->Write(&shared, /*sync=*/false); !status.ok()) {
-      open.database->Resume().IgnoreError();
+      use.TryResume();
       return status;
     }
   }
@@ -144,6 +146,7 @@ absl::Status DiskRows::Write(absl::Span<const ColdBlock> blocks) {
 
 absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
   WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
+  const Database::Use use(open.database.get());
   std::vector<std::string> shared_keys;
   std::vector<std::string> own_keys;
   std::vector<const ColdBlock*> shared;
@@ -157,8 +160,11 @@ absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
       own.push_back(&block);
     }
   }
-  WAGGLE_RETURN_IF_ERROR(
-      ReadAll(open.database->get(), open.database->family(Database::Family::kBlocks), shared_keys, shared));
+  if (!shared.empty()) {
+    WAGGLE_RETURN_IF_ERROR(use.status());
+    WAGGLE_RETURN_IF_ERROR(
+        ReadAll(open.database->get(), open.database->family(Database::Family::kBlocks), shared_keys, shared));
+  }
   if (own.empty()) {
     return absl::OkStatus();
   }
@@ -170,6 +176,8 @@ absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
 
 absl::Status DiskRows::Delete(absl::Span<const Gone> blocks) {
   WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
+  const Database::Use use(open.database.get());
+  WAGGLE_RETURN_IF_ERROR(use.status());
   rocksdb::WriteBatch shared;
   rocksdb::WriteBatch own;
   for (const Gone& block : blocks) {

@@ -306,8 +306,8 @@ absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const s
   if (!status.ok()) {
     const std::string text =
         absl::StrCat("table \"", table_, "\": rows that are on disk cannot be read: ", status.message());
-    return absl::IsCancelled(status) || absl::IsResourceExhausted(status) ? absl::Status(status.code(), text)
-                                                                          : absl::DataLossError(text);
+    const bool passes = absl::IsCancelled(status) || absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+    return passes ? absl::Status(status.code(), text) : absl::DataLossError(text);
   }
   for (;;) {
     bool all = true;

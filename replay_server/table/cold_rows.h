@@ -28,7 +28,7 @@ class ColdRows {
   // All or nothing. RESOURCE_EXHAUSTED for a full disk; whatever the error, the same blocks may be written again.
   virtual absl::Status Write(absl::Span<const ColdBlock> blocks) = 0;
   // Fills in the rows of blocks that were written. DATA_LOSS where they cannot be read, or are not what was written;
-  // CANCELLED once the server is about to end.
+  // UNAVAILABLE where they may be later; CANCELLED once the server is about to end.
   virtual absl::Status Read(absl::Span<const ColdBlock> blocks) = 0;
   // Of blocks that nothing refers to any more. An error only costs their room on the disk.
   struct Gone {

@@ -1,5 +1,9 @@
 #include "replay_server/storage/database.h"
 
+#include <atomic>
+#include <thread>
+
+#include "absl/time/clock.h"
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/support/catch.h"
 
@@ -68,6 +72,39 @@ TEST_CASE("writing goes on also after an error that RocksDB takes for final, and
   REQUIRE_OK(Put(database.get(), "b", "2"));
   REQUIRE(ValueOf(database->Get(Family::kMeta, "a")) == "1");
   REQUIRE(ValueOf(database->Get(Family::kMeta, "b")) == "2");
+}
+
+TEST_CASE("a database is not opened anew while somebody uses it, and nobody uses it meanwhile", "[unit]") {
+  testing::FullDiskEnv env;
+  const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
+  std::atomic<bool> stop{false};
+  std::atomic<int> reads{0};
+  std::thread user([&] {
+    while (!stop) {
+      const Database::Use use(database.get());
+      if (use.status().ok()) {
+        database->Get(Database::Family::kMeta, "key").IgnoreError();
+        ++reads;
+      }
+    }
+  });
+  for (int before = reads; reads == before;) {
+  }
+  env.SetFailing(true);
+  CHECK_FALSE(Put(database.get(), "key", "value").ok());
+  for (int i = 0; i < 5; ++i) {
+    database->Resume().IgnoreError();
+  }
+  env.SetFailing(false);
+  absl::Status resumed = database->Resume();
+  for (const absl::Time deadline = absl::Now() + absl::Seconds(60); !resumed.ok() && absl::Now() < deadline;) {
+    resumed = database->Resume();
+  }
+  REQUIRE_OK(resumed);
+  for (int before = reads; reads == before;) {
+  }
+  stop = true;
+  user.join();
 }
 
 TEST_CASE("errors of RocksDB have the codes that they mean", "[unit]") {
