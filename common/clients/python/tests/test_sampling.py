@@ -152,7 +152,7 @@ class SamplingTest(ServerTest):
         wait_until(lambda: self.client.table(self.name).samples_waiting > 0, "the sampler waits")
         self.soon(sampler.close)
         thread.join(PATIENCE)
-        self.assertIsInstance(ended[0], waggle.Error)
+        self.assertIsInstance(ended[0], waggle.Cancelled)
         with self.assertRaisesRegex(waggle.FailedPrecondition, "closed"):
             sampler.next()
 

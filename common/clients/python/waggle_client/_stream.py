@@ -162,17 +162,24 @@ class StreamCore:
         if self._closed:
             raise errors.FailedPrecondition(f"{self.what} {self.link.address}: closed")
 
+    def _check_waiting_locked(self):
+        if self._closed and self._failure is None:
+            raise errors.Cancelled(f"{self.what} {self.link.address}: closed meanwhile")
+        self.check_locked()
+
     def wait_locked(self, ready, deadline, doing, purpose):
         """Waits until `ready()`; says why nothing happens: in the log now and then, in what is raised at the end."""
         warn_at = time.monotonic() + _WARN_AFTER
-        while not ready():
+        if not ready():
             self.check_locked()
+        while not ready():
+            self._check_waiting_locked()
             left = deadline.left()
             self.changed.wait(min(_WARN_AFTER, _WARN_AFTER if left is None else left))
             if ready():
                 return
+            self._check_waiting_locked()
             if deadline.over():
-                self.check_locked()
                 raise errors.DeadlineExceeded(f"{doing()} after {deadline.timeout:g} s: {self._why_locked(purpose)}")
             if time.monotonic() >= warn_at:
                 log.warning("%s: still waiting: %s", doing(), self._why_locked(purpose))
