@@ -1,6 +1,7 @@
 #include "common/replay_file/replay_file.h"
 
 #include <cstring>
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,17 @@
 
 namespace waggle {
 namespace {
+
+// Another one for each file: what a process left behind that was killed stands in nobody's way.
+std::string PartialPath(const std::string& path) {
+  std::random_device random;
+  return absl::StrCat(path, ".partial-", absl::Hex(random(), absl::kZeroPad8));
+}
+
+absl::Status CheckFree(const std::string& path, FileSystem* files) {
+  return files->OpenFile(path).ok() ? absl::AlreadyExistsError(absl::StrCat(path, " is there already"))
+                                    : absl::OkStatus();
+}
 
 constexpr char kMagic[8] = {'W', 'A', 'G', 'G', 'L', 'E', 'R', 'P'};
 constexpr uint32_t kVersion = 1;
@@ -81,7 +93,7 @@ struct ReplayFileReader::Record {
 };
 
 ReplayFileWriter::ReplayFileWriter(const std::string& path, FileSystem* files)
-    : path_(path), partial_path_(absl::StrCat(path, ".partial")), files_(files) {}
+    : path_(path), partial_path_(PartialPath(path)), files_(files) {}
 
 ReplayFileWriter::~ReplayFileWriter() {
   if (!finished_ && file_ != nullptr) {
@@ -94,9 +106,7 @@ absl::StatusOr<std::unique_ptr<ReplayFileWriter>> ReplayFileWriter::Create(const
                                                                            const TableConfig& config, uint64_t items,
                                                                            FileSystem* files) {
   WAGGLE_RETURN_IF_ERROR(config.Validate());
-  if (files->OpenFile(path).ok()) {
-    return absl::AlreadyExistsError(absl::StrCat(path, " is there already"));
-  }
+  WAGGLE_RETURN_IF_ERROR(CheckFree(path, files));
   std::unique_ptr<ReplayFileWriter> writer(new ReplayFileWriter(path, files));
   WAGGLE_ASSIGN_OR_RETURN(writer->file_, files->CreateFile(writer->partial_path_));
   WAGGLE_RETURN_IF_ERROR(writer->file_->Append({kMagic, sizeof(kMagic)}));
@@ -123,6 +133,7 @@ absl::Status ReplayFileWriter::Finish() {
   WAGGLE_RETURN_IF_ERROR(AppendRecord(kEnd, std::string(BytesOf(end))));
   WAGGLE_RETURN_IF_ERROR(file_->Sync());
   WAGGLE_RETURN_IF_ERROR(file_->Close());
+  WAGGLE_RETURN_IF_ERROR(CheckFree(path_, files_));  // Somebody else may have been faster.
   WAGGLE_RETURN_IF_ERROR(files_->Rename(partial_path_, path_));
   finished_ = true;
   const size_t slash = path_.rfind('/');

@@ -15,7 +15,8 @@
 
 namespace waggle {
 
-// Writes one. The file has its name only once it is complete. One thread.
+// Writes one. The file has its name only once it is complete, and another one, PATH.partial-…, until then; one that a
+// killed process left behind is in nobody's way. One thread.
 class ReplayFileWriter {
  public:
   // ALREADY_EXISTS if the path is taken. `items`: how many there will be about, for who shows progress when reading.
@@ -27,7 +28,8 @@ class ReplayFileWriter {
 
   // Appends a block as a writer is handed one: not compressed, without a checksum.
   absl::Status Append(const InsertBlock& block);
-  // Writes the end, and returns once the file is on the device under its name.
+  // Writes the end, and returns once the file is on the device under its name. ALREADY_EXISTS if the path was taken
+  // meanwhile.
   absl::Status Finish();
 
   uint64_t items() const { return items_; }

@@ -1,5 +1,6 @@
 #include "common/replay_file/replay_file.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -86,9 +87,22 @@ TEST_CASE("A file has its name only when it is complete, and takes nobody else's
     REQUIRE_OK(writer->Append(SimpleBlock(0, 5)));
     REQUIRE_CODE(ReplayFileReader::Open(path).status(), absl::StatusCode::kNotFound);
   }
-  CHECK(!std::ifstream(path + ".partial").good());
+  CHECK(std::filesystem::is_empty(folder.path()));
+  const auto slower = ValueOf(ReplayFileWriter::Create(path, SimpleTable("t"), 5));
+  REQUIRE_OK(slower->Append(SimpleBlock(0, 5)));
   WriteSample(path);
+  REQUIRE_CODE(slower->Finish(), absl::StatusCode::kAlreadyExists);
   REQUIRE_CODE(ReplayFileWriter::Create(path, SimpleTable("t"), 5).status(), absl::StatusCode::kAlreadyExists);
+  REQUIRE_OK(ReadAll(path));
+}
+
+TEST_CASE("What a writer left behind that was killed stands in nobody's way", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.waggle";
+  const auto killed = ValueOf(ReplayFileWriter::Create(path, SimpleTable("t"), 5));
+  REQUIRE_OK(killed->Append(SimpleBlock(0, 5)));
+  std::ofstream(path + ".partial") << "of an older version";
+  WriteSample(path);
   REQUIRE_OK(ReadAll(path));
 }
 
