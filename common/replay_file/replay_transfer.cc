@@ -1,5 +1,6 @@
 #include "common/replay_file/replay_transfer.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <random>
@@ -8,7 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/annotate.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
+#include "common/base/thread.h"
 #include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/blocking_stream.h"
@@ -21,7 +25,7 @@ namespace {
 constexpr char kMethod[] = "/waggle.v1.ReplayService/Export";
 // A table of many millions of items takes a while to be listed.
 constexpr absl::Duration kIdleTimeout = absl::Seconds(120);
-constexpr absl::Duration kFlushStep = absl::Seconds(1);
+constexpr absl::Duration kStep = absl::Seconds(1);
 
 void Report(const OnTransfer& on_progress, const TransferProgress& progress) {
   if (on_progress != nullptr) {
@@ -32,7 +36,7 @@ void Report(const OnTransfer& on_progress, const TransferProgress& progress) {
 // Waits until everything is acknowledged, however long the table makes it wait.
 absl::Status FlushAll(ReplayWriter* writer, const StopToken& stop) {
   for (;;) {
-    const absl::Status flushed = writer->Flush(kFlushStep);
+    const absl::Status flushed = writer->Flush(kStep);
     if (!absl::IsDeadlineExceeded(flushed)) {
       return flushed;
     }
@@ -40,6 +44,116 @@ absl::Status FlushAll(ReplayWriter* writer, const StopToken& stop) {
       return absl::CancelledError("stopped before everything was acknowledged");
     }
   }
+}
+
+// Looks once in a while, in a thread of its own, whether an import gets on, and ends one that does not: the calls that
+// make it wait for as long as it takes to have room, or a server.
+class ImportWatch {
+ public:
+  // `of_items`: about how many there are. The options must live as long as this.
+  ImportWatch(const ImportOptions& options, uint64_t of_items, const StopToken& stop)
+      : options_(options),
+        of_items_(of_items),
+        forward_(stop, [this] { stop_.RequestStop(); }),
+        thread_("import", [this] { Run(); }) {}
+  ~ImportWatch() { End().IgnoreError(); }
+
+  // What the import is to wait with: stopped as well once it has been idle for too long.
+  const StopToken& stop() const { return stop_; }
+  // Has the watch look at a writer while this lives.
+  class Writer {
+   public:
+    Writer(ImportWatch* watch, const ReplayWriter* writer) : watch_(watch) { Set(writer); }
+    ~Writer() { Set(nullptr); }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+   private:
+    void Set(const ReplayWriter* writer) {
+      MutexLock lock(&watch_->mutex_);
+      watch_->writer_ = writer;
+    }
+    ImportWatch* const watch_;
+  };
+  // DEADLINE_EXCEEDED if this has stopped the import.
+  absl::Status End() {
+    done_.RequestStop();
+    thread_.Join();
+    return error_;
+  }
+
+ private:
+  uint64_t Acknowledged() {
+    MutexLock lock(&mutex_);
+    if (writer_ != nullptr) {
+      acknowledged_ = writer_->stats().items_inserted;
+    }
+    return acknowledged_;
+  }
+
+  void Run() {
+    uint64_t acknowledged = 0;
+    absl::Time moved_at = SteadyNow();
+    while (!done_.WaitFor(std::min(kStep, options_.idle_timeout))) {
+      const uint64_t now = Acknowledged();
+      if (now != acknowledged) {
+        acknowledged = now;
+        moved_at = SteadyNow();
+      }
+      const absl::Duration idle = SteadyNow() - moved_at;
+      TransferProgress progress;
+      progress.items = acknowledged;
+      progress.of_items = of_items_;
+      progress.idle = idle;
+      Report(options_.on_progress, progress);
+      if (idle >= options_.idle_timeout) {
+        const std::string why = options_.why_idle == nullptr ? "" : options_.why_idle();
+        error_ = absl::DeadlineExceededError(absl::StrCat("nothing was acknowledged for ", absl::FormatDuration(idle),
+                                                          ", after ", acknowledged, " of about ", of_items_, " items",
+                                                          why.empty() ? "" : ": ", why));
+        stop_.RequestStop();
+        return;
+      }
+    }
+  }
+
+  const ImportOptions& options_;
+  const uint64_t of_items_;
+  const StopToken stop_;
+  const StopToken done_;
+  Mutex mutex_;
+  const ReplayWriter* writer_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status error_;  // Of the thread, until it is joined.
+  const StopToken::Callback forward_;
+  Thread thread_;
+};
+
+absl::Status Import(ReplayFileReader* file, const TableConfig& config, ReplayConnection* connection, ImportWatch* watch,
+                    TransferProgress* progress) {
+  WAGGLE_RETURN_IF_ERROR(connection->CreateTable(config, watch->stop()));
+  std::random_device random;
+  ReplayWriterOptions options;
+  options.writer_id = absl::StrCat("import-", absl::Hex(random(), absl::kZeroPad8));
+  options.tables = {config.name};
+  options.signature = config.signature;
+  options.compression = config.compression;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayWriter> writer, connection->NewWriter(options));
+  const ImportWatch::Writer watched(watch, writer.get());
+  for (;;) {
+    WAGGLE_ASSIGN_OR_RETURN(std::optional<InsertBlock> block, file->Next());
+    if (!block.has_value()) {
+      break;
+    }
+    progress->items += block->items.size();
+    WAGGLE_RETURN_IF_ERROR(writer->Append(*std::move(block), watch->stop()));
+  }
+  WAGGLE_RETURN_IF_ERROR(FlushAll(writer.get(), watch->stop()));
+  const uint64_t lost = writer->stats().items_without_rows;
+  return lost == 0
+             ? absl::OkStatus()
+             : absl::AbortedError(absl::StrCat(lost, " of ", progress->items,
+                                               " items reach back to rows that the server does not have any more"));
 }
 
 }  // namespace
@@ -84,35 +198,17 @@ absl::StatusOr<TransferProgress> ExportTable(const std::string& address, const s
 
 absl::StatusOr<TransferProgress> ImportTable(const std::string& path, const std::string& table,
                                              ReplayConnection* connection, const StopToken& stop,
-                                             const OnTransfer& on_progress) {
+                                             const ImportOptions& options) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayFileReader> file, ReplayFileReader::Open(path));
   TableConfig config = file->config();
   config.name = table.empty() ? config.name : table;
-  WAGGLE_RETURN_IF_ERROR(connection->CreateTable(config, stop));
-  std::random_device random;
-  ReplayWriterOptions options;
-  options.writer_id = absl::StrCat("import-", absl::Hex(random(), absl::kZeroPad8));
-  options.tables = {config.name};
-  options.signature = config.signature;
-  options.compression = config.compression;
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayWriter> writer, connection->NewWriter(options));
   TransferProgress progress;
   progress.of_items = file->items();
-  for (;;) {
-    WAGGLE_ASSIGN_OR_RETURN(std::optional<InsertBlock> block, file->Next());
-    if (!block.has_value()) {
-      break;
-    }
-    progress.items += block->items.size();
-    WAGGLE_RETURN_IF_ERROR(writer->Append(*std::move(block), stop));
-    Report(on_progress, progress);
-  }
-  WAGGLE_RETURN_IF_ERROR(FlushAll(writer.get(), stop));
-  const uint64_t lost = writer->stats().items_without_rows;
-  if (lost > 0) {
-    return absl::DataLossError(absl::StrCat(path, ": ", lost, " of ", progress.items,
-                                            " items reach back to rows that the server does not have any more"));
-  }
+  ImportWatch watch(options, progress.of_items, stop);
+  const absl::Status imported = Import(file.get(), config, connection, &watch, &progress);
+  const absl::Status idle = watch.End();
+  // What a stop of the watch's looks like from within says nothing.
+  WAGGLE_RETURN_IF_ERROR(Annotate(absl::IsCancelled(imported) && !idle.ok() ? idle : imported, path));
   return progress;
 }
 
