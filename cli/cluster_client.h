@@ -35,7 +35,7 @@ class ClusterClient {
   explicit ClusterClient(const std::string& param_server);
 
   // Blocks for at most about `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the hub does not
-  // answer; a replay server that does not is left out, and its entry says why.
+  // answer; a replay server that does not has an entry that says why. The replay servers are asked at the same time.
   absl::StatusOr<ClusterSnapshot> Fetch(absl::Duration timeout);
 
  private:

@@ -41,6 +41,25 @@ TEST_CASE("A replay server that is away does not hide the rest", "[grpc]") {
   CHECK_FALSE(snapshot.replay_servers[0].status.ok());
 }
 
+TEST_CASE("A replay server that hangs takes no time from the others", "[grpc]") {
+  FakeServices hub;
+  FakeServices one;
+  FakeServices other;
+  // Whichever is asked first.
+  FakeServices& hanging = one.address() < other.address() ? one : other;
+  const StopToken released;
+  hanging.describe_hangs_until() = released;
+  testing::AddWorker(v1::ROLE_REPLAY_SERVER, 0, &hub.overview())->set_address(one.address());
+  testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &hub.overview())->set_address(other.address());
+  const ClusterSnapshot snapshot = ValueOf(ClusterClient(hub.address()).Fetch(absl::Seconds(3)));
+  released.RequestStop();
+  REQUIRE(snapshot.replay_servers.size() == 2);
+  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+    CHECK(server.status.code() ==
+          (server.address == hanging.address() ? absl::StatusCode::kDeadlineExceeded : absl::StatusCode::kOk));
+  }
+}
+
 TEST_CASE("A replay server that is gone is not asked", "[grpc]") {
   FakeServices services;
   services.overview() = SampleSnapshot().overview;

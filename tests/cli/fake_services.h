@@ -4,9 +4,11 @@
 #include <grpcpp/server_builder.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/stop_token.h"
 #include "tests/support/catch.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
@@ -30,6 +32,8 @@ class FakeServices {
   // To be changed only while nobody asks.
   v1::OverviewResponse& overview() { return workers_.overview; }
   v1::DescribeResponse& tables() { return replay_.tables; }
+  // Describe answers only after this stop.
+  std::optional<StopToken>& describe_hangs_until() { return replay_.describe_hangs_until; }
   v1::ExplainResponse& explanation() { return replay_.explanation; }
   v1::InspectResponse& inspection() { return replay_.inspection; }
   std::vector<v1::InspectRequest>& inspect_requests() { return replay_.inspect_requests; }
@@ -48,6 +52,9 @@ class FakeServices {
   };
   struct Replay final : public v1::ReplayService::Service {
     grpc::Status Describe(grpc::ServerContext*, const v1::DescribeRequest*, v1::DescribeResponse* response) override {
+      if (describe_hangs_until.has_value()) {
+        describe_hangs_until->Wait();
+      }
       *response = tables;
       return grpc::Status::OK;
     }
@@ -78,6 +85,7 @@ class FakeServices {
     grpc::Status reconfigure_status;
     std::vector<v1::ReconfigureRequest> reconfigure_requests;
     v1::DescribeResponse tables;
+    std::optional<StopToken> describe_hangs_until;
     v1::ExplainResponse explanation;
   };
 
