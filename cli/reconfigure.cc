@@ -91,6 +91,11 @@ absl::StatusOr<std::string> Reconfigure(const TableChange& change, absl::Duratio
                  absl::StrCat(At(*servers, planned.server), ": nothing was changed")));
   }
   std::string text;
+  if (plan.size() > 1) {
+    text = absl::StrCat("each of the ", plan.size(),
+                        " servers that have the table gets these values for itself; an experiment's limits are of all "
+                        "of them together\n");
+  }
   std::vector<std::string> changed;
   for (Planned& planned : plan) {
     if (!change.dry_run) {

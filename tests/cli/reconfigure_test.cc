@@ -32,10 +32,13 @@ TEST_CASE("A change is tried on every server before it is made on one", "[grpc]"
   ReplayServers servers = ValueOf(ReplayServers::Find({{first.address(), second.address()}, ""}, kTimeout));
   const std::string text =
       ValueOf(Reconfigure({"t", {{"max_items", "77"}}, /*dry_run=*/false, "bee@hive"}, kTimeout, &servers));
-  CHECK(text == absl::StrCat("t at ", servers.address(0),
-                             ": changed, generation 3 -> 4\n  max_items: 100000 -> 77\n  12 items leave\n", "t at ",
-                             servers.address(1),
-                             ": changed, generation 3 -> 4\n  max_items: 100000 -> 77\n  12 items leave\n"));
+  CHECK(
+      text ==
+      absl::StrCat("each of the 2 servers that have the table gets these values for itself; an experiment's limits are "
+                   "of all of them together\n",
+                   "t at ", servers.address(0),
+                   ": changed, generation 3 -> 4\n  max_items: 100000 -> 77\n  12 items leave\n", "t at ",
+                   servers.address(1), ": changed, generation 3 -> 4\n  max_items: 100000 -> 77\n  12 items leave\n"));
   for (FakeServices* services : {&first, &second}) {
     REQUIRE(services->reconfigure_requests().size() == 2);
     CHECK(services->reconfigure_requests()[0].dry_run());
@@ -53,6 +56,7 @@ TEST_CASE("A dry run changes nothing", "[grpc]") {
   ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
   const std::string text = ValueOf(Reconfigure({"t", {{"max_items", "77"}}, /*dry_run=*/true, ""}, kTimeout, &servers));
   CHECK(absl::StrContains(text, "would change, generation 3 -> 4\n"));
+  CHECK_FALSE(absl::StrContains(text, "for itself"));
   CHECK(absl::StrContains(text, "at least 12 items leave"));
   REQUIRE(services.reconfigure_requests().size() == 1);
   CHECK(services.reconfigure_requests()[0].dry_run());
