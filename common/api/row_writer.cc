@@ -189,20 +189,28 @@ absl::Status RowWriter::CreateItem(Stream* stream, absl::string_view table, int6
 }
 
 absl::Status RowWriter::Send(const StopToken& stop) {
+  for (bool sent = true; sent;) {
+    WAGGLE_ASSIGN_OR_RETURN(sent, SendBlock(stop));
+  }
+  return absl::OkStatus();
+}
+
+// Sends one block. Whether there was one.
+absl::StatusOr<bool> RowWriter::SendBlock(const StopToken& stop) {
   if (!unsent_.has_value()) {
     unsent_ = TakeBlock();
   }
-  while (unsent_.has_value()) {
-    // A copy, which shares the rows: of a block that a stop kept from being taken nothing is to be lost.
-    const absl::Status appended = sink_->Append(*unsent_, stop);
-    if (absl::IsCancelled(appended)) {
-      return appended;
-    }
-    unsent_.reset();
-    WAGGLE_RETURN_IF_ERROR(appended);
-    unsent_ = TakeBlock();
+  if (!unsent_.has_value()) {
+    return false;
   }
-  return absl::OkStatus();
+  // A copy, which shares the rows: of a block that a stop kept from being taken nothing is to be lost.
+  const absl::Status appended = sink_->Append(*unsent_, stop);
+  if (absl::IsCancelled(appended)) {
+    return appended;
+  }
+  unsent_.reset();
+  WAGGLE_RETURN_IF_ERROR(appended);
+  return true;
 }
 
 // What is gathered; nothing where there is nothing.
@@ -236,9 +244,11 @@ std::optional<InsertBlock> RowWriter::TakeBlock() {
 
 absl::Status RowWriter::Flush(absl::Duration timeout) {
   const Deadline deadline(timeout);
-  WAGGLE_RETURN_IF_ERROR(sink_->Flush(timeout));  // Then there is room, and Send need not wait.
-  WAGGLE_RETURN_IF_ERROR(Send());
-  return sink_->Flush(deadline.Left());
+  for (bool sent = true; sent;) {
+    WAGGLE_RETURN_IF_ERROR(sink_->Flush(deadline.Left()));  // Then there is room for a block, which need not wait.
+    WAGGLE_ASSIGN_OR_RETURN(sent, SendBlock(StopToken()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

@@ -130,6 +130,7 @@ class RowWriter {
   RowWriter(std::vector<TableConfig> tables, const RowWriterOptions& options, std::unique_ptr<ReplayWriter> sink);
   absl::Status CreateItem(Stream* stream, absl::string_view table, int64_t rows, std::optional<double> priority,
                           const StopToken& stop);
+  absl::StatusOr<bool> SendBlock(const StopToken& stop);
   std::optional<InsertBlock> TakeBlock();
   absl::Status ToColumns(const Row& row, std::vector<const void*>* columns) const;
 

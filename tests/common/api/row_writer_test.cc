@@ -208,6 +208,44 @@ TEST_CASE("what a stop keeps from being sent is sent later", "[unit]") {
   }
 }
 
+TEST_CASE("a flush whose time is over between two blocks says so, and the rest is sent later", "[unit]") {
+  TableConfig queue = MakeTable("queue");
+  MakeQueue(1, &queue);
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
+  RowWriterOptions options;
+  options.max_unacknowledged_blocks = 1;
+  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
+  RowWriter::Stream* stream = writer->NewStream();
+  const auto add = [&](int64_t action) {
+    REQUIRE_OK(stream->Append(Step(0, action)));
+    REQUIRE_OK(stream->CreateItem("queue", 1));
+  };
+  ReplaySamplerOptions sampling;
+  sampling.table = queue;
+  sampling.batch_size = 1;
+  sampling.prefetch = 1;  // Nothing is drawn before it is asked for.
+  const auto sampler = ValueOf(connection.NewSampler(sampling));
+  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
+  add(0);
+  REQUIRE_OK(writer->Send());  // There is room for it alone:
+  add(1);
+  REQUIRE_OK(writer->Send());  // this one waits, unacknowledged,
+  add(2);
+  StopToken stopped;
+  stopped.RequestStop();
+  REQUIRE_CODE(writer->Send(stopped), absl::StatusCode::kCancelled);  // and this one is not taken.
+  add(3);
+  REQUIRE(next() == 0);
+  // All that was taken is acknowledged, the table is full, and there are two blocks to send.
+  REQUIRE_CODE(writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(next() == 1);
+  REQUIRE_CODE(writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(next() == 2);
+  REQUIRE_OK(writer->Flush(absl::ZeroDuration()));
+  REQUIRE(next() == 3);
+}
+
 TEST_CASE("an item that would have to wait is not made when a stop comes, and can be made later", "[unit]") {
   TableConfig queue = MakeTable("queue");
   MakeQueue(1, &queue);
