@@ -150,13 +150,18 @@ absl::Status ShardedWriter::AwaitRoom(int64_t bytes, const StopToken& stop) {
   return status;
 }
 
+// Called where there is no room. Whoever stands still is left if another one is better: it goes on, or has room where
+// this one has none. One that stands still can take the room of a large block without being full itself.
 void ShardedWriter::FindStuck(absl::Time now) {
+  const auto stands_still = [&](size_t i) { return states_[i].blocks > 0 && now - health_[i].moved > patience_; };
+  bool one_goes_on = false;
   bool one_has_room = false;
   for (size_t i = 0; i < states_.size(); ++i) {
+    one_goes_on = one_goes_on || (!lost_[i] && !stands_still(i));
     one_has_room = one_has_room || (!lost_[i] && !Full(i));
   }
-  for (size_t i = 0; i < states_.size() && one_has_room; ++i) {
-    health_[i].stuck = health_[i].stuck || (Full(i) && now - health_[i].moved > patience_);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    health_[i].stuck = health_[i].stuck || (stands_still(i) && (one_goes_on || (one_has_room && Full(i))));
   }
 }
 

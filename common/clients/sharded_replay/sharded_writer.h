@@ -18,7 +18,7 @@ namespace waggle {
 // A stream whose shard is lost moves at once, and its windows that reach back over the move are dropped. Blocks that a
 // lost shard has not acknowledged are sent to it when it is back; they count no more for those that are there. Append
 // blocks where the shards that are there have as much unacknowledged as they may have together. A shard that
-// acknowledges nothing for longer than `patience` while others have room is then left like a lost one: it may be
+// acknowledges nothing for longer than `patience` while others do or have room is then left like a lost one: it may be
 // paused, or its limiter wait for samples that are made elsewhere.
 class ShardedWriter final : public ReplayWriter {
  public:

@@ -1,5 +1,6 @@
 #include "common/clients/sharded_replay/sharded_writer.h"
 
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -35,10 +36,12 @@ InsertBlock Rows(const std::vector<uint32_t>& streams, uint64_t first, uint32_t 
 }
 
 struct Fixture {
-  explicit Fixture(size_t count, int64_t max_blocks = 4) : shards(count), connection(shards.shards(), kPatience) {
+  explicit Fixture(size_t count, int64_t max_blocks = 4, int64_t max_bytes = int64_t{64} << 20)
+      : shards(count), connection(shards.shards(), kPatience) {
     REQUIRE_OK(connection.CreateTable(table, StopToken()));
     ReplayWriterOptions options = testing::SimpleWriter("writer", table);
     options.max_unacknowledged_blocks = max_blocks;
+    options.max_unacknowledged_bytes = max_bytes;
     writer = ValueOf(connection.NewWriter(options));
   }
 
@@ -144,6 +147,34 @@ TEST_CASE("an append waits only when all shards that are there are full", "[unit
   fixture.Flush();
   REQUIRE(fixture.Items(0) == 4);
   REQUIRE(fixture.Items(1) == 2);
+}
+
+TEST_CASE("a shard that stands still with little is left when a large block does not fit beside that", "[unit]") {
+  const InsertBlock large = Rows({0, 1}, 2, 100);
+  Fixture fixture(2, 16, static_cast<int64_t>(large.data.size()));
+  fixture.Append(Rows({0, 1}, 0, 1));
+  fixture.Flush();
+  fixture.shards.Pause(0);
+  fixture.Append(Rows({0, 1}, 1, 1));  // One of the streams is at the shard that stands still.
+  const StopToken stop;
+  std::atomic<bool> done = false;
+  absl::Status appended;
+  {
+    const Thread appender("appender", [&] {
+      appended = fixture.writer->Append(large, stop);
+      done = true;
+    });
+    const Deadline deadline(kLong);
+    while (!done && deadline.Left() > absl::ZeroDuration()) {
+      std::this_thread::yield();
+    }
+    stop.RequestStop();
+  }
+  REQUIRE_OK(appended);
+  fixture.shards.Resume(0);
+  fixture.Flush();
+  REQUIRE(fixture.Items(0) == 2);
+  REQUIRE(fixture.Items(1) == 202);
 }
 
 TEST_CASE("while no shard is there, as many blocks are taken as there is room for", "[unit]") {
