@@ -39,13 +39,20 @@ std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::stub() const {
 
 std::string ReplayLink::FindAgain() {
   const std::string found = find_ ? find_() : std::string();
-  MutexLock lock(&mutex_);
-  if (!found.empty() && found != address_ && ValidateHostPort(found).ok()) {
-    LogInfo("the replay server that was at ", address_, " is at ", found, " now");
-    address_ = found;
-    stub_ = NewStub(found);
+  std::string before = address();
+  if (found.empty() || found == before || !ValidateHostPort(found).ok()) {
+    return before;
   }
-  return address_;
+  std::shared_ptr<v1::ReplayService::StubInterface> stub = NewStub(found);  // Outside the lock, like the log.
+  {
+    MutexLock lock(&mutex_);
+    before = std::exchange(address_, found);
+    stub_.swap(stub);
+  }
+  if (before != found) {
+    LogInfo("the replay server that was at ", before, " is at ", found, " now");
+  }
+  return found;
 }
 
 absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken& stop) {
