@@ -8,6 +8,11 @@
 #include "common/tensor/checksum.h"
 
 namespace waggle {
+namespace {
+
+constexpr uint64_t kMaxTableItems = uint64_t{1} << 32;  // Slots are numbered with 32 bits.
+
+}  // namespace
 
 BatchAssembler::BatchAssembler(LayoutOf layout_of, BufferPool* pool) : layout_of_(std::move(layout_of)), pool_(pool) {}
 
@@ -15,10 +20,13 @@ BatchAssembler::BatchAssembler(std::shared_ptr<const BatchLayout> layout, Buffer
     : BatchAssembler([layout = std::move(layout)](uint32_t /*items*/) { return layout; }, pool) {}
 
 absl::Status BatchAssembler::Begin(const v1::BatchHeader& facts) {
-  if (!std::isfinite(facts.priority_sum()) || !std::isfinite(facts.min_probability()) ||
-      std::isnan(facts.samples_allowed())) {
+  // Compared so that NaN is none of it. What is allowed may be infinite; a server's limiter never says less than 0.
+  if (!std::isfinite(facts.priority_sum()) || !(facts.priority_sum() >= 0) || !std::isfinite(facts.min_probability()) ||
+      !(facts.min_probability() >= 0) || !(facts.samples_allowed() >= 0) || facts.table_items() > kMaxTableItems) {
     return absl::InternalError(absl::StrCat("the server sent a priority sum of ", facts.priority_sum(),
-                                            " and a smallest probability of ", facts.min_probability()));
+                                            ", a smallest probability of ", facts.min_probability(), ", ",
+                                            facts.samples_allowed(), " samples allowed and ", facts.table_items(),
+                                            " items"));
   }
   WAGGLE_ASSIGN_OR_RETURN(batch_.layout, layout_of_(facts.items()));
   batch_.table_items = facts.table_items();

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/annotate.h"
+#include "common/api/sampler_options.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/wait_clock.h"
@@ -20,27 +20,8 @@ namespace waggle {
 namespace {
 
 constexpr char kMethod[] = "/waggle.v1.ReplayService/Sample";
-constexpr int64_t kMaxPrefetch = 1024;  // The server's limit on credits.
 
 using Peer = StreamPeer<Message<v1::SampleRequest>>;
-
-absl::Status Validate(const ReplaySamplerOptions& options) {
-  WAGGLE_RETURN_IF_ERROR(options.table.Validate());
-  if (options.batch_size < 1 || options.batch_size > int64_t{1} << 31) {
-    return absl::InvalidArgumentError(absl::StrCat("batch_size: ", options.batch_size, " is outside [1, 2^31]"));
-  }
-  if (options.prefetch < 1 || options.prefetch > kMaxPrefetch) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("prefetch: ", options.prefetch, " is outside [1, ", kMaxPrefetch, "]"));
-  }
-  if (!options.sampler_id.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(options.sampler_id), "sampler_id"));
-  }
-  if (options.max_batch_bytes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("max_batch_bytes: ", options.max_batch_bytes, " is less than 1"));
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -241,7 +222,7 @@ class GrpcReplaySampler::Handler final
 
 absl::StatusOr<std::unique_ptr<ReplaySampler>> GrpcReplaySampler::Create(std::shared_ptr<ReplayLink> link,
                                                                          ReplaySamplerOptions options) {
-  WAGGLE_RETURN_IF_ERROR(Validate(options));
+  WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
   return std::unique_ptr<ReplaySampler>(

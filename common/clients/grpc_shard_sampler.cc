@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/api/sampler_options.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/clients/batch_assembler.h"
@@ -47,6 +48,7 @@ class GrpcShardSampler::State {
     Message<v1::SampleRequest> request;
     request.header.mutable_open()->set_table(options_.table.name);
     request.header.mutable_open()->set_batch_size(static_cast<uint32_t>(options_.batch_size));
+    request.header.mutable_open()->set_sampler_id(options_.sampler_id);
     peer->Send(std::move(request));
     bool cancelled = false;
     {
@@ -187,7 +189,7 @@ absl::StatusOr<std::unique_ptr<ShardSampler>> GrpcShardSampler::Create(std::shar
                                                                        const ReplaySamplerOptions& options,
                                                                        size_t shard,
                                                                        std::shared_ptr<ShardSampleReceiver> receiver) {
-  WAGGLE_RETURN_IF_ERROR(options.table.Validate());
+  WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
   return std::unique_ptr<ShardSampler>(new GrpcShardSampler(

@@ -39,7 +39,7 @@ ShardedDraws::ShardedDraws(ShardedDrawsOptions options)
 
 void ShardedDraws::Opened(size_t shard, absl::Time now) {
   ShardState& state = shards_[shard];
-  state.open = state.was_open = true;
+  state.open = state.was_open = state.came = true;
   state.late = state.known = false;
   state.heard = now;
   first_opened_ = std::min(first_opened_, now);
@@ -58,15 +58,23 @@ void ShardedDraws::Closed(size_t shard, absl::Time now) {
   shards_[shard].asked.clear();
   asks_.erase(std::remove_if(asks_.begin(), asks_.end(), [shard](const Ask& ask) { return ask.shard == shard; }),
               asks_.end());
-  shards_[shard].owed_counted = shards_[shard].owed_items = 0;
+  shards_[shard].owed_counted = shards_[shard].owed_items = shards_[shard].outstanding = 0;
+  if (std::none_of(shards_.begin(), shards_.end(), [](const ShardState& state) { return state.open; })) {
+    // The next one that opens is the first again: a start waits for the others then.
+    first_opened_ = absl::InfiniteFuture();
+    for (ShardState& state : shards_) {
+      state.came = false;
+    }
+  }
   Advance(now);
 }
 
 std::optional<ShardedDraws::Rows> ShardedDraws::Answered(size_t shard, const ShardFacts& facts, absl::Time now) {
   ShardState& state = shards_[shard];
-  if (state.asked.empty()) {
+  if (state.outstanding == 0) {
     return std::nullopt;
   }
+  --state.outstanding;
   const Asked asked = state.asked.front();
   state.asked.pop_front();
   state.owed_counted -= asked.counted;
@@ -103,7 +111,7 @@ void ShardedDraws::Tick(absl::Time now) {
   FindLate(now);
   if (now >= first_opened_ + options_.patience) {
     for (ShardState& shard : shards_) {
-      shard.was_open = true;
+      shard.was_open = shard.came = true;
     }
   }
   Advance(now);
@@ -148,15 +156,25 @@ std::optional<ShardedDraws::Complete> ShardedDraws::Take(absl::Time now) {
   return complete;
 }
 
+// Those for a shard that has been asked for as much as it takes wait until it has answered.
 std::vector<ShardedDraws::Ask> ShardedDraws::TakeAsks() {
-  return std::exchange(asks_, {});
+  std::vector<Ask> now;
+  std::vector<Ask> later;
+  for (const Ask& ask : asks_) {
+    int64_t& outstanding = shards_[ask.shard].outstanding;
+    const bool may_ask = outstanding < options_.max_outstanding;
+    outstanding += may_ask ? 1 : 0;
+    (may_ask ? now : later).push_back(ask);
+  }
+  asks_ = std::move(later);
+  return now;
 }
 
 absl::Time ShardedDraws::NextTick() const {
   absl::Time next = next_poll_;
   bool all_came = true;
   for (const ShardState& shard : shards_) {
-    all_came = all_came && shard.was_open;
+    all_came = all_came && shard.came;
     if (Usable(shard)) {
       next = std::min(next, std::max(LateAt(shard), next_late_check_));
     }
@@ -284,8 +302,11 @@ bool ShardedDraws::Drawable(size_t shard) const {
 
 int64_t ShardedDraws::Allowed(size_t shard) const {
   const ShardState& state = shards_[shard];
-  const double allowed = std::min(state.facts.samples_allowed, static_cast<double>(kNoCap));
-  return std::max<int64_t>(0, static_cast<int64_t>(std::floor(allowed)) - state.owed_counted);
+  // Within what the number can be, whatever a server says; NaN is nothing.
+  const double allowed = state.facts.samples_allowed > 0
+                             ? std::min(std::floor(state.facts.samples_allowed), static_cast<double>(kNoCap))
+                             : 0;
+  return std::max<int64_t>(0, static_cast<int64_t>(allowed) - state.owed_counted);
 }
 
 int64_t ShardedDraws::Cap(size_t shard) const {
@@ -305,18 +326,27 @@ bool ShardedDraws::TakesNoMore(size_t shard) const {
                                                                  limiter.MaxDifference() - limiter.MinDifference());
 }
 
+// Whether a table that batches were drawn from is there still.
+bool ShardedDraws::Started() const {
+  return std::any_of(shards_.begin(), shards_.end(), [this](const ShardState& shard) {
+    return Usable(shard) && shard.known && shard.drawn_from == shard.facts.incarnation;
+  });
+}
+
 // Whether the first batch may be drawn: the whole table has min_items, or will not have more before samples are made.
 bool ShardedDraws::MayStart() const {
   int64_t items = 0;
+  bool one_is_usable = false;
   bool all_ready = true;
   bool one_is_full = false;
   for (size_t i = 0; i < shards_.size(); ++i) {
-    if (!shards_[i].was_open) {
+    if (!shards_[i].came) {
       return false;
     }
     if (!Usable(shards_[i])) {
       continue;
     }
+    one_is_usable = true;
     if (!shards_[i].known) {
       return false;
     }
@@ -324,7 +354,7 @@ bool ShardedDraws::MayStart() const {
     all_ready = all_ready && Drawable(i);
     one_is_full = one_is_full || (Drawable(i) && TakesNoMore(i));
   }
-  return all_ready || one_is_full || items >= options_.table.rate_limiter.min_items;
+  return one_is_usable && (all_ready || one_is_full || items >= options_.table.rate_limiter.min_items);
 }
 
 std::vector<double> ShardedDraws::Weights() const {
@@ -396,9 +426,13 @@ bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
 
 // In their order, those that were begun and have to be begun again first.
 void ShardedDraws::BeginBatches(absl::Time now) {
-  started_ = started_ || MayStart();
-  if (!started_) {
+  if (!Started() && !MayStart()) {
     return;
+  }
+  for (size_t i = 0; i < shards_.size(); ++i) {
+    if (Drawable(i)) {
+      shards_[i].drawn_from = shards_[i].facts.incarnation;
+    }
   }
   for (Batch& batch : batches_) {
     if (!batch.begun && !Begin(&batch, now)) {

@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "common/api/replay.h"
+#include "common/api/sampler_options.h"
 #include "common/base/random.h"
 #include "common/clients/sharded_replay/shard.h"
 
@@ -17,7 +18,8 @@ struct ShardedDrawsOptions {
   TableConfig table;                // The whole one.
   std::vector<TableConfig> shards;  // The parts of it.
   int64_t batch_size = 0;
-  int64_t prefetch = 1;  // Batches begun or ready.
+  int64_t prefetch = 1;                            // Batches begun or ready.
+  int64_t max_outstanding = kMaxOutstandingDraws;  // Draws that one shard is asked for, and has not answered.
   // A shard that gives no sign for so long while another one keeps up is left out until it does. Nobody is asked for
   // what its table would make wait, so a shard that is well answers at once.
   absl::Duration patience = kShardPatience;
@@ -87,7 +89,7 @@ class ShardedDraws {
   // Whether it was begun and not taken.
   bool Has(uint64_t number) { return Find(number) != nullptr; }
 
-  // What is to be asked now, in this order.
+  // What is to be asked now, in this order; what Answered and Closed are told of has been asked.
   std::vector<Ask> TakeAsks();
   // When Tick is to be called.
   absl::Time NextTick() const;
@@ -107,14 +109,17 @@ class ShardedDraws {
   struct ShardState {
     bool open = false;
     bool was_open = false;  // Ever, or waited for long enough.
+    bool came = false;      // The same, since all were lost for the last time.
     bool late = false;
     absl::Time heard;
     absl::Time asked_at = absl::InfinitePast();  // For the last time.
     std::deque<Asked> asked;
     int64_t owed_counted = 0;  // Of these.
     int64_t owed_items = 0;
-    bool known = false;  // The facts are of the present stream.
+    int64_t outstanding = 0;  // Of these, those that TakeAsks gave out: the first.
+    bool known = false;       // The facts are of the present stream.
     ShardFacts facts;
+    std::optional<uint64_t> drawn_from;  // The incarnation of its table that batches were drawn from last.
   };
   struct Batch {
     uint64_t number = 0;
@@ -130,6 +135,7 @@ class ShardedDraws {
   bool Drawable(size_t shard) const;
   int64_t Allowed(size_t shard) const;
   int64_t Cap(size_t shard) const;
+  bool Started() const;
   bool MayStart() const;
   bool TakesNoMore(size_t shard) const;
   std::vector<double> Weights() const;
@@ -153,8 +159,7 @@ class ShardedDraws {
   std::deque<Batch> batches_;
   std::vector<Ask> asks_;
   uint64_t last_number_ = 0;
-  bool started_ = false;
-  absl::Time first_opened_ = absl::InfiniteFuture();
+  absl::Time first_opened_ = absl::InfiniteFuture();  // Since all were lost for the last time.
   absl::Duration pause_;
   absl::Time next_poll_ = absl::InfiniteFuture();
   absl::Time next_late_check_ = absl::InfinitePast();

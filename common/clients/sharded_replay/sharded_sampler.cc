@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/api/sampler_options.h"
 #include "common/api/shard_config.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
@@ -14,6 +15,7 @@
 #include "common/base/steady_now.h"
 #include "common/base/wait_clock.h"
 #include "common/clients/sharded_replay/part_merge.h"
+#include "common/clients/sharded_replay/shard_shares.h"
 #include "common/clients/sharded_replay/sharded_draws.h"
 #include "common/tensor/buffer_pool.h"
 
@@ -79,17 +81,25 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
 
   // The thread that tells of the time, until End.
   void Run() ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    while (!ending_) {
-      absl::Time now = SteadyNow();
-      wakes_at_ = std::min(draws_.NextTick(), now + kLongestSleep);
-      if (now < wakes_at_) {
-        earlier_.WaitFor(&mutex_, wakes_at_ - now);
-        now = SteadyNow();
+    for (bool ending = false; !ending;) {
+      std::vector<Change> changes;
+      {
+        MutexLock lock(&mutex_);
+        absl::Time now = SteadyNow();
+        wakes_at_ = std::min(draws_.NextTick(), now + kLongestSleep);
+        if (now < wakes_at_ && unlogged_.empty() && !ending_) {
+          earlier_.WaitFor(&mutex_, wakes_at_ - now);
+          now = SteadyNow();
+        }
+        if (now >= wakes_at_ && !ending_) {
+          draws_.Tick(now);
+          FollowUpLocked();
+        }
+        changes.swap(unlogged_);
+        ending = ending_;
       }
-      if (now >= wakes_at_) {
-        draws_.Tick(now);
-        FollowUpLocked();
+      for (const Change& change : changes) {
+        Log(change);
       }
     }
   }
@@ -112,10 +122,10 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   }
 
   absl::Status Answered(size_t shard, SampledBatch answer) override ABSL_LOCKS_EXCLUDED(mutex_) {
-    const ShardFacts facts{static_cast<int64_t>(answer.table_items), answer.priority_sum, answer.min_probability,
-                           answer.samples_allowed, answer.table_incarnation};
+    const ShardFacts facts{static_cast<int64_t>(std::min(answer.table_items, static_cast<uint64_t>(kNoCap))),
+                           answer.priority_sum, answer.min_probability, answer.samples_allowed,
+                           answer.table_incarnation};
     std::optional<ShardedDraws::Rows> rows;
-    std::shared_ptr<char> bytes;
     {
       MutexLock lock(&mutex_);
       rows = draws_.Answered(shard, facts, SteadyNow());
@@ -123,13 +133,11 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         return absl::InternalError(absl::StrCat("the server sent a batch of ", ItemsOf(answer), " items where ",
                                                 rows.has_value() ? rows->count : 0, " were asked for"));
       }
-      if (rows->batch != 0 && rows->count > 0) {
-        bytes = BytesLocked(rows->batch);
-      }
       FollowUpLocked();
     }
-    if (bytes != nullptr) {  // Copied outside the lock: parts of a batch come from several threads.
-      PlacePart(*layout_, answer, rows->first, bytes.get());
+    if (rows->batch != 0 && rows->count > 0) {
+      // Copied outside the lock: parts of a batch come from several threads.
+      PlacePart(*layout_, answer, rows->first, BytesOf(rows->batch).get());
       MutexLock lock(&mutex_);
       draws_.Stored(*rows, SteadyNow());
       FollowUpLocked();
@@ -152,6 +160,12 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   }
 
  private:
+  // What the log is to say of a shard.
+  struct Change {
+    size_t shard = 0;
+    bool missing = false;
+  };
+
   std::optional<ShardedDraws::Complete> TryTake() ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
     return TakeLocked();
@@ -185,12 +199,18 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     return failure_.ok() ? absl::CancelledError("stopped while waiting for a batch from replay") : failure_;
   }
 
-  const std::shared_ptr<char>& BytesLocked(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::shared_ptr<char>& bytes = bytes_[number];
-    if (bytes == nullptr) {
-      bytes = pool_.Take();
+  // Memory for the batch. Whoever needs it first takes it, outside the lock: it may have to be allocated.
+  std::shared_ptr<char> BytesOf(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      MutexLock lock(&mutex_);
+      const auto found = bytes_.find(number);
+      if (found != bytes_.end()) {
+        return found->second;
+      }
     }
-    return bytes;
+    std::shared_ptr<char> taken = pool_.Take();
+    MutexLock lock(&mutex_);
+    return bytes_.try_emplace(number, std::move(taken)).first->second;
   }
 
   std::shared_ptr<char> TakeBytes(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -214,15 +234,20 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
       const bool missing = draws_.Missing(i);
       if (missing != missing_[i]) {
         missing_[i] = missing;
-        missing ? LogWarning("replay server ", i, " at ", shards_[i]->name(),
-                             " does not answer: batches are drawn without it until it does")
-                : LogInfo("replay server ", i, " at ", shards_[i]->name(), " is there: batches are drawn from it too");
+        unlogged_.push_back({i, missing});
       }
     }
     changed_.SignalAll();
-    if (draws_.NextTick() < wakes_at_) {
+    if (draws_.NextTick() < wakes_at_ || !unlogged_.empty()) {
       earlier_.SignalAll();
     }
+  }
+
+  void Log(const Change& change) const {
+    const std::string name = shards_[change.shard]->name();
+    change.missing ? LogWarning("replay server ", change.shard, " at ", name,
+                                " does not answer: batches are drawn without it until it does")
+                   : LogInfo("replay server ", change.shard, " at ", name, " is there: batches are drawn from it too");
   }
 
   const absl::Status possible_;  // Whether such batches can be drawn at all.
@@ -235,7 +260,8 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   ShardedDraws draws_ ABSL_GUARDED_BY(mutex_);
   std::vector<ShardSampler*> samplers_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, std::shared_ptr<char>> bytes_ ABSL_GUARDED_BY(mutex_);  // Of batches that are begun.
-  std::vector<bool> missing_ ABSL_GUARDED_BY(mutex_);                        // As the log has it.
+  std::vector<bool> missing_ ABSL_GUARDED_BY(mutex_);     // As the log has it, once it has what is unlogged.
+  std::vector<Change> unlogged_ ABSL_GUARDED_BY(mutex_);  // Run logs it, without the lock.
   uint64_t batches_ ABSL_GUARDED_BY(mutex_) = 0;
   WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
@@ -246,10 +272,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
 absl::StatusOr<std::unique_ptr<ReplaySampler>> ShardedSampler::Create(const std::vector<std::shared_ptr<Shard>>& shards,
                                                                       const ReplaySamplerOptions& options,
                                                                       absl::Duration patience) {
-  WAGGLE_RETURN_IF_ERROR(options.table.Validate());
-  if (options.prefetch < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("prefetch: ", options.prefetch, " is less than 1"));
-  }
+  WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
   ShardedDrawsOptions draws;

@@ -81,6 +81,17 @@ TEST_CASE("Pieces that do not follow each other are refused", "[unit]") {
   header = Begin();
   header.mutable_batch()->set_priority_sum(std::nan(""));
   CHECK(refused(header, assembly.Piece(0, 10)));
+  const auto refused_with = [&](const auto& set) {
+    v1::SampleResponse changed = Begin();
+    set(changed.mutable_batch());
+    return refused(changed, assembly.Piece(0, 10));
+  };
+  CHECK(refused_with([](v1::BatchHeader* facts) { facts->set_priority_sum(-1e-9); }));
+  CHECK(refused_with([](v1::BatchHeader* facts) { facts->set_min_probability(-0.1); }));
+  CHECK(refused_with([](v1::BatchHeader* facts) { facts->set_samples_allowed(-1); }));
+  CHECK(refused_with([](v1::BatchHeader* facts) { facts->set_samples_allowed(std::nan("")); }));
+  CHECK(refused_with([](v1::BatchHeader* facts) { facts->set_samples_allowed(-HUGE_VAL); }));
+  CHECK(refused_with([](v1::BatchHeader* facts) { facts->set_table_items(uint64_t{1} << 63); }));
   header.Clear();
   header.mutable_opened();
   CHECK(refused(header, assembly.Piece(0, 10)));
@@ -109,6 +120,7 @@ TEST_CASE("Batches may be of several sizes, and of none", "[unit]") {
   for (const uint32_t items : {3, 0, 16, 0, 0, 1}) {
     v1::SampleResponse header = Begin();
     header.mutable_batch()->set_items(items);
+    header.mutable_batch()->set_samples_allowed(HUGE_VAL);  // Nothing limits it.
     const size_t bytes = ValueOf(layout_of(items))->total_bytes;
     const std::optional<SampledBatch> batch = ValueOf(assembler.Add(header, assembly.Piece(0, bytes)));
     REQUIRE(batch.has_value());

@@ -74,7 +74,9 @@ struct Fixture {
     const auto writer = ValueOf(connection->NewWriter(testing::SimpleWriter("w", table)));
     REQUIRE_OK(writer->Append(testing::SimpleBlock(0, 8, width), StopToken()));
     REQUIRE_OK(writer->Flush(kLong));
-    sampler = ValueOf(GrpcShardSampler::Create(link, testing::SimpleSampler(table, 16), 3, recorder));
+    ReplaySamplerOptions options = testing::SimpleSampler(table, 16);
+    options.sampler_id = "learner";
+    sampler = ValueOf(GrpcShardSampler::Create(link, options, 3, recorder));
   }
 
   ServerFixture server;
@@ -103,6 +105,22 @@ TEST_CASE("A shard answers draws of any size in their order", "[grpc]") {
       CHECK(static_cast<const double*>(answers[i].Data(kItemProbability))[item] == Approx(1.0 / 8));
     }
   }
+}
+
+TEST_CASE("The server knows a shard's sampler by its name", "[grpc]") {
+  Fixture fixture;
+  fixture.recorder->Await(1);
+  grpc::ClientContext context;
+  v1::ExplainResponse response;
+  REQUIRE(fixture.link->stub()->Explain(&context, v1::ExplainRequest(), &response).ok());
+  REQUIRE(response.tables_size() == 1);
+  std::vector<std::string> samplers;
+  for (const v1::Party& party : response.tables(0).parties()) {
+    if (party.kind() == v1::Party::KIND_SAMPLER) {
+      samplers.push_back(party.name());
+    }
+  }
+  REQUIRE(samplers == std::vector<std::string>{"learner"});
 }
 
 TEST_CASE("Each piece of a large answer is a sign of life", "[grpc]") {

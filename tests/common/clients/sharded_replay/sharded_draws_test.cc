@@ -287,6 +287,26 @@ TEST_CASE("where all shards are silent none is left out", "[unit]") {
   REQUIRE(simulated.Take().facts.missing_shards == 0);
 }
 
+TEST_CASE("no shard is asked for more at a time than its server takes, also after a loss", "[unit]") {
+  SimulatedShards simulated(Prioritized(), 2, 8, 6, 6);
+  for (int64_t id = 0; id < 20; ++id) {
+    simulated.Insert(static_cast<size_t>(id % 2), id);
+  }
+  simulated.OpenAll();
+  simulated.Take();
+  simulated.Pause(0, true);
+  simulated.Pause(1, true);
+  while (simulated.TryTake().has_value()) {
+  }
+  simulated.Kill(0);  // What it owed is asked of the other one, which has not answered what it was asked.
+  simulated.Answer();
+  simulated.Pause(1, false);
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(simulated.Take().facts.shares[1] > 0);
+  }
+  REQUIRE(simulated.most_asked() == 6);
+}
+
 TEST_CASE("a shard whose answer is coming in pieces is not late", "[unit]") {
   SimulatedShards simulated(Prioritized(), 2, 8);
   simulated.Insert(0, 1);
@@ -390,6 +410,57 @@ TEST_CASE("the first batch waits for shards that may be about to come, not for e
   simulated.Take();
   simulated.Take();
   REQUIRE(simulated.Take().facts.missing_shards == 0);
+}
+
+TEST_CASE("where all shards are lost before the first batch it still waits for the whole table's min_items", "[unit]") {
+  TableConfig config = Prioritized();
+  config.rate_limiter.min_items = 10;
+  SimulatedShards simulated(config, 2, 4);
+  simulated.OpenAll();
+  simulated.Pass(absl::Milliseconds(50));
+  simulated.Kill(0);
+  simulated.Kill(1);
+  for (int64_t id = 0; id < 6; ++id) {
+    simulated.Insert(0, id);
+  }
+  simulated.Pass(10 * kPatience);
+  simulated.Open(0);  // With its own part of min_items.
+  simulated.Pass(kPatience / 2);
+  REQUIRE_FALSE(simulated.TryTake().has_value());
+  simulated.Open(1);
+  simulated.Pass(2 * kPatience);
+  REQUIRE_FALSE(simulated.TryTake().has_value());
+  for (int64_t id = 6; id < 10; ++id) {
+    simulated.Insert(1, id);
+  }
+  REQUIRE(simulated.Take().facts.table_items == 10);
+}
+
+TEST_CASE("where all servers lost their tables batches wait for the whole table's min_items again", "[unit]") {
+  TableConfig config = Prioritized();
+  config.rate_limiter.min_items = 10;
+  SimulatedShards simulated(config, 2, 4);
+  for (int64_t id = 0; id < 10; ++id) {
+    simulated.Insert(static_cast<size_t>(id % 2), id);
+  }
+  simulated.OpenAll();
+  simulated.Take();
+  for (const size_t shard : {size_t{0}, size_t{1}}) {
+    simulated.Kill(shard);
+    simulated.Replace(shard);
+  }
+  for (int64_t id = 0; id < 6; ++id) {
+    simulated.Insert(0, 100 + id);
+  }
+  simulated.OpenAll();
+  while (simulated.TryTake().has_value()) {  // Those that were complete.
+  }
+  simulated.Pass(2 * kPatience);
+  REQUIRE_FALSE(simulated.TryTake().has_value());
+  for (int64_t id = 6; id < 10; ++id) {
+    simulated.Insert(1, 100 + id);
+  }
+  REQUIRE(simulated.Take().facts.table_items == 10);
 }
 
 TEST_CASE("the ratio is kept over all shards, within its buffer, whatever their loads, and nobody is stuck", "[unit]") {
@@ -519,6 +590,28 @@ TEST_CASE("a batch without replacement has no item twice, whatever the shards' s
     }
     REQUIRE(ids.count(0) + ids.count(1) + ids.count(2) == 3);
   }
+}
+
+TEST_CASE("what a shard says of its limits is taken within what the numbers can be", "[unit]") {
+  const auto allowed = GENERATE(-HUGE_VAL, -1e300, std::nan(""), HUGE_VAL, 1e300);
+  CAPTURE(allowed);
+  TableConfig config = Prioritized();
+  config.rate_limiter.samples_per_insert = 4;
+  config.rate_limiter.error_buffer = 1000;
+  ShardedDrawsOptions options;
+  options.table = config;
+  options.shards = {config};
+  options.batch_size = 4;
+  ShardedDraws draws(std::move(options));
+  const absl::Time now = absl::UnixEpoch();
+  draws.Opened(0, now);
+  REQUIRE(draws.TakeAsks().size() == 1);
+  REQUIRE(draws.Answered(0, {5, 5, 0.2, allowed, 1}, now).has_value());
+  draws.Tick(now);
+  const std::vector<ShardedDraws::Ask> asks = draws.TakeAsks();
+  const bool begins =
+      std::any_of(asks.begin(), asks.end(), [](const ShardedDraws::Ask& ask) { return ask.items == 4; });
+  REQUIRE(begins == (allowed > 0));
 }
 
 TEST_CASE("an answer that nobody asked for is told", "[unit]") {

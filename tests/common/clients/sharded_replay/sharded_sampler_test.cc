@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "common/api/sampler_options.h"
 #include "common/base/deadline.h"
 #include "common/clients/sharded_replay/shard_key.h"
 #include "common/clients/sharded_replay/sharded_connection.h"
@@ -188,6 +189,14 @@ TEST_CASE("options that can never work are refused", "[unit]") {
   options = testing::SimpleSampler(fixture.table, 4);
   options.max_batch_bytes = 10;
   REQUIRE_CODE(fixture.connection.NewSampler(options), absl::StatusCode::kResourceExhausted);
+  options.max_batch_bytes = 0;
+  REQUIRE_CODE(fixture.connection.NewSampler(options), absl::StatusCode::kInvalidArgument);
+  options = testing::SimpleSampler(fixture.table, 4);
+  options.prefetch = kMaxOutstandingDraws + 1;
+  REQUIRE_CODE(fixture.connection.NewSampler(options), absl::StatusCode::kInvalidArgument);
+  options = testing::SimpleSampler(fixture.table, 4);
+  options.sampler_id = "no name";
+  REQUIRE_CODE(fixture.connection.NewSampler(options), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -32,12 +33,14 @@ class SimulatedShards {
     ShardedDraws::Complete facts;
   };
 
-  SimulatedShards(const TableConfig& table, int64_t shards, int64_t batch_size, int64_t prefetch = 1)
+  SimulatedShards(const TableConfig& table, int64_t shards, int64_t batch_size, int64_t prefetch = 1,
+                  int64_t max_outstanding = kMaxOutstandingDraws)
       : batch_size_(batch_size), asked_(static_cast<size_t>(shards)), states_(static_cast<size_t>(shards)) {
     ShardedDrawsOptions options;
     options.table = table;
     options.batch_size = batch_size;
     options.prefetch = prefetch;
+    options.max_outstanding = max_outstanding;
     for (int64_t i = 0; i < shards; ++i) {
       options.shards.push_back(ValueOf(ShardConfig(table, i, shards)));
       tables_.push_back(std::make_unique<TableState>(options.shards.back(), options.shards.back().seed));
@@ -50,6 +53,8 @@ class SimulatedShards {
   TableState& table(size_t shard) { return *tables_[shard]; }
   size_t shards() const { return tables_.size(); }
   absl::Time now() const { return now_; }
+  // The most that one was asked at a time.
+  size_t most_asked() const { return most_asked_; }
 
   void Insert(size_t shard, int64_t id, double priority = 1) {
     tables_[shard]->Insert(OneRow(static_cast<uint64_t>(id), priority), &removed_);
@@ -82,6 +87,7 @@ class SimulatedShards {
       for (const ShardedDraws::Ask& ask : draws_->TakeAsks()) {
         if (states_[ask.shard].open) {
           asked_[ask.shard].push_back(ask);
+          most_asked_ = std::max(most_asked_, asked_[ask.shard].size());
         }
       }
       bool answered = false;
@@ -183,6 +189,7 @@ class SimulatedShards {
   std::vector<std::unique_ptr<TableState>> tables_;
   std::unique_ptr<ShardedDraws> draws_;
   std::vector<std::deque<ShardedDraws::Ask>> asked_;
+  size_t most_asked_ = 0;
   std::vector<State> states_;
   std::map<std::pair<uint64_t, int64_t>, std::vector<Item>> parts_;  // By batch and first row.
   RemovedRows removed_;
