@@ -67,8 +67,12 @@ absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const Env
                             TableEstimate(plan, experiment.learner, experiment.replay.servers));
     absl::StrAppend(&text, table);
   }
-  absl::StrAppend(&text, "# an actor holds at most ", experiment.actor.max_unacknowledged_mebibytes,
-                  " MiB that no replay server has acknowledged\n");
+  const int64_t unacknowledged = experiment.actor.max_unacknowledged_mebibytes;
+  absl::StrAppend(&text, "# an actor holds at most ", unacknowledged, " MiB that no replay server has acknowledged");
+  if (experiment.replay.servers > 1) {
+    absl::StrAppend(&text, "; while servers are lost, at most ", unacknowledged * experiment.replay.servers);
+  }
+  absl::StrAppend(&text, "\n");
   return text;
 }
 

@@ -26,7 +26,11 @@ TEST_CASE("Parameters and memory are estimated", "[unit]") {
   CHECK(text.find("[4] [64] [2], 4610 parameters") != std::string::npos);
   // A row is four floats, an action, a reward and a discount: 32 bytes, and 96 for the item.
   CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 128.0 MiB") != std::string::npos);
-  CHECK(text.find("an actor holds at most 64 MiB") != std::string::npos);
+  CHECK(text.find("an actor holds at most 64 MiB that no replay server has acknowledged\n") != std::string::npos);
+}
+
+TEST_CASE("What an actor may hold for lost servers is told", "[unit]") {
+  CHECK(Estimate({{"replay.servers", "3"}}).find("; while servers are lost, at most 192\n") != std::string::npos);
 }
 
 TEST_CASE("The byte limit bounds the estimate", "[unit]") {
