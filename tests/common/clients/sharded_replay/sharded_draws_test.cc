@@ -453,7 +453,8 @@ TEST_CASE("where all servers lost their tables batches wait for the whole table'
     simulated.Insert(0, 100 + id);
   }
   simulated.OpenAll();
-  while (simulated.TryTake().has_value()) {  // Those that were complete.
+  for (int i = 0; i < 3; ++i) {
+    simulated.TryTake();  // Those that were complete.
   }
   simulated.Pass(2 * kPatience);
   REQUIRE_FALSE(simulated.TryTake().has_value());
