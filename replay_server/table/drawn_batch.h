@@ -28,8 +28,8 @@ class DrawnBatch {
         layout_(std::move(layout)),
         sampled_(std::move(sampled)) {}
 
-  // In memory that it is given: as many bytes as the layout has, aligned to 64. Where the table has a memory_limit it may
-  // read from the disk, and so is for a thread that may wait. DATA_LOSS for rows that were damaged.
+  // In memory that it is given: as many bytes as the layout has, aligned to 64. Where the table has a memory_limit it
+  // may read from the disk, and so is for a thread that may wait. DATA_LOSS for rows that were damaged.
   absl::StatusOr<SampledBatch> Gather(std::shared_ptr<char> bytes) const {
     return waggle::Gather(*config_, *rows_, layout_, *sampled_, std::move(bytes));
   }

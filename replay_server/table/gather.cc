@@ -324,9 +324,9 @@ absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& 
 
 bool HasLargeRows(const TableConfig& config, const RowLayout& rows) {
   // What may go to disk at any time cannot be lent to whoever sends it.
-  return config.memory_limit == 0 &&
-         std::any_of(config.view.begin(), config.view.end(),
-                     [&](const ViewField& view) { return IsLarge(rows, FieldOf(config, rows, view)); });
+  return config.memory_limit == 0 && std::any_of(config.view.begin(), config.view.end(), [&](const ViewField& view) {
+           return IsLarge(rows, FieldOf(config, rows, view));
+         });
 }
 
 absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLayout& rows,

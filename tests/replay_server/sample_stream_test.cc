@@ -298,9 +298,8 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   // Both use the first one's store, executor and budget.
   first.budget->Close();
   first.budget = std::make_shared<ByteBudget>(2 * batch, &first.executor);
-  first.handler =
-      std::make_unique<SampleStream>(&first.store, &first.executor, &first.executor, first.budget, first.memory,
-                                     SampleStreamOptions());
+  first.handler = std::make_unique<SampleStream>(&first.store, &first.executor, &first.executor, first.budget,
+                                                 first.memory, SampleStreamOptions());
   first.handler->OnOpen(first.peer);
   const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
   SampleStream second(&first.store, &first.executor, &first.executor, first.budget, first.memory,
