@@ -64,7 +64,12 @@ std::string TablesText(const ClusterSnapshot& snapshot) {
       {"table", "server", "items", "bytes", "inserted", "sampled", "limiter", "waiting"}};
   for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
     if (!server.status.ok()) {
-      rows.push_back({"?", server.address, absl::StrCat("does not answer: ", server.status.message())});
+      std::vector<std::string> row(rows.front().size());
+      row[0] = "?";
+      row[1] = server.address;
+      row.back() =
+          absl::StrCat("does not answer: ", server.status.message());  // Long; the last column widens no other.
+      rows.push_back(std::move(row));
     }
     for (const v1::TableInfo& table : server.tables.tables()) {
       rows.push_back({table.config().name(), server.address,
@@ -206,7 +211,11 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
     json["processes"].push_back(WorkerJson(worker));
   }
   json["tables"] = Json::array();
+  json["unanswered"] = Json::array();
   for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+    if (!server.status.ok()) {
+      json["unanswered"].push_back({{"server", server.address}, {"error", std::string(server.status.message())}});
+    }
     for (const v1::TableInfo& table : server.tables.tables()) {
       json["tables"].push_back(TableJson(server.address, table));
     }

@@ -44,11 +44,20 @@ TEST_CASE("A hub without an experiment is told as such", "[unit]") {
 TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_alive(false);
-  snapshot.replay_servers[0].status = absl::UnavailableError("connection refused");
-  snapshot.replay_servers[0].tables.clear_tables();
+  ClusterSnapshot::ReplayServer away;
+  away.address = "127.0.0.1:4243";
+  away.status = absl::UnavailableError("connection refused");
+  snapshot.replay_servers.push_back(away);
   const std::string text = StatusText(snapshot, kNow);
   CHECK(text.find("gone") != std::string::npos);
-  CHECK(text.find("does not answer: connection refused") != std::string::npos);
+  // The rows of those that answer are no wider for it.
+  CHECK(text.find("  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  ") != std::string::npos);
+  CHECK(text.find("does not answer: connection refused\n") != std::string::npos);
+  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  CHECK(json["tables"].size() == 1);
+  REQUIRE(json["unanswered"].size() == 1);
+  CHECK(json["unanswered"][0]["server"] == "127.0.0.1:4243");
+  CHECK(json["unanswered"][0]["error"] == "connection refused");
 }
 
 TEST_CASE("Why a process gave up is told, and nothing of what it says steers the terminal", "[unit]") {
