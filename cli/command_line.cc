@@ -246,6 +246,10 @@ Command ParseImport(CLI::App* app, int argc, const char* const* argv) {
   ImportFlags flags;
   app->add_option("FILE", flags.file, "A file that `waggle replay export` wrote")->required();
   app->add_option("--table", flags.table, "The table to fill; that of the file unless given")->type_name("TABLE");
+  app->add_option("--idle-timeout", flags.idle_seconds,
+                  "Give up once the table took nothing for so long; 60 seconds unless given")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 1'000'000'000));
   AddReplayTarget(app, &flags.target);
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
     return *instead;
@@ -259,14 +263,17 @@ Command ParseReplay(int argc, const char* const* argv) {
   if (verb == "export") {
     CLI::App app(
         "Writes what a table of one replay server holds to a file, oldest items first, while the table goes on. Exits "
-        "with 0, 1 if the server does not answer, 2 if a flag is wrong, there is no such table or the file is there.",
+        "with 0, 1 if the server does not answer, 2 if a flag is wrong, there is no such table or the file is there, "
+        "130 if interrupted.",
         "waggle replay export");
     return ParseExport(&app, argc - 1, argv + 1);
   }
   if (verb == "import") {
     CLI::App app(
         "Inserts the items of a file into a replay table, which is created as the file says where it is not there. "
-        "Exits with 0, 1 if a server does not answer, 2 if a flag or the file is wrong or the table differs.",
+        "Exits with 0, 1 if a server does not answer or the table takes nothing for too long, 2 if a flag or the file "
+        "is "
+        "wrong or the table differs, 130 if interrupted.",
         "waggle replay import");
     return ParseImport(&app, argc - 1, argv + 1);
   }
@@ -335,7 +342,8 @@ Command ParseCommand(int argc, const char* const* argv) {
   if (verb == "reconfigure") {
     CLI::App app(
         "Changes the limits, the rate limiter or the numbers of the sampler of a replay table while it is in use, on "
-        "all servers that have it. Exits with 0 if it is as it was asked for, 1 if a server does not answer or "
+        "all servers that have it. The values are each server's own, where those of an experiment's file are of all "
+        "servers together. Exits with 0 if it is as it was asked for, 1 if a server does not answer or "
         "somebody "
         "else changed the table meanwhile, 2 if it cannot be done.",
         "waggle reconfigure");

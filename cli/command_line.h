@@ -56,7 +56,8 @@ struct ExportFlags {
 struct ImportFlags {
   ReplayTarget target;
   std::string file;
-  std::string table;  // Empty: as the file says.
+  std::string table;          // Empty: as the file says.
+  int64_t idle_seconds = 60;  // How long to wait while nothing is acknowledged.
 };
 
 // What there is to do instead: print a text and exit.

@@ -69,8 +69,8 @@ absl::StatusOr<Inspections> AskInspect(const TableQuestion& question, absl::Dura
     ReplayAnswer<v1::InspectResponse> answer;
     answer.address = servers->address(i);
     answer.status = AskPages(RequestFor(question), question.limit, timeout, servers, i, &answer.response);
-    if (!answer.status.ok() && error.ok()) {
-      error = Annotate(answer.status, absl::StrCat("the replay server at ", answer.address));
+    if (!answer.status.ok()) {
+      error = MoreTelling(error, Annotate(answer.status, absl::StrCat("the replay server at ", answer.address)));
     }
     if (!absl::IsNotFound(answer.status)) {  // The table, or the item, need not be on every one.
       inspections.push_back(std::move(answer));

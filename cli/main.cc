@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
-#include <optional>
 #include <string>
 #include <variant>
 
@@ -23,7 +23,7 @@
 #include "cli/replay_servers.h"
 #include "cli/status_report.h"
 #include "cli/why_report.h"
-#include "common/base/annotate.h"
+#include "common/process/process.h"
 #include "common/rl/algorithms/builtin.h"
 
 namespace waggle {
@@ -82,19 +82,6 @@ int Do(const CheckFlags& flags) {
   return 0;
 }
 
-// The error of a question that no server could answer: each says the same where there is no such table.
-template <class Response>
-std::optional<int> NobodyAnswers(const char* verb, const std::vector<ReplayAnswer<Response>>& answers) {
-  for (const ReplayAnswer<Response>& answer : answers) {
-    if (answer.status.ok()) {
-      return std::nullopt;
-    }
-  }
-  const ReplayAnswer<Response>& first = answers.front();
-  return Complain(verb, Annotate(first.status, absl::StrCat("the replay server at ", first.address)),
-                  IsUsersFault(first.status) ? 2 : 1);
-}
-
 int Do(const WhyFlags& flags) {
   absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
   if (!servers.ok()) {
@@ -103,8 +90,8 @@ int Do(const WhyFlags& flags) {
   v1::ExplainRequest request;
   request.set_table(flags.table);
   Explanations explanations = servers->AskAll(&v1::ReplayService::Stub::Explain, request, kStatusTimeout);
-  if (const std::optional<int> failed = NobodyAnswers("why", explanations)) {
-    return *failed;
+  if (const absl::Status failed = ErrorOfAll(explanations); !failed.ok()) {
+    return Complain("why", failed, IsUsersFault(failed) ? 2 : 1);
   }
   // A table need not be on every server.
   explanations.erase(std::remove_if(explanations.begin(), explanations.end(),
@@ -162,20 +149,33 @@ int Do(const ReconfigureFlags& flags) {
   return 0;
 }
 
-int Finish(const char* verb, const absl::StatusOr<std::string>& said) {
+// Does what a signal may end, and then still tidies up.
+using Transfer = std::function<absl::StatusOr<std::string>(const StopToken& stop)>;
+int DoTransfer(const char* verb, const Transfer& transfer, int (*exit_status)(const absl::Status&)) {
+  absl::StatusOr<std::string> said = absl::UnknownError("nothing was done");
+  const int status = RunProcess("waggle", LogLevel::kWarning, [&](const StopToken& stop) {
+    said = transfer(stop);
+    return absl::OkStatus();
+  });
+  if (status != 0) {
+    return status;
+  }
   if (!said.ok()) {
-    return Complain(verb, said.status(), IsUsersFault(said.status()) || absl::IsAlreadyExists(said.status()) ? 2 : 1);
+    return Complain(verb, said.status(), exit_status(said.status()));
   }
   std::cout << *said << std::flush;
   return 0;
 }
 
 int Do(const ExportFlags& flags) {
-  return Finish("replay export", ExportToFile(flags, StopToken()));
+  return DoTransfer(
+      "replay export", [&](const StopToken& stop) { return ExportToFile(flags, stop); }, &ExportExitStatus);
 }
 
 int Do(const ImportFlags& flags) {
-  return Finish("replay import", ImportFromFile(flags, StopToken()));
+  return DoTransfer(
+      "replay import", [&](const StopToken& stop) { return ImportFromFile(flags, stop, &std::cerr); },
+      &ImportExitStatus);
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "cli/replay_target.h"
+#include "common/base/annotate.h"
 #include "common/base/stop_token.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
@@ -26,12 +28,36 @@ struct ReplayAnswer {
   Response response;  // Empty where the status is not OK.
 };
 
+// Of the errors of several servers the one to be told: the first, but rather one that is not NOT_FOUND, as the server
+// that could not answer may have what the others do not.
+inline const absl::Status& MoreTelling(const absl::Status& first, const absl::Status& second) {
+  return first.ok() || (absl::IsNotFound(first) && !second.ok() && !absl::IsNotFound(second)) ? second : first;
+}
+
+// OK where at least one server answered well; the error to be told otherwise, with the server's address.
+template <class Response>
+absl::Status ErrorOfAll(const std::vector<ReplayAnswer<Response>>& answers) {
+  absl::Status error;
+  for (const ReplayAnswer<Response>& answer : answers) {
+    if (answer.status.ok()) {
+      return absl::OkStatus();
+    }
+    error = MoreTelling(error, Annotate(answer.status, absl::StrCat("the replay server at ", answer.address)));
+  }
+  return error;
+}
+
 // The replay servers of a target, for people's questions. One thread at a time.
 class ReplayServers {
  public:
-  // Blocks for at most about `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server
-  // does not answer; NOT_FOUND if it knows no living replay server.
+  // Those of a run in the order of their indices, named ones as they were named. Blocks for at most about `timeout`.
+  // UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server does not answer; NOT_FOUND if it
+  // knows no living replay server.
   static absl::StatusOr<ReplayServers> Find(const ReplayTarget& target, absl::Duration timeout);
+
+  // UNAVAILABLE, with what to do, where they are not all that a run's buffer is spread over: enough to ask, but nobody
+  // may write to them as to one buffer. Named ones are taken as complete.
+  const absl::Status& complete() const { return complete_; }
 
   size_t size() const { return servers_.size(); }
   const std::string& address(size_t i) const { return servers_[i].address; }
@@ -48,7 +74,7 @@ class ReplayServers {
     });
   }
 
-  // Asks each of them, in the order of their addresses.
+  // Asks each of them, in their order.
   template <class Request, class Response>
   std::vector<ReplayAnswer<Response>> AskAll(Method<Request, Response> method, const Request& request,
                                              absl::Duration timeout) {
@@ -68,6 +94,7 @@ class ReplayServers {
     std::unique_ptr<v1::ReplayService::Stub> stub;
   };
   std::vector<Server> servers_;
+  absl::Status complete_;
 };
 
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #include "cli/inspect.h"
 
+#include "absl/strings/match.h"
 #include "tests/cli/fake_services.h"
 #include "tests/support/catch.h"
 
@@ -54,6 +55,11 @@ TEST_CASE("A table that no server has, and a page of several servers, are errors
   TableQuestion question;
   question.table = "u";
   REQUIRE_CODE(AskInspect(question, kTimeout, &servers).status(), absl::StatusCode::kNotFound);
+  // Whether the one that is away has it nobody knows.
+  ReplayServers away = ValueOf(ReplayServers::Find({{services.address(), "127.0.0.1:1"}, ""}, kTimeout));
+  const absl::Status unknown = AskInspect(question, kTimeout, &away).status();
+  REQUIRE_CODE(unknown, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(unknown.message(), "the replay server at 127.0.0.1:1"));
   question.table = "t";
   CHECK(ValueOf(AskInspect(question, kTimeout, &servers)).size() == 2);
   question.page = "n-1-2-3";
