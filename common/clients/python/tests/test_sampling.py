@@ -7,6 +7,8 @@ import numpy as np
 from support import COLUMNS, PATIENCE, ServerTest, queue_table, row, wait_until
 
 import waggle_client as waggle
+from waggle_client import _wire
+from waggle_client.sampler import SamplerCore
 
 
 class SamplingTest(ServerTest):
@@ -16,6 +18,20 @@ class SamplingTest(ServerTest):
                 writer.append(row(number))
                 if number + 1 >= rows:
                     writer.create_item(rows=rows, priority=priority(number))
+
+    def test_a_batch_taken_while_a_stream_begins_is_asked_for_once(self):
+        self.client.create_table(queue_table(self.name))
+        with self.client.sampler(self.name, batch_size=1, prefetch=2, timeout=PATIENCE) as sampler:
+            running = sampler._core
+            core = SamplerCore(running.link, running.config, 1, 2, PATIENCE, "")  # Never started.
+        with core.changed:
+            core._ready.extend(["one", "two"])
+            core.reset_locked()
+        self.assertEqual(core.take(0), "one")
+        with core.changed:
+            opening, _ = core.next_request_locked()
+            self.assertEqual(_wire.message("SampleRequest").FromString(opening).credits, 1)
+            self.assertEqual(core.next_request_locked(), (None, None))
 
     def test_a_batch_has_the_fields_of_the_view_and_the_facts(self):
         view = {"vector": waggle.last("vector"), "numbers": waggle.all_rows("number")}

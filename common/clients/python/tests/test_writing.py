@@ -405,8 +405,8 @@ class WritingTest(ServerTest):
             writer.create_item()
             writer.flush(PATIENCE)
             second = self.client.writer(self.name, writer_id="the-one")
-            second.append(row(0))
             with self.assertRaisesRegex(waggle.FailedPrecondition, "another writer has this id"):
+                second.append(row(0))  # Which may be told already.
                 second.flush(PATIENCE)
             second.close()  # It was told already.
 

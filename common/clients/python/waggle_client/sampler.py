@@ -49,6 +49,7 @@ class SamplerCore(StreamCore):
         request = _SampleRequest()
         if not self._open_sent:
             self._open_sent = True
+            self._owed_credits = 0  # What was taken since the stream began is among the credits below.
             request.open.table = self.config.name
             request.open.batch_size = self._batch_size
             request.open.sampler_id = self._sampler_id
