@@ -35,7 +35,7 @@ absl::StatusOr<TableConfig> WithChanges(const TableConfig& config,
   }
   YamlNode root;
   root.kind = YamlNode::Kind::kMapping;
-  ApplyOverrides(overrides, &root, &errors);
+  ApplyOverrides(overrides, &root, &errors, /*flag=*/"");
   TableConfig changed = config;
   ConfigReader reader(root, &errors);
   VisitTableFields(&changed, TableFieldSet::kChangeable, &reader);

@@ -258,8 +258,9 @@ YamlNode* Step(const std::string& part, const SourcePosition& position, YamlNode
   return nullptr;
 }
 
-void ApplyOverride(const std::string& path, const std::string& value, YamlNode* root, ConfigErrors* errors) {
-  const SourcePosition position = {absl::StrCat("--set ", path, "=", value), 0};
+void ApplyOverride(const std::string& path, const std::string& value, const std::string& flag, YamlNode* root,
+                   ConfigErrors* errors) {
+  const SourcePosition position = {absl::StrCat(flag, path, "=", value), 0};
   absl::StatusOr<YamlNode> parsed = ParseText(value, position.origin, false);
   if (!parsed.ok()) {
     const std::string message(parsed.status().message());
@@ -284,9 +285,9 @@ void ApplyOverride(const std::string& path, const std::string& value, YamlNode* 
 }  // namespace
 
 void ApplyOverrides(const std::vector<std::pair<std::string, std::string>>& overrides, YamlNode* root,
-                    ConfigErrors* errors) {
+                    ConfigErrors* errors, const std::string& flag) {
   for (const auto& [path, value] : overrides) {
-    ApplyOverride(path, value, root, errors);
+    ApplyOverride(path, value, flag, root, errors);
   }
 }
 

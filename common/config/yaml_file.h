@@ -29,8 +29,8 @@ absl::StatusOr<std::pair<std::string, std::string>> ParseOverride(absl::string_v
 // Sets the values that `overrides` name, in their order: {"learner.batch_size", "256"}. A path's parts are keys, and
 // for elements of lists numbers from 0, either as "torso.0.units" or as "torso[0].units"; the number after the last
 // appends. A value is YAML. What is on the way and absent is made. Problems go to `errors`, and such overrides are left
-// out.
+// out; `flag` is what the user wrote before each of them.
 void ApplyOverrides(const std::vector<std::pair<std::string, std::string>>& overrides, YamlNode* root,
-                    ConfigErrors* errors);
+                    ConfigErrors* errors, const std::string& flag = "--set ");
 
 }  // namespace waggle

@@ -108,9 +108,9 @@ class ImportWatch {
       Report(options_.on_progress, progress);
       if (idle >= options_.idle_timeout) {
         const std::string why = options_.why_idle == nullptr ? "" : options_.why_idle();
-        error_ = absl::DeadlineExceededError(absl::StrCat("nothing was acknowledged for ", absl::FormatDuration(idle),
-                                                          ", after ", acknowledged, " of about ", of_items_, " items",
-                                                          why.empty() ? "" : ": ", why));
+        error_ = absl::DeadlineExceededError(
+            absl::StrCat("nothing was acknowledged for ", absl::FormatDuration(options_.idle_timeout), ", after ",
+                         acknowledged, " of about ", of_items_, " items", why.empty() ? "" : ": ", why));
         stop_.RequestStop();
         return;
       }

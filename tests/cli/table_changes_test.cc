@@ -44,6 +44,7 @@ TEST_CASE("All that is wrong with changes is told at once", "[unit]") {
   const std::string message(status.message());
   CAPTURE(message);
   CHECK(absl::StrContains(message, "did you mean \"max_difference\"?"));
+  CHECK(!absl::StrContains(message, "--set"));  // Which is no flag of this verb.
   CHECK(absl::StrContains(message, "seed: cannot be changed while the table is in use"));
   CHECK(absl::StrContains(message, "max_items"));
   const absl::Status wrong = WithChanges(SimpleTable("t"), {{"rate_limiter.min_items", "200000"}}).status();

@@ -12,7 +12,7 @@ import sys
 
 import tracked
 
-# A path starts where a word does: build/work/x and https://host/home/ are none.
+# A path starts where a word does: one in the middle of a relative path or of an address is none.
 PATH = re.compile(rb"(?<![\w./~-])/(?:work|root|home|Users|mnt|workspace)/[\w.-]")
 # Mirrors and registries, by the names that such hosts have, and hosts that only one network knows.
 HOST = re.compile(

@@ -155,7 +155,7 @@ class PathsTest(ToolTest):
 
     def test_other_paths_and_hosts_pass(self):
         for text in [
-            "build/work/x ./work/x ../work/ /usr/include /tmp/x /dev/null",
+            "build/mnt/x ./mnt/x ../mnt/ /usr/include /tmp/x /dev/null",
             "https://example.com/home/page https://pypi.org/simple https://download.pytorch.org",
             "pip install --index-url https://download.pytorch.org/whl/cpu torch",
             "work / home / root",
