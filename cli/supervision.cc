@@ -156,6 +156,10 @@ void Supervision::GiveUp(size_t process, absl::Time now, Actions* actions) {
   }
   if (!any_left && (role != Role::kEvaluator || rules_.needs_evaluator)) {
     Fail(absl::StrCat("no ", RoleName(role), " is left"), process, now, actions);
+  } else if (role == Role::kReplayServer && !stepped_) {
+    // Nobody begins before all replay servers have joined.
+    Fail(absl::StrCat(processes_[process].name, " has not come up, and every other process waits for it"), process, now,
+         actions);
   }
 }
 

@@ -23,7 +23,8 @@ const char* OutcomeName(Outcome outcome);
 //
 //   1. The hub is started; once its address is known, all others.
 //   2. An actor, an evaluator or a replay server that ends is started again, with a growing delay and a bounded number
-//      of times. If the hub or the learner ends, or none of a kind is left, the run has failed.
+//      of times. If the hub or the learner ends, or none of a kind is left, the run has failed; so
+//      it has if one of several replay servers is given up before the first environment step.
 //   3. When the hub says that the run is over, workers end by themselves; after a failure or an interruption they are
 //      asked to. Who does not in time is killed.
 //   4. Once all workers have ended the hub is asked a last time how the run stands, and the servers are stopped.
@@ -63,7 +64,10 @@ class Supervision {
   Actions NotStarted(size_t process, absl::Time now);
   Actions Exited(size_t process, const ChildExit& exit, absl::Time now);
   // An actor has taken an environment step.
-  void Stepped() { first_step_by_ = absl::InfiniteFuture(); }
+  void Stepped() {
+    stepped_ = true;
+    first_step_by_ = absl::InfiniteFuture();
+  }
   // The hub said how the run stands; `asked_at` is when it was asked.
   Actions Observed(RunState state, const std::string& reason, absl::Time asked_at, absl::Time now);
   // The user wants the end; the second time at once.
@@ -121,6 +125,7 @@ class Supervision {
   absl::Time last_look_at_;
   absl::Time first_step_by_ = absl::InfiniteFuture();
   bool hub_ready_ = false;
+  bool stepped_ = false;
   bool asked_ = false;  // The phase's processes were sent SIGTERM.
   bool interrupted_ = false;
   // A learner that ended while the run was thought to go on, how, and when.

@@ -406,5 +406,34 @@ TEST_CASE("A failed end after the run is told", "[unit]") {
   CHECK(supervision.outcome() == Outcome::kSolved);
 }
 
+TEST_CASE("One of several replay servers that does not come up ends the run, later the others go on", "[unit]") {
+  for (const bool stepped : {false, true}) {
+    Supervision supervision({{"param-server", Role::kParamServer},
+                             {"replay-server-0", Role::kReplayServer, 0},
+                             {"replay-server-1", Role::kReplayServer, 1},
+                             {"learner", Role::kLearner},
+                             {"actor-0", Role::kActor}},
+                            {false, absl::InfiniteDuration()}, kStart);
+    supervision.Begin(At(0));
+    supervision.HubReady(At(0));
+    if (stepped) {
+      supervision.Stepped();
+    }
+    double now = 1;
+    for (int restart = 0; restart < 5; ++restart) {
+      supervision.Exited(2, Status(1), At(now));
+      now += 20;
+      supervision.Observed(RunState::kRunning, "", At(now), At(now));
+      REQUIRE(supervision.Tick(At(now)).start == std::vector<size_t>{2});
+    }
+    supervision.Exited(2, Status(1), At(now));
+    REQUIRE(supervision.outcome().has_value() == !stepped);
+    if (!stepped) {
+      CHECK(supervision.outcome() == Outcome::kFailed);
+      CHECK(supervision.reason() == "replay-server-1 has not come up, and every other process waits for it");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace waggle
