@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/api/batch_layout.h"
+#include "common/api/replay.h"
 #include "common/api/shard_config.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
@@ -19,6 +21,9 @@
 
 namespace waggle {
 namespace {
+
+// Of one message of 64 MiB; the rest of it is for what is said about the rows.
+constexpr int64_t kMaxStepBytes = int64_t{56} << 20;
 
 // `algorithm:` as one section: the name, and the options of the algorithm of that name.
 struct AlgorithmSection {
@@ -75,6 +80,24 @@ absl::Status InReplaySection(const absl::Status& problems) {
                       absl::StrCat("replay.", absl::StrReplaceAll(problems.message(), {{"\n", "\nreplay."}})));
 }
 
+// What travels at once is known before a process starts.
+absl::Status CheckSizes(const Experiment& experiment, const TableConfig& table) {
+  const int64_t batch_size = experiment.learner.batch_size;
+  const auto max_batch_bytes = static_cast<size_t>(ReplaySamplerOptions().max_batch_bytes);
+  WAGGLE_RETURN_IF_ERROR(Annotate(MakeBatchLayout(table, batch_size, max_batch_bytes).status(),
+                                  absl::StrCat("learner.batch_size: ", batch_size)));
+  int64_t row_bytes = 0;
+  for (const ArraySpec& column : table.signature) {
+    row_bytes += column.NumBytes();
+  }
+  if (row_bytes > kMaxStepBytes / experiment.actor.lanes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("actor.lanes: ", experiment.actor.lanes, ": a step of that many lanes, of ", row_bytes,
+                     " bytes each, is sent at once, and may have ", kMaxStepBytes, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTables(const Experiment& experiment, const EnvironmentSpec& environment,
                          const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
@@ -83,6 +106,7 @@ absl::Status CheckTables(const Experiment& experiment, const EnvironmentSpec& en
       return InReplaySection(compression);
     }
     WAGGLE_RETURN_IF_ERROR(plan.table.Validate());
+    WAGGLE_RETURN_IF_ERROR(CheckSizes(experiment, plan.table));
     if (experiment.replay.servers > 1) {
       WAGGLE_RETURN_IF_ERROR(
           Annotate(CheckShardedBatch(plan.table, experiment.replay.servers, experiment.learner.batch_size),

@@ -24,8 +24,8 @@ TEST_CASE("Parameters and memory are estimated", "[unit]") {
                                      {"replay.max_items", "1048576"},
                                      {"replay.max_bytes", "4294967296"}});
   CHECK(text.find("[4] [64] [2], 4610 parameters") != std::string::npos);
-  // A row is four floats, an action, a reward and a discount: 32 bytes, and 96 for the item.
-  CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 128.0 MiB") != std::string::npos);
+  // A row is four floats, an action, a reward and a discount: 32 bytes, and 48 for the item.
+  CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 80.0 MiB") != std::string::npos);
   CHECK(text.find("an actor holds at most 64 MiB that no replay server has acknowledged\n") != std::string::npos);
 }
 
@@ -35,7 +35,7 @@ TEST_CASE("What an actor may hold for lost servers is told", "[unit]") {
 
 TEST_CASE("The byte limit bounds the estimate", "[unit]") {
   const std::string text = Estimate({{"replay.max_items", "1048576"}, {"replay.max_bytes", "1048576"}});
-  CHECK(text.find("about 97.0 MiB") != std::string::npos);
+  CHECK(text.find("about 49.0 MiB") != std::string::npos);
 }
 
 }  // namespace

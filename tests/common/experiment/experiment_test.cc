@@ -211,6 +211,20 @@ TEST_CASE("a table that some of several servers could not give a batch of is ref
   CHECK(message.find("must be at least 136") != std::string::npos);
 }
 
+TEST_CASE("Batches and steps larger than what travels at once are refused", "[unit]") {
+  EnvironmentSpec large = FakeEnvironmentSpec();
+  large.observation.shape = {1'000'000};
+  const Overrides fits = {{"learner.batch_size", "32"}, {"actor.lanes", "14"}};
+  REQUIRE_OK(CheckWith(fits, large));
+  const std::string batch(CheckWith({{"learner.batch_size", "1000"}, {"actor.lanes", "14"}}, large).message());
+  CAPTURE(batch);
+  CHECK(batch.find("learner.batch_size: 1000: ") == 0);
+  CHECK(batch.find("536870912") != std::string::npos);
+  const std::string step(CheckWith({{"learner.batch_size", "32"}, {"actor.lanes", "15"}}, large).message());
+  CAPTURE(step);
+  CHECK(step.find("actor.lanes: 15: ") == 0);
+}
+
 TEST_CASE("columns that are to be compressed are those that the algorithm has", "[unit]") {
   REQUIRE_OK(CheckWith({{"replay.compression", "[{column: observation}]"}}));
   const absl::Status status = CheckWith({{"replay.compression", "[{column: observasion}, {column: x, codec: zstd}]"}});
