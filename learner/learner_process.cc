@@ -153,6 +153,7 @@ absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnection
   sampler_options.batch_size = learner.batch_size;
   sampler_options.prefetch = learner.prefetch_batches;
   sampler_options.sampler_id = "learner";
+  sampler_options.compression = learner.batch_compression;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplaySampler> sampler, replay->NewSampler(sampler_options));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PriorityUpdater> priorities,
                           replay->NewPriorityUpdater(job->table.table.name));

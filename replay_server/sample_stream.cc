@@ -11,8 +11,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
-#include "common/rpc/channel.h"
-#include "common/tensor/checksum.h"
+#include "replay_server/batch_cutter.h"
 
 namespace waggle {
 
@@ -34,7 +33,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     return table_ != nullptr;
   }
 
-  void Opened(std::shared_ptr<Table> table, std::shared_ptr<const BatchLayout> layout, int64_t batch_size,
+  void Opened(std::shared_ptr<Table> table, std::shared_ptr<const BatchLayout> layout, int64_t batch_size, Codec codec,
               const std::string& who) ABSL_LOCKS_EXCLUDED(mutex_) {
     Message<v1::SampleResponse> response;
     *response.header.mutable_opened() = ToProto(*layout);
@@ -47,6 +46,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       table_ = std::move(table);
       layout_ = std::move(layout);
       batch_size_ = batch_size;
+      cutter_ = std::make_shared<BatchCutter>(codec, memory_.get());
       requester_ = std::move(requester);
       presence_ = std::move(presence);
     }
@@ -121,7 +121,8 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     uint64_t number = 0;      // In the table, once known.
     bool reads_disk = false;  // May have to, for its rows.
     bool answered = false;
-    std::optional<SlicedBatch> batch;  // Once it is gathered.
+    SampledBatch facts;              // Of the batch, without its bytes,
+    std::vector<BatchPiece> pieces;  // and these, once it is gathered: at least one.
   };
 
   // Asks the table for as many batches as are wanted and there is room for. One call does that at a time, so that the
@@ -231,20 +232,25 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
 
   void Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<BatchCutter> cutter;
     {
       MutexLock lock(&mutex_);
       if (ended_) {
         return;
       }
+      cutter = cutter_;
     }
-    absl::StatusOr<SlicedBatch> batch = Slices(*request, drawn, std::move(share));
+    const bool compresses = cutter->codec() != Codec::kNone;
+    absl::StatusOr<SlicedBatch> batch = Slices(*request, drawn, compresses, std::move(share));
     if (!batch.ok()) {
       Fail(batch.status());
       return;
     }
+    std::vector<BatchPiece> pieces = cutter->Cut(batch->data);
     {
       MutexLock lock(&mutex_);
-      request->batch = *std::move(batch);
+      request->facts = std::move(batch->facts);
+      request->pieces = std::move(pieces);
       if (ended_ || std::exchange(sending_, true)) {
         return;  // Whoever sends will find it: the pieces of two batches must not mix.
       }
@@ -252,8 +258,9 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     SendReady();
   }
 
-  absl::StatusOr<SlicedBatch> Slices(const Request& request, const DrawnBatch& drawn, ByteBudget::Share share) const {
-    if (drawn.has_large_rows()) {
+  absl::StatusOr<SlicedBatch> Slices(const Request& request, const DrawnBatch& drawn, bool in_one_run,
+                                     ByteBudget::Share share) const {
+    if (!in_one_run && drawn.has_large_rows()) {
       if (std::shared_ptr<const void> lent = memory_->TryLend(drawn.HeldBytes()); lent != nullptr) {
         using Kept = std::pair<std::shared_ptr<const void>, ByteBudget::Share>;
         const auto allocate = [this](size_t bytes) { return memory_->Take(bytes); };
@@ -273,44 +280,46 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       std::shared_ptr<Request> request;
       {
         MutexLock lock(&mutex_);
-        if (requests_.empty() || !requests_.front()->batch.has_value()) {
+        if (requests_.empty() || requests_.front()->pieces.empty()) {
           sending_ = false;
           return;
         }
         request = std::move(requests_.front());
         requests_.pop_front();
       }
-      Send(*request->batch, static_cast<uint32_t>(request->draw.items));
+      Send(request.get());
     }
   }
 
-  void Send(const SlicedBatch& batch, uint32_t items) ABSL_LOCKS_EXCLUDED(mutex_) {
-    const size_t total = batch.data.size();
-    size_t offset = 0;
-    do {
-      const size_t size = std::min<size_t>(total - offset, kPieceBytes);
+  void Send(Request* request) ABSL_LOCKS_EXCLUDED(mutex_) {
+    const size_t last = request->pieces.size() - 1;
+    for (size_t i = 0; i <= last; ++i) {
+      BatchPiece& piece = request->pieces[i];
       Message<v1::SampleResponse> response;
-      if (offset == 0) {
+      if (i == 0) {
         v1::BatchHeader* header = response.header.mutable_batch();
-        header->set_table_items(batch.facts.table_items);
-        header->set_priority_sum(batch.facts.priority_sum);
-        header->set_min_probability(batch.facts.min_probability);
-        header->set_items(items);
-        header->set_samples_allowed(batch.facts.samples_allowed);
-        header->set_table_incarnation(batch.facts.table_incarnation);
+        header->set_table_items(request->facts.table_items);
+        header->set_priority_sum(request->facts.priority_sum);
+        header->set_min_probability(request->facts.min_probability);
+        header->set_items(static_cast<uint32_t>(request->draw.items));
+        header->set_samples_allowed(request->facts.samples_allowed);
+        header->set_table_incarnation(request->facts.table_incarnation);
       }
-      response.header.set_data_offset(offset);
-      if (size > 0) {
-        response.data = batch.data.Part(offset, size);
-        response.header.set_checksum(Checksum(response.data));
+      response.header.set_data_offset(piece.offset);
+      if (piece.size > 0) {
+        response.header.set_checksum(piece.checksum);
       }
-      offset += size;
-      if (offset < total) {
+      if (piece.codec != Codec::kNone) {
+        response.header.set_compression(ToProto(piece.codec));
+        response.header.set_uncompressed_bytes(piece.size);
+      }
+      response.data = std::move(piece.data);
+      if (i < last) {
         peer_->Send(std::move(response));
       } else {
         peer_->Send(std::move(response), [self = shared_from_this()] { self->Sent(); });
       }
-    } while (offset < total);
+    }
   }
 
   void Sent() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -348,6 +357,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   mutable Mutex mutex_;
   std::shared_ptr<Table> table_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const BatchLayout> layout_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<BatchCutter> cutter_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Requester> requester_ ABSL_GUARDED_BY(mutex_);
   Requester::Presence presence_ ABSL_GUARDED_BY(mutex_);
   int64_t batch_size_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -410,7 +420,8 @@ absl::Status SampleStream::Open(const v1::SampleOpen& open) {
   }
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout,
                           MakeBatchLayout(table->created(), open.batch_size(), state_->options_.max_batch_bytes));
-  state_->Opened(std::move(table), std::make_shared<const BatchLayout>(std::move(layout)), open.batch_size(),
+  WAGGLE_ASSIGN_OR_RETURN(const Codec codec, FromProto(open.compression()));
+  state_->Opened(std::move(table), std::make_shared<const BatchLayout>(std::move(layout)), open.batch_size(), codec,
                  open.sampler_id().empty() ? peer_ : open.sampler_id());
   return absl::OkStatus();
 }

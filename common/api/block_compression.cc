@@ -8,20 +8,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace waggle {
-namespace {
-
-// The bytes in one run: themselves where they are, else a copy.
-std::shared_ptr<const char> InOneRun(const ByteSlices& data) {
-  if (data.slices().size() == 1) {
-    return std::shared_ptr<const char>(data.slices()[0].owner, data.slices()[0].data);
-  }
-  std::shared_ptr<char> copy = AllocateBytes(data.size());
-  data.CopyTo(copy.get());
-  return copy;
-}
-
-}  // namespace
-
 std::vector<Codec> ColumnCodecs(const std::vector<ArraySpec>& signature,
                                 const std::vector<ColumnCompression>& compression) {
   std::vector<Codec> codecs(signature.size(), Codec::kNone);

@@ -156,6 +156,8 @@ struct ReplaySamplerOptions {
   int64_t max_batch_bytes = int64_t{512} << 20;  // A larger one is refused.
   // What people are to read who ask what a table waits for, such as "learner": a name, or empty.
   std::string sampler_id = {};
+  // How batches travel where that makes them much shorter; of no effect in process.
+  Codec compression = Codec::kNone;
 };
 
 // The way to a replay buffer. Thread-safe.

@@ -265,7 +265,7 @@ absl::string_view Name(ViewField::Rows rows) {
 absl::string_view Name(Codec codec) {
   switch (codec) {
     case Codec::kNone:
-      break;
+      return "none";
     case Codec::kLz4:
       return "lz4";
     case Codec::kZstd:

@@ -4,8 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/clients/replay_convert.h"
 #include "common/tensor/checksum.h"
+#include "common/tensor/compression.h"
 
 namespace waggle {
 namespace {
@@ -37,6 +40,28 @@ absl::Status BatchAssembler::Begin(const v1::BatchHeader& facts) {
   return absl::OkStatus();
 }
 
+absl::Status BatchAssembler::Place(const v1::SampleResponse& header, const ByteSlices& data, size_t size) {
+  char* const to = batch_.bytes.get() + received_;
+  const absl::StatusOr<Codec> codec_or = FromProto(header.compression());
+  if (!codec_or.ok()) {
+    return absl::InternalError(absl::StrCat("the server sent a piece of a batch with ", codec_or.status().message()));
+  }
+  const Codec codec = *codec_or;
+  if (codec == Codec::kNone) {
+    data.CopyTo(to);
+  }
+  if (header.has_checksum()) {  // Bytes that were just written are still in the cache.
+    const uint64_t checksum = codec == Codec::kNone ? Checksum(to, size) : Checksum(data);
+    if (checksum != header.checksum()) {
+      return absl::DataLossError(absl::StrCat("a piece of a batch was damaged on its way: its checksum is ", checksum,
+                                              ", the server's was ", header.checksum()));
+    }
+  }
+  return codec == Codec::kNone ? absl::OkStatus()
+                               : Annotate(Decompress(codec, InOneRun(data).get(), data.size(), to, size),
+                                          "a piece of a batch that the server compressed");
+}
+
 absl::StatusOr<std::optional<SampledBatch>> BatchAssembler::Add(const v1::SampleResponse& header,
                                                                 const ByteSlices& data) {
   const bool begins = batch_.layout == nullptr;
@@ -48,11 +73,13 @@ absl::StatusOr<std::optional<SampledBatch>> BatchAssembler::Add(const v1::Sample
     WAGGLE_RETURN_IF_ERROR(Begin(header.batch()));
   }
   const size_t total = batch_.layout->total_bytes;
-  if (header.data_offset() != received_ || (data.size() == 0) != (total == 0) || data.size() > total - received_) {
+  const size_t size =
+      header.compression() == v1::ColumnCompression::CODEC_UNSPECIFIED ? data.size() : header.uncompressed_bytes();
+  if (header.data_offset() != received_ || (size == 0) != (total == 0) || size > total - received_) {
     if (begins) {
       batch_ = SampledBatch();
     }
-    return absl::InternalError(absl::StrCat("the server sent ", data.size(), " bytes at byte ", header.data_offset(),
+    return absl::InternalError(absl::StrCat("the server sent ", size, " bytes at byte ", header.data_offset(),
                                             " of a batch; it has ", total, " bytes, and byte ", received_,
                                             " is the next"));
   }
@@ -62,15 +89,8 @@ absl::StatusOr<std::optional<SampledBatch>> BatchAssembler::Add(const v1::Sample
   if (begins) {
     batch_.bytes = pool_->Take();
   }
-  data.CopyTo(batch_.bytes.get() + received_);
-  if (header.has_checksum()) {  // Of what was just written, which is still in the cache.
-    const uint64_t checksum = Checksum(batch_.bytes.get() + received_, data.size());
-    if (checksum != header.checksum()) {
-      return absl::DataLossError(absl::StrCat("a piece of a batch was damaged on its way: its checksum is ", checksum,
-                                              ", the server's was ", header.checksum()));
-    }
-  }
-  received_ += data.size();
+  WAGGLE_RETURN_IF_ERROR(Place(header, data, size));
+  received_ += size;
   if (received_ < total) {
     return std::optional<SampledBatch>();
   }

@@ -26,11 +26,13 @@ class BatchAssembler {
 
   // Takes the next message of the stream. Returns the batch if this was its last piece. INTERNAL for a piece that is
   // not the one that follows: of the wrong place, longer than the batch, empty, or without the header that begins one.
-  // DATA_LOSS for one whose checksum does not fit.
+  // DATA_LOSS for one whose checksum does not fit, or that does not decompress into the bytes that it stands for.
   absl::StatusOr<std::optional<SampledBatch>> Add(const v1::SampleResponse& header, const ByteSlices& data);
 
  private:
   absl::Status Begin(const v1::BatchHeader& facts);
+  // The bytes, of which there are `size`, to where they belong in the batch.
+  absl::Status Place(const v1::SampleResponse& header, const ByteSlices& data, size_t size);
 
   const LayoutOf layout_of_;
   BufferPool* const pool_;

@@ -35,6 +35,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
     open_.mutable_open()->set_table(options.table.name);
     open_.mutable_open()->set_batch_size(static_cast<uint32_t>(options.batch_size));
     open_.mutable_open()->set_sampler_id(options.sampler_id);
+    open_.mutable_open()->set_compression(ToProto(options.compression));
   }
 
   const std::shared_ptr<const BatchLayout>& layout() const { return layout_; }

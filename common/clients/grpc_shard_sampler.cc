@@ -49,6 +49,7 @@ class GrpcShardSampler::State {
     request.header.mutable_open()->set_table(options_.table.name);
     request.header.mutable_open()->set_batch_size(static_cast<uint32_t>(options_.batch_size));
     request.header.mutable_open()->set_sampler_id(options_.sampler_id);
+    request.header.mutable_open()->set_compression(ToProto(options_.compression));
     peer->Send(std::move(request));
     bool cancelled = false;
     {

@@ -108,6 +108,31 @@ absl::StatusOr<InsertBlock> FromProto(const v1::InsertBlock& proto, ByteSlices d
   return block;
 }
 
+v1::ColumnCompression::Codec ToProto(Codec codec) {
+  switch (codec) {
+    case Codec::kNone:
+      break;
+    case Codec::kLz4:
+      return v1::ColumnCompression::CODEC_LZ4;
+    case Codec::kZstd:
+      return v1::ColumnCompression::CODEC_ZSTD;
+  }
+  return v1::ColumnCompression::CODEC_UNSPECIFIED;
+}
+
+absl::StatusOr<Codec> FromProto(v1::ColumnCompression::Codec codec) {
+  switch (codec) {
+    case v1::ColumnCompression::CODEC_UNSPECIFIED:
+      return Codec::kNone;
+    case v1::ColumnCompression::CODEC_LZ4:
+      return Codec::kLz4;
+    case v1::ColumnCompression::CODEC_ZSTD:
+      return Codec::kZstd;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("compression: ", static_cast<int>(codec), " is no codec"));
+  }
+}
+
 v1::SampleOpened ToProto(const BatchLayout& layout) {
   v1::SampleOpened opened;
   opened.set_batch_bytes(layout.total_bytes);

@@ -21,6 +21,10 @@ v1::InsertBlock ToProto(const InsertBlock& block);
 // The lists of each of the two groups have one length; whether the numbers make sense is for the table to say.
 absl::StatusOr<InsertBlock> FromProto(const v1::InsertBlock& proto, ByteSlices data);
 
+// Unspecified is kNone.
+v1::ColumnCompression::Codec ToProto(Codec codec);
+absl::StatusOr<Codec> FromProto(v1::ColumnCompression::Codec codec);
+
 v1::SampleOpened ToProto(const BatchLayout& layout);
 // FAILED_PRECONDITION, with both, unless the message describes just this layout.
 absl::Status CheckSameLayout(const v1::SampleOpened& opened, const BatchLayout& layout);

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 
 namespace waggle {
@@ -66,29 +67,6 @@ absl::StatusOr<ViewField::Rows> FromProto(v1::ViewField::Rows rows) {
       return ViewField::Rows::kAll;
     default:
       return absl::InvalidArgumentError(absl::StrCat("view: ", static_cast<int>(rows), " is no choice of rows"));
-  }
-}
-
-v1::ColumnCompression::Codec ToProto(Codec codec) {
-  switch (codec) {
-    case Codec::kNone:
-      break;
-    case Codec::kLz4:
-      return v1::ColumnCompression::CODEC_LZ4;
-    case Codec::kZstd:
-      return v1::ColumnCompression::CODEC_ZSTD;
-  }
-  return v1::ColumnCompression::CODEC_UNSPECIFIED;
-}
-
-absl::StatusOr<Codec> FromProto(v1::ColumnCompression::Codec codec) {
-  switch (codec) {
-    case v1::ColumnCompression::CODEC_LZ4:
-      return Codec::kLz4;
-    case v1::ColumnCompression::CODEC_ZSTD:
-      return Codec::kZstd;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat("compression: ", static_cast<int>(codec), " is no codec"));
   }
 }
 
@@ -245,6 +223,10 @@ absl::StatusOr<TableConfig> FromProto(const v1::TableConfig& proto) {
   config.seed = proto.seed();
   for (const v1::ColumnCompression& compression : proto.compression()) {
     WAGGLE_ASSIGN_OR_RETURN(const Codec codec, FromProto(compression.codec()));
+    if (codec == Codec::kNone) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("compression: no codec for column \"", compression.column(), "\""));
+    }
     config.compression.push_back({compression.column(), codec});
   }
   WAGGLE_ASSIGN_OR_RETURN(config.durability, FromProto(proto.durability()));

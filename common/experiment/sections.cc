@@ -11,6 +11,7 @@
 #include "common/api/shard_config.h"
 #include "common/base/problems.h"
 #include "common/experiment/table_fields.h"
+#include "common/experiment/visit_name.h"
 #include "common/tensor/array_spec.h"
 
 namespace waggle {
@@ -167,6 +168,7 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("threads", &threads, 1, 1024);
   visitor.Int("batch_size", &batch_size, 1, 1'000'000);
   visitor.Int("prefetch_batches", &prefetch_batches, 1, 1024);
+  VisitName("batch_compression", &batch_compression, {Codec::kNone, Codec::kLz4, Codec::kZstd}, &visitor);
   visitor.Int("publish_period_steps", &publish_period_steps, 1, 1'000'000'000);
   visitor.Int("priority_update_steps", &priority_update_steps, 1, 10'000);
   visitor.Section("checkpoint", &checkpoint);

@@ -81,10 +81,12 @@ struct CheckpointOptions {
 
 // `learner:` — the process that learns.
 struct LearnerOptions {
-  std::string device = "cpu";         // cpu, cuda or cuda:N.
-  int64_t threads = 1;                // Of the tensor library; more than one pays for large networks only.
-  int64_t batch_size = 128;           // Items a learner step.
-  int64_t prefetch_batches = 4;       // Batches asked for ahead.
+  std::string device = "cpu";    // cpu, cuda or cuda:N.
+  int64_t threads = 1;           // Of the tensor library; more than one pays for large networks only.
+  int64_t batch_size = 128;      // Items a learner step.
+  int64_t prefetch_batches = 4;  // Batches asked for ahead.
+  // How batches travel where that makes them much shorter, as frames do: none, lz4 or zstd. It costs both sides time.
+  Codec batch_compression = Codec::kNone;
   int64_t publish_period_steps = 50;  // Learner steps from one publication of the weights to the next.
   // Learner steps whose new priorities are sent together; more is less overhead and later priorities.
   int64_t priority_update_steps = 8;

@@ -2,32 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 
 #include "common/config/config_keys.h"
+#include "common/experiment/visit_name.h"
 
 namespace waggle {
 namespace {
 
 constexpr int64_t kAnyInt = std::numeric_limits<int64_t>::max();
 constexpr double kAny = std::numeric_limits<double>::infinity();
-
-// An enumerator by its name in configurations.
-template <class Enum>
-void VisitName(const char* key, Enum* value, std::initializer_list<Enum> values, ConfigVisitor* visitor) {
-  std::vector<std::string> names;
-  for (const Enum one : values) {
-    names.emplace_back(Name(one));
-  }
-  std::string name(Name(*value));
-  visitor->Choice(key, &name, names);
-  for (const Enum one : values) {
-    if (name == Name(one)) {
-      *value = one;
-    }
-  }
-}
 
 void VisitKind(SelectorKind* kind, ConfigVisitor* visitor) {
   VisitName("kind", kind,

@@ -36,6 +36,15 @@ void ByteSlices::CopyTo(char* destination) const {
   }
 }
 
+std::shared_ptr<const char> InOneRun(const ByteSlices& data) {
+  if (data.slices().size() == 1) {
+    return std::shared_ptr<const char>(data.slices()[0].owner, data.slices()[0].data);
+  }
+  std::shared_ptr<char> copy = AllocateBytes(data.size());
+  data.CopyTo(copy.get());
+  return copy;
+}
+
 std::shared_ptr<char> AllocateBytes(size_t size) {
   return std::shared_ptr<char>(static_cast<char*>(::operator new(size, kAlignment)),
                                [](char* bytes) { ::operator delete(bytes, kAlignment); });

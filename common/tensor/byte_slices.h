@@ -41,6 +41,9 @@ class ByteSlices {
   size_t size_ = 0;
 };
 
+// The bytes in one run: themselves where they are, else a copy.
+std::shared_ptr<const char> InOneRun(const ByteSlices& data);
+
 // A block of uninitialised bytes aligned to 64, owned by its shared pointer.
 std::shared_ptr<char> AllocateBytes(size_t size);
 

@@ -42,12 +42,33 @@ ReplayLoad NewLoad(const std::string& name, std::vector<ArraySpec> signature, st
   return load;
 }
 
+// Screens of a game like Pong: two bats and a ball, elsewhere background.
+void DrawScreens(size_t screens, char* to) {
+  constexpr size_t kSide = 84;
+  Rng rng(3);
+  std::memset(to, 87, screens * kSide * kSide);
+  for (char* screen = to; screen < to + screens * kSide * kSide; screen += kSide * kSide) {
+    const auto draw = [&](size_t column, size_t rows, int color) {
+      const size_t top = static_cast<size_t>(rng.Uniform() * 76);
+      for (size_t row = top; row < top + rows; ++row) {
+        screen[row * kSide + column] = static_cast<char>(color);
+      }
+    };
+    draw(9, 8, 213);
+    draw(75, 8, 92);
+    draw(static_cast<size_t>(10 + rng.Uniform() * 64), 2, 236);
+  }
+}
+
 // Makes the blocks of a load, one after the other, all of the same bytes.
 class BlockSource {
  public:
   explicit BlockSource(const ReplayLoad& load)
       : load_(load), size_(static_cast<size_t>(load.BlockBytes())), data_(AllocateBytes(size_)) {
     std::memset(data_.get(), 0x3c, size_);  // Finite as a number of any kind.
+    if (load.table.signature[0].shape == std::vector<int64_t>{84, 84}) {
+      DrawScreens(size_t{load.lanes} * load.rows, data_.get());
+    }
   }
 
   int64_t ItemsPerBlock() const { return int64_t{load_.lanes} * load_.rows; }
@@ -124,6 +145,7 @@ ReplaySamplerOptions SamplerOptions(const ReplayLoad& load, int64_t prefetch) {
   options.table = load.table;
   options.batch_size = load.batch_size;
   options.prefetch = prefetch;
+  options.compression = load.compression;
   return options;
 }
 

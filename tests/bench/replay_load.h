@@ -24,6 +24,7 @@ struct ReplayLoad {
   uint32_t window = 1;
   uint32_t context = 0;  // Rows before an item's window that belong to it too.
   int64_t batch_size = 512;
+  Codec compression = Codec::kNone;  // Of sampled batches on their way.
 
   double RowBytes() const;    // What an item more costs to insert.
   double BatchBytes() const;  // As sampled, the facts about the items included.
@@ -37,7 +38,7 @@ ReplayLoad CartPoleTransitions();
 // The same transitions, three steps long, as an actor of Waggle sends them: each row once, and four of them an item.
 ReplayLoad CartPoleWindows();
 // Frames of 84×84 bytes, a row each. An item is a transition over three steps with four stacked frames at either end,
-// which the server stacks.
+// which the server stacks. The screens are nearly empty, as Pong's are, so that they compress about as well.
 ReplayLoad Frames();
 
 // A waggle-replay-server beside this program's executable, on a free port of the loopback interface.

@@ -6,7 +6,7 @@
 // mixed_LOAD (two producers, one consumer that sends priorities back), and shards_SERVERS_LOAD (the same mix). LOAD is
 // the bytes of an item that shares nothing, cartpole (52 bytes in five columns), cartpole_windows (the same three-step
 // transitions with rows that are shared) or frames (three-step transitions of four stacked frames of 84×84 bytes, which
-// are shared too).
+// are shared too; sampled without compression, and with it as frames_lz4 and frames_zstd).
 
 #include <cmath>
 #include <functional>
@@ -263,6 +263,13 @@ std::vector<Case> Cases() {
        {BytesLoad("16B", 16), BytesLoad("400B", 400), BytesLoad("4kB", 4'000), BytesLoad("40kB", 40'000),
         BytesLoad("1MB", 1'000'000), CartPoleTransitions(), CartPoleWindows(), Frames()}) {
     AddThroughput(load, &cases);
+  }
+  for (const Codec codec : {Codec::kLz4, Codec::kZstd}) {
+    ReplayLoad load = Frames();
+    load.compression = codec;
+    const Clients clients{0, 1, false};
+    AddSamples(absl::StrCat("replay_service/sample_frames_", Name(codec), "_1c"), load, clients,
+               std::make_shared<Measurement>([load, clients] { return Measure(load, clients); }), &cases);
   }
   AddShards(CartPoleTransitions(), &cases);
   AddShards(BytesLoad("40kB", 40'000), &cases);

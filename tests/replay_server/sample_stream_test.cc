@@ -128,6 +128,37 @@ TEST_CASE("Large rows are sent from where they lie, or copied where too much wou
   REQUIRE(batches == 2);
 }
 
+TEST_CASE("A sampler that asks for it gets batches compressed", "[unit]") {
+  constexpr uint32_t kBatch = 100;
+  const TableConfig table = SimpleTable("t", 3'000);
+  SampleStreamOptions options;
+  options.max_inline_bytes = int64_t{1} << 30;
+  Stream stream(table, 10, options, true, std::make_shared<BatchMemory>(0, size_t{1} << 30));
+  Message<v1::SampleRequest> open;
+  open.header.mutable_open()->set_table("t");
+  open.header.mutable_open()->set_batch_size(kBatch);
+  open.header.mutable_open()->set_compression(v1::ColumnCompression::CODEC_LZ4);
+  open.header.set_credits(1);
+  stream.handler->OnMessage(std::move(open));
+  const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table, kBatch, 1 << 30)));
+  BufferPool pool(layout->total_bytes, 2);
+  BatchAssembler assembler(layout, &pool);
+  std::optional<SampledBatch> batch;
+  size_t bytes = 0;
+  auto messages = stream.peer->messages();
+  for (size_t i = 1; i < messages.size(); ++i) {
+    bytes += messages[i].data.size();
+    batch = ValueOf(assembler.Add(messages[i].header, messages[i].data));
+  }
+  REQUIRE(batch.has_value());
+  REQUIRE(bytes < layout->total_bytes / 20);
+  for (uint32_t row = 0; row < kBatch; ++row) {
+    const float reward = static_cast<const float*>(batch->Data("reward"))[row];
+    const float* const observation = static_cast<const float*>(batch->Data("observation")) + row * 3'000;
+    REQUIRE(std::all_of(observation, observation + 3'000, [reward](float value) { return value == reward; }));
+  }
+}
+
 TEST_CASE("Draws of any size are answered in their order, with what the table is then", "[unit]") {
   TableConfig table = SimpleTable("t");
   table.rate_limiter.samples_per_insert = 100;

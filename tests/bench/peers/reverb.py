@@ -263,6 +263,7 @@ RATES = [
     ("sample_4kB_1c", "4kB", ["sample"]),
     ("sample_40kB_1c", "40kB", ["sample"]),
     ("sample_frames_1c", "frames", ["sample"]),
+    ("sample_frames_lz4_1c", "frames", ["sample"]),  # Reverb compresses too, and has no other way.
     ("sample_update_cartpole_1c", "cartpole", ["sample_update"]),
     ("update_512", "cartpole", ["update"]),
     ("update_512_streamed", "cartpole", ["update"]),  # Waggle's does not wait for each call, Reverb's has no other way.

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "common/tensor/checksum.h"
+#include "common/tensor/compression.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -132,6 +134,63 @@ TEST_CASE("Batches may be of several sizes, and of none", "[unit]") {
   BatchAssembler other(layout_of, &assembly.pool);
   header.mutable_batch()->set_items(17);
   CHECK(other.Add(header, assembly.Piece(0, 1)).status().code() == absl::StatusCode::kInternal);
+}
+
+// A piece of `size` bytes, compressed, and its header.
+struct Compressed {
+  Compressed(const Assembly& assembly, Codec codec, size_t offset, size_t size)
+      : header(offset == 0 ? Begin() : Continue(offset)) {
+    const auto packed = std::make_shared<std::string>(MaxCompressedBytes(codec, size), '\0');
+    packed->resize(Compress(codec, InOneRun(assembly.Piece(offset, size)).get(), size, packed->data()));
+    REQUIRE(!packed->empty());
+    data = ByteSlices({packed->data(), packed->size(), packed});
+    header.set_compression(codec == Codec::kLz4 ? v1::ColumnCompression::CODEC_LZ4 : v1::ColumnCompression::CODEC_ZSTD);
+    header.set_uncompressed_bytes(size);
+    header.set_checksum(Checksum(data));
+  }
+
+  v1::SampleResponse header;
+  ByteSlices data;
+};
+
+TEST_CASE("Compressed pieces and others become one batch", "[unit]") {
+  Assembly assembly;
+  const size_t total = assembly.layout->total_bytes;
+  REQUIRE(total > 1'000);
+  const Compressed first(assembly, Codec::kLz4, 0, 600);
+  const Compressed last(assembly, Codec::kZstd, 610, total - 610);
+  REQUIRE_OK(assembly.assembler.Add(first.header, first.data));
+  REQUIRE_OK(assembly.assembler.Add(Continue(600), assembly.Piece(600, 10)));
+  const std::optional<SampledBatch> batch = ValueOf(assembly.assembler.Add(last.header, last.data));
+  REQUIRE(batch.has_value());
+  for (size_t i = 0; i < total; ++i) {
+    REQUIRE(batch->bytes.get()[i] == static_cast<char>(i % 251));
+  }
+}
+
+TEST_CASE("Compressed pieces that are not what they say are refused", "[unit]") {
+  const auto added = [](const auto& change) {
+    Assembly assembly;
+    Compressed piece(assembly, Codec::kLz4, 0, 600);
+    change(&piece);
+    return assembly.assembler.Add(piece.header, piece.data).status();
+  };
+  REQUIRE_OK(added([](Compressed* /*piece*/) {}));
+  REQUIRE_CODE(added([](Compressed* piece) { piece->header.set_uncompressed_bytes(601); }),
+               absl::StatusCode::kDataLoss);
+  REQUIRE_CODE(added([](Compressed* piece) { piece->header.set_uncompressed_bytes(599); }),
+               absl::StatusCode::kDataLoss);
+  REQUIRE_CODE(added([](Compressed* piece) { piece->header.set_checksum(1); }), absl::StatusCode::kDataLoss);
+  REQUIRE_CODE(added([](Compressed* piece) { piece->header.set_uncompressed_bytes(0); }), absl::StatusCode::kInternal);
+  REQUIRE_CODE(added([](Compressed* piece) { piece->header.set_uncompressed_bytes(uint64_t{1} << 63); }),
+               absl::StatusCode::kInternal);
+  REQUIRE_CODE(added([](Compressed* piece) { piece->header.set_compression(v1::ColumnCompression::Codec(17)); }),
+               absl::StatusCode::kInternal);
+  REQUIRE_CODE(added([](Compressed* piece) {
+                 piece->data = piece->data.Part(0, piece->data.size() / 2);
+                 piece->header.clear_checksum();
+               }),
+               absl::StatusCode::kDataLoss);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ using testing::ValueOf;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-TEST_CASE("Batches larger than a piece arrive whole", "[grpc]") {
+TEST_CASE("Batches larger than a piece arrive whole, compressed or not", "[grpc]") {
+  const Codec codec = GENERATE(Codec::kNone, Codec::kLz4, Codec::kZstd);
   ServerFixture server;
   const auto connection = server.Connect();
   const TableConfig table = SimpleTable("large", 10'000);
@@ -30,7 +31,9 @@ TEST_CASE("Batches larger than a piece arrive whole", "[grpc]") {
     REQUIRE_OK(writer->Append(SimpleBlock(row, 50, 10'000), StopToken()));
   }
   REQUIRE_OK(writer->Flush(kPatience));
-  const auto sampler = ValueOf(connection->NewSampler(SimpleSampler(table, 128)));
+  ReplaySamplerOptions options = SimpleSampler(table, 128);
+  options.compression = codec;
+  const auto sampler = ValueOf(connection->NewSampler(options));
   for (int i = 0; i < 10; ++i) {
     const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
     CHECK(batch.layout->total_bytes > size_t{4} << 20);

@@ -1,5 +1,6 @@
 """Batches: their fields, facts and probabilities; big ones; waiting and closing. [e2e]"""
 
+import importlib.util
 import threading
 import unittest
 
@@ -23,7 +24,7 @@ class SamplingTest(ServerTest):
         self.client.create_table(queue_table(self.name))
         with self.client.sampler(self.name, batch_size=1, prefetch=2, timeout=PATIENCE) as sampler:
             running = sampler._core
-            core = SamplerCore(running.link, running.config, 1, 2, PATIENCE, "")  # Never started.
+            core = SamplerCore(running.link, running.config, 1, 2, PATIENCE, "", "none")  # Never started.
         with core.changed:
             core._ready.extend(["one", "two"])
             core.reset_locked()
@@ -54,6 +55,26 @@ class SamplingTest(ServerTest):
         self.assertIn("vector", batch)
         with self.assertRaisesRegex(KeyError, "vector, numbers"):
             batch["nothing"]
+
+    def test_batches_may_travel_compressed(self):
+        columns = {"frame": waggle.Column("uint8", (84, 84)), "number": waggle.Column("int64")}
+        self.client.create_table(waggle.Table(self.name, columns))
+        with self.client.writer(self.name) as writer:
+            for number in range(50):
+                writer.append({"frame": np.full((84, 84), number, np.uint8), "number": number})
+                writer.create_item()
+        for codec, package in (("none", "json"), ("lz4", "lz4"), ("zstd", "zstandard")):
+            if importlib.util.find_spec(package) is None:
+                with self.assertRaisesRegex(waggle.InvalidArgument, package):
+                    self.client.sampler(self.name, 400, compression=codec)
+                continue
+            with self.client.sampler(self.name, 400, timeout=PATIENCE, compression=codec) as sampler:
+                for _ in range(3):
+                    batch = sampler.next()
+                    expected = np.broadcast_to(batch["number"][:, None, None], (400, 84, 84))
+                    self.assertTrue(np.array_equal(batch["frame"], expected))
+        with self.assertRaisesRegex(waggle.InvalidArgument, '"zip" is not none, lz4 or zstd'):
+            self.client.sampler(self.name, 4, compression="zip")
 
     def test_the_arrays_are_aligned_views_of_one_block_that_is_the_batchs_own(self):
         self.client.create_table(waggle.Table(self.name, COLUMNS))

@@ -231,6 +231,7 @@ class Client:
         prefetch: int = 4,
         timeout: Optional[float] = None,
         sampler_id: Optional[str] = None,
+        compression: str = "none",
     ) -> Sampler:
         """A sampler of batches of `batch_size` items.
 
@@ -238,9 +239,11 @@ class Client:
         `timeout` is how many seconds a batch is waited for; None waits, and the log says for what.
 
         sampler_id: names the sampler to whoever asks the server what a table waits for; by default it is made up.
+        compression: "lz4" or "zstd" has the server compress what becomes much shorter by it, such as frames, with the
+            packages lz4 and zstandard here. It pays on a slow network, and for frames on a fast one too.
         """
         config = self._find([table], None)[0].table
-        core = SamplerCore(self._link, config, batch_size, prefetch, timeout, sampler_id or new_id())
+        core = SamplerCore(self._link, config, batch_size, prefetch, timeout, sampler_id or new_id(), compression)
         core.start()
         sampler = Sampler(core)
         self._open.add(sampler)

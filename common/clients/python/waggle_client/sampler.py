@@ -8,6 +8,7 @@ import numpy as np
 
 from waggle_client import _wire, errors
 from waggle_client._checksum import check
+from waggle_client._compression import Decompressor
 from waggle_client._link import Deadline
 from waggle_client._stream import StreamCore
 from waggle_client.batch import Batch, BatchLayout
@@ -19,12 +20,13 @@ _MAX_PREFETCH = 1024  # The server's limit on credits.
 class SamplerCore(StreamCore):
     """Keeps `prefetch` batches, and at least half of that, asked for or ready."""
 
-    def __init__(self, link, config, batch_size, prefetch, timeout, sampler_id):
+    def __init__(self, link, config, batch_size, prefetch, timeout, sampler_id, compression):
         if not 1 <= batch_size < 1 << 31:
             raise errors.InvalidArgument(f"batch_size: {batch_size} is outside [1, 2^31)")
         if not 1 <= prefetch <= _MAX_PREFETCH:
             raise errors.InvalidArgument(f"prefetch: {prefetch} is outside [1, {_MAX_PREFETCH}]")
         Deadline(timeout)
+        self._decompress = Decompressor(compression)
         super().__init__(link, "Sample", "sample", f'sampling from table "{config.name}" at', [config.name])
         self.config = config
         self.timeout = timeout
@@ -53,6 +55,7 @@ class SamplerCore(StreamCore):
             request.open.table = self.config.name
             request.open.batch_size = self._batch_size
             request.open.sampler_id = self._sampler_id
+            request.open.compression = self._decompress.wire
             request.credits = self.prefetch - len(self._ready)
             return request.SerializeToString(), None
         # Several credits travel together: a message for each batch would cost as much as a small batch does.
@@ -88,9 +91,10 @@ class SamplerCore(StreamCore):
                 else "the server began a batch within another one"
             )
         total = self._layout.total_bytes
-        if message.data_offset != self._received or not 0 < len(data) <= total - self._received:
+        size = message.uncompressed_bytes if message.compression else len(data)
+        if message.data_offset != self._received or not 0 < size <= total - self._received:
             raise errors.Internal(
-                f"the server sent {len(data)} bytes at byte {message.data_offset} of a batch; it has {total} bytes, "
+                f"the server sent {size} bytes at byte {message.data_offset} of a batch; it has {total} bytes, "
                 f"and byte {self._received} is the next"
             )
         if begins:
@@ -105,8 +109,10 @@ class SamplerCore(StreamCore):
             self._header, self._block = header, self._layout.allocate()
         if message.HasField("checksum"):
             check(data, message.checksum)
-        self._block[self._received : self._received + len(data)] = np.frombuffer(data, np.uint8)
-        self._received += len(data)
+        if message.compression:
+            data = self._decompress(message.compression, data, size)
+        self._block[self._received : self._received + size] = np.frombuffer(data, np.uint8)
+        self._received += size
 
     def take(self, timeout):
         deadline = Deadline(timeout)

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "common/config/config_visitor.h"
+
+namespace waggle {
+
+// Visits an enumerator, one of `values`, by the name that Name() gives it.
+template <class Enum>
+void VisitName(const char* key, Enum* value, std::initializer_list<Enum> values, ConfigVisitor* visitor) {
+  std::vector<std::string> names;
+  for (const Enum one : values) {
+    names.emplace_back(Name(one));
+  }
+  std::string name(Name(*value));
+  visitor->Choice(key, &name, names);
+  for (const Enum one : values) {
+    if (name == Name(one)) {
+      *value = one;
+    }
+  }
+}
+
+}  // namespace waggle
