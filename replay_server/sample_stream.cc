@@ -10,6 +10,7 @@
 #include "common/base/annotate.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
 #include "common/clients/replay_convert.h"
 #include "replay_server/batch_cutter.h"
 
@@ -59,6 +60,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
         CheckListLength("draw_counted", request.draw_counted_size(), "draw_items", request.draw_items_size()));
     {
       MutexLock lock(&mutex_);
+      requester_->Looks(request.waits_for(), CoarseSteadyNanoseconds());
       const size_t more = size_t{request.credits()} + static_cast<size_t>(request.draw_items_size());
       if (more > options_.max_credits - wanted_.size()) {
         return absl::InvalidArgumentError(absl::StrCat("got ", more, " credits where ", wanted_.size(),

@@ -34,10 +34,11 @@ class GrpcShardSampler::State {
   const BatchLayout& layout() const { return layout_; }
   BufferPool* pool() { return &pool_; }
 
-  void Ask(uint32_t items, uint32_t counted) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Ask(uint32_t items, uint32_t counted, uint32_t waits_for) ABSL_LOCKS_EXCLUDED(mutex_) {
     Message<v1::SampleRequest> request;
     request.header.add_draw_items(items);
     request.header.add_draw_counted(counted);
+    request.header.set_waits_for(waits_for);
     MutexLock lock(&mutex_);
     if (opened_ != nullptr) {
       opened_->Send(std::move(request));
@@ -214,8 +215,8 @@ GrpcShardSampler::GrpcShardSampler(std::shared_ptr<ReplayLink> link, std::shared
           [shard, receiver](absl::Status failure) { receiver->Failed(shard, std::move(failure)); },
       }) {}
 
-void GrpcShardSampler::Ask(uint32_t items, uint32_t counted) {
-  state_->Ask(items, counted);
+void GrpcShardSampler::Ask(uint32_t items, uint32_t counted, uint32_t waits_for) {
+  state_->Ask(items, counted, waits_for);
 }
 
 }  // namespace waggle

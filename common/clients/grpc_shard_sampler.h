@@ -19,7 +19,7 @@ class GrpcShardSampler final : public ShardSampler {
                                                               const ReplaySamplerOptions& options, size_t shard,
                                                               std::shared_ptr<ShardSampleReceiver> receiver);
 
-  void Ask(uint32_t items, uint32_t counted) override;
+  void Ask(uint32_t items, uint32_t counted, uint32_t waits_for) override;
 
  private:
   class State;

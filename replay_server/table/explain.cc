@@ -51,7 +51,8 @@ class Explainer {
     const bool samples = !picture_.first_samples.empty() && !MaySample(config_, limiter_, picture_.counts, batch_);
     const bool inserts =
         !picture_.first_inserts.empty() && !MayInsert(config_, limiter_, picture_.counts, batch_.items);
-    if (samples && FindDeadlock()) {
+    // Of who looks it is not known what else they could do with.
+    if (samples && !picture_.first_samples.front().looks && FindDeadlock()) {
       out_.verdict = Verdict::kDeadlock;
     } else if (inserts) {
       ExplainInserts();
@@ -332,8 +333,19 @@ class Explainer {
       out_.why_inserts.push_back(i == 0 ? no_insert : "waits for its turn");
     }
     for (size_t i = 0; i < picture_.first_samples.size(); ++i) {
-      out_.why_samples.push_back(i > 0 ? "waits for its turn" : samples ? why_ : "is about to go on");
+      out_.why_samples.push_back(WhySample(i, samples));
     }
+  }
+
+  std::string WhySample(size_t i, bool blocked) const {
+    if (i == 0 && blocked) {
+      return why_;
+    }
+    if (picture_.first_samples[i].looks) {
+      return blocked ? "looks whether it may have a batch of several servers"
+                     : "this server would give its part of a batch; another one does not yet";
+    }
+    return i > 0 ? "waits for its turn" : "is about to go on";
   }
 
   // Whoever inserts waits for it, though no limiter makes them.

@@ -28,6 +28,17 @@ absl::Duration Requester::last_counted() const {
   return FromNanoseconds(last_ns_.load(std::memory_order_relaxed));
 }
 
+void Requester::Looks(uint32_t waits_for, int64_t now_ns) {
+  if (looks_for_.load(std::memory_order_relaxed) == 0 && waits_for > 0) {
+    looks_since_ns_.store(now_ns, std::memory_order_relaxed);
+  }
+  looks_for_.store(waits_for, std::memory_order_relaxed);
+}
+
+absl::Duration Requester::looks_since() const {
+  return FromNanoseconds(looks_since_ns_.load(std::memory_order_relaxed));
+}
+
 absl::Duration Requester::left() const {
   return FromNanoseconds(left_ns_.load(std::memory_order_relaxed));
 }

@@ -30,6 +30,13 @@ class Requester {
   // By SteadyElapsed(); the infinite past where nothing was.
   absl::Duration last_counted() const;
 
+  // It looks again and again whether it may have about so many items, without a request that waits; 0: it does not.
+  // Called by its stream alone.
+  void Looks(uint32_t waits_for, int64_t now_ns);
+  uint32_t looks_for() const { return looks_for_.load(std::memory_order_relaxed); }
+  // Since when, by SteadyElapsed().
+  absl::Duration looks_since() const;
+
   // Whether it is connected; if not, since when (by SteadyElapsed(); the infinite past where it never was).
   bool present() const { return connections_.load(std::memory_order_relaxed) > 0; }
   absl::Duration left() const;
@@ -54,6 +61,8 @@ class Requester {
   // Atomic, because they are read while others write.
   std::atomic<int64_t> items_{0};
   std::atomic<int64_t> last_ns_{0};  // 0: never.
+  std::atomic<uint32_t> looks_for_{0};
+  std::atomic<int64_t> looks_since_ns_{0};
   std::atomic<int64_t> connections_{0};
   std::atomic<int64_t> left_ns_{0};
 };

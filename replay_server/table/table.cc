@@ -36,6 +36,10 @@ void AddParties(const std::vector<std::shared_ptr<const Requester>>& requesters,
     party.items = requester->items();
     party.active_ago = now - requester->last_counted();
     party.left_ago = now - requester->left();
+    if (const int64_t items = requester->looks_for(); items > 0 && party.present) {
+      picture->first_samples.push_back({party.name, true, {items, items}, now - requester->looks_since(), true});
+      ++picture->samples_waiting;
+    }
     picture->parties.push_back(std::move(party));
   }
 }

@@ -34,8 +34,10 @@ struct TablePicture {
     bool present = true;  // Whether it is still connected.
     DrawRequest asked;    // Of an insert, how many items are not in yet.
     absl::Duration waited;
+    bool looks =
+        false;  // A sampler of several servers, which looks whether they allow a batch; `asked` is about right.
   };
-  // Requests, of which the first ones are listed, in their order.
+  // Requests, of which the first ones are listed, in their order, and then those who look.
   int64_t inserts_waiting = 0;
   int64_t samples_waiting = 0;
   std::vector<Wait> first_inserts;

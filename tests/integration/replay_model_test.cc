@@ -219,7 +219,7 @@ class PlayOverGrpc {
     const auto items = static_cast<int64_t>(rng_.UniformInt(kMaxBatch + 1));
     const DrawRequest request{items,
                               items > 0 && rng_.UniformInt(4) > 0 ? items : static_cast<int64_t>(rng_.UniformInt(4))};
-    sampler_->Ask(static_cast<uint32_t>(items), static_cast<uint32_t>(request.counted));
+    sampler_->Ask(static_cast<uint32_t>(items), static_cast<uint32_t>(request.counted), 0);
     if (!naive_.CanSample(request)) {
       Refuse();
       return;

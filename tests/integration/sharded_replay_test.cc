@@ -9,8 +9,10 @@
 
 #include "common/base/deadline.h"
 #include "common/base/thread.h"
+#include "common/clients/replay_link.h"
 #include "common/clients/sharded_replay/shard_key.h"
 #include "tests/common/clients/replay_server_fixture.h"
+#include "tests/integration/eventually.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -150,6 +152,31 @@ TEST_CASE("a server that dies is done without, and takes part again at another a
   REQUIRE(fixture.writer->stats().items_inserted == fixture.row);
   REQUIRE_OK(fixture.updater->Update({ShardedKey(1, 0)}, {1}, {1}));
   REQUIRE_OK(fixture.updater->Flush(kLong));
+}
+
+TEST_CASE("why tells of a sampler that waits for servers to allow a batch", "[grpc]") {
+  std::deque<ServerFixture> servers(2);
+  const std::vector<std::string> addresses = {servers[0].address(), servers[1].address()};
+  const auto connection = ValueOf(NewGrpcReplayConnection(addresses));
+  TableConfig table = testing::SimpleTable("table");
+  table.rate_limiter.min_items = 100;
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  ReplaySamplerOptions options = testing::SimpleSampler(table, kBatch);
+  options.sampler_id = "learner";
+  const auto sampler = ValueOf(connection->NewSampler(options));
+  ReplayLink link(addresses[1]);
+  v1::TableExplanation table_is;
+  testing::Eventually("the wait is told", [&] {
+    grpc::ClientContext context;
+    v1::ExplainResponse response;
+    REQUIRE(link.stub()->Explain(&context, v1::ExplainRequest(), &response).ok());
+    table_is = response.tables(0);
+    return table_is.verdict() == v1::TableExplanation::VERDICT_WAITING;
+  });
+  CHECK(table_is.cause() == "nobody_writes");
+  REQUIRE(table_is.waits_size() == 1);
+  CHECK(table_is.waits(0).who() == "learner");
+  CHECK(table_is.waits(0).items() == kBatch / 2);
 }
 
 TEST_CASE("a batch with a draw of nothing is answered by a server", "[grpc]") {

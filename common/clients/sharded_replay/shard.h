@@ -64,9 +64,9 @@ class ShardSampler {
  public:
   virtual ~ShardSampler() = default;
 
-  // Asks for a batch of `items` (0: only what its header says), for which the limiter counts `counted`. Returns at
-  // once; without a stream it does nothing.
-  virtual void Ask(uint32_t items, uint32_t counted) = 0;
+  // Asks for a batch of `items` (0: only what its header says), for which the limiter counts `counted`. With one of
+  // none it may tell how many it waits for, for people. Returns at once; without a stream it does nothing.
+  virtual void Ask(uint32_t items, uint32_t counted, uint32_t waits_for) = 0;
 };
 
 // Thread-safe; what is made here may outlive it.

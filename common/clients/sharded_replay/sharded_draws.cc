@@ -456,6 +456,7 @@ void ShardedDraws::Poll(absl::Time now) {
   if (!wants) {
     return;
   }
+  const auto usable = std::count_if(shards_.begin(), shards_.end(), [&](const ShardState& s) { return Usable(s); });
   bool asked = false;
   for (size_t i = 0; i < shards_.size(); ++i) {
     ShardState& shard = shards_[i];
@@ -463,7 +464,7 @@ void ShardedDraws::Poll(absl::Time now) {
       continue;
     }
     if (now >= shard.asked_at + pause_) {
-      AskFor(i, Asked{0, 0, 0, 0, now});
+      AskFor(i, Asked{0, 0, 0, 0, now}, (options_.batch_size + usable - 1) / usable);
       asked = true;
     } else {
       next_poll_ = std::min(next_poll_, shard.asked_at + pause_);
@@ -474,13 +475,14 @@ void ShardedDraws::Poll(absl::Time now) {
   }
 }
 
-void ShardedDraws::AskFor(size_t shard, const Asked& asked) {
+void ShardedDraws::AskFor(size_t shard, const Asked& asked, int64_t waits_for) {
   ShardState& state = shards_[shard];
   state.asked.push_back(asked);
   state.asked_at = asked.at;
   state.owed_counted += asked.counted;
   state.owed_items += asked.items;
-  asks_.push_back({shard, static_cast<uint32_t>(asked.items), static_cast<uint32_t>(asked.counted)});
+  asks_.push_back({shard, static_cast<uint32_t>(asked.items), static_cast<uint32_t>(asked.counted),
+                   static_cast<uint32_t>(waits_for)});
 }
 
 }  // namespace waggle

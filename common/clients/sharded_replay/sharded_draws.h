@@ -51,6 +51,7 @@ class ShardedDraws {
     size_t shard = 0;
     uint32_t items = 0;
     uint32_t counted = 0;
+    uint32_t waits_for = 0;  // Where it only looks at the table: its part of the batch that is waited for.
   };
   // Rows of a batch.
   struct Rows {
@@ -142,7 +143,7 @@ class ShardedDraws {
   bool Begin(Batch* batch, absl::Time now);
   void BeginBatches(absl::Time now);
   void Poll(absl::Time now);
-  void AskFor(size_t shard, const Asked& asked);
+  void AskFor(size_t shard, const Asked& asked, int64_t waits_for = 0);
   void LosePart(size_t shard, const Asked& lost, absl::Time now);
   void Restart(Batch* batch);
   void LoseShard(size_t shard, absl::Time now);

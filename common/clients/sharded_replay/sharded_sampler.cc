@@ -227,7 +227,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     // With the lock held, so that each shard is asked in the order in which its answers are expected.
     if (!samplers_.empty() && !ending_) {
       for (const ShardedDraws::Ask& ask : draws_.TakeAsks()) {
-        samplers_[ask.shard]->Ask(ask.items, ask.counted);
+        samplers_[ask.shard]->Ask(ask.items, ask.counted, ask.waits_for);
       }
     }
     for (size_t i = 0; i < shards_.size(); ++i) {

@@ -90,7 +90,7 @@ TEST_CASE("A shard answers draws of any size in their order", "[grpc]") {
   Fixture fixture;
   REQUIRE(fixture.recorder->Await(1) == Events{"3 opened"});
   for (const uint32_t items : {0, 5, 16, 0, 1}) {
-    fixture.sampler->Ask(items, 2);
+    fixture.sampler->Ask(items, 2, 0);
   }
   REQUIRE(fixture.recorder->Await(6).size() == 6);
   const std::vector<SampledBatch> answers = fixture.recorder->answers();
@@ -126,7 +126,7 @@ TEST_CASE("The server knows a shard's sampler by its name", "[grpc]") {
 TEST_CASE("Each piece of a large answer is a sign of life", "[grpc]") {
   Fixture fixture(1 << 18);
   fixture.recorder->Await(1);
-  fixture.sampler->Ask(8, 8);
+  fixture.sampler->Ask(8, 8, 0);
   // Eight items of a mebibyte, in pieces of two.
   REQUIRE(fixture.recorder->Await(6) == Events{"3 opened", "3 heard", "3 heard", "3 heard", "3 heard", "3 answered"});
   REQUIRE(fixture.recorder->answers().size() == 1);
@@ -137,10 +137,10 @@ TEST_CASE("A stream that ends is told, and opened again; nothing comes for what 
   fixture.recorder->Await(1);
   fixture.server.Stop();
   REQUIRE(fixture.recorder->Await(2) == Events{"3 opened", "3 closed"});
-  fixture.sampler->Ask(4, 4);  // To nobody.
+  fixture.sampler->Ask(4, 4, 0);  // To nobody.
   fixture.server.Start();
   REQUIRE(fixture.recorder->Await(3) == Events{"3 opened", "3 closed", "3 opened"});  // The table was made again.
-  fixture.sampler->Ask(0, 0);
+  fixture.sampler->Ask(0, 0, 0);
   REQUIRE(fixture.recorder->Await(4).back() == "3 answered");
   REQUIRE(fixture.recorder->answers().back().table_items == 0);
 }
@@ -148,7 +148,7 @@ TEST_CASE("A stream that ends is told, and opened again; nothing comes for what 
 TEST_CASE("A refusal is final", "[grpc]") {
   Fixture fixture;
   fixture.recorder->Await(1);
-  fixture.sampler->Ask(17, 17);
+  fixture.sampler->Ask(17, 17, 0);
   REQUIRE(fixture.recorder->Await(3) == Events{"3 opened", "3 closed", "3 failed: INVALID_ARGUMENT"});
 }
 

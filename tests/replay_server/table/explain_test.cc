@@ -424,6 +424,33 @@ TEST_CASE("Times are told in seconds, the longer the rounder", "[unit]") {
   CHECK(SecondsText(-absl::Seconds(1)) == "0 s");
 }
 
+TEST_CASE("A sampler of several servers that looks for a batch is said to wait where this one holds it up", "[unit]") {
+  Stall stall;
+  stall.config.rate_limiter = {0, 50};
+  stall.Counts(20, 20, 0);
+  stall.SampleWaits("learner", 8, 30);
+  stall.picture.first_samples.back().looks = true;
+  Explanation explanation = stall.Explained();
+  CHECK(explanation.verdict == Verdict::kWaiting);
+  CHECK(explanation.cause == Cause::kNobodyWrites);
+  CHECK(absl::StrContains(explanation.summary, "samples wait for 30 more items"));
+
+  stall.Counts(60, 60, 0);
+  explanation = stall.Explained();
+  CHECK(explanation.verdict == Verdict::kFlowing);
+  REQUIRE(explanation.why_samples.size() == 1);
+  CHECK(explanation.why_samples[0] == "this server would give its part of a batch; another one does not yet");
+
+  // What would be a deadlock for a request is none for who can have the batch from others.
+  stall.Limit(4, 1, 0, 8);
+  stall.Counts(2, 2, 0);
+  stall.InsertWaits("actor-1", 3, 12);
+  stall.picture.first_samples.back().asked = {32, 32};
+  CHECK(stall.Explained().verdict == Verdict::kWaiting);
+  stall.picture.first_samples.back().looks = false;
+  CHECK(stall.Explained().verdict == Verdict::kDeadlock);
+}
+
 TEST_CASE("Who waits in one table is said to in the others", "[unit]") {
   Stall blocked;
   blocked.config.name = "errors";

@@ -56,5 +56,18 @@ TEST_CASE("Of those who have gone only some are remembered, and nobody who is th
   CHECK(all.front() == here);
 }
 
+TEST_CASE("Somebody looks from when they began to until they say otherwise", "[unit]") {
+  Requester requester(Kind::kSampler, "learner");
+  CHECK(requester.looks_for() == 0);
+  requester.Looks(8, 100);
+  requester.Looks(9, 200);
+  CHECK(requester.looks_for() == 9);
+  CHECK(requester.looks_since() == absl::Nanoseconds(100));
+  requester.Looks(0, 300);
+  CHECK(requester.looks_for() == 0);
+  requester.Looks(8, 400);
+  CHECK(requester.looks_since() == absl::Nanoseconds(400));
+}
+
 }  // namespace
 }  // namespace waggle

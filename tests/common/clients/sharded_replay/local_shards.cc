@@ -115,7 +115,7 @@ class LocalShardSampler final : public ShardSampler {
     }
   }
 
-  void Ask(uint32_t items, uint32_t counted) override { client_->Ask(items, counted); }
+  void Ask(uint32_t items, uint32_t counted, uint32_t /*waits_for*/) override { client_->Ask(items, counted); }
 
  private:
   const std::shared_ptr<SampleClient> client_;
