@@ -380,7 +380,7 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
   while (!samples_.empty() && state_.CanSample(samples_.front().draw)) {
     WaitingSample& sample = samples_.front();
     auto sampled = std::make_shared<Sampled>(state_.Sample(sample.draw, removed));
-    if (sample.requester != nullptr) {
+    if (sample.requester != nullptr && sample.draw.items > 0) {
       sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
     }
     DrawnBatch drawn(shared_from_this(), created_, rows_, std::move(sample.layout), std::move(sampled));
