@@ -213,6 +213,11 @@ class PlayOverGrpc {
     REQUIRE_OK(writer_->Flush(kLong));
     naive_.Insert(next_id_, item, Left());
     ++next_id_;
+    if (item_bytes_ == 0) {
+      item_bytes_ = static_cast<int64_t>(Info().bytes());
+      REQUIRE(item_bytes_ > 0);
+      naive_.SetItemBytes(item_bytes_);
+    }
   }
 
   void Sample() {
@@ -327,6 +332,7 @@ class PlayOverGrpc {
     const int64_t times = config_.max_times_sampled;
     config_.max_items = kMaxBatch + static_cast<int64_t>(rng_.UniformInt(20));
     config_.max_times_sampled = static_cast<int64_t>(rng_.UniformInt(4));
+    config_.max_bytes = (1 + static_cast<int64_t>(rng_.UniformInt(20))) * std::max<int64_t>(1, item_bytes_);
     config_.sampler.priority_exponent = 0.5 * static_cast<double>(rng_.UniformInt(4));
     config_.rate_limiter.min_items =
         1 + static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(config_.max_items)));
@@ -352,6 +358,7 @@ class PlayOverGrpc {
   void Compare() {
     const v1::TableInfo info = Info();
     REQUIRE(info.items() == naive_.items().size());
+    REQUIRE(info.bytes() == static_cast<uint64_t>(naive_.Bytes()));
     REQUIRE(info.items_inserted() == static_cast<uint64_t>(next_id_));
     REQUIRE(info.items_sampled() == static_cast<uint64_t>(sampled_));
     REQUIRE(info.items_removed() == static_cast<uint64_t>(removed_));
@@ -383,6 +390,7 @@ class PlayOverGrpc {
   std::map<Address, int64_t> addresses_;  // Of sampled items, with their ids.
   uint64_t first_generation_ = 0;
   int64_t next_id_ = 0;
+  int64_t item_bytes_ = 0;  // Of each, once one is in.
   int64_t sampled_ = 0;
   int64_t removed_ = 0;
   uint64_t applied_ = 0;

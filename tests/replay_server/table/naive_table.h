@@ -90,9 +90,11 @@ class NaiveTable {
     REQUIRE((Bytes() <= config.max_bytes || items_.size() <= 1));
   }
 
+  // Where items are inserted without their rows, each has a block of so many bytes to itself.
+  void SetItemBytes(int64_t bytes) { item_bytes_ = bytes; }
   int64_t Bytes() const {
     std::set<const void*> blocks;
-    int64_t bytes = 0;
+    int64_t bytes = item_bytes_ * static_cast<int64_t>(items_.size());
     for (const Item& item : items_) {
       for (const ChunkRef& chunk : item.window.chunks) {
         bytes += blocks.insert(chunk->pins(0)).second ? chunk->block_bytes() : 0;
@@ -213,6 +215,7 @@ class NaiveTable {
   std::deque<Item> items_;  // In the order in which they came.
   int64_t inserts_ = 0;
   int64_t samples_ = 0;
+  int64_t item_bytes_ = 0;
 };
 
 }  // namespace waggle::testing
