@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/api/sampler_options.h"
 #include "common/base/executor.h"
 #include "common/rpc/message.h"
 #include "common/rpc/stream_handler.h"
@@ -17,8 +18,8 @@ namespace waggle {
 
 struct SampleStreamOptions {
   int64_t max_batch_bytes = int64_t{512} << 20;
-  uint32_t max_batch_items = 65536;  // Drawing is done under the table's lock.
-  uint32_t max_credits = 1024;       // A client that gives more at a time is refused.
+  uint32_t max_batch_items = 65536;             // Drawing is done under the table's lock.
+  uint32_t max_credits = kMaxOutstandingDraws;  // A client that gives more at a time is refused.
   // Batches being gathered or sent. One is always allowed, so that a batch larger than the bytes can pass.
   int64_t max_batches_in_flight = 16;
   int64_t max_bytes_in_flight = int64_t{32} << 20;

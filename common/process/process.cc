@@ -13,6 +13,8 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -23,11 +25,22 @@
 namespace waggle {
 namespace {
 
-sigset_t StopSignals() {
+// The terminal's end is one too, unless it is to be outlived: nohup has it ignored. What is blocked is not.
+std::vector<int> StopSignals() {
+  std::vector<int> signals = {SIGINT, SIGTERM};
+  struct sigaction present = {};
+  if (sigaction(SIGHUP, nullptr, &present) != 0 || present.sa_handler != SIG_IGN) {
+    signals.push_back(SIGHUP);
+  }
+  return signals;
+}
+
+sigset_t SetOf(const std::vector<int>& numbers) {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  for (const int number : numbers) {
+    sigaddset(&signals, number);
+  }
   return signals;
 }
 
@@ -35,11 +48,12 @@ void ExitAtOnce(int signal_number) {
   _exit(128 + signal_number);
 }
 
-// Turns the first SIGINT or SIGTERM into a request to stop, and lets a second one end the process.
+// Turns the first of the signals into a request to stop, and lets a second one end the process.
 class SignalThread {
  public:
   static absl::StatusOr<std::unique_ptr<SignalThread>> Start(const StopToken& stop) {
-    const sigset_t signals = StopSignals();
+    const std::vector<int> numbers = StopSignals();
+    const sigset_t signals = SetOf(numbers);
     sigset_t previous;
     pthread_sigmask(SIG_BLOCK, &signals, &previous);  // Threads that start from here on inherit it.
     const int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
@@ -47,7 +61,7 @@ class SignalThread {
     if (signal_fd < 0 || done_fd < 0) {
       return absl::InternalError(absl::StrCat("cannot wait for signals: ", strerror(errno)));
     }
-    return std::unique_ptr<SignalThread>(new SignalThread(stop, previous, signal_fd, done_fd));
+    return std::unique_ptr<SignalThread>(new SignalThread(stop, numbers, previous, signal_fd, done_fd));
   }
 
   ~SignalThread() {
@@ -61,10 +75,13 @@ class SignalThread {
   }
 
  private:
-  SignalThread(const StopToken& stop, const sigset_t& previous, int signal_fd, int done_fd)
-      : stop_(stop), previous_(previous), signal_fd_(signal_fd), done_fd_(done_fd), thread_("signals", [this] {
-          Run();
-        }) {}
+  SignalThread(const StopToken& stop, std::vector<int> numbers, const sigset_t& previous, int signal_fd, int done_fd)
+      : stop_(stop),
+        numbers_(std::move(numbers)),
+        previous_(previous),
+        signal_fd_(signal_fd),
+        done_fd_(done_fd),
+        thread_("signals", [this] { Run(); }) {}
 
   void Run() {
     pollfd fds[2] = {{signal_fd_, POLLIN, 0}, {done_fd_, POLLIN, 0}};
@@ -78,9 +95,10 @@ class SignalThread {
     // This thread alone takes the next one, by a handler: it must work even if a stop callback hangs right here.
     struct sigaction action = {};
     action.sa_handler = &ExitAtOnce;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    const sigset_t signals = StopSignals();
+    for (const int number : numbers_) {
+      sigaction(number, &action, nullptr);
+    }
+    const sigset_t signals = SetOf(numbers_);
     pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
     stop_.RequestStop();
     while (poll(&fds[1], 1, -1) < 0 && errno == EINTR) {
@@ -88,6 +106,7 @@ class SignalThread {
   }
 
   const StopToken stop_;
+  const std::vector<int> numbers_;
   const sigset_t previous_;
   const int signal_fd_;
   const int done_fd_;

@@ -58,7 +58,7 @@ TEST_CASE("A process may open as many files as its hard limit allows", "[unit]")
 }
 
 TEST_CASE("The first signal asks to stop; a body that was cancelled by it ended well", "[unit]") {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     CHECK(ExitStatus(RunInChild([number](const StopToken& stop) {
             kill(getpid(), number);
             stop.Wait();
@@ -70,6 +70,22 @@ TEST_CASE("The first signal asks to stop; a body that was cancelled by it ended 
             return absl::DataLossError("the last checkpoint failed");
           })) == 1);
   }
+}
+
+TEST_CASE("The end of the terminal does not end a process that is to outlive it", "[unit]") {
+  CHECK(ExitStatus(RunInChild(
+            [](const StopToken& stop) {
+              const StopToken never;
+              const StopToken::Callback hanging(stop, [never] { never.Wait(); });
+              kill(getpid(), SIGHUP);
+              if (stop.StopRequested()) {
+                return absl::InternalError("stopped");
+              }
+              kill(getpid(), SIGTERM);  // The first to stop it; after another one it would end at once.
+              stop.Wait();
+              _exit(0);
+            },
+            [] { signal(SIGHUP, SIG_IGN); })) == 0);
 }
 
 TEST_CASE("A second signal ends the process although a stop callback hangs", "[unit]") {
