@@ -12,8 +12,8 @@
 #include "common/base/wait_clock.h"
 #include "common/clients/batch_assembler.h"
 #include "common/clients/replay_convert.h"
+#include "common/clients/stream_attempt.h"
 #include "common/rpc/channel.h"
-#include "common/rpc/client_stream.h"
 #include "common/tensor/buffer_pool.h"
 
 namespace waggle {
@@ -79,8 +79,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   }
 
   // Opens the stream, with credits for as many batches as there is room for.
-  void Opening(std::shared_ptr<Peer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
-    bool cancelled = false;
+  void Opening(const std::shared_ptr<Peer>& peer) ABSL_LOCKS_EXCLUDED(mutex_) {
     Message<v1::SampleRequest> request;
     request.header = open_;
     {
@@ -90,24 +89,11 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
       owed_credits_ = 0;
       peer->Send(std::move(request));
       peer_ = peer;
-      cancelled = cancelled_;
     }
-    if (cancelled) {
-      peer->Close(absl::CancelledError("the sampler is gone"));
-    }
+    current_.Begins(peer);
   }
 
-  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::shared_ptr<Peer> peer;
-    {
-      MutexLock lock(&mutex_);
-      cancelled_ = true;
-      peer = peer_;
-    }
-    if (peer != nullptr) {
-      peer->Close(absl::CancelledError("the sampler is gone"));
-    }
-  }
+  void Cancel() { current_.Cancel(); }
 
   absl::Status Ready(SampledBatch batch) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
@@ -120,6 +106,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   }
 
   void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
+    current_.Ended();
     MutexLock lock(&mutex_);
     peer_ = nullptr;
   }
@@ -151,6 +138,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   const size_t prefetch_;
   BufferPool pool_;
   v1::SampleRequest open_;
+  CurrentPeer<Message<v1::SampleRequest>> current_;
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<SampledBatch> ready_ ABSL_GUARDED_BY(mutex_);
@@ -159,66 +147,35 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   Stats stats_ ABSL_GUARDED_BY(mutex_);                 // But for the waits.
   WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // One stream of the sampler.
-class GrpcReplaySampler::Handler final
-    : public ClientStreamHandler<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
+class GrpcReplaySampler::Handler final : public StreamAttempt<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
  public:
-  // `opened` is called when the server has answered, `ended` when the stream has.
   Handler(std::shared_ptr<State> state, std::function<void()> opened, std::function<void(absl::Status)> ended)
-      : state_(std::move(state)),
-        opened_(std::move(opened)),
-        ended_(std::move(ended)),
+      : StreamAttempt(std::move(opened), std::move(ended)),
+        state_(std::move(state)),
         assembler_(state_->layout(), state_->pool()) {}
 
-  void OnOpen(std::shared_ptr<Peer> peer) override {
-    peer_ = std::move(peer);
-    state_->Opening(peer_);
-  }
-
-  void OnMessage(Message<v1::SampleResponse> message) override {
-    absl::Status status = Handle(message);
-    if (!status.ok()) {
-      failure_ = status;
-      state_->Fail(status);
-      peer_->Close(std::move(status));
-      return;
-    }
-    peer_->RequestNext();
-  }
-
-  void OnPeerDone() override {}
-
-  void OnClosed(absl::Status status) override {
-    state_->Closed();
-    // A failure is final also where the server ended the stream, or went away, at the same moment.
-    ended_(failure_.ok() ? std::move(status) : failure_);
-  }
-
  private:
-  absl::Status Handle(const Message<v1::SampleResponse>& message) {
-    if (!is_open_) {
+  void Begin() override { state_->Opening(peer()); }
+  absl::Status Handle(Message<v1::SampleResponse> message) override {
+    if (!is_open()) {
       if (!message.header.has_opened()) {
         return absl::InternalError("the server's first message on the stream is not `opened`");
       }
       WAGGLE_RETURN_IF_ERROR(CheckSameLayout(message.header.opened(), *state_->layout()));
-      is_open_ = true;
-      opened_();
+      SetOpen();
       return absl::OkStatus();
     }
     WAGGLE_ASSIGN_OR_RETURN(std::optional<SampledBatch> batch, assembler_.Add(message.header, message.data));
     return batch.has_value() ? state_->Ready(*std::move(batch)) : absl::OkStatus();
   }
+  void Failed(const absl::Status& failure) override { state_->Fail(failure); }
+  void Closed() override { state_->Closed(); }
 
   const std::shared_ptr<State> state_;
-  const std::function<void()> opened_;
-  const std::function<void(absl::Status)> ended_;
   BatchAssembler assembler_;
-  std::shared_ptr<Peer> peer_;
-  bool is_open_ = false;
-  absl::Status failure_;  // Why the client's side ended the stream.
 };
 
 absl::StatusOr<std::unique_ptr<ReplaySampler>> GrpcReplaySampler::Create(std::shared_ptr<ReplayLink> link,

@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/wait_clock.h"
 #include "common/clients/replay_convert.h"
+#include "common/clients/stream_attempt.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/client_stream.h"
@@ -121,29 +122,8 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
   }
 
   // Notes the stream that is being opened, so that Cancel can end it.
-  void Opening(std::shared_ptr<RawStreamPeer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
-    bool cancelled = false;
-    {
-      MutexLock lock(&mutex_);
-      opening_ = peer;
-      cancelled = cancelled_;
-    }
-    if (cancelled) {
-      peer->Close(absl::CancelledError("the writer is gone"));
-    }
-  }
-
-  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::shared_ptr<RawStreamPeer> peer;
-    {
-      MutexLock lock(&mutex_);
-      cancelled_ = true;
-      peer = opening_;
-    }
-    if (peer != nullptr) {
-      peer->Close(absl::CancelledError("the writer is gone"));
-    }
-  }
+  void Opening(const std::shared_ptr<RawStreamPeer>& peer) { current_.Begins(peer); }
+  void Cancel() { current_.Cancel(); }
 
   // Goes on with what the server has not applied, on this stream.
   absl::Status Opened(const v1::InsertOpened& opened, std::shared_ptr<RawStreamPeer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -190,10 +170,10 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
   }
 
   void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
+    current_.Ended();
     {
       MutexLock lock(&mutex_);
       peer_ = nullptr;
-      opening_ = nullptr;
     }
     Changed();
   }
@@ -293,79 +273,50 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
   const size_t max_blocks_;
   const size_t max_bytes_;
   v1::InsertRequest open_;
+  CurrentPeer<grpc::ByteBuffer> current_;
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // Not acknowledged, in their order.
   size_t pending_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;               // Blocks, ever.
-  uint64_t first_sequence_ ABSL_GUARDED_BY(mutex_) = 1;             // Of pending_'s first, or of the next to come.
-  std::shared_ptr<RawStreamPeer> opening_ ABSL_GUARDED_BY(mutex_);  // Of the current stream.
-  std::shared_ptr<RawStreamPeer> peer_ ABSL_GUARDED_BY(mutex_);     // The same, once it is open.
-  size_t sent_ ABSL_GUARDED_BY(mutex_) = 0;                         // Of pending_, on peer_.
-  bool sending_ ABSL_GUARDED_BY(mutex_) = false;                    // A thread is in SendPending.
-  Stats stats_ ABSL_GUARDED_BY(mutex_);                             // But for the waits.
-  Stats lost_ ABSL_GUARDED_BY(mutex_);                              // Of what servers counted that have lost it since.
+  uint64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;            // Blocks, ever.
+  uint64_t first_sequence_ ABSL_GUARDED_BY(mutex_) = 1;          // Of pending_'s first, or of the next to come.
+  std::shared_ptr<RawStreamPeer> peer_ ABSL_GUARDED_BY(mutex_);  // Of the current stream, once it is open.
+  size_t sent_ ABSL_GUARDED_BY(mutex_) = 0;                      // Of pending_, on peer_.
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;                 // A thread is in SendPending.
+  Stats stats_ ABSL_GUARDED_BY(mutex_);                          // But for the waits.
+  Stats lost_ ABSL_GUARDED_BY(mutex_);                           // Of what servers counted that have lost it since.
   WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // One stream of the writer.
-class GrpcReplayWriter::Handler final : public RawClientStreamHandler {
+class GrpcReplayWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  // `opened` is called when the server has answered, `ended` when the stream has.
   Handler(std::shared_ptr<State> state, std::function<void()> opened, std::function<void(absl::Status)> ended)
-      : state_(std::move(state)), opened_(std::move(opened)), ended_(std::move(ended)) {}
-
-  void OnOpen(std::shared_ptr<RawStreamPeer> peer) override {
-    peer_ = std::move(peer);
-    peer_->Send(EncodeMessage(state_->open(), ByteSlices()));
-    state_->Opening(peer_);
-  }
-
-  void OnMessage(grpc::ByteBuffer buffer) override {
-    v1::InsertResponse response;
-    ByteSlices data;
-    absl::Status status = DecodeMessage(buffer, kMaxHeaderBytes, &response, &data);
-    if (status.ok()) {
-      status = Handle(response);
-    }
-    if (!status.ok()) {
-      failure_ = status;
-      state_->Fail(status);
-      peer_->Close(std::move(status));
-      return;
-    }
-    peer_->RequestNext();
-  }
-
-  void OnPeerDone() override {}
-
-  void OnClosed(absl::Status status) override {
-    state_->Closed();
-    // A failure is final also where the server ended the stream, or went away, at the same moment.
-    ended_(failure_.ok() ? std::move(status) : failure_);
-  }
+      : StreamAttempt(std::move(opened), std::move(ended)), state_(std::move(state)) {}
 
  private:
-  absl::Status Handle(const v1::InsertResponse& response) {
-    if (response.has_opened() != !is_open_ || response.has_ack() != is_open_) {
+  void Begin() override {
+    peer()->Send(EncodeMessage(state_->open(), ByteSlices()));
+    state_->Opening(peer());
+  }
+  absl::Status Handle(grpc::ByteBuffer buffer) override {
+    v1::InsertResponse response;
+    ByteSlices data;
+    WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &response, &data));
+    if (response.has_opened() != !is_open() || response.has_ack() != is_open()) {
       return absl::InternalError("the server's messages on the stream are not those of an insertion");
     }
-    if (is_open_) {
+    if (is_open()) {
       return state_->Acknowledged(response.ack());
     }
-    is_open_ = true;
-    opened_();
-    return state_->Opened(response.opened(), peer_);
+    SetOpen();
+    return state_->Opened(response.opened(), peer());
   }
+  void Failed(const absl::Status& failure) override { state_->Fail(failure); }
+  void Closed() override { state_->Closed(); }
 
   const std::shared_ptr<State> state_;
-  const std::function<void()> opened_;
-  const std::function<void(absl::Status)> ended_;
-  std::shared_ptr<RawStreamPeer> peer_;
-  bool is_open_ = false;
-  absl::Status failure_;  // Why the client's side ended the stream.
 };
 
 absl::StatusOr<std::unique_ptr<GrpcReplayWriter>> GrpcReplayWriter::Create(std::shared_ptr<ReplayLink> link,

@@ -10,8 +10,8 @@
 #include "common/base/status_macros.h"
 #include "common/clients/batch_assembler.h"
 #include "common/clients/replay_convert.h"
+#include "common/clients/stream_attempt.h"
 #include "common/rpc/channel.h"
-#include "common/rpc/client_stream.h"
 #include "common/tensor/buffer_pool.h"
 
 namespace waggle {
@@ -45,106 +45,59 @@ class GrpcShardSampler::State {
     }
   }
 
-  void Opening(std::shared_ptr<Peer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Opening(const std::shared_ptr<Peer>& peer) {
     Message<v1::SampleRequest> request;
     request.header.mutable_open()->set_table(options_.table.name);
     request.header.mutable_open()->set_batch_size(static_cast<uint32_t>(options_.batch_size));
     request.header.mutable_open()->set_sampler_id(options_.sampler_id);
     request.header.mutable_open()->set_compression(ToProto(options_.compression));
     peer->Send(std::move(request));
-    bool cancelled = false;
-    {
-      MutexLock lock(&mutex_);
-      peer_ = peer;
-      cancelled = cancelled_;
-    }
-    if (cancelled) {
-      peer->Close(absl::CancelledError("the sampler is gone"));
-    }
+    current_.Begins(peer);
   }
 
-  void Opened() ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Opened(std::shared_ptr<Peer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(&mutex_);
-    opened_ = peer_;
+    opened_ = std::move(peer);
   }
 
   void Closed() ABSL_LOCKS_EXCLUDED(mutex_) {
+    current_.Ended();
     MutexLock lock(&mutex_);
-    peer_ = opened_ = nullptr;
+    opened_ = nullptr;
   }
 
-  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_) {
-    std::shared_ptr<Peer> peer;
-    {
-      MutexLock lock(&mutex_);
-      cancelled_ = true;
-      peer = peer_;
-    }
-    if (peer != nullptr) {
-      peer->Close(absl::CancelledError("the sampler is gone"));
-    }
-  }
+  void Cancel() { current_.Cancel(); }
 
  private:
   const ReplaySamplerOptions options_;
   const BatchLayout layout_;  // Of a whole batch.
   BufferPool pool_;
+  CurrentPeer<Message<v1::SampleRequest>> current_;
   Mutex mutex_;
-  std::shared_ptr<Peer> peer_ ABSL_GUARDED_BY(mutex_);    // Of the current stream.
-  std::shared_ptr<Peer> opened_ ABSL_GUARDED_BY(mutex_);  // The same, once the server has answered on it.
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<Peer> opened_ ABSL_GUARDED_BY(mutex_);  // Of the current stream, once the server has answered on it.
 };
 
 // One stream of the sampler.
-class GrpcShardSampler::Handler final
-    : public ClientStreamHandler<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
+class GrpcShardSampler::Handler final : public StreamAttempt<Message<v1::SampleResponse>, Message<v1::SampleRequest>> {
  public:
-  // `opened` is called when the server has answered, `ended` when the stream has.
   Handler(size_t shard, std::shared_ptr<ShardSampleReceiver> receiver, std::shared_ptr<State> state,
           std::function<void()> opened, std::function<void(absl::Status)> ended)
-      : shard_(shard),
+      : StreamAttempt(std::move(opened), std::move(ended)),
+        shard_(shard),
         receiver_(std::move(receiver)),
         state_(std::move(state)),
-        opened_(std::move(opened)),
-        ended_(std::move(ended)),
         assembler_([this](uint32_t items) { return LayoutOf(items); }, state_->pool()) {}
 
-  void OnOpen(std::shared_ptr<Peer> peer) override {
-    peer_ = std::move(peer);
-    state_->Opening(peer_);
-  }
-
-  void OnMessage(Message<v1::SampleResponse> message) override {
-    absl::Status status = Handle(message);
-    if (!status.ok()) {
-      failure_ = status;
-      peer_->Close(std::move(status));
-      return;
-    }
-    peer_->RequestNext();
-  }
-
-  void OnPeerDone() override {}
-
-  void OnClosed(absl::Status status) override {
-    state_->Closed();
-    if (is_open_) {
-      receiver_->Closed(shard_);
-    }
-    // A failure is final also where the server ended the stream, or went away, at the same moment.
-    ended_(failure_.ok() ? std::move(status) : failure_);
-  }
-
  private:
-  absl::Status Handle(const Message<v1::SampleResponse>& message) {
-    if (!is_open_) {
+  void Begin() override { state_->Opening(peer()); }
+  absl::Status Handle(Message<v1::SampleResponse> message) override {
+    if (!is_open()) {
       if (!message.header.has_opened()) {
         return absl::InternalError("the server's first message on the stream is not `opened`");
       }
       WAGGLE_RETURN_IF_ERROR(CheckSameLayout(message.header.opened(), state_->layout()));
-      is_open_ = true;
-      opened_();
-      state_->Opened();
+      SetOpen();
+      state_->Opened(peer());
       receiver_->Opened(shard_);
       return absl::OkStatus();
     }
@@ -154,6 +107,12 @@ class GrpcShardSampler::Handler final
       return absl::OkStatus();
     }
     return receiver_->Answered(shard_, *std::move(batch));
+  }
+  void Closed() override {
+    state_->Closed();
+    if (is_open()) {
+      receiver_->Closed(shard_);
+    }
   }
 
   // Parts of one size often follow each other.
@@ -177,14 +136,9 @@ class GrpcShardSampler::Handler final
   const size_t shard_;
   const std::shared_ptr<ShardSampleReceiver> receiver_;
   const std::shared_ptr<State> state_;
-  const std::function<void()> opened_;
-  const std::function<void(absl::Status)> ended_;
   BatchAssembler assembler_;
-  std::shared_ptr<Peer> peer_;
-  bool is_open_ = false;
   uint32_t last_items_ = 0;
   std::shared_ptr<const BatchLayout> last_layout_;
-  absl::Status failure_;  // Why the client's side ended the stream.
 };
 
 absl::StatusOr<std::unique_ptr<ShardSampler>> GrpcShardSampler::Create(std::shared_ptr<ReplayLink> link,
