@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/deadline.h"
-#include "common/base/random.h"
 #include "common/clients/grpc_shard_sampler.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "tests/common/clients/replay_server_fixture.h"
 #include "tests/integration/eventually.h"
-#include "tests/replay_server/table/naive_table.h"
+#include "tests/replay_server/table/random_play.h"
 #include "tests/support/replay_fixtures.h"
 
 namespace waggle::testing {
@@ -81,13 +79,11 @@ class OneAnswer final : public ShardSampleReceiver {
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 
-class PlayOverGrpc {
+class PlayOverGrpc : private RandomPlay {
  public:
   PlayOverGrpc(const ServerFixture& server, const TableConfig& config, uint64_t seed)
-      : server_(server),
-        config_(config),
-        naive_(config),
-        rng_(seed),
+      : RandomPlay(config, seed),
+        server_(server),
         stub_(v1::ReplayService::NewStub(NewChannel(server.address(), "player"))),
         connection_(server.Connect()) {
     REQUIRE_OK(connection_->CreateTable(config, StopToken()));
@@ -119,8 +115,6 @@ class PlayOverGrpc {
   }
 
  private:
-  using Address = std::pair<uint64_t, uint64_t>;  // Key and generation.
-
   template <class Request, class Response>
   Response Call(grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                 const Request& request) {
@@ -194,11 +188,6 @@ class PlayOverGrpc {
     return ids;
   }
 
-  double RandomPriority() {
-    const auto priority = static_cast<double>(rng_.UniformInt(5));
-    return config_.sampler.absolute_priorities && rng_.UniformInt(2) == 0 ? -priority : priority;
-  }
-
   void Insert() {
     if (!naive_.CanInsert()) {
       return;
@@ -221,10 +210,8 @@ class PlayOverGrpc {
   }
 
   void Sample() {
-    const auto items = static_cast<int64_t>(rng_.UniformInt(kMaxBatch + 1));
-    const DrawRequest request{items,
-                              items > 0 && rng_.UniformInt(4) > 0 ? items : static_cast<int64_t>(rng_.UniformInt(4))};
-    sampler_->Ask(static_cast<uint32_t>(items), static_cast<uint32_t>(request.counted), 0);
+    const DrawRequest request = RandomDraw(kMaxBatch);
+    sampler_->Ask(static_cast<uint32_t>(request.items), static_cast<uint32_t>(request.counted), 0);
     if (!naive_.CanSample(request)) {
       Refuse();
       return;
@@ -235,7 +222,7 @@ class PlayOverGrpc {
     REQUIRE(batch.table_items == naive_.items().size());
     naive_.CountSamples(request.counted);
     sampled_ += request.counted;
-    CheckDraws(batch, items);
+    CheckDraws(batch, request.items);
   }
 
   // Nothing comes for as long as nothing else happens.
@@ -248,14 +235,7 @@ class PlayOverGrpc {
   }
 
   void CheckDraws(const SampledBatch& batch, int64_t items) {
-    const bool distinct = config_.sampler.without_replacement;
-    const bool ordered =
-        config_.sampler.kind != SelectorKind::kUniform && config_.sampler.kind != SelectorKind::kPrioritized;
-    std::map<int64_t, double> before;
-    for (const NaiveTable::Item& item : naive_.items()) {
-      before[item.id] = naive_.Probability(item.id);
-    }
-    std::set<int64_t> seen;
+    BatchCheck check(this);
     for (int64_t i = 0; i < items; ++i) {
       const auto id = static_cast<int64_t>(static_cast<const float*>(batch.Data("reward"))[i]);
       SampledItem item;
@@ -264,37 +244,17 @@ class PlayOverGrpc {
       item.times_sampled = static_cast<uint32_t>(static_cast<const int64_t*>(batch.Data(kItemTimesSampled))[i]);
       item.priority = static_cast<const double*>(batch.Data(kItemPriority))[i];
       item.probability = static_cast<const double*>(batch.Data(kItemProbability))[i];
-      REQUIRE((seen.insert(id).second || !distinct));
       REQUIRE(item.generation - first_generation_ == static_cast<uint64_t>(id));
-      REQUIRE(naive_.Find(id) != nullptr);
-      double probability = distinct ? before.at(id) : naive_.Probability(id);
-      if (distinct && ordered) {
-        probability = 1;  // The next in the order.
-      } else if (distinct && probability == 0) {
-        probability = 1 / static_cast<double>(before.size());  // It fills a batch up.
-      }
-      removed_ += naive_.Draw(id, item, probability) ? 1 : 0;
-      addresses_[{item.key, item.generation}] = id;
+      removed_ += check.Draw(id, item) ? 1 : 0;
       drawn_.push_back(id);
     }
-  }
-
-  // A random item that was sampled once.
-  std::pair<Address, int64_t> Seen() {
-    auto it = addresses_.begin();
-    std::advance(it, static_cast<std::ptrdiff_t>(rng_.UniformInt(addresses_.size())));
-    const std::pair<Address, int64_t> seen = *it;
-    if (addresses_.size() > 50) {
-      addresses_.erase(it);
-    }
-    return seen;
   }
 
   void Update() {
     if (addresses_.empty()) {
       return;
     }
-    const auto [address, id] = Seen();
+    const auto [address, id] = Seen(50);
     const double priority = RandomPriority();
     REQUIRE_OK(updater_->Update({address.first}, {address.second}, {priority}));
     REQUIRE_OK(updater_->Flush(kLong));
@@ -313,7 +273,7 @@ class PlayOverGrpc {
     if (addresses_.empty()) {
       return;
     }
-    const auto [address, id] = Seen();
+    const auto [address, id] = Seen(50);
     v1::DeleteRequest request;
     request.set_table(config_.name);
     request.add_keys(address.first);
@@ -330,14 +290,8 @@ class PlayOverGrpc {
 
   void Reconfigure() {
     const int64_t times = config_.max_times_sampled;
-    config_.max_items = kMaxBatch + static_cast<int64_t>(rng_.UniformInt(20));
-    config_.max_times_sampled = static_cast<int64_t>(rng_.UniformInt(4));
+    ChangeConfig(kMaxBatch, kMaxBatch + 19, 2 * kMaxBatch);
     config_.max_bytes = (1 + static_cast<int64_t>(rng_.UniformInt(20))) * std::max<int64_t>(1, item_bytes_);
-    config_.sampler.priority_exponent = 0.5 * static_cast<double>(rng_.UniformInt(4));
-    config_.rate_limiter.min_items =
-        1 + static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(config_.max_items)));
-    config_.rate_limiter.samples_per_insert = static_cast<double>(rng_.UniformInt(3));
-    config_.rate_limiter.error_buffer = 2 * kMaxBatch + static_cast<double>(rng_.UniformInt(9));
     REQUIRE_OK(config_.Validate());
     v1::ReconfigureRequest request;
     *request.mutable_config() = ToProto(config_);
@@ -378,16 +332,12 @@ class PlayOverGrpc {
   }
 
   const ServerFixture& server_;
-  TableConfig config_;
-  NaiveTable naive_;
-  Rng rng_;
   const std::unique_ptr<v1::ReplayService::Stub> stub_;
   const std::unique_ptr<ReplayConnection> connection_;
   std::unique_ptr<ReplayWriter> writer_;
   std::unique_ptr<PriorityUpdater> updater_;
   std::shared_ptr<OneAnswer> receiver_;
   std::unique_ptr<ShardSampler> sampler_;
-  std::map<Address, int64_t> addresses_;  // Of sampled items, with their ids.
   uint64_t first_generation_ = 0;
   int64_t next_id_ = 0;
   int64_t item_bytes_ = 0;  // Of each, once one is in.
