@@ -11,8 +11,6 @@
 namespace waggle {
 namespace {
 
-constexpr double kLastResort = 1e-9;
-
 // Whether one draw of a table's batch knows nothing of the others.
 bool DrawsIndependently(const SamplerConfig& sampler) {
   return sampler.kind == SelectorKind::kUniform || sampler.kind == SelectorKind::kPrioritized
@@ -34,11 +32,11 @@ ShardedDraws::ShardedDraws(ShardedDrawsOptions options)
     : options_(std::move(options)),
       keeps_ratio_(options_.table.rate_limiter.samples_per_insert > 0),
       rng_(Rng::Split(options_.table.seed, absl::StrCat(options_.table.name, "/shards"), 0)),
-      shards_(options_.shards.size()),
+      shards_(options_.shards.begin(), options_.shards.end()),
       pause_(options_.first_pause) {}
 
 void ShardedDraws::Opened(size_t shard, absl::Time now) {
-  ShardState& state = shards_[shard];
+  ShardStanding& state = shards_[shard];
   state.open = state.was_open = state.came = true;
   state.late = state.known = false;
   state.heard = now;
@@ -59,10 +57,10 @@ void ShardedDraws::Closed(size_t shard, absl::Time now) {
   asks_.erase(std::remove_if(asks_.begin(), asks_.end(), [shard](const Ask& ask) { return ask.shard == shard; }),
               asks_.end());
   shards_[shard].owed_counted = shards_[shard].owed_items = shards_[shard].outstanding = 0;
-  if (std::none_of(shards_.begin(), shards_.end(), [](const ShardState& state) { return state.open; })) {
+  if (std::none_of(shards_.begin(), shards_.end(), [](const ShardStanding& state) { return state.open; })) {
     // The next one that opens is the first again: a start waits for the others then.
     first_opened_ = absl::InfiniteFuture();
-    for (ShardState& state : shards_) {
+    for (ShardStanding& state : shards_) {
       state.came = false;
     }
   }
@@ -70,7 +68,7 @@ void ShardedDraws::Closed(size_t shard, absl::Time now) {
 }
 
 std::optional<ShardedDraws::Rows> ShardedDraws::Answered(size_t shard, const ShardFacts& facts, absl::Time now) {
-  ShardState& state = shards_[shard];
+  ShardStanding& state = shards_[shard];
   if (state.outstanding == 0) {
     return std::nullopt;
   }
@@ -110,7 +108,7 @@ void ShardedDraws::Stored(const Rows& rows, absl::Time now) {
 void ShardedDraws::Tick(absl::Time now) {
   FindLate(now);
   if (now >= first_opened_ + options_.patience) {
-    for (ShardState& shard : shards_) {
+    for (ShardStanding& shard : shards_) {
       shard.was_open = shard.came = true;
     }
   }
@@ -173,17 +171,17 @@ std::vector<ShardedDraws::Ask> ShardedDraws::TakeAsks() {
 absl::Time ShardedDraws::NextTick() const {
   absl::Time next = next_poll_;
   bool all_came = true;
-  for (const ShardState& shard : shards_) {
+  for (const ShardStanding& shard : shards_) {
     all_came = all_came && shard.came;
-    if (Usable(shard)) {
-      next = std::min(next, std::max(LateAt(shard), next_late_check_));
+    if (shard.Usable()) {
+      next = std::min(next, std::max(shard.LateAt(options_.patience), next_late_check_));
     }
   }
   return all_came ? next : std::min(next, first_opened_ + options_.patience);
 }
 
 bool ShardedDraws::Missing(size_t shard) const {
-  return shards_[shard].was_open && !Usable(shards_[shard]);
+  return shards_[shard].was_open && !shards_[shard].Usable();
 }
 
 int64_t ShardedDraws::missing_shards() const {
@@ -194,21 +192,17 @@ int64_t ShardedDraws::missing_shards() const {
   return missing;
 }
 
-absl::Time ShardedDraws::LateAt(const ShardState& shard) const {
-  return shard.asked.empty() ? absl::InfiniteFuture()
-                             : std::max(shard.asked.front().at, shard.heard) + options_.patience;
-}
-
 // One is late only while another keeps up: where all are silent it may well be this process that was held up.
 void ShardedDraws::FindLate(absl::Time now) {
-  const bool one_keeps_up = std::any_of(shards_.begin(), shards_.end(),
-                                        [&](const ShardState& shard) { return Usable(shard) && now < LateAt(shard); });
+  const bool one_keeps_up = std::any_of(shards_.begin(), shards_.end(), [&](const ShardStanding& shard) {
+    return shard.Usable() && now < shard.LateAt(options_.patience);
+  });
   next_late_check_ = one_keeps_up ? now : now + options_.patience / 8;
   if (!one_keeps_up) {
     return;
   }
   for (size_t i = 0; i < shards_.size(); ++i) {
-    if (Usable(shards_[i]) && now >= LateAt(shards_[i])) {
+    if (shards_[i].Usable() && now >= shards_[i].LateAt(options_.patience)) {
       shards_[i].late = true;
       LoseShard(i, now);
     }
@@ -243,13 +237,13 @@ void ShardedDraws::LosePart(size_t shard, const Asked& lost, absl::Time now) {
   std::vector<int64_t> allowed(shards_.size());
   int64_t room = 0;
   for (size_t i = 0; i < shards_.size(); ++i) {
-    if (i == shard || !Drawable(i)) {
+    if (i == shard || !shards_[i].Drawable()) {
       continue;
     }
-    allowed[i] = Allowed(i);
+    allowed[i] = shards_[i].Allowed();
     if (batch->weights[i] > 0) {
       weights[i] = batch->weights[i];
-      caps[i] = Cap(i);
+      caps[i] = shards_[i].Cap();
       room = std::min(kNoCap, room + caps[i]);
     }
   }
@@ -276,7 +270,7 @@ void ShardedDraws::LosePart(size_t shard, const Asked& lost, absl::Time now) {
 
 // Draws it anew, from whoever is there then. Nothing that comes for it is wanted any more.
 void ShardedDraws::Restart(Batch* batch) {
-  for (ShardState& shard : shards_) {
+  for (ShardStanding& shard : shards_) {
     for (Asked& asked : shard.asked) {
       asked.batch = asked.batch == batch->number ? 0 : asked.batch;
     }
@@ -293,44 +287,9 @@ ShardedDraws::Batch* ShardedDraws::Find(uint64_t number) {
   return nullptr;
 }
 
-// Whether its table, as it was last heard of, would give a draw without waiting.
-bool ShardedDraws::Drawable(size_t shard) const {
-  const ShardState& state = shards_[shard];
-  return Usable(state) && state.known && state.facts.items > 0 &&
-         state.facts.items >= options_.shards[shard].rate_limiter.min_items;
-}
-
-int64_t ShardedDraws::Allowed(size_t shard) const {
-  const ShardState& state = shards_[shard];
-  // Within what the number can be, whatever a server says; NaN is nothing.
-  const double allowed = state.facts.samples_allowed > 0
-                             ? std::min(std::floor(state.facts.samples_allowed), static_cast<double>(kNoCap))
-                             : 0;
-  return std::max<int64_t>(0, static_cast<int64_t>(allowed) - state.owed_counted);
-}
-
-int64_t ShardedDraws::Cap(size_t shard) const {
-  int64_t cap = kNoCap;
-  if (options_.table.max_times_sampled > 0) {
-    cap = Allowed(shard);
-  }
-  return options_.table.sampler.without_replacement ? std::min(cap, shards_[shard].facts.items) : cap;
-}
-
-// Whether inserts into it wait for samples, or push items out.
-bool ShardedDraws::TakesNoMore(size_t shard) const {
-  const TableConfig& config = options_.shards[shard];
-  const RateLimiterConfig& limiter = config.rate_limiter;
-  const ShardFacts& facts = shards_[shard].facts;
-  return facts.items >= config.max_items || (keeps_ratio_ && facts.samples_allowed + limiter.samples_per_insert >
-                                                                 limiter.MaxDifference() - limiter.MinDifference());
-}
-
 // Whether a table that batches were drawn from is there still.
 bool ShardedDraws::Started() const {
-  return std::any_of(shards_.begin(), shards_.end(), [this](const ShardState& shard) {
-    return Usable(shard) && shard.known && shard.drawn_from == shard.facts.incarnation;
-  });
+  return std::any_of(shards_.begin(), shards_.end(), [](const ShardStanding& shard) { return shard.Started(); });
 }
 
 // Whether the first batch may be drawn: the whole table has min_items, or will not have more before samples are made.
@@ -343,7 +302,7 @@ bool ShardedDraws::MayStart() const {
     if (!shards_[i].came) {
       return false;
     }
-    if (!Usable(shards_[i])) {
+    if (!shards_[i].Usable()) {
       continue;
     }
     one_is_usable = true;
@@ -351,49 +310,25 @@ bool ShardedDraws::MayStart() const {
       return false;
     }
     items += shards_[i].facts.items;
-    all_ready = all_ready && Drawable(i);
-    one_is_full = one_is_full || (Drawable(i) && TakesNoMore(i));
+    all_ready = all_ready && shards_[i].Drawable();
+    one_is_full = one_is_full || (shards_[i].Drawable() && shards_[i].TakesNoMore());
   }
   return one_is_usable && (all_ready || one_is_full || items >= options_.table.rate_limiter.min_items);
 }
 
-std::vector<double> ShardedDraws::Weights() const {
-  double items = 0;
-  double sum = 0;
-  for (size_t i = 0; i < shards_.size(); ++i) {
-    if (Drawable(i)) {
-      items += static_cast<double>(shards_[i].facts.items);
-      sum += shards_[i].facts.priority_sum;
-    }
-  }
-  const SamplerConfig& sampler = options_.table.sampler;
-  const double uniform = !(sum > 0) ? 1 : sampler.kind == SelectorKind::kPrioritized ? sampler.uniform_share : 0;
-  // Where a shard can run out of items, those without weight are there for when no others are left.
-  const bool can_run_out = sampler.without_replacement || options_.table.max_times_sampled > 0;
-  std::vector<double> weights(shards_.size());
-  for (size_t i = 0; i < shards_.size(); ++i) {
-    if (Drawable(i)) {
-      const double by_items = static_cast<double>(shards_[i].facts.items) / items;
-      const double by_sum = sum > 0 ? shards_[i].facts.priority_sum / sum : 0;
-      weights[i] = uniform * by_items + (1 - uniform) * by_sum + (can_run_out ? kLastResort * by_items : 0);
-    }
-  }
-  return weights;
-}
-
 bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
   const int64_t size = options_.batch_size;
-  std::vector<double> weights = Weights();
+  std::vector<double> weights = DrawWeights(shards_, options_.table);
   std::vector<int64_t> caps(shards_.size());
   std::vector<int64_t> allowed(shards_.size());
   std::vector<bool> takes_part(shards_.size());
   int64_t all_allowed = 0;
   int64_t all_caps = 0;
   for (size_t i = 0; i < shards_.size(); ++i) {
-    takes_part[i] = Drawable(i);
+    takes_part[i] = shards_[i].Drawable();
     if (takes_part[i]) {
-      allowed[i] = Allowed(i);
-      caps[i] = weights[i] > 0 ? Cap(i) : 0;
+      allowed[i] = shards_[i].Allowed();
+      caps[i] = weights[i] > 0 ? shards_[i].Cap() : 0;
     }
     all_allowed = std::min(kNoCap, all_allowed + allowed[i]);
     all_caps = std::min(kNoCap, all_caps + caps[i]);
@@ -414,7 +349,7 @@ bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
   int64_t row = 0;
   for (size_t i = 0; i < shards_.size(); ++i) {
     batch->missing[i] = Missing(i);
-    if (Usable(shards_[i])) {
+    if (shards_[i].Usable()) {
       ++batch->waiting;
       AskFor(i, Asked{batch->number, row, items[i], counted[i], now});
       row += items[i];
@@ -430,7 +365,7 @@ void ShardedDraws::BeginBatches(absl::Time now) {
     return;
   }
   for (size_t i = 0; i < shards_.size(); ++i) {
-    if (Drawable(i)) {
+    if (shards_[i].Drawable()) {
       shards_[i].drawn_from = shards_[i].facts.incarnation;
     }
   }
@@ -456,11 +391,11 @@ void ShardedDraws::Poll(absl::Time now) {
   if (!wants) {
     return;
   }
-  const auto usable = std::count_if(shards_.begin(), shards_.end(), [&](const ShardState& s) { return Usable(s); });
+  const auto usable = std::count_if(shards_.begin(), shards_.end(), [&](const ShardStanding& s) { return s.Usable(); });
   bool asked = false;
   for (size_t i = 0; i < shards_.size(); ++i) {
-    ShardState& shard = shards_[i];
-    if (!Usable(shard) || !shard.asked.empty()) {
+    ShardStanding& shard = shards_[i];
+    if (!shard.Usable() || !shard.asked.empty()) {
       continue;
     }
     if (now >= shard.asked_at + pause_) {
@@ -476,7 +411,7 @@ void ShardedDraws::Poll(absl::Time now) {
 }
 
 void ShardedDraws::AskFor(size_t shard, const Asked& asked, int64_t waits_for) {
-  ShardState& state = shards_[shard];
+  ShardStanding& state = shards_[shard];
   state.asked.push_back(asked);
   state.asked_at = asked.at;
   state.owed_counted += asked.counted;

@@ -11,6 +11,7 @@
 #include "common/api/sampler_options.h"
 #include "common/base/random.h"
 #include "common/clients/sharded_replay/shard.h"
+#include "common/clients/sharded_replay/shard_standing.h"
 
 namespace waggle {
 
@@ -26,15 +27,6 @@ struct ShardedDrawsOptions {
   // Between looks at tables that do not allow a batch yet: at first, and at most.
   absl::Duration first_pause = absl::Milliseconds(1);
   absl::Duration longest_pause = absl::Milliseconds(20);
-};
-
-// What a shard says of its table with each answer.
-struct ShardFacts {
-  int64_t items = 0;
-  double priority_sum = 0;
-  double min_probability = 0;
-  double samples_allowed = 0;
-  uint64_t incarnation = 0;
 };
 
 // Decides which shard is asked for how much, so that the answers make batches as of one table: events and times in,
@@ -100,28 +92,7 @@ class ShardedDraws {
   int64_t missing_shards() const;
 
  private:
-  struct Asked {
-    uint64_t batch = 0;  // 0: of none, or not wanted any more.
-    int64_t first_row = 0;
-    int64_t items = 0;
-    int64_t counted = 0;
-    absl::Time at;
-  };
-  struct ShardState {
-    bool open = false;
-    bool was_open = false;  // Ever, or waited for long enough.
-    bool came = false;      // The same, since all were lost for the last time.
-    bool late = false;
-    absl::Time heard;
-    absl::Time asked_at = absl::InfinitePast();  // For the last time.
-    std::deque<Asked> asked;
-    int64_t owed_counted = 0;  // Of these.
-    int64_t owed_items = 0;
-    int64_t outstanding = 0;  // Of these, those that TakeAsks gave out: the first.
-    bool known = false;       // The facts are of the present stream.
-    ShardFacts facts;
-    std::optional<uint64_t> drawn_from;  // The incarnation of its table that batches were drawn from last.
-  };
+  using Asked = ShardStanding::Asked;
   struct Batch {
     uint64_t number = 0;
     bool begun = false;
@@ -132,14 +103,8 @@ class ShardedDraws {
     int64_t waiting = 0;                           // Answers that have not come, and rows that are not stored.
   };
 
-  bool Usable(const ShardState& shard) const { return shard.open && !shard.late; }
-  bool Drawable(size_t shard) const;
-  int64_t Allowed(size_t shard) const;
-  int64_t Cap(size_t shard) const;
   bool Started() const;
   bool MayStart() const;
-  bool TakesNoMore(size_t shard) const;
-  std::vector<double> Weights() const;
   bool Begin(Batch* batch, absl::Time now);
   void BeginBatches(absl::Time now);
   void Poll(absl::Time now);
@@ -148,7 +113,6 @@ class ShardedDraws {
   void Restart(Batch* batch);
   void LoseShard(size_t shard, absl::Time now);
   void FindLate(absl::Time now);
-  absl::Time LateAt(const ShardState& shard) const;
   Batch* Find(uint64_t number);
   // Goes on with what can be by now.
   void Advance(absl::Time now);
@@ -156,7 +120,7 @@ class ShardedDraws {
   const ShardedDrawsOptions options_;
   const bool keeps_ratio_;
   Rng rng_;
-  std::vector<ShardState> shards_;
+  std::vector<ShardStanding> shards_;
   std::deque<Batch> batches_;
   std::vector<Ask> asks_;
   uint64_t last_number_ = 0;
