@@ -125,6 +125,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     bool answered = false;
     SampledBatch facts;              // Of the batch, without its bytes,
     std::vector<BatchPiece> pieces;  // and these, once it is gathered: at least one.
+    ByteBudget::Share share;         // Of the budget, until they are sent, where they are not the memory that has it.
   };
 
   // Asks the table for as many batches as are wanted and there is room for. One call does that at a time, so that the
@@ -243,6 +244,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       cutter = cutter_;
     }
     const bool compresses = cutter->codec() != Codec::kNone;
+    ByteBudget::Share kept = compresses ? share : nullptr;
     absl::StatusOr<SlicedBatch> batch = Slices(*request, drawn, compresses, std::move(share));
     if (!batch.ok()) {
       Fail(batch.status());
@@ -253,6 +255,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       MutexLock lock(&mutex_);
       request->facts = std::move(batch->facts);
       request->pieces = std::move(pieces);
+      request->share = std::move(kept);
       if (ended_ || std::exchange(sending_, true)) {
         return;  // Whoever sends will find it: the pieces of two batches must not mix.
       }
@@ -289,11 +292,11 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
         request = std::move(requests_.front());
         requests_.pop_front();
       }
-      Send(request.get());
+      Send(request);
     }
   }
 
-  void Send(Request* request) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Send(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_) {
     const size_t last = request->pieces.size() - 1;
     for (size_t i = 0; i <= last; ++i) {
       BatchPiece& piece = request->pieces[i];
@@ -319,7 +322,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       if (i < last) {
         peer_->Send(std::move(response));
       } else {
-        peer_->Send(std::move(response), [self = shared_from_this()] { self->Sent(); });
+        peer_->Send(std::move(response), [self = shared_from_this(), request] { self->Sent(); });
       }
     }
   }

@@ -159,6 +159,27 @@ TEST_CASE("A sampler that asks for it gets batches compressed", "[unit]") {
   }
 }
 
+TEST_CASE("Compressed batches that are not sent have their share of the memory", "[unit]") {
+  const TableConfig table = SimpleTable("t", 3'000);
+  SampleStreamOptions options;
+  options.max_inline_bytes = int64_t{1} << 30;
+  options.max_batches_in_flight = 2;
+  Stream stream(table, 10, options, /*take_at_once=*/false);
+  Message<v1::SampleRequest> open;
+  open.header.mutable_open()->set_table("t");
+  open.header.mutable_open()->set_batch_size(10);
+  open.header.mutable_open()->set_compression(v1::ColumnCompression::CODEC_ZSTD);
+  open.header.set_credits(2);
+  stream.handler->OnMessage(std::move(open));
+  const auto bytes = static_cast<int64_t>(ValueOf(MakeBatchLayout(table, 10, 1 << 30)).total_bytes);
+  CHECK(stream.budget->used() == 2 * bytes);
+  REQUIRE(stream.peer->TakeOne());  // `opened`.
+  REQUIRE(stream.peer->TakeOne());
+  CHECK(stream.budget->used() == bytes);
+  REQUIRE(stream.peer->TakeOne());
+  CHECK(stream.budget->used() == 0);
+}
+
 TEST_CASE("Draws of any size are answered in their order, with what the table is then", "[unit]") {
   TableConfig table = SimpleTable("t");
   table.rate_limiter.samples_per_insert = 100;
