@@ -1,6 +1,7 @@
 #include "replay_server/storage/records.h"
 
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "absl/strings/escaping.h"
@@ -97,13 +98,17 @@ absl::StatusOr<ParsedKey> ParseKey(absl::string_view key) {
   constexpr size_t kTwo = kOne + sizeof(uint64_t);
   const bool two = !key.empty() && absl::string_view("ims").find(key[0]) != absl::string_view::npos;
   const bool one = !key.empty() && absl::string_view("tcbhrwp").find(key[0]) != absl::string_view::npos;
-  if (!(one && key.size() == kOne) && !(two && key.size() == kTwo)) {
+  ParsedKey parsed;
+  bool whole = (one && key.size() == kOne) || (two && key.size() == kTwo);
+  if (whole) {
+    parsed.kind = key[0];
+    parsed.first = BigEndian(key.data() + 1);
+    parsed.second = two ? BigEndian(key.data() + kOne) : 0;
+    whole = parsed.kind == 'm' || parsed.second <= std::numeric_limits<uint32_t>::max();  // Of slots and streams.
+  }
+  if (!whole) {
     return absl::DataLossError(absl::StrCat("there is a key that is none: ", absl::BytesToHexString(key)));
   }
-  ParsedKey parsed;
-  parsed.kind = key[0];
-  parsed.first = BigEndian(key.data() + 1);
-  parsed.second = two ? BigEndian(key.data() + kOne) : 0;
   return parsed;
 }
 

@@ -87,6 +87,7 @@ absl::StatusOr<StoredBlock> DecodeBlock(absl::string_view bytes);
 std::string EncodeBlockHead(const DurableBlock& block);
 absl::StatusOr<StoredBlock> DecodeBlockHead(absl::string_view bytes);
 // A record of rows is the rows, and then this: their XXH3.
+inline constexpr size_t kRowsTrailerBytes = sizeof(uint64_t);
 std::string EncodeRowsTrailer(const char* data, size_t bytes);
 // Copies rows of so many bytes out of their record. DATA_LOSS unless they are what was written.
 absl::Status DecodeRows(absl::string_view record, char* data, size_t bytes);

@@ -13,8 +13,8 @@
 #include "common/base/status_macros.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
-#include "replay_server/selectors/new_selector.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/storage/saved_checks.h"
 #include "replay_server/table/chunk_tier.h"
 #include "waggle/v1/replay_storage.pb.h"
 
@@ -22,16 +22,6 @@ namespace waggle {
 namespace {
 
 using Family = Database::Family;
-
-// Chunks that are named, where the named rows are to go.
-struct Need {
-  ChunkNames names;
-  std::shared_ptr<const RowLayout> layout;
-};
-
-std::shared_ptr<const RowLayout> LayoutOf(const TableConfig& config) {
-  return std::make_shared<RowLayout>(config.signature, ColumnCodecs(config.signature, config.compression));
-}
 
 class Loader {
  public:
@@ -84,6 +74,17 @@ class Loader {
     std::vector<WriterMark> marks;
   };
 
+  // One for all who have these columns: rows are shared by such only.
+  std::shared_ptr<const RowLayout> LayoutOf(const std::vector<ArraySpec>& signature, const std::vector<Codec>& codecs) {
+    for (const std::shared_ptr<const RowLayout>& layout : layouts_) {
+      if (layout->signature == signature && layout->codec_of == codecs) {
+        return layout;
+      }
+    }
+    layouts_.push_back(std::make_shared<RowLayout>(signature, codecs));
+    return layouts_.back();
+  }
+
   absl::Status LoadFormat() {
     WAGGLE_ASSIGN_OR_RETURN(const std::string bytes, MissingIsDamage(database_->Get(Family::kMeta, kFormatKey)));
     v1::StoredFormat format;
@@ -98,6 +99,13 @@ class Loader {
     }
     state_.format = format.version();
     return absl::OkStatus();
+  }
+
+  static absl::Status CheckRowsSize(const std::string& record, uint64_t bytes) {
+    return record.size() == bytes + kRowsTrailerBytes
+               ? absl::OkStatus()
+               : absl::DataLossError(absl::StrCat("a record of ", record.size(), " bytes has not ", bytes,
+                                                  " bytes of rows, as its head says"));
   }
 
   static absl::StatusOr<std::string> MissingIsDamage(absl::StatusOr<std::string> value) {
@@ -150,7 +158,7 @@ class Loader {
       state_.checkpoint_unix_seconds = proto.unix_seconds();
       return absl::OkStatus();
     }
-    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("tc", key));
     Table& table = tables_[parsed.first];
     state_.next_number = std::max(state_.next_number, parsed.first + 1);
     if (parsed.kind == 'c') {
@@ -159,14 +167,15 @@ class Loader {
           proto.incarnation(), proto.next_generation(),
           proto.inserted(),    proto.sampled(),
           proto.removed(),     {proto.priorities_applied(), proto.priorities_stale(), proto.priorities_unknown()}};
-      return absl::OkStatus();
+      return CheckCounters(table.saved.counters);
     }
     WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredTable>(value));
     table.saved.number = parsed.first;
     WAGGLE_ASSIGN_OR_RETURN(table.saved.created, Intact(FromProto(proto.created())));
     WAGGLE_ASSIGN_OR_RETURN(table.saved.config, Intact(FromProto(proto.config())));
     table.saved.config_generation = proto.config_generation();
-    table.layout = LayoutOf(table.saved.created);
+    const TableConfig& created = table.saved.created;
+    table.layout = LayoutOf(created.signature, ColumnCodecs(created.signature, created.compression));
     table.configured = true;
     if (table.saved.config.memory_limit > 0) {
       table.saved.tier = std::make_shared<ChunkTier>(table.saved.created.name, table.saved.config.memory_limit);
@@ -175,7 +184,7 @@ class Loader {
   }
 
   absl::Status TakeWriter(absl::string_view key, absl::string_view value) {
-    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("wpms", key));
     Writer& writer = writers_[parsed.first];
     state_.next_number = std::max(state_.next_number, parsed.first + 1);
     writer.saved.number = parsed.first;
@@ -187,14 +196,14 @@ class Loader {
       case 'm': {
         WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredMark>(value));
         writer.marks.push_back({parsed.first, proto.sequence(), proto.items(), parsed.second});
-        return absl::OkStatus();
+        return CheckSequence(proto.sequence());
       }
       default:
         return TakeStream(static_cast<uint32_t>(parsed.second), value, &writer);
     }
   }
 
-  static absl::Status TakeDescription(absl::string_view value, Writer* writer) {
+  absl::Status TakeDescription(absl::string_view value, Writer* writer) {
     WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredWriter>(value));
     writer->saved.id = proto.id();
     writer->saved.incarnation = proto.incarnation();
@@ -217,7 +226,7 @@ class Loader {
       return absl::DataLossError(absl::StrCat("writer \"", proto.id(), "\" has codecs for ", codecs.size(),
                                               " columns, and has ", writer->saved.signature.size()));
     }
-    writer->layout = std::make_shared<RowLayout>(writer->saved.signature, codecs);
+    writer->layout = LayoutOf(writer->saved.signature, codecs);
     writer->saved.codecs = std::move(codecs);
     writer->described = true;
     return absl::OkStatus();
@@ -233,7 +242,7 @@ class Loader {
     for (int i = 0; i < proto.block_sequence_size(); ++i) {
       writer->saved.fingerprints.emplace_back(proto.block_sequence(i), proto.block_fingerprint(i));
     }
-    return absl::OkStatus();
+    return CheckSequence(proto.sequence());
   }
 
   static absl::Status TakeStream(uint32_t number, absl::string_view value, Writer* writer) {
@@ -262,8 +271,9 @@ class Loader {
       }
     }
     for (auto& [number, writer] : writers_) {
-      if (!writer.described) {
-        return absl::DataLossError(absl::StrCat("writer number ", number, " has no name"));
+      if (!writer.described || tables_.count(number) > 0) {
+        return absl::DataLossError(
+            absl::StrCat("writer number ", number, writer.described ? " is a table, too" : " has no name"));
       }
       for (const WriterMark& mark : writer.marks) {
         const auto table = tables_.find(mark.table);
@@ -276,7 +286,7 @@ class Loader {
       }
       const Tier tier = TierOf(writer.saved.tables);
       for (const Stream& stream : writer.streams) {
-        NoteNeeds(stream.names, writer.layout, tier);
+        WAGGLE_RETURN_IF_ERROR(NoteNeeds(stream.names, writer.layout, tier));
       }
     }
     return absl::OkStatus();
@@ -294,16 +304,20 @@ class Loader {
     return tier;
   }
 
-  void NoteNeeds(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout, const Tier& tier) {
+  absl::Status NoteNeeds(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout, const Tier& tier) {
     for (const ChunkName& name : names) {
       Block& block = needed_[name.block];
       block.layout = block.layout != nullptr ? block.layout : layout;
       block.tier.Add(tier);
+      if (block.layout != layout) {
+        return absl::DataLossError(absl::StrCat("block ", name.block, " is shared by rows of different columns"));
+      }
     }
+    return absl::OkStatus();
   }
 
   absl::Status TakeItem(absl::string_view key, absl::string_view value) {
-    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("i", key));
     const auto table = tables_.find(parsed.first);
     if (table == tables_.end()) {
       return absl::DataLossError(
@@ -313,7 +327,7 @@ class Loader {
     item.item.slot = static_cast<uint32_t>(parsed.second);
     Tier tier;
     tier.Add(table->second.saved.tier);
-    NoteNeeds(item.chunks, table->second.layout, tier);
+    WAGGLE_RETURN_IF_ERROR(NoteNeeds(item.chunks, table->second.layout, tier));
     table->second.saved.items.push_back(std::move(item.item));
     table->second.chunks.push_back(std::move(item.chunks));
     return absl::OkStatus();
@@ -323,6 +337,7 @@ class Loader {
     std::shared_ptr<const RowLayout> layout;
     Tier tier;
     std::vector<ChunkRef> chunks;
+    std::vector<uint64_t> owners;  // By holder: the number of the table or writer that it is; 0 where nobody is yet.
   };
 
   // Moves the next number past those of this kind of records.
@@ -331,7 +346,8 @@ class Loader {
         database_->get()->NewIterator(rocksdb::ReadOptions(), database_->family(Family::kBlocks)));
     it->SeekForPrev(std::string(1, static_cast<char>(kind + 1)));
     if (it->Valid() && it->key()[0] == kind) {
-      WAGGLE_ASSIGN_OR_RETURN(const ParsedKey last, ParseKey({it->key().data(), it->key().size()}));
+      WAGGLE_ASSIGN_OR_RETURN(const ParsedKey last,
+                              ParseKeyOf(std::string(1, kind), {it->key().data(), it->key().size()}));
       *next = std::max(*next, (last.first & ~kTieredBlock) + 1);
     }
     return FromRocksDb(it->status());
@@ -353,13 +369,13 @@ class Loader {
       }
     }
     for (auto& [number, table] : tables_) {
-      WAGGLE_RETURN_IF_ERROR(ResolveItems(&table));
+      WAGGLE_RETURN_IF_ERROR(ResolveItems(number, &table));
     }
     return absl::OkStatus();
   }
 
   absl::Status TakeBlock(absl::string_view key, absl::string_view value) {
-    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("b", key));
     const auto needed = needed_.find(parsed.first);
     if (needed == needed_.end()) {
       state_.orphans.push_back(parsed.first);
@@ -376,13 +392,14 @@ class Loader {
                                {state_.ledger, stored.checkpointed}, parsed.first);
     std::memcpy(made.data, stored.data.data(), stored.data.size());
     block.chunks = std::move(made.chunks);
+    block.owners.resize(stored.holders);
     bytes_ += static_cast<int64_t>(stored.data.size());
     return LogProgress();
   }
 
   // Of a block whose rows are a record of their own: they stay there, where all who may refer to them have a limit.
   absl::Status TakeHead(absl::string_view key, absl::string_view value) {
-    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKey(key));
+    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("h", key));
     const auto needed = needed_.find(parsed.first);
     if (needed == needed_.end()) {
       state_.orphans.push_back(parsed.first);
@@ -391,6 +408,7 @@ class Loader {
     WAGGLE_ASSIGN_OR_RETURN(const StoredBlock stored, DecodeBlockHead(value));
     Block& block = needed->second;
     WAGGLE_ASSIGN_OR_RETURN(const uint64_t bytes, CheckShape(parsed.first, stored, *block.layout));
+    block.owners.resize(stored.holders);
     BlockHome home{state_.ledger, stored.checkpointed};
     if (!block.tier.in_memory) {
       home.tier = block.tier.largest;
@@ -398,33 +416,16 @@ class Loader {
           MakeColdChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
       return absl::OkStatus();
     }
-    NewBlock made =
-        MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
+    // Before memory is taken for what the head says.
     WAGGLE_ASSIGN_OR_RETURN(const std::string rows,
                             MissingIsDamage(database_->Get(Family::kBlocks, RowsKey(parsed.first))));
+    WAGGLE_RETURN_IF_ERROR(CheckRowsSize(rows, bytes));
+    NewBlock made =
+        MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
     WAGGLE_RETURN_IF_ERROR(DecodeRows(rows, made.data, made.bytes));
     block.chunks = std::move(made.chunks);
     bytes_ += static_cast<int64_t>(bytes);
     return LogProgress();
-  }
-
-  // Returns how many bytes its rows have.
-  static absl::StatusOr<uint64_t> CheckShape(uint64_t number, const StoredBlock& stored, const RowLayout& layout) {
-    uint64_t rows = 0;
-    for (const uint32_t count : stored.rows) {
-      rows += count;
-    }
-    uint64_t bytes = rows * layout.plain_row_bytes;
-    for (const uint32_t piece : stored.piece_bytes) {
-      bytes += piece;
-    }
-    if (stored.holders == 0 || stored.holders > (1 << 16) || rows > UINT32_MAX ||
-        stored.piece_bytes.size() != stored.rows.size() * layout.compressed.size()) {
-      return absl::DataLossError(absl::StrCat("block ", number, " cannot have ", rows, " rows in ", stored.rows.size(),
-                                              " chunks and ", stored.piece_bytes.size(), " pieces for ", stored.holders,
-                                              " holders"));
-    }
-    return bytes;
   }
 
   absl::Status LogProgress() {
@@ -436,56 +437,45 @@ class Loader {
     return absl::OkStatus();
   }
 
-  absl::Status Resolve(const ChunkName& name, size_t pins, ChunkRef* chunk) const {
-    const std::vector<ChunkRef>& chunks = needed_.at(name.block).chunks;
-    if (name.index >= chunks.size() || pins >= chunks[name.index]->durable()->holders) {
+  // `owner` is the table or the writer that refers to the chunk, and counts that among the block's pins alone.
+  absl::Status Resolve(const ChunkName& name, size_t pins, uint64_t owner, ChunkRef* chunk) {
+    Block& block = needed_.at(name.block);
+    if (name.index >= block.chunks.size() || pins >= block.owners.size()) {
       return absl::DataLossError(
           absl::StrCat("block ", name.block, " has no chunk ", name.index, " for holder ", pins));
     }
-    *chunk = chunks[name.index];
+    uint64_t& known = block.owners[pins];
+    known = known == 0 ? owner : known;
+    if (known != owner) {
+      return absl::DataLossError(absl::StrCat("block ", name.block, " has number ", known, " as its holder ", pins,
+                                              ", and number ", owner, " as well"));
+    }
+    *chunk = block.chunks[name.index];
     return absl::OkStatus();
   }
 
-  absl::Status ResolveItems(Table* table) {
-    const TableConfig& config = table->saved.created;
+  absl::Status ResolveItems(uint64_t number, Table* table) {
     for (size_t i = 0; i < table->saved.items.size(); ++i) {
       ItemRecord& item = table->saved.items[i];
-      uint64_t rows = 0;
       for (const ChunkName& name : table->chunks[i]) {
         ChunkRef chunk;
-        WAGGLE_RETURN_IF_ERROR(Resolve(name, item.pins, &chunk));
-        rows += chunk->rows();
+        WAGGLE_RETURN_IF_ERROR(Resolve(name, item.pins, number, &chunk));
         item.chunks.push_back(std::move(chunk));
       }
-      if (item.rows == 0 || int64_t{item.rows} > config.max_window || item.offset >= item.chunks.front()->rows() ||
-          uint64_t{item.offset} + item.context + item.rows > rows ||
-          !ValidatePriority(table->saved.config, item.priority).ok()) {
-        return absl::DataLossError(
-            absl::StrCat("table \"", config.name, "\", slot ", item.slot, ": its rows or its priority cannot be"));
-      }
+      WAGGLE_RETURN_IF_ERROR(CheckItem(table->saved, item));
     }
-    LogInfo("restored table \"", config.name, "\": ", table->saved.items.size(), " items");
+    LogInfo("restored table \"", table->saved.created.name, "\": ", table->saved.items.size(), " items");
     return absl::OkStatus();
   }
 
   absl::Status ResolveStreams() {
     for (auto& [number, writer] : writers_) {
       for (Stream& stream : writer.streams) {
-        uint64_t next = stream.record.first;
         for (size_t i = 0; i < stream.names.size(); ++i) {
-          StreamRecord::Part& part = stream.record.parts[i];
-          WAGGLE_RETURN_IF_ERROR(Resolve(stream.names[i], writer.saved.tables.size(), &part.chunk));
-          // The first chunk may have rows that are held no longer.
-          if (i == 0 ? part.first_row > next || next - part.first_row >= part.chunk->rows() : part.first_row != next) {
-            return absl::DataLossError(absl::StrCat("writer \"", writer.saved.id, "\": stream ", stream.record.stream,
-                                                    " has a gap before row ", part.first_row));
-          }
-          next = part.first_row + part.chunk->rows();
+          WAGGLE_RETURN_IF_ERROR(
+              Resolve(stream.names[i], writer.saved.tables.size(), number, &stream.record.parts[i].chunk));
         }
-        if (next != stream.record.next || stream.names.empty()) {
-          return absl::DataLossError(absl::StrCat("writer \"", writer.saved.id, "\": stream ", stream.record.stream,
-                                                  " ends with row ", next, " and not ", stream.record.next));
-        }
+        WAGGLE_RETURN_IF_ERROR(CheckStream(writer.saved.id, stream.record));
         writer.saved.streams.push_back(std::move(stream.record));
       }
     }
@@ -504,6 +494,7 @@ class Loader {
 
   Database* const database_;
   SavedState state_;
+  std::vector<std::shared_ptr<const RowLayout>> layouts_;
   std::map<uint64_t, Table> tables_;
   std::map<uint64_t, Writer> writers_;
   absl::flat_hash_map<uint64_t, Block> needed_;

@@ -67,6 +67,13 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::sha
   if (absl::Status status = saved.config.Validate(); !status.ok()) {
     return damaged(status);
   }
+  if (const std::vector<std::string> fixed = FixedDifferences(saved.created, saved.config); !fixed.empty()) {
+    return damaged(absl::DataLossError(
+        absl::StrCat("what cannot be changed has changed (at first and since): ", absl::StrJoin(fixed, "; "))));
+  }
+  if (saved.created.durability == Durability::kNone) {
+    return damaged(absl::DataLossError("its durability is none"));
+  }
   std::shared_ptr<Table> table(
       new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number, saved.tier));
   MutexLock lock(&table->mutex_);

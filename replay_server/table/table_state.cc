@@ -521,21 +521,33 @@ void TableState::TakeChanges(TableChanges* changes) {
 absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
   // Far more than a server gives between being saved and its end.
   constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
-  // Between the oldest and the newest item.
+  // Between the oldest item and the next one.
   constexpr uint64_t kMostGenerations = uint64_t{1} << 47;
+  constexpr uint64_t kLastGeneration = uint64_t{1} << 63;
   uint32_t slots = 0;
+  uint64_t newest = counters.next_generation;
   for (const ItemRecord& item : items) {
-    if (item.slot == std::numeric_limits<uint32_t>::max() || item.generation == 0 || item.chunks.empty()) {
+    // A slot is added for an item that finds none free: there are never more than items were inserted.
+    if (int64_t{item.slot} >= counters.inserted || item.slot == std::numeric_limits<uint32_t>::max() ||
+        item.generation == 0 || item.chunks.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds generation ", item.generation,
-                                                     " over ", item.chunks.size(), " chunks"));
+                                                     " over ", item.chunks.size(), " chunks, after ", counters.inserted,
+                                                     " inserts"));
     }
+    if (config_.max_times_sampled > 0 && int64_t{item.times_sampled} >= config_.max_times_sampled) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds an item that was sampled ",
+                                                     item.times_sampled, " times, of ", config_.max_times_sampled));
+    }
+    newest = std::max(newest, item.generation);
     slots = std::max(slots, item.slot + 1);
   }
   std::sort(items.begin(), items.end(),
             [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
-  if (!items.empty() && items.back().generation - items.front().generation >= kMostGenerations) {
-    return absl::InvalidArgumentError(absl::StrCat("there are generations ", items.front().generation, " and ",
-                                                   items.back().generation, ", too far apart"));
+  if (newest > kLastGeneration || (!items.empty() && newest - items.front().generation >= kMostGenerations)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is generation ", newest,
+                     items.empty() ? ", too far on"
+                                   : absl::StrCat(" and generation ", items.front().generation, ", too far apart")));
   }
   in_.items.Grow(slots);
   next_generation_ = counters.next_generation;

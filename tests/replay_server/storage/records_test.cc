@@ -32,7 +32,13 @@ TEST_CASE("keys are read as they were written, and sort by their numbers", "[uni
   CHECK(ItemKey(3, 255) < ItemKey(3, 256));
   CHECK(ItemKey(3, UINT32_MAX) < ItemsEnd(3));
   CHECK(ItemsEnd(3) <= ItemKey(4, 0));
-  for (const std::string& bad : {std::string(), std::string("x"), BlockKey(1) + "x", std::string("zzzzzzzzz")}) {
+  // There are slots and streams of 32 bits only.
+  std::string slot = ItemKey(3, 258);
+  slot[slot.size() - 5] = 1;
+  std::string stream = StreamKey(3, 258);
+  stream[stream.size() - 8] = 1;
+  for (const std::string& bad :
+       {std::string(), std::string("x"), BlockKey(1) + "x", std::string("zzzzzzzzz"), slot, stream}) {
     REQUIRE_CODE(ParseKey(bad), absl::StatusCode::kDataLoss);
   }
 }

@@ -443,13 +443,38 @@ TEST_CASE("a table is not put together from what contradicts itself", "[unit]") 
   item.generation = 1;
   item.rows = 1;
   item.chunks.assign(rows.begin(), rows.end());
-  REQUIRE_CODE(TableState(SmallTable(), 1).Restore({}, {item, item}), absl::StatusCode::kInvalidArgument);
+  TableCounters counters;
+  counters.next_generation = 2;
+  counters.inserted = 2;
+  const auto restored = [](const TableCounters& from, const std::vector<ItemRecord>& items) {
+    TableConfig config = SmallTable();
+    config.max_times_sampled = 3;
+    return TableState(config, 1).Restore(from, items);
+  };
+  REQUIRE_OK(restored(counters, {item}));
+  REQUIRE_CODE(restored(counters, {item, item}), absl::StatusCode::kInvalidArgument);
   ItemRecord without = item;
   without.chunks.clear();
-  REQUIRE_CODE(TableState(SmallTable(), 1).Restore({}, {without}), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(restored(counters, {without}), absl::StatusCode::kInvalidArgument);
   ItemRecord far = item;
+  far.slot = 2;  // Of two that were ever needed.
+  REQUIRE_CODE(restored(counters, {far}), absl::StatusCode::kInvalidArgument);
   far.slot = UINT32_MAX;
-  REQUIRE_CODE(TableState(SmallTable(), 1).Restore({}, {far}), absl::StatusCode::kInvalidArgument);
+  TableCounters many = counters;
+  many.inserted = int64_t{1} << 40;
+  REQUIRE_CODE(restored(many, {far}), absl::StatusCode::kInvalidArgument);
+  ItemRecord used_up = item;
+  used_up.times_sampled = 3;
+  REQUIRE_CODE(restored(counters, {used_up}), absl::StatusCode::kInvalidArgument);
+  ItemRecord late = item;
+  late.generation = UINT64_MAX;
+  REQUIRE_CODE(restored(counters, {late}), absl::StatusCode::kInvalidArgument);
+  TableCounters next = counters;
+  next.next_generation = uint64_t{1} << 60;  // Its generations count on from there, and are kept in 48 bits.
+  REQUIRE_OK(restored(next, {}));
+  REQUIRE_CODE(restored(next, {item}), absl::StatusCode::kInvalidArgument);
+  next.next_generation = UINT64_MAX;
+  REQUIRE_CODE(restored(next, {}), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace waggle
