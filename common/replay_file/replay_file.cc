@@ -73,6 +73,12 @@ std::string Encode(const Message<v1::ExportResponse>& message) {
   return bytes;
 }
 
+// What was whole when it was written and cannot be understood was written wrongly.
+template <class T>
+absl::StatusOr<T> Intact(absl::StatusOr<T> value) {
+  return value.ok() ? std::move(value) : absl::DataLossError(value.status().message());
+}
+
 // The bytes of the rows share `payload`.
 absl::StatusOr<Message<v1::ExportResponse>> Decode(std::shared_ptr<const std::string> payload) {
   const grpc::Slice slice(payload->data(), payload->size(), grpc::Slice::STATIC_SLICE);
@@ -187,11 +193,11 @@ absl::Status ReplayFileReader::ReadHeader() {
   }
   bytes_left_ -= static_cast<int64_t>(sizeof(magic) + sizeof(version));
   WAGGLE_ASSIGN_OR_RETURN(const Record record, ReadRecord());
-  WAGGLE_ASSIGN_OR_RETURN(const Message<v1::ExportResponse> message, Decode(record.payload));
+  WAGGLE_ASSIGN_OR_RETURN(const Message<v1::ExportResponse> message, Intact(Decode(record.payload)));
   if (record.kind != kHeader || !message.header.has_header()) {
     return absl::DataLossError("its first record is no header");
   }
-  WAGGLE_ASSIGN_OR_RETURN(config_, FromProto(message.header.header().config()));
+  WAGGLE_ASSIGN_OR_RETURN(config_, Intact(FromProto(message.header.header().config())));
   items_ = message.header.header().items();
   return absl::OkStatus();
 }
@@ -249,14 +255,14 @@ absl::StatusOr<std::optional<InsertBlock>> ReplayFileReader::Next() {
     ended_ = true;
     return std::optional<InsertBlock>();
   }
-  absl::StatusOr<Message<v1::ExportResponse>> message = Decode(record->payload);
+  absl::StatusOr<Message<v1::ExportResponse>> message = Intact(Decode(record->payload));
   if (!message.ok()) {
     return Annotate(message.status(), where);
   }
   if (record->kind != kBlock || !message->header.has_block() || message->header.block().sequence() != blocks_ + 1) {
     return absl::DataLossError(absl::StrCat(where, ": what follows is not block ", blocks_ + 1));
   }
-  absl::StatusOr<InsertBlock> block = FromProto(message->header.block(), std::move(message->data));
+  absl::StatusOr<InsertBlock> block = Intact(FromProto(message->header.block(), std::move(message->data)));
   if (!block.ok()) {
     return Annotate(block.status(), where);
   }

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/clients/table_config_convert.h"
+#include "common/tensor/checksum.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"
+#include "waggle/v1/replay.pb.h"
 
 namespace waggle {
 namespace {
@@ -127,6 +130,50 @@ TEST_CASE("A byte that is changed or missing anywhere is noticed", "[unit]") {
   }
   std::ofstream(damaged, std::ios::binary) << good << 'x';
   REQUIRE_CODE(ReadAll(damaged), absl::StatusCode::kDataLoss);
+}
+
+// A file of these records, as they are, with checksums that are right.
+void WriteRecords(const std::string& path, const std::vector<std::pair<uint32_t, std::string>>& records) {
+  std::ofstream file(path, std::ios::binary);
+  const auto put = [&file](const auto& value) { file.write(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  file << "WAGGLERP";
+  put(uint32_t{1});
+  for (const auto& [kind, payload] : records) {
+    const uint64_t sizes[] = {payload.size(), payload.size()};
+    const uint32_t kinds[] = {kind, 0};
+    Checksummer checksum;
+    checksum.Update(kinds, sizeof(kinds));
+    checksum.Update(sizes, sizeof(sizes));
+    checksum.Update(payload.data(), payload.size());
+    put(kinds);
+    put(sizes);
+    put(checksum.Digest());
+    file << payload;
+  }
+}
+
+TEST_CASE("A file that was written wrongly is damaged, though its checksums are right", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.waggle";
+  v1::ExportResponse header;
+  *header.mutable_header()->mutable_config() = ToProto(SimpleTable("t"));
+  SECTION("its header is no message") {
+    WriteRecords(path, {{1, "\xff"}});
+  }
+  SECTION("its table cannot be") {
+    header.mutable_header()->mutable_config()->set_max_items(-1);
+    WriteRecords(path, {{1, header.SerializeAsString()}});
+  }
+  SECTION("a block is no message") {
+    WriteRecords(path, {{1, header.SerializeAsString()}, {2, "\xff"}});
+  }
+  SECTION("the lists of a block have different lengths") {
+    v1::ExportResponse block;
+    block.mutable_block()->set_sequence(1);
+    block.mutable_block()->add_chunk_rows(1);
+    WriteRecords(path, {{1, header.SerializeAsString()}, {2, block.SerializeAsString()}});
+  }
+  REQUIRE_CODE(ReadAll(path), absl::StatusCode::kDataLoss);
 }
 
 TEST_CASE("A file of another kind or version says so", "[unit]") {
