@@ -31,7 +31,9 @@ absl::Status CompressBlock(const std::vector<ArraySpec>& signature, const std::v
   size_t room = 0;  // For what is compressed.
   for (size_t i = 0; i < signature.size(); ++i) {
     const auto row_bytes = static_cast<size_t>(signature[i].NumBytes());
-    bytes += rows * row_bytes;
+    // Far more than any data has, and sums of it are far from overflow.
+    constexpr size_t kTooMany = size_t{1} << 48;
+    bytes += row_bytes > 0 && rows > kTooMany / row_bytes ? kTooMany : rows * row_bytes;
     for (size_t c = 0; codecs[i] != Codec::kNone && c < block->chunks.size(); ++c) {
       const size_t piece = block->chunks[c].rows * row_bytes;
       if (piece > std::numeric_limits<uint32_t>::max()) {

@@ -78,6 +78,19 @@ TEST_CASE("rows that are not as many as the chunks say are not compressed", "[un
                absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("rows whose bytes are too many to be counted are not compressed", "[unit]") {
+  const std::vector<ArraySpec> signature = {
+      {"a", DType::kUint8, {int64_t{1} << 39}}, {"b", DType::kUint8, {int64_t{1} << 39}}, {"c", DType::kUint8, {}}};
+  InsertBlock block;
+  for (uint32_t i = 0; i < 16; ++i) {
+    block.chunks.push_back({0, i << 20, 1U << 20});  // 2^24 rows: those of a and of b have 2^63 bytes.
+  }
+  const std::shared_ptr<char> bytes = AllocateBytes(1 << 24);
+  block.data.Append({bytes.get(), 1 << 24, bytes});
+  REQUIRE_CODE(CompressBlock(signature, ColumnCodecs(signature, {{"c", Codec::kLz4}}), &block),
+               absl::StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("a block without rows can be compressed", "[unit]") {
   InsertBlock block;
   REQUIRE_OK(CompressBlock(Signature(), ColumnCodecs(Signature(), {{"frame", Codec::kLz4}}), &block));
