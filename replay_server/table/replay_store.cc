@@ -63,8 +63,11 @@ absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<Sa
     log_->AddTable(std::move(table));
   }
   for (SavedWriter& saved : writers) {
-    const std::string id = saved.id;
-    saved_writers_[id] = std::make_shared<const SavedWriter>(std::move(saved));
+    std::shared_ptr<const SavedWriter>& known = saved_writers_[saved.id];
+    if (known != nullptr) {
+      log_->ForgetWriter(known->number);  // A crash came between its end and its beginning anew.
+    }
+    known = std::make_shared<const SavedWriter>(std::move(saved));
   }
   return absl::OkStatus();
 }

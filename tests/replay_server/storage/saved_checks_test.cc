@@ -112,12 +112,20 @@ struct Saved {
   // Of loading it, and of making tables of it.
   absl::Status Restore() const {
     const TemporaryFolder folder;
-    const std::shared_ptr<Database> database = ValueOf(Database::Open(folder.File("db"), /*create=*/true, nullptr));
+    return RestoreIn(Write(folder), folder);
+  }
+
+  std::shared_ptr<Database> Write(const TemporaryFolder& folder) const {
+    std::shared_ptr<Database> database = ValueOf(Database::Open(folder.File("db"), /*create=*/true, nullptr));
     rocksdb::WriteBatch batch;
     for (const auto& [at, value] : Records()) {
       REQUIRE(batch.Put(database->family(at.first), at.second, value).ok());
     }
     REQUIRE_OK(database->Write(&batch, /*sync=*/false));
+    return database;
+  }
+
+  static absl::Status RestoreIn(const std::shared_ptr<Database>& database, const TemporaryFolder& folder) {
     absl::StatusOr<SavedState> state = LoadSavedState(database.get());
     if (!state.ok()) {
       return state.status();
@@ -341,6 +349,17 @@ TEST_CASE("a table that has become what it cannot is damage", "[unit]") {
     saved.created.durability = saved.config.durability = Durability::kNone;
   }
   CheckRefused(saved);
+}
+
+TEST_CASE("of two records of one writer, which a crash may leave, the older one goes", "[unit]") {
+  Saved saved;
+  saved.more[{Family::kWriters, WriterKey(3)}] = saved.Records()[{Family::kWriters, WriterKey(2)}];
+  const TemporaryFolder folder;
+  const std::shared_ptr<Database> database = saved.Write(folder);
+  REQUIRE_OK(Saved::RestoreIn(database, folder));
+  const SavedState state = ValueOf(LoadSavedState(database.get()));
+  REQUIRE(state.writers.size() == 1);
+  CHECK(state.writers.front().number == 3);
 }
 
 }  // namespace
