@@ -173,33 +173,11 @@ absl::Status Database::Resume() {
 }
 
 absl::Status Database::OpenAnew() {
-  {
-    MutexLock lock(&use_mutex_);
-    opening_anew_ = true;
-    while (users_ > 0) {
-      use_changed_.Wait(&use_mutex_);
-    }
-  }
+  gate_.Shut();
   CloseFiles();
   const absl::Status opened = OpenFiles(/*create=*/false);
-  MutexLock lock(&use_mutex_);
-  opening_anew_ = false;
-  use_changed_.SignalAll();
+  gate_.Open();
   return opened;
-}
-
-Database::Use::Use(Database* database) : database_(database) {
-  MutexLock lock(&database_->use_mutex_);
-  while (database_->opening_anew_) {
-    database_->use_changed_.Wait(&database_->use_mutex_);
-  }
-  ++database_->users_;
-}
-
-Database::Use::~Use() {
-  MutexLock lock(&database_->use_mutex_);
-  --database_->users_;
-  database_->use_changed_.SignalAll();
 }
 
 absl::Status Database::Use::status() const {

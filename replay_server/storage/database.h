@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "common/base/mutex.h"
+#include "replay_server/storage/use_gate.h"
 
 namespace waggle {
 
@@ -30,8 +30,8 @@ class Database {
   // Keeps it from being opened anew while others than its owner use it. Its constructor waits while that is under way.
   class Use {
    public:
-    explicit Use(Database* database) ABSL_LOCKS_EXCLUDED(database->use_mutex_);
-    ~Use();
+    explicit Use(Database* database) : database_(database) { database_->gate_.Enter(); }
+    ~Use() { database_->gate_.Leave(); }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
@@ -74,7 +74,7 @@ class Database {
   Database(std::string path, rocksdb::Env* env) : path_(std::move(path)), env_(env) {}
 
   absl::Status OpenFiles(bool create);
-  absl::Status OpenAnew() ABSL_LOCKS_EXCLUDED(use_mutex_);
+  absl::Status OpenAnew();
   void CloseFiles();
 
   const std::string path_;
@@ -82,12 +82,7 @@ class Database {
   absl::Time reopen_at_ = absl::InfinitePast();  // Not before: it reads the log each time.
   std::unique_ptr<rocksdb::DB> database_;        // Null where it could not be opened again.
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
-
-  // The three above change by OpenAnew only, while nobody uses them.
-  Mutex use_mutex_;
-  CondVar use_changed_;
-  int64_t users_ ABSL_GUARDED_BY(use_mutex_) = 0;
-  bool opening_anew_ ABSL_GUARDED_BY(use_mutex_) = false;
+  UseGate gate_;  // The three above change by OpenAnew only, while it is shut.
 };
 
 }  // namespace waggle

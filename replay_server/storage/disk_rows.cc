@@ -11,28 +11,7 @@
 namespace waggle {
 namespace {
 
-// Of the rows that go to the database of its own. Its buffers are memory that no memory_limit counts, so they are
-// small.
-rocksdb::Options OwnOptions(rocksdb::Env* env) {
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  if (env != nullptr) {
-    options.env = env;
-  }
-  options.write_buffer_size = size_t{8} << 20;
-  options.max_write_buffer_number = 2;
-  options.info_log = NewRocksDbLog();
-  options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  options.compression = rocksdb::CompressionType::kNoCompression;
-  options.enable_blob_files = true;
-  options.min_blob_size = 2048;
-  options.blob_file_size = uint64_t{64} << 20;
-  options.enable_blob_garbage_collection = true;
-  options.blob_garbage_collection_age_cutoff = 0.5;
-  return options;
-}
-
-// Its values may be larger than its buffers, and are never read twice soon.
+// Values may be larger than the cache, and are never read twice soon.
 rocksdb::ReadOptions OnceOptions() {
   rocksdb::ReadOptions options;
   options.fill_cache = false;
@@ -74,10 +53,18 @@ absl::Status PutRows(const ColdBlock& block, rocksdb::WriteBatch* batch) {
   return FromRocksDb(batch->Put(rocksdb::SliceParts(&key_slice, 1), rocksdb::SliceParts(parts, 2)));
 }
 
-rocksdb::WriteOptions NotAhead() {
-  rocksdb::WriteOptions options;
-  options.disableWAL = true;
-  return options;
+absl::Status WriteShared(const std::vector<const ColdBlock*>& blocks, Database* database) {
+  Database::Use use(database);
+  WAGGLE_RETURN_IF_ERROR(use.status());
+  rocksdb::WriteBatch batch;
+  for (const ColdBlock* block : blocks) {
+    PutTieredBlock(*block->durable, block->data, database, &batch);
+  }
+  absl::Status status = database->Write(&batch, /*sync=*/false);
+  if (!status.ok()) {
+    use.TryResume();
+  }
+  return status;
 }
 
 }  // namespace
@@ -91,62 +78,43 @@ absl::StatusOr<DiskRows::Open> DiskRows::Databases() {
 }
 
 absl::Status DiskRows::MakeOwn() {
-  MutexLock making(&making_);
   WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
   if (open.own != nullptr) {
     return absl::OkStatus();
   }
-  rocksdb::DB* opened = nullptr;
-  WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(OwnOptions(env_), path_, &opened)));
-  std::shared_ptr<rocksdb::DB> own(opened);  // Closed outside the lock, where it is not wanted any more.
+  WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<ColdDatabase> own, ColdDatabase::Create(path_, env_));
   MutexLock lock(&mutex_);
   if (database_ != nullptr) {
-    own_.swap(own);
+    own_.swap(own);  // Otherwise it is closed again, outside the lock.
   }
   return absl::OkStatus();
 }
 
 absl::Status DiskRows::Write(absl::Span<const ColdBlock> blocks) {
+  std::vector<const ColdBlock*> shared;
   rocksdb::WriteBatch own;
-  bool any_own = false;
-  for (const ColdBlock& block : blocks) {
-    any_own = any_own || block.durable == nullptr;
-  }
-  if (any_own) {
-    WAGGLE_RETURN_IF_ERROR(MakeOwn());
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
-  Database::Use use(open.database.get());
-  WAGGLE_RETURN_IF_ERROR(use.status());
-  rocksdb::WriteBatch shared;
   for (const ColdBlock& block : blocks) {
     if (block.durable != nullptr) {
-      PutTieredBlock(*block.durable, block.data, open.database.get(), &shared);
+      shared.push_back(&block);
     } else {
       WAGGLE_RETURN_IF_ERROR(PutRows(block, &own));
     }
   }
+  if (own.Count() > 0) {
+    WAGGLE_RETURN_IF_ERROR(MakeOwn());
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
   if (own.Count() > 0 && open.own == nullptr) {
     return absl::CancelledError("the replay server is stopping");
   }
   if (own.Count() > 0) {
-    if (const rocksdb::Status status = open.own->Write(NotAhead(), &own); !status.ok()) {
-      open.own->Resume().PermitUncheckedError();  // Perhaps it can the next time.
-      return FromRocksDb(status);
-    }
+    WAGGLE_RETURN_IF_ERROR(open.own->Write(&own));
   }
-  if (shared.Count() > 0) {
-    if (absl::Status status = open.database->Write(&shared, /*sync=*/false); !status.ok()) {
-      use.TryResume();
-      return status;
-    }
-  }
-  return absl::OkStatus();
+  return shared.empty() ? absl::OkStatus() : WriteShared(shared, open.database.get());
 }
 
 absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
   WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
-  const Database::Use use(open.database.get());
   std::vector<std::string> shared_keys;
   std::vector<std::string> own_keys;
   std::vector<const ColdBlock*> shared;
@@ -161,6 +129,7 @@ absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
     }
   }
   if (!shared.empty()) {
+    const Database::Use use(open.database.get());
     WAGGLE_RETURN_IF_ERROR(use.status());
     WAGGLE_RETURN_IF_ERROR(
         ReadAll(open.database->get(), open.database->family(Database::Family::kBlocks), shared_keys, shared));
@@ -171,7 +140,9 @@ absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
   if (open.own == nullptr) {
     return absl::DataLossError(absl::StrCat(path_, " is not open"));
   }
-  return ReadAll(open.own.get(), open.own->DefaultColumnFamily(), own_keys, own);
+  const ColdDatabase::Use use(open.own.get());
+  WAGGLE_ASSIGN_OR_RETURN(rocksdb::DB* const database, use.get());
+  return ReadAll(database, database->DefaultColumnFamily(), own_keys, own);
 }
 
 absl::Status DiskRows::Delete(absl::Span<const Gone> blocks) {
@@ -188,14 +159,14 @@ absl::Status DiskRows::Delete(absl::Span<const Gone> blocks) {
     }
   }
   if (own.Count() > 0 && open.own != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(FromRocksDb(open.own->Write(NotAhead(), &own)));
+    WAGGLE_RETURN_IF_ERROR(open.own->Write(&own));
   }
   return shared.Count() > 0 ? open.database->Write(&shared, /*sync=*/false) : absl::OkStatus();
 }
 
 void DiskRows::Close() {
   std::shared_ptr<Database> database;  // Closed outside the lock.
-  std::shared_ptr<rocksdb::DB> own;
+  std::shared_ptr<ColdDatabase> own;
   MutexLock lock(&mutex_);
   database.swap(database_);
   own.swap(own_);

@@ -1,19 +1,20 @@
 #pragma once
 
-#include <rocksdb/db.h>
+#include <rocksdb/env.h>
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
+#include "replay_server/storage/cold_database.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/table/cold_rows.h"
 
 namespace waggle {
 
 // Rows on disk. Those of blocks that the journal may write as well are kept in its database, once, whoever comes first.
-// All others are kept in one of their own, which is not written ahead and means nothing after a crash. Thread-safe.
+// All others are kept in one of their own (ColdDatabase). Thread-safe, but one thread at a time writes and deletes.
 class DiskRows final : public ColdRows {
  public:
   // `path` is a folder that is not there yet: it is made when it is needed first. `env` outlives this; null for the
@@ -32,19 +33,18 @@ class DiskRows final : public ColdRows {
  private:
   struct Open {
     std::shared_ptr<Database> database;
-    std::shared_ptr<rocksdb::DB> own;  // Null while nothing was written to it.
+    std::shared_ptr<ColdDatabase> own;  // Null while nothing was written to it.
   };
   // CANCELLED once closed.
   absl::StatusOr<Open> Databases() ABSL_LOCKS_EXCLUDED(mutex_);
   // Makes the one of its own, if there is none.
-  absl::Status MakeOwn() ABSL_LOCKS_EXCLUDED(making_, mutex_);
+  absl::Status MakeOwn() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::string path_;
   rocksdb::Env* const env_;
-  Mutex making_;  // Held while that is made; before mutex_.
   Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<rocksdb::DB> own_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<ColdDatabase> own_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle
