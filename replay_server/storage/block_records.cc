@@ -20,7 +20,7 @@ void PutTieredBlock(const DurableBlock& block, const char* data, Database* datab
   rocksdb::ColumnFamilyHandle* const blocks = database->family(Database::Family::kBlocks);
   Check(batch->Put(blocks, HeadKey(block.id), EncodeBlockHead(block)));
   const std::string key = RowsKey(block.id);
-  const std::string trailer = EncodeRowsTrailer(data, block.bytes);
+  const std::string trailer = EncodeRowsTrailer(block.id, data, block.bytes);
   const rocksdb::Slice key_slice(key);
   const rocksdb::Slice parts[] = {rocksdb::Slice(data, block.bytes), trailer};
   Check(batch->Put(blocks, rocksdb::SliceParts(&key_slice, 1), rocksdb::SliceParts(parts, 2)));

@@ -246,16 +246,24 @@ absl::StatusOr<StoredBlock> DecodeBlockHead(absl::string_view bytes) {
   return block;
 }
 
-std::string EncodeRowsTrailer(const char* data, size_t bytes) {
+std::string EncodeRowsTrailer(uint64_t block, const char* data, size_t bytes) {
   std::string trailer;
-  Put(&trailer, Checksum(data, bytes));
+  Put(&trailer, Checksum(data, bytes) ^ block);
   return trailer;
 }
 
-absl::Status DecodeRows(absl::string_view record, char* data, size_t bytes) {
-  WAGGLE_RETURN_IF_ERROR(TakeChecksum(&record));
-  if (record.size() != bytes) {
-    return absl::DataLossError(absl::StrCat("a block of rows has ", record.size(), " bytes, and should have ", bytes));
+absl::Status DecodeRows(uint64_t block, absl::string_view record, char* data, size_t bytes) {
+  uint64_t stored = 0;
+  if (record.size() != bytes + sizeof(stored)) {
+    return absl::DataLossError(absl::StrCat("a block of rows has ", record.size(), " bytes, and should have ",
+                                            bytes + sizeof(stored), " with its checksum"));
+  }
+  absl::string_view trailer = record.substr(bytes);
+  Take(&trailer, &stored);
+  // In the format before, it was that of the rows alone.
+  if (const uint64_t computed = Checksum(record.data(), bytes); (computed ^ block) != stored && computed != stored) {
+    return absl::DataLossError(absl::StrCat("a block of rows was damaged: its checksum is ", computed ^ block,
+                                            ", it was ", stored, " when it was written"));
   }
   std::memcpy(data, record.data(), bytes);
   return absl::OkStatus();

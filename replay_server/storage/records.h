@@ -17,7 +17,8 @@
 namespace waggle {
 
 // What is written here. A change that an older server could not read takes the next number.
-inline constexpr uint32_t kStorageFormat = 2;  // 1: no blocks in two records.
+// 1: no blocks in two records. 2: the rows of those do not say whose they are.
+inline constexpr uint32_t kStorageFormat = 3;
 
 // Column family "meta".
 inline constexpr char kFormatKey[] = "format";
@@ -86,10 +87,10 @@ absl::StatusOr<StoredBlock> DecodeBlock(absl::string_view bytes);
 // The head of a block without its rows; decoded, it has no data.
 std::string EncodeBlockHead(const DurableBlock& block);
 absl::StatusOr<StoredBlock> DecodeBlockHead(absl::string_view bytes);
-// A record of rows is the rows, and then this: their XXH3.
+// A record of rows is the rows, and then this: their XXH3, exclusive-or the number of their block.
 inline constexpr size_t kRowsTrailerBytes = sizeof(uint64_t);
-std::string EncodeRowsTrailer(const char* data, size_t bytes);
-// Copies rows of so many bytes out of their record. DATA_LOSS unless they are what was written.
-absl::Status DecodeRows(absl::string_view record, char* data, size_t bytes);
+std::string EncodeRowsTrailer(uint64_t block, const char* data, size_t bytes);
+// Copies a block's rows, of so many bytes, out of their record. DATA_LOSS unless they are what was written for it.
+absl::Status DecodeRows(uint64_t block, absl::string_view record, char* data, size_t bytes);
 
 }  // namespace waggle

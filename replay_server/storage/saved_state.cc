@@ -422,7 +422,7 @@ class Loader {
     WAGGLE_RETURN_IF_ERROR(CheckRowsSize(rows, bytes));
     NewBlock made =
         MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
-    WAGGLE_RETURN_IF_ERROR(DecodeRows(rows, made.data, made.bytes));
+    WAGGLE_RETURN_IF_ERROR(DecodeRows(parsed.first, rows, made.data, made.bytes));
     block.chunks = std::move(made.chunks);
     bytes_ += static_cast<int64_t>(bytes);
     return LogProgress();

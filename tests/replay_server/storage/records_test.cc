@@ -106,17 +106,22 @@ TEST_CASE("a block in two records is read as it was written, and not where a byt
   }
   REQUIRE(read.holders == durable.holders);
   REQUIRE(read.checkpointed == durable.home.checkpointed);
-  const std::string rows = std::string(durable.data, durable.bytes) + EncodeRowsTrailer(durable.data, durable.bytes);
+  const std::string rows = std::string(durable.data, durable.bytes) + EncodeRowsTrailer(7, durable.data, durable.bytes);
   std::string copy(durable.bytes, '\0');
-  REQUIRE_OK(DecodeRows(rows, copy.data(), copy.size()));
+  REQUIRE_OK(DecodeRows(7, rows, copy.data(), copy.size()));
   REQUIRE((copy == std::string(durable.data, durable.bytes)));
-  REQUIRE_CODE(DecodeRows(rows, copy.data(), copy.size() - 1), absl::StatusCode::kDataLoss);
+  REQUIRE_CODE(DecodeRows(7, rows, copy.data(), copy.size() - 1), absl::StatusCode::kDataLoss);
+  REQUIRE_CODE(DecodeRows(6, rows, copy.data(), copy.size()), absl::StatusCode::kDataLoss);  // They are another one's.
+  // Format 2 had the checksum of the rows alone.
+  const std::string before =
+      std::string(durable.data, durable.bytes) + EncodeRowsTrailer(0, durable.data, durable.bytes);
+  REQUIRE_OK(DecodeRows(7, before, copy.data(), copy.size()));
   for (const std::string& whole : {head, rows}) {
     for (size_t i = 0; i < whole.size(); ++i) {
       std::string bytes = whole;
       bytes[i] = static_cast<char>(bytes[i] ^ 1);
       const absl::Status status =
-          &whole == &head ? DecodeBlockHead(bytes).status() : DecodeRows(bytes, copy.data(), copy.size());
+          &whole == &head ? DecodeBlockHead(bytes).status() : DecodeRows(7, bytes, copy.data(), copy.size());
       CHECK_FALSE(status.ok());
     }
   }
