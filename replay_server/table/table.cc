@@ -497,9 +497,11 @@ void Table::RestartMark(uint64_t writer, uint64_t sequence) {
     return;
   }
   Mark& mark = marks_[writer];
-  mark.sequence = std::min(mark.sequence, sequence);
-  mark.items = 0;
-  mark.last = sequence;
+  if (mark.sequence >= sequence) {  // Otherwise what is in is of a block that keeps its number.
+    mark.sequence = sequence;
+    mark.items = 0;
+  }
+  mark.last = std::min(mark.last, sequence);
   NoteMarkLocked(writer, &mark);
 }
 

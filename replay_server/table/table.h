@@ -133,7 +133,7 @@ class Table : public std::enable_shared_from_this<Table> {
   // The writer will send no more.
   void ForgetWriter(uint64_t writer);
   // The writer numbers its blocks anew after block `sequence`: what is in of those that had these numbers counts no
-  // more. None of its blocks waits.
+  // more. Those up to that one may still be on their way, or half in.
   void RestartMark(uint64_t writer, uint64_t sequence);
 
   // A picture of the table for people and for metrics.

@@ -240,6 +240,47 @@ TEST_CASE("what one table has and another one waits for is not inserted again, h
   CHECK(Drain(ValueOf(replay.store->FindTable("archive")).get()) == Range(0, 18));
 }
 
+TEST_CASE("a block for a logged and a checkpointed table is acknowledged when both have it, and each keeps its promise",
+          "[unit]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> tables = {"queue", "log"};
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    TableConfig queue = OnceTable("queue", Durability::kCheckpoint);
+    MakeQueue(8, &queue);
+    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
+    REQUIRE(ValueOf(replay.store->CreateTable(OnceTable("log", Durability::kLog))));
+    const auto session = Open(&replay, "w", tables);
+    const auto send = [&session](uint64_t sequence) {
+      Called done;
+      InsertBlock block = SimpleBlock((sequence - 1) * 6, 6);
+      for (uint64_t i = 0; i < 6; ++i) {
+        block.items.push_back({1, 0, (sequence - 1) * 6 + i, 1, 1.0});
+      }
+      session->Insert(sequence, std::move(block), [done](const auto& result) { done(result.status()); });
+      return done;
+    };
+    REQUIRE_OK(send(1).Wait());
+    CHECK(session->progress().durable == 0);
+    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
+    CHECK(session->progress().durable == 1);
+    const Called second = send(2);
+    const auto log = ValueOf(replay.store->FindTable("log"));
+    REQUIRE_OK(AwaitCommit(*log));
+    CHECK(log->info().items_inserted == 12);
+    CHECK(!second.called());  // Only two of its six are in the other one.
+    CHECK(SampleRewards(ValueOf(replay.store->FindTable("queue")).get(), 5) == std::vector<float>{0, 1, 2, 3, 4});
+    REQUIRE_OK(second.Wait());
+    CHECK(session->progress().durable == 1);
+    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
+  }
+  DurableReplay replay = OpenReplay(folder.File("crashed"));
+  const auto session = Open(&replay, "w", tables);
+  CHECK(session->progress().sequence == 2);
+  CHECK(Drain(ValueOf(replay.store->FindTable("log")).get()) == Range(0, 12));
+  CHECK(Drain(ValueOf(replay.store->FindTable("queue")).get()) == Range(0, 6));
+}
+
 TEST_CASE("what was in of a block that its writer has forgotten is not left out of another one that has its number",
           "[unit]") {
   const TemporaryFolder folder;
@@ -271,6 +312,40 @@ TEST_CASE("what was in of a block that its writer has forgotten is not left out 
     CHECK(SampleRewards(table.get(), 1) == std::vector<float>{static_cast<float>(expected)});
   }
   CHECK(session->progress().sequence == 1);
+}
+
+TEST_CASE("a block that is half in is completed also where its writer numbers those behind it anew", "[unit]") {
+  const TemporaryFolder folder;
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    TableConfig queue = OnceTable("t", Durability::kCheckpoint);
+    MakeQueue(4, &queue);
+    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
+    const auto session = Open(&replay, "w", {"t"});
+    Send(session.get(), 1, 0, 1);
+    Send(session.get(), 2, 6, 1);
+    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());  // Four of the first block's six are in.
+    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
+  }
+  {
+    DurableReplay replay = OpenReplay(folder.File("crashed"));
+    const auto session = Open(&replay, "w", {"t"});
+    Send(session.get(), 1, 0, 1);
+    session->Insert(2, SimpleBlock(6, 3), [](const auto& /*result*/) {});
+    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
+    CopyAfterCrash(folder.File("crashed"), folder.File("twice"));
+  }
+  DurableReplay replay = OpenReplay(folder.File("twice"));
+  const auto session = Open(&replay, "w", {"t"});
+  CHECK(session->progress().sequence == 0);
+  Send(session.get(), 1, 0, 1);
+  session->Insert(2, SimpleBlock(6, 3), [](const auto& /*result*/) {});
+  const auto table = ValueOf(replay.store->FindTable("t"));
+  for (int i = 0; i < 9; ++i) {
+    CHECK(SampleRewards(table.get(), 1) == std::vector<float>{static_cast<float>(i)});
+  }
+  CHECK(table->info().items_inserted == 9);
+  CHECK(session->progress().sequence == 2);
 }
 
 TEST_CASE("a checkpointed table is what it was at the last checkpoint, and its writer goes on", "[unit]") {
