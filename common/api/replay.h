@@ -132,10 +132,11 @@ class PriorityUpdater {
   virtual absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
                               std::vector<double> priorities) = 0;
 
-  // Waits until all updates so far are applied or `timeout` is over.
+  // Waits until all updates so far are applied, and as safe as the table's durability promises. DEADLINE_EXCEEDED if
+  // that takes longer than `timeout`.
   virtual absl::Status Flush(absl::Duration timeout) = 0;
 
-  // Of all updates that are applied.
+  // Of all updates for which that holds.
   virtual PriorityUpdateCounts counts() const = 0;
 };
 

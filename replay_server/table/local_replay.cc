@@ -1,6 +1,7 @@
 #include "replay_server/table/local_replay.h"
 
 #include <deque>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -246,27 +247,116 @@ class LocalSampler final : public ReplaySampler {
   absl::Status error_;
 };
 
+// What an updater shares with what its table answers, which may come after it.
+struct UpdaterState {
+  explicit UpdaterState(std::shared_ptr<const Table> of) : table(std::move(of)) {}
+
+  const std::shared_ptr<const Table> table;
+  Mutex mutex;
+  CondVar changed;
+  PriorityUpdateCounts counts ABSL_GUARDED_BY(mutex);
+  // Of updates that are on their way to the disk, and of those that came since: however many come, two answers are
+  // waited for.
+  std::optional<PriorityUpdateCounts> under_way ABSL_GUARDED_BY(mutex);
+  std::optional<PriorityUpdateCounts> next ABSL_GUARDED_BY(mutex);
+  absl::Status error ABSL_GUARDED_BY(mutex);  // The first one.
+};
+
+void Add(const PriorityUpdateCounts& more, PriorityUpdateCounts* counts) {
+  counts->applied += more.applied;
+  counts->stale += more.stale;
+  counts->unknown += more.unknown;
+}
+
 class LocalPriorityUpdater final : public PriorityUpdater {
  public:
-  explicit LocalPriorityUpdater(std::shared_ptr<Table> table) : table_(std::move(table)) {}
+  explicit LocalPriorityUpdater(std::shared_ptr<Table> table)
+      : table_(std::move(table)), state_(std::make_shared<UpdaterState>(table_)) {}
 
   absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
                       std::vector<double> priorities) override {
+    {
+      MutexLock lock(&state_->mutex);
+      WAGGLE_RETURN_IF_ERROR(state_->error);
+    }
     WAGGLE_ASSIGN_OR_RETURN(const PriorityUpdateCounts counts, table_->UpdatePriorities(keys, generations, priorities));
-    counts_.applied += counts.applied;
-    counts_.stale += counts.stale;
-    counts_.unknown += counts.unknown;
+    {
+      MutexLock lock(&state_->mutex);
+      if (state_->under_way.has_value()) {
+        state_->next = state_->next.value_or(PriorityUpdateCounts());
+        Add(counts, &*state_->next);
+        return absl::OkStatus();
+      }
+      state_->under_way = counts;
+    }
+    AwaitCommit(state_);
     return absl::OkStatus();
   }
 
-  absl::Status Flush(absl::Duration /*timeout*/) override { return absl::OkStatus(); }
+  absl::Status Flush(absl::Duration timeout) override {
+    const Deadline deadline(timeout);
+    MutexLock lock(&state_->mutex);
+    while (state_->error.ok() && state_->under_way.has_value()) {
+      const absl::Duration left = deadline.Left();
+      if (left == absl::ZeroDuration()) {
+        return absl::DeadlineExceededError(
+            absl::StrCat("priority updates are not on disk after ", absl::FormatDuration(timeout)));
+      }
+      state_->changed.WaitFor(&state_->mutex, left);
+    }
+    return state_->error;
+  }
 
-  PriorityUpdateCounts counts() const override { return counts_; }
+  PriorityUpdateCounts counts() const override {
+    MutexLock lock(&state_->mutex);
+    return state_->counts;
+  }
 
  private:
+  // Counts those under way once they are as safe as the table promises, and goes on with the next ones.
+  static void AwaitCommit(const std::shared_ptr<UpdaterState>& state) {
+    state->table->AfterCommit([state](const absl::Status& status) {
+      {
+        MutexLock lock(&state->mutex);
+        if (status.ok()) {
+          Add(*state->under_way, &state->counts);
+        } else if (state->error.ok()) {
+          state->error = status;
+        }
+        state->under_way = std::exchange(state->next, std::nullopt);
+        state->changed.SignalAll();
+        if (!status.ok() || !state->under_way.has_value()) {
+          return;
+        }
+      }
+      AwaitCommit(state);
+    });
+  }
+
   const std::shared_ptr<Table> table_;
-  PriorityUpdateCounts counts_;
+  const std::shared_ptr<UpdaterState> state_;
 };
+
+// Waits until what was done to a table is as safe as it promises.
+absl::Status AwaitCommit(const Table& table, const StopToken& stop) {
+  struct State {
+    Mutex mutex;
+    CondVar changed;
+    std::optional<absl::Status> answer ABSL_GUARDED_BY(mutex);
+  };
+  const auto state = std::make_shared<State>();
+  table.AfterCommit([state](const absl::Status& status) {
+    MutexLock lock(&state->mutex);
+    state->answer = status;
+    state->changed.SignalAll();
+  });
+  const StopFlag stopped(stop, state);
+  MutexLock lock(&state->mutex);
+  while (!state->answer.has_value() && !stopped.requested()) {
+    state->changed.Wait(&state->mutex);
+  }
+  return state->answer.value_or(StoppedError());
+}
 
 }  // namespace
 
@@ -274,7 +364,9 @@ absl::Status LocalReplayConnection::CreateTable(const TableConfig& config, const
   if (stop.StopRequested()) {
     return StoppedError();
   }
-  return store_->CreateTable(config).status();
+  WAGGLE_RETURN_IF_ERROR(store_->CreateTable(config).status());
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(config.name));
+  return AwaitCommit(*table, stop);
 }
 
 absl::StatusOr<std::unique_ptr<ReplayWriter>> LocalReplayConnection::NewWriter(const ReplayWriterOptions& options) {

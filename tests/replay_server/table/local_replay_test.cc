@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "common/base/thread.h"
 #include "tests/replay_server/table/fake_cold_rows.h"
+#include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/limited_replay.h"
@@ -141,6 +142,53 @@ TEST_CASE("options that cannot work are refused", "[unit]") {
   writer.signature = testing::SmallTable().signature;
   writer.max_unacknowledged_blocks = 0;
   REQUIRE_CODE(connection.NewWriter(writer), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("priority updates of a logged table count, and are flushed, once they are on disk", "[unit]") {
+  testing::HeldLog log;
+  const auto store = std::make_shared<ReplayStore>(ReplayStoreOptions{}, &log);
+  LocalReplayConnection connection(store);
+  TableConfig config = testing::SmallTable();
+  config.durability = Durability::kLog;
+  REQUIRE_OK(connection.CreateTable(config, StopToken()));
+  const auto updater = testing::ValueOf(connection.NewPriorityUpdater(config.name));
+  log.Hold();
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE_OK(updater->Update({0}, {1}, {2.0}));  // There is no such item.
+  }
+  REQUIRE(updater->counts().unknown == 0);
+  REQUIRE_CODE(updater->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);
+  REQUIRE(updater->counts().unknown == 1);
+  REQUIRE_CODE(updater->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);  // The others together.
+  REQUIRE(updater->counts().unknown == 3);
+  REQUIRE_OK(updater->Flush(absl::ZeroDuration()));
+  REQUIRE_OK(updater->Update({0}, {1}, {2.0}));
+  log.AnswerAll(absl::UnavailableError("no disk"));
+  REQUIRE_CODE(updater->Flush(absl::InfiniteDuration()), absl::StatusCode::kUnavailable);
+  REQUIRE_CODE(updater->Update({0}, {1}, {2.0}), absl::StatusCode::kUnavailable);
+  REQUIRE(updater->counts().unknown == 3);
+}
+
+TEST_CASE("creating a table that is to last waits until it is on disk, or is stopped", "[unit]") {
+  testing::HeldLog log;
+  log.Hold();
+  LocalReplayConnection connection(std::make_shared<ReplayStore>(ReplayStoreOptions{}, &log));
+  TableConfig config = testing::SmallTable();
+  config.durability = Durability::kLog;
+  const StopToken stop;
+  absl::Status status;
+  {
+    const Thread creating("creating", [&] { status = connection.CreateTable(config, stop); });
+    testing::AwaitThat("the answer", [&] { return log.AnswerAll(absl::OkStatus()) == 1; });
+  }
+  REQUIRE_OK(status);
+  {
+    const Thread creating("creating", [&] { status = connection.CreateTable(config, stop); });
+    stop.RequestStop();
+  }
+  REQUIRE_CODE(status, absl::StatusCode::kCancelled);
 }
 
 }  // namespace waggle

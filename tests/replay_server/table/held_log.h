@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "replay_server/table/table_log.h"
+
+namespace waggle::testing {
+
+// A log that writes nothing, and answers when it is told to.
+class HeldLog final : public TableLog {
+ public:
+  absl::Status status() const override { return absl::OkStatus(); }
+  void AfterCommit(Answer answer) override {
+    {
+      MutexLock lock(&mutex_);
+      if (held_) {
+        answers_.push_back(std::move(answer));
+        return;
+      }
+    }
+    answer(absl::OkStatus());
+  }
+  const std::shared_ptr<BlockLedger>& ledger() const override { return ledger_; }
+  uint64_t NewNumber() override { return ledger_->NewId(); }
+  void AddTable(std::shared_ptr<Table> /*table*/) override {}
+  void DropTable(const std::shared_ptr<Table>& /*table*/) override {}
+  void AddWriter(const std::string& /*id*/, const std::shared_ptr<WriterSession>& /*writer*/) override {}
+  void ForgetWriter(uint64_t /*number*/) override {}
+
+  // From now on answers wait.
+  void Hold() {
+    MutexLock lock(&mutex_);
+    held_ = true;
+  }
+  // Answers those who wait by now; returns how many that are.
+  size_t AnswerAll(const absl::Status& status) {
+    std::vector<TableLog::Answer> answers;
+    {
+      MutexLock lock(&mutex_);
+      answers.swap(answers_);
+    }
+    for (const TableLog::Answer& answer : answers) {
+      answer(status);
+    }
+    return answers.size();
+  }
+
+ private:
+  const std::shared_ptr<BlockLedger> ledger_ = std::make_shared<BlockLedger>(1);
+  Mutex mutex_;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<TableLog::Answer> answers_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace waggle::testing
