@@ -395,8 +395,6 @@ int64_t BlockBytes(const Sampled& sampled) {
 
 absl::Status VisitColumn(const RowLayout& rows, size_t column, const Window& window,
                          const std::function<void(absl::string_view bytes)>& visit) {
-  PinnedRows pinned;
-  WAGGLE_RETURN_IF_ERROR(pinned.Pin(window));
   RowSource source(rows);
   size_t row = window.offset;
   size_t left = size_t{window.context} + window.rows;

@@ -48,7 +48,8 @@ bool HasLargeRows(const TableConfig& config, const RowLayout& rows);
 int64_t BlockBytes(const Sampled& sampled);
 
 // Calls `visit` with the bytes of one column of all rows of an item, context included, in their order and in as many
-// runs as they lie in. It may read from the disk. DATA_LOSS for rows that cannot be decompressed or read.
+// runs as they lie in. The rows are pinned, or their table has no memory_limit. DATA_LOSS for rows that cannot be
+// decompressed.
 absl::Status VisitColumn(const RowLayout& rows, size_t column, const Window& window,
                          const std::function<void(absl::string_view bytes)>& visit);
 

@@ -15,6 +15,7 @@
 #include "common/tensor/elements.h"
 #include "replay_server/selectors/new_selector.h"
 #include "replay_server/table/gather.h"
+#include "replay_server/table/pinned_rows.h"
 
 namespace waggle {
 namespace {
@@ -200,6 +201,8 @@ absl::StatusOr<std::vector<InspectedColumn>> InspectColumns(const Table& table, 
                                                             int64_t max_bytes) {
   const RowLayout& rows = table.rows();
   const int64_t count = int64_t{window.context} + window.rows;
+  PinnedRows pinned;
+  WAGGLE_RETURN_IF_ERROR(pinned.Pin(window));
   std::vector<InspectedColumn> columns;
   int64_t left = max_bytes;
   for (size_t i = 0; i < rows.signature.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/tensor/checksum.h"
+#include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
@@ -174,6 +175,26 @@ TEST_CASE("The columns of an item are all its rows, and those that are too large
   CHECK(columns[1].data.empty());
   CHECK(columns[1].checksum == checksum);
   CHECK(columns[1].max == 9);
+}
+
+TEST_CASE("The rows of an item are read from the disk once for all columns", "[unit]") {
+  ChunkTiers tiers(std::make_shared<testing::FakeColdRows>());
+  TableConfig config = SmallTable();
+  config.memory_limit = 1;
+  const auto tier = tiers.New(config.name, config.memory_limit);
+  const auto table = ValueOf(Table::Create(config, 1, nullptr, nullptr, tier));
+  const auto layout = std::make_shared<const RowLayout>(config.signature);
+  NewBlock made = MakeChunks(layout, std::vector<uint32_t>{2}, 1, {}, {nullptr, false, tier});
+  std::fill(made.data, made.data + made.bytes, '\0');
+  std::vector<NewItem> items;
+  items.push_back(MakeItem(made.chunks, 0, 2));
+  made = NewBlock();
+  Insert(std::move(items), table.get());
+  const auto held = table->Hold(0);
+  REQUIRE(held.has_value());
+  testing::AwaitThat("the rows leave", [&] { return tier->info().memory_bytes == 0; });
+  CHECK(ValueOf(InspectColumns(*table, held->window, 1000)).size() == 2);
+  CHECK(tier->info().reads == 1);
 }
 
 TEST_CASE("Too many items, and tokens that are none, are refused", "[unit]") {
