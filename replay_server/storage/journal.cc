@@ -16,9 +16,10 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
-// Changes that are not worth another round ahead of the cut.
-constexpr size_t kFewItems = 4096;
-constexpr int kMaxRounds = 4;
+// Changed slots that may be copied while tables are locked: of one, or of all together for a cut.
+constexpr size_t kFewSlots = 4096;
+// Where slots change as fast as they are copied there is no end to copying ahead.
+constexpr int kMaxRounds = 8;
 
 absl::Status StoppedError() {
   return absl::CancelledError("the journal has stopped");
@@ -215,13 +216,7 @@ void Journal::TakeRegistrations() {
   }
 }
 
-void Journal::TakeCut(bool checkpoint, JournalBatch* batch) {
-  std::vector<std::shared_ptr<Table>> tables;
-  for (const auto& [number, known] : state_.tables) {
-    if (checkpoint || known.table->logged()) {
-      tables.push_back(known.table);
-    }
-  }
+void Journal::TakeCut(bool checkpoint, const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch) {
   // They outlive the locks: the last one to let go of a session takes its tables' locks.
   std::vector<std::shared_ptr<WriterSession>> held;
   std::vector<std::shared_ptr<WriterSession>> registered;
@@ -269,21 +264,33 @@ absl::Status Journal::StoreBlocks(JournalBatch* batch) {
   return batch->AddBlocks([this](rocksdb::WriteBatch* records) { return Write(records, /*sync=*/false); });
 }
 
-absl::Status Journal::CopyAhead(JournalBatch* batch) {
-  for (int round = 0; round < kMaxRounds; ++round) {
-    size_t items = 0;
-    for (const auto& [number, known] : state_.tables) {
-      if (known.table->logged()) {
-        continue;
-      }
-      std::vector<TableChanges> changes;
-      Table::TakeChanges({known.table}, &changes, [] {});
-      items += changes[0].items.size();
-      batch->Add(number, std::move(changes[0]));
-      WAGGLE_RETURN_IF_ERROR(StoreBlocks(batch));
+std::vector<std::shared_ptr<Table>> Journal::TablesOf(bool checkpoint) const {
+  std::vector<std::shared_ptr<Table>> tables;
+  for (const auto& [number, known] : state_.tables) {
+    if (checkpoint || known.table->logged()) {
+      tables.push_back(known.table);
     }
-    if (items < kFewItems) {
+  }
+  return tables;
+}
+
+absl::Status Journal::CopyAhead(const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch) {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    size_t slots = 0;
+    for (const std::shared_ptr<Table>& table : tables) {
+      slots += table->changed_slots();
+    }
+    if (slots <= kFewSlots) {
       break;
+    }
+    for (const std::shared_ptr<Table>& table : tables) {
+      // As many as there are now: what changes meanwhile is for the next round.
+      for (size_t left = table->changed_slots(); left > 0; left -= std::min(left, kFewSlots)) {
+        TableChanges changes;
+        table->TakeSomeChanges(std::min(left, kFewSlots), &changes);
+        batch->Add(table->number(), std::move(changes));
+        WAGGLE_RETURN_IF_ERROR(StoreBlocks(batch));
+      }
     }
   }
   return absl::OkStatus();
@@ -297,11 +304,12 @@ absl::Status Journal::Commit(bool checkpoint, const std::vector<std::shared_ptr<
   for (const std::shared_ptr<Table>& table : dropped) {
     batch.DeleteTable(table->number(), &state_);
   }
+  const std::vector<std::shared_ptr<Table>> tables = TablesOf(checkpoint);
+  WAGGLE_RETURN_IF_ERROR(CopyAhead(tables, &batch));
   if (checkpoint) {
-    WAGGLE_RETURN_IF_ERROR(CopyAhead(&batch));
     WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("checkpoint.before_cut"));
   }
-  TakeCut(checkpoint, &batch);
+  TakeCut(checkpoint, tables, &batch);
   WAGGLE_RETURN_IF_ERROR(StoreBlocks(&batch));
   batch.DeleteBlocks(std::exchange(state_.gone.logged, {}));
   if (checkpoint) {

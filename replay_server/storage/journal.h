@@ -88,10 +88,13 @@ class Journal final : public TableLog {
   void End(bool abandon) ABSL_LOCKS_EXCLUDED(mutex_);
   Work AwaitWork() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Commit(bool checkpoint, const std::vector<std::shared_ptr<Table>>& dropped, uint64_t* items);
+  // Those whose changes are written by a checkpoint, or by any other commit.
+  std::vector<std::shared_ptr<Table>> TablesOf(bool checkpoint) const;
+  // Where much has changed in the tables, copies it in portions, and writes its rows, so that the cut has little to
+  // copy.
+  absl::Status CopyAhead(const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch);
   // Locks the tables together, takes their changes, and makes their writers keep theirs.
-  void TakeCut(bool checkpoint, JournalBatch* batch);
-  // Writes what checkpointed tables have changed, so that the cut has little to copy.
-  absl::Status CopyAhead(JournalBatch* batch);
+  void TakeCut(bool checkpoint, const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch);
   absl::Status StoreBlocks(JournalBatch* batch);
   // Tries until it succeeds, or until it has failed and is to stop.
   absl::Status Write(rocksdb::WriteBatch* batch, bool sync);

@@ -1,6 +1,7 @@
 #include "replay_server/table/table.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -454,8 +455,8 @@ void Table::MarkInLocked(const WaitingInsert& insert) {
   NoteMarkLocked(insert.origin.writer, &mark);
 }
 
-void Table::TakeChangesLocked(TableChanges* changes) {
-  state_.TakeChanges(changes);
+void Table::TakeChangesLocked(size_t most, TableChanges* changes) {
+  state_.TakeChanges(most, changes);
   for (const uint64_t writer : changed_marks_) {
     if (const auto found = marks_.find(writer); found != marks_.end()) {
       found->second.changed = false;
@@ -478,12 +479,22 @@ void Table::TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::
     table->mutex_.Lock();
   }
   for (size_t i = 0; i < tables.size(); ++i) {
-    tables[i]->TakeChangesLocked(&(*changes)[i]);
+    tables[i]->TakeChangesLocked(std::numeric_limits<size_t>::max(), &(*changes)[i]);
   }
   while_locked();
   for (const std::shared_ptr<Table>& table : tables) {
     table->mutex_.Unlock();
   }
+}
+
+void Table::TakeSomeChanges(size_t most, TableChanges* changes) {
+  MutexLock lock(&mutex_);
+  TakeChangesLocked(most, changes);
+}
+
+size_t Table::changed_slots() const {
+  MutexLock lock(&mutex_);
+  return state_.changed_slots();
 }
 
 void Table::ForgetWriter(uint64_t writer) {

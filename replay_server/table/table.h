@@ -126,8 +126,13 @@ class Table : public std::enable_shared_from_this<Table> {
   // Where rows past its memory_limit go; null where it has none.
   const std::shared_ptr<ChunkTier>& tier() const { return tier_; }
   bool logged() const { return log_ != nullptr && created_.durability == Durability::kLog; }
-  // Hands over what has changed in the tables since the last time. All of them are locked together, for as long as
-  // copying that takes; `while_locked` is called meanwhile.
+  // Hands over up to `most` of the slots that have changed since they were handed over last, with all else that has:
+  // what changes again is handed over again. So much can be copied ahead of TakeChanges without holding anybody up.
+  void TakeSomeChanges(size_t most, TableChanges* changes);
+  // How many slots there are to hand over.
+  size_t changed_slots() const;
+  // Hands over what has changed in the tables since it was handed over last. All of them are locked together, for as
+  // long as copying that takes; `while_locked` is called meanwhile.
   static void TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
                           const std::function<void()>& while_locked);
   // The writer will send no more.
@@ -234,7 +239,7 @@ class Table : public std::enable_shared_from_this<Table> {
   // A block has come, is in as far as `insert` says, is all in.
   void MarkComeLocked(const BlockOrigin& origin, bool empty) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MarkInLocked(const WaitingInsert& insert) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TakeChangesLocked(TableChanges* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakeChangesLocked(size_t most, TableChanges* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Status CheckRequest(const std::shared_ptr<const BatchLayout>& layout, int64_t batch_size);
   absl::StatusOr<Reconfigured> ReconfigureLocked(const TableConfig& config, uint64_t generation, bool dry_run,

@@ -491,12 +491,15 @@ bool TableState::Hold(uint64_t key, ItemFacts* facts, Window* window) const {
   return true;
 }
 
-void TableState::TakeChanges(TableChanges* changes) {
+void TableState::TakeChanges(size_t most, TableChanges* changes) {
   changes->cleared = std::exchange(cleared_, false);
   changes->counters = {incarnation_,       next_generation_, limiter_.inserts(),
                        limiter_.samples(), items_removed_,   priority_updates_};
-  changes->items.reserve(changes->items.size() + changed_.size());
-  for (const uint32_t slot : changed_) {
+  const size_t count = std::min(most, changed_.size());
+  changes->items.reserve(changes->items.size() + count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t slot = changed_.front();
+    changed_.pop_front();
     in_.items.set_changed(slot, false);
     ItemRecord record;
     record.slot = slot;
@@ -515,7 +518,6 @@ void TableState::TakeChanges(TableChanges* changes) {
     }
     changes->items.push_back(std::move(record));
   }
-  changed_.clear();
 }
 
 absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,9 +123,11 @@ class TableState {
     recording_ = true;
     recording_draws_ = draws;
   }
-  // Hands over the slots that have changed since the last time, and the counters.
-  void TakeChanges(TableChanges* changes);
-  // How many slots TakeChanges would hand over.
+  void StopRecording() { recording_ = false; }
+  // Hands over up to `most` of the slots that have changed since they were handed over last, those first that have
+  // waited longest, and the counters.
+  void TakeChanges(size_t most, TableChanges* changes);
+  // How many slots there are to hand over.
   size_t changed_slots() const { return changed_.size(); }
   // Makes an empty table what it was when it was saved. Every generation given from now on is new, those included that
   // were given after it was saved. INVALID_ARGUMENT for items that cannot be.
@@ -214,8 +217,8 @@ class TableState {
   PriorityUpdateCounts priority_updates_;
   bool recording_ = false;
   bool recording_draws_ = false;
-  bool cleared_ = false;           // Since the last time that changes were taken.
-  std::vector<uint32_t> changed_;  // Slots, each once.
+  bool cleared_ = false;          // Since the last time that changes were taken.
+  std::deque<uint32_t> changed_;  // Slots, each once, in the order in which they changed first.
 };
 
 }  // namespace waggle
