@@ -218,17 +218,32 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   }
 
   // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
-  // perhaps only inserted the item that this batch waited for. Batches whose rows may be on disk wait for them on
-  // another one.
+  // perhaps only inserted the item that this batch waited for.
   void MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (!request->reads_disk && static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
+    if (static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
+      GatherOrRead(request, drawn, std::move(share));
+    } else {
+      Submit(executor_, [self = shared_from_this(), request, drawn, share = std::move(share)] {
+        self->GatherOrRead(request, drawn, share);
+      });
+    }
+  }
+
+  // Batches some of whose rows are on disk wait for them elsewhere, so that no others do.
+  void GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn, ByteBudget::Share share)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (!request->reads_disk || drawn.TryPin()) {
       Gather(request, drawn, std::move(share));
-    } else if (!(request->reads_disk ? disk_executor_ : executor_)
-                    ->Submit([self = shared_from_this(), request, drawn, share = std::move(share)] {
-                      self->Gather(request, drawn, share);
-                    })
-                    .ok()) {
+    } else {
+      Submit(disk_executor_, [self = shared_from_this(), request, drawn = std::move(drawn), share = std::move(share)] {
+        self->Gather(request, drawn, share);
+      });
+    }
+  }
+
+  void Submit(Executor* executor, std::function<void()> task) {
+    if (!executor->Submit(std::move(task)).ok()) {
       Fail(absl::UnavailableError("the replay server is too busy"));
     }
   }

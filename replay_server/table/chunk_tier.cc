@@ -1,6 +1,7 @@
 #include "replay_server/table/chunk_tier.h"
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -82,6 +83,7 @@ ChunkTier::Info ChunkTier::info() const {
   info.disk_bytes = bytes_ - memory_bytes_;
   info.reads = reads_;
   info.writes = writes_;
+  info.readers_waiting = static_cast<int64_t>(turns_given_ - turns_over_);
   info.inserts_waiting = static_cast<int64_t>(answers_.size());
   info.status = status_;
   return info;
@@ -231,9 +233,15 @@ void ChunkTier::BeginLoadLocked(const std::vector<TieredRows*>& missing, int64_t
 }
 
 std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows) {
+  std::optional<uint64_t> turn;
   for (;;) {
     Freed freed;
     MutexLock lock(&mutex_);
+    turn = turn.has_value() ? turn : turns_given_++;
+    if (*turn != turns_over_) {
+      changed_.Wait(&mutex_);
+      continue;
+    }
     int64_t bytes = 0;
     std::vector<TieredRows*> missing = MissingLocked(rows, &bytes);
     for (TieredRows* const each : rows) {
@@ -247,6 +255,9 @@ std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> ro
     if (missing.empty() || memory_bytes_ + bytes <= HardLimit() || readers_ == 0) {
       ++readers_;
       BeginLoadLocked(missing, bytes);
+      if (++turns_over_ != turns_given_) {
+        changed_.SignalAll();
+      }
       return missing;
     }
     // Not while it waits: otherwise those who wait could keep each other from going on.
@@ -325,6 +336,15 @@ absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const s
 
 bool ChunkTier::TryPin(absl::Span<TieredRows* const> rows) {
   MutexLock lock(&mutex_);
+  return TryPinLocked(rows);
+}
+
+bool ChunkTier::TryPinInTurn(absl::Span<TieredRows* const> rows) {
+  MutexLock lock(&mutex_);
+  return turns_over_ == turns_given_ && TryPinLocked(rows);
+}
+
+bool ChunkTier::TryPinLocked(absl::Span<TieredRows* const> rows) {
   for (const TieredRows* const each : rows) {
     if (each->data == nullptr) {
       return false;

@@ -73,6 +73,7 @@ class ChunkTier {
     int64_t reads = 0;         // Of blocks, since the start.
     int64_t writes = 0;
     int64_t inserts_waiting = 0;  // Answers that AfterRoom holds back.
+    int64_t readers_waiting = 0;  // For memory, in Pin.
     absl::Status status;          // Why nothing can be written just now.
   };
   Info info() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -89,11 +90,14 @@ class ChunkTier {
   // For PinnedRows. All rows are of this tier, and of different blocks, which the caller holds.
 
   // Reads what is not in memory. Where there is no room for that it waits for those who have rows pinned, and goes on
-  // when nobody has: so nobody may have who waits for the caller. It never waits for writing. DATA_LOSS for rows that
-  // cannot be read, with nothing pinned.
+  // when nobody has: so nobody may have who waits for the caller. Who comes meanwhile waits behind it, so that nobody
+  // waits for ever who needs much. It never waits for writing. DATA_LOSS for rows that cannot be read, with nothing
+  // pinned.
   absl::Status Pin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
   // Does not wait: false, with nothing pinned, unless all are in memory.
   bool TryPin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same for who can also wait elsewhere: false too where others wait in Pin, whom it would go past.
+  bool TryPinInTurn(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
   void Unpin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // For ChunkTiers.
@@ -127,6 +131,7 @@ class ChunkTier {
   // Those of them; then waits for those that others read. Returns whether all are there.
   absl::StatusOr<bool> Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  bool TryPinLocked(absl::Span<TieredRows* const> rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasRoomLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return memory_bytes_ <= HardLimit(); }
   void NotifyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -145,6 +150,9 @@ class ChunkTier {
   int64_t reads_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t writes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t readers_ ABSL_GUARDED_BY(mutex_) = 0;  // Who have rows pinned.
+  // Readers come first, first served: each draws the next turn, and goes on when all before are over.
+  uint64_t turns_given_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t turns_over_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<ColdRows::Gone> gone_ ABSL_GUARDED_BY(mutex_);
   std::vector<Answer> answers_ ABSL_GUARDED_BY(mutex_);
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

@@ -10,6 +10,7 @@
 #include "common/api/batch_layout.h"
 #include "common/api/replay.h"
 #include "replay_server/table/gather.h"
+#include "replay_server/table/pinned_rows.h"
 #include "replay_server/table/row_layout.h"
 #include "replay_server/table/table_state.h"
 
@@ -29,9 +30,20 @@ class DrawnBatch {
         sampled_(std::move(sampled)) {}
 
   // In memory that it is given: as many bytes as the layout has, aligned to 64. Where the table has a memory_limit it
-  // may read from the disk, and so is for a thread that may wait. DATA_LOSS for rows that were damaged.
+  // may read from the disk, unless the rows are pinned, and so is for a thread that may wait. DATA_LOSS for rows that
+  // were damaged.
   absl::StatusOr<SampledBatch> Gather(std::shared_ptr<char> bytes) const {
-    return waggle::Gather(*config_, *rows_, layout_, *sampled_, std::move(bytes));
+    return waggle::Gather(*config_, *rows_, layout_, *sampled_, std::move(bytes), pinned_ != nullptr);
+  }
+
+  // Pins all rows for as long as this, and what is copied from it from now on, is there. Never waits: false, with
+  // nothing pinned, where some are on disk, or where other readers wait for memory.
+  bool TryPin() {
+    auto pinned = std::make_shared<PinnedRows>();
+    if (pinned->TryPin(sampled_->items)) {
+      pinned_ = std::move(pinned);
+    }
+    return pinned_ != nullptr;
   }
 
   // Whether there are rows large enough to be sent from where they lie. That spares a copy, and keeps HeldBytes() of
@@ -52,6 +64,7 @@ class DrawnBatch {
   const RowLayout* rows_;
   std::shared_ptr<const BatchLayout> layout_;
   std::shared_ptr<const Sampled> sampled_;
+  std::shared_ptr<const PinnedRows> pinned_;  // Null while they are not. Gone before the rows are.
 };
 
 }  // namespace waggle

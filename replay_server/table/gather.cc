@@ -296,7 +296,7 @@ absl::Status CheckLayout(const TableConfig& config, const BatchLayout& layout, i
 
 absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& rows,
                                     std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
-                                    std::shared_ptr<char> bytes) {
+                                    std::shared_ptr<char> bytes, bool pinned) {
   SampledBatch batch = FactsOf(sampled, std::move(layout));
   batch.bytes = std::move(bytes);
   if (sampled.items.empty()) {
@@ -308,7 +308,7 @@ absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& 
     fields.back().destination = batch.bytes.get() + batch.layout->fields[i].offset;
   }
   RowSource source(rows);
-  if (config.memory_limit > 0) {
+  if (config.memory_limit > 0 && !pinned) {
     WAGGLE_RETURN_IF_ERROR(PinAndCopyFields(rows, fields, sampled, &source));
   } else {
     CopyFields(rows, fields, sampled, 0, sampled.items.size(), &source);

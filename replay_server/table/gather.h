@@ -21,13 +21,14 @@ namespace waggle {
 absl::Status CheckLayout(const TableConfig& config, const BatchLayout& layout, int64_t batch_size);
 
 // Copies the rows of sampled items into one columnar batch, as the table's view says: the work that a table leaves to
-// be done outside its lock. Where the table has a memory_limit it may read from the disk, and wait for that. `rows` is
+// be done outside its lock. Where the table has a memory_limit, and the rows are not pinned, it may read from the disk,
+// and wait for that. `rows` is
 // the layout of the table's signature, `layout` has passed CheckLayout for as many items as were sampled (of none it is
 // not looked at); `bytes` are as many as the layout has, aligned to 64. DATA_LOSS for rows that cannot be decompressed
 // or read.
 absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& rows,
                                     std::shared_ptr<const BatchLayout> layout, const Sampled& sampled,
-                                    std::shared_ptr<char> bytes);
+                                    std::shared_ptr<char> bytes, bool pinned = false);
 
 // A batch as it travels: the bytes that it has, in slices.
 struct SlicedBatch {

@@ -91,22 +91,39 @@ absl::Status PinnedRows::PinAll(std::vector<TieredRows*> rows) {
 }
 
 bool PinnedRows::TryPin(absl::Span<const Chunk* const> chunks) {
-  Unpin();
   std::vector<TieredRows*> rows;
   for (const Chunk* chunk : chunks) {
     if (TieredRows* const each = chunk->tiered(); each != nullptr) {
       rows.push_back(each);
     }
   }
+  return TryPinAll(std::move(rows), /*in_turn=*/false);
+}
+
+bool PinnedRows::TryPin(absl::Span<const SampledItem> items) {
+  std::vector<TieredRows*> rows;
+  rows.reserve(items.size());
+  for (const SampledItem& item : items) {
+    for (const ChunkRef& chunk : item.window.chunks) {
+      if (TieredRows* const each = chunk->tiered(); each != nullptr) {
+        rows.push_back(each);
+      }
+    }
+  }
+  return TryPinAll(std::move(rows), /*in_turn=*/true);
+}
+
+bool PinnedRows::TryPinAll(std::vector<TieredRows*> rows, bool in_turn) {
+  Unpin();
   Sort(&rows);
   bool all = true;
-  ForEachTier(rows, [this, &all](std::vector<TieredRows*> of_tier) {
-    all = of_tier.front()->tier->TryPin(of_tier);
-    if (!all) {
-      return false;
+  ForEachTier(rows, [this, in_turn, &all](std::vector<TieredRows*> of_tier) {
+    ChunkTier* const tier = of_tier.front()->tier.get();
+    all = in_turn ? tier->TryPinInTurn(of_tier) : tier->TryPin(of_tier);
+    if (all) {
+      Keep(std::move(of_tier));
     }
-    Keep(std::move(of_tier));
-    return true;
+    return all;
   });
   if (!all) {
     Unpin();

@@ -31,12 +31,15 @@ class PinnedRows {
 
   // Never waits: false, with nothing pinned, unless all are in memory.
   bool TryPin(absl::Span<const Chunk* const> chunks);
+  // The same of all of these items; false also where other readers wait for memory, whom this would go past.
+  bool TryPin(absl::Span<const SampledItem> items);
 
   void Unpin();
 
  private:
   // The rows of different blocks.
   absl::Status PinAll(std::vector<TieredRows*> rows);
+  bool TryPinAll(std::vector<TieredRows*> rows, bool in_turn);
   // Of one tier, which are pinned.
   void Keep(std::vector<TieredRows*> rows);
 

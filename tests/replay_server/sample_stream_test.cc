@@ -10,6 +10,7 @@
 #include "common/clients/replay_convert.h"
 #include "common/rpc/channel.h"
 #include "common/tensor/checksum.h"
+#include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/support/catch.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
@@ -375,6 +376,46 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   peer->Forget();
   first.Drain();  // The task that sent it has its share until it ends.
   CHECK(first.budget->used() == 0);
+}
+
+TEST_CASE("A batch whose rows are all in memory does not wait behind those that are read from the disk", "[unit]") {
+  ChunkTiers tiers(std::make_shared<testing::FakeColdRows>());
+  ReplayStore store(ReplayStoreOptions(), /*log=*/nullptr, &tiers);
+  TableConfig config = SimpleTable("t");
+  config.memory_limit = 1 << 20;
+  REQUIRE_OK(store.CreateTable(config));
+  const auto table = ValueOf(store.FindTable("t"));
+  ValueOf(store.OpenWriter("w", {"t"}, config.signature))
+      ->Insert(1, SimpleBlock(0, 10), [](const absl::StatusOr<WriterSession::Result>& /*result*/) {});
+  Executor executor("test", 1, 100);
+  Executor disk_executor("disk", 1, 100);
+  const StopToken release;
+  REQUIRE_OK(disk_executor.Submit([release] { release.Wait(); }));
+  const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
+  SampleStreamOptions options;
+  options.max_inline_bytes = GENERATE(1 << 20, 0);
+  SampleStream stream(&store, &executor, &disk_executor, std::make_shared<ByteBudget>(int64_t{1} << 30, &executor),
+                      std::make_shared<BatchMemory>(size_t{1} << 20), options);
+  stream.OnOpen(peer);
+  Message<v1::SampleRequest> message;
+  message.header.mutable_open()->set_table("t");
+  message.header.mutable_open()->set_batch_size(4);
+  message.header.set_credits(1);
+  stream.OnMessage(std::move(message));
+  CHECK(peer->AwaitMessages(2));
+  // And then none of them is.
+  table->tier()->SetLimit(1);
+  testing::AwaitThat("the rows leave", [&] { return table->tier()->info().memory_bytes == 0; });
+  message = Message<v1::SampleRequest>();
+  message.header.set_credits(1);
+  stream.OnMessage(std::move(message));
+  const StopToken drained;
+  REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
+  drained.Wait();
+  CHECK(peer->messages().size() == 2);
+  release.RequestStop();
+  CHECK(peer->AwaitMessages(3));
+  peer->Close(absl::CancelledError("the test is over"));
 }
 
 TEST_CASE("A stream whose peer is done ends when every credit is answered", "[unit]") {

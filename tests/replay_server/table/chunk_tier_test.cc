@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/check.h"
 #include "common/base/random.h"
 #include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/pinned_rows.h"
@@ -271,6 +272,49 @@ TEST_CASE("many readers of more than fits see every row as it was, and the memor
   CHECK(bed.tier->info().disk_bytes + bed.tier->info().memory_bytes == kBlocks * kTieredBlockBytes);
   blocks.clear();
   AwaitThat("all records leave", [&] { return bed.disk->blocks() == 0; });
+}
+
+TEST_CASE("a reader that needs much memory gets it before those who came later, however little they need", "[unit]") {
+  Bed bed(10);
+  const std::vector<ChunkRef> blocks = Blocks(bed, 0, 40);
+  bed.Settle();
+  Window large;  // More than fits: it waits until nobody else reads.
+  for (int i = 0; i < 20; ++i) {
+    large.chunks.push_back(blocks[i]);
+  }
+  std::vector<SampledItem> hot(1);
+  hot[0].window.chunks.push_back(blocks[39]);
+  PinnedRows first;
+  REQUIRE(first.TryPin(hot));
+  const auto waiting = [&bed](int64_t readers) {
+    AwaitThat("readers wait", [&bed, readers] { return bed.tier->info().readers_waiting == readers; });
+  };
+  Mutex mutex;
+  std::vector<int> order;
+  const auto pinned = [&mutex, &order](int number) {
+    MutexLock lock(&mutex);
+    order.push_back(number);
+  };
+  std::thread large_reader([&] {
+    PinnedRows rows;
+    WAGGLE_CHECK(rows.Pin(large).ok(), "the large reader's rows");
+    pinned(1);
+  });
+  waiting(1);
+  std::thread small_reader([&] {
+    PinnedRows rows;
+    WAGGLE_CHECK(rows.Pin(*blocks[25]).ok(), "the small reader's rows");
+    pinned(2);
+  });
+  waiting(2);
+  PinnedRows second;
+  CHECK_FALSE(second.TryPin(hot));  // It would go past them.
+  CHECK(bed.InMemory(blocks[39]));
+  first.Unpin();
+  large_reader.join();
+  small_reader.join();
+  CHECK(order == std::vector<int>{1, 2});
+  REQUIRE_OK(second.Pin(*blocks[39]));
 }
 
 TEST_CASE("blocks and tiers may outlive the thread that writes them", "[unit]") {
