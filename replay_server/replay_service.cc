@@ -126,11 +126,18 @@ absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
 
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  return AnswerChange<v1::CreateTableRequest, v1::CreateTableResponse>(
-      context, *request, response, kMaxUnaryBytes,
-      [this](const v1::CreateTableRequest& decoded, v1::CreateTableResponse* answer) {
-        return CreateTable(decoded, answer);
-      });
+  v1::CreateTableRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return FinishUnary(context, status);
+  }
+  // Freeing a large table that it takes the place of takes long.
+  return ChangeLater(context,
+                     [this, decoded = std::move(decoded), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
+                       v1::CreateTableResponse answer;
+                       WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, CreateTable(decoded, &answer));
+                       *response = EncodeMessage(answer, ByteSlices());
+                       return table;
+                     });
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::CreateTableRequest& request,

@@ -356,12 +356,16 @@ absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
 }
 
 bool Journal::PauseAfterFailure(const absl::Status& failure) {
-  MutexLock lock(&mutex_);
-  status_ = absl::UnavailableError(
+  const absl::Status status = absl::UnavailableError(
       absl::StrCat("replay cannot be written to disk, and goes on when it can: ", failure.message()));
-  if (healthy_.exchange(false)) {
-    LogError(status_.message(), "; until then tables that are to survive a restart take nothing in");
+  {
+    MutexLock lock(&mutex_);
+    status_ = status;
   }
+  if (healthy_.exchange(false)) {
+    LogError(status.message(), "; until then tables that are to survive a restart take nothing in");
+  }
+  MutexLock lock(&mutex_);
   if (!work_.stop) {
     changed_.WaitFor(&mutex_, kRetryPause);
   }

@@ -412,6 +412,7 @@ absl::StatusOr<bool> ChunkTier::Spill() {
     status = disk->Write(blocks);
   }
   bool more = false;
+  bool was_ok = true;
   {
     Freed freed;
     MutexLock lock(&mutex_);
@@ -433,17 +434,16 @@ absl::StatusOr<bool> ChunkTier::Spill() {
       }
     }
     writes_ += status.ok() ? static_cast<int64_t>(blocks.size()) : 0;
-    if (status.ok() != status_.ok()) {
-      if (status.ok()) {
-        LogInfo("table \"", table_, "\": rows can be written to disk again");
-      } else {
-        LogError("table \"", table_,
-                 "\": rows past its memory_limit cannot be written to disk; inserts wait: ", status.message());
-      }
-    }
+    was_ok = status_.ok();
     status_ = status;
     changed_.SignalAll();
     more = !condemned_.empty();
+  }
+  if (status.ok() && !was_ok) {
+    LogInfo("table \"", table_, "\": rows can be written to disk again");
+  } else if (!status.ok() && was_ok) {
+    LogError("table \"", table_,
+             "\": rows past its memory_limit cannot be written to disk; inserts wait: ", status.message());
   }
   WAGGLE_FAILPOINT("tier.after_write").IgnoreError();
   for (TieredRows* const rows : batch) {

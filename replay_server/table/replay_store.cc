@@ -90,32 +90,43 @@ absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::op
   WAGGLE_RETURN_IF_ERROR(config.Validate());
   WAGGLE_RETURN_IF_ERROR(CheckStorage(config));
   std::shared_ptr<Table> replaced;
+  absl::StatusOr<bool> created;
+  std::string warning;
   {
     MutexLock lock(&mutex_);
-    if (closed_) {
-      return absl::CancelledError("the replay store is closed");
-    }
-    const auto found = tables_.find(config.name);
-    if (found != tables_.end()) {
-      WAGGLE_ASSIGN_OR_RETURN(const bool accepted,
-                              AcceptTableLocked(*found->second, config, policy.value_or(options_.saved)));
-      saved_tables_.erase(config.name);
-      if (accepted) {
-        return false;
-      }
-      replaced = std::move(found->second);
-      tables_.erase(found);
-    }
-    WAGGLE_RETURN_IF_ERROR(MakeTableLocked(config));
+    created = CreateTableLocked(config, policy.value_or(options_.saved), &replaced, &warning);
+  }
+  if (!warning.empty()) {
+    LogWarning(warning);
   }
   if (replaced != nullptr) {
     log_->DropTable(replaced);
-    replaced->Close();
+    replaced->Discard();
   }
+  return created;
+}
+
+absl::StatusOr<bool> ReplayStore::CreateTableLocked(const TableConfig& config, SavedPolicy policy,
+                                                    std::shared_ptr<Table>* replaced, std::string* warning) {
+  if (closed_) {
+    return absl::CancelledError("the replay store is closed");
+  }
+  const auto found = tables_.find(config.name);
+  if (found != tables_.end()) {
+    WAGGLE_ASSIGN_OR_RETURN(const bool accepted, AcceptTableLocked(*found->second, config, policy, warning));
+    saved_tables_.erase(config.name);
+    if (accepted) {
+      return false;
+    }
+    *replaced = std::move(found->second);
+    tables_.erase(found);
+  }
+  WAGGLE_RETURN_IF_ERROR(MakeTableLocked(config));
   return true;
 }
 
-absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy) {
+absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy,
+                                                    std::string* warning) const {
   const std::vector<std::string> differences = Differences(*table.config(), config);
   // Who does not know of a change made since creates what was there at first.
   if (differences.empty() || Differences(table.created(), config).empty()) {
@@ -124,9 +135,9 @@ absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const Ta
   const bool saved = saved_tables_.count(config.name) > 0;
   if (saved && policy != SavedPolicy::kRefuse) {
     const bool keep = policy == SavedPolicy::kKeep;
-    LogWarning("table \"", config.name, "\", as it was saved, ", keep ? "is kept" : "is dropped, with its ",
-               keep ? "" : absl::StrCat(table.info().items, " items"),
-               "; it differs from what is wanted (saved and wanted): ", absl::StrJoin(differences, "; "));
+    *warning = absl::StrCat("table \"", config.name, "\", as it was saved, ",
+                            keep ? "is kept" : absl::StrCat("is dropped, with its ", table.info().items, " items"),
+                            "; it differs from what is wanted (saved and wanted): ", absl::StrJoin(differences, "; "));
     return keep;
   }
   return absl::FailedPreconditionError(absl::StrCat(
@@ -202,7 +213,21 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
         absl::StrCat("writer \"", writer_id, "\" names a table twice: ", absl::StrJoin(tables, ", ")));
   }
   Forgotten forgotten;
-  MutexLock lock(&mutex_);
+  absl::StatusOr<std::shared_ptr<WriterSession>> session;
+  {
+    MutexLock lock(&mutex_);
+    session = OpenWriterLocked(writer_id, tables, signature, &forgotten);
+  }
+  if (session.ok()) {
+    WarnOfLimits(writer_id, (*session)->tables());
+  }
+  return session;
+}
+
+absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(const std::string& writer_id,
+                                                                             const std::vector<std::string>& tables,
+                                                                             const std::vector<ArraySpec>& signature,
+                                                                             Forgotten* forgotten) {
   std::vector<std::shared_ptr<Table>> found;
   for (const std::string& name : tables) {
     WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindTableLocked(name));
@@ -218,11 +243,10 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
     }
     found.push_back(std::move(table));
   }
-  WarnOfLimits(writer_id, found);
   auto known = writers_.find(writer_id);
   if (known != writers_.end() && known->second.session->tables() != found &&
       NamesOf(known->second.session->tables()) == tables) {
-    ForgetLocked(known, &forgotten);  // A table that it wrote to was replaced since.
+    ForgetLocked(known, forgotten);  // A table that it wrote to was replaced since.
     known = writers_.end();
   }
   if (known != writers_.end()) {
@@ -235,9 +259,9 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
     return known->second.session;
   }
   if (static_cast<int64_t>(writers_.size()) >= options_.max_writers) {
-    ForgetLocked(FirstToForgetLocked(), &forgotten);
+    ForgetLocked(FirstToForgetLocked(), forgotten);
   }
-  ForgetForBytesLocked(&forgotten);
+  ForgetForBytesLocked(forgotten);
   WAGGLE_ASSIGN_OR_RETURN(
       const std::shared_ptr<const SavedWriter> saved,
       TakeSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));

@@ -56,7 +56,8 @@ class ReplayStore {
   // memory_limit and there is nowhere to keep what is past it; RESOURCE_EXHAUSTED if there are too many; CANCELLED once
   // closed.
   //
-  // Where a table was saved that differs, `policy` says what becomes of it, until somebody has had their way once.
+  // Where a table was saved that differs, `policy` says what becomes of it, until somebody has had their way once. One
+  // that is replaced is freed by this thread, which takes long where it is large.
   absl::StatusOr<bool> CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy = std::nullopt);
   // See Table::Reconfigure. NOT_FOUND for an unknown table.
   absl::StatusOr<Table::Reconfigured> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run);
@@ -109,10 +110,19 @@ class ReplayStore {
   using SavedWriters = std::map<std::string, std::shared_ptr<const SavedWriter>>;
 
   absl::Status CheckStorage(const TableConfig& config) const;
-  // Whether the table that is there serves whoever wants this one; false if it is to be replaced.
-  absl::StatusOr<bool> AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy)
+  // See CreateTable. What was replaced, and what is to be logged, is for after the lock.
+  absl::StatusOr<bool> CreateTableLocked(const TableConfig& config, SavedPolicy policy,
+                                         std::shared_ptr<Table>* replaced, std::string* warning)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the table that is there serves whoever wants this one; false if it is to be replaced.
+  absl::StatusOr<bool> AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy,
+                                         std::string* warning) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakeTableLocked(const TableConfig& config) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::shared_ptr<WriterSession>> OpenWriterLocked(const std::string& writer_id,
+                                                                  const std::vector<std::string>& tables,
+                                                                  const std::vector<ArraySpec>& signature,
+                                                                  Forgotten* forgotten)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null if there is none.
   absl::StatusOr<std::shared_ptr<const SavedWriter>> TakeSavedLocked(const std::string& writer_id,
                                                                      const std::vector<std::string>& tables,

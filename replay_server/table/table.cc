@@ -664,4 +664,13 @@ void Table::Close() {
   RunAfterLock(std::move(actions));
 }
 
+void Table::Discard() {
+  Close();
+  {
+    MutexLock lock(&mutex_);
+    state_.StopRecording();
+  }
+  Clear();
+}
+
 }  // namespace waggle

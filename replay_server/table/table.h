@@ -200,6 +200,9 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // Answers every waiting request with CANCELLED, and every later one.
   void Close();
+  // Closes it and frees all that it holds, in this thread, which takes long for many items. Its log, which has dropped
+  // it, does not hear of that.
+  void Discard();
 
  private:
   struct WaitingInsert {

@@ -74,6 +74,23 @@ TEST_CASE("Creating a table says whether it is new, and refuses another one of i
   CHECK(std::string(status.message()).find("max_items") != std::string::npos);
 }
 
+TEST_CASE("A table is created on the executor, because it may take the place of a large one", "[grpc]") {
+  Fixture fixture;
+  const StopToken release;
+  for (int i = 0; i < 101; ++i) {  // One runs; as many wait as may.
+    absl::Status submitted = fixture.executor.Submit([release] { release.Wait(); });
+    while (!submitted.ok()) {
+      submitted = fixture.executor.Submit([release] { release.Wait(); });
+    }
+  }
+  v1::CreateTableRequest request;
+  *request.mutable_config() = ToProto(SimpleTable("t"));
+  v1::CreateTableResponse response;
+  const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response);
+  release.RequestStop();
+  REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
+}
+
 TEST_CASE("A table is reconfigured against the generation of its configuration", "[grpc]") {
   Fixture fixture;
   fixture.CreateAndFill(20);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/check.h"
+#include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
@@ -36,6 +37,34 @@ TEST_CASE("creating a table twice succeeds if it is the same and says what diffe
   REQUIRE(absl::StrContains(status.message(), "min_items: 1 and 3"));
   other.name = "";
   REQUIRE_CODE(store.CreateTable(other), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("a table that another one takes the place of is freed by then, whoever still has it", "[unit]") {
+  testing::HeldLog log;
+  ReplayStore store(ReplayStoreOptions{}, &log);
+  SavedTable saved;
+  saved.number = 1;
+  saved.created = SmallTable();
+  saved.created.durability = Durability::kLog;
+  saved.config = saved.created;
+  const std::vector<ChunkRef> rows = testing::MakeRows(0, 0, {1});
+  saved.items.emplace_back();
+  saved.items.back().generation = 7;
+  saved.items.back().rows = 1;
+  saved.items.back().chunks.push_back(rows.front());
+  std::vector<SavedTable> tables;
+  tables.push_back(saved);
+  REQUIRE_OK(store.Restore(std::move(tables), {}));
+  saved.items.clear();
+  const std::shared_ptr<Table> before = testing::ValueOf(store.FindTable("small"));
+  REQUIRE(before->info().items == 1);
+  TableConfig other = saved.config;
+  other.max_items = 7;
+  REQUIRE(testing::ValueOf(store.CreateTable(other, SavedPolicy::kReplace)));
+  CHECK(before->info().items == 0);
+  CHECK(before->changed_slots() == 0);
+  CHECK(*rows.front()->pins(0) == 0);
+  before->Insert({testing::OneRow(1)}, [](const absl::Status& status) { CHECK(absl::IsCancelled(status)); });
 }
 
 TEST_CASE("a store has only so many tables", "[unit]") {
