@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/reason.h"
 
 namespace waggle {
 
@@ -17,10 +18,18 @@ absl::Status Guarded(const Work& work) {
     work();
     return absl::OkStatus();
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("there is no memory for this message");
+    return WithReason(reasons::kOutOfMemory, absl::ResourceExhaustedError("there is no memory for this message"));
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("an exception while a message was handled: ", error.what()));
   }
+}
+
+// The same for work that returns a status.
+template <class Work>
+absl::Status GuardedStatus(const Work& work) {
+  absl::Status status;
+  absl::Status thrown = Guarded([&] { status = work(); });
+  return thrown.ok() ? status : thrown;
 }
 
 }  // namespace waggle

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/reason.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -36,7 +37,12 @@ grpc::Slice BorrowedSlice(const ByteSlice& slice) {
 // Reads on through the slices of a buffer.
 class Cursor {
  public:
-  explicit Cursor(const std::vector<grpc::Slice>* slices) : slices_(*slices) { SkipEmpty(); }
+  explicit Cursor(const std::vector<grpc::Slice>* slices) : slices_(*slices) {
+    for (const grpc::Slice& slice : slices_) {
+      left_ += slice.size();
+    }
+    SkipEmpty();
+  }
 
   bool AtEnd() const { return slice_ == slices_.size(); }
 
@@ -58,25 +64,28 @@ class Cursor {
     return absl::InvalidArgumentError("a varint has more than ten bytes");
   }
 
-  // Calls `take(begin, size)` for each run of the next `size` bytes.
+  absl::Status CheckLeft(uint64_t size) const {
+    return size <= left_ ? absl::OkStatus()
+                         : absl::InvalidArgumentError(
+                               absl::StrCat("a field is ", size - left_, " bytes longer than the message"));
+  }
+
+  // Calls `take(begin, size)` for each run of the next `size` bytes, which there are.
   template <class Take>
-  absl::Status Read(uint64_t size, const Take& take) {
+  void Read(uint64_t size, const Take& take) {
     while (size > 0) {
-      if (AtEnd()) {
-        return absl::InvalidArgumentError(absl::StrCat("a field is ", size, " bytes longer than the message"));
-      }
       const uint64_t available = slices_[slice_].size() - offset_;
       const size_t run = static_cast<size_t>(available < size ? available : size);
       take(reinterpret_cast<const char*>(slices_[slice_].begin()) + offset_, run);
       size -= run;
       Advance(run);
     }
-    return absl::OkStatus();
   }
 
  private:
   void Advance(size_t size) {
     offset_ += size;
+    left_ -= size;
     SkipEmpty();
   }
 
@@ -90,6 +99,7 @@ class Cursor {
   const std::vector<grpc::Slice>& slices_;
   size_t slice_ = 0;
   size_t offset_ = 0;
+  uint64_t left_ = 0;
 };
 
 // The bytes that follow a tag of this wire type; for a length-delimited field, past its length. The length is appended
@@ -138,8 +148,10 @@ grpc::ByteBuffer EncodeMessage(const google::protobuf::MessageLite& header, cons
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_bytes,
-                           google::protobuf::MessageLite* header, ByteSlices* data) {
+namespace {
+
+absl::Status Decode(const grpc::ByteBuffer& buffer, size_t max_header_bytes, google::protobuf::MessageLite* header,
+                    ByteSlices* data) {
   const auto slices = std::make_shared<std::vector<grpc::Slice>>();  // Keeps alive what `data` points into.
   if (!buffer.Dump(slices.get()).ok()) {
     return absl::InvalidArgumentError("the message could not be read");
@@ -153,24 +165,31 @@ absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_byt
     WAGGLE_RETURN_IF_ERROR(cursor.ReadVarint(&tag, &fields));
     uint64_t size = 0;
     WAGGLE_RETURN_IF_ERROR(FieldSize(tag, &cursor, &fields, &size));
+    WAGGLE_RETURN_IF_ERROR(cursor.CheckLeft(size));
     if (tag == kDataTag) {
       fields.resize(before);
       *data = ByteSlices();  // As protobuf has it, the last one of a repeated singular field counts.
-      WAGGLE_RETURN_IF_ERROR(cursor.Read(size, [&slices, data](const char* begin, size_t run) {
-        data->Append({begin, run, slices});
-      }));
+      cursor.Read(size, [&slices, data](const char* begin, size_t run) { data->Append({begin, run, slices}); });
       continue;
     }
     if (size > max_header_bytes || fields.size() + size > max_header_bytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the message has more than ", max_header_bytes, " bytes beside its data"));
+      return WithReason(reasons::kMessageTooLarge,
+                        absl::ResourceExhaustedError(absl::StrCat("the message has more than ", max_header_bytes,
+                                                                  " bytes beside its data, which is the most")));
     }
-    WAGGLE_RETURN_IF_ERROR(cursor.Read(size, [&fields](const char* begin, size_t run) { fields.append(begin, run); }));
+    cursor.Read(size, [&fields](const char* begin, size_t run) { fields.append(begin, run); });
   }
   if (!header->ParseFromString(fields)) {
     return absl::InvalidArgumentError(absl::StrCat("the bytes are no ", header->GetTypeName()));
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_bytes,
+                           google::protobuf::MessageLite* header, ByteSlices* data) {
+  return WithReason(reasons::kMalformedMessage, Decode(buffer, max_header_bytes, header, data));
 }
 
 }  // namespace waggle

@@ -21,8 +21,9 @@ inline constexpr int kDataFieldNumber = 15;
 // The bytes of `data` are shared, not copied; they must not change until the buffer is gone.
 grpc::ByteBuffer EncodeMessage(const google::protobuf::MessageLite& header, const ByteSlices& data);
 
-// `data` shares the buffer's bytes. INVALID_ARGUMENT for bytes that are no message of this type, and for a header (all
-// fields but data) above `max_header_bytes`; nothing is allocated for sizes that the buffer does not have.
+// `data` shares the buffer's bytes. INVALID_ARGUMENT for bytes that are no message of this type, RESOURCE_EXHAUSTED for
+// a header (all fields but data) above `max_header_bytes`, each with its reason; nothing is allocated for sizes that
+// the buffer does not have.
 absl::Status DecodeMessage(const grpc::ByteBuffer& buffer, size_t max_header_bytes,
                            google::protobuf::MessageLite* header, ByteSlices* data);
 

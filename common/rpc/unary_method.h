@@ -17,7 +17,7 @@ namespace waggle {
 // eighty in memory, gigabytes of them.
 inline constexpr size_t kMaxUnaryBytes = size_t{1} << 20;
 
-// INVALID_ARGUMENT for more bytes than allowed, and for bytes that are no such message.
+// RESOURCE_EXHAUSTED for more bytes than allowed, INVALID_ARGUMENT for bytes that are no such message.
 inline absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes,
                                   google::protobuf::MessageLite* request) {
   ByteSlices ignored;  // As any field that a message does not have.

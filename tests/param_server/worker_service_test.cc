@@ -213,13 +213,13 @@ TEST_CASE("A request of megabytes is refused before it is taken apart", "[grpc]"
   v1::JoinRequest join = Introduction(v1::ROLE_ACTOR);
   join.set_host(std::string(2 << 20, 'x'));
   v1::JoinResponse joined;
-  REQUIRE_CODE(fixture.Join(join, &joined), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Join(join, &joined), absl::StatusCode::kResourceExhausted);
   v1::HeartbeatRequest beat;
   for (int i = 0; i < (2 << 20) / 2; ++i) {
     beat.add_evaluations();  // Two bytes each on the wire, many times that in memory.
   }
   v1::HeartbeatResponse response;
-  REQUIRE_CODE(fixture.Heartbeat(beat, &response), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Heartbeat(beat, &response), absl::StatusCode::kResourceExhausted);
   CHECK(fixture.Overview().workers_size() == workers);
 }
 

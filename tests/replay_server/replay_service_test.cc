@@ -136,12 +136,12 @@ TEST_CASE("A request larger than its method needs is refused before it is parsed
   }
   v1::CreateTableResponse created;
   const absl::Status status = fixture.Call(&v1::ReplayService::Stub::CreateTable, create, &created);
-  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
   CHECK(std::string(status.message()).find("more than 1048576 bytes") != std::string::npos);
   v1::ClearRequest clear;
   clear.set_table(std::string(2'000'000, 'x'));
   v1::ClearResponse cleared;
-  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Clear, clear, &cleared), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(fixture.Call(&v1::ReplayService::Stub::Clear, clear, &cleared), absl::StatusCode::kResourceExhausted);
   // As many priorities as a client sends at a time are no such thing.
   fixture.CreateAndFill(1);
   v1::UpdatePrioritiesRequest update;

@@ -252,13 +252,14 @@ TEST_CASE("A header above its limit is refused whatever the fields are", "[unit]
   large.mutable_open()->set_writer_id(std::string(2'000, 'w'));
   const std::string one_field = large.SerializeAsString();
   const grpc::Slice field(one_field.data(), one_field.size());
-  REQUIRE_CODE(DecodeMessage(grpc::ByteBuffer(&field, 1), 1'000, &header, &data), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(DecodeMessage(grpc::ByteBuffer(&field, 1), 1'000, &header, &data), absl::StatusCode::kResourceExhausted);
   std::string many_fields;
   for (int i = 0; i < 1'000; ++i) {
     many_fields += std::string("\xA0\x06\x05", 3);
   }
   const grpc::Slice fields(many_fields.data(), many_fields.size());
-  REQUIRE_CODE(DecodeMessage(grpc::ByteBuffer(&fields, 1), 1'000, &header, &data), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(DecodeMessage(grpc::ByteBuffer(&fields, 1), 1'000, &header, &data),
+               absl::StatusCode::kResourceExhausted);
   // Data does not count.
   const grpc::ByteBuffer bulk = EncodeMessage(v1::InsertRequest(), Slices(std::string(100'000, 'd'), 10'000));
   REQUIRE_OK(DecodeMessage(bulk, 1'000, &header, &data));

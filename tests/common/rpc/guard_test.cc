@@ -1,0 +1,26 @@
+#include "common/rpc/guard.h"
+
+#include <stdexcept>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("What is thrown becomes a status, and memory that ran out has its reason", "[unit]") {
+  REQUIRE_OK(Guarded([] {}));
+  const absl::Status no_memory = Guarded([] { throw std::bad_alloc(); });
+  REQUIRE_CODE(no_memory, absl::StatusCode::kResourceExhausted);
+  CHECK(ReasonOf(no_memory) == reasons::kOutOfMemory);
+  REQUIRE_CODE(Guarded([] { throw std::runtime_error("a bug"); }), absl::StatusCode::kInternal);
+}
+
+TEST_CASE("A status passes, and gives way to what is thrown", "[unit]") {
+  REQUIRE_OK(GuardedStatus([] { return absl::OkStatus(); }));
+  CHECK(GuardedStatus([] { return absl::NotFoundError("none"); }) == absl::NotFoundError("none"));
+  const absl::Status no_memory = GuardedStatus([]() -> absl::Status { throw std::bad_alloc(); });
+  REQUIRE_CODE(no_memory, absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace waggle
