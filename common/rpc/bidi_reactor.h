@@ -3,7 +3,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -22,9 +24,11 @@ template <class Request, class Response>
 class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   using Handler = StreamHandler<Message<Request>, Message<Response>>;
+  // Told, before the peer is, with which error this side has ended the stream. Not of a peer that has gone.
+  using Refused = std::function<void(const absl::Status&)>;
 
-  explicit BidiReactor(std::unique_ptr<Handler> handler)
-      : handler_(std::move(handler)), core_(std::make_shared<Core>(this)) {
+  explicit BidiReactor(std::unique_ptr<Handler> handler, Refused refused = nullptr)
+      : handler_(std::move(handler)), core_(std::make_shared<Core>(this, std::move(refused))) {
     handler_->OnOpen(core_);
     core_->RequestNext();
   }
@@ -52,7 +56,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   }
 
   void OnWriteDone(bool ok) override { core_->WriteEnded(ok); }
-  void OnCancel() override { core_->Close(absl::CancelledError("the stream was cancelled")); }
+  void OnCancel() override { core_->PeerLeft(absl::CancelledError("the stream was cancelled")); }
   void OnDone() override {
     core_->Detach();
     delete this;
@@ -61,7 +65,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
  private:
   class Core final : public StreamPeer<Message<Response>> {
    public:
-    explicit Core(BidiReactor* reactor) : reactor_(reactor) {}
+    Core(BidiReactor* reactor, Refused refused) : refused_(std::move(refused)), reactor_(reactor) {}
 
     void Send(Message<Response> message, std::function<void()> sent) override ABSL_LOCKS_EXCLUDED(mutex_) {
       grpc::ByteBuffer encoded = EncodeMessage(message);
@@ -84,20 +88,8 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
       }
     }
 
-    void Close(absl::Status status) override ABSL_LOCKS_EXCLUDED(mutex_) {
-      std::deque<Outgoing> dropped;  // Destroyed outside the lock.
-      MutexLock lock(&mutex_);
-      if (reactor_ == nullptr || closing_) {
-        return;
-      }
-      closing_ = true;
-      final_status_ = std::move(status);
-      while (!final_status_.ok() && outbox_.size() > (writing_ ? 1U : 0U)) {
-        dropped.push_back(std::move(outbox_.back()));
-        outbox_.pop_back();
-      }
-      MaybeFinishLocked();
-    }
+    void Close(absl::Status status) override ABSL_LOCKS_EXCLUDED(mutex_) { Close(std::move(status), false); }
+    void PeerLeft(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_) { Close(std::move(status), true); }
 
     void DeliveryStarted() ABSL_LOCKS_EXCLUDED(mutex_) {
       MutexLock lock(&mutex_);
@@ -116,6 +108,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     void WriteEnded(bool ok) ABSL_LOCKS_EXCLUDED(mutex_) {
       std::function<void()> sent;
       std::deque<Outgoing> dropped;  // Destroyed outside the lock.
+      std::optional<Ending> ending;
       {
         MutexLock lock(&mutex_);
         writing_ = false;
@@ -124,6 +117,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
         if (!ok) {
           if (!closing_) {
             closing_ = true;
+            peer_left_ = true;
             final_status_ = absl::UnavailableError("the peer went away");
           }
           dropped.swap(outbox_);
@@ -131,9 +125,10 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
         if (!outbox_.empty()) {
           StartWriteLocked();
         } else {
-          MaybeFinishLocked();
+          ending = MaybeEndLocked();
         }
       }
+      Finish(ending);
       if (ok && sent != nullptr) {
         if (absl::Status failed = Guarded(sent); !failed.ok()) {
           Close(std::move(failed));
@@ -150,6 +145,31 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
    private:
     using Outgoing = std::pair<grpc::ByteBuffer, std::function<void()>>;
+    struct Ending {
+      BidiReactor* reactor;  // There until it is finished.
+      absl::Status status;
+      bool peer_left;
+    };
+
+    void Close(absl::Status status, bool peer_left) ABSL_LOCKS_EXCLUDED(mutex_) {
+      std::deque<Outgoing> dropped;  // Destroyed outside the lock.
+      std::optional<Ending> ending;
+      {
+        MutexLock lock(&mutex_);
+        if (reactor_ == nullptr || closing_) {
+          return;
+        }
+        closing_ = true;
+        peer_left_ = peer_left;
+        final_status_ = std::move(status);
+        while (!final_status_.ok() && outbox_.size() > (writing_ ? 1U : 0U)) {
+          dropped.push_back(std::move(outbox_.back()));
+          outbox_.pop_back();
+        }
+        ending = MaybeEndLocked();
+      }
+      Finish(ending);
+    }
 
     void StartReadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (reactor_ == nullptr || closing_ || reading_) {
@@ -164,14 +184,26 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
       reactor_->StartWrite(&outbox_.front().first);
     }
 
-    void MaybeFinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // What the stream ends with, where its time has come: for Finish, which takes no lock because it calls others.
+    std::optional<Ending> MaybeEndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (reactor_ == nullptr || !closing_ || writing_ || finished_) {
-        return;
+        return std::nullopt;
       }
       finished_ = true;
-      reactor_->Finish(ToGrpcStatus(final_status_));
+      return Ending{reactor_, final_status_, peer_left_};
     }
 
+    void Finish(const std::optional<Ending>& ending) ABSL_LOCKS_EXCLUDED(mutex_) {
+      if (!ending.has_value()) {
+        return;
+      }
+      if (refused_ != nullptr && !ending->status.ok() && !ending->peer_left) {
+        refused_(ending->status);
+      }
+      ending->reactor->Finish(ToGrpcStatus(ending->status));
+    }
+
+    const Refused refused_;
     Mutex mutex_;
     BidiReactor* reactor_ ABSL_GUARDED_BY(mutex_);
     std::deque<Outgoing> outbox_ ABSL_GUARDED_BY(mutex_);
@@ -181,6 +213,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     bool wanted_ ABSL_GUARDED_BY(mutex_) = false;      // It asked for the next one meanwhile.
     bool writing_ ABSL_GUARDED_BY(mutex_) = false;
     bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+    bool peer_left_ ABSL_GUARDED_BY(mutex_) = false;  // And that is why.
     bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   };
 

@@ -50,7 +50,11 @@ class EndedSource final : public WriteSource {
 // and deletes the reactor.
 class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  explicit WriteReactor(std::unique_ptr<WriteSource> source) : core_(std::make_shared<Core>(this)) {
+  // Told, before the peer is, with which error this side has ended the stream. Not of a peer that has gone.
+  using Refused = std::function<void(const absl::Status&)>;
+
+  explicit WriteReactor(std::unique_ptr<WriteSource> source, Refused refused = nullptr)
+      : core_(std::make_shared<Core>(this, std::move(refused))) {
     WriteSource* const opened = source.get();
     opened->OnOpen([core = core_] { core->Pump(/*write_ended=*/false); });
     core_->Start(std::move(source));
@@ -60,11 +64,11 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     if (ok) {
       core_->Pump(/*write_ended=*/true);
     } else {
-      core_->End(absl::UnavailableError("the peer went away"), /*write_ended=*/true);
+      core_->PeerLeft(absl::UnavailableError("the peer went away"), /*write_ended=*/true);
     }
   }
 
-  void OnCancel() override { core_->End(absl::CancelledError("the stream was cancelled"), /*write_ended=*/false); }
+  void OnCancel() override { core_->PeerLeft(absl::CancelledError("the stream was cancelled"), /*write_ended=*/false); }
 
   void OnDone() override {
     core_->Detach();
@@ -74,31 +78,44 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   class Core {
    public:
-    explicit Core(WriteReactor* reactor) : reactor_(reactor) {}
+    Core(WriteReactor* reactor, Refused refused) : refused_(std::move(refused)), reactor_(reactor) {}
 
     void Start(std::unique_ptr<WriteSource> source) ABSL_LOCKS_EXCLUDED(mutex_) {
-      MutexLock lock(&mutex_);
-      source_ = std::move(source);
-      PumpLocked();
+      std::optional<Ending> ending;
+      {
+        MutexLock lock(&mutex_);
+        source_ = std::move(source);
+        ending = PumpLocked();
+      }
+      Finish(ending);
     }
 
     void Pump(bool write_ended) ABSL_LOCKS_EXCLUDED(mutex_) {
-      MutexLock lock(&mutex_);
-      if (write_ended) {
-        writing_ = false;
+      std::optional<Ending> ending;
+      {
+        MutexLock lock(&mutex_);
+        if (write_ended) {
+          writing_ = false;
+        }
+        ending = PumpLocked();
       }
-      PumpLocked();
+      Finish(ending);
     }
 
-    void End(absl::Status status, bool write_ended) ABSL_LOCKS_EXCLUDED(mutex_) {
-      MutexLock lock(&mutex_);
-      if (write_ended) {
-        writing_ = false;
+    void PeerLeft(absl::Status status, bool write_ended) ABSL_LOCKS_EXCLUDED(mutex_) {
+      std::optional<Ending> ending;
+      {
+        MutexLock lock(&mutex_);
+        if (write_ended) {
+          writing_ = false;
+        }
+        if (!end_.has_value()) {
+          end_ = std::move(status);
+          peer_left_ = true;
+        }
+        ending = PumpLocked();
       }
-      if (!end_.has_value()) {
-        end_ = std::move(status);
-      }
-      PumpLocked();
+      Finish(ending);
     }
 
     void Detach() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -109,9 +126,17 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
 
    private:
-    void PumpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    struct Ending {
+      WriteReactor* reactor;  // There until it is finished.
+      absl::Status status;
+      bool peer_left;
+    };
+
+    // Sends what there is. What it returns the stream ends with: for Finish, which takes no lock because it calls
+    // others.
+    std::optional<Ending> PumpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (reactor_ == nullptr || source_ == nullptr || writing_ || finished_) {
-        return;
+        return std::nullopt;
       }
       if (!end_.has_value()) {
         WriteSource::Step step;
@@ -123,21 +148,34 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
           outgoing_ = *std::move(step.message);
           writing_ = true;
           reactor_->StartWrite(&outgoing_);
-          return;
+          return std::nullopt;
         }
         end_ = std::move(step.end);
       }
-      if (end_.has_value()) {
-        finished_ = true;
-        reactor_->Finish(ToGrpcStatus(*end_));
+      if (!end_.has_value()) {
+        return std::nullopt;
       }
+      finished_ = true;
+      return Ending{reactor_, *end_, peer_left_};
     }
 
+    void Finish(const std::optional<Ending>& ending) ABSL_LOCKS_EXCLUDED(mutex_) {
+      if (!ending.has_value()) {
+        return;
+      }
+      if (refused_ != nullptr && !ending->status.ok() && !ending->peer_left) {
+        refused_(ending->status);
+      }
+      ending->reactor->Finish(ToGrpcStatus(ending->status));
+    }
+
+    const Refused refused_;
     Mutex mutex_;
     WriteReactor* reactor_ ABSL_GUARDED_BY(mutex_);
     std::unique_ptr<WriteSource> source_ ABSL_GUARDED_BY(mutex_);
     grpc::ByteBuffer outgoing_ ABSL_GUARDED_BY(mutex_);
     std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);  // Set once there is nothing more to send.
+    bool peer_left_ ABSL_GUARDED_BY(mutex_) = false;           // And that is why.
     bool writing_ ABSL_GUARDED_BY(mutex_) = false;
     bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "common/base/reason.h"
 #include "common/base/thread.h"
 #include "common/rpc/channel.h"
 #include "tests/common/rpc/stream_service.h"
@@ -347,6 +348,62 @@ TEST_CASE("Close with OK delivers what is queued; Close with an error does not",
   REQUIRE(stream.seen->AwaitClosed());
   CHECK(stream.seen->status() == absl::FailedPreconditionError("the tables differ"));
   CHECK(handlers.alive.AwaitNone(2));
+}
+
+// The errors that a server has ended streams with, as it was told them. Thread-safe.
+class Refusals {
+ public:
+  void Add(const absl::Status& status) {
+    MutexLock lock(&mutex_);
+    refusals_.push_back(status);
+  }
+  std::vector<absl::Status> all() const {
+    MutexLock lock(&mutex_);
+    return refusals_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<absl::Status> refusals_;
+};
+
+TEST_CASE("A server is told of the error that it ends a stream with before its peer is, and of no other end",
+          "[grpc]") {
+  Alive alive;
+  Peers peers;
+  Refusals refusals;
+  StreamService service([&] { return std::make_unique<OpenHandler>(&alive, &peers); },
+                        [&](const absl::Status& status) { refusals.Add(status); });
+  const auto server = StartServer(&service);
+  const auto channel = NewChannel(server->address(), "test");
+  {
+    const OpenStream refused = Open(channel);
+    const std::shared_ptr<ServerPeer> peer = peers.Await(0);
+    REQUIRE(peer != nullptr);
+    peer->Close(WithReason("other_table", absl::FailedPreconditionError("the tables differ")));
+    peer->Close(absl::InternalError("the first one counts"));
+    REQUIRE(refused.seen->AwaitClosed());
+    REQUIRE(refusals.all().size() == 1);
+    CHECK(ReasonOf(refusals.all()[0]) == "other_table");
+  }
+  {
+    const OpenStream garbled = Open(channel);
+    Request request;
+    request.header.mutable_open()->set_writer_id(std::string(kMaxHeaderBytes, 'w'));
+    garbled.peer->Send(std::move(request));
+    REQUIRE(garbled.seen->AwaitClosed());
+    REQUIRE(refusals.all().size() == 2);
+    CHECK(ReasonOf(refusals.all()[1]) == reasons::kMessageTooLarge);
+  }
+  const OpenStream done = Open(channel);
+  done.peer->Close(absl::OkStatus());
+  REQUIRE(done.seen->AwaitClosed());
+  const OpenStream gone = Open(channel);
+  REQUIRE(peers.Await(3) != nullptr);
+  gone.peer->Close(absl::CancelledError("enough"));
+  REQUIRE(gone.seen->AwaitClosed());
+  CHECK(alive.AwaitNone(4));
+  CHECK(refusals.all().size() == 2);
 }
 
 }  // namespace

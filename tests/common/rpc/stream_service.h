@@ -27,15 +27,18 @@ inline constexpr char kInsertMethod[] = "/waggle.v1.ReplayService/Insert";
 class StreamService final : public v1::ReplayService::WithRawCallbackMethod_Insert<v1::ReplayService::Service> {
  public:
   using Factory = std::function<std::unique_ptr<ServerHandler>()>;
-  explicit StreamService(Factory factory) : factory_(std::move(factory)) {}
+  using Refused = std::function<void(const absl::Status&)>;
+  explicit StreamService(Factory factory, Refused refused = nullptr)
+      : factory_(std::move(factory)), refused_(std::move(refused)) {}
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Insert(
       grpc::CallbackServerContext* /*context*/) override {
-    return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(factory_());
+    return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(factory_(), refused_);
   }
 
  private:
   const Factory factory_;
+  const Refused refused_;
 };
 
 inline Request BlockRequest(uint64_t sequence) {
