@@ -7,6 +7,7 @@
 #include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/raw_codec.h"
+#include "replay_server/table/refusal_reasons.h"
 #include "replay_server/table/table_exporter.h"
 
 namespace waggle {
@@ -38,7 +39,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
     }
     const absl::Status submitted = executor->Submit([self = shared_from_this()] { self->Make(); });
     if (!submitted.ok() && !step.message.has_value()) {
-      step.end = absl::UnavailableError("the replay server is too busy");
+      step.end = Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy");
     }
     if (!submitted.ok()) {
       MutexLock lock(&mutex_);

@@ -11,6 +11,8 @@
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
+#include "common/rpc/guard.h"
+#include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
 
@@ -59,24 +61,10 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     return start;
   }
 
-  // Applies the blocks taken in, in their order.
-  void Apply() ABSL_LOCKS_EXCLUDED(mutex_) {
-    for (;;) {
-      Block next;
-      std::shared_ptr<WriterSession> session;
-      {
-        MutexLock lock(&mutex_);
-        if (blocks_.empty() || ended_) {
-          applying_ = false;
-          return;
-        }
-        next = std::move(blocks_.front());
-        blocks_.pop_front();
-        session = session_;
-      }
-      session->Insert(next.sequence, std::move(next.block),
-                      [self = shared_from_this(), bytes = next.bytes](
-                          const absl::StatusOr<WriterSession::Result>& result) { self->Applied(bytes, result); });
+  // Applies the blocks taken in, in their order; ends the stream where memory runs out.
+  void ApplyOrFail() ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (absl::Status status = Guarded([this] { Apply(); }); !status.ok()) {
+      Fail(std::move(status));
     }
   }
 
@@ -112,11 +100,32 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     int64_t bytes = 0;
   };
 
+  void Apply() ABSL_LOCKS_EXCLUDED(mutex_) {
+    for (;;) {
+      Block next;
+      std::shared_ptr<WriterSession> session;
+      {
+        MutexLock lock(&mutex_);
+        if (blocks_.empty() || ended_) {
+          applying_ = false;
+          return;
+        }
+        next = std::move(blocks_.front());
+        blocks_.pop_front();
+        session = session_;
+      }
+      session->Insert(next.sequence, std::move(next.block),
+                      [self = shared_from_this(), bytes = next.bytes](
+                          const absl::StatusOr<WriterSession::Result>& result) { self->Applied(bytes, result); });
+    }
+  }
+
   void Applied(int64_t bytes, const absl::StatusOr<WriterSession::Result>& result) ABSL_LOCKS_EXCLUDED(mutex_) {
     if (!result.ok()) {
       // A closed table means that this server is about to end: the writer is to come back, not to give up.
-      Fail(absl::IsCancelled(result.status()) ? absl::UnavailableError("the replay server is stopping")
-                                              : result.status());
+      Fail(absl::IsCancelled(result.status())
+               ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
+               : result.status());
       return;
     }
     if (options_.on_inserted != nullptr) {
@@ -223,34 +232,37 @@ void InsertStream::OnMessage(Message<v1::InsertRequest> message) {
     return;
   }
   if (!message.header.has_block() || !opened) {
-    state_->Fail(absl::InvalidArgumentError(opened ? "expected a block; got a message without one"
-                                                   : "the first message has to be `open`, without data"));
+    state_->Fail(Refusal(
+        absl::StatusCode::kInvalidArgument, reasons::kUnexpectedMessage,
+        opened ? "expected a block; got a message without one" : "the first message has to be `open`, without data"));
     return;
   }
   const int64_t bytes = static_cast<int64_t>(message.data.size() + message.header.ByteSizeLong());
   const uint64_t sequence = message.header.block().sequence();
   absl::StatusOr<InsertBlock> block = FromProto(message.header.block(), std::move(message.data));
   if (!block.ok()) {
-    state_->Fail(Annotate(block.status(), absl::StrCat("block ", sequence)));
+    state_->Fail(WithReason(reasons::kBadRequest, Annotate(block.status(), absl::StrCat("block ", sequence))));
     return;
   }
   if (!state_->Take(sequence, *std::move(block), bytes)) {
     return;
   }
   if (bytes <= state_->options_.max_inline_bytes) {
-    state_->Apply();
-  } else if (!executor_->Submit([state = state_] { state->Apply(); }).ok()) {
-    state_->Fail(absl::UnavailableError("the replay server is too busy"));
+    state_->ApplyOrFail();
+  } else if (!executor_->Submit([state = state_] { state->ApplyOrFail(); }).ok()) {
+    state_->Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
   }
 }
 
 absl::Status InsertStream::Open(const v1::InsertOpen& open) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ArraySpec> signature, FromProto(open.signature()));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ArraySpec> signature,
+                          WithReason(reasons::kWrongColumns, FromProto(open.signature())));
   const std::vector<std::string> tables(open.tables().begin(), open.tables().end());
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<WriterSession> session,
                           store_->OpenWriter(open.writer_id(), tables, signature));
   WAGGLE_RETURN_IF_ERROR(
-      Annotate(session->Claim(open.incarnation()), absl::StrCat("writer \"", open.writer_id(), "\"")));
+      WithReason(reasons::kOtherWriter,
+                 Annotate(session->Claim(open.incarnation()), absl::StrCat("writer \"", open.writer_id(), "\""))));
   state_->Opened(std::move(session));
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/host_port.h"
 #include "common/base/log.h"
+#include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
 #include "common/clients/hub_client.h"
 #include "common/metrics/metrics.h"
@@ -20,6 +21,8 @@ namespace {
 
 constexpr absl::Duration kGaugeInterval = absl::Seconds(1);
 constexpr absl::Duration kGrace = absl::Seconds(1);
+// Of the machine's memory, for tables: the rest is for what is on its way, and for others.
+constexpr double kTablesShare = 0.8;
 
 struct Flags {
   std::string listen = "127.0.0.1:0";
@@ -27,6 +30,7 @@ struct Flags {
   std::string param_server;
   std::string data_dir;
   double checkpoint_seconds = 300;
+  int64_t memory_bytes = static_cast<int64_t>(kTablesShare * static_cast<double>(MachineMemoryBytes()));
   SavedPolicy if_saved_differs = SavedPolicy::kRefuse;
   int64_t index = 0;
   LogLevel log_level = LogLevel::kInfo;
@@ -56,6 +60,7 @@ absl::Status RunReplayServer(const Flags& flags, const StopToken& stop) {
   options.checkpoint_period =
       flags.checkpoint_seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(flags.checkpoint_seconds);
   options.store.saved = flags.if_saved_differs;
+  options.store.max_bytes = flags.memory_bytes;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, &metrics));
   const std::string address = flags.advertise.empty() ? server->address() : flags.advertise;
   LogInfo("serving replay on ", server->address());
@@ -109,6 +114,11 @@ int main(int argc, char** argv) {
                  "Time between two checkpoints; 0: only when asked for, and at the end")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_option("--memory-bytes", flags.memory_bytes,
+                 "Memory for the rows of all tables: past it those lose items that take more, and a table that could "
+                 "never be full in it is refused. By default four fifths of the machine's, or of its control group's")
+      ->check(CLI::PositiveNumber)
+      ->type_name("BYTES");
   app.add_option("--if-saved-differs", flags.if_saved_differs,
                  "What becomes of a restored table where one that differs is created: refuse to, keep the restored "
                  "one, or replace it")

@@ -12,7 +12,9 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/clients/replay_convert.h"
+#include "common/rpc/guard.h"
 #include "replay_server/batch_cutter.h"
+#include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
 
@@ -56,21 +58,20 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
 
   // Takes the request's draws and credits in.
   absl::Status Add(const v1::SampleRequest& request) ABSL_LOCKS_EXCLUDED(mutex_) {
-    WAGGLE_RETURN_IF_ERROR(
-        CheckListLength("draw_counted", request.draw_counted_size(), "draw_items", request.draw_items_size()));
+    WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadRequest, CheckListLength("draw_counted", request.draw_counted_size(),
+                                                                            "draw_items", request.draw_items_size())));
     {
       MutexLock lock(&mutex_);
       requester_->Looks(request.waits_for(), CoarseSteadyNanoseconds());
       const size_t more = size_t{request.credits()} + static_cast<size_t>(request.draw_items_size());
       if (more > options_.max_credits - wanted_.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("got ", more, " credits where ", wanted_.size(),
-                                                       " were left; at most ", options_.max_credits,
-                                                       " may be outstanding"));
+        return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyCredits, "got ", more, " credits where ",
+                       wanted_.size(), " were left; at most ", options_.max_credits, " may be outstanding");
       }
       for (int i = 0; i < request.draw_items_size(); ++i) {
         if (request.draw_items(i) > batch_size_) {
-          return absl::InvalidArgumentError(absl::StrCat("draw_items: got ", request.draw_items(i),
-                                                         "; the stream was opened for batches of ", batch_size_));
+          return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_items: got ",
+                         request.draw_items(i), "; the stream was opened for batches of ", batch_size_);
         }
         wanted_.push_back({request.draw_items(i), request.draw_counted(i)});
       }
@@ -204,8 +205,9 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     }
     if (!drawn.ok()) {
       // A closed table means that this server is about to end: the sampler is to come back, not to give up.
-      Fail(absl::IsCancelled(drawn.status()) ? absl::UnavailableError("the replay server is stopping")
-                                             : drawn.status());
+      Fail(absl::IsCancelled(drawn.status())
+               ? Refusal(absl::StatusCode::kUnavailable, reasons::kStopping, "the replay server is stopping")
+               : drawn.status());
       return;
     }
     if (options_.on_sampled != nullptr) {
@@ -244,7 +246,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
 
   void Submit(Executor* executor, std::function<void()> task) {
     if (!executor->Submit(std::move(task)).ok()) {
-      Fail(absl::UnavailableError("the replay server is too busy"));
+      Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
     }
   }
 
@@ -260,15 +262,21 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     }
     const bool compresses = cutter->codec() != Codec::kNone;
     ByteBudget::Share kept = compresses ? share : nullptr;
-    absl::StatusOr<SlicedBatch> batch = Slices(*request, drawn, compresses, std::move(share));
-    if (!batch.ok()) {
-      Fail(batch.status());
+    SlicedBatch batch;
+    std::vector<BatchPiece> pieces;
+    // Whoever runs this, a writer that has brought an item perhaps, is not to end for want of memory.
+    absl::Status status = GuardedStatus([&]() -> absl::Status {
+      WAGGLE_ASSIGN_OR_RETURN(batch, Slices(*request, drawn, compresses, std::move(share)));
+      pieces = cutter->Cut(batch.data);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) {
+      Fail(std::move(status));
       return;
     }
-    std::vector<BatchPiece> pieces = cutter->Cut(batch->data);
     {
       MutexLock lock(&mutex_);
-      request->facts = std::move(batch->facts);
+      request->facts = std::move(batch.facts);
       request->pieces = std::move(pieces);
       request->share = std::move(kept);
       if (ended_ || std::exchange(sending_, true)) {
@@ -413,9 +421,10 @@ void SampleStream::OnMessage(Message<v1::SampleRequest> message) {
   const bool opened = state_->opened();
   absl::Status status;
   if (message.data.size() > 0) {
-    status = absl::InvalidArgumentError("a sampler sends no data");
+    status = Refusal(absl::StatusCode::kInvalidArgument, reasons::kUnexpectedMessage, "a sampler sends no data");
   } else if (message.header.has_open() == opened) {
-    status = absl::InvalidArgumentError(opened ? "the stream is open already" : "the first message has to be `open`");
+    status = Refusal(absl::StatusCode::kInvalidArgument, reasons::kUnexpectedMessage,
+                     opened ? "the stream is open already" : "the first message has to be `open`");
   } else if (!opened) {
     status = Open(message.header.open());
   }
@@ -431,16 +440,21 @@ void SampleStream::OnMessage(Message<v1::SampleRequest> message) {
 
 absl::Status SampleStream::Open(const v1::SampleOpen& open) {
   if (!open.sampler_id().empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(open.sampler_id()), "sampler_id"));
+    WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadName, Annotate(ValidateName(open.sampler_id()), "sampler_id")));
   }
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(open.table()));
+  if (open.batch_size() == 0) {
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest,
+                   "batch_size: a batch has at least 1 item; got 0");
+  }
   if (open.batch_size() > state_->options_.max_batch_items) {
-    return absl::ResourceExhaustedError(absl::StrCat("a batch may have ", state_->options_.max_batch_items, " items; ",
-                                                     open.batch_size(), " were asked for"));
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBatchTooLarge, "batch_size: a batch may have ",
+                   state_->options_.max_batch_items, " items; ", open.batch_size(), " were asked for");
   }
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout,
-                          MakeBatchLayout(table->created(), open.batch_size(), state_->options_.max_batch_bytes));
-  WAGGLE_ASSIGN_OR_RETURN(const Codec codec, FromProto(open.compression()));
+                          WithReason(reasons::kBatchTooLarge, MakeBatchLayout(table->created(), open.batch_size(),
+                                                                              state_->options_.max_batch_bytes)));
+  WAGGLE_ASSIGN_OR_RETURN(const Codec codec, WithReason(reasons::kBadRequest, FromProto(open.compression())));
   state_->Opened(std::move(table), std::make_shared<const BatchLayout>(std::move(layout)), open.batch_size(), codec,
                  open.sampler_id().empty() ? peer_ : open.sampler_id());
   return absl::OkStatus();

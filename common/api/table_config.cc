@@ -125,9 +125,10 @@ void CheckSampler(const SamplerConfig& sampler, Problems* problems) {
                         Name(sampler.kind));
     problems->AddUnless(sampler.uniform_share == 0, "sampler: has both a uniform_share and a recent_share; choose one");
     problems->AddUnless(!sampler.without_replacement, "sampler.recent_share: is not there without_replacement");
-    CheckRange("sampler.recent_items", sampler.recent_items, 1, kMaxItems, problems);
-    CheckRange("sampler.recent_period", sampler.recent_period, 1, kMaxRecentPeriod, problems);
   }
+  const int64_t least = sampler.recent_share > 0 ? 1 : 0;  // Without a share they may be left out.
+  CheckRange("sampler.recent_items", sampler.recent_items, least, kMaxItems, problems);
+  CheckRange("sampler.recent_period", sampler.recent_period, least, kMaxRecentPeriod, problems);
 }
 
 void CheckRemover(const RemoverConfig& remover, Problems* problems) {

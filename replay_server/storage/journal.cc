@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/table/refusal_reasons.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 namespace waggle {
@@ -347,7 +348,8 @@ absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
     }
     if (!PauseAfterFailure(status)) {
       gave_up_ = true;
-      return absl::UnavailableError(absl::StrCat("replay could not be written to disk: ", status.message()));
+      return Refusal(absl::StatusCode::kUnavailable, reasons::kDisk,
+                     "replay could not be written to disk: ", status.message());
     }
     if (const absl::Status resumed = database_->Resume(); !resumed.ok()) {
       LogDebug("replay cannot be written to disk yet: ", resumed.message());

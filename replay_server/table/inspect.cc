@@ -167,11 +167,13 @@ std::vector<InspectedItem> Describe(const Table& table, const std::vector<ItemFa
 }  // namespace
 
 absl::StatusOr<Inspection> Inspect(const Table& table, const InspectRequest& request) {
-  if (request.page_size < 0 || request.page_size > kMaxInspectedItems ||
-      request.keys.size() > static_cast<size_t>(kMaxInspectedItems)) {
+  if (request.page_size < 0 || request.page_size > kMaxInspectedItems) {
+    return absl::InvalidArgumentError(absl::StrCat("page_size: ", request.page_size, " is more than ",
+                                                   kMaxInspectedItems, " items, or fewer than 0"));
+  }
+  if (request.keys.size() > static_cast<size_t>(kMaxInspectedItems)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("at most ", kMaxInspectedItems, " items can be looked at at a time; ",
-                     std::max<int64_t>(request.page_size, request.keys.size()), " were asked for"));
+        absl::StrCat("keys: ", request.keys.size(), " are more than ", kMaxInspectedItems));
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<ItemFacts> after, ParseToken(request));
   InspectRequest page_request = request;

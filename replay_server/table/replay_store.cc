@@ -12,9 +12,10 @@
 #include "common/base/log.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
+#include "replay_server/table/refusal_reasons.h"
+#include "replay_server/table/table_memory.h"
 
 namespace waggle {
-
 namespace {
 
 // A writer's rows are shared by its tables: what one of them keeps in memory the others do, too.
@@ -74,20 +75,31 @@ absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<Sa
 
 absl::Status ReplayStore::CheckStorage(const TableConfig& config) const {
   if (config.memory_limit > 0 && tiers_ == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "table \"", config.name, "\": memory_limit is ", config.memory_limit,
-        "; this server has no folder to keep the rows past it in (--data-dir), and takes tables without a limit only"));
+    return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder, "table \"", config.name,
+                   "\": memory_limit is ", config.memory_limit,
+                   "; this server has no folder to keep the rows past it in (--data-dir), and takes none with a limit");
   }
   if (config.durability != Durability::kNone && log_ == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "table \"", config.name, "\" has durability ", Name(config.durability),
-        "; this server has no folder to keep it in (--data-dir), and takes tables of durability none only"));
+    return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder, "table \"", config.name,
+                   "\" has durability ", Name(config.durability),
+                   "; this server has no folder to keep it in (--data-dir), and takes tables of durability none only");
   }
   return absl::OkStatus();
 }
 
+absl::Status ReplayStore::CheckMemory(const TableConfig& config) const {
+  const int64_t needed = LeastMemoryWhenFull(config);
+  if (needed <= options_.max_bytes) {
+    return absl::OkStatus();
+  }
+  return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTableTooLarge, "table \"", config.name,
+                 "\": max_items, ", config.max_items, ", and max_bytes, ", config.max_bytes, ", let it take at least ",
+                 needed, " bytes of memory; all tables of this server may have ", options_.max_bytes,
+                 config.memory_limit > 0 ? "" : "; past a memory_limit rows are kept on disk");
+}
+
 absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy) {
-  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadConfiguration, config.Validate()));
   WAGGLE_RETURN_IF_ERROR(CheckStorage(config));
   std::shared_ptr<Table> replaced;
   absl::StatusOr<bool> created;
@@ -109,7 +121,7 @@ absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::op
 absl::StatusOr<bool> ReplayStore::CreateTableLocked(const TableConfig& config, SavedPolicy policy,
                                                     std::shared_ptr<Table>* replaced, std::string* warning) {
   if (closed_) {
-    return absl::CancelledError("the replay store is closed");
+    return Refusal(absl::StatusCode::kCancelled, reasons::kStopping, "the replay store is closed");
   }
   const auto found = tables_.find(config.name);
   if (found != tables_.end()) {
@@ -120,6 +132,8 @@ absl::StatusOr<bool> ReplayStore::CreateTableLocked(const TableConfig& config, S
     }
     *replaced = std::move(found->second);
     tables_.erase(found);
+  } else {
+    WAGGLE_RETURN_IF_ERROR(CheckMemory(config));
   }
   WAGGLE_RETURN_IF_ERROR(MakeTableLocked(config));
   return true;
@@ -135,24 +149,23 @@ absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const Ta
   const bool saved = saved_tables_.count(config.name) > 0;
   if (saved && policy != SavedPolicy::kRefuse) {
     const bool keep = policy == SavedPolicy::kKeep;
+    WAGGLE_RETURN_IF_ERROR(keep ? absl::OkStatus() : CheckMemory(config));  // Before anything is lost for it.
     *warning = absl::StrCat("table \"", config.name, "\", as it was saved, ",
                             keep ? "is kept" : absl::StrCat("is dropped, with its ", table.info().items, " items"),
                             "; it differs from what is wanted (saved and wanted): ", absl::StrJoin(differences, "; "));
     return keep;
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "table \"", config.name, "\" is there already and differs (there and wanted): ", absl::StrJoin(differences, "; "),
-      saved
-          ? "; it is as it was saved: keep it, or replace it (the server's --if-saved-differs, or if_saved_differs of "
-            "the request)"
-          : ""));
+  return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kOtherConfiguration, "table \"", config.name,
+                 "\" is there already and differs (there and wanted): ", absl::StrJoin(differences, "; "),
+                 saved ? "; it is as it was saved: keep it, or replace it (the server's --if-saved-differs, or "
+                         "if_saved_differs of the request)"
+                       : "");
 }
 
 absl::Status ReplayStore::MakeTableLocked(const TableConfig& config) {
   if (static_cast<int64_t>(tables_.size()) >= options_.max_tables) {
-    return absl::ResourceExhaustedError(absl::StrCat("there are ", tables_.size(),
-                                                     " tables already, which is the most; table \"", config.name,
-                                                     "\" would be one more"));
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyTables, "there are ", tables_.size(),
+                   " tables already, which is the most; table \"", config.name, "\" would be one more");
   }
   const std::shared_ptr<ChunkTier> tier =
       config.memory_limit > 0 ? tiers_->New(config.name, config.memory_limit) : nullptr;
@@ -167,6 +180,10 @@ absl::Status ReplayStore::MakeTableLocked(const TableConfig& config) {
 absl::StatusOr<Table::Reconfigured> ReplayStore::Reconfigure(const TableConfig& config, uint64_t generation,
                                                              bool dry_run) {
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindTable(config.name));
+  // One that was restored may be larger than this server would make it, and smaller by and by.
+  if (LeastMemoryWhenFull(config) > LeastMemoryWhenFull(*table->config())) {
+    WAGGLE_RETURN_IF_ERROR(CheckMemory(config));
+  }
   return table->Reconfigure(config, generation, dry_run);
 }
 
@@ -184,8 +201,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayStore::FindTableLocked(const std::s
   for (const auto& [table, unused] : tables_) {
     known.push_back(table);
   }
-  return absl::NotFoundError(absl::StrCat("no table named \"", name, "\"", DidYouMean(name, known), "; there ",
-                                          known.empty() ? "is none" : "are ", absl::StrJoin(known, ", ")));
+  return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownTable, "no table named \"", name, "\"",
+                 DidYouMean(name, known), "; there ", known.empty() ? "is none" : "are ", absl::StrJoin(known, ", "));
 }
 
 std::vector<std::shared_ptr<Table>> ReplayStore::tables() const {
@@ -200,17 +217,18 @@ std::vector<std::shared_ptr<Table>> ReplayStore::tables() const {
 absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std::string& writer_id,
                                                                        const std::vector<std::string>& tables,
                                                                        const std::vector<ArraySpec>& signature) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(writer_id), "writer id"));
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadName, Annotate(ValidateName(writer_id), "writer_id")));
   if (tables.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("writer \"", writer_id, "\" names no table"));
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "writer \"", writer_id,
+                   "\" names no table");
   }
   if (static_cast<int64_t>(tables.size()) > options_.max_tables) {
-    return absl::InvalidArgumentError(absl::StrCat("writer \"", writer_id, "\" names ", tables.size(),
-                                                   " tables; there are at most ", options_.max_tables));
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "writer \"", writer_id, "\" names ",
+                   tables.size(), " tables; there are at most ", options_.max_tables);
   }
   if (std::set<std::string>(tables.begin(), tables.end()).size() != tables.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("writer \"", writer_id, "\" names a table twice: ", absl::StrJoin(tables, ", ")));
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "writer \"", writer_id,
+                   "\" names a table twice: ", absl::StrJoin(tables, ", "));
   }
   Forgotten forgotten;
   absl::StatusOr<std::shared_ptr<WriterSession>> session;
@@ -232,14 +250,14 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   for (const std::string& name : tables) {
     WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindTableLocked(name));
     if (table->created().signature != signature) {
-      return absl::FailedPreconditionError(absl::StrCat("writer \"", writer_id, "\" has the columns ",
-                                                        DebugString(signature), "; table \"", name, "\" has ",
-                                                        DebugString(table->created().signature)));
+      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kWrongColumns, "writer \"", writer_id,
+                     "\" has the columns ", DebugString(signature), "; table \"", name, "\" has ",
+                     DebugString(table->created().signature));
     }
     if (!found.empty() && ColumnCodecs(signature, table->created().compression) !=
                               ColumnCodecs(signature, found.front()->created().compression)) {
-      return absl::FailedPreconditionError(absl::StrCat("writer \"", writer_id, "\": tables \"", tables.front(),
-                                                        "\" and \"", name, "\" compress columns differently"));
+      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kWrongColumns, "writer \"", writer_id,
+                     "\": tables \"", tables.front(), "\" and \"", name, "\" compress columns differently");
     }
     found.push_back(std::move(table));
   }
@@ -251,20 +269,21 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   }
   if (known != writers_.end()) {
     if (known->second.session->tables() != found) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("writer \"", writer_id, "\" named other tables before than ", absl::StrJoin(tables, ", ")));
+      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kOtherWriter, "writer \"", writer_id,
+                     "\" named other tables before than ", absl::StrJoin(tables, ", "));
     }
     known->second.opened = ++openings_;
     known->second.away_since = absl::InfiniteFuture();
     return known->second.session;
   }
+  // First, for it may refuse: nobody is to be forgotten for a writer that does not come.
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const SavedWriter> saved,
+      TakeSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
   if (static_cast<int64_t>(writers_.size()) >= options_.max_writers) {
     ForgetLocked(FirstToForgetLocked(), forgotten);
   }
   ForgetForBytesLocked(forgotten);
-  WAGGLE_ASSIGN_OR_RETURN(
-      const std::shared_ptr<const SavedWriter> saved,
-      TakeSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
   auto session =
       std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_, saved.get());
   if (session->number() != 0) {
@@ -291,9 +310,9 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
     return std::shared_ptr<const SavedWriter>();
   }
   if (found->second->tables != tables) {
-    return absl::FailedPreconditionError(absl::StrCat("writer \"", writer_id, "\" named other tables before (",
-                                                      absl::StrJoin(found->second->tables, ", "), ") than ",
-                                                      absl::StrJoin(tables, ", ")));
+    return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kOtherWriter, "writer \"", writer_id,
+                   "\" named other tables before (", absl::StrJoin(found->second->tables, ", "), ") than ",
+                   absl::StrJoin(tables, ", "));
   }
   auto copy = std::make_shared<SavedWriter>(*found->second);
   // What was in a table that was replaced since is in the new one no more, and the rows of its streams may be where the

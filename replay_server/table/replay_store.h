@@ -29,7 +29,8 @@ enum class SavedPolicy {
 
 struct ReplayStoreOptions {
   int64_t max_tables = 1024;
-  // Of all tables' rows: a table that would take more first loses items of its own.
+  // Of all tables' rows: a table that would take more first loses items of its own, and one that would need more is not
+  // made.
   int64_t max_bytes = std::numeric_limits<int64_t>::max();
   int64_t max_writers = 4096;  // Past these the writer that has been away longest is forgotten.
   // Writers that are away are forgotten, longest first, while they keep more than this alive together, and after so
@@ -53,13 +54,14 @@ class ReplayStore {
 
   // Returns whether it was made now; false if one is there that is, or was created, equal. FAILED_PRECONDITION, saying
   // what differs, if another one of that name is, or if its durability needs a log and there is none, or if it has a
-  // memory_limit and there is nowhere to keep what is past it; RESOURCE_EXHAUSTED if there are too many; CANCELLED once
-  // closed.
+  // memory_limit and there is nowhere to keep what is past it; RESOURCE_EXHAUSTED if there are too many, or if it could
+  // never be full because it would take more memory than all tables may have; CANCELLED once closed.
   //
   // Where a table was saved that differs, `policy` says what becomes of it, until somebody has had their way once. One
   // that is replaced is freed by this thread, which takes long where it is large.
   absl::StatusOr<bool> CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy = std::nullopt);
-  // See Table::Reconfigure. NOT_FOUND for an unknown table.
+  // See Table::Reconfigure. NOT_FOUND for an unknown table; RESOURCE_EXHAUSTED for one that becomes too large for the
+  // memory, as above.
   absl::StatusOr<Table::Reconfigured> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run);
   // NOT_FOUND, with the tables that there are.
   absl::StatusOr<std::shared_ptr<Table>> FindTable(const std::string& name) const;
@@ -110,6 +112,8 @@ class ReplayStore {
   using SavedWriters = std::map<std::string, std::shared_ptr<const SavedWriter>>;
 
   absl::Status CheckStorage(const TableConfig& config) const;
+  // RESOURCE_EXHAUSTED for a table that would be too large for the memory that all may have.
+  absl::Status CheckMemory(const TableConfig& config) const;
   // See CreateTable. What was replaced, and what is to be logged, is for after the lock.
   absl::StatusOr<bool> CreateTableLocked(const TableConfig& config, SavedPolicy policy,
                                          std::shared_ptr<Table>* replaced, std::string* warning)

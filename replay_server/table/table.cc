@@ -12,6 +12,7 @@
 #include "common/base/steady_now.h"
 #include "common/tensor/byte_slices.h"
 #include "replay_server/selectors/new_selector.h"
+#include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
 namespace {
@@ -130,14 +131,14 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
                                                              bool dry_run, RemovedRows* removed) {
   const std::vector<std::string> fixed = FixedDifferences(*config_, config);
   if (!fixed.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        In(created_),
-        ": what cannot be changed while it is in use differs (there and wanted): ", absl::StrJoin(fixed, "; ")));
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, reasons::kOtherConfiguration, In(created_),
+        ": what cannot be changed while it is in use differs (there and wanted): ", absl::StrJoin(fixed, "; "));
   }
   if (generation != config_generation_) {
-    return absl::AbortedError(absl::StrCat(In(created_),
-                                           ": the configuration has changed meanwhile: the change is of generation ",
-                                           generation, ", it is at ", config_generation_));
+    return Refusal(absl::StatusCode::kAborted, reasons::kConfigGeneration, In(created_),
+                   ": the configuration has changed meanwhile: the change is of generation ", generation, ", it is at ",
+                   config_generation_);
   }
   Reconfigured result;
   result.differences = Differences(*config_, config);
@@ -162,7 +163,8 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
 void Table::RefuseSamplesLocked(Actions* actions) {
   std::deque<WaitingSample> left;
   for (WaitingSample& sample : samples_) {
-    absl::Status refused = TableState::CheckBatchSize(*config_, std::max<int64_t>(1, sample.draw.items));
+    absl::Status refused = WithReason(reasons::kImpossibleBatch,
+                                      TableState::CheckBatchSize(*config_, std::max<int64_t>(1, sample.draw.items)));
     if (refused.ok()) {
       left.push_back(std::move(sample));
     } else {
@@ -220,7 +222,7 @@ absl::Status Table::CheckRequest(const std::shared_ptr<const BatchLayout>& layou
     }
     config = config_;
   }
-  WAGGLE_RETURN_IF_ERROR(TableState::CheckBatchSize(*config, batch_size));
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kImpossibleBatch, TableState::CheckBatchSize(*config, batch_size)));
   WAGGLE_RETURN_IF_ERROR(CheckLayout(*config, *layout, batch_size));
   std::shared_ptr<const BatchLayout> before;  // Destroyed outside the lock.
   MutexLock lock(&mutex_);
@@ -246,8 +248,8 @@ uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawReques
     if (closed_) {
       refused = ClosedError(created_);
     } else if (samples_.size() >= kMaxWaitingSamples) {
-      refused = absl::ResourceExhaustedError(
-          absl::StrCat(In(created_), ": ", samples_.size(), " requests for samples wait already"));
+      refused = Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWaiting, In(created_), ": ",
+                        samples_.size(), " requests for samples wait already");
     } else {
       request = ++last_request_;
       samples_.push_back({request, std::move(layout), draw, std::move(done), requester.get()});
@@ -301,7 +303,7 @@ absl::StatusOr<PriorityUpdateCounts> Table::UpdatePriorities(absl::Span<const ui
   const std::shared_ptr<const TableConfig> config = this->config();
   for (size_t i = 0; i < priorities.size(); ++i) {
     if (absl::Status status = ValidatePriority(*config, priorities[i]); !status.ok()) {
-      return Annotate(status, absl::StrCat(In(created_), ", update ", i));
+      return WithReason(reasons::kBadPriority, Annotate(status, absl::StrCat(In(created_), ", update ", i)));
     }
   }
   MutexLock lock(&mutex_);

@@ -12,6 +12,7 @@
 #include "common/tensor/checksum.h"
 #include "replay_server/selectors/new_selector.h"
 #include "replay_server/table/after_lock.h"
+#include "replay_server/table/refusal_reasons.h"
 #include "replay_server/table/row_source.h"
 
 namespace waggle {
@@ -248,14 +249,14 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t seq
     return TakenIn::kWaitsAlready;
   }
   if (sequence != accepted + 1) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("blocks have to come without a gap; the next one is ", accepted + 1));
+    return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kBadSequence,
+                   "blocks have to come without a gap; the next one is ", accepted + 1);
   }
   const auto bytes = static_cast<int64_t>(block.data.size());
   if (waiting_.size() >= kMaxWaitingBlocks ||
       (!waiting_.empty() && bytes > options_.max_waiting_bytes - waiting_bytes_)) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(waiting_.size(), " blocks of this writer, with ", waiting_bytes_, " bytes, wait for room"));
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWaiting, waiting_.size(),
+                   " blocks of this writer, with ", waiting_bytes_, " bytes, wait for room");
   }
   return TakenIn::kNew;
 }
@@ -267,12 +268,12 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
     return kind;
   }
   if (log_ != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(log_->status());
+    WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kDisk, log_->status()));
   }
   HeldRows::Ranges streams;
-  WAGGLE_RETURN_IF_ERROR(CheckChunks(block, &streams));
-  WAGGLE_RETURN_IF_ERROR(CheckItems(block, streams));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, CopyRows(block));
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadChunk, CheckChunks(block, &streams)));
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadWindow, CheckItems(block, streams)));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, WithReason(reasons::kBadChunk, CopyRows(block)));
   held_.Append(block.chunks, chunks);
   WaitingBlock waiting;
   absl::StatusOr<ItemsByTable> items = MakeItems(block, &waiting);
@@ -424,14 +425,14 @@ absl::Status WriterSession::CheckSizes(const InsertBlock& block, uint64_t rows, 
     count += held_.Find(stream) == nullptr ? 1 : 0;
   }
   if (count > options_.max_streams) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a writer may have ", options_.max_streams, " streams; this one would have ", count));
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kWriterTooLarge, "a writer may have ",
+                   options_.max_streams, " streams; this one would have ", count);
   }
   const auto max_bytes = static_cast<uint64_t>(options_.max_block_bytes);
   const uint64_t row_bytes = rows_->row_bytes;
   if (rows > std::numeric_limits<uint32_t>::max() || (row_bytes > 0 && rows > max_bytes / row_bytes)) {
-    return Invalid(rows, " rows of ", row_bytes, " bytes are more than the ", max_bytes,
-                   " bytes that a block may have");
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBlockTooLarge, "chunk_rows: ", rows, " rows of ",
+                   row_bytes, " bytes are more than the ", max_bytes, " bytes that a block may have");
   }
   WAGGLE_RETURN_IF_ERROR(CheckPieces(block));
   uint64_t bytes = rows * rows_->plain_row_bytes;
@@ -444,9 +445,9 @@ absl::Status WriterSession::CheckSizes(const InsertBlock& block, uint64_t rows, 
   }
   const int64_t needed = held_.NeededBytes(streams);
   if (needed > options_.max_held_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the newest rows of the writer's ", count, " streams, up to ", LongestWindow(tables_),
-        " of each for windows to come, would take ", needed, " bytes; a writer may have ", options_.max_held_bytes));
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kWriterTooLarge, "the newest rows of the writer's ",
+                   count, " streams, up to ", LongestWindow(tables_), " of each for windows to come, would take ",
+                   needed, " bytes; a writer may have ", options_.max_held_bytes);
   }
   return absl::OkStatus();
 }
@@ -478,9 +479,13 @@ absl::Status WriterSession::CheckItems(const InsertBlock& block, const HeldRows:
   for (size_t i = 0; i < block.items.size(); ++i) {
     const ItemInfo& item = block.items[i];
     absl::Status status = CheckItem(item, streams);
+    if (status.ok()) {
+      status = CheckItemBytes(item, *configs[item.table]);
+    }
     if (status.ok() && !block.highest_priority) {
-      status = Annotate(ValidatePriority(*configs[item.table], item.priority),
-                        absl::StrCat("for table \"", configs[item.table]->name, "\""));
+      status =
+          WithReason(reasons::kBadPriority, Annotate(ValidatePriority(*configs[item.table], item.priority),
+                                                     absl::StrCat("for table \"", configs[item.table]->name, "\"")));
     }
     if (!status.ok()) {
       return Annotate(status, absl::StrCat("item ", i));
@@ -514,6 +519,17 @@ absl::Status WriterSession::CheckItem(const ItemInfo& item, const HeldRows::Rang
   return absl::OkStatus();
 }
 
+// Of columns that are compressed nobody knows how much an item's rows take.
+absl::Status WriterSession::CheckItemBytes(const ItemInfo& item, const TableConfig& config) const {
+  const uint64_t bytes = (uint64_t{item.rows} + item.context_rows) * rows_->plain_row_bytes;
+  if (bytes <= static_cast<uint64_t>(config.max_bytes)) {
+    return absl::OkStatus();
+  }
+  return Refusal(absl::StatusCode::kResourceExhausted, reasons::kItemTooLarge, "its ",
+                 uint64_t{item.rows} + item.context_rows, " rows have ", bytes, " bytes; table \"", config.name,
+                 "\" may have ", config.max_bytes, " (max_bytes)");
+}
+
 absl::StatusOr<std::vector<ChunkRef>> WriterSession::CopyRows(const InsertBlock& block) const {
   std::vector<uint32_t> rows;
   rows.reserve(block.chunks.size());
@@ -527,8 +543,9 @@ absl::StatusOr<std::vector<ChunkRef>> WriterSession::CopyRows(const InsertBlock&
   if (block.checksum.has_value()) {  // Of the copy: what is kept is what was checked.
     const uint64_t checksum = Checksum(made.data, block.data.size());
     if (checksum != *block.checksum) {
-      return absl::DataLossError(absl::StrCat("its rows were damaged on their way: their checksum is ", checksum,
-                                              ", the writer's was ", *block.checksum));
+      return Refusal(absl::StatusCode::kDataLoss, reasons::kDamagedRows,
+                     "its rows were damaged on their way: their checksum is ", checksum, ", the writer's was ",
+                     *block.checksum);
     }
   }
   for (size_t i = 0; i < rows_->signature.size(); ++i) {
@@ -572,9 +589,9 @@ absl::Status WriterSession::NotFiniteError(const InsertBlock& block, const Array
     row -= block.chunks[chunk].rows;
     ++chunk;
   }
-  return Invalid("column \"", column.name, "\" of stream ", block.chunks[chunk].stream, ", row ",
-                 block.chunks[chunk].first_row + row, ", element ", element % elements,
-                 " is not finite (NaN or infinity)");
+  return WithReason(reasons::kNotFinite, Invalid("column \"", column.name, "\" of stream ", block.chunks[chunk].stream,
+                                                 ", row ", block.chunks[chunk].first_row + row, ", element ",
+                                                 element % elements, " is not finite (NaN or infinity)"));
 }
 
 absl::StatusOr<WriterSession::ItemsByTable> WriterSession::MakeItems(const InsertBlock& block,
@@ -592,9 +609,9 @@ absl::StatusOr<WriterSession::ItemsByTable> WriterSession::MakeItems(const Inser
         ++waiting->result.items_without_rows;
         continue;
       case HeldRows::Found::kTooManyChunks:
-        return absl::ResourceExhaustedError(absl::StrCat(
-            "the block's ", block.items.size(), " windows lie in more than ", options_.max_block_references,
-            " chunks together; send fewer windows a block, or more rows a chunk"));
+        return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBlockTooLarge, "the block's ",
+                       block.items.size(), " windows lie in more than ", options_.max_block_references,
+                       " chunks together; send fewer windows a block, or more rows a chunk");
       case HeldRows::Found::kAll:
         break;
     }

@@ -64,9 +64,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // right (sizes that do not fit, a stream's rows out of order, a window longer than the table allows or past the last
   // row, a value that is not finite, a bad priority); DATA_LOSS, with nothing applied, for rows that do not have the
   // block's checksum; FAILED_PRECONDITION for a sequence that leaves a gap;
-  // RESOURCE_EXHAUSTED, with nothing applied, for more than the options allow and if too many blocks wait for room.
-  // CANCELLED once a table is closed. UNAVAILABLE, with nothing applied, while what is inserted could not be written to
-  // disk although a table asks for that.
+  // RESOURCE_EXHAUSTED, with nothing applied, for more than the options allow, for an item whose rows alone are more
+  // than its table's max_bytes, and if too many blocks wait for room. CANCELLED once a table is closed. UNAVAILABLE,
+  // with nothing applied, while what is inserted could not be written to disk although a table asks for that.
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
   // To be held by whoever has a connection to the writer.
@@ -141,6 +141,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   absl::Status CheckItem(const ItemInfo& item, const HeldRows::Ranges& streams) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  // RESOURCE_EXHAUSTED for one that no table of this configuration can hold.
+  absl::Status CheckItemBytes(const ItemInfo& item, const TableConfig& config) const;
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
   absl::Status CheckPlainColumn(const InsertBlock& block, const NewBlock& made, size_t total_rows, size_t column) const;
   absl::Status CheckCompressedColumn(const InsertBlock& block, const NewBlock& made, size_t column) const;

@@ -119,7 +119,7 @@ TEST_CASE("A block that is wrong in any way is refused with a reason, and others
       {"a window longer than the table's", [](Block* b) { b->header.mutable_block()->set_item_rows(0, 2); }, kInvalid},
       {"a chunk without rows", [](Block* b) { b->header.mutable_block()->set_chunk_rows(0, 0); }, kInvalid},
       {"a chunk of four billion rows", [](Block* b) { b->header.mutable_block()->set_chunk_rows(0, 0xFFFFFFFFU); },
-       kInvalid},
+       absl::StatusCode::kResourceExhausted},
       {"a chunk past the last row there can be",
        [](Block* b) { b->header.mutable_block()->set_chunk_first_row(0, ~uint64_t{0}); }, kInvalid},
       {"a second open", [&](Block* b) { b->header = OpenRequest(table); }, kInvalid},
@@ -182,7 +182,7 @@ TEST_CASE("Opening a stream wrongly is refused", "[grpc]") {
   REQUIRE_CODE(sample(request), absl::StatusCode::kResourceExhausted);
   request.mutable_open()->set_batch_size(4);
   request.set_credits(1'000'000);
-  REQUIRE_CODE(sample(request), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(sample(request), absl::StatusCode::kResourceExhausted);
   CheckStillServes(server, table);
 }
 

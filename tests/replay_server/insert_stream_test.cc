@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "common/base/reason.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "tests/support/catch.h"
+#include "tests/support/limited_memory.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -20,8 +22,9 @@ using Peer = testing::RecordingPeer<Message<v1::InsertResponse>>;
 
 // A handler over a store, without a network.
 struct Stream {
-  explicit Stream(const TableConfig& config, InsertStreamOptions options = {}, bool take_at_once = true)
-      : table(config), peer(std::make_shared<Peer>(take_at_once)) {
+  explicit Stream(const TableConfig& config, InsertStreamOptions options = {}, bool take_at_once = true,
+                  const ReplayStoreOptions& store_options = {})
+      : table(config), store(store_options), peer(std::make_shared<Peer>(take_at_once)) {
     REQUIRE_OK(store.CreateTable(table));
     handler = std::make_unique<InsertStream>(&store, &executor, std::move(options));
     handler->OnOpen(peer);
@@ -68,7 +71,7 @@ struct Stream {
   std::shared_ptr<Table> Find() { return ValueOf(store.FindTable(table.name)); }
 
   const TableConfig table;
-  ReplayStore store{ReplayStoreOptions()};
+  ReplayStore store;
   Executor executor{"test", 1, 100};
   const std::shared_ptr<Peer> peer;
   std::unique_ptr<InsertStream> handler;
@@ -255,6 +258,33 @@ TEST_CASE("A second writer of the same name is refused, whatever the first one h
   CHECK_THAT(std::string(other->closed()->message()), Catch::Contains("writer \"w\": another writer has this id"));
   const auto first = stream.Reopen(/*incarnation=*/1);
   CHECK(!first->closed().has_value());
+}
+
+TEST_CASE("A block that there is no memory for ends its stream, and nothing is applied", "[unit]") {
+  if (!testing::LimitedMemory::kWorks) {
+    return;
+  }
+  InsertStreamOptions options;
+  options.max_inline_bytes = GENERATE(int64_t{0}, int64_t{1} << 30);  // On the executor; by whoever comes.
+  ReplayStoreOptions store_options;
+  store_options.writer.max_block_bytes = int64_t{1} << 30;
+  Stream stream(SimpleTable("t", 30'000'000), options, true, store_options);
+  stream.Open();
+  // More than an arena of glibc's has reserved, which is the system's to give no more.
+  InsertBlock block = SimpleBlock(0, 1, 30'000'000);
+  const InsertBlock again = block;
+  {
+    const testing::LimitedMemory limited(int64_t{40} << 20);
+    stream.Insert(1, std::move(block));  // 120 MB.
+    REQUIRE(stream.peer->AwaitClosed());
+  }
+  REQUIRE_CODE(*stream.peer->closed(), absl::StatusCode::kResourceExhausted);
+  CHECK(ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory);
+  CHECK(stream.Find()->info().items_inserted == 0);
+  const auto peer = stream.Reopen();
+  stream.Insert(1, again);
+  REQUIRE(peer->AwaitMessages(2));
+  CHECK(stream.Find()->info().items_inserted == 1);
 }
 
 TEST_CASE("A block that waits for room may outlive its stream", "[unit]") {

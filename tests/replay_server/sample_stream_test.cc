@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "common/base/reason.h"
 #include "common/clients/batch_assembler.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/channel.h"
 #include "common/tensor/checksum.h"
 #include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/support/catch.h"
+#include "tests/support/limited_memory.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
 
@@ -233,7 +235,7 @@ TEST_CASE("Draws that the stream was not opened for are refused", "[unit]") {
   REQUIRE_OK(refused({4, 0}, {4, 4}));
   REQUIRE_CODE(refused({5}, {5}), absl::StatusCode::kInvalidArgument);
   REQUIRE_CODE(refused({4, 4}, {4}), absl::StatusCode::kInvalidArgument);
-  REQUIRE_CODE(refused({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(refused({1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("A large batch is cut into pieces that share its memory and follow each other", "[unit]") {
@@ -287,7 +289,7 @@ TEST_CASE("Credits beyond the limit are refused", "[unit]") {
   CHECK(!stream.peer->closed().has_value());
   stream.Send("", 0, 0xFFFFFFFFU);
   REQUIRE(stream.peer->closed().has_value());
-  CHECK(stream.peer->closed()->code() == absl::StatusCode::kInvalidArgument);
+  CHECK(stream.peer->closed()->code() == absl::StatusCode::kResourceExhausted);
 }
 
 TEST_CASE("A batch of more items than allowed is refused, however small they are", "[unit]") {
@@ -435,6 +437,24 @@ TEST_CASE("A server that stops asks its samplers to come back", "[unit]") {
   stream.store.Close();
   REQUIRE(stream.peer->closed().has_value());
   CHECK(stream.peer->closed()->code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("A batch that there is no memory for ends its stream, and nothing else", "[unit]") {
+  if (!testing::LimitedMemory::kWorks) {
+    return;
+  }
+  SampleStreamOptions options;
+  options.max_inline_bytes = GENERATE(int64_t{0}, int64_t{1} << 30);  // On the executor; by whoever comes.
+  Stream stream(SimpleTable("t", 1'000'000), 1, options);
+  stream.Send("t", 100, 0);
+  {
+    const testing::LimitedMemory limited(int64_t{200} << 20);
+    stream.Send("", 0, 1);  // 400 MB.
+    REQUIRE(stream.peer->AwaitClosed());
+  }
+  REQUIRE_CODE(*stream.peer->closed(), absl::StatusCode::kResourceExhausted);
+  CHECK(ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory);
+  CHECK(stream.Info().items == 1);
 }
 
 TEST_CASE("Messages out of order are refused", "[unit]") {

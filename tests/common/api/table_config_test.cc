@@ -143,6 +143,8 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
          c->rate_limiter = {4, 1, 0, 0, 3};
        }},
       {"sampler.priority_exponent: nan", [](TableConfig* c) { c->sampler.priority_exponent = std::nan(""); }},
+      {"sampler.recent_items: -1 is outside [0, ", [](TableConfig* c) { c->sampler.recent_items = -1; }},
+      {"sampler.recent_period: -1 is outside [0, ", [](TableConfig* c) { c->sampler.recent_period = -1; }},
       {"max_items: 0 is outside", [](TableConfig* c) { c->max_items = 0; }},
       {"max_items: 9223372036854775807", [](TableConfig* c) { c->max_items = std::numeric_limits<int64_t>::max(); }},
       {"max_bytes: 0", [](TableConfig* c) { c->max_bytes = 0; }},

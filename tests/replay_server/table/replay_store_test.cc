@@ -1,12 +1,14 @@
 #include "replay_server/table/replay_store.h"
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "common/base/check.h"
+#include "common/base/reason.h"
 #include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
@@ -75,6 +77,27 @@ TEST_CASE("a store has only so many tables", "[unit]") {
   REQUIRE_OK(store.CreateTable(Named("b")));
   REQUIRE_CODE(store.CreateTable(Named("c")), absl::StatusCode::kResourceExhausted);
   REQUIRE(store.tables().size() == 2);
+}
+
+TEST_CASE("a table that could never be full in the memory there is is neither made nor changed to", "[unit]") {
+  ReplayStoreOptions options;
+  options.max_bytes = 100 * (testing::kSmallRowBytes + 32);
+  ReplayStore store(options);
+  REQUIRE_OK(store.CreateTable(Named("a")));  // Of 100 items.
+  TableConfig large = Named("b");
+  large.max_items = 101;
+  const absl::Status refused = store.CreateTable(large).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
+  REQUIRE(ReasonOf(refused) == "table_too_large");
+  REQUIRE(absl::StrContains(refused.message(), "max_items, 101, and max_bytes, 1073741824, let it take at least 4848"));
+  large.name = "a";
+  REQUIRE(ReasonOf(store.Reconfigure(large, 1, false).status()) == "table_too_large");
+  large.max_items = int64_t{1} << 31;
+  large.max_bytes = std::numeric_limits<int64_t>::max();
+  REQUIRE(ReasonOf(store.Reconfigure(large, 1, false).status()) == "table_too_large");
+  // It may be full of bytes before it is full of items.
+  large.max_bytes = 100 * testing::kSmallRowBytes;
+  REQUIRE_OK(store.Reconfigure(large, 1, false));
 }
 
 TEST_CASE("an unknown table is not found, with the tables that there are", "[unit]") {
@@ -157,6 +180,26 @@ struct Crowd {
 };
 
 }  // namespace
+
+TEST_CASE("nobody is forgotten for a writer that is refused", "[unit]") {
+  ReplayStoreOptions options;
+  options.max_writers = 1;
+  ReplayStore store(options);
+  REQUIRE_OK(store.CreateTable(Named("a")));
+  REQUIRE_OK(store.CreateTable(Named("b")));
+  const auto signature = SmallTable().signature;
+  SavedWriter saved;
+  saved.id = "saved";
+  saved.tables = {"a"};
+  saved.signature = signature;
+  saved.codecs.resize(signature.size(), Codec::kNone);
+  REQUIRE_OK(store.Restore({}, {saved}));
+  const std::weak_ptr<WriterSession> away = testing::ValueOf(store.OpenWriter("away", {"a"}, signature));
+  REQUIRE(ReasonOf(store.OpenWriter("saved", {"b"}, signature).status()) == "other_writer");
+  REQUIRE_FALSE(away.expired());
+  REQUIRE_OK(store.OpenWriter("saved", {"a"}, signature));
+  REQUIRE(away.expired());
+}
 
 TEST_CASE("writers that are away are forgotten once they hold too much", "[unit]") {
   ReplayStoreOptions options;

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "common/api/block_compression.h"
 #include "common/base/failpoint.h"
+#include "common/base/reason.h"
 #include "common/tensor/checksum.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
@@ -202,10 +203,11 @@ TEST_CASE("a block that can never be right is refused with nothing applied", "[u
   const double nan = std::numeric_limits<double>::quiet_NaN();
   Fixture f;
   REQUIRE_OK(f.Insert(1, Block({{0, 0, 3}}, {})));
-  const auto refuse = [&f](const InsertBlock& block, const std::string& why) {
+  const auto refuse = [&f](const InsertBlock& block, const std::string& why,
+                           absl::StatusCode code = absl::StatusCode::kInvalidArgument) {
     const absl::Status status = f.Insert(2, block).status();
     CAPTURE(status, why);
-    REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+    REQUIRE(status.code() == code);
     REQUIRE(absl::StrContains(status.message(), why));
     REQUIRE(f.table->info().items_inserted == 0);
     REQUIRE(f.session->applied_sequence() == 1);
@@ -234,9 +236,24 @@ TEST_CASE("a block that can never be right is refused with nothing applied", "[u
   huge.chunks.assign(3, {9, 0, std::numeric_limits<uint32_t>::max()});
   huge.chunks[1].first_row = std::numeric_limits<uint32_t>::max();
   huge.chunks[2].first_row = 2 * uint64_t{std::numeric_limits<uint32_t>::max()};
-  refuse(huge, "bytes that a block may have");
+  refuse(huge, "bytes that a block may have", absl::StatusCode::kResourceExhausted);
   // After all this the writer can go on.
   REQUIRE_OK(f.Insert(2, Block({{0, 3, 1}}, {Item(0, 0, 4)})));
+}
+
+TEST_CASE("an item whose rows alone are more than its table's max_bytes is refused, as these are now", "[unit]") {
+  TableConfig config = Fixture::Config();
+  config.max_bytes = 3 * testing::kSmallRowBytes;
+  Fixture f(config);
+  REQUIRE_OK(f.Insert(1, Block({{0, 0, 4}}, {Item(0, 0, 3)})));
+  const absl::Status refused = f.Insert(2, Block({}, {Item(0, 1, 3), Item(0, 0, 4)})).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
+  REQUIRE(ReasonOf(refused) == "item_too_large");
+  REQUIRE(absl::StrContains(refused.message(), "item 1: its 4 rows have 64 bytes; table \"small\" may have 48"));
+  REQUIRE(f.table->info().items_inserted == 1);
+  config.max_bytes = 4 * testing::kSmallRowBytes;
+  REQUIRE_OK(f.table->Reconfigure(config, 1, false));
+  REQUIRE_OK(f.Insert(2, Block({}, {Item(0, 1, 3), Item(0, 0, 4)})));
 }
 
 TEST_CASE("a writer may not have more streams than allowed", "[unit]") {

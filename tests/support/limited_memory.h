@@ -1,0 +1,42 @@
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+// While it lives this process gets only so much more memory from the system. Not under a sanitizer, which needs more
+// address space than there is memory, and ends the process where there is none: kWorks says so.
+class LimitedMemory {
+ public:
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr bool kWorks = false;
+#else
+  static constexpr bool kWorks = true;
+#endif
+
+  explicit LimitedMemory(int64_t more_bytes) {
+    REQUIRE(getrlimit(RLIMIT_AS, &before_) == 0);
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    REQUIRE(pages > 0);
+    rlimit limited = before_;
+    limited.rlim_cur = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + more_bytes);
+    REQUIRE(setrlimit(RLIMIT_AS, &limited) == 0);
+  }
+  ~LimitedMemory() {
+    setrlimit(RLIMIT_AS, &before_);
+  }
+  LimitedMemory(const LimitedMemory&) = delete;
+  LimitedMemory& operator=(const LimitedMemory&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+}  // namespace waggle::testing
