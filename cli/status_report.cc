@@ -1,6 +1,8 @@
 #include "cli/status_report.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -26,7 +28,8 @@ std::string Rates(const v1::WorkerInfo& worker) {
   const std::map<std::string, double> sorted(worker.rates().begin(), worker.rates().end());
   std::vector<std::string> parts;
   for (const auto& [name, rate] : sorted) {
-    if (!absl::EndsWith(name, "_sum")) {  // What a mean is made of says nothing by itself.
+    // What a mean is made of says nothing by itself; what was refused stands below, in full.
+    if (!absl::EndsWith(name, "_sum") && !absl::StartsWith(name, "refused_")) {
       parts.push_back(absl::StrCat(name, " ", ShortNumber(rate), "/s"));
     }
   }
@@ -57,6 +60,22 @@ std::string BytesText(const v1::TableInfo& table) {
     absl::StrAppend(&text, ", ", ShortBytes(static_cast<double>(table.disk_bytes())), " on disk");
   }
   return text;
+}
+
+// What replay servers refused, where they did: nobody who writes or samples well is ever refused anything.
+std::string RefusalsText(const ClusterSnapshot& snapshot) {
+  std::string text;
+  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+    const auto& refusals = server.tables.refusals();
+    std::vector<std::string> parts;
+    for (const auto& [reason, count] : std::map<std::string, uint64_t>(refusals.begin(), refusals.end())) {
+      parts.push_back(absl::StrCat(Printable(reason), " ", count));
+    }
+    if (!parts.empty()) {
+      absl::StrAppend(&text, "  refused by ", server.address, ": ", absl::StrJoin(parts, ", "), "\n");
+    }
+  }
+  return text.empty() ? "" : absl::StrCat("\n", text);
 }
 
 std::string TablesText(const ClusterSnapshot& snapshot) {
@@ -115,7 +134,8 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
                     absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
                     Rates(worker)});
   }
-  return absl::StrCat(text, "\n", AlignedColumns(rows, "  "), FailuresText(overview), "\n", TablesText(snapshot));
+  return absl::StrCat(text, "\n", AlignedColumns(rows, "  "), FailuresText(overview), "\n", TablesText(snapshot),
+                      RefusalsText(snapshot));
 }
 
 namespace {
@@ -212,12 +232,17 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
   }
   json["tables"] = Json::array();
   json["unanswered"] = Json::array();
+  json["refusals"] = Json::array();
   for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
     if (!server.status.ok()) {
       json["unanswered"].push_back({{"server", server.address}, {"error", std::string(server.status.message())}});
     }
     for (const v1::TableInfo& table : server.tables.tables()) {
       json["tables"].push_back(TableJson(server.address, table));
+    }
+    const auto& refusals = server.tables.refusals();
+    for (const auto& [reason, count] : std::map<std::string, uint64_t>(refusals.begin(), refusals.end())) {
+      json["refusals"].push_back({{"server", server.address}, {"reason", reason}, {"count", count}});
     }
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

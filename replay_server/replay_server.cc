@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 
@@ -25,6 +26,9 @@ ReplayServiceOptions Counting(ReplayServiceOptions options, Metrics* metrics) {
     metrics->Add("items_inserted", static_cast<double>(items));
   };
   options.sample.on_sampled = [metrics](uint64_t items) { metrics->Add("items_sampled", static_cast<double>(items)); };
+  options.refusals.on_refused = [metrics](absl::string_view reason) {
+    metrics->Add(absl::StrCat("refused_", reason), 1);
+  };
   return options;
 }
 

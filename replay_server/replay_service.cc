@@ -5,18 +5,16 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/types/span.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/bidi_reactor.h"
-#include "common/rpc/unary_method.h"
 #include "common/rpc/write_reactor.h"
+#include "replay_server/counted_call.h"
 #include "replay_server/explain_convert.h"
 #include "replay_server/export_source.h"
 #include "replay_server/inspect_convert.h"
@@ -38,13 +36,8 @@ absl::Span<const T> SpanOf(const google::protobuf::RepeatedField<T>& field) {
   return absl::MakeConstSpan(field.data(), field.size());
 }
 
-// HOST:PORT, of what gRPC calls "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
-std::string PeerOf(const grpc::CallbackServerContext& context) {
-  const std::string peer = context.peer();
-  if (absl::StartsWith(peer, "ipv4:") || absl::StartsWith(peer, "ipv6:")) {
-    return absl::StrReplaceAll(peer.substr(5), {{"%5B", "["}, {"%5D", "]"}});
-  }
-  return peer;
+absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
+  return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
 }
 
 // Who changed what: for whoever wonders later why a table behaves as it does.
@@ -79,34 +72,6 @@ void Fill(const Table& table, v1::TableInfo* proto) {
   proto->set_disk_reads(info.tier.reads);
 }
 
-absl::Status ToClient(const absl::Status& status) {
-  // A journal that has stopped means that this server is about to end: the client is to come back.
-  return absl::IsCancelled(status) ? absl::UnavailableError("the replay server is stopping") : status;
-}
-
-void FinishAfterCommit(grpc::ServerUnaryReactor* reactor, const std::shared_ptr<Table>& table) {
-  table->AfterCommit([reactor](const absl::Status& status) { reactor->Finish(ToGrpcStatus(ToClient(status))); });
-}
-
-// As AnswerUnary, for a method that changes a table and returns it.
-template <class Request, class Response, class Method>
-grpc::ServerUnaryReactor* AnswerChange(grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes,
-                                       grpc::ByteBuffer* response, size_t max_bytes, const Method& method) {
-  Request request;
-  if (absl::Status status = DecodeRequest(bytes, max_bytes, &request); !status.ok()) {
-    return FinishUnary(context, status);
-  }
-  Response answer;
-  const absl::StatusOr<std::shared_ptr<Table>> table = method(static_cast<const Request&>(request), &answer);
-  if (!table.ok()) {
-    return FinishUnary(context, table.status());
-  }
-  *response = EncodeMessage(answer, ByteSlices());
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  FinishAfterCommit(reactor, *table);
-  return reactor;
-}
-
 absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
   switch (policy) {
     case v1::SAVED_POLICY_UNSPECIFIED:
@@ -126,24 +91,27 @@ absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
 
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "CreateTable");
   v1::CreateTableRequest decoded;
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return FinishUnary(context, status);
+    return call.Finish(status);
   }
   // Freeing a large table that it takes the place of takes long.
-  return ChangeLater(context,
-                     [this, decoded = std::move(decoded), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
-                       v1::CreateTableResponse answer;
-                       WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, CreateTable(decoded, &answer));
-                       *response = EncodeMessage(answer, ByteSlices());
-                       return table;
-                     });
+  return call.ChangeLater(executor_,
+                          [this, decoded = std::move(decoded), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
+                            v1::CreateTableResponse answer;
+                            WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, CreateTable(decoded, &answer));
+                            *response = EncodeMessage(answer, ByteSlices());
+                            return table;
+                          });
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::CreateTableRequest& request,
                                                                   v1::CreateTableResponse* response) {
-  WAGGLE_ASSIGN_OR_RETURN(const TableConfig config, waggle::FromProto(request.config()));
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<SavedPolicy> policy, FromProto(request.if_saved_differs()));
+  WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
+                          WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<SavedPolicy> policy,
+                          WithReason(reasons::kBadRequest, FromProto(request.if_saved_differs())));
   WAGGLE_ASSIGN_OR_RETURN(const bool created, store_->CreateTable(config, policy));
   response->set_created(created);
   return store_->FindTable(config.name);
@@ -151,88 +119,70 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
 
 grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "Reconfigure");
   v1::ReconfigureRequest decoded;
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return FinishUnary(context, status);
-  }
-  absl::StatusOr<TableConfig> config = FromProto(decoded.config());
-  if (!config.ok()) {
-    return FinishUnary(context, config.status());
-  }
-  if (decoded.requester().size() > kMaxNameLength) {
-    return FinishUnary(context,
-                       absl::InvalidArgumentError(absl::StrCat("requester: has ", decoded.requester().size(),
-                                                               " bytes; up to ", kMaxNameLength, " are allowed")));
+    return call.Finish(status);
   }
   // Removing much, and new selectors for many items, take long.
-  return ChangeLater(context,
-                     [this, config = *std::move(config), decoded = std::move(decoded), peer = PeerOf(*context),
-                      response]() -> absl::StatusOr<std::shared_ptr<Table>> {
-                       const absl::StatusOr<Table::Reconfigured> result =
-                           store_->Reconfigure(config, decoded.config_generation(), decoded.dry_run());
-                       if (!decoded.dry_run()) {
-                         Audit(config.name,
-                               absl::StrCat(decoded.requester(), decoded.requester().empty() ? "" : " at ", peer),
-                               result);
-                       }
-                       WAGGLE_RETURN_IF_ERROR(result.status());
-                       v1::ReconfigureResponse answer;
-                       for (const std::string& difference : result->differences) {
-                         answer.add_differences(difference);
-                       }
-                       answer.set_items_removed(static_cast<uint64_t>(result->items_removed));
-                       answer.set_config_generation(result->generation);
-                       *response = EncodeMessage(answer, ByteSlices());
-                       return store_->FindTable(config.name);
-                     });
+  return call.ChangeLater(
+      executor_,
+      [this, decoded = std::move(decoded), peer = call.peer(), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
+        v1::ReconfigureResponse answer;
+        WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, Reconfigure(decoded, peer, &answer));
+        *response = EncodeMessage(answer, ByteSlices());
+        return table;
+      });
 }
 
-grpc::ServerUnaryReactor* ReplayService::AnswerLater(grpc::CallbackServerContext* context, Executor* executor,
-                                                     std::function<absl::Status()> answer) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const absl::Status submitted =
-      executor->Submit([reactor, answer = std::move(answer)] { reactor->Finish(ToGrpcStatus(answer())); });
-  return submitted.ok() ? reactor : FinishUnary(context, absl::UnavailableError("the replay server is too busy"));
-}
-
-grpc::ServerUnaryReactor* ReplayService::ChangeLater(grpc::CallbackServerContext* context,
-                                                     std::function<absl::StatusOr<std::shared_ptr<Table>>()> change) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const absl::Status submitted = executor_->Submit([reactor, change = std::move(change)] {
-    const absl::StatusOr<std::shared_ptr<Table>> table = change();
-    if (table.ok()) {
-      FinishAfterCommit(reactor, *table);
-    } else {
-      reactor->Finish(ToGrpcStatus(table.status()));
-    }
-  });
-  return submitted.ok() ? reactor : FinishUnary(context, absl::UnavailableError("the replay server is too busy"));
+absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::ReconfigureRequest& request,
+                                                                  const std::string& peer,
+                                                                  v1::ReconfigureResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
+                          WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
+  if (request.requester().size() > kMaxNameLength) {
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: has ", request.requester().size(),
+                   " bytes; up to ", kMaxNameLength, " are allowed");
+  }
+  const absl::StatusOr<Table::Reconfigured> result =
+      store_->Reconfigure(config, request.config_generation(), request.dry_run());
+  if (!request.dry_run()) {
+    Audit(config.name, absl::StrCat(request.requester(), request.requester().empty() ? "" : " at ", peer), result);
+  }
+  WAGGLE_RETURN_IF_ERROR(result.status());
+  for (const std::string& difference : result->differences) {
+    response->add_differences(difference);
+  }
+  response->set_items_removed(static_cast<uint64_t>(result->items_removed));
+  response->set_config_generation(result->generation);
+  return store_->FindTable(config.name);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Insert(
-    grpc::CallbackServerContext* /*context*/) {
+    grpc::CallbackServerContext* context) {
   return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(
-      std::make_unique<InsertStream>(store_, executor_, options_.insert));
+      std::make_unique<InsertStream>(store_, executor_, options_.insert), CountInto(&refusals_, "Insert", context));
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Sample(
     grpc::CallbackServerContext* context) {
-  return new BidiReactor<v1::SampleRequest, v1::SampleResponse>(std::make_unique<SampleStream>(
-      store_, executor_, disk_executor_, sample_budget_, sample_memory_, options_.sample, PeerOf(*context)));
+  return new BidiReactor<v1::SampleRequest, v1::SampleResponse>(
+      std::make_unique<SampleStream>(store_, executor_, disk_executor_, sample_budget_, sample_memory_, options_.sample,
+                                     PeerOf(*context)),
+      CountInto(&refusals_, "Sample", context));
 }
 
 grpc::ServerUnaryReactor* ReplayService::UpdatePriorities(grpc::CallbackServerContext* context,
                                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  return AnswerChange<v1::UpdatePrioritiesRequest, v1::UpdatePrioritiesResponse>(
-      context, *request, response, kMaxKeysBytes,
-      [this, context](const v1::UpdatePrioritiesRequest& decoded, v1::UpdatePrioritiesResponse* answer) {
-        return UpdatePriorities(decoded, PeerOf(*context), answer);
-      });
+  const CountedCall call = Call(context, "UpdatePriorities");
+  return call.ChangeNow<v1::UpdatePrioritiesRequest, v1::UpdatePrioritiesResponse>(
+      *request, response, kMaxKeysBytes,
+      [&](const auto& decoded, auto* answer) { return UpdatePriorities(decoded, call.peer(), answer); });
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::FindChangeable(const std::string& name) {
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(name));
-  WAGGLE_RETURN_IF_ERROR(table->log_status());
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kDisk, table->log_status()));
   return table;
 }
 
@@ -240,8 +190,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::UpdatePriorities(const v1:
                                                                        const std::string& who,
                                                                        v1::UpdatePrioritiesResponse* response) {
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindChangeable(request.table()));
-  WAGGLE_RETURN_IF_ERROR(CheckListLength("generations", request.generations_size(), "keys", request.keys_size()));
-  WAGGLE_RETURN_IF_ERROR(CheckListLength("priorities", request.priorities_size(), "keys", request.keys_size()));
+  WAGGLE_RETURN_IF_ERROR(CheckSameLength("generations", request.generations_size(), request.keys_size()));
+  WAGGLE_RETURN_IF_ERROR(CheckSameLength("priorities", request.priorities_size(), request.keys_size()));
   WAGGLE_ASSIGN_OR_RETURN(const PriorityUpdateCounts counts,
                           table->UpdatePriorities(SpanOf(request.keys()), SpanOf(request.generations()),
                                                   SpanOf(request.priorities()), who));
@@ -253,15 +203,16 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::UpdatePriorities(const v1:
 
 grpc::ServerUnaryReactor* ReplayService::Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* response) {
-  return AnswerChange<v1::DeleteRequest, v1::DeleteResponse>(
-      context, *request, response, kMaxKeysBytes,
-      [this](const v1::DeleteRequest& decoded, v1::DeleteResponse* answer) { return Delete(decoded, answer); });
+  return Call(context, "Delete")
+      .ChangeNow<v1::DeleteRequest, v1::DeleteResponse>(
+          *request, response, kMaxKeysBytes,
+          [this](const auto& decoded, auto* answer) { return Delete(decoded, answer); });
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::Delete(const v1::DeleteRequest& request,
                                                              v1::DeleteResponse* response) {
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindChangeable(request.table()));
-  WAGGLE_RETURN_IF_ERROR(CheckListLength("generations", request.generations_size(), "keys", request.keys_size()));
+  WAGGLE_RETURN_IF_ERROR(CheckSameLength("generations", request.generations_size(), request.keys_size()));
   const PriorityUpdateCounts counts = table->Delete(SpanOf(request.keys()), SpanOf(request.generations()));
   response->set_deleted(counts.applied);
   response->set_stale(counts.stale);
@@ -271,66 +222,65 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Delete(const v1::DeleteReq
 
 grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "Clear");
   v1::ClearRequest decoded;
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return FinishUnary(context, status);
-  }
-  const absl::StatusOr<std::shared_ptr<Table>> table = FindChangeable(decoded.table());
-  if (!table.ok()) {
-    return FinishUnary(context, table.status());
+    return call.Finish(status);
   }
   // Freeing the rows of a large table takes long.
-  return ChangeLater(context, [response, table = *table] {
-    v1::ClearResponse answer;
-    answer.set_deleted(table->Clear());
-    *response = EncodeMessage(answer, ByteSlices());
-    return table;
-  });
+  return call.ChangeLater(executor_,
+                          [this, response, decoded = std::move(decoded)]() -> absl::StatusOr<std::shared_ptr<Table>> {
+                            WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
+                            v1::ClearResponse answer;
+                            answer.set_deleted(table->Clear());
+                            *response = EncodeMessage(answer, ByteSlices());
+                            return table;
+                          });
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::CallbackServerContext* /*context*/,
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::CallbackServerContext* context,
                                                                   const grpc::ByteBuffer* request) {
-  v1::ExportRequest decoded;
-  absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded);
-  if (status.ok()) {
-    const absl::StatusOr<std::shared_ptr<Table>> table = store_->FindTable(decoded.table());
-    if (table.ok()) {
-      return new WriteReactor(
-          std::make_unique<ExportSource>(*table, (*table)->tier() != nullptr ? disk_executor_ : executor_));
-    }
-    status = table.status();
+  auto source = [this, request]() -> absl::StatusOr<std::unique_ptr<WriteSource>> {
+    v1::ExportRequest decoded;
+    WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
+    WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
+    return std::make_unique<ExportSource>(table, table->tier() != nullptr ? disk_executor_ : executor_);
+  }();
+  if (!source.ok()) {
+    source = std::make_unique<EndedSource>(source.status());
   }
-  return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
+  return new WriteReactor(*std::move(source), CountInto(&refusals_, "Export", context));
 }
 
 grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
-  return AnswerUnary<v1::DescribeRequest, v1::DescribeResponse>(
-      context, *request, response, kMaxUnaryBytes,
-      [this](const v1::DescribeRequest& /*decoded*/, v1::DescribeResponse* answer) { return Describe(answer); });
+  return Call(context, "Describe")
+      .AnswerNow<v1::DescribeRequest, v1::DescribeResponse>(
+          *request, response, kMaxUnaryBytes,
+          [this](const auto& /*decoded*/, auto* answer) { return Describe(answer); });
 }
 
 grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "Checkpoint");
   v1::CheckpointRequest decoded;
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return FinishUnary(context, status);
+    return call.Finish(status);
   }
   if (journal_ == nullptr) {
-    return FinishUnary(context,
-                       absl::FailedPreconditionError("this server has no folder to keep a checkpoint in (--data-dir)"));
+    return call.Finish(Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
+                               "this server has no folder to keep a checkpoint in (--data-dir)"));
   }
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  journal_->Checkpoint([reactor, response](const absl::StatusOr<CheckpointInfo>& info) {
+  journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
     if (info.ok()) {
       v1::CheckpointResponse answer;
       answer.set_number(info->number);
       answer.set_items_changed(info->items);
       *response = EncodeMessage(answer, ByteSlices());
     }
-    reactor->Finish(ToGrpcStatus(ToClient(info.status())));
+    call.FinishWritten(info.status());
   });
-  return reactor;
+  return call.reactor();
 }
 
 absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
@@ -340,14 +290,18 @@ absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   const ReplayStore::WriterInfo writers = store_->writer_info();
   response->set_writers(static_cast<uint64_t>(writers.writers));
   response->set_writer_bytes(static_cast<uint64_t>(writers.held_bytes));
+  for (const auto& [reason, count] : refusals_.counts()) {
+    (*response->mutable_refusals())[reason] = count;
+  }
   return absl::OkStatus();
 }
 
 grpc::ServerUnaryReactor* ReplayService::Explain(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* response) {
-  return AnswerUnary<v1::ExplainRequest, v1::ExplainResponse>(
-      context, *request, response, kMaxUnaryBytes,
-      [this](const v1::ExplainRequest& decoded, v1::ExplainResponse* answer) { return Explain(decoded, answer); });
+  return Call(context, "Explain")
+      .AnswerNow<v1::ExplainRequest, v1::ExplainResponse>(
+          *request, response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) { return Explain(decoded, answer); });
 }
 
 absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::ExplainResponse* response) const {
@@ -370,13 +324,14 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
 
 grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "Inspect");
   v1::InspectRequest decoded;
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return FinishUnary(context, status);
+    return call.Finish(status);
   }
   // Looking at every item of a large table takes long.
   Executor* const executor = decoded.columns() ? disk_executor_ : executor_;
-  return AnswerLater(context, executor, [this, decoded = std::move(decoded), response]() -> absl::Status {
+  return call.AnswerLater(executor, [this, decoded = std::move(decoded), response]() -> absl::Status {
     v1::InspectResponse answer;
     WAGGLE_RETURN_IF_ERROR(Inspect(decoded, &answer));
     *response = EncodeMessage(answer, ByteSlices());
@@ -386,8 +341,9 @@ grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* co
 
 absl::Status ReplayService::Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const {
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(request.table()));
-  WAGGLE_ASSIGN_OR_RETURN(const InspectRequest decoded, FromProto(request));
-  WAGGLE_ASSIGN_OR_RETURN(const Inspection inspection, waggle::Inspect(*table, decoded));
+  WAGGLE_ASSIGN_OR_RETURN(const InspectRequest decoded, WithReason(reasons::kBadRequest, FromProto(request)));
+  WAGGLE_ASSIGN_OR_RETURN(const Inspection inspection,
+                          WithReason(reasons::kBadRequest, waggle::Inspect(*table, decoded)));
   *response = ToProto(inspection, decoded.statistics);
   if (!request.columns()) {
     return absl::OkStatus();
@@ -395,7 +351,8 @@ absl::Status ReplayService::Inspect(const v1::InspectRequest& request, v1::Inspe
   const std::optional<Table::HeldItem> item = table->Hold(decoded.keys.front());
   if (!item.has_value() || inspection.items.empty() ||
       inspection.items.front().facts.generation != item->facts.generation) {
-    return absl::NotFoundError(absl::StrCat("table \"", table->name(), "\" has no item of key ", decoded.keys.front()));
+    return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownItem, "keys: table \"", table->name(),
+                   "\" has no item of key ", decoded.keys.front());
   }
   const auto max_bytes = static_cast<int64_t>(std::min(request.max_column_bytes(), kMaxInspectedBytes));
   WAGGLE_ASSIGN_OR_RETURN(std::vector<InspectedColumn> columns, InspectColumns(*table, item->window, max_bytes));

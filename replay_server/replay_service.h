@@ -2,11 +2,12 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <functional>
 #include <string>
 
 #include "common/base/executor.h"
+#include "replay_server/counted_call.h"
 #include "replay_server/insert_stream.h"
+#include "replay_server/refusals.h"
 #include "replay_server/sample_stream.h"
 #include "replay_server/storage/journal.h"
 #include "replay_server/table/replay_store.h"
@@ -23,6 +24,7 @@ struct ReplayServiceOptions {
   int64_t max_kept_sample_bytes = int64_t{64} << 20;
   // Of the tables' memory that batches being sent may keep from being freed. Past that large rows are copied, too.
   int64_t max_lent_sample_bytes = int64_t{1} << 30;
+  RefusalsOptions refusals;
 };
 
 // All methods are raw: the streams because of their bulk data, the others for a limit on what is parsed.
@@ -34,7 +36,7 @@ using ReplayServiceBase = v1::ReplayService::WithRawCallbackMethod_CreateTable<
                     v1::ReplayService::WithRawCallbackMethod_Explain<v1::ReplayService::WithRawCallbackMethod_Inspect<
                         v1::ReplayService::WithRawCallbackMethod_Checkpoint<v1::ReplayService::Service>>>>>>>>>>>>;
 
-// waggle.v1.ReplayService over a ReplayStore; see replay.proto.
+// waggle.v1.ReplayService over a ReplayStore; see replay.proto. What it refuses it counts, and Describe tells.
 class ReplayService final : public ReplayServiceBase {
  public:
   // Store, journal and executors outlive the service and every call to it. The journal is null where nothing is kept.
@@ -46,6 +48,7 @@ class ReplayService final : public ReplayServiceBase {
         executor_(executor),
         disk_executor_(disk_executor),
         options_(std::move(options)),
+        refusals_(options_.refusals),
         sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes, executor)),
         sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
                                                      static_cast<size_t>(options_.max_lent_sample_bytes))) {}
@@ -75,16 +78,14 @@ class ReplayService final : public ReplayServiceBase {
                                        grpc::ByteBuffer* response) override;
 
  private:
-  // Calls `answer`, which may take long, on the executor; what it returns ends the call.
-  grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context, Executor* executor,
-                                        std::function<absl::Status()> answer);
-  // The same for what changes a table: the call ends with the error of `change`, or once the table that it returns has
-  // done what its durability asks for.
-  grpc::ServerUnaryReactor* ChangeLater(grpc::CallbackServerContext* context,
-                                        std::function<absl::StatusOr<std::shared_ptr<Table>>()> change);
+  CountedCall Call(grpc::CallbackServerContext* context, const char* method) {
+    return CountedCall(context, method, &refusals_);
+  }
   // Return the table that was changed: the answer waits until it has done with it what its durability asks for.
   absl::StatusOr<std::shared_ptr<Table>> CreateTable(const v1::CreateTableRequest& request,
                                                      v1::CreateTableResponse* response);
+  absl::StatusOr<std::shared_ptr<Table>> Reconfigure(const v1::ReconfigureRequest& request, const std::string& peer,
+                                                     v1::ReconfigureResponse* response);
   // UNAVAILABLE while what is changed in it could not be written down: those who wait for that are not to pile up.
   absl::StatusOr<std::shared_ptr<Table>> FindChangeable(const std::string& name);
   absl::StatusOr<std::shared_ptr<Table>> UpdatePriorities(const v1::UpdatePrioritiesRequest& request,
@@ -100,6 +101,7 @@ class ReplayService final : public ReplayServiceBase {
   Executor* const executor_;
   Executor* const disk_executor_;
   const ReplayServiceOptions options_;
+  Refusals refusals_;
   const std::shared_ptr<ByteBudget> sample_budget_;
   const std::shared_ptr<BatchMemory> sample_memory_;
 };

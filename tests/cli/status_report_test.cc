@@ -60,6 +60,27 @@ TEST_CASE("A replay server that does not answer and a process that is gone are t
   CHECK(json["unanswered"][0]["error"] == "connection refused");
 }
 
+TEST_CASE("What replay servers have refused is told by reason, where they did", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  CHECK(StatusText(snapshot, kNow).find("refused") == std::string::npos);
+  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["refusals"].empty());
+  auto& refusals = *snapshot.replay_servers[0].tables.mutable_refusals();
+  refusals["unknown_table"] = 3;
+  refusals["bad_priority"] = 120;
+  refusals["ev\x1bil"] = 1;
+  // Among the rates of its heartbeat it would say nothing.
+  (*snapshot.overview.mutable_workers(3)->mutable_rates())["refused_bad_priority"] = 2;
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK(text.find("\n\n  refused by 127.0.0.1:4242: bad_priority 120, ev?il 1, unknown_table 3\n") !=
+        std::string::npos);
+  CHECK(text.find("refused_") == std::string::npos);
+  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  REQUIRE(json["refusals"].size() == 3);
+  CHECK(json["refusals"][0]["server"] == "127.0.0.1:4242");
+  CHECK(json["refusals"][0]["reason"] == "bad_priority");
+  CHECK(json["refusals"][0]["count"] == 120);
+}
+
 TEST_CASE("Why a process gave up is told, and nothing of what it says steers the terminal", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.set_experiment_name("po\x1b[2Jle");

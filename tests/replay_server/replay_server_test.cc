@@ -1,6 +1,7 @@
 #include "replay_server/replay_server.h"
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <set>
 
@@ -74,10 +75,12 @@ TEST_CASE("Shutting down answers those who wait at once", "[grpc]") {
 
 // Servers on one folder, one after the other, with their tables created over RPC.
 struct DurableServer {
-  explicit DurableServer(const testing::TemporaryFolder& folder, SavedPolicy policy = SavedPolicy::kRefuse) {
+  explicit DurableServer(const testing::TemporaryFolder& folder, SavedPolicy policy = SavedPolicy::kRefuse,
+                         int64_t max_bytes = std::numeric_limits<int64_t>::max()) {
     ReplayServerOptions options = Listening("127.0.0.1:0");
     options.data_dir = folder.File("data");
     options.store.saved = policy;
+    options.store.max_bytes = max_bytes;
     server = ValueOf(ReplayServer::Start(options, &metrics));
     stub = v1::ReplayService::NewStub(NewChannel(server->address(), "test"));
   }
@@ -142,6 +145,16 @@ TEST_CASE("A server that comes back has its table, and does with one that differ
     // Only what was restored is for choosing, and only once.
     wanted.max_items = 78;
     REQUIRE_CODE(second.Create(wanted, v1::SAVED_POLICY_REPLACE), absl::StatusCode::kFailedPrecondition);
+  }
+  SECTION("not replaced by one that there is no memory for") {
+    DurableServer second(folder, SavedPolicy::kReplace, /*max_bytes=*/10'000'000);
+    wanted.max_items = 1'000'000;
+    const absl::Status refused = second.Create(wanted);
+    REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
+    CHECK(absl::StrContains(refused.message(),
+                            "max_items, 1000000, and max_bytes, 1073741824, let it take at least 44000000"));
+    CHECK(second.Items() == 6);
+    CHECK(second.metrics.TakeSnapshot().counters.at("refused_table_too_large") == 1);
   }
   SECTION("replaced by the request's choice") {
     {

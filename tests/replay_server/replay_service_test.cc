@@ -462,7 +462,9 @@ TEST_CASE("Reconfigure says what differs and leaves a line in the log, a dry run
   CHECK(text.find("table \"t\" was changed by bee@hive at 127.0.0.1:") != std::string::npos);
   CHECK(text.find("to generation 2 (as it was and is): max_items: 100000 and 20; 5 items left") != std::string::npos);
   CHECK(text.find("a change by bee@hive at 127.0.0.1:") != std::string::npos);
-  CHECK(std::count(text.begin(), text.end(), '\n') == 2);
+  // Beside these two, the first refusal of each reason.
+  CHECK(text.find("refused: Reconfigure of 127.0.0.1:") != std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 4);
 }
 
 }  // namespace
