@@ -7,6 +7,7 @@
 #include "common/base/status_macros.h"
 #include "replay_server/storage/block_records.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/storage/shared_loop.h"
 
 namespace waggle {
 namespace {
@@ -22,8 +23,10 @@ rocksdb::ReadOptions OnceOptions() {
   return options;
 }
 
-// What is read at a time is in memory twice for a moment.
-constexpr size_t kReadBytes = size_t{4} << 20;
+// What is read at a time is in memory twice for a moment, once for each thread that reads.
+constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr int kReaders = 3;  // Beside the one that asks. More would only wait for the same disk.
+constexpr size_t kMaxQueued = 1024;
 
 // For files that this process has written: the rows' own checksums say whose they are and whether they were damaged,
 // and RocksDB's take longer than all the rest of reading. Of files of unknown origin they guard its own structures,
@@ -34,26 +37,43 @@ rocksdb::ReadOptions OwnOptions() {
   return options;
 }
 
-// Reads the records of these keys into the blocks' rows.
-absl::Status ReadAll(const rocksdb::ReadOptions& options, rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
-                     const std::vector<std::string>& keys, const std::vector<const ColdBlock*>& blocks) {
-  for (size_t first = 0; first < keys.size();) {
+// Blocks whose records are read together.
+struct Share {
+  size_t first = 0;
+  size_t end = 0;
+};
+
+std::vector<Share> CutIntoShares(const std::vector<const ColdBlock*>& blocks) {
+  std::vector<Share> shares;
+  for (size_t first = 0; first < blocks.size();) {
     size_t bytes = 0;
     size_t end = first;
-    std::vector<rocksdb::Slice> slices;
-    for (; end < keys.size() && (end == first || bytes + blocks[end]->bytes <= kReadBytes); ++end) {
-      slices.emplace_back(keys[end]);
+    for (; end < blocks.size() && (end == first || bytes + blocks[end]->bytes <= kReadBytes); ++end) {
       bytes += blocks[end]->bytes;
     }
-    std::vector<rocksdb::PinnableSlice> values(slices.size());
-    std::vector<rocksdb::Status> statuses(slices.size());
-    database->MultiGet(options, family, slices.size(), slices.data(), values.data(), statuses.data());
-    for (size_t i = 0; i < slices.size(); ++i) {
-      WAGGLE_RETURN_IF_ERROR(FromRocksDb(statuses[i]));
-      const ColdBlock& block = *blocks[first + i];
-      WAGGLE_RETURN_IF_ERROR(DecodeRows(IdOf(block), {values[i].data(), values[i].size()}, block.data, block.bytes));
-    }
+    shares.push_back({first, end});
     first = end;
+  }
+  return shares;
+}
+
+absl::Status ReadShare(const rocksdb::ReadOptions& options, rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
+                       const std::vector<const ColdBlock*>& blocks, const Share& share) {
+  const size_t count = share.end - share.first;
+  std::vector<std::string> keys;
+  std::vector<rocksdb::Slice> slices;
+  keys.reserve(count);
+  for (size_t i = share.first; i < share.end; ++i) {
+    keys.push_back(RowsKey(IdOf(*blocks[i])));
+    slices.emplace_back(keys.back());
+  }
+  std::vector<rocksdb::PinnableSlice> values(count);
+  std::vector<rocksdb::Status> statuses(count);
+  database->MultiGet(options, family, count, slices.data(), values.data(), statuses.data());
+  for (size_t i = 0; i < count; ++i) {
+    WAGGLE_RETURN_IF_ERROR(FromRocksDb(statuses[i]));
+    const ColdBlock& block = *blocks[share.first + i];
+    WAGGLE_RETURN_IF_ERROR(DecodeRows(IdOf(block), {values[i].data(), values[i].size()}, block.data, block.bytes));
   }
   return absl::OkStatus();
 }
@@ -81,6 +101,9 @@ absl::Status WriteShared(const std::vector<const ColdBlock*>& blocks, Database* 
 }
 
 }  // namespace
+
+DiskRows::DiskRows(std::shared_ptr<Database> database, std::string path, rocksdb::Env* env)
+    : path_(std::move(path)), env_(env), database_(std::move(database)), readers_("cold-rows", kReaders, kMaxQueued) {}
 
 absl::StatusOr<DiskRows::Open> DiskRows::Databases() {
   MutexLock lock(&mutex_);
@@ -126,26 +149,31 @@ absl::Status DiskRows::Write(absl::Span<const ColdBlock> blocks) {
   return shared.empty() ? absl::OkStatus() : WriteShared(shared, open.database.get());
 }
 
+// Reads the blocks' records into their rows, a share in each thread.
+absl::Status DiskRows::ReadAll(const rocksdb::ReadOptions& options, rocksdb::DB* database,
+                               rocksdb::ColumnFamilyHandle* family, const std::vector<const ColdBlock*>& blocks) {
+  const std::vector<Share> shares = CutIntoShares(blocks);
+  std::vector<absl::Status> statuses(shares.size());
+  SharedLoop(&readers_, kReaders, shares.size(),
+             [&](size_t share) { statuses[share] = ReadShare(options, database, family, blocks, shares[share]); });
+  for (absl::Status& status : statuses) {
+    WAGGLE_RETURN_IF_ERROR(status);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
   WAGGLE_ASSIGN_OR_RETURN(const Open open, Databases());
-  std::vector<std::string> shared_keys;
-  std::vector<std::string> own_keys;
   std::vector<const ColdBlock*> shared;
   std::vector<const ColdBlock*> own;
   for (const ColdBlock& block : blocks) {
-    if (block.durable != nullptr) {
-      shared_keys.push_back(RowsKey(block.durable->id));
-      shared.push_back(&block);
-    } else {
-      own_keys.push_back(RowsKey(block.id));
-      own.push_back(&block);
-    }
+    (block.durable != nullptr ? shared : own).push_back(&block);
   }
   if (!shared.empty()) {
     const Database::Use use(open.database.get());
     WAGGLE_RETURN_IF_ERROR(use.status());
-    WAGGLE_RETURN_IF_ERROR(ReadAll(OnceOptions(), open.database->get(),
-                                   open.database->family(Database::Family::kBlocks), shared_keys, shared));
+    WAGGLE_RETURN_IF_ERROR(
+        ReadAll(OnceOptions(), open.database->get(), open.database->family(Database::Family::kBlocks), shared));
   }
   if (own.empty()) {
     return absl::OkStatus();
@@ -155,7 +183,7 @@ absl::Status DiskRows::Read(absl::Span<const ColdBlock> blocks) {
   }
   const ColdDatabase::Use use(open.own.get());
   WAGGLE_ASSIGN_OR_RETURN(rocksdb::DB* const database, use.get());
-  return ReadAll(OwnOptions(), database, database->DefaultColumnFamily(), own_keys, own);
+  return ReadAll(OwnOptions(), database, database->DefaultColumnFamily(), own);
 }
 
 absl::Status DiskRows::Delete(absl::Span<const Gone> blocks) {

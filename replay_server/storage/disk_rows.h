@@ -1,11 +1,13 @@
 #pragma once
 
-#include <rocksdb/env.h>
+#include <rocksdb/db.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "replay_server/storage/cold_database.h"
 #include "replay_server/storage/database.h"
@@ -19,8 +21,7 @@ class DiskRows final : public ColdRows {
  public:
   // `path` is a folder that is not there yet: it is made when it is needed first. `env` outlives this; null for the
   // machine's own.
-  DiskRows(std::shared_ptr<Database> database, std::string path, rocksdb::Env* env = nullptr)
-      : path_(std::move(path)), env_(env), database_(std::move(database)) {}
+  DiskRows(std::shared_ptr<Database> database, std::string path, rocksdb::Env* env = nullptr);
   ~DiskRows() override { Close(); }
 
   absl::Status Write(absl::Span<const ColdBlock> blocks) override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -40,11 +41,15 @@ class DiskRows final : public ColdRows {
   // Makes the one of its own, if there is none.
   absl::Status MakeOwn() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  absl::Status ReadAll(const rocksdb::ReadOptions& options, rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
+                       const std::vector<const ColdBlock*>& blocks);
+
   const std::string path_;
   rocksdb::Env* const env_;
   Mutex mutex_;
   std::shared_ptr<Database> database_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<ColdDatabase> own_ ABSL_GUARDED_BY(mutex_);
+  Executor readers_;  // Help whoever reads much at a time.
 };
 
 }  // namespace waggle

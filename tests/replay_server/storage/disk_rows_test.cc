@@ -69,6 +69,34 @@ TEST_CASE("rows are read as they were written, of both kinds, until they are del
   REQUIRE_CODE(bed.database->Get(Database::Family::kBlocks, HeadKey(durable->id)), absl::StatusCode::kNotFound);
 }
 
+TEST_CASE("many rows are read at a time, and all of them fail where one does", "[unit]") {
+  Bed bed;
+  constexpr int kBlocks = 40;
+  std::vector<std::string> rows;
+  std::vector<ColdBlock> blocks;
+  for (int i = 0; i < kBlocks; ++i) {
+    rows.emplace_back(100'000 + 10'000 * i, static_cast<char>('a' + i % 26));
+  }
+  for (int i = 0; i < kBlocks; ++i) {
+    blocks.push_back({nullptr, static_cast<uint64_t>(i + 1), rows[i].data(), rows[i].size()});
+  }
+  REQUIRE_OK(bed.rows.Write(blocks));
+  std::vector<std::string> copies;
+  for (const ColdBlock& block : blocks) {
+    copies.emplace_back(block.bytes, '?');
+  }
+  for (int i = 0; i < kBlocks; ++i) {
+    blocks[i].data = copies[i].data();
+  }
+  REQUIRE_OK(bed.rows.Read(blocks));
+  REQUIRE((copies == rows));
+  REQUIRE_OK(bed.rows.Read(absl::MakeSpan(blocks).first(1)));
+  REQUIRE_OK(bed.rows.Read({}));
+  const ColdRows::Gone gone{kBlocks / 2, false};
+  REQUIRE_OK(bed.rows.Delete({&gone, 1}));
+  REQUIRE_CODE(bed.rows.Read(blocks), absl::StatusCode::kDataLoss);
+}
+
 TEST_CASE("rows of another length than was written are refused", "[unit]") {
   Bed bed;
   std::string rows(100, 'r');
