@@ -10,6 +10,7 @@
 #include "common/base/failpoint.h"
 #include "tests/replay_server/storage/durable_replay.h"
 #include "tests/replay_server/storage/full_disk.h"
+#include "tests/support/stuck_stream.h"
 
 namespace waggle {
 namespace {
@@ -504,6 +505,29 @@ TEST_CASE("while the disk is full nothing is acknowledged that is to last, the r
   CHECK(writer->progress().durable == 3);
   store.Close();
   journal.Stop();
+}
+
+TEST_CASE("whoever reads what a journal logs holds nobody else up", "[unit]") {
+  testing::FullDiskEnv env;
+  JournalOptions options;
+  options.checkpoint_period = absl::InfiniteDuration();
+  Journal journal(ValueOf(Database::Open("/db", /*create=*/true, &env)), SavedState(), options);
+  ReplayStore store({}, &journal);
+  REQUIRE(ValueOf(store.CreateTable(DurableTable("t", Durability::kLog))));
+  const auto table = ValueOf(store.FindTable("t"));
+  const auto writer = ValueOf(store.OpenWriter("w", {"t"}, table->created().signature));
+  REQUIRE_OK(AwaitInsert(writer.get(), 1, SimpleBlock(0, 5)));
+  testing::StuckStream stuck(STDERR_FILENO);
+  env.SetFull(true);
+  Called done;
+  writer->Insert(2, SimpleBlock(5, 5), [done](const auto& result) { done(result.status()); });
+  while (journal.status().ok()) {
+    std::this_thread::yield();
+  }
+  REQUIRE_CODE(AwaitInsert(writer.get(), 3, SimpleBlock(10, 5)), absl::StatusCode::kUnavailable);
+  stuck.LetGo();
+  env.SetFull(false);
+  REQUIRE_OK(done.Wait());
 }
 
 TEST_CASE("a journal that stops while the disk is full tells those who wait", "[unit]") {

@@ -14,6 +14,7 @@
 #include "replay_server/table/pinned_rows.h"
 #include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/support/catch.h"
+#include "tests/support/stuck_stream.h"
 
 namespace waggle {
 namespace {
@@ -173,6 +174,21 @@ TEST_CASE("a disk that refuses loses nothing, and all goes on when it does not a
     REQUIRE_OK(pinned.Pin(*blocks[i]));
     REQUIRE(HasBytes(*blocks[i], static_cast<char>(i)));
   }
+}
+
+TEST_CASE("whoever reads what is logged of a disk that refuses holds nobody else up", "[unit]") {
+  Bed bed(4);
+  testing::StuckStream stuck(STDERR_FILENO);
+  bed.disk->Fail(absl::ResourceExhaustedError("no space"));
+  const std::vector<ChunkRef> blocks = Blocks(bed, 0, 8);
+  AwaitThat("the failure", [&] { return !bed.tier->info().status.ok(); });
+  for (int i = 0; i < 8; ++i) {
+    PinnedRows pinned;
+    REQUIRE_OK(pinned.Pin(*blocks[i]));
+  }
+  stuck.LetGo();
+  bed.disk->Fail(absl::OkStatus());
+  CHECK(bed.Answer().ok());
 }
 
 TEST_CASE("rows that cannot be read are DATA_LOSS that names the table, and harm nothing else", "[unit]") {

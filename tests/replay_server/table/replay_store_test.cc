@@ -9,9 +9,12 @@
 #include "absl/strings/match.h"
 #include "common/base/check.h"
 #include "common/base/reason.h"
+#include "common/base/thread.h"
+#include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/stuck_stream.h"
 
 namespace waggle {
 namespace {
@@ -41,14 +44,39 @@ TEST_CASE("creating a table twice succeeds if it is the same and says what diffe
   REQUIRE_CODE(store.CreateTable(other), absl::StatusCode::kInvalidArgument);
 }
 
-TEST_CASE("a table that another one takes the place of is freed by then, whoever still has it", "[unit]") {
-  testing::HeldLog log;
-  ReplayStore store(ReplayStoreOptions{}, &log);
+namespace {
+
+// One that a store is given back.
+SavedTable OneSaved() {
   SavedTable saved;
   saved.number = 1;
   saved.created = SmallTable();
   saved.created.durability = Durability::kLog;
   saved.config = saved.created;
+  return saved;
+}
+
+}  // namespace
+
+TEST_CASE("whoever reads what a store logs holds nobody else up", "[unit]") {
+  testing::HeldLog log;
+  ReplayStore store(ReplayStoreOptions{}, &log);
+  REQUIRE_OK(store.Restore({OneSaved()}, {}));
+  TableConfig other = OneSaved().config;
+  other.max_items = 7;
+  testing::StuckStream stuck(STDERR_FILENO);
+  absl::Status created;
+  Thread creating("creating", [&] { created = store.CreateTable(other, SavedPolicy::kReplace).status(); });
+  testing::AwaitThat("the table", [&] { return testing::ValueOf(store.FindTable("small"))->created().max_items == 7; });
+  stuck.LetGo();
+  creating.Join();
+  REQUIRE_OK(created);
+}
+
+TEST_CASE("a table that another one takes the place of is freed by then, whoever still has it", "[unit]") {
+  testing::HeldLog log;
+  ReplayStore store(ReplayStoreOptions{}, &log);
+  SavedTable saved = OneSaved();
   const std::vector<ChunkRef> rows = testing::MakeRows(0, 0, {1});
   saved.items.emplace_back();
   saved.items.back().generation = 7;
