@@ -1,6 +1,6 @@
 #include "replay_server/table/chunk_tier.h"
 
-#include <new>
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,47 +12,22 @@
 namespace waggle {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 // Of one write.
 constexpr size_t kBatchBytes = size_t{4} << 20;
 // So many records of blocks that are gone are worth waking the thread for.
 constexpr size_t kManyGone = 256;
 
-bool OnDisk(const TieredRows& rows) {
-  return rows.written || (rows.durable != nullptr && rows.durable->committed.load(std::memory_order_acquire));
+// Under their tier's lock.
+bool AllInMemory(absl::Span<TieredRows* const> rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const TieredRows* each) { return each->data != nullptr; });
 }
 
 }  // namespace
-
-char* AllocateRows(size_t bytes) {
-  return static_cast<char*>(::operator new(bytes, kAlignment, std::nothrow));
-}
-
-void FreeRows(char* data) {
-  ::operator delete(data, kAlignment);
-}
 
 std::string WhyTierWaits(const ChunkTier::Info& info) {
   return absl::StrCat("inserts wait: rows past memory_limit cannot be written to disk, and go on when they can: ",
                       info.status.message());
 }
-
-class ChunkTier::Freed {
- public:
-  Freed() = default;
-  Freed(const Freed&) = delete;
-  Freed& operator=(const Freed&) = delete;
-  ~Freed() {
-    for (char* data : memory_) {
-      FreeRows(data);
-    }
-  }
-  void Add(char* data) { memory_.push_back(data); }
-  bool empty() const { return memory_.empty(); }
-
- private:
-  std::vector<char*> memory_;
-};
 
 void ChunkTier::SetLimit(int64_t limit) {
   MutexLock lock(&mutex_);
@@ -79,8 +54,8 @@ void ChunkTier::AfterRoom(Answer answer) {
 ChunkTier::Info ChunkTier::info() const {
   MutexLock lock(&mutex_);
   Info info;
-  info.memory_bytes = memory_bytes_;
-  info.disk_bytes = bytes_ - memory_bytes_;
+  info.memory_bytes = clock_.memory_bytes();
+  info.disk_bytes = clock_.bytes() - clock_.memory_bytes();
   info.reads = reads_;
   info.writes = writes_;
   info.readers_waiting = static_cast<int64_t>(turns_given_ - turns_over_);
@@ -95,93 +70,43 @@ void ChunkTier::NotifyLocked() {
   }
 }
 
-void ChunkTier::MoveLocked(TieredRows* rows, List* to) {
-  to->splice(to->end(), *rows->in, rows->at);
-  rows->in = to;
-}
-
-void ChunkTier::DropLocked(TieredRows* rows, Freed* freed) {
-  SetBlockRows(rows->block, nullptr);
-  freed->Add(std::exchange(rows->data, nullptr));
-  memory_bytes_ -= static_cast<int64_t>(rows->bytes);
-  MoveLocked(rows, &away_);
-}
-
-void ChunkTier::MakeRoomLocked(int64_t target, Freed* freed) {
-  // Twice around is enough: the first time takes what was read off those that were.
-  size_t looks = 2 * clock_.size();
-  const int64_t before = memory_bytes_;
-  const bool had_condemned = !condemned_.empty();
-  while (memory_bytes_ - condemned_bytes_ > target && looks-- > 0 && !clock_.empty()) {
-    TieredRows* const rows = clock_.front();
-    if (rows->pins > 0 || rows->recent) {
-      rows->recent = rows->pins > 0;
-      MoveLocked(rows, &clock_);
-    } else if (OnDisk(*rows)) {
-      DropLocked(rows, freed);
-    } else {
-      rows->condemned = true;
-      condemned_bytes_ += static_cast<int64_t>(rows->bytes);
-      MoveLocked(rows, &condemned_);
-    }
-  }
-  if (memory_bytes_ < before) {
+void ChunkTier::MakeRoomLocked(int64_t target, FreedRows* freed) {
+  const int64_t before = clock_.memory_bytes();
+  const bool had_condemned = clock_.any_condemned();
+  clock_.MakeRoom(target, freed);
+  if (clock_.memory_bytes() < before) {
     changed_.SignalAll();
   }
-  if ((!had_condemned && !condemned_.empty()) || (!answers_.empty() && HasRoomLocked())) {
+  if ((!had_condemned && clock_.any_condemned()) || (!answers_.empty() && HasRoomLocked())) {
     NotifyLocked();
   }
 }
 
-void ChunkTier::DropWrittenLocked(int64_t target, Freed* freed) {
-  // None of the others moves: this is out of turn. What was read lately goes last.
-  for (const bool recent : {false, true}) {
-    for (auto at = clock_.begin(); memory_bytes_ > target && at != clock_.end();) {
-      TieredRows* const rows = *at++;
-      if (rows->pins == 0 && rows->recent == recent && OnDisk(*rows)) {
-        DropLocked(rows, freed);
-      }
-    }
-  }
-}
-
 void ChunkTier::Add(TieredRows* rows, char* data) {
-  Freed freed;
+  FreedRows freed;
   MutexLock lock(&mutex_);
-  rows->data = data;
   rows->pins = 1;
-  rows->in = &clock_;
-  rows->at = clock_.insert(clock_.end(), rows);
-  bytes_ += static_cast<int64_t>(rows->bytes);
-  memory_bytes_ += static_cast<int64_t>(rows->bytes);
+  clock_.Add(rows, data);
   MakeRoomLocked(limit(), &freed);
 }
 
 void ChunkTier::AddCold(TieredRows* rows) {
   MutexLock lock(&mutex_);
-  rows->written = true;
-  rows->in = &away_;
-  rows->at = away_.insert(away_.end(), rows);
-  bytes_ += static_cast<int64_t>(rows->bytes);
+  clock_.AddCold(rows);
 }
 
 void ChunkTier::EndMaking(TieredRows* rows) {
-  Freed freed;
+  FreedRows freed;
   MutexLock lock(&mutex_);
   --rows->pins;
   MakeRoomLocked(limit(), &freed);
 }
 
 void ChunkTier::Remove(TieredRows* rows) {
-  Freed freed;
+  FreedRows freed;
   MutexLock lock(&mutex_);
-  rows->in->erase(rows->at);
-  const auto bytes = static_cast<int64_t>(rows->bytes);
-  bytes_ -= bytes;
-  condemned_bytes_ -= rows->condemned ? bytes : 0;
-  if (rows->data != nullptr) {
-    freed.Add(rows->data);
-    memory_bytes_ -= bytes;
+  clock_.Remove(rows, &freed);
+  if (!freed.empty()) {
     changed_.SignalAll();
   }
   // What the journal has referred to is for the journal to delete.
@@ -210,7 +135,7 @@ absl::Status ChunkTier::Pin(absl::Span<TieredRows* const> rows) {
     MutexLock lock(&mutex_);
     int64_t bytes = 0;
     missing = MissingLocked(rows, &bytes);
-    BeginLoadLocked(missing, bytes);
+    clock_.BeginLoad(missing);
   }
 }
 
@@ -225,17 +150,10 @@ std::vector<TieredRows*> ChunkTier::MissingLocked(absl::Span<TieredRows* const> 
   return missing;
 }
 
-void ChunkTier::BeginLoadLocked(const std::vector<TieredRows*>& missing, int64_t bytes) {
-  for (TieredRows* const each : missing) {
-    each->loading = true;
-  }
-  memory_bytes_ += bytes;
-}
-
 std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows) {
   std::optional<uint64_t> turn;
   for (;;) {
-    Freed freed;
+    FreedRows freed;
     MutexLock lock(&mutex_);
     turn = turn.has_value() ? turn : turns_given_++;
     if (*turn != turns_over_) {
@@ -250,11 +168,12 @@ std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> ro
     }
     if (!missing.empty()) {
       MakeRoomLocked(limit() - bytes, &freed);
-      DropWrittenLocked(HardLimit() - bytes, &freed);
+      // What is condemned leaves only as fast as the disk is.
+      clock_.DropWritten(HardLimit() - bytes, &freed);
     }
-    if (missing.empty() || memory_bytes_ + bytes <= HardLimit() || readers_ == 0) {
+    if (missing.empty() || clock_.memory_bytes() + bytes <= HardLimit() || readers_ == 0) {
       ++readers_;
-      BeginLoadLocked(missing, bytes);
+      clock_.BeginLoad(missing);
       if (++turns_over_ != turns_given_) {
         changed_.SignalAll();
       }
@@ -270,44 +189,36 @@ std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> ro
   }
 }
 
-absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing) {
-  absl::Status status;
-  std::vector<ColdBlock> blocks;
-  if (!missing.empty()) {
-    std::shared_ptr<ColdRows> disk;
-    blocks.reserve(missing.size());
-    {
-      MutexLock lock(&mutex_);
-      disk = disk_;
-      for (TieredRows* const each : missing) {
-        blocks.push_back({each->durable, each->cold_id, nullptr, each->bytes});
-      }
-    }
-    for (ColdBlock& block : blocks) {
-      block.data = AllocateRows(block.bytes);
-      if (block.data == nullptr) {
-        status = absl::ResourceExhaustedError("there is no memory for rows that are on disk");
-      }
-    }
-    if (status.ok()) {
-      status = WAGGLE_FAILPOINT("tier.before_read");
-    }
-    if (status.ok()) {
-      status = disk != nullptr ? disk->Read(blocks) : absl::CancelledError("nothing is read yet");
+absl::Status ChunkTier::Read(absl::Span<ColdBlock> blocks) {
+  const std::shared_ptr<ColdRows> disk = this->disk();
+  for (ColdBlock& block : blocks) {
+    block.data = AllocateRows(block.bytes);
+    if (block.data == nullptr) {
+      return absl::ResourceExhaustedError("there is no memory for rows that are on disk");
     }
   }
-  Freed freed;
+  const absl::Status status = WAGGLE_FAILPOINT("tier.before_read");
+  if (!status.ok()) {
+    return status;
+  }
+  return disk != nullptr ? disk->Read(blocks) : absl::CancelledError("nothing is read yet");
+}
+
+absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing) {
+  std::vector<ColdBlock> blocks;
+  blocks.reserve(missing.size());
+  for (const TieredRows* const each : missing) {  // Their numbers are constant by now.
+    blocks.push_back({each->durable, each->cold_id, nullptr, each->bytes});
+  }
+  const absl::Status status = missing.empty() ? absl::OkStatus() : Read(absl::MakeSpan(blocks));
+  FreedRows freed;
   MutexLock lock(&mutex_);
   for (size_t i = 0; i < missing.size(); ++i) {
-    TieredRows* const each = missing[i];
-    each->loading = false;
     if (status.ok()) {
-      each->data = blocks[i].data;
-      SetBlockRows(each->block, each->data);
-      MoveLocked(each, &clock_);
+      clock_.EndLoad(missing[i], blocks[i].data);
       ++reads_;
     } else {
-      memory_bytes_ -= static_cast<int64_t>(each->bytes);
+      clock_.GiveLoadUp(missing[i]);
       freed.Add(blocks[i].data);
     }
   }
@@ -320,18 +231,10 @@ absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const s
     const bool passes = absl::IsCancelled(status) || absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
     return passes ? absl::Status(status.code(), text) : absl::DataLossError(text);
   }
-  for (;;) {
-    bool all = true;
-    bool loading = false;
-    for (const TieredRows* const each : rows) {
-      all = all && each->data != nullptr;
-      loading = loading || each->loading;
-    }
-    if (all || !loading) {
-      return all;
-    }
+  while (std::any_of(rows.begin(), rows.end(), [](const TieredRows* each) { return each->loading; })) {
     changed_.Wait(&mutex_);
   }
+  return AllInMemory(rows);
 }
 
 bool ChunkTier::TryPin(absl::Span<TieredRows* const> rows) {
@@ -345,10 +248,8 @@ bool ChunkTier::TryPinInTurn(absl::Span<TieredRows* const> rows) {
 }
 
 bool ChunkTier::TryPinLocked(absl::Span<TieredRows* const> rows) {
-  for (const TieredRows* const each : rows) {
-    if (each->data == nullptr) {
-      return false;
-    }
+  if (!AllInMemory(rows)) {
+    return false;
   }
   for (TieredRows* const each : rows) {
     ++each->pins;
@@ -359,7 +260,7 @@ bool ChunkTier::TryPinLocked(absl::Span<TieredRows* const> rows) {
 }
 
 void ChunkTier::Unpin(absl::Span<TieredRows* const> rows) {
-  Freed freed;
+  FreedRows freed;
   MutexLock lock(&mutex_);
   for (TieredRows* const each : rows) {
     --each->pins;
@@ -375,70 +276,63 @@ void ChunkTier::Attach(std::shared_ptr<ColdRows> disk, std::shared_ptr<TierSigna
   signal_ = std::move(signal);
 }
 
-absl::StatusOr<bool> ChunkTier::Spill() {
+std::vector<TieredRows*> ChunkTier::TakeCondemned(std::vector<ColdBlock>* blocks) {
   std::vector<TieredRows*> batch;
-  std::vector<ColdBlock> blocks;
-  std::shared_ptr<ColdRows> disk;
-  {
-    Freed freed;
-    MutexLock lock(&mutex_);
-    if (stopped_) {
-      return false;
-    }
-    disk = disk_;
-    MakeRoomLocked(limit(), &freed);
-    for (size_t bytes = 0; bytes < kBatchBytes && !condemned_.empty();) {
-      TieredRows* const rows = condemned_.front();
-      MoveLocked(rows, &away_);
-      if (!TryHoldBlock(rows->block)) {
-        continue;  // Remove is about to be called.
-      }
-      batch.push_back(rows);
-      if (OnDisk(*rows)) {
-        continue;  // By the journal, meanwhile.
-      }
-      if (rows->durable == nullptr && rows->cold_id == 0) {
-        rows->cold_id = signal_->NewId();
-      }
-      blocks.push_back({rows->durable, rows->cold_id, rows->data, rows->bytes});
-      bytes += rows->bytes;
-    }
+  FreedRows freed;
+  MutexLock lock(&mutex_);
+  if (stopped_) {
+    return batch;
   }
+  MakeRoomLocked(limit(), &freed);
+  for (size_t bytes = 0; bytes < kBatchBytes && clock_.any_condemned();) {
+    TieredRows* const rows = clock_.TakeCondemned();
+    if (!TryHoldBlock(rows->block)) {
+      continue;  // Remove is about to be called.
+    }
+    batch.push_back(rows);
+    if (OnDisk(*rows)) {
+      continue;  // By the journal, meanwhile.
+    }
+    if (rows->durable == nullptr && rows->cold_id == 0) {
+      rows->cold_id = signal_->NewId();
+    }
+    blocks->push_back({rows->durable, rows->cold_id, rows->data, rows->bytes});
+    bytes += rows->bytes;
+  }
+  return batch;
+}
+
+bool ChunkTier::EndWriting(const std::vector<TieredRows*>& batch, const absl::Status& status, size_t written) {
+  FreedRows freed;
+  MutexLock lock(&mutex_);
+  for (TieredRows* const rows : batch) {
+    if (!status.ok()) {
+      clock_.WriteLater(rows);
+      continue;
+    }
+    if (rows->durable != nullptr) {
+      rows->durable->committed.store(true, std::memory_order_release);
+    }
+    clock_.EndWriting(rows, &freed);
+  }
+  writes_ += static_cast<int64_t>(written);
+  status_ = status;
+  changed_.SignalAll();
+  return clock_.any_condemned();
+}
+
+absl::StatusOr<bool> ChunkTier::Spill() {
+  std::vector<ColdBlock> blocks;
+  const std::vector<TieredRows*> batch = TakeCondemned(&blocks);
   if (batch.empty()) {
     return false;
   }
+  const bool was_ok = info().status.ok();
   absl::Status status = WAGGLE_FAILPOINT("tier.before_write");
   if (status.ok() && !blocks.empty()) {
-    status = disk->Write(blocks);
+    status = disk()->Write(blocks);
   }
-  bool more = false;
-  bool was_ok = true;
-  {
-    Freed freed;
-    MutexLock lock(&mutex_);
-    for (TieredRows* const rows : batch) {
-      if (!status.ok()) {
-        MoveLocked(rows, &condemned_);
-        continue;
-      }
-      rows->written = true;
-      if (rows->durable != nullptr) {
-        rows->durable->committed.store(true, std::memory_order_release);
-      }
-      rows->condemned = false;
-      condemned_bytes_ -= static_cast<int64_t>(rows->bytes);
-      if (rows->pins == 0 && !rows->recent) {
-        DropLocked(rows, &freed);
-      } else {
-        MoveLocked(rows, &clock_);
-      }
-    }
-    writes_ += status.ok() ? static_cast<int64_t>(blocks.size()) : 0;
-    was_ok = status_.ok();
-    status_ = status;
-    changed_.SignalAll();
-    more = !condemned_.empty();
-  }
+  const bool more = EndWriting(batch, status, status.ok() ? blocks.size() : 0);
   if (status.ok() && !was_ok) {
     LogInfo("table \"", table_, "\": rows can be written to disk again");
   } else if (!status.ok() && was_ok) {
@@ -449,24 +343,19 @@ absl::StatusOr<bool> ChunkTier::Spill() {
   for (TieredRows* const rows : batch) {
     ReleaseBlock(rows->block);  // Perhaps the last one to do so.
   }
-  if (!status.ok()) {
-    return status;
-  }
-  return more;
+  return status.ok() ? absl::StatusOr<bool>(more) : absl::StatusOr<bool>(status);
 }
 
 void ChunkTier::DeleteGone() {
   std::vector<ColdRows::Gone> gone;
-  std::shared_ptr<ColdRows> disk;
   {
     MutexLock lock(&mutex_);
     gone.swap(gone_);
-    disk = disk_;
   }
   if (gone.empty()) {
     return;
   }
-  if (const absl::Status status = disk->Delete(gone); !status.ok()) {
+  if (const absl::Status status = disk()->Delete(gone); !status.ok()) {
     LogDebug("table \"", table_, "\": rows that are gone cannot be deleted from the disk: ", status.message());
     MutexLock lock(&mutex_);
     gone_.insert(gone_.end(), gone.begin(), gone.end());

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,41 +10,17 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/base/mutex.h"
-#include "replay_server/table/chunk.h"
 #include "replay_server/table/cold_rows.h"
+#include "replay_server/table/row_clock.h"
 
 namespace waggle {
 
-class ChunkTier;
 struct TierSignal;
-
-// The rows of a block that has a tier.
-struct TieredRows {
-  TieredRows(std::shared_ptr<ChunkTier> of, ChunkBlock* block_of, DurableBlock* durable_of, size_t its_bytes)
-      : tier(std::move(of)), block(block_of), durable(durable_of), bytes(its_bytes) {}
-
-  const std::shared_ptr<ChunkTier> tier;
-  ChunkBlock* const block;
-  DurableBlock* const durable;  // Null where no journal may write it.
-  const size_t bytes;
-
-  // The tier's, under its lock.
-  using List = std::list<TieredRows*>;
-  char* data = nullptr;
-  uint64_t cold_id = 0;    // Its number on disk, where that is not the journal's; 0: it was never written.
-  uint32_t pins = 0;       // They may not be let go of.
-  bool recent = false;     // Pinned since it was looked at last.
-  bool written = false;    // They are on disk.
-  bool condemned = false;  // They are to be written, so that they can be let go of.
-  bool loading = false;    // Somebody reads them.
-  List* in = nullptr;
-  List::iterator at;
-};
 
 // The rows that tables with a memory_limit keep: each table has a tier, and each block of rows belongs to one. Where a
 // tier's rows in memory are more than its limit, those that nobody has read for a while are written to disk by one
-// thread for all tiers (ChunkTiers), and let go of; what is on disk already is let go of at once. They are chosen by
-// second chance: a block that was read since it was looked at last goes to the back of the queue.
+// thread for all tiers (ChunkTiers), and let go of; what is on disk already is let go of at once. A RowClock says which
+// these are.
 //
 // Inserts wait for that thread, and readers for each other, so that the rows in memory stay below
 //     limit + limit / 8 + the rows of one reader + what writers have sent that is not acknowledged yet,
@@ -111,28 +85,29 @@ class ChunkTier {
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  using List = TieredRows::List;
-  // Memory of rows, freed with it: outside the lock.
-  class Freed;
-
+  std::shared_ptr<ColdRows> disk() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return disk_;
+  }
   int64_t HardLimit() const { return limit() + margin(); }
-  void MoveLocked(TieredRows* rows, List* to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void DropLocked(TieredRows* rows, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Lets go of rows, or condemns them, until no more than `target` bytes are left that are not condemned.
-  void MakeRoomLocked(int64_t target, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // For a reader, while much is condemned and the disk is slow: lets go of rows that are on disk already, until no more
-  // than `target` bytes are left in all, as far as there are any.
-  void DropWrittenLocked(int64_t target, Freed* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // See RowClock::MakeRoom. Tells those who wait for that.
+  void MakeRoomLocked(int64_t target, FreedRows* freed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Some of what has to leave, held; those of it that are not on disk yet are in `blocks` too.
+  std::vector<TieredRows*> TakeCondemned(std::vector<ColdBlock>* blocks) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of these so many were written, or none. Returns whether there is more to write.
+  bool EndWriting(const std::vector<TieredRows*>& batch, const absl::Status& status, size_t written)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Pins them as soon as those that are missing may be read; returns those of them that nobody else reads already.
   std::vector<TieredRows*> TakeMissing(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<TieredRows*> MissingLocked(absl::Span<TieredRows* const> rows, int64_t* bytes) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void BeginLoadLocked(const std::vector<TieredRows*>& missing, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Those of them; then waits for those that others read. Returns whether all are there.
+  // Reads them into new memory, which is the caller's also where it fails.
+  absl::Status Read(absl::Span<ColdBlock> blocks) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Reads those that are missing; then waits for those that others read. Returns whether all are there.
   absl::StatusOr<bool> Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing)
       ABSL_LOCKS_EXCLUDED(mutex_);
   bool TryPinLocked(absl::Span<TieredRows* const> rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasRoomLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return memory_bytes_ <= HardLimit(); }
+  bool HasRoomLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return clock_.memory_bytes() <= HardLimit(); }
   void NotifyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string table_;
@@ -141,12 +116,7 @@ class ChunkTier {
   CondVar changed_;             // Rows have come or gone, or a reader has.
   std::shared_ptr<ColdRows> disk_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<TierSignal> signal_ ABSL_GUARDED_BY(mutex_);
-  List clock_ ABSL_GUARDED_BY(mutex_);                   // In memory; the first one is looked at next.
-  List condemned_ ABSL_GUARDED_BY(mutex_);               // In memory, and to be written.
-  List away_ ABSL_GUARDED_BY(mutex_);                    // On disk only, or being written or read.
-  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;            // Of all rows.
-  int64_t memory_bytes_ ABSL_GUARDED_BY(mutex_) = 0;     // Of those in memory, or being read.
-  int64_t condemned_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of those to be written, or being written.
+  RowClock clock_ ABSL_GUARDED_BY(mutex_);
   int64_t reads_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t writes_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t readers_ ABSL_GUARDED_BY(mutex_) = 0;  // Who have rows pinned.
@@ -161,9 +131,5 @@ class ChunkTier {
 
 // In words, why inserts wait for the disk. The status is not OK.
 std::string WhyTierWaits(const ChunkTier::Info& info);
-
-// Memory for rows; null where there is none.
-char* AllocateRows(size_t bytes);
-void FreeRows(char* data);
 
 }  // namespace waggle
