@@ -9,29 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/api/replay.h"
 #include "common/base/mutex.h"
 #include "replay_server/table/after_lock.h"
+#include "replay_server/table/block_checks.h"
 #include "replay_server/table/held_rows.h"
 #include "replay_server/table/row_layout.h"
 #include "replay_server/table/table.h"
 #include "replay_server/table/table_log.h"
+#include "replay_server/table/writer_change_log.h"
 
 namespace waggle {
-
-struct WriterSessionOptions {
-  int64_t max_block_bytes = int64_t{64} << 20;  // Of one block's rows.
-  int64_t max_streams = 65536;
-  // Of the newest rows of all its streams, which are held for windows to come.
-  int64_t max_held_bytes = int64_t{1} << 30;
-  // Of blocks that wait for room in tables. One may always wait.
-  int64_t max_waiting_bytes = int64_t{256} << 20;
-  // Of all windows of one block together.
-  int64_t max_block_references = int64_t{1} << 20;
-};
 
 // One writer's streams on one server: turns its blocks into chunks and items, and applies each block once. It outlives
 // the connection, so that a writer that comes back goes on where it was. Thread-safe, though a writer uses one at a
@@ -108,14 +98,6 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     int64_t answers_left = 0;  // Of its tables, and of the tier of its rows.
     Done done;                 // Empty once called.
   };
-  // What a block does to the streams, until its time has come to be written down.
-  struct BlockChanges {
-    uint64_t sequence = 0;
-    uint64_t fingerprint = 0;
-    Result result;
-    std::vector<StreamRecord> streams;
-  };
-  using StreamRecords = absl::flat_hash_map<uint32_t, StreamRecord>;
   using ItemsByTable = std::vector<std::vector<NewItem>>;
   enum class TakenIn { kNew, kWaitsAlready, kAppliedBefore };
   // A block on its way into the tables.
@@ -131,23 +113,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void EnterTables() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is new and may be taken in.
   absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
-  // Checks the chunks and their bytes' number; fills in where each of their streams will begin and end.
-  absl::Status CheckChunks(const InsertBlock& block, HeldRows::Ranges* streams) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  absl::Status CheckSizes(const InsertBlock& block, uint64_t rows, const HeldRows::Ranges& streams) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  absl::Status CheckPieces(const InsertBlock& block) const;
-  absl::Status CheckItems(const InsertBlock& block, const HeldRows::Ranges& streams) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  absl::Status CheckItem(const ItemInfo& item, const HeldRows::Ranges& streams) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
-  // RESOURCE_EXHAUSTED for one that no table of this configuration can hold.
-  absl::Status CheckItemBytes(const ItemInfo& item, const TableConfig& config) const;
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
-  absl::Status CheckPlainColumn(const InsertBlock& block, const NewBlock& made, size_t total_rows, size_t column) const;
-  absl::Status CheckCompressedColumn(const InsertBlock& block, const NewBlock& made, size_t column) const;
-  // `element` counts from the first one of this chunk on.
-  static absl::Status NotFiniteError(const InsertBlock& block, const ArraySpec& column, size_t chunk, uint64_t element);
   // RESOURCE_EXHAUSTED if their windows have too many chunks together.
   absl::StatusOr<ItemsByTable> MakeItems(const InsertBlock& block, WaitingBlock* waiting) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
@@ -155,13 +121,10 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // those that were is forgotten.
   void ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // By table, how many of the block's items were in before the server was restarted. From now on the block is in
-  // later_, and no more in saved_blocks_.
+  // By table, how many of the block's items were in before the server was restarted. From now on changes_ does not know
+  // it as one of those.
   std::vector<uint64_t> TakeSavedLocked(uint64_t sequence, const ItemsByTable& items)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_, mutex_);
-  // Adds the changes of blocks up to `sequence` up. What they take the place of is left in `replaced`, to be freed
-  // outside the lock.
-  void AddUpLocked(uint64_t sequence, std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them; or there is room for more rows.
   void TableDone(uint64_t sequence, const absl::Status& status);
@@ -172,6 +135,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   std::vector<std::shared_ptr<Requester>> requesters_;  // What it is in each of them. Constant.
   const std::shared_ptr<const RowLayout> rows_;
   const WriterSessionOptions options_;
+  const BlockChecks checks_;
   TableLog* const log_;  // Null where nothing is written down.
   const uint64_t number_;
   const BlockHome home_;
@@ -179,7 +143,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
   int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_.
-  std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to saved_blocks_.
+  std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to the saved blocks.
   std::atomic<int64_t> held_bytes_{0};                                  // Atomic: read while a block is taken in.
 
   mutable Mutex mutex_;
@@ -192,14 +156,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   std::deque<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
   bool is_entering_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
-  // What is to be written down: as of block added_up_, and what each later one changes. Nothing without a log.
-  uint64_t added_up_ ABSL_GUARDED_BY(mutex_) = 0;
-  Result added_up_items_ ABSL_GUARDED_BY(mutex_);
-  StreamRecords changed_ ABSL_GUARDED_BY(mutex_);
-  std::deque<BlockChanges> later_ ABSL_GUARDED_BY(mutex_);
-  // Of a restored writer: what is known of blocks that were in a table before they were in all, until they come again
-  // or one comes that is none of them. They are written down with later_'s: the server may crash before they come.
-  BlockFingerprints saved_blocks_ ABSL_GUARDED_BY(mutex_);
+  WriterChangeLog changes_ ABSL_GUARDED_BY(mutex_);  // Nothing without a log.
   bool hold_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // Why no later block can be applied.
 };
