@@ -28,24 +28,6 @@ absl::Status ClosedError(const TableConfig& config) {
   return absl::CancelledError(absl::StrCat(In(config), " is closed"));
 }
 
-void AddParties(const std::vector<std::shared_ptr<const Requester>>& requesters, absl::Duration now,
-                TablePicture* picture) {
-  for (const std::shared_ptr<const Requester>& requester : requesters) {
-    TablePicture::Party party;
-    party.kind = requester->kind();
-    party.name = requester->name();
-    party.present = requester->present();
-    party.items = requester->items();
-    party.active_ago = now - requester->last_counted();
-    party.left_ago = now - requester->left();
-    if (const int64_t items = requester->looks_for(); items > 0 && party.present) {
-      picture->first_samples.push_back({party.name, true, {items, items}, now - requester->looks_since(), true});
-      ++picture->samples_waiting;
-    }
-    picture->parties.push_back(std::move(party));
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_t seed,
@@ -56,38 +38,6 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_
   const uint64_t number = log == nullptr ? 0 : log->NewNumber();
   const TableConfig created = config;
   return std::shared_ptr<Table>(new Table(created, config, seed, std::move(memory), log, number, std::move(tier)));
-}
-
-absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
-                                                      TableLog* log) {
-  const auto damaged = [&saved](const absl::Status& status) {
-    return absl::DataLossError(absl::StrCat(In(saved.created), " was not saved as it was: ", status.message()));
-  };
-  if (absl::Status status = saved.created.Validate(); !status.ok()) {
-    return damaged(status);
-  }
-  if (absl::Status status = saved.config.Validate(); !status.ok()) {
-    return damaged(status);
-  }
-  if (const std::vector<std::string> fixed = FixedDifferences(saved.created, saved.config); !fixed.empty()) {
-    return damaged(absl::DataLossError(
-        absl::StrCat("what cannot be changed has changed (at first and since): ", absl::StrJoin(fixed, "; "))));
-  }
-  if (saved.created.durability == Durability::kNone) {
-    return damaged(absl::DataLossError("its durability is none"));
-  }
-  std::shared_ptr<Table> table(
-      new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number, saved.tier));
-  MutexLock lock(&table->mutex_);
-  table->config_generation_ = saved.config_generation;
-  table->config_changed_ = false;
-  if (absl::Status status = table->state_.Restore(saved.counters, std::move(saved.items)); !status.ok()) {
-    return damaged(status);
-  }
-  for (const WriterMark& mark : saved.marks) {
-    table->marks_[mark.writer] = {mark.sequence, mark.items, mark.sequence, 0, false};
-  }
-  return table;
 }
 
 Table::Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory,
@@ -183,10 +133,14 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
     if (closed_) {
       actions.push_back([self = shared_from_this(), done = std::move(done)] { done(ClosedError(self->created_)); });
     } else if (items.empty()) {
-      MarkComeLocked(origin, /*empty=*/true);
+      if (log_ != nullptr) {
+        marks_.NoteCome(origin, /*empty=*/true);
+      }
       actions.push_back([self = shared_from_this(), done = std::move(done)] { self->AfterCommit(done); });
     } else {
-      MarkComeLocked(origin, /*empty=*/false);
+      if (log_ != nullptr) {
+        marks_.NoteCome(origin, /*empty=*/false);
+      }
       inserts_.push_back({std::move(items), 0, std::move(done), origin, requester.get()});
       ServeLocked(&actions, &removed);
       if (!inserts_.empty()) {  // First come, first served: it is the last one.
@@ -374,7 +328,9 @@ bool Table::ServeInsertsLocked(Actions* actions, RemovedRows* removed) {
       if (insert.requester != nullptr) {
         insert.requester->Count(static_cast<int64_t>(insert.next - first), now_ns);
       }
-      MarkInLocked(insert);
+      if (log_ != nullptr) {
+        marks_.NoteIn(insert.origin, insert.next, insert.next == insert.items.size());
+      }
     }
     if (insert.next < insert.items.size()) {
       break;
@@ -409,240 +365,6 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
     progress = true;
   }
   return progress;
-}
-
-void Table::AfterCommit(TableLog::Answer answer) const {
-  if (logged()) {
-    log_->AfterCommit(std::move(answer));
-  } else {
-    answer(absl::OkStatus());
-  }
-}
-
-void Table::NoteMarkLocked(uint64_t writer, Mark* mark) {
-  if (!std::exchange(mark->changed, true)) {
-    changed_marks_.push_back(writer);
-  }
-}
-
-void Table::MarkComeLocked(const BlockOrigin& origin, bool empty) {
-  if (log_ == nullptr || origin.writer == 0) {
-    return;
-  }
-  Mark& mark = marks_[origin.writer];
-  mark.last = std::max(mark.last, origin.sequence);
-  if (!empty) {
-    ++mark.waiting;
-  } else if (mark.waiting == 0 && mark.sequence < origin.sequence) {
-    mark.sequence = origin.sequence;
-    mark.items = 0;
-    NoteMarkLocked(origin.writer, &mark);
-  }
-}
-
-void Table::MarkInLocked(const WaitingInsert& insert) {
-  if (log_ == nullptr || insert.origin.writer == 0) {
-    return;
-  }
-  Mark& mark = marks_[insert.origin.writer];
-  if (insert.next < insert.items.size()) {
-    mark.sequence = insert.origin.sequence - 1;
-    mark.items = insert.origin.skipped + insert.next;
-  } else {
-    --mark.waiting;
-    // Later blocks that have no items for this table did not wait.
-    mark.sequence = mark.waiting == 0 ? mark.last : insert.origin.sequence;
-    mark.items = 0;
-  }
-  NoteMarkLocked(insert.origin.writer, &mark);
-}
-
-void Table::TakeChangesLocked(size_t most, TableChanges* changes) {
-  state_.TakeChanges(most, changes);
-  for (const uint64_t writer : changed_marks_) {
-    if (const auto found = marks_.find(writer); found != marks_.end()) {
-      found->second.changed = false;
-      changes->marks.push_back({writer, found->second.sequence, found->second.items, number_});
-    }
-  }
-  changed_marks_.clear();
-  if (std::exchange(config_changed_, false)) {
-    changes->config = config_;
-  }
-  changes->config_generation = config_generation_;
-}
-
-void Table::TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
-                        const std::function<void()>& while_locked) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  // In one order always: it is the order of the tables' numbers, which nobody else goes against because nobody else
-  // holds two of these locks.
-  changes->resize(tables.size());
-  for (const std::shared_ptr<Table>& table : tables) {
-    table->mutex_.Lock();
-  }
-  for (size_t i = 0; i < tables.size(); ++i) {
-    tables[i]->TakeChangesLocked(std::numeric_limits<size_t>::max(), &(*changes)[i]);
-  }
-  while_locked();
-  for (const std::shared_ptr<Table>& table : tables) {
-    table->mutex_.Unlock();
-  }
-}
-
-void Table::TakeSomeChanges(size_t most, TableChanges* changes) {
-  MutexLock lock(&mutex_);
-  TakeChangesLocked(most, changes);
-}
-
-size_t Table::changed_slots() const {
-  MutexLock lock(&mutex_);
-  return state_.changed_slots();
-}
-
-void Table::ForgetWriter(uint64_t writer) {
-  MutexLock lock(&mutex_);
-  marks_.erase(writer);
-}
-
-void Table::RestartMark(uint64_t writer, uint64_t sequence) {
-  MutexLock lock(&mutex_);
-  if (log_ == nullptr) {
-    return;
-  }
-  Mark& mark = marks_[writer];
-  if (mark.sequence >= sequence) {  // Otherwise what is in is of a block that keeps its number.
-    mark.sequence = sequence;
-    mark.items = 0;
-  }
-  mark.last = std::min(mark.last, sequence);
-  NoteMarkLocked(writer, &mark);
-}
-
-Table::Info Table::info() const {
-  MutexLock lock(&mutex_);
-  Info info;
-  info.config = config_;
-  info.config_generation = config_generation_;
-  info.items = state_.items();
-  info.bytes = state_.bytes();
-  info.items_inserted = state_.items_inserted();
-  info.items_sampled = state_.items_sampled();
-  info.items_removed = state_.items_removed();
-  info.priority_updates = state_.priority_updates();
-  info.inserts_waiting = static_cast<int64_t>(inserts_.size());
-  info.samples_waiting = static_cast<int64_t>(samples_.size());
-  info.priority_sum = state_.PrioritySum();
-  if (!inserts_.empty()) {
-    info.blocked_because = state_.WhyNoInsert();
-  }
-  if (!samples_.empty()) {
-    absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ",
-                    state_.WhyNoSample(samples_.front().draw));
-  }
-  if (log_ != nullptr) {
-    if (const absl::Status status = log_->status(); !status.ok()) {
-      absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", status.message());
-    }
-  }
-  if (tier_ != nullptr) {
-    info.tier = tier_->info();
-    if (!info.tier.status.ok()) {
-      absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", WhyTierWaits(info.tier));
-    }
-  }
-  return info;
-}
-
-bool Table::ListItems(uint32_t first, uint32_t count, std::vector<ItemAddress>* items) const {
-  MutexLock lock(&mutex_);
-  const uint32_t end = std::min(state_.slots(), first + count);
-  for (uint32_t slot = first; slot < end; ++slot) {
-    if (const uint64_t generation = state_.GenerationAt(slot); generation != 0) {
-      items->push_back({generation, slot});
-    }
-  }
-  return end < state_.slots();
-}
-
-std::vector<SampledItem> Table::CopyItems(absl::Span<const ItemAddress> items) const {
-  std::vector<SampledItem> copies;
-  copies.reserve(items.size());
-  MutexLock lock(&mutex_);
-  for (const ItemAddress& item : items) {
-    if (item.slot < state_.slots() && state_.GenerationAt(item.slot) == item.generation) {
-      copies.push_back(state_.ItemAt(item.slot));
-    }
-  }
-  return copies;
-}
-
-TablePicture Table::picture() const {
-  constexpr size_t kMaxListed = 64;  // The lock is held meanwhile.
-  const std::vector<std::shared_ptr<const Requester>> requesters = requesters_.all();
-  TablePicture picture;
-  const absl::Duration now = SteadyElapsed();
-  const auto wait = [now](const Requester* requester, absl::Duration since, const DrawRequest& asked) {
-    return TablePicture::Wait{requester != nullptr ? requester->name() : "",
-                              requester == nullptr || requester->present(), asked, now - since};
-  };
-  {
-    MutexLock lock(&mutex_);
-    picture.config = config_;
-    picture.config_generation = config_generation_;
-    picture.counts = state_.counts();
-    picture.bytes = state_.bytes();
-    picture.inserts = state_.items_inserted();
-    picture.samples = state_.items_sampled();
-    picture.byte_shortage = state_.byte_shortage();
-    picture.inserts_waiting = static_cast<int64_t>(inserts_.size());
-    picture.samples_waiting = static_cast<int64_t>(samples_.size());
-    for (size_t i = 0; i < std::min(kMaxListed, inserts_.size()); ++i) {
-      const WaitingInsert& insert = inserts_[i];
-      const auto left = static_cast<int64_t>(insert.items.size() - insert.next);
-      picture.first_inserts.push_back(wait(insert.requester, insert.since, {left, 0}));
-    }
-    for (size_t i = 0; i < std::min(kMaxListed, samples_.size()); ++i) {
-      picture.first_samples.push_back(wait(samples_[i].requester, samples_[i].since, samples_[i].draw));
-    }
-    if (updated_ns_ != 0) {
-      picture.last_update = {now - absl::Nanoseconds(updated_ns_), updated_by_};
-    }
-    if (tier_ != nullptr) {
-      picture.tier = tier_->info();
-    }
-    if (const MemoryUse* memory = state_.memory(); memory != nullptr) {
-      picture.server_bytes = memory->bytes();
-      picture.server_max_bytes = memory->limit();
-    }
-  }
-  AddParties(requesters, now, &picture);
-  return picture;
-}
-
-bool Table::Scan(uint32_t* slot, std::vector<ItemFacts>* items) const {
-  MutexLock lock(&mutex_);
-  *slot = state_.Scan(*slot, kScanSlots, items);
-  return *slot < state_.slots();
-}
-
-std::vector<ChunkRef> Table::FirstChunks(absl::Span<const ItemFacts> items) const {
-  std::vector<ChunkRef> chunks(items.size());
-  MutexLock lock(&mutex_);
-  for (size_t i = 0; i < items.size(); ++i) {
-    chunks[i] = state_.FirstChunk(items[i].key, items[i].generation);
-  }
-  return chunks;
-}
-
-std::optional<Table::HeldItem> Table::Hold(uint64_t key) const {
-  HeldItem item;
-  MutexLock lock(&mutex_);
-  return state_.Hold(key, &item.facts, &item.window) ? std::optional<HeldItem>(std::move(item)) : std::nullopt;
-}
-
-Table::Ages Table::ages() const {
-  MutexLock lock(&mutex_);
-  return {state_.next_generation(), insert_times_};
 }
 
 void Table::Close() {

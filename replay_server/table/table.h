@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -26,16 +25,11 @@
 #include "replay_server/table/table_log.h"
 #include "replay_server/table/table_picture.h"
 #include "replay_server/table/table_state.h"
+#include "replay_server/table/table_view.h"
+#include "replay_server/table/waiting_requests.h"
+#include "replay_server/table/writer_marks.h"
 
 namespace waggle {
-
-// The block that items come from: whose it is, its number, and how many of its items for this table are left out
-// because they are in already. Writer 0 is none that is kept account of.
-struct BlockOrigin {
-  uint64_t writer = 0;
-  uint64_t sequence = 0;
-  uint64_t skipped = 0;
-};
 
 // A table that many threads share: TableState under a lock, with those who wait for room or for items queued as
 // requests, never as blocked threads. Thread-safe. No call blocks, and no callback runs under the lock.
@@ -141,30 +135,13 @@ class Table : public std::enable_shared_from_this<Table> {
   // more. Those up to that one may still be on their way, or half in.
   void RestartMark(uint64_t writer, uint64_t sequence);
 
+  using Info = TableInfo;
+  using ItemAddress = waggle::ItemAddress;
+  using HeldItem = waggle::HeldItem;
+  using Ages = ItemAges;
   // A picture of the table for people and for metrics.
-  struct Info {
-    std::shared_ptr<const TableConfig> config;
-    uint64_t config_generation = 0;
-    int64_t items = 0;
-    int64_t bytes = 0;
-    int64_t items_inserted = 0;
-    int64_t items_sampled = 0;
-    int64_t items_removed = 0;
-    PriorityUpdateCounts priority_updates;
-    int64_t inserts_waiting = 0;  // Requests.
-    int64_t samples_waiting = 0;
-    double priority_sum = 0;
-    // In words, what the limiter waits for, and why nothing can be written to disk; empty where nobody is blocked.
-    std::string blocked_because;
-    ChunkTier::Info tier;  // Of its tier, where it has one.
-  };
   Info info() const;
 
-  // Which item a slot holds.
-  struct ItemAddress {
-    uint64_t generation = 0;
-    uint32_t slot = 0;  // The key.
-  };
   // Appends the items of slots [first, first + count). Returns whether there are slots beyond.
   bool ListItems(uint32_t first, uint32_t count, std::vector<ItemAddress>* items) const;
   // Those of the items that are still there, in this order, as if they had been drawn; nothing is counted.
@@ -184,17 +161,7 @@ class Table : public std::enable_shared_from_this<Table> {
   bool Scan(uint32_t* slot, std::vector<ItemFacts>* items) const;
   // The chunk with each item's first row; none where the item has left.
   std::vector<ChunkRef> FirstChunks(absl::Span<const ItemFacts> items) const;
-  // An item and its rows, which stay whatever becomes of it.
-  struct HeldItem {
-    ItemFacts facts;
-    Window window;
-  };
   std::optional<HeldItem> Hold(uint64_t key) const;
-  // What tells an item's age from its generation.
-  struct Ages {
-    uint64_t next_generation = 0;
-    InsertTimes times;
-  };
   Ages ages() const;
   const RowLayout& rows() const { return rows_; }
 
@@ -205,43 +172,9 @@ class Table : public std::enable_shared_from_this<Table> {
   void Discard();
 
  private:
-  struct WaitingInsert {
-    std::vector<NewItem> items;
-    size_t next = 0;  // The first one that is not in yet.
-    std::function<void(absl::Status)> done;
-    BlockOrigin origin;
-    Requester* requester = nullptr;  // May be null.
-    // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
-    std::shared_ptr<Requester> keeps_requester = nullptr;
-    absl::Duration since = absl::ZeroDuration();
-  };
-  struct WaitingSample {
-    uint64_t request = 0;
-    std::shared_ptr<const BatchLayout> layout;
-    DrawRequest draw;
-    DrawDone done;
-    // As above.
-    Requester* requester = nullptr;
-    std::shared_ptr<Requester> keeps_requester = nullptr;
-    absl::Duration since = absl::ZeroDuration();
-  };
-
-  // How far a writer's blocks are in.
-  struct Mark {
-    uint64_t sequence = 0;  // All blocks up to this one,
-    uint64_t items = 0;     // and so many items of the next one.
-    uint64_t last = 0;      // The last block that has come.
-    int64_t waiting = 0;    // Of its blocks, how many wait.
-    bool changed = false;   // It is among changed_marks_.
-  };
-
   Table(TableConfig created, const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory, TableLog* log,
         uint64_t number, std::shared_ptr<ChunkTier> tier);
 
-  void NoteMarkLocked(uint64_t writer, Mark* mark) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A block has come, is in as far as `insert` says, is all in.
-  void MarkComeLocked(const BlockOrigin& origin, bool empty) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void MarkInLocked(const WaitingInsert& insert) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeChangesLocked(size_t most, TableChanges* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Status CheckRequest(const std::shared_ptr<const BatchLayout>& layout, int64_t batch_size);
@@ -276,8 +209,7 @@ class Table : public std::enable_shared_from_this<Table> {
   std::string updated_by_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool config_changed_ ABSL_GUARDED_BY(mutex_) = true;  // Since changes were taken.
-  absl::flat_hash_map<uint64_t, Mark> marks_ ABSL_GUARDED_BY(mutex_);
-  std::vector<uint64_t> changed_marks_ ABSL_GUARDED_BY(mutex_);
+  WriterMarks marks_ ABSL_GUARDED_BY(mutex_);           // Nothing without a log.
 };
 
 }  // namespace waggle

@@ -12,12 +12,6 @@
 namespace waggle {
 namespace {
 
-// Of a longer list of chunks.
-int64_t ListBytes(size_t chunks) {
-  constexpr size_t kFew = 2;
-  return chunks > kFew ? static_cast<int64_t>(chunks * sizeof(ChunkRef)) : 0;
-}
-
 // From the machine's entropy, not from the run's seed: two servers of one run must not agree on what is made of it.
 // Below 2^62, so that counting on from it stays positive as an int64 for longer than any server runs.
 uint64_t RandomNumber() {
@@ -45,16 +39,12 @@ TableState::Contents::~Contents() = default;
 
 TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory)
     : config_(config),
-      memory_(std::move(memory)),
       incarnation_(RandomNumber()),
       rng_(Rng::Split(seed, config.name, 0)),
       limiter_(config.rate_limiter),
       in_(config),
+      bytes_(std::move(memory), config.memory_limit),
       next_generation_(RandomNumber()) {}
-
-TableState::~TableState() {
-  AddBytes(-bytes_, -tiered_bytes_);
-}
 
 absl::Status TableState::CheckBatchSize(const TableConfig& config, int64_t batch_size) {
   return config.CheckBatchSize(batch_size);
@@ -66,22 +56,6 @@ bool TableState::CanInsert(int64_t waiting_batch) const {
 
 bool TableState::CanSample(const DrawRequest& request) const {
   return MaySample(config_, limiter_, counts(), request);
-}
-
-std::string TableState::WhyNoSample(const DrawRequest& request) const {
-  std::string why = limiter_.WhyNoSample(items_, request.counted);
-  if (why.empty() && !CanSample(request)) {
-    why = config_.sampler.without_replacement && items_ < request.items
-              ? absl::StrCat("samples wait for ", request.items - items_, " more items: a batch has ", request.items,
-                             " different ones (without_replacement), there are ", items_)
-              : absl::StrCat("samples wait for more items: those that there are may be drawn ", draws_left_,
-                             " more times (max_times_sampled is ", config_.max_times_sampled, "), a batch is ",
-                             request.items);
-  }
-  if (!why.empty() && byte_shortage_.has_value() && items_ < config_.rate_limiter.min_items) {
-    absl::StrAppend(&why, "; max_bytes, ", config_.max_bytes, ", removes items before there are as many");
-  }
-  return why;
 }
 
 inline void TableState::NoteChange(uint32_t slot) {
@@ -97,55 +71,6 @@ void TableState::NoteAll() {
       NoteChange(slot);
     }
   }
-}
-
-void TableState::AddBytes(int64_t bytes, int64_t tiered) {
-  bytes_ += bytes;
-  tiered_bytes_ += tiered;
-  CountMemory();
-}
-
-int64_t TableState::MemoryBytes() const {
-  return bytes_ - tiered_bytes_ + std::min(tiered_bytes_, config_.memory_limit);
-}
-
-void TableState::CountMemory() {
-  const int64_t now = MemoryBytes();
-  if (memory_ != nullptr && now != counted_) {
-    memory_->Add(now - counted_);
-  }
-  counted_ = now;
-}
-
-void TableState::Pin(uint32_t slot) {
-  int64_t bytes = 0;
-  int64_t tiered = 0;
-  const uint16_t pins = in_.items.pins(slot);
-  const size_t chunks = in_.items.VisitChunks(slot, [&](const Chunk& chunk) {
-    if ((*chunk.pins(pins))++ == 0) {
-      bytes += chunk.block_bytes();
-      tiered += chunk.tiered() != nullptr ? chunk.block_bytes() : 0;
-    }
-  });
-  AddBytes(bytes + ListBytes(chunks), tiered);
-}
-
-void TableState::Unpin(uint32_t slot) {
-  int64_t bytes = 0;
-  int64_t tiered = 0;
-  const uint16_t pins = in_.items.pins(slot);
-  const size_t chunks = in_.items.VisitChunks(slot, [&](const Chunk& chunk) {
-    if (--(*chunk.pins(pins)) == 0) {
-      bytes += chunk.block_bytes();
-      tiered += chunk.tiered() != nullptr ? chunk.block_bytes() : 0;
-    }
-  });
-  AddBytes(-bytes - ListBytes(chunks), -tiered);
-}
-
-bool TableState::BytesAreShort() const {
-  // A table that has more than may be in memory has none to give.
-  return bytes_ > config_.max_bytes || (memory_ != nullptr && memory_->over() && MemoryBytes() == bytes_);
 }
 
 double TableState::Magnitude(double priority) const {
@@ -195,11 +120,11 @@ void TableState::Insert(NewItem item, RemovedRows* removed) {
     priorities_.Change(slot, BlockMaxima::kNone, priority);
   }
   NoteChange(slot);
-  Pin(slot);
-  if (BytesAreShort() && items_ > 0) {
-    byte_shortage_ = ByteShortage{items_, bytes_ <= config_.max_bytes};
+  bytes_.Pin(in_.items, slot);
+  if (bytes_.AreShort(config_.max_bytes) && items_ > 0) {
+    byte_shortage_ = ByteShortage{items_, bytes() <= config_.max_bytes};
   }
-  while (BytesAreShort() && items_ > 0) {
+  while (bytes_.AreShort(config_.max_bytes) && items_ > 0) {
     RemoveOne(removed);
   }
   in_.sampler->Insert(slot, priority);
@@ -210,7 +135,7 @@ void TableState::Insert(NewItem item, RemovedRows* removed) {
 }
 
 void TableState::RemoveSlot(uint32_t slot, RemovedRows* removed) {
-  Unpin(slot);
+  bytes_.Unpin(in_.items, slot);
   in_.sampler->Remove(slot);
   in_.remover->Remove(slot);
   if (priorities_.started()) {
@@ -233,7 +158,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
   const bool selectors = !SameSelectors(config_, config);
   const bool times = config_.max_times_sampled != config.max_times_sampled;
   config_ = config;
-  CountMemory();
+  bytes_.SetMemoryLimit(config.memory_limit);
   limiter_.Reconfigure(config.rate_limiter);
   byte_shortage_.reset();
   if (selectors) {
@@ -243,7 +168,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
     NoteAll();  // How often they were sampled may not have mattered so far.
     RemoveExhausted(removed);
   }
-  while (items_ > config_.max_items || (BytesAreShort() && items_ > 1)) {
+  while (items_ > config_.max_items || (bytes_.AreShort(config_.max_bytes) && items_ > 1)) {
     RemoveOne(removed);
   }
 }
@@ -436,7 +361,7 @@ int64_t TableState::Clear(Contents* contents) {
   const int64_t cleared = items_;
   for (uint32_t slot = 0; slot < slots(); ++slot) {
     if (in_.items.holds_item(slot)) {
-      Unpin(slot);
+      bytes_.Unpin(in_.items, slot);
     }
   }
   std::swap(in_, *contents);
@@ -452,129 +377,6 @@ int64_t TableState::Clear(Contents* contents) {
     changed_.clear();
   }
   return cleared;
-}
-
-uint32_t TableState::Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
-  const uint32_t end = first < slots() ? first + std::min(count, slots() - first) : first;
-  for (uint32_t slot = first; slot < end; ++slot) {
-    if (in_.items.holds_item(slot)) {
-      items->push_back(FactsAt(slot));
-    }
-  }
-  return end;
-}
-
-ItemFacts TableState::FactsAt(uint32_t slot) const {
-  const ItemSlots::Facts facts = in_.items.facts(slot);
-  return {slot,
-          facts.generation,
-          facts.priority,
-          facts.policy_version,
-          facts.times_sampled,
-          in_.items.rows(slot),
-          in_.items.context(slot)};
-}
-
-ChunkRef TableState::FirstChunk(uint64_t key, uint64_t generation) const {
-  const auto slot = static_cast<uint32_t>(key);
-  const bool there = key < slots() && generation != 0 && in_.items.generation(slot) == generation;
-  return there ? in_.items.first_chunk(slot) : ChunkRef();
-}
-
-bool TableState::Hold(uint64_t key, ItemFacts* facts, Window* window) const {
-  const auto slot = static_cast<uint32_t>(key);
-  if (key >= slots() || !in_.items.holds_item(slot)) {
-    return false;
-  }
-  *facts = FactsAt(slot);
-  *window = in_.items.window(slot);
-  return true;
-}
-
-void TableState::TakeChanges(size_t most, TableChanges* changes) {
-  changes->cleared = std::exchange(cleared_, false);
-  changes->counters = {incarnation_,       next_generation_, limiter_.inserts(),
-                       limiter_.samples(), items_removed_,   priority_updates_};
-  const size_t count = std::min(most, changed_.size());
-  changes->items.reserve(changes->items.size() + count);
-  for (size_t i = 0; i < count; ++i) {
-    const uint32_t slot = changed_.front();
-    changed_.pop_front();
-    in_.items.set_changed(slot, false);
-    ItemRecord record;
-    record.slot = slot;
-    if (in_.items.holds_item(slot)) {
-      const ItemSlots::Facts facts = in_.items.facts(slot);
-      Window window = in_.items.window(slot);
-      record.generation = facts.generation;
-      record.priority = facts.priority;
-      record.policy_version = facts.policy_version;
-      record.offset = window.offset;
-      record.rows = window.rows;
-      record.times_sampled = facts.times_sampled;
-      record.pins = facts.pins;
-      record.context = window.context;
-      record.chunks = std::move(window.chunks);
-    }
-    changes->items.push_back(std::move(record));
-  }
-}
-
-absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
-  // Far more than a server gives between being saved and its end.
-  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
-  // Between the oldest item and the next one.
-  constexpr uint64_t kMostGenerations = uint64_t{1} << 47;
-  constexpr uint64_t kLastGeneration = uint64_t{1} << 63;
-  uint32_t slots = 0;
-  uint64_t newest = counters.next_generation;
-  for (const ItemRecord& item : items) {
-    // A slot is added for an item that finds none free: there are never more than items were inserted.
-    if (int64_t{item.slot} >= counters.inserted || item.slot == std::numeric_limits<uint32_t>::max() ||
-        item.generation == 0 || item.chunks.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds generation ", item.generation,
-                                                     " over ", item.chunks.size(), " chunks, after ", counters.inserted,
-                                                     " inserts"));
-    }
-    if (config_.max_times_sampled > 0 && int64_t{item.times_sampled} >= config_.max_times_sampled) {
-      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds an item that was sampled ",
-                                                     item.times_sampled, " times, of ", config_.max_times_sampled));
-    }
-    newest = std::max(newest, item.generation);
-    slots = std::max(slots, item.slot + 1);
-  }
-  std::sort(items.begin(), items.end(),
-            [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
-  if (newest > kLastGeneration || (!items.empty() && newest - items.front().generation >= kMostGenerations)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is generation ", newest,
-                     items.empty() ? ", too far on"
-                                   : absl::StrCat(" and generation ", items.front().generation, ", too far apart")));
-  }
-  in_.items.Grow(slots);
-  next_generation_ = counters.next_generation;
-  for (ItemRecord& item : items) {
-    if (in_.items.holds_item(item.slot)) {
-      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds two items"));
-    }
-    in_.items.Fill(item.slot, {std::move(item.chunks), item.offset, item.rows, item.context},
-                   {item.generation, item.priority, item.policy_version, item.times_sampled, item.pins});
-    Pin(item.slot);
-    in_.sampler->Insert(item.slot, item.priority);
-    in_.remover->Insert(item.slot, item.priority);
-    ++items_;
-    draws_left_ += config_.max_times_sampled > 0 ? config_.max_times_sampled - item.times_sampled : 0;
-    next_generation_ = std::max(next_generation_, item.generation + 1);
-  }
-  in_.items.CollectFree();
-  incarnation_ = counters.incarnation;
-  // What is drawn from now on follows from the seed and from when it was saved, and is not what was drawn at first.
-  rng_ = Rng::Split(config_.seed, config_.name, next_generation_);
-  next_generation_ += kNeverGiven;
-  limiter_.Restore(counters.inserted, counters.sampled);
-  items_removed_ = counters.removed;
-  priority_updates_ = counters.priority_updates;
-  return absl::OkStatus();
 }
 
 }  // namespace waggle

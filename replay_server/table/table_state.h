@@ -18,6 +18,7 @@
 #include "replay_server/table/item_slots.h"
 #include "replay_server/table/memory_use.h"
 #include "replay_server/table/rate_limiter.h"
+#include "replay_server/table/row_bytes.h"
 #include "replay_server/table/table_log.h"
 #include "replay_server/table/table_rules.h"
 
@@ -88,7 +89,6 @@ class TableState {
   // The configuration is valid. `memory` may be shared with other tables; null where only the table's own limit holds.
   // Of a table with a memory_limit it counts what may be in memory.
   TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory = nullptr);
-  ~TableState();
 
   // FAILED_PRECONDITION if a batch of this size could never be sampled; says which setting is too small.
   static absl::Status CheckBatchSize(const TableConfig& config, int64_t batch_size);
@@ -142,9 +142,8 @@ class TableState {
   uint64_t GenerationAt(uint32_t slot) const { return in_.items.generation(slot); }
   SampledItem ItemAt(uint32_t slot) const;
   int64_t items() const { return items_; }
-  // The memory that its items' rows take: of the blocks that these lie in, each counted once and whole, because a block
-  // is one allocation, and of the items' longer lists of chunks. Rows that are on disk are counted as well.
-  int64_t bytes() const { return bytes_; }
+  // See RowBytes.
+  int64_t bytes() const { return bytes_.bytes(); }
   int64_t items_inserted() const { return limiter_.inserts(); }
   int64_t items_sampled() const { return limiter_.samples(); }
   int64_t items_removed() const { return items_removed_; }
@@ -169,7 +168,7 @@ class TableState {
     bool shared_memory = false;
   };
   const std::optional<ByteShortage>& byte_shortage() const { return byte_shortage_; }
-  const MemoryUse* memory() const { return memory_.get(); }
+  const MemoryUse* memory() const { return bytes_.memory(); }
 
   // In words, what inserts or a batch wait for; empty where they may go on.
   std::string WhyNoInsert() const { return limiter_.WhyNoInsert(items_); }
@@ -184,13 +183,6 @@ class TableState {
   void RemoveOne(RemovedRows* removed);
   void RemoveExhausted(RemovedRows* removed);
   void RebuildSelectors();
-  void Pin(uint32_t slot);
-  void Unpin(uint32_t slot);
-  void AddBytes(int64_t bytes, int64_t tiered);
-  // How much of its bytes may be in memory.
-  int64_t MemoryBytes() const;
-  void CountMemory();
-  bool BytesAreShort() const;
   ItemFacts FactsAt(uint32_t slot) const;
   Match Find(uint64_t key, uint64_t generation);
   double Magnitude(double priority) const;
@@ -200,16 +192,13 @@ class TableState {
   SampledItem Take(const Draw& draw);
 
   TableConfig config_;
-  const std::shared_ptr<MemoryUse> memory_;
   uint64_t incarnation_;
   Rng rng_;
   RateLimiter limiter_;
   Contents in_;
+  RowBytes bytes_;
   uint64_t next_generation_;
   int64_t items_ = 0;
-  int64_t bytes_ = 0;
-  int64_t tiered_bytes_ = 0;  // Of these, what may be on disk.
-  int64_t counted_ = 0;       // In memory_.
   int64_t items_removed_ = 0;
   int64_t draws_left_ = 0;  // Until every item is sampled max_times_sampled times, where that is limited.
   std::optional<ByteShortage> byte_shortage_;

@@ -1,0 +1,187 @@
+// No test of its own: table_state_test.cc, and saved_state_test.cc for what becomes of it.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "replay_server/table/table.h"
+
+// How a table is written down, and comes back.
+
+namespace waggle {
+
+void TableState::TakeChanges(size_t most, TableChanges* changes) {
+  changes->cleared = std::exchange(cleared_, false);
+  changes->counters = {incarnation_,       next_generation_, limiter_.inserts(),
+                       limiter_.samples(), items_removed_,   priority_updates_};
+  const size_t count = std::min(most, changed_.size());
+  changes->items.reserve(changes->items.size() + count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t slot = changed_.front();
+    changed_.pop_front();
+    in_.items.set_changed(slot, false);
+    ItemRecord record;
+    record.slot = slot;
+    if (in_.items.holds_item(slot)) {
+      const ItemSlots::Facts facts = in_.items.facts(slot);
+      Window window = in_.items.window(slot);
+      record.generation = facts.generation;
+      record.priority = facts.priority;
+      record.policy_version = facts.policy_version;
+      record.offset = window.offset;
+      record.rows = window.rows;
+      record.times_sampled = facts.times_sampled;
+      record.pins = facts.pins;
+      record.context = window.context;
+      record.chunks = std::move(window.chunks);
+    }
+    changes->items.push_back(std::move(record));
+  }
+}
+
+absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
+  // Far more than a server gives between being saved and its end.
+  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
+  // Between the oldest item and the next one.
+  constexpr uint64_t kMostGenerations = uint64_t{1} << 47;
+  constexpr uint64_t kLastGeneration = uint64_t{1} << 63;
+  uint32_t slots = 0;
+  uint64_t newest = counters.next_generation;
+  for (const ItemRecord& item : items) {
+    // A slot is added for an item that finds none free: there are never more than items were inserted.
+    if (int64_t{item.slot} >= counters.inserted || item.slot == std::numeric_limits<uint32_t>::max() ||
+        item.generation == 0 || item.chunks.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds generation ", item.generation,
+                                                     " over ", item.chunks.size(), " chunks, after ", counters.inserted,
+                                                     " inserts"));
+    }
+    if (config_.max_times_sampled > 0 && int64_t{item.times_sampled} >= config_.max_times_sampled) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds an item that was sampled ",
+                                                     item.times_sampled, " times, of ", config_.max_times_sampled));
+    }
+    newest = std::max(newest, item.generation);
+    slots = std::max(slots, item.slot + 1);
+  }
+  std::sort(items.begin(), items.end(),
+            [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
+  if (newest > kLastGeneration || (!items.empty() && newest - items.front().generation >= kMostGenerations)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is generation ", newest,
+                     items.empty() ? ", too far on"
+                                   : absl::StrCat(" and generation ", items.front().generation, ", too far apart")));
+  }
+  in_.items.Grow(slots);
+  next_generation_ = counters.next_generation;
+  for (ItemRecord& item : items) {
+    if (in_.items.holds_item(item.slot)) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds two items"));
+    }
+    in_.items.Fill(item.slot, {std::move(item.chunks), item.offset, item.rows, item.context},
+                   {item.generation, item.priority, item.policy_version, item.times_sampled, item.pins});
+    bytes_.Pin(in_.items, item.slot);
+    in_.sampler->Insert(item.slot, item.priority);
+    in_.remover->Insert(item.slot, item.priority);
+    ++items_;
+    draws_left_ += config_.max_times_sampled > 0 ? config_.max_times_sampled - item.times_sampled : 0;
+    next_generation_ = std::max(next_generation_, item.generation + 1);
+  }
+  in_.items.CollectFree();
+  incarnation_ = counters.incarnation;
+  // What is drawn from now on follows from the seed and from when it was saved, and is not what was drawn at first.
+  rng_ = Rng::Split(config_.seed, config_.name, next_generation_);
+  next_generation_ += kNeverGiven;
+  limiter_.Restore(counters.inserted, counters.sampled);
+  items_removed_ = counters.removed;
+  priority_updates_ = counters.priority_updates;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
+                                                      TableLog* log) {
+  const auto damaged = [&saved](const absl::Status& status) {
+    return absl::DataLossError(
+        absl::StrCat("table \"", saved.created.name, "\" was not saved as it was: ", status.message()));
+  };
+  if (absl::Status status = saved.created.Validate(); !status.ok()) {
+    return damaged(status);
+  }
+  if (absl::Status status = saved.config.Validate(); !status.ok()) {
+    return damaged(status);
+  }
+  if (const std::vector<std::string> fixed = FixedDifferences(saved.created, saved.config); !fixed.empty()) {
+    return damaged(absl::DataLossError(
+        absl::StrCat("what cannot be changed has changed (at first and since): ", absl::StrJoin(fixed, "; "))));
+  }
+  if (saved.created.durability == Durability::kNone) {
+    return damaged(absl::DataLossError("its durability is none"));
+  }
+  std::shared_ptr<Table> table(
+      new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number, saved.tier));
+  MutexLock lock(&table->mutex_);
+  table->config_generation_ = saved.config_generation;
+  table->config_changed_ = false;
+  if (absl::Status status = table->state_.Restore(saved.counters, std::move(saved.items)); !status.ok()) {
+    return damaged(status);
+  }
+  table->marks_.Restore(saved.marks);
+  return table;
+}
+
+void Table::AfterCommit(TableLog::Answer answer) const {
+  if (logged()) {
+    log_->AfterCommit(std::move(answer));
+  } else {
+    answer(absl::OkStatus());
+  }
+}
+
+void Table::TakeChangesLocked(size_t most, TableChanges* changes) {
+  state_.TakeChanges(most, changes);
+  marks_.TakeChanges(number_, &changes->marks);
+  if (std::exchange(config_changed_, false)) {
+    changes->config = config_;
+  }
+  changes->config_generation = config_generation_;
+}
+
+void Table::TakeChanges(const std::vector<std::shared_ptr<Table>>& tables, std::vector<TableChanges>* changes,
+                        const std::function<void()>& while_locked) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  // In one order always: it is the order of the tables' numbers, which nobody else goes against because nobody else
+  // holds two of these locks.
+  changes->resize(tables.size());
+  for (const std::shared_ptr<Table>& table : tables) {
+    table->mutex_.Lock();
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    tables[i]->TakeChangesLocked(std::numeric_limits<size_t>::max(), &(*changes)[i]);
+  }
+  while_locked();
+  for (const std::shared_ptr<Table>& table : tables) {
+    table->mutex_.Unlock();
+  }
+}
+
+void Table::TakeSomeChanges(size_t most, TableChanges* changes) {
+  MutexLock lock(&mutex_);
+  TakeChangesLocked(most, changes);
+}
+
+size_t Table::changed_slots() const {
+  MutexLock lock(&mutex_);
+  return state_.changed_slots();
+}
+
+void Table::ForgetWriter(uint64_t writer) {
+  MutexLock lock(&mutex_);
+  marks_.Forget(writer);
+}
+
+void Table::RestartMark(uint64_t writer, uint64_t sequence) {
+  MutexLock lock(&mutex_);
+  if (log_ != nullptr) {
+    marks_.Restart(writer, sequence);
+  }
+}
+
+}  // namespace waggle

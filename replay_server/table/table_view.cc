@@ -1,0 +1,216 @@
+// No test of its own: table_test.cc, explain_test.cc and inspect_test.cc.
+#include "replay_server/table/table_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/steady_now.h"
+#include "replay_server/table/table.h"
+
+// What people and metrics see of a table: none of it changes anything.
+
+namespace waggle {
+namespace {
+
+void AddParties(const std::vector<std::shared_ptr<const Requester>>& requesters, absl::Duration now,
+                TablePicture* picture) {
+  for (const std::shared_ptr<const Requester>& requester : requesters) {
+    TablePicture::Party party;
+    party.kind = requester->kind();
+    party.name = requester->name();
+    party.present = requester->present();
+    party.items = requester->items();
+    party.active_ago = now - requester->last_counted();
+    party.left_ago = now - requester->left();
+    if (const int64_t items = requester->looks_for(); items > 0 && party.present) {
+      picture->first_samples.push_back({party.name, true, {items, items}, now - requester->looks_since(), true});
+      ++picture->samples_waiting;
+    }
+    picture->parties.push_back(std::move(party));
+  }
+}
+
+}  // namespace
+
+uint32_t TableState::Scan(uint32_t first, uint32_t count, std::vector<ItemFacts>* items) const {
+  const uint32_t end = first < slots() ? first + std::min(count, slots() - first) : first;
+  for (uint32_t slot = first; slot < end; ++slot) {
+    if (in_.items.holds_item(slot)) {
+      items->push_back(FactsAt(slot));
+    }
+  }
+  return end;
+}
+
+ItemFacts TableState::FactsAt(uint32_t slot) const {
+  const ItemSlots::Facts facts = in_.items.facts(slot);
+  return {slot,
+          facts.generation,
+          facts.priority,
+          facts.policy_version,
+          facts.times_sampled,
+          in_.items.rows(slot),
+          in_.items.context(slot)};
+}
+
+ChunkRef TableState::FirstChunk(uint64_t key, uint64_t generation) const {
+  const auto slot = static_cast<uint32_t>(key);
+  const bool there = key < slots() && generation != 0 && in_.items.generation(slot) == generation;
+  return there ? in_.items.first_chunk(slot) : ChunkRef();
+}
+
+bool TableState::Hold(uint64_t key, ItemFacts* facts, Window* window) const {
+  const auto slot = static_cast<uint32_t>(key);
+  if (key >= slots() || !in_.items.holds_item(slot)) {
+    return false;
+  }
+  *facts = FactsAt(slot);
+  *window = in_.items.window(slot);
+  return true;
+}
+
+std::string TableState::WhyNoSample(const DrawRequest& request) const {
+  std::string why = limiter_.WhyNoSample(items_, request.counted);
+  if (why.empty() && !CanSample(request)) {
+    why = config_.sampler.without_replacement && items_ < request.items
+              ? absl::StrCat("samples wait for ", request.items - items_, " more items: a batch has ", request.items,
+                             " different ones (without_replacement), there are ", items_)
+              : absl::StrCat("samples wait for more items: those that there are may be drawn ", draws_left_,
+                             " more times (max_times_sampled is ", config_.max_times_sampled, "), a batch is ",
+                             request.items);
+  }
+  if (!why.empty() && byte_shortage_.has_value() && items_ < config_.rate_limiter.min_items) {
+    absl::StrAppend(&why, "; max_bytes, ", config_.max_bytes, ", removes items before there are as many");
+  }
+  return why;
+}
+
+Table::Info Table::info() const {
+  MutexLock lock(&mutex_);
+  Info info;
+  info.config = config_;
+  info.config_generation = config_generation_;
+  info.items = state_.items();
+  info.bytes = state_.bytes();
+  info.items_inserted = state_.items_inserted();
+  info.items_sampled = state_.items_sampled();
+  info.items_removed = state_.items_removed();
+  info.priority_updates = state_.priority_updates();
+  info.inserts_waiting = static_cast<int64_t>(inserts_.size());
+  info.samples_waiting = static_cast<int64_t>(samples_.size());
+  info.priority_sum = state_.PrioritySum();
+  if (!inserts_.empty()) {
+    info.blocked_because = state_.WhyNoInsert();
+  }
+  if (!samples_.empty()) {
+    absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ",
+                    state_.WhyNoSample(samples_.front().draw));
+  }
+  if (log_ != nullptr) {
+    if (const absl::Status status = log_->status(); !status.ok()) {
+      absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", status.message());
+    }
+  }
+  if (tier_ != nullptr) {
+    info.tier = tier_->info();
+    if (!info.tier.status.ok()) {
+      absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", WhyTierWaits(info.tier));
+    }
+  }
+  return info;
+}
+
+bool Table::ListItems(uint32_t first, uint32_t count, std::vector<ItemAddress>* items) const {
+  MutexLock lock(&mutex_);
+  const uint32_t end = std::min(state_.slots(), first + count);
+  for (uint32_t slot = first; slot < end; ++slot) {
+    if (const uint64_t generation = state_.GenerationAt(slot); generation != 0) {
+      items->push_back({generation, slot});
+    }
+  }
+  return end < state_.slots();
+}
+
+std::vector<SampledItem> Table::CopyItems(absl::Span<const ItemAddress> items) const {
+  std::vector<SampledItem> copies;
+  copies.reserve(items.size());
+  MutexLock lock(&mutex_);
+  for (const ItemAddress& item : items) {
+    if (item.slot < state_.slots() && state_.GenerationAt(item.slot) == item.generation) {
+      copies.push_back(state_.ItemAt(item.slot));
+    }
+  }
+  return copies;
+}
+
+TablePicture Table::picture() const {
+  constexpr size_t kMaxListed = 64;  // The lock is held meanwhile.
+  const std::vector<std::shared_ptr<const Requester>> requesters = requesters_.all();
+  TablePicture picture;
+  const absl::Duration now = SteadyElapsed();
+  const auto wait = [now](const Requester* requester, absl::Duration since, const DrawRequest& asked) {
+    return TablePicture::Wait{requester != nullptr ? requester->name() : "",
+                              requester == nullptr || requester->present(), asked, now - since};
+  };
+  {
+    MutexLock lock(&mutex_);
+    picture.config = config_;
+    picture.config_generation = config_generation_;
+    picture.counts = state_.counts();
+    picture.bytes = state_.bytes();
+    picture.inserts = state_.items_inserted();
+    picture.samples = state_.items_sampled();
+    picture.byte_shortage = state_.byte_shortage();
+    picture.inserts_waiting = static_cast<int64_t>(inserts_.size());
+    picture.samples_waiting = static_cast<int64_t>(samples_.size());
+    for (size_t i = 0; i < std::min(kMaxListed, inserts_.size()); ++i) {
+      const WaitingInsert& insert = inserts_[i];
+      const auto left = static_cast<int64_t>(insert.items.size() - insert.next);
+      picture.first_inserts.push_back(wait(insert.requester, insert.since, {left, 0}));
+    }
+    for (size_t i = 0; i < std::min(kMaxListed, samples_.size()); ++i) {
+      picture.first_samples.push_back(wait(samples_[i].requester, samples_[i].since, samples_[i].draw));
+    }
+    if (updated_ns_ != 0) {
+      picture.last_update = {now - absl::Nanoseconds(updated_ns_), updated_by_};
+    }
+    if (tier_ != nullptr) {
+      picture.tier = tier_->info();
+    }
+    if (const MemoryUse* memory = state_.memory(); memory != nullptr) {
+      picture.server_bytes = memory->bytes();
+      picture.server_max_bytes = memory->limit();
+    }
+  }
+  AddParties(requesters, now, &picture);
+  return picture;
+}
+
+bool Table::Scan(uint32_t* slot, std::vector<ItemFacts>* items) const {
+  MutexLock lock(&mutex_);
+  *slot = state_.Scan(*slot, kScanSlots, items);
+  return *slot < state_.slots();
+}
+
+std::vector<ChunkRef> Table::FirstChunks(absl::Span<const ItemFacts> items) const {
+  std::vector<ChunkRef> chunks(items.size());
+  MutexLock lock(&mutex_);
+  for (size_t i = 0; i < items.size(); ++i) {
+    chunks[i] = state_.FirstChunk(items[i].key, items[i].generation);
+  }
+  return chunks;
+}
+
+std::optional<Table::HeldItem> Table::Hold(uint64_t key) const {
+  HeldItem item;
+  MutexLock lock(&mutex_);
+  return state_.Hold(key, &item.facts, &item.window) ? std::optional<HeldItem>(std::move(item)) : std::nullopt;
+}
+
+Table::Ages Table::ages() const {
+  MutexLock lock(&mutex_);
+  return {state_.next_generation(), insert_times_};
+}
+
+}  // namespace waggle
