@@ -164,7 +164,8 @@ Json ColumnJson(const v1::InspectedColumn& proto) {
     json["dtype"] = std::string(DTypeName(column->spec.dtype));
     int64_t next = 0;
     if (column->data != nullptr) {
-      json["values"] = ValuesJson(*column, 0, &next);
+      // An array without elements may still have more rows than fit into memory.
+      json["values"] = column->spec.NumElements() == 0 ? Json::array() : ValuesJson(*column, 0, &next);
     }
   }
   return json;

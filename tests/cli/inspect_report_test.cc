@@ -138,6 +138,15 @@ TEST_CASE("Small columns are told whole, large ones are summed up", "[unit]") {
   CHECK(columns[0]["dtype"] == "float32");
 }
 
+TEST_CASE("A column without bytes takes no memory, whatever its shape", "[unit]") {
+  Inspections inspections = Sample();
+  v1::InspectResponse& response = inspections[0].response;
+  *response.add_columns() = Column<float>("empty", v1::DATA_TYPE_FLOAT32, {int64_t{1} << 37, 0}, {});
+  CHECK(absl::StrContains(ItemText("t", inspections[0]), "empty: float32[137438953472, 0]"));
+  const auto json = nlohmann::json::parse(InspectJson("t", {inspections[0]}));
+  CHECK(json["servers"][0]["columns"][0]["values"].dump() == "[]");
+}
+
 TEST_CASE("Programs read what is in a table from JSON", "[unit]") {
   const auto json = nlohmann::json::parse(InspectJson("t", Sample()));
   CHECK(json["table"] == "t");
