@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/wait_clock.h"
 #include "common/tensor/buffer_pool.h"
+#include "replay_server/table/local_priority_updater.h"
 
 namespace waggle {
 namespace {
@@ -245,96 +246,6 @@ class LocalSampler final : public ReplaySampler {
   int64_t outstanding_ = 0;
   std::deque<uint64_t> requests_;
   absl::Status error_;
-};
-
-// What an updater shares with what its table answers, which may come after it.
-struct UpdaterState {
-  explicit UpdaterState(std::shared_ptr<const Table> of) : table(std::move(of)) {}
-
-  const std::shared_ptr<const Table> table;
-  Mutex mutex;
-  CondVar changed;
-  PriorityUpdateCounts counts ABSL_GUARDED_BY(mutex);
-  // Of updates that are on their way to the disk, and of those that came since: however many come, two answers are
-  // waited for.
-  std::optional<PriorityUpdateCounts> under_way ABSL_GUARDED_BY(mutex);
-  std::optional<PriorityUpdateCounts> next ABSL_GUARDED_BY(mutex);
-  absl::Status error ABSL_GUARDED_BY(mutex);  // The first one.
-};
-
-void Add(const PriorityUpdateCounts& more, PriorityUpdateCounts* counts) {
-  counts->applied += more.applied;
-  counts->stale += more.stale;
-  counts->unknown += more.unknown;
-}
-
-class LocalPriorityUpdater final : public PriorityUpdater {
- public:
-  explicit LocalPriorityUpdater(std::shared_ptr<Table> table)
-      : table_(std::move(table)), state_(std::make_shared<UpdaterState>(table_)) {}
-
-  absl::Status Update(std::vector<uint64_t> keys, std::vector<uint64_t> generations,
-                      std::vector<double> priorities) override {
-    {
-      MutexLock lock(&state_->mutex);
-      WAGGLE_RETURN_IF_ERROR(state_->error);
-    }
-    WAGGLE_ASSIGN_OR_RETURN(const PriorityUpdateCounts counts, table_->UpdatePriorities(keys, generations, priorities));
-    {
-      MutexLock lock(&state_->mutex);
-      if (state_->under_way.has_value()) {
-        state_->next = state_->next.value_or(PriorityUpdateCounts());
-        Add(counts, &*state_->next);
-        return absl::OkStatus();
-      }
-      state_->under_way = counts;
-    }
-    AwaitCommit(state_);
-    return absl::OkStatus();
-  }
-
-  absl::Status Flush(absl::Duration timeout) override {
-    const Deadline deadline(timeout);
-    MutexLock lock(&state_->mutex);
-    while (state_->error.ok() && state_->under_way.has_value()) {
-      const absl::Duration left = deadline.Left();
-      if (left == absl::ZeroDuration()) {
-        return absl::DeadlineExceededError(
-            absl::StrCat("priority updates are not on disk after ", absl::FormatDuration(timeout)));
-      }
-      state_->changed.WaitFor(&state_->mutex, left);
-    }
-    return state_->error;
-  }
-
-  PriorityUpdateCounts counts() const override {
-    MutexLock lock(&state_->mutex);
-    return state_->counts;
-  }
-
- private:
-  // Counts those under way once they are as safe as the table promises, and goes on with the next ones.
-  static void AwaitCommit(const std::shared_ptr<UpdaterState>& state) {
-    state->table->AfterCommit([state](const absl::Status& status) {
-      {
-        MutexLock lock(&state->mutex);
-        if (status.ok()) {
-          Add(*state->under_way, &state->counts);
-        } else if (state->error.ok()) {
-          state->error = status;
-        }
-        state->under_way = std::exchange(state->next, std::nullopt);
-        state->changed.SignalAll();
-        if (!status.ok() || !state->under_way.has_value()) {
-          return;
-        }
-      }
-      AwaitCommit(state);
-    });
-  }
-
-  const std::shared_ptr<Table> table_;
-  const std::shared_ptr<UpdaterState> state_;
 };
 
 // Waits until what was done to a table is as safe as it promises.
