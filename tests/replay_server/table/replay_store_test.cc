@@ -78,6 +78,7 @@ TEST_CASE("a table that another one takes the place of is freed by then, whoever
   ReplayStore store(ReplayStoreOptions{}, &log);
   SavedTable saved = OneSaved();
   const std::vector<ChunkRef> rows = testing::MakeRows(0, 0, {1});
+  saved.counters.inserted = 1;
   saved.items.emplace_back();
   saved.items.back().generation = 7;
   saved.items.back().rows = 1;
