@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "common/rpc/raw_codec.h"
@@ -29,13 +30,22 @@ class Input {
     --size_;
     return *data_++;
   }
-  grpc::ByteBuffer NextMessage() {
-    const size_t wanted = Byte() * size_t{256} + Byte();
-    return Take(std::min(wanted, size_));
-  }
+  grpc::ByteBuffer NextMessage() { return Take(NextSize()); }
+  std::string NextString() { return TakeString(NextSize()); }
   grpc::ByteBuffer Rest() { return Take(size_); }
+  std::string RestString() { return TakeString(size_); }
 
  private:
+  size_t NextSize() {
+    const size_t high = Byte();
+    return std::min(high * 256 + Byte(), size_);
+  }
+  std::string TakeString(size_t size) {
+    std::string bytes(reinterpret_cast<const char*>(data_), size);
+    data_ += size;
+    size_ -= size;
+    return bytes;
+  }
   // In two slices, as messages arrive, each with exactly the memory that it has, for a sanitizer to see.
   grpc::ByteBuffer Take(size_t size) {
     const grpc::Slice slices[] = {grpc::Slice(data_, size / 2), grpc::Slice(data_ + size / 2, size - size / 2)};

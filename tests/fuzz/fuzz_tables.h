@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/api/block_compression.h"
 #include "common/base/check.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/rpc/message.h"
@@ -65,13 +68,46 @@ inline Message<v1::InsertRequest> OpenInsert(uint8_t table) {
   return message;
 }
 
-// What was accepted has to be there to be sampled.
-inline void SampleAll(ReplayStore* store) {
+// Rows of zeros for these chunks, compressed as the table has it, and an item over the last `rows` rows of each stream
+// for each of the writer's tables, or over as many as there can be.
+inline InsertBlock ZeroBlock(const TableConfig& config, std::vector<ChunkInfo> chunks, uint32_t tables, uint32_t rows) {
+  InsertBlock block;
+  const RowLayout layout(config.signature);
+  size_t bytes = 0;
+  for (const ChunkInfo& chunk : chunks) {
+    bytes += chunk.rows * layout.row_bytes;
+    for (uint32_t table = 0; table < tables; ++table) {
+      const uint64_t next = chunk.first_row + chunk.rows;
+      const auto there = static_cast<uint32_t>(std::min<uint64_t>(rows, next));
+      block.items.push_back({table, chunk.stream, next - there, there, 1.0, 0});
+    }
+  }
+  block.highest_priority = true;
+  block.chunks = std::move(chunks);
+  const auto zeros = std::make_shared<std::string>(bytes, '\0');
+  block.data.Append({zeros->data(), bytes, zeros});
+  WAGGLE_CHECK(CompressBlock(config.signature, ColumnCodecs(config.signature, config.compression), &block).ok(),
+               "the block is whole");
+  return block;
+}
+
+inline void InsertSome(ReplayStore* store, uint8_t table) {
+  const TableConfig config = Table(table);
+  const auto session = *store->OpenWriter(absl::StrCat("w", table), {config.name}, config.signature);
+  for (uint64_t sequence = 1; sequence <= 2; ++sequence) {
+    session->Insert(sequence, ZeroBlock(config, {{0, 4 * (sequence - 1), 4, false}}, 1, 2),
+                    [](const auto& result) { WAGGLE_CHECK(result.ok(), result.status().ToString()); });
+  }
+}
+
+// What was accepted has to be there to be sampled, where it does not come from a disk.
+inline void SampleAll(ReplayStore* store, bool may_be_damaged = false) {
   for (const std::shared_ptr<waggle::Table>& table : store->tables()) {
     const auto layout = MakeBatchLayout(table->created(), 3, size_t{1} << 24);
     if (layout.ok()) {
-      table->Sample(std::make_shared<const BatchLayout>(*layout), 3, [](const absl::StatusOr<SampledBatch>& batch) {
-        WAGGLE_CHECK(batch.ok() || !absl::IsDataLoss(batch.status()), "what was accepted can be read");
+      table->Sample(std::make_shared<const BatchLayout>(*layout), 3, [may_be_damaged](const auto& batch) {
+        WAGGLE_CHECK(batch.ok() || may_be_damaged || !absl::IsDataLoss(batch.status()),
+                     "what was accepted can be read");
       });
     }
   }

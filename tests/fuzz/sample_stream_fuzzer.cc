@@ -11,6 +11,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto budget = std::make_shared<ByteBudget>(int64_t{1} << 24, &executor);
   ReplayStore store(fuzz::SmallStore());
   fuzz::CreateTables(&store);
+  for (uint8_t table = 0; table < fuzz::kTables; ++table) {
+    fuzz::InsertSome(&store, table);
+  }
+  const auto memory = std::make_shared<BatchMemory>(1 << 20, 1 << 20);
   const auto peer = std::make_shared<fuzz::SinkPeer<Message<v1::SampleResponse>>>();
   SampleStreamOptions options;
   options.max_batch_bytes = 1 << 20;
@@ -18,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.max_credits = 16;
   options.max_inline_bytes = 1 << 30;
   {
-    SampleStream stream(&store, &executor, budget, options);
+    SampleStream stream(&store, &executor, &executor, budget, memory, options);
     stream.OnOpen(peer);
     fuzz::Feed<v1::SampleRequest>(&input, *peer, &stream);
   }

@@ -4,14 +4,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
 
 #include "common/api/block_compression.h"
+#include "common/checkpoint/manifest.h"
 #include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
+#include "common/replay_file/replay_file.h"
 #include "common/tensor/checksum.h"
+#include "param_server/workers/hub_state.h"
+#include "tests/fuzz/fuzz_database.h"
+#include "tests/fuzz/fuzz_durable.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tests/fuzz/fuzz_tables.h"
+#include "tests/fuzz/fuzz_service.h"
+#include "waggle/v1/worker.pb.h"
 
 namespace waggle {
 namespace {
@@ -88,16 +95,190 @@ void WriteSamples(const std::filesystem::path& folder) {
   Write(folder, "sample_response", 1, Framed(EncodeMessage(opened)) + Framed(EncodeMessage(batch)));
 }
 
+std::string Request(uint8_t method, const google::protobuf::MessageLite& request) {
+  return std::string(1, static_cast<char>(method)) + Framed(EncodeMessage(request, ByteSlices()));
+}
+
+v1::InspectRequest PageOf(uint8_t table) {
+  v1::InspectRequest request;
+  request.set_table(fuzz::TableName(table));
+  request.set_page_size(10);
+  request.set_statistics(true);
+  return request;
+}
+
+v1::InspectRequest ItemOf(uint8_t table) {
+  v1::InspectRequest request;
+  request.set_table(fuzz::TableName(table));
+  request.add_keys(1);
+  request.set_columns(true);
+  request.set_max_column_bytes(1000);
+  return request;
+}
+
+// In the order of the fuzzer's methods.
 void WriteTables(const std::filesystem::path& folder) {
   for (uint8_t table = 0; table < fuzz::kTables; ++table) {
+    const std::string first(1, static_cast<char>(table));
+    v1::ReconfigureRequest changed;
     TableConfig config = fuzz::Table(table);
-    const std::string changed = Framed(EncodeMessage(ToProto(config), ByteSlices()));
+    config.max_items = 2;
+    *changed.mutable_config() = ToProto(config);
+    changed.set_config_generation(1);
+    v1::CreateTableRequest created;
     config.name = "other";
     config.rate_limiter = {2, 3, 0, -4.0, 8.0};
     config.sampler.recent_share = config.sampler.kind == SelectorKind::kPrioritized ? 0.5 : 0;
-    const std::string created = Framed(EncodeMessage(ToProto(config), ByteSlices()));
-    Write(folder, "table_requests", table, std::string(1, '\0') + created + '\x01' + changed);
+    *created.mutable_config() = ToProto(config);
+    Write(folder, "table_requests", table, first + Request(0, created) + Request(1, changed));
+
+    v1::UpdatePrioritiesRequest update;
+    update.set_table(fuzz::TableName(table));
+    update.add_keys(0);
+    update.add_generations(1);
+    update.add_priorities(2.5);
+    v1::DeleteRequest gone;
+    gone.set_table(fuzz::TableName(table));
+    gone.add_keys(0);
+    gone.add_generations(1);
+    v1::ClearRequest clear;
+    clear.set_table(fuzz::TableName(table));
+    v1::ExplainRequest why;
+    why.set_table(fuzz::TableName(table));
+    Write(folder, "table_requests", 10 + table,
+          first + Request(2, update) + Request(3, PageOf(table)) + Request(3, ItemOf(table)) + Request(4, gone) +
+              Request(6, why) + Request(7, v1::DescribeRequest()) + Request(5, clear));
   }
+}
+
+// What a server answers, as fuzzer server_answers is given it.
+void WriteAnswers(const std::filesystem::path& folder) {
+  ReplayStore store(fuzz::SmallStore());
+  fuzz::CreateTables(&store);
+  fuzz::InsertSome(&store, 0);
+  Executor executor("seeds", 1, 1000);
+  ReplayService service(&store, nullptr, &executor, &executor, ReplayServiceOptions());
+  const auto answer = [&service](fuzz::Method method, const google::protobuf::MessageLite& request) {
+    return Framed(fuzz::Ask(&service, method, EncodeMessage(request, ByteSlices())));
+  };
+  v1::OverviewResponse overview;
+  overview.set_run_state(v1::RUN_STATE_RUNNING);
+  overview.set_experiment_name("experiment");
+  overview.set_started_at_us(1000);
+  overview.add_evaluations()->set_episodes(3);
+  for (const v1::Role role : {v1::ROLE_LEARNER, v1::ROLE_ACTOR, v1::ROLE_REPLAY_SERVER}) {
+    v1::WorkerInfo* const worker = overview.add_workers();
+    worker->set_worker_id("worker");
+    worker->set_role(role);
+    worker->set_alive(true);
+    (*worker->mutable_counters())["env_steps"] = 100;
+    (*worker->mutable_rates())["learner_steps"] = 2;
+    (*worker->mutable_gauges())["training_return"] = 20;
+  }
+  Write(folder, "server_answers", 0, std::string(1, '\0') + answer(&ReplayService::Explain, v1::ExplainRequest()));
+  Write(folder, "server_answers", 1, '\1' + answer(&ReplayService::Inspect, PageOf(0)));
+  Write(folder, "server_answers", 2, '\1' + answer(&ReplayService::Inspect, ItemOf(0)));
+  Write(folder, "server_answers", 3,
+        '\2' + Framed(EncodeMessage(overview, ByteSlices())) + answer(&ReplayService::Describe, v1::DescribeRequest()));
+}
+
+// What a server with these tables has written down by its end, after one writer has written to all of them.
+std::string StateOf(const std::vector<uint8_t>& tables) {
+  fuzz::ScratchDatabase scratch;
+  fuzz::Input nothing(nullptr, 0);
+  const std::shared_ptr<Database> database = scratch.Fill(&nothing);
+  {
+    fuzz::DurableStore replay(database, *LoadSavedState(database.get()), scratch.env());
+    std::vector<std::string> names;
+    for (const uint8_t table : tables) {
+      WAGGLE_CHECK(replay.store()->CreateTable(fuzz::DurableTable(table)).ok(), "the table is valid");
+      names.push_back(fuzz::TableName(table));
+    }
+    const TableConfig config = fuzz::DurableTable(tables.front());
+    const auto session = *replay.store()->OpenWriter("w", names, config.signature);
+    for (uint64_t sequence = 1; sequence <= 3; ++sequence) {
+      InsertBlock block = fuzz::ZeroBlock(config, {{0, 4 * (sequence - 1), 4, false}, {1, sequence - 1, 1, false}},
+                                          static_cast<uint32_t>(names.size()), 2);
+      absl::Notification done;
+      session->Insert(sequence, std::move(block), [&done](const auto& result) {
+        WAGGLE_CHECK(result.ok(), result.status().ToString());
+        done.Notify();
+      });
+      done.WaitForNotification();
+    }
+    fuzz::SampleAll(replay.store());
+  }
+  return scratch.Dump();
+}
+
+void WriteStorage(const std::filesystem::path& folder) {
+  Write(folder, "saved_state", 0, StateOf({0}));
+  Write(folder, "saved_state", 1, StateOf({1}));
+  Write(folder, "saved_state", 2, StateOf({2}));
+  const std::string state = StateOf({0, 1});
+  Write(folder, "saved_state", 3, state);
+  fuzz::Input input(reinterpret_cast<const uint8_t*>(state.data()), state.size());
+  for (int number = 0; !input.empty(); number += 2) {
+    const char kind = fuzz::kKinds[input.Byte()];
+    const uint64_t first = input.Byte();
+    const std::string key = fuzz::KeyOf(kind, first, input.Byte());
+    const std::string value = input.NextString();
+    Write(folder, "storage_records", number, std::string("\0\1", 2) + key);
+    Write(folder, "storage_records", number + 1, (kind == 'i' ? "\1\1" : "\2\1") + value);
+  }
+}
+
+// Records as the fuzzer takes them apart, and a whole file.
+void WriteReplayFiles(const std::filesystem::path& folder) {
+  for (uint8_t table = 0; table < fuzz::kTables; ++table) {
+    const TableConfig config = fuzz::Table(table);
+    TableConfig plain = config;
+    plain.compression.clear();
+    const InsertBlock block = fuzz::ZeroBlock(plain, {{0, 0, 4, true}}, 1, 2);
+    v1::ExportResponse header;
+    *header.mutable_header()->mutable_config() = ToProto(config);
+    Message<v1::ExportResponse> body;
+    *body.header.mutable_block() = ToProto(block);
+    body.header.mutable_block()->set_sequence(1);
+    body.data = block.data;
+    std::string end(16, '\0');
+    end[0] = end[8] = 1;
+    const std::string framed_end = std::string("\0\x10", 2) + end;
+    Write(folder, "replay_file", table,
+          "\1\1\1" + Framed(EncodeMessage(header, ByteSlices())) + "\2\1" + Framed(EncodeMessage(body)) + "\3\1" +
+              framed_end);
+
+    const std::string path = folder / "replay_file" / "whole";
+    {
+      const auto file = *ReplayFileWriter::Create(path, config, 1);
+      WAGGLE_CHECK(file->Append(block).ok() && file->Finish().ok(), "the file can be written");
+    }
+    std::ifstream whole(path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(whole)), std::istreambuf_iterator<char>());
+    std::filesystem::remove(path);
+    Write(folder, "replay_file", 10 + table, std::string(1, '\0') + bytes);
+  }
+}
+
+void WriteTexts(const std::filesystem::path& folder) {
+  Manifest manifest;
+  manifest.step = 3;
+  manifest.data_bytes = 72;
+  manifest.entries = {{{"a", DType::kFloat32, {2, 2}}, 0, 1}, {{"b", DType::kUint8, {8}}, 64, 2}};
+  manifest.texts = {{"generator", "1 2"}};
+  const std::string bytes = FormatManifest(manifest);
+  Write(folder, "text", 1, '\1' + bytes);
+  Write(folder, "text", 2, '\2' + bytes.substr(0, bytes.rfind("checksum ")));
+  HubRecord record;
+  record.last_epoch = 2;
+  record.started = absl::FromUnixSeconds(1000);
+  record.progress.steps_of = {{"actor", 100}};
+  record.last_evaluation.emplace();
+  record.last_evaluation->worker_id = "actor";
+  record.experiment_yaml = "name: experiment";
+  const std::string text = EncodeHubRecord(record);
+  Write(folder, "text", 3, '\3' + text);
+  Write(folder, "text", 4, '\4' + text.substr(text.find('\n') + 1));
 }
 
 }  // namespace
@@ -111,5 +292,9 @@ int main(int argc, char** argv) {
   waggle::WriteInserts(argv[1]);
   waggle::WriteSamples(argv[1]);
   waggle::WriteTables(argv[1]);
+  waggle::WriteAnswers(argv[1]);
+  waggle::WriteStorage(argv[1]);
+  waggle::WriteReplayFiles(argv[1]);
+  waggle::WriteTexts(argv[1]);
   return 0;
 }

@@ -1,0 +1,140 @@
+// Replay files that somebody hands to an import: whole files, and files made of records whose checksums are right.
+// What is read of one is sent to a replay server as an import does.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/api/block_compression.h"
+#include "common/replay_file/replay_file.h"
+#include "common/tensor/checksum.h"
+#include "common/tensor/compression.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_tables.h"
+
+namespace waggle {
+namespace {
+
+class Bytes final : public ReadableFile {
+ public:
+  explicit Bytes(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  absl::StatusOr<int64_t> Size() const override { return static_cast<int64_t>(bytes_.size()); }
+  absl::Status Read(char* destination, int64_t size) override {
+    if (size < 0 || static_cast<size_t>(size) > bytes_.size() - at_) {
+      return absl::DataLossError("the file ends before");
+    }
+    std::memcpy(destination, bytes_.data() + at_, static_cast<size_t>(size));
+    at_ += static_cast<size_t>(size);
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::string bytes_;
+  size_t at_ = 0;
+};
+
+// Has one file, whatever its name.
+class OneFile final : public FileSystem {
+ public:
+  explicit OneFile(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenFile(const std::string& /*path*/) override {
+    return std::unique_ptr<ReadableFile>(std::make_unique<Bytes>(bytes_));
+  }
+  absl::StatusOr<std::unique_ptr<WritableFile>> CreateFile(const std::string& /*path*/) override { return No(); }
+  absl::StatusOr<std::unique_ptr<FileLock>> LockFile(const std::string& /*path*/) override { return No(); }
+  absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& /*path*/) override { return No(); }
+  absl::Status CreateFolder(const std::string& /*path*/) override { return No(); }
+  absl::Status CreateFolders(const std::string& /*path*/) override { return No(); }
+  absl::Status SyncFolder(const std::string& /*path*/) override { return No(); }
+  absl::Status Rename(const std::string& /*from*/, const std::string& /*to*/) override { return No(); }
+  absl::Status RemoveAll(const std::string& /*path*/) override { return No(); }
+
+ private:
+  static absl::Status No() { return absl::PermissionDeniedError("it can be read only"); }
+
+  const std::string bytes_;
+};
+
+template <class T>
+void Append(T value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// A record, with its head as docs/replay_files.md has it: KIND STORAGE SIZE SIZE PAYLOAD…, where the payload is stored
+// as it is, is compressed, or is what the file says to be compressed.
+void AppendRecord(fuzz::Input* input, std::string* file) {
+  const uint32_t kind = input->Byte() % 5;
+  const uint8_t storage = input->Byte() % 4;
+  std::string stored = input->NextString();
+  uint64_t bytes = stored.size();
+  if (storage == 1) {
+    std::string packed(MaxCompressedBytes(Codec::kZstd, stored.size()), '\0');
+    packed.resize(Compress(Codec::kZstd, stored.data(), stored.size(), packed.data()));
+    stored = packed.empty() ? stored : packed;
+  } else if (storage == 2) {
+    bytes = input->Byte() * uint64_t{64};
+  }
+  const bool plain = storage == 0 || (storage == 1 && stored.size() == bytes);
+  std::string head;
+  Append(kind, &head);
+  Append(uint32_t{plain ? 0U : storage == 3 ? 3U : 1U}, &head);
+  Append(uint64_t{stored.size()}, &head);
+  Append(bytes, &head);
+  Checksummer checksum;
+  checksum.Update(head.data(), head.size());
+  checksum.Update(stored.data(), stored.size());
+  Append(checksum.Digest(), &head);
+  absl::StrAppend(file, head, stored);
+}
+
+std::string FileOf(fuzz::Input* input) {
+  if (input->Byte() % 8 == 0) {
+    return input->RestString();
+  }
+  std::string file = "WAGGLERP";
+  Append(uint32_t{1}, &file);
+  while (!input->empty()) {
+    AppendRecord(input, &file);
+  }
+  return file;
+}
+
+// As an import does: a writer compresses the blocks, and its server takes them in.
+void Import(ReplayFileReader* reader) {
+  TableConfig config = reader->config();
+  config.durability = Durability::kNone;
+  config.memory_limit = 0;
+  ReplayStore store(fuzz::SmallStore());
+  if (!store.CreateTable(config).ok()) {
+    return;
+  }
+  const auto session = *store.OpenWriter("import", {config.name}, config.signature);
+  const std::vector<Codec> codecs = ColumnCodecs(config.signature, config.compression);
+  for (uint64_t sequence = 1;; ++sequence) {
+    absl::StatusOr<std::optional<InsertBlock>> block = reader->Next();
+    WAGGLE_CHECK(block.ok() || absl::IsDataLoss(block.status()), block.status().ToString());
+    if (!block.ok() || !block->has_value() || !CompressBlock(config.signature, codecs, &**block).ok()) {
+      break;
+    }
+    session->Insert(sequence, **std::move(block), [](const auto& /*result*/) {});
+  }
+  fuzz::SampleAll(&store);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  OneFile files(FileOf(&input));
+  const absl::StatusOr<std::unique_ptr<ReplayFileReader>> reader = ReplayFileReader::Open("file", &files);
+  if (reader.ok()) {
+    Import(reader->get());
+  } else {
+    WAGGLE_CHECK(absl::IsDataLoss(reader.status()) || absl::IsFailedPrecondition(reader.status()),
+                 reader.status().ToString());
+  }
+  return 0;
+}
+
+}  // namespace waggle

@@ -1,0 +1,64 @@
+// What servers, or who pretends to be one, may answer to the command line: it is shown to people and to programs.
+#include "absl/time/time.h"
+#include "cli/inspect_report.h"
+#include "cli/status_report.h"
+#include "cli/why_report.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace waggle {
+namespace {
+
+template <class Proto>
+Proto Decode(const grpc::ByteBuffer& bytes) {
+  Proto proto;
+  ByteSlices ignored;
+  DecodeMessage(bytes, kMaxHeaderBytes, &proto, &ignored).IgnoreError();
+  return proto;
+}
+
+template <class Response>
+std::vector<ReplayAnswer<Response>> Answers(fuzz::Input* input) {
+  std::vector<ReplayAnswer<Response>> answers;
+  while (!input->empty()) {
+    answers.push_back({"server:1", absl::OkStatus(), Decode<Response>(input->NextMessage())});
+  }
+  return answers;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::Input input(data, size);
+  switch (input.Byte() % 3) {
+    case 0: {
+      const Explanations explanations = Answers<v1::ExplainResponse>(&input);
+      WhyText(explanations, true);
+      WhyText(explanations, false);
+      WhyJson(explanations);
+      WhyExitStatus(explanations);
+      break;
+    }
+    case 1: {
+      const Inspections inspections = Answers<v1::InspectResponse>(&input);
+      InspectText("table", inspections);
+      InspectJson("table", inspections);
+      if (!inspections.empty()) {
+        ItemText("table", inspections.front());
+      }
+      break;
+    }
+    default: {
+      ClusterSnapshot snapshot;
+      snapshot.overview = Decode<v1::OverviewResponse>(input.NextMessage());
+      while (!input.empty()) {
+        snapshot.replay_servers.push_back(
+            {"server:1", absl::OkStatus(), Decode<v1::DescribeResponse>(input.NextMessage())});
+      }
+      StatusText(snapshot, absl::UnixEpoch());
+      StatusJson(snapshot, absl::UnixEpoch());
+    }
+  }
+  return 0;
+}
+
+}  // namespace waggle
