@@ -196,8 +196,8 @@ void CheckCompression(const TableConfig& config, Problems* problems) {
                         "\"", DidYouMean(compression.column, {columns.begin(), columns.end()}));
     problems->AddUnless(names.insert(compression.column).second, "compression: column ", compression.column,
                         " is there twice");
-    problems->AddUnless(IsKnown(compression.codec), "compression: column ", compression.column, ": ",
-                        static_cast<int>(compression.codec), " is no codec");
+    problems->AddUnless(compression.codec != Codec::kNone && IsKnown(compression.codec), "compression: column ",
+                        compression.column, ": ", static_cast<int>(compression.codec), " is no codec");
   }
 }
 

@@ -223,10 +223,6 @@ absl::StatusOr<TableConfig> FromProto(const v1::TableConfig& proto) {
   config.seed = proto.seed();
   for (const v1::ColumnCompression& compression : proto.compression()) {
     WAGGLE_ASSIGN_OR_RETURN(const Codec codec, FromProto(compression.codec()));
-    if (codec == Codec::kNone) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("compression: no codec for column \"", compression.column(), "\""));
-    }
     config.compression.push_back({compression.column(), codec});
   }
   WAGGLE_ASSIGN_OR_RETURN(config.durability, FromProto(proto.durability()));

@@ -291,7 +291,8 @@ class PlayOverGrpc : private RandomPlay {
   void Reconfigure() {
     const int64_t times = config_.max_times_sampled;
     ChangeConfig(kMaxBatch, kMaxBatch + 19, 2 * kMaxBatch);
-    config_.max_bytes = (1 + static_cast<int64_t>(rng_.UniformInt(20))) * std::max<int64_t>(1, item_bytes_);
+    const auto fitting = static_cast<int64_t>(1 + rng_.UniformInt(20));
+    config_.max_bytes = item_bytes_ > 0 ? fitting * item_bytes_ : config_.max_bytes;
     REQUIRE_OK(config_.Validate());
     v1::ReconfigureRequest request;
     *request.mutable_config() = ToProto(config_);

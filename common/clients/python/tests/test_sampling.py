@@ -130,7 +130,7 @@ class SamplingTest(ServerTest):
                 self.assertTrue((frames == frame).all((1, 2)).any())
 
     def test_a_batch_that_is_too_large_is_refused(self):
-        self.client.create_table(waggle.Table(self.name, {"frame": waggle.Column("uint8", (1 << 20,))}))
+        self.client.create_table(waggle.Table(self.name, {"frame": waggle.Column("uint8", (1 << 20,))}, max_items=1000))
         with self.client.sampler(self.name, 1000) as sampler:
             with self.assertRaisesRegex(waggle.ResourceExhausted, "too large|at most"):
                 sampler.next(PATIENCE)
