@@ -83,9 +83,13 @@ void ReadBlocks(const std::string& bytes) {
 }
 
 void ReadRows(const std::string& bytes, size_t size) {
+  constexpr uint64_t kBlock = 7;
   std::string rows(size, '\0');
-  if (DecodeRows(bytes, rows.data(), rows.size()).ok()) {
-    WAGGLE_CHECK(rows + EncodeRowsTrailer(rows.data(), rows.size()) == bytes, "rows come back");
+  if (DecodeRows(kBlock, bytes, rows.data(), rows.size()).ok()) {
+    // Before records said whose they are, they were written as those of number 0.
+    WAGGLE_CHECK(rows + EncodeRowsTrailer(kBlock, rows.data(), rows.size()) == bytes ||
+                     rows + EncodeRowsTrailer(0, rows.data(), rows.size()) == bytes,
+                 "rows come back");
   }
 }
 
