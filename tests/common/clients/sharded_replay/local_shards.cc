@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/api/block_compression.h"
+#include "common/base/check.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/byte_slices.h"
 #include "replay_server/table/local_replay.h"
@@ -17,6 +18,13 @@ namespace {
 constexpr size_t kManyTasks = 1'000'000;
 
 using Server = LocalShards::Server;
+
+// What can be had, on whatever thread: REQUIRE is for that of the test alone.
+template <class T>
+T Known(absl::StatusOr<T> value) {
+  WAGGLE_CHECK(value.ok(), "a shard of a test gives what it is asked for");
+  return *std::move(value);
+}
 
 // The stream of a sampler. All but Ask is on the one thread.
 class SampleClient final : public LocalShards::Client, public std::enable_shared_from_this<SampleClient> {
@@ -65,7 +73,7 @@ class SampleClient final : public LocalShards::Client, public std::enable_shared
     }
     auto layout = std::make_shared<const BatchLayout>();
     if (items > 0) {
-      layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(options_.table, items, size_t{1} << 30)));
+      layout = std::make_shared<const BatchLayout>(Known(MakeBatchLayout(options_.table, items, size_t{1} << 30)));
     }
     table_->Draw(
         layout, {items, counted},
@@ -73,7 +81,7 @@ class SampleClient final : public LocalShards::Client, public std::enable_shared
           if (!drawn.ok()) {
             return;
           }
-          self->server_->Pass([self, stream, batch = ValueOf(drawn->Gather(AllocateBytes(layout->total_bytes + 1)))] {
+          self->server_->Pass([self, stream, batch = Known(drawn->Gather(AllocateBytes(layout->total_bytes + 1)))] {
             if (self->stream_ == stream && !self->gone_) {
               const absl::Status status = self->receiver_->Answered(self->shard_, batch);
               if (!status.ok()) {
