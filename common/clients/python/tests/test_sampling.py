@@ -131,9 +131,11 @@ class SamplingTest(ServerTest):
 
     def test_a_batch_that_is_too_large_is_refused(self):
         self.client.create_table(waggle.Table(self.name, {"frame": waggle.Column("uint8", (1 << 20,))}, max_items=1000))
+        before = self.client.describe().refusals.get("batch_too_large", 0)
         with self.client.sampler(self.name, 1000) as sampler:
             with self.assertRaisesRegex(waggle.ResourceExhausted, "too large|at most"):
                 sampler.next(PATIENCE)
+        self.assertEqual(self.client.describe().refusals["batch_too_large"], before + 1)
         with self.assertRaisesRegex(waggle.InvalidArgument, "batch_size"):
             self.client.sampler(self.name, 0)
         with self.assertRaisesRegex(waggle.InvalidArgument, "prefetch"):

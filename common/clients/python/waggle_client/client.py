@@ -64,11 +64,13 @@ class TableInfo:
 
 @dataclasses.dataclass(frozen=True)
 class ServerInfo:
-    """The state of a server. writer_bytes: what writers keep in its memory beside the tables' items."""
+    """The state of a server. writer_bytes: what writers keep in its memory beside the tables' items. refusals: how many
+    calls and streams it has refused since it was started, by reason (docs/errors.md)."""
 
     tables: Dict[str, TableInfo]
     writers: int
     writer_bytes: int
+    refusals: Dict[str, int]
 
 
 def _table_info(proto):
@@ -118,7 +120,10 @@ class Client:
         """The state of the server and of every table."""
         answer = self._link.describe(timeout)
         return ServerInfo(
-            {info.config.name: _table_info(info) for info in answer.tables}, answer.writers, answer.writer_bytes
+            {info.config.name: _table_info(info) for info in answer.tables},
+            answer.writers,
+            answer.writer_bytes,
+            dict(answer.refusals),
         )
 
     def table(self, name: str, timeout: Optional[float] = None) -> TableInfo:
