@@ -259,7 +259,7 @@ absl::Status InsertStream::Open(const v1::InsertOpen& open) {
                           WithReason(reasons::kWrongColumns, FromProto(open.signature())));
   const std::vector<std::string> tables(open.tables().begin(), open.tables().end());
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<WriterSession> session,
-                          store_->OpenWriter(open.writer_id(), tables, signature));
+                          store_->OpenWriter(open.writer_id(), tables, signature, open.incarnation()));
   WAGGLE_RETURN_IF_ERROR(
       WithReason(reasons::kOtherWriter,
                  Annotate(session->Claim(open.incarnation()), absl::StrCat("writer \"", open.writer_id(), "\""))));

@@ -138,9 +138,10 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
                          first_sequence_ + pending_.size() - 1, ": another writer uses its id"));
       }
       if (sequence < first_sequence_ - 1) {
-        // It has lost what it had acknowledged, and its counts; the numbers go on from what it knows.
+        // It has lost what it had acknowledged, or some of that; the numbers go on from what it knows.
         first_sequence_ = sequence + 1;
-        lost_ = stats_;
+        lost_.items_inserted = stats_.items_inserted - opened.items_inserted();
+        lost_.items_without_rows = stats_.items_without_rows - opened.items_without_rows();
       }
       TakeAppliedLocked(sequence, opened.items_inserted(), opened.items_without_rows(), &applied);
       peer_ = std::move(peer);

@@ -81,9 +81,14 @@ void Journal::AfterCommit(Answer answer) {
   answer(StoppedError());
 }
 
-void Journal::AddTable(std::shared_ptr<Table> table) {
+void Journal::AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) {
   MutexLock lock(&mutex_);
   work_.new_tables.push_back(std::move(table));
+  if (replaced != nullptr) {
+    work_.dropped_tables.push_back(replaced);
+    work_.housekeeping = true;
+    changed_.Signal();
+  }
 }
 
 void Journal::DropTable(const std::shared_ptr<Table>& table) {
@@ -217,7 +222,9 @@ void Journal::TakeRegistrations() {
   }
 }
 
-void Journal::TakeCut(bool checkpoint, const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch) {
+std::vector<std::shared_ptr<WriterSession>> Journal::TakeCut(bool checkpoint,
+                                                             const std::vector<std::shared_ptr<Table>>& tables,
+                                                             JournalBatch* batch) {
   // They outlive the locks: the last one to let go of a session takes its tables' locks.
   std::vector<std::shared_ptr<WriterSession>> held;
   std::vector<std::shared_ptr<WriterSession>> registered;
@@ -252,13 +259,12 @@ void Journal::TakeCut(bool checkpoint, const std::vector<std::shared_ptr<Table>>
     forgotten.swap(forgotten_writers_);
   }
   for (const uint64_t number : forgotten) {
-    batch->DeleteWriter(number);
-    state_.writers.erase(number);
+    batch->DropWriter(number, &state_);
   }
   for (size_t i = 0; i < tables.size(); ++i) {
     batch->Add(tables[i]->number(), std::move(changes[i]));
   }
-  batch->Encode(checkpoint, &state_, held);
+  return held;
 }
 
 absl::Status Journal::StoreBlocks(JournalBatch* batch) {
@@ -303,15 +309,16 @@ absl::Status Journal::Commit(bool checkpoint, const std::vector<std::shared_ptr<
   }
   JournalBatch batch(database_.get());
   for (const std::shared_ptr<Table>& table : dropped) {
-    batch.DeleteTable(table->number(), &state_);
+    batch.DropTable(table->number(), &state_);
   }
   const std::vector<std::shared_ptr<Table>> tables = TablesOf(checkpoint);
   WAGGLE_RETURN_IF_ERROR(CopyAhead(tables, &batch));
   if (checkpoint) {
     WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("checkpoint.before_cut"));
   }
-  TakeCut(checkpoint, tables, &batch);
+  const std::vector<std::shared_ptr<WriterSession>> held = TakeCut(checkpoint, tables, &batch);
   WAGGLE_RETURN_IF_ERROR(StoreBlocks(&batch));
+  batch.Encode(checkpoint, &state_, held);
   batch.DeleteBlocks(std::exchange(state_.gone.logged, {}));
   if (checkpoint) {
     batch.DeleteBlocks(std::exchange(state_.gone.checkpointed, {}));

@@ -58,7 +58,8 @@ class Journal final : public TableLog {
   void AfterCommit(Answer answer) override ABSL_LOCKS_EXCLUDED(mutex_);
   const std::shared_ptr<BlockLedger>& ledger() const override { return ledger_; }
   uint64_t NewNumber() override { return next_number_.fetch_add(1); }
-  void AddTable(std::shared_ptr<Table> table) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void DropTable(const std::shared_ptr<Table>& table) override ABSL_LOCKS_EXCLUDED(mutex_);
   void AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& writer) override
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -93,8 +94,10 @@ class Journal final : public TableLog {
   // Where much has changed in the tables, copies it in portions, and writes its rows, so that the cut has little to
   // copy.
   absl::Status CopyAhead(const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch);
-  // Locks the tables together, takes their changes, and makes their writers keep theirs.
-  void TakeCut(bool checkpoint, const std::vector<std::shared_ptr<Table>>& tables, JournalBatch* batch);
+  // Locks the tables together, takes their changes, and makes their writers keep theirs. Returns those writers.
+  std::vector<std::shared_ptr<WriterSession>> TakeCut(bool checkpoint,
+                                                      const std::vector<std::shared_ptr<Table>>& tables,
+                                                      JournalBatch* batch) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status StoreBlocks(JournalBatch* batch);
   // Tries until it succeeds, or until it has failed and is to stop.
   absl::Status Write(rocksdb::WriteBatch* batch, bool sync);

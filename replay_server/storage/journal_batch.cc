@@ -1,4 +1,3 @@
-// No test of its own: journal_test.cc sees everything that it writes.
 #include "replay_server/storage/journal_batch.h"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include "common/api/block_compression.h"
 #include "common/base/check.h"
 #include "common/base/failpoint.h"
+#include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "replay_server/storage/block_records.h"
@@ -44,7 +44,7 @@ uint64_t Least(const std::vector<uint64_t>& tables, const std::map<uint64_t, Wri
 
 }  // namespace
 
-uint64_t JournalWriter::Position() const {
+uint64_t JournalWriter::InTables() const {
   if (logged.empty() && checkpointed.empty()) {
     return sequence;
   }
@@ -56,7 +56,9 @@ uint64_t JournalWriter::Durable() const {
 }
 
 void JournalState::AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& session) {
-  JournalWriter& writer = writers[session->number()];
+  const auto [known, is_new] = writers.try_emplace(session->number());
+  JournalWriter& writer = known->second;
+  writer.sequence = is_new ? session->first_sequence() : writer.sequence;
   writer.id = id;
   writer.session = session;
   writer.all_durable = true;
@@ -156,17 +158,24 @@ void JournalBatch::NoteWritten() {
 
 void JournalBatch::Encode(bool checkpoint, JournalState* state,
                           const std::vector<std::shared_ptr<WriterSession>>& sessions) {
+  encoded_ = true;
+  for (const DroppedTable& table : dropped_tables_) {
+    DeleteTable(table);
+  }
+  for (const uint64_t writer : dropped_writers_) {
+    DeleteWriter(writer);
+  }
   std::map<uint64_t, std::vector<WriterMark>> marks;
   for (const std::shared_ptr<WriterSession>& session : sessions) {
     marks[session->number()];
   }
   for (const auto& [number, changes] : tables_) {
-    EncodeTable(&state->tables.at(number), changes);
+    JournalTable& table = state->tables.at(number);
+    const bool changed = EncodeTable(&table, changes);
+    sync_ = sync_ || checkpoint || (changed && table.table->created().log_sync);
     for (const WriterMark& mark : changes.marks) {
       marks[mark.writer].push_back(mark);
     }
-    const TableConfig& config = state->tables.at(number).table->created();
-    sync_ = sync_ || checkpoint || (config.log_sync && !(changes.items.empty() && changes.marks.empty()));
   }
   for (const auto& [number, changed] : marks) {
     if (const auto writer = state->writers.find(number); writer != state->writers.end()) {
@@ -175,7 +184,8 @@ void JournalBatch::Encode(bool checkpoint, JournalState* state,
   }
 }
 
-void JournalBatch::EncodeTable(JournalTable* table, const TableChanges& changes) {
+bool JournalBatch::EncodeTable(JournalTable* table, const TableChanges& changes) {
+  bool changed = !changes.items.empty() || !changes.marks.empty() || changes.cleared || changes.config != nullptr;
   const uint64_t number = table->table->number();
   rocksdb::ColumnFamilyHandle* const items = database_->family(Family::kItems);
   if (changes.config != nullptr) {
@@ -188,6 +198,7 @@ void JournalBatch::EncodeTable(JournalTable* table, const TableChanges& changes)
   if (std::string counters = EncodeCounters(changes.counters); counters != table->counters) {
     Put(Family::kMeta, CountersKey(number), counters);
     table->counters = std::move(counters);
+    changed = true;
   }
   if (changes.cleared) {
     const rocksdb::Status status = records_.DeleteRange(items, ItemKey(number, 0), ItemsEnd(number));
@@ -207,6 +218,7 @@ void JournalBatch::EncodeTable(JournalTable* table, const TableChanges& changes)
   if (evicted) {
     WAGGLE_FAILPOINT("evict").IgnoreError();
   }
+  return changed;
 }
 
 void JournalBatch::EncodeWriter(uint64_t number, JournalWriter* writer, const std::vector<WriterMark>& marks) {
@@ -232,14 +244,12 @@ void JournalBatch::EncodeWriter(uint64_t number, JournalWriter* writer, const st
       *proto.add_signature() = ToProto(column);
     }
     for (const Codec codec : ColumnCodecs(session->signature(), session->tables().front()->created().compression)) {
-      proto.add_codecs(codec == Codec::kLz4    ? v1::ColumnCompression::CODEC_LZ4
-                       : codec == Codec::kZstd ? v1::ColumnCompression::CODEC_ZSTD
-                                               : v1::ColumnCompression::CODEC_UNSPECIFIED);
+      proto.add_codecs(ToProto(codec));
     }
     Put(Family::kWriters, WriterKey(number), proto.SerializeAsString());
   }
-  writer->sequence = writer->Position();
-  const WriterChanges changes = session->TakeChanges(writer->sequence);
+  const WriterChanges changes = session->TakeChanges(writer->InTables());
+  writer->sequence = changes.sequence;
   for (const StreamRecord& stream : changes.streams) {
     EncodeStream(number, stream, writer);
   }
@@ -278,21 +288,39 @@ void JournalBatch::DeleteBlocks(const std::vector<uint64_t>& blocks) {
   }
 }
 
-void JournalBatch::DeleteTable(uint64_t table, JournalState* state) {
-  tables_.erase(table);
-  state->tables.erase(table);
-  rocksdb::ColumnFamilyHandle* const meta = database_->family(Family::kMeta);
-  rocksdb::Status status = records_.Delete(meta, TableKey(table));
-  status = status.ok() ? records_.Delete(meta, CountersKey(table)) : status;
-  status = status.ok() ? records_.DeleteRange(database_->family(Family::kItems), ItemKey(table, 0), ItemsEnd(table))
-                       : status;
+void JournalBatch::DropTable(uint64_t table, JournalState* state) {
+  DroppedTable dropped;
+  dropped.number = table;
   for (auto& [number, writer] : state->writers) {
     for (std::vector<uint64_t>* tables : {&writer.logged, &writer.checkpointed}) {
       tables->erase(std::remove(tables->begin(), tables->end(), table), tables->end());
     }
-    if (status.ok() && writer.marks.erase(table) > 0) {
-      status = records_.Delete(database_->family(Family::kWriters), MarkKey(number, table));
+    if (writer.marks.erase(table) > 0) {
+      dropped.writers.push_back(number);
     }
+  }
+  if (const auto known = state->tables.find(table); known != state->tables.end()) {
+    sync_ = sync_ || known->second.table->created().log_sync;
+    state->tables.erase(known);
+  }
+  tables_.erase(table);
+  dropped_tables_.push_back(std::move(dropped));
+}
+
+void JournalBatch::DropWriter(uint64_t writer, JournalState* state) {
+  state->writers.erase(writer);
+  dropped_writers_.push_back(writer);
+}
+
+void JournalBatch::DeleteTable(const DroppedTable& table) {
+  rocksdb::ColumnFamilyHandle* const meta = database_->family(Family::kMeta);
+  rocksdb::Status status = records_.Delete(meta, TableKey(table.number));
+  status = status.ok() ? records_.Delete(meta, CountersKey(table.number)) : status;
+  status = status.ok() ? records_.DeleteRange(database_->family(Family::kItems), ItemKey(table.number, 0),
+                                              ItemsEnd(table.number))
+                       : status;
+  for (const uint64_t writer : table.writers) {
+    status = status.ok() ? records_.Delete(database_->family(Family::kWriters), MarkKey(writer, table.number)) : status;
   }
   WAGGLE_CHECK(status.ok(), status.ToString());
 }

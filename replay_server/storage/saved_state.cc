@@ -1,21 +1,24 @@
 #include "replay_server/storage/saved_state.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/api/block_compression.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
+#include "replay_server/storage/record_scan.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/storage/saved_blocks.h"
 #include "replay_server/storage/saved_checks.h"
 #include "replay_server/table/chunk_tier.h"
+#include "replay_server/table/table.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 namespace waggle {
@@ -25,7 +28,7 @@ using Family = Database::Family;
 
 class Loader {
  public:
-  explicit Loader(Database* database) : database_(database) {}
+  explicit Loader(Database* database) : database_(database), blocks_(database) {}
 
   absl::StatusOr<SavedState> Load() {
     WAGGLE_RETURN_IF_ERROR(LoadFormat());
@@ -34,28 +37,13 @@ class Loader {
     WAGGLE_RETURN_IF_ERROR(CompleteWriters());
     WAGGLE_RETURN_IF_ERROR(ForEach(Family::kItems, [this](auto key, auto value) { return TakeItem(key, value); }));
     WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("restore.middle"));
-    WAGGLE_RETURN_IF_ERROR(LoadBlocks());
+    WAGGLE_RETURN_IF_ERROR(blocks_.Load());
+    WAGGLE_RETURN_IF_ERROR(ResolveItems());
     WAGGLE_RETURN_IF_ERROR(ResolveStreams());
     return Finish();
   }
 
  private:
-  // Of a block: the one of the largest limit among those of the tables that may refer to it.
-  struct Tier {
-    void Add(const std::shared_ptr<ChunkTier>& tier) {
-      in_memory = in_memory || tier == nullptr;
-      largest = largest == nullptr || (tier != nullptr && tier->limit() > largest->limit()) ? tier : largest;
-    }
-    void Add(const Tier& other) {
-      in_memory = in_memory || other.in_memory;
-      if (other.largest != nullptr) {
-        Add(other.largest);
-      }
-    }
-
-    std::shared_ptr<ChunkTier> largest;
-    bool in_memory = false;
-  };
   struct Table {
     SavedTable saved;
     bool configured = false;
@@ -86,7 +74,7 @@ class Loader {
   }
 
   absl::Status LoadFormat() {
-    WAGGLE_ASSIGN_OR_RETURN(const std::string bytes, MissingIsDamage(database_->Get(Family::kMeta, kFormatKey)));
+    WAGGLE_ASSIGN_OR_RETURN(const std::string bytes, GetRecord(database_, Family::kMeta, kFormatKey));
     v1::StoredFormat format;
     if (!format.ParseFromString(bytes)) {
       return absl::DataLossError("its format cannot be read");
@@ -101,36 +89,9 @@ class Loader {
     return absl::OkStatus();
   }
 
-  static absl::Status CheckRowsSize(const std::string& record, uint64_t bytes) {
-    return record.size() == bytes + kRowsTrailerBytes
-               ? absl::OkStatus()
-               : absl::DataLossError(absl::StrCat("a record of ", record.size(), " bytes has not ", bytes,
-                                                  " bytes of rows, as its head says"));
-  }
-
-  static absl::StatusOr<std::string> MissingIsDamage(absl::StatusOr<std::string> value) {
-    if (absl::IsNotFound(value.status())) {
-      return absl::DataLossError(value.status().message());
-    }
-    return value;
-  }
-
-  // Of one kind, if that is given: the records of others are not touched, which may be many and large.
   template <class Take>
-  absl::Status ForEach(Family family, const Take& take, const std::string& kind = "") {
-    rocksdb::ReadOptions options;
-    options.fill_cache = false;
-    options.readahead_size = size_t{2} << 20;
-    const std::string after = kind.empty() ? "" : std::string(1, static_cast<char>(kind[0] + 1));
-    const rocksdb::Slice end(after);
-    options.iterate_upper_bound = kind.empty() ? nullptr : &end;
-    const std::unique_ptr<rocksdb::Iterator> it(database_->get()->NewIterator(options, database_->family(family)));
-    for (it->Seek(kind); it->Valid(); it->Next()) {
-      const absl::string_view key(it->key().data(), it->key().size());
-      const absl::string_view value(it->value().data(), it->value().size());
-      WAGGLE_RETURN_IF_ERROR(take(key, value));
-    }
-    return FromRocksDb(it->status());
+  absl::Status ForEach(Family family, const Take& take) {
+    return ForEachRecord(database_, family, /*kind=*/"", take);
   }
 
   template <class Proto>
@@ -211,16 +172,8 @@ class Loader {
     WAGGLE_ASSIGN_OR_RETURN(writer->saved.signature, Intact(FromProto(proto.signature())));
     std::vector<Codec> codecs;
     for (int i = 0; i < proto.codecs_size(); ++i) {
-      switch (proto.codecs(i)) {
-        case v1::ColumnCompression::CODEC_LZ4:
-          codecs.push_back(Codec::kLz4);
-          break;
-        case v1::ColumnCompression::CODEC_ZSTD:
-          codecs.push_back(Codec::kZstd);
-          break;
-        default:
-          codecs.push_back(Codec::kNone);
-      }
+      WAGGLE_ASSIGN_OR_RETURN(const Codec codec, Intact(FromProto(proto.codecs(i))));
+      codecs.push_back(codec);
     }
     if (codecs.size() != writer->saved.signature.size()) {
       return absl::DataLossError(absl::StrCat("writer \"", proto.id(), "\" has codecs for ", codecs.size(),
@@ -284,9 +237,9 @@ class Loader {
         writer.saved.marks.emplace_back(table->second.saved.created.name, mark);
         table->second.saved.marks.push_back(mark);
       }
-      const Tier tier = TierOf(writer.saved.tables);
+      const SavedTier tier = TierOf(writer.saved.tables);
       for (const Stream& stream : writer.streams) {
-        WAGGLE_RETURN_IF_ERROR(NoteNeeds(stream.names, writer.layout, tier));
+        WAGGLE_RETURN_IF_ERROR(blocks_.Need(stream.names, writer.layout, tier));
       }
     }
     return absl::OkStatus();
@@ -294,26 +247,14 @@ class Loader {
 
   // New items over a stream's rows may go to any of its writer's tables: where one is not there yet, or has no limit,
   // the rows stay in memory.
-  Tier TierOf(const std::vector<std::string>& names) const {
-    Tier tier;
+  SavedTier TierOf(const std::vector<std::string>& names) const {
+    SavedTier tier;
     for (const std::string& name : names) {
       const auto table = std::find_if(tables_.begin(), tables_.end(),
                                       [&name](const auto& each) { return each.second.saved.created.name == name; });
       tier.Add(table == tables_.end() ? nullptr : table->second.saved.tier);
     }
     return tier;
-  }
-
-  absl::Status NoteNeeds(const ChunkNames& names, const std::shared_ptr<const RowLayout>& layout, const Tier& tier) {
-    for (const ChunkName& name : names) {
-      Block& block = needed_[name.block];
-      block.layout = block.layout != nullptr ? block.layout : layout;
-      block.tier.Add(tier);
-      if (block.layout != layout) {
-        return absl::DataLossError(absl::StrCat("block ", name.block, " is shared by rows of different columns"));
-      }
-    }
-    return absl::OkStatus();
   }
 
   absl::Status TakeItem(absl::string_view key, absl::string_view value) {
@@ -325,155 +266,35 @@ class Loader {
     }
     WAGGLE_ASSIGN_OR_RETURN(StoredItem item, DecodeItem(value));
     item.item.slot = static_cast<uint32_t>(parsed.second);
-    Tier tier;
+    SavedTier tier;
     tier.Add(table->second.saved.tier);
-    WAGGLE_RETURN_IF_ERROR(NoteNeeds(item.chunks, table->second.layout, tier));
+    WAGGLE_RETURN_IF_ERROR(blocks_.Need(item.chunks, table->second.layout, tier));
     table->second.saved.items.push_back(std::move(item.item));
     table->second.chunks.push_back(std::move(item.chunks));
     return absl::OkStatus();
   }
 
-  struct Block {
-    std::shared_ptr<const RowLayout> layout;
-    Tier tier;
-    std::vector<ChunkRef> chunks;
-    std::vector<uint64_t> owners;  // By holder: the number of the table or writer that it is; 0 where nobody is yet.
-  };
-
-  // Moves the next number past those of this kind of records.
-  absl::Status NoteLast(char kind, uint64_t* next) {
-    const std::unique_ptr<rocksdb::Iterator> it(
-        database_->get()->NewIterator(rocksdb::ReadOptions(), database_->family(Family::kBlocks)));
-    it->SeekForPrev(std::string(1, static_cast<char>(kind + 1)));
-    if (it->Valid() && it->key()[0] == kind) {
-      WAGGLE_ASSIGN_OR_RETURN(const ParsedKey last,
-                              ParseKeyOf(std::string(1, kind), {it->key().data(), it->key().size()}));
-      *next = std::max(*next, (last.first & ~kTieredBlock) + 1);
-    }
-    return FromRocksDb(it->status());
-  }
-
-  absl::Status LoadBlocks() {
-    // New blocks must not be taken for those that are there.
-    uint64_t next = 1;
-    WAGGLE_RETURN_IF_ERROR(NoteLast('b', &next));
-    WAGGLE_RETURN_IF_ERROR(NoteLast('h', &next));
-    state_.ledger = std::make_shared<BlockLedger>(next);
-    WAGGLE_RETURN_IF_ERROR(ForEach(
-        Family::kBlocks, [this](auto key, auto value) { return TakeBlock(key, value); }, "b"));
-    WAGGLE_RETURN_IF_ERROR(ForEach(
-        Family::kBlocks, [this](auto key, auto value) { return TakeHead(key, value); }, "h"));
-    for (const auto& [number, block] : needed_) {
-      if (block.chunks.empty()) {
-        return absl::DataLossError(absl::StrCat("block ", number, " of rows is missing"));
-      }
-    }
+  absl::Status ResolveItems() {
     for (auto& [number, table] : tables_) {
-      WAGGLE_RETURN_IF_ERROR(ResolveItems(number, &table));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status TakeBlock(absl::string_view key, absl::string_view value) {
-    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("b", key));
-    const auto needed = needed_.find(parsed.first);
-    if (needed == needed_.end()) {
-      state_.orphans.push_back(parsed.first);
-      return absl::OkStatus();
-    }
-    WAGGLE_ASSIGN_OR_RETURN(const StoredBlock stored, DecodeBlock(value));
-    Block& block = needed->second;
-    WAGGLE_ASSIGN_OR_RETURN(const uint64_t bytes, CheckShape(parsed.first, stored, *block.layout));
-    if (stored.data.size() != bytes) {
-      return absl::DataLossError(
-          absl::StrCat("block ", parsed.first, " has ", stored.data.size(), " bytes of rows, and should have ", bytes));
-    }
-    NewBlock made = MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes,
-                               {state_.ledger, stored.checkpointed}, parsed.first);
-    std::memcpy(made.data, stored.data.data(), stored.data.size());
-    block.chunks = std::move(made.chunks);
-    block.owners.resize(stored.holders);
-    bytes_ += static_cast<int64_t>(stored.data.size());
-    return LogProgress();
-  }
-
-  // Of a block whose rows are a record of their own: they stay there, where all who may refer to them have a limit.
-  absl::Status TakeHead(absl::string_view key, absl::string_view value) {
-    WAGGLE_ASSIGN_OR_RETURN(const ParsedKey parsed, ParseKeyOf("h", key));
-    const auto needed = needed_.find(parsed.first);
-    if (needed == needed_.end()) {
-      state_.orphans.push_back(parsed.first);
-      return absl::OkStatus();
-    }
-    WAGGLE_ASSIGN_OR_RETURN(const StoredBlock stored, DecodeBlockHead(value));
-    Block& block = needed->second;
-    WAGGLE_ASSIGN_OR_RETURN(const uint64_t bytes, CheckShape(parsed.first, stored, *block.layout));
-    block.owners.resize(stored.holders);
-    BlockHome home{state_.ledger, stored.checkpointed};
-    if (!block.tier.in_memory) {
-      home.tier = block.tier.largest;
-      block.chunks =
-          MakeColdChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
-      return absl::OkStatus();
-    }
-    // Before memory is taken for what the head says.
-    WAGGLE_ASSIGN_OR_RETURN(const std::string rows,
-                            MissingIsDamage(database_->Get(Family::kBlocks, RowsKey(parsed.first))));
-    WAGGLE_RETURN_IF_ERROR(CheckRowsSize(rows, bytes));
-    NewBlock made =
-        MakeChunks(block.layout, stored.rows, stored.holders, stored.piece_bytes, std::move(home), parsed.first);
-    WAGGLE_RETURN_IF_ERROR(DecodeRows(parsed.first, rows, made.data, made.bytes));
-    block.chunks = std::move(made.chunks);
-    bytes_ += static_cast<int64_t>(bytes);
-    return LogProgress();
-  }
-
-  absl::Status LogProgress() {
-    constexpr int64_t kEvery = int64_t{1} << 30;
-    if (bytes_ >= logged_ + kEvery) {
-      logged_ = bytes_;
-      LogInfo("restoring: ", bytes_ >> 20, " MiB of rows so far");
-    }
-    return absl::OkStatus();
-  }
-
-  // `owner` is the table or the writer that refers to the chunk, and counts that among the block's pins alone.
-  absl::Status Resolve(const ChunkName& name, size_t pins, uint64_t owner, ChunkRef* chunk) {
-    Block& block = needed_.at(name.block);
-    if (name.index >= block.chunks.size() || pins >= block.owners.size()) {
-      return absl::DataLossError(
-          absl::StrCat("block ", name.block, " has no chunk ", name.index, " for holder ", pins));
-    }
-    uint64_t& known = block.owners[pins];
-    known = known == 0 ? owner : known;
-    if (known != owner) {
-      return absl::DataLossError(absl::StrCat("block ", name.block, " has number ", known, " as its holder ", pins,
-                                              ", and number ", owner, " as well"));
-    }
-    *chunk = block.chunks[name.index];
-    return absl::OkStatus();
-  }
-
-  absl::Status ResolveItems(uint64_t number, Table* table) {
-    for (size_t i = 0; i < table->saved.items.size(); ++i) {
-      ItemRecord& item = table->saved.items[i];
-      for (const ChunkName& name : table->chunks[i]) {
-        ChunkRef chunk;
-        WAGGLE_RETURN_IF_ERROR(Resolve(name, item.pins, number, &chunk));
-        item.chunks.push_back(std::move(chunk));
+      for (size_t i = 0; i < table.saved.items.size(); ++i) {
+        ItemRecord& item = table.saved.items[i];
+        for (const ChunkName& name : table.chunks[i]) {
+          WAGGLE_ASSIGN_OR_RETURN(ChunkRef chunk, blocks_.Resolve(name, item.pins, number));
+          item.chunks.push_back(std::move(chunk));
+        }
+        WAGGLE_RETURN_IF_ERROR(CheckItem(table.saved, item));
       }
-      WAGGLE_RETURN_IF_ERROR(CheckItem(table->saved, item));
+      LogInfo("restored table \"", table.saved.created.name, "\": ", table.saved.items.size(), " items");
     }
-    LogInfo("restored table \"", table->saved.created.name, "\": ", table->saved.items.size(), " items");
     return absl::OkStatus();
   }
 
   absl::Status ResolveStreams() {
     for (auto& [number, writer] : writers_) {
+      const size_t pins = writer.saved.tables.size();
       for (Stream& stream : writer.streams) {
         for (size_t i = 0; i < stream.names.size(); ++i) {
-          WAGGLE_RETURN_IF_ERROR(
-              Resolve(stream.names[i], writer.saved.tables.size(), number, &stream.record.parts[i].chunk));
+          WAGGLE_ASSIGN_OR_RETURN(stream.record.parts[i].chunk, blocks_.Resolve(stream.names[i], pins, number));
         }
         WAGGLE_RETURN_IF_ERROR(CheckStream(writer.saved.id, stream.record));
         writer.saved.streams.push_back(std::move(stream.record));
@@ -482,8 +303,16 @@ class Loader {
     return absl::OkStatus();
   }
 
-  SavedState Finish() {
+  absl::StatusOr<SavedState> Finish() {
+    state_.ledger = blocks_.ledger();
+    state_.orphans = blocks_.orphans();
+    std::set<std::string> names;
     for (auto& [number, table] : tables_) {
+      // Here, where a checkpoint can still take the place of what cannot be.
+      WAGGLE_RETURN_IF_ERROR(waggle::Table::CheckSaved(table.saved));
+      if (!names.insert(table.saved.created.name).second) {
+        return absl::DataLossError(absl::StrCat("table \"", table.saved.created.name, "\" was saved twice"));
+      }
       state_.tables.push_back(std::move(table.saved));
     }
     for (auto& [number, writer] : writers_) {
@@ -497,9 +326,7 @@ class Loader {
   std::vector<std::shared_ptr<const RowLayout>> layouts_;
   std::map<uint64_t, Table> tables_;
   std::map<uint64_t, Writer> writers_;
-  absl::flat_hash_map<uint64_t, Block> needed_;
-  int64_t bytes_ = 0;
-  int64_t logged_ = 0;
+  SavedBlocks blocks_;
 };
 
 }  // namespace

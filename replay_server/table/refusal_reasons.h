@@ -19,6 +19,7 @@ inline constexpr absl::string_view kOtherConfiguration = "other_configuration";
 inline constexpr absl::string_view kConfigGeneration = "config_generation";
 inline constexpr absl::string_view kNoDataFolder = "no_data_folder";
 inline constexpr absl::string_view kTooManyTables = "too_many_tables";
+inline constexpr absl::string_view kTooManyWriters = "too_many_writers";
 inline constexpr absl::string_view kTableTooLarge = "table_too_large";
 inline constexpr absl::string_view kWrongColumns = "wrong_columns";
 inline constexpr absl::string_view kOtherWriter = "other_writer";
@@ -41,39 +42,23 @@ inline constexpr absl::string_view kTooBusy = "too_busy";
 inline constexpr absl::string_view kStopping = "stopping";
 
 inline constexpr absl::string_view kAll[] = {
-    kMalformedMessage,
-    kMessageTooLarge,
-    kOutOfMemory,
-    kUnexpectedMessage,
-    kBadRequest,
-    kBadName,
-    kUnknownTable,
-    kUnknownItem,
-    kBadConfiguration,
-    kOtherConfiguration,
-    kConfigGeneration,
-    kNoDataFolder,
-    kTooManyTables,
-    kTableTooLarge,
-    kWrongColumns,
-    kOtherWriter,
-    kBadSequence,
-    kBadChunk,
-    kBadWindow,
-    kBadPriority,
-    kNotFinite,
-    kDamagedRows,
-    kBlockTooLarge,
-    kItemTooLarge,
-    kWriterTooLarge,
-    kTooManyWaiting,
-    kBatchTooLarge,
-    kImpossibleBatch,
-    kBadDraw,
-    kTooManyCredits,
-    kDisk,
-    kTooBusy,
-    kStopping,
+    kMalformedMessage, kMessageTooLarge,
+    kOutOfMemory,      kUnexpectedMessage,
+    kBadRequest,       kBadName,
+    kUnknownTable,     kUnknownItem,
+    kBadConfiguration, kOtherConfiguration,
+    kConfigGeneration, kNoDataFolder,
+    kTooManyTables,    kTooManyWriters,
+    kTableTooLarge,    kWrongColumns,
+    kOtherWriter,      kBadSequence,
+    kBadChunk,         kBadWindow,
+    kBadPriority,      kNotFinite,
+    kDamagedRows,      kBlockTooLarge,
+    kItemTooLarge,     kWriterTooLarge,
+    kTooManyWaiting,   kBatchTooLarge,
+    kImpossibleBatch,  kBadDraw,
+    kTooManyCredits,   kDisk,
+    kTooBusy,          kStopping,
 };
 
 }  // namespace waggle::reasons

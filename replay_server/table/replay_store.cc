@@ -42,7 +42,11 @@ std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<Table>>& tabl
 }  // namespace
 
 ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* tiers)
-    : options_(options), log_(log), tiers_(tiers), memory_(std::make_shared<MemoryUse>(options.max_bytes)) {}
+    : options_(options),
+      log_(log),
+      tiers_(tiers),
+      memory_(std::make_shared<MemoryUse>(options.max_bytes)),
+      forgotten_writers_(static_cast<size_t>(options.max_forgotten_writers)) {}
 
 ReplayStore::~ReplayStore() {
   Close();
@@ -61,7 +65,7 @@ absl::Status ReplayStore::Restore(std::vector<SavedTable> tables, std::vector<Sa
       return absl::DataLossError(absl::StrCat("table \"", name, "\" was saved twice"));
     }
     saved_tables_.insert(name);
-    log_->AddTable(std::move(table));
+    log_->AddTable(std::move(table), /*replaced=*/nullptr);
   }
   for (SavedWriter& saved : writers) {
     std::shared_ptr<const SavedWriter>& known = saved_writers_[saved.id];
@@ -112,7 +116,6 @@ absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::op
     LogWarning(warning);
   }
   if (replaced != nullptr) {
-    log_->DropTable(replaced);
     replaced->Discard();
   }
   return created;
@@ -135,7 +138,7 @@ absl::StatusOr<bool> ReplayStore::CreateTableLocked(const TableConfig& config, S
   } else {
     WAGGLE_RETURN_IF_ERROR(CheckMemory(config));
   }
-  WAGGLE_RETURN_IF_ERROR(MakeTableLocked(config));
+  WAGGLE_RETURN_IF_ERROR(MakeTableLocked(config, *replaced));
   return true;
 }
 
@@ -162,7 +165,7 @@ absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const Ta
                        : "");
 }
 
-absl::Status ReplayStore::MakeTableLocked(const TableConfig& config) {
+absl::Status ReplayStore::MakeTableLocked(const TableConfig& config, const std::shared_ptr<Table>& replaced) {
   if (static_cast<int64_t>(tables_.size()) >= options_.max_tables) {
     return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyTables, "there are ", tables_.size(),
                    " tables already, which is the most; table \"", config.name, "\" would be one more");
@@ -172,7 +175,9 @@ absl::Status ReplayStore::MakeTableLocked(const TableConfig& config) {
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, Table::Create(config, config.seed, memory_, log_, tier));
   tables_[config.name] = table;
   if (table->number() != 0) {
-    log_->AddTable(table);
+    log_->AddTable(table, replaced);
+  } else if (replaced != nullptr) {
+    log_->DropTable(replaced);
   }
   return absl::OkStatus();
 }
@@ -216,7 +221,8 @@ std::vector<std::shared_ptr<Table>> ReplayStore::tables() const {
 
 absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std::string& writer_id,
                                                                        const std::vector<std::string>& tables,
-                                                                       const std::vector<ArraySpec>& signature) {
+                                                                       const std::vector<ArraySpec>& signature,
+                                                                       std::optional<uint64_t> incarnation) {
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadName, Annotate(ValidateName(writer_id), "writer_id")));
   if (tables.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadRequest, "writer \"", writer_id,
@@ -234,7 +240,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
   absl::StatusOr<std::shared_ptr<WriterSession>> session;
   {
     MutexLock lock(&mutex_);
-    session = OpenWriterLocked(writer_id, tables, signature, &forgotten);
+    session = OpenWriterLocked(writer_id, tables, signature, incarnation, &forgotten);
   }
   if (session.ok()) {
     WarnOfLimits(writer_id, (*session)->tables());
@@ -245,6 +251,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriter(const std
 absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(const std::string& writer_id,
                                                                              const std::vector<std::string>& tables,
                                                                              const std::vector<ArraySpec>& signature,
+                                                                             std::optional<uint64_t> incarnation,
                                                                              Forgotten* forgotten) {
   std::vector<std::shared_ptr<Table>> found;
   for (const std::string& name : tables) {
@@ -264,7 +271,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   auto known = writers_.find(writer_id);
   if (known != writers_.end() && known->second.session->tables() != found &&
       NamesOf(known->second.session->tables()) == tables) {
-    ForgetLocked(known, forgotten);  // A table that it wrote to was replaced since.
+    ForgetLocked(known, forgotten);  // A table that it wrote to was replaced since: what it is told is of no use.
     known = writers_.end();
   }
   if (known != writers_.end()) {
@@ -278,21 +285,46 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   }
   // First, for it may refuse: nobody is to be forgotten for a writer that does not come.
   WAGGLE_ASSIGN_OR_RETURN(
-      const std::shared_ptr<const SavedWriter> saved,
+      std::shared_ptr<const SavedWriter> saved,
       TakeSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
   if (static_cast<int64_t>(writers_.size()) >= options_.max_writers) {
-    ForgetLocked(FirstToForgetLocked(), forgotten);
+    const auto first = FirstToForgetLocked();
+    if (!first->second.away()) {
+      return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWriters, "writer \"", writer_id,
+                     "\": this server has ", writers_.size(), " writers that are connected, which is the most");
+    }
+    ForgetLocked(first, forgotten);
   }
   ForgetForBytesLocked(forgotten);
+  if (saved == nullptr && incarnation.has_value()) {
+    saved = TakeForgottenLocked(writer_id, *incarnation, found);
+  }
   auto session =
       std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_, saved.get());
   if (session->number() != 0) {
     log_->AddWriter(writer_id, session);
+  } else if (saved != nullptr && log_ != nullptr) {
+    log_->ForgetWriter(saved->number);  // None of its tables is saved any more.
   }
   Writer& writer = writers_[writer_id];
   writer.session = session;
   writer.opened = ++openings_;
   return session;
+}
+
+std::shared_ptr<const SavedWriter> ReplayStore::TakeForgottenLocked(const std::string& writer_id, uint64_t incarnation,
+                                                                    const std::vector<std::shared_ptr<Table>>& tables) {
+  const std::optional<ForgottenWriters::Writer> known = forgotten_writers_.Take(writer_id, incarnation, tables);
+  if (!known.has_value()) {
+    return nullptr;
+  }
+  auto saved = std::make_shared<SavedWriter>();
+  saved->number = log_ != nullptr ? log_->NewNumber() : 0;
+  saved->id = writer_id;
+  saved->incarnation = incarnation;
+  saved->sequence = known->sequence;
+  saved->counts = known->counts;
+  return saved;
 }
 
 absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(const std::string& writer_id,
@@ -331,7 +363,6 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
   return std::shared_ptr<const SavedWriter>(std::move(copy));
 }
 
-// A writer that is in use holds its session itself; one that is not and was forgotten begins anew.
 ReplayStore::Writers::iterator ReplayStore::FirstToForgetLocked() {
   const auto key = [](const Writer& writer) {
     const bool away = writer.away();
@@ -347,6 +378,9 @@ ReplayStore::Writers::iterator ReplayStore::FirstToForgetLocked() {
 }
 
 void ReplayStore::ForgetLocked(Writers::iterator writer, Forgotten* forgotten) {
+  if (writer->second.away()) {  // Otherwise a stream goes on with it that is about to be told of its end.
+    forgotten_writers_.Add(writer->first, *writer->second.session);
+  }
   forgotten->push_back(std::move(writer->second.session));
   writers_.erase(writer);
 }

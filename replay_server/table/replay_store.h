@@ -15,6 +15,7 @@
 #include "common/api/replay.h"
 #include "common/base/mutex.h"
 #include "replay_server/table/chunk_tiers.h"
+#include "replay_server/table/forgotten_writers.h"
 #include "replay_server/table/table.h"
 #include "replay_server/table/writer_session.h"
 
@@ -34,9 +35,11 @@ struct ReplayStoreOptions {
   int64_t max_bytes = std::numeric_limits<int64_t>::max();
   int64_t max_writers = 4096;  // Past these the writer that has been away longest is forgotten.
   // Writers that are away are forgotten, longest first, while they keep more than this alive together, and after so
-  // long. One that comes back then begins anew, as with a server that was restarted.
+  // long: their rows are, while how far they were is known as long as there are not too many of them (some hundred
+  // bytes each).
   int64_t max_idle_writer_bytes = int64_t{512} << 20;
   absl::Duration max_idle_time = absl::Minutes(30);
+  int64_t max_forgotten_writers = 65'536;
   WriterSessionOptions writer;
   SavedPolicy saved = SavedPolicy::kRefuse;  // For those who do not say themselves.
 };
@@ -67,12 +70,14 @@ class ReplayStore {
   absl::StatusOr<std::shared_ptr<Table>> FindTable(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> tables() const;
 
-  // The session of this writer, a new one if it is unknown. NOT_FOUND for an unknown table; INVALID_ARGUMENT for a bad
-  // name, no table, or one that is named twice; FAILED_PRECONDITION where the signature differs from a table's or from
-  // what the writer said before.
+  // The session of this writer, a new one if it is unknown. With the incarnation that it is going to claim, a writer
+  // that was forgotten goes on behind its last block. NOT_FOUND for an unknown table; INVALID_ARGUMENT for a bad name,
+  // no table, or one that is named twice; FAILED_PRECONDITION where the signature differs from a table's or from what
+  // the writer said before; RESOURCE_EXHAUSTED where there are too many and none is away.
   absl::StatusOr<std::shared_ptr<WriterSession>> OpenWriter(const std::string& writer_id,
                                                             const std::vector<std::string>& tables,
-                                                            const std::vector<ArraySpec>& signature);
+                                                            const std::vector<ArraySpec>& signature,
+                                                            std::optional<uint64_t> incarnation = std::nullopt);
 
   // Forgets the writers that have been away for too long; asks those that have just gone away to hold little. To be
   // called every now and then with the time.
@@ -102,8 +107,8 @@ class ReplayStore {
 
   absl::StatusOr<std::shared_ptr<Table>> FindTableLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The writer to forget first: of those that are away the one that has been longest, of the others the one that
-  // connected longest ago. There has to be one.
+  // The writer to forget first: of those that are away the one that has been longest. There has to be a writer, and if
+  // none is away it is one of them.
   Writers::iterator FirstToForgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetLocked(Writers::iterator writer, Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ForgetForBytesLocked(Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -121,11 +126,15 @@ class ReplayStore {
   // Whether the table that is there serves whoever wants this one; false if it is to be replaced.
   absl::StatusOr<bool> AcceptTableLocked(const Table& table, const TableConfig& config, SavedPolicy policy,
                                          std::string* warning) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status MakeTableLocked(const TableConfig& config) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<std::shared_ptr<WriterSession>> OpenWriterLocked(const std::string& writer_id,
-                                                                  const std::vector<std::string>& tables,
-                                                                  const std::vector<ArraySpec>& signature,
-                                                                  Forgotten* forgotten)
+  // In the place of the one that is dropped for it, if there is one.
+  absl::Status MakeTableLocked(const TableConfig& config, const std::shared_ptr<Table>& replaced)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::shared_ptr<WriterSession>> OpenWriterLocked(
+      const std::string& writer_id, const std::vector<std::string>& tables, const std::vector<ArraySpec>& signature,
+      std::optional<uint64_t> incarnation, Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Null if it is not known either that it was forgotten.
+  std::shared_ptr<const SavedWriter> TakeForgottenLocked(const std::string& writer_id, uint64_t incarnation,
+                                                         const std::vector<std::shared_ptr<Table>>& tables)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null if there is none.
   absl::StatusOr<std::shared_ptr<const SavedWriter>> TakeSavedLocked(const std::string& writer_id,
@@ -142,6 +151,7 @@ class ReplayStore {
   std::map<std::string, std::shared_ptr<Table>> tables_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> saved_tables_ ABSL_GUARDED_BY(mutex_);  // Which nobody has asked for since they were restored.
   Writers writers_ ABSL_GUARDED_BY(mutex_);
+  ForgottenWriters forgotten_writers_ ABSL_GUARDED_BY(mutex_);
   SavedWriters saved_writers_ ABSL_GUARDED_BY(mutex_);
   absl::Time saved_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // As far as TendWriters has seen.
   uint64_t openings_ ABSL_GUARDED_BY(mutex_) = 0;

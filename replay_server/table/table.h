@@ -46,7 +46,9 @@ class Table : public std::enable_shared_from_this<Table> {
                                                        std::shared_ptr<MemoryUse> memory = nullptr,
                                                        TableLog* log = nullptr,
                                                        std::shared_ptr<ChunkTier> tier = nullptr);
-  // The table that was saved. DATA_LOSS if it cannot have been like that.
+  // DATA_LOSS for a saved table that cannot have been like that.
+  static absl::Status CheckSaved(const SavedTable& saved);
+  // The table that was saved. The same DATA_LOSS.
   static absl::StatusOr<std::shared_ptr<Table>> Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
                                                         TableLog* log);
 

@@ -86,8 +86,9 @@ struct WriterCounts {
 // By sequence: what a block is known by when it comes again, possibly under another number.
 using BlockFingerprints = std::vector<std::pair<uint64_t, uint64_t>>;
 
-// What has changed about a writer, as of the block up to which it was asked.
+// What has changed about a writer, as of a block.
 struct WriterChanges {
+  uint64_t sequence = 0;  // That one.
   std::vector<StreamRecord> streams;
   WriterCounts counts;
   BlockFingerprints fingerprints;  // Of the blocks after that one.
@@ -137,8 +138,9 @@ class TableLog {
 
   // A number that no other table or writer has or had.
   virtual uint64_t NewNumber() = 0;
-  virtual void AddTable(std::shared_ptr<Table> table) = 0;
-  // Forgets a table, with all that was saved of it.
+  // Takes a table over. `replaced`, if given, goes with the same write: there are never two of one name on disk.
+  virtual void AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) = 0;
+  // Forgets a table, with all that was saved of it, which nothing that is saved takes the place of.
   virtual void DropTable(const std::shared_ptr<Table>& table) = 0;
   virtual void AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& writer) = 0;
   virtual void ForgetWriter(uint64_t number) = 0;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
 #include "replay_server/table/table.h"
 
 // How a table is written down, and comes back.
@@ -40,37 +41,47 @@ void TableState::TakeChanges(size_t most, TableChanges* changes) {
   }
 }
 
-absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
-  // Far more than a server gives between being saved and its end.
-  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
+absl::Status TableState::CheckSaved(const TableConfig& config, const TableCounters& counters,
+                                    const std::vector<ItemRecord>& items) {
+  constexpr int64_t kMostItems = int64_t{1} << 31;  // The largest max_items that there is.
   // Between the oldest item and the next one.
   constexpr uint64_t kMostGenerations = uint64_t{1} << 47;
   constexpr uint64_t kLastGeneration = uint64_t{1} << 63;
-  uint32_t slots = 0;
   uint64_t newest = counters.next_generation;
+  uint64_t oldest = std::numeric_limits<uint64_t>::max();
   for (const ItemRecord& item : items) {
     // A slot is added for an item that finds none free: there are never more than items were inserted.
-    if (int64_t{item.slot} >= counters.inserted || item.slot == std::numeric_limits<uint32_t>::max() ||
-        item.generation == 0 || item.chunks.empty()) {
+    if (int64_t{item.slot} >= counters.inserted || int64_t{item.slot} >= kMostItems || item.generation == 0 ||
+        item.chunks.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds generation ", item.generation,
                                                      " over ", item.chunks.size(), " chunks, after ", counters.inserted,
                                                      " inserts"));
     }
-    if (config_.max_times_sampled > 0 && int64_t{item.times_sampled} >= config_.max_times_sampled) {
+    if (config.max_times_sampled > 0 && int64_t{item.times_sampled} >= config.max_times_sampled) {
       return absl::InvalidArgumentError(absl::StrCat("slot ", item.slot, " holds an item that was sampled ",
-                                                     item.times_sampled, " times, of ", config_.max_times_sampled));
+                                                     item.times_sampled, " times, of ", config.max_times_sampled));
     }
     newest = std::max(newest, item.generation);
+    oldest = std::min(oldest, item.generation);
+  }
+  if (newest > kLastGeneration || (!items.empty() && newest - oldest >= kMostGenerations)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is generation ", newest,
+                     items.empty() ? ", too far on" : absl::StrCat(" and generation ", oldest, ", too far apart")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TableState::Restore(const TableCounters& counters, std::vector<ItemRecord> items) {
+  // Far more than a server gives between being saved and its end.
+  constexpr uint64_t kNeverGiven = uint64_t{1} << 32;
+  WAGGLE_RETURN_IF_ERROR(CheckSaved(config_, counters, items));
+  uint32_t slots = 0;
+  for (const ItemRecord& item : items) {
     slots = std::max(slots, item.slot + 1);
   }
   std::sort(items.begin(), items.end(),
             [](const ItemRecord& a, const ItemRecord& b) { return a.generation < b.generation; });
-  if (newest > kLastGeneration || (!items.empty() && newest - items.front().generation >= kMostGenerations)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is generation ", newest,
-                     items.empty() ? ", too far on"
-                                   : absl::StrCat(" and generation ", items.front().generation, ", too far apart")));
-  }
   in_.items.Grow(slots);
   next_generation_ = counters.next_generation;
   for (ItemRecord& item : items) {
@@ -97,33 +108,40 @@ absl::Status TableState::Restore(const TableCounters& counters, std::vector<Item
   return absl::OkStatus();
 }
 
+namespace {
+
+absl::Status CheckConfigs(const TableConfig& created, const TableConfig& config) {
+  WAGGLE_RETURN_IF_ERROR(created.Validate());
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  if (const std::vector<std::string> fixed = FixedDifferences(created, config); !fixed.empty()) {
+    return absl::DataLossError(
+        absl::StrCat("what cannot be changed has changed (at first and since): ", absl::StrJoin(fixed, "; ")));
+  }
+  return created.durability == Durability::kNone ? absl::DataLossError("its durability is none") : absl::OkStatus();
+}
+
+absl::Status Damaged(const std::string& table, const absl::Status& status) {
+  return status.ok()
+             ? status
+             : absl::DataLossError(absl::StrCat("table \"", table, "\" was not saved as it was: ", status.message()));
+}
+
+}  // namespace
+
+absl::Status Table::CheckSaved(const SavedTable& saved) {
+  WAGGLE_RETURN_IF_ERROR(Damaged(saved.created.name, CheckConfigs(saved.created, saved.config)));
+  return Damaged(saved.created.name, TableState::CheckSaved(saved.config, saved.counters, saved.items));
+}
+
 absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::shared_ptr<MemoryUse> memory,
                                                       TableLog* log) {
-  const auto damaged = [&saved](const absl::Status& status) {
-    return absl::DataLossError(
-        absl::StrCat("table \"", saved.created.name, "\" was not saved as it was: ", status.message()));
-  };
-  if (absl::Status status = saved.created.Validate(); !status.ok()) {
-    return damaged(status);
-  }
-  if (absl::Status status = saved.config.Validate(); !status.ok()) {
-    return damaged(status);
-  }
-  if (const std::vector<std::string> fixed = FixedDifferences(saved.created, saved.config); !fixed.empty()) {
-    return damaged(absl::DataLossError(
-        absl::StrCat("what cannot be changed has changed (at first and since): ", absl::StrJoin(fixed, "; "))));
-  }
-  if (saved.created.durability == Durability::kNone) {
-    return damaged(absl::DataLossError("its durability is none"));
-  }
+  WAGGLE_RETURN_IF_ERROR(Damaged(saved.created.name, CheckConfigs(saved.created, saved.config)));
   std::shared_ptr<Table> table(
       new Table(saved.created, saved.config, saved.config.seed, std::move(memory), log, saved.number, saved.tier));
   MutexLock lock(&table->mutex_);
   table->config_generation_ = saved.config_generation;
   table->config_changed_ = false;
-  if (absl::Status status = table->state_.Restore(saved.counters, std::move(saved.items)); !status.ok()) {
-    return damaged(status);
-  }
+  WAGGLE_RETURN_IF_ERROR(Damaged(saved.created.name, table->state_.Restore(saved.counters, std::move(saved.items))));
   table->marks_.Restore(saved.marks);
   return table;
 }

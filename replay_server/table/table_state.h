@@ -132,6 +132,9 @@ class TableState {
   // Makes an empty table what it was when it was saved. Every generation given from now on is new, those included that
   // were given after it was saved. INVALID_ARGUMENT for items that cannot be.
   absl::Status Restore(const TableCounters& counters, std::vector<ItemRecord> items);
+  // The same INVALID_ARGUMENT without a table. Whether two items have one slot it does not see.
+  static absl::Status CheckSaved(const TableConfig& config, const TableCounters& counters,
+                                 const std::vector<ItemRecord>& items);
 
   const TableConfig& config() const { return config_; }
   // A number that this table has and no other one, not even the one of this name after a restart of the server.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/api/block_compression.h"
 #include "common/base/annotate.h"
@@ -38,7 +39,9 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
       number_(log_ == nullptr    ? 0
               : saved != nullptr ? saved->number
                                  : log_->NewNumber()),
+      first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
+      unlogged_(std::count_if(tables_.begin(), tables_.end(), [](const auto& table) { return !table->logged(); })),
       held_(rows_, LongestWindow(tables_), tables_.size() + 1, home_) {
   for (const std::shared_ptr<Table>& table : tables_) {
     requesters_.push_back(table->requesters()->Add(Requester::Kind::kWriter, writer_id));
@@ -135,13 +138,16 @@ void WriterSession::EnterTables() {
     const uint64_t sequence = block.sequence;
     for (size_t i = 0; i < tables_.size(); ++i) {
       // A table without items is asked as well: the block is then answered in one way only.
-      tables_[i]->Insert(std::move(block.items[i]),
-                         [self, sequence](const absl::Status& status) { self->TableDone(sequence, status); },
-                         requesters_[i], {number_, sequence, block.skipped[i]});
+      const bool unlogged = !tables_[i]->logged();
+      tables_[i]->Insert(
+          std::move(block.items[i]),
+          [self, sequence, unlogged](const absl::Status& status) { self->AnswerOne(sequence, unlogged, status); },
+          requesters_[i], {number_, sequence, block.skipped[i]});
     }
     if (home_.tier != nullptr) {
       // While rows come faster than they can be written to disk, their writers are told later that they are in.
-      home_.tier->AfterRoom([self, sequence](const absl::Status& status) { self->TableDone(sequence, status); });
+      home_.tier->AfterRoom(
+          [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
     }
   }
 }
@@ -204,12 +210,10 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadWindow, checks_.CheckItems(block, held_, streams)));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, WithReason(reasons::kBadChunk, CopyRows(block)));
   held_.Append(block.chunks, chunks);
+  // Also where memory runs out: a block that comes again finds its streams as they were.
+  absl::Cleanup undo = [this, &block]() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_.UndoAppend(block.chunks); };
   WaitingBlock waiting;
-  absl::StatusOr<ItemsByTable> items = MakeItems(block, &waiting);
-  if (!items.ok()) {
-    held_.UndoAppend(block.chunks);
-    return items.status();
-  }
+  WAGGLE_ASSIGN_OR_RETURN(ItemsByTable items, MakeItems(block, &waiting));
   const bool shrunk = held_.ForgetOld(block.chunks);
   CountHeldBytes();
   BlockChanges changes;
@@ -228,17 +232,19 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   }
   waiting.bytes += static_cast<int64_t>(block.data.size());
   waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
+  waiting.unlogged_left = unlogged_;
   waiting.done = std::move(*done);
   held_bytes_.fetch_add(waiting.bytes, std::memory_order_relaxed);
+  std::move(undo).Cancel();
   {
     MutexLock lock(&mutex_);
     waiting_bytes_ += waiting.bytes;
     waiting_.push_back(std::move(waiting));
-    std::vector<uint64_t> skipped = TakeSavedLocked(sequence, *items);
+    std::vector<uint64_t> skipped = TakeSavedLocked(sequence, items);
     for (size_t i = 0; i < tables_.size(); ++i) {
-      (*items)[i].erase((*items)[i].begin(), (*items)[i].begin() + static_cast<ptrdiff_t>(skipped[i]));
+      items[i].erase(items[i].begin(), items[i].begin() + static_cast<ptrdiff_t>(skipped[i]));
     }
-    entering_.push_back({sequence, *std::move(items), std::move(skipped)});
+    entering_.push_back({sequence, std::move(items), std::move(skipped)});
     if (log_ != nullptr) {
       changes_.Add(std::move(changes));
     }
@@ -287,8 +293,22 @@ WriterChanges WriterSession::TakeChanges(uint64_t sequence) {
   std::vector<StreamRecord> replaced;  // Freed outside the lock.
   MutexLock lock(&mutex_);
   hold_ = false;
-  changes_.AddUp(sequence, &replaced);
-  return changes_.Take();
+  const uint64_t up_to = std::min(sequence, InUnloggedLocked());
+  changes_.AddUp(up_to, &replaced);
+  WriterChanges changes = changes_.Take();
+  changes.sequence = up_to;
+  return changes;
+}
+
+uint64_t WriterSession::InUnloggedLocked() const {
+  uint64_t sequence = applied_;
+  for (const WaitingBlock& block : waiting_) {
+    if (block.unlogged_left > 0) {
+      break;
+    }
+    ++sequence;
+  }
+  return sequence;
 }
 
 void WriterSession::SetDurable(uint64_t sequence) {
@@ -350,12 +370,15 @@ absl::StatusOr<WriterSession::ItemsByTable> WriterSession::MakeItems(const Inser
   return items;
 }
 
-void WriterSession::TableDone(uint64_t sequence, const absl::Status& status) {
+void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) {
   Actions actions;
   {
     MutexLock lock(&mutex_);
     WaitingBlock& block = waiting_[sequence - applied_ - 1];
     --block.answers_left;
+    if (of_unlogged && status.ok()) {
+      --block.unlogged_left;
+    }
     if (block.status.ok()) {
       block.status = status;
     }

@@ -78,11 +78,14 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   // What the log needs. A number that no other writer has, 0 where nothing is written down.
   uint64_t number() const { return number_; }
+  // The block that it went on behind: 0 for a new one.
+  uint64_t first_sequence() const { return first_sequence_; }
   uint64_t incarnation() const ABSL_LOCKS_EXCLUDED(mutex_);
   // From now on TakeChanges can be asked for any block that is applied by now, until it was called.
   void HoldChanges() ABSL_LOCKS_EXCLUDED(mutex_);
-  // What has changed since the last time, as of when block `sequence` was taken in: at least the one of the last time,
-  // and the last one that was applied when HoldChanges was called, or now.
+  // What has changed since the last time, as of when block `sequence` was taken in, or an earlier one for which tables
+  // that are not logged still wait: it is to come again, for them. `sequence` is at least that of the last time, and
+  // the last one that was applied when HoldChanges was called, or now.
   WriterChanges TakeChanges(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mutex_);
   // All blocks up to this one are on disk.
   void SetDurable(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -95,8 +98,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     Result result;
     int64_t bytes = 0;
     absl::Status status;
-    int64_t answers_left = 0;  // Of its tables, and of the tier of its rows.
-    Done done;                 // Empty once called.
+    int64_t answers_left = 0;   // Of its tables, and of the tier of its rows.
+    int64_t unlogged_left = 0;  // Of its tables that are not logged.
+    Done done;                  // Empty once called.
   };
   using ItemsByTable = std::vector<std::vector<NewItem>>;
   enum class TakenIn { kNew, kWaitsAlready, kAppliedBefore };
@@ -127,7 +131,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_, mutex_);
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them; or there is room for more rows.
-  void TableDone(uint64_t sequence, const absl::Status& status);
+  void AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The block up to which tables that are not logged have all.
+  uint64_t InUnloggedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Answers what can be by now, in order.
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -138,7 +144,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const BlockChecks checks_;
   TableLog* const log_;  // Null where nothing is written down.
   const uint64_t number_;
+  const uint64_t first_sequence_;
   const BlockHome home_;
+  const int64_t unlogged_;  // How many of its tables are not logged.
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);

@@ -210,6 +210,50 @@ TEST_CASE("What a server applied before its answer was lost is counted as it cou
   CHECK(writer->stats().items_without_rows == 2);
 }
 
+// On its first stream it applies blocks of five items, and is away when the third one comes; when it is back it knows
+// of the first one only.
+class GoneBackHandler final : public testing::ServerHandler {
+ public:
+  explicit GoneBackHandler(bool first) : first_(first) {}
+  void OnOpen(std::shared_ptr<testing::ServerPeer> peer) override { peer_ = std::move(peer); }
+  void OnMessage(testing::Request request) override {
+    testing::Response response;
+    if (request.header.has_open()) {
+      applied_ = first_ ? 0 : 1;
+      response.header.mutable_opened()->set_applied_sequence(applied_);
+      response.header.mutable_opened()->set_items_inserted(5 * applied_);
+    } else if (first_ && applied_ == 2) {
+      peer_->Close(absl::UnavailableError("away"));
+      return;
+    } else {
+      ++applied_;
+      response.header.mutable_ack()->set_applied_sequence(applied_);
+      response.header.mutable_ack()->set_items_inserted(5 * applied_);
+    }
+    peer_->Send(std::move(response));
+    peer_->RequestNext();
+  }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  const bool first_;
+  uint64_t applied_ = 0;
+  std::shared_ptr<testing::ServerPeer> peer_;
+};
+
+TEST_CASE("Items that a server went back behind are counted once", "[grpc]") {
+  std::atomic<int> streams{0};
+  testing::StreamService service([&streams] { return std::make_unique<GoneBackHandler>(streams++ == 0); });
+  const auto server = testing::StartServer(&service);
+  const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
+  const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", SimpleTable("replay"))));
+  for (uint64_t block = 0; block < 3; ++block) {
+    REQUIRE_OK(writer->Append(SimpleBlock(5 * block, 5), StopToken()));
+    REQUIRE_OK(writer->Flush(kPatience));
+  }
+  CHECK(writer->stats().items_inserted == 15);
+}
+
 TEST_CASE("A table that nobody creates is waited for", "[grpc]") {
   ServerFixture server;
   const TableConfig table = SimpleTable("late");

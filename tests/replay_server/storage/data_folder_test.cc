@@ -67,6 +67,13 @@ std::vector<std::string> FilesOf(const std::string& path, const std::string& ext
   return files;
 }
 
+void Put(Database* database, const std::string& key, const std::string& value,
+         Database::Family family = Database::Family::kMeta) {
+  rocksdb::WriteBatch batch;
+  REQUIRE(batch.Put(database->family(family), key, value).ok());
+  REQUIRE_OK(database->Write(&batch, /*sync=*/false));
+}
+
 void FlipByte(const std::string& file, int64_t at) {
   std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
   stream.seekg(at);
@@ -125,6 +132,22 @@ TEST_CASE("where the database is damaged or gone, the newest checkpoint takes it
     for (const std::string& file : FilesOf(folder.File("f/db"), "")) {
       fs::resize_file(file, 0);
     }
+  }
+  SECTION("a table cannot have counted what it says") {
+    const auto database = ValueOf(Database::Open(folder.File("f/db"), /*create=*/false, /*env=*/nullptr));
+    const SavedState state = ValueOf(LoadSavedState(database.get()));
+    v1::StoredCounters counters;
+    counters.set_inserted(1);  // Its items are in slots behind that.
+    Put(database.get(), CountersKey(state.tables.front().number), counters.SerializeAsString());
+  }
+  SECTION("a writer has rows of a codec that is none") {
+    const auto database = ValueOf(Database::Open(folder.File("f/db"), /*create=*/false, /*env=*/nullptr));
+    const SavedState state = ValueOf(LoadSavedState(database.get()));
+    const std::string key = WriterKey(state.writers.front().number);
+    v1::StoredWriter writer;
+    REQUIRE(writer.ParseFromString(ValueOf(database->Get(Database::Family::kWriters, key))));
+    writer.set_codecs(0, static_cast<v1::ColumnCompression::Codec>(99));
+    Put(database.get(), key, writer.SerializeAsString(), Database::Family::kWriters);
   }
   const bool there = fs::exists(folder.File("f/db"));
   CHECK(Items(folder.File("f")) == 8);

@@ -1,15 +1,16 @@
 #include "replay_server/storage/journal.h"
 
-#include <algorithm>
+#include <atomic>
 #include <set>
-#include <thread>
+#include <string>
 
 #include "absl/strings/match.h"
-#include "common/api/batch_layout.h"
 #include "common/api/block_compression.h"
 #include "common/base/failpoint.h"
 #include "tests/replay_server/storage/durable_replay.h"
 #include "tests/replay_server/storage/full_disk.h"
+#include "tests/replay_server/storage/journal_fixture.h"
+#include "tests/replay_server/storage/power_cut.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle {
@@ -20,57 +21,17 @@ using testing::AwaitCommit;
 using testing::AwaitInsert;
 using testing::Called;
 using testing::CopyAfterCrash;
+using testing::Drain;
 using testing::DurableReplay;
 using testing::DurableTable;
+using testing::OnceTable;
+using testing::Open;
 using testing::OpenReplay;
+using testing::Range;
+using testing::SampleRewards;
 using testing::SimpleBlock;
 using testing::TemporaryFolder;
 using testing::ValueOf;
-
-std::shared_ptr<WriterSession> Open(DurableReplay* replay, const std::string& id,
-                                    const std::vector<std::string>& tables, uint64_t incarnation = 7) {
-  const auto table = ValueOf(replay->store->FindTable(tables.front()));
-  const auto session = ValueOf(replay->store->OpenWriter(id, tables, table->created().signature));
-  REQUIRE_OK(session->Claim(incarnation));
-  return session;
-}
-
-// Samples so many items, and returns their rewards, which are the numbers of their rows.
-std::vector<float> SampleRewards(Table* table, int64_t count) {
-  const auto layout =
-      std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table->created(), count, size_t{1} << 30)));
-  Called called;
-  std::vector<float> rewards;
-  table->Sample(layout, count, [&](absl::StatusOr<SampledBatch> batch) {
-    if (batch.ok()) {
-      rewards = testing::Rewards(*batch, count);
-    }
-    called(batch.status());
-  });
-  REQUIRE_OK(called.Wait());
-  return rewards;
-}
-
-// The rewards of a table that gives each item once.
-std::multiset<float> Drain(Table* table) {
-  const std::vector<float> rewards = SampleRewards(table, table->info().items);
-  return {rewards.begin(), rewards.end()};
-}
-
-TableConfig OnceTable(const std::string& name, Durability durability) {
-  TableConfig config = DurableTable(name, durability);
-  config.sampler.kind = SelectorKind::kFifo;
-  config.max_times_sampled = 1;
-  return config;
-}
-
-std::multiset<float> Range(int from, int to) {
-  std::multiset<float> range;
-  for (int i = from; i < to; ++i) {
-    range.insert(static_cast<float>(i));
-  }
-  return range;
-}
 
 TEST_CASE("what a logged table has acknowledged is there after a crash, once, with all that is known of it", "[unit]") {
   const TemporaryFolder folder;
@@ -140,215 +101,6 @@ TEST_CASE("an item that was given away as often as it may be is not given again 
   CHECK(Drain(table.get()) == Range(4, 10));
 }
 
-TEST_CASE("a block that is half in when the server crashes is completed by what its writer sends again", "[unit]") {
-  const TemporaryFolder folder;
-  {
-    DurableReplay replay = OpenReplay(folder.File("live"));
-    TableConfig queue = OnceTable("t", Durability::kLog);
-    MakeQueue(4, &queue);
-    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
-    const auto session = Open(&replay, "w", {"t"});
-    const auto table = ValueOf(replay.store->FindTable("t"));
-    Called first;
-    Called second;
-    session->Insert(1, SimpleBlock(0, 6), [first](const auto& result) { first(result.status()); });
-    session->Insert(2, SimpleBlock(6, 6), [second](const auto& result) { second(result.status()); });
-    CHECK(SampleRewards(table.get(), 3) == std::vector<float>{0, 1, 2});
-    REQUIRE_OK(first.Wait());
-    CHECK(!second.called());  // Item 6 is in, and 7 to 11 are not.
-    REQUIRE_OK(AwaitCommit(*table));
-    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
-    // The crash comes a second time, after a part of what was sent again is in.
-    DurableReplay again = OpenReplay(folder.File("crashed"));
-    const auto table_again = ValueOf(again.store->FindTable("t"));
-    const auto session_again = Open(&again, "w", {"t"});
-    CHECK(session_again->progress().sequence == 1);
-    session_again->Insert(2, SimpleBlock(6, 6), [](const auto& /*result*/) {});
-    CHECK(SampleRewards(table_again.get(), 2) == std::vector<float>{3, 4});
-    REQUIRE_OK(AwaitCommit(*table_again));
-    CopyAfterCrash(folder.File("crashed"), folder.File("twice"));
-  }
-  DurableReplay replay = OpenReplay(folder.File("twice"));
-  const auto table = ValueOf(replay.store->FindTable("t"));
-  const auto session = Open(&replay, "w", {"t"});
-  CHECK(session->progress().sequence == 1);
-  Called done;
-  session->Insert(2, SimpleBlock(6, 6), [done](const auto& result) { done(result.status()); });
-  std::multiset<float> left;
-  for (int i = 0; i < 7; ++i) {
-    left.insert(SampleRewards(table.get(), 1).front());
-  }
-  REQUIRE_OK(done.Wait());
-  CHECK(left == Range(5, 12));
-  CHECK(table->info().items == 0);
-  CHECK(table->info().items_inserted == 12);
-}
-
-// Sends a block for each of so many tables: the items of SimpleBlock for each.
-void Send(WriterSession* session, uint64_t sequence, uint64_t first_row, uint32_t tables) {
-  InsertBlock block = SimpleBlock(first_row, 6);
-  const std::vector<ItemInfo> items = block.items;
-  for (uint32_t table = 1; table < tables; ++table) {
-    for (ItemInfo item : items) {
-      item.table = table;
-      block.items.push_back(item);
-    }
-  }
-  session->Insert(sequence, std::move(block), [](const auto& /*result*/) {});
-}
-
-TEST_CASE("what one table has and another one waits for is not inserted again, however often the server crashes",
-          "[unit]") {
-  const TemporaryFolder folder;
-  const std::vector<std::string> tables = {"queue", "archive"};
-  {
-    DurableReplay replay = OpenReplay(folder.File("0"));
-    TableConfig queue = OnceTable("queue", Durability::kLog);
-    MakeQueue(4, &queue);
-    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
-    REQUIRE(ValueOf(replay.store->CreateTable(OnceTable("archive", Durability::kLog))));
-    const auto session = Open(&replay, "w", tables);
-    for (uint64_t i = 0; i < 3; ++i) {
-      Send(session.get(), i + 1, i * 6, 2);
-    }
-    REQUIRE_OK(AwaitCommit(*ValueOf(replay.store->FindTable("archive"))));
-    CopyAfterCrash(folder.File("0"), folder.File("1"));
-  }
-  // Crashes come before all has come again, and while the writer's progress changes.
-  constexpr uint64_t kCrashes = 3;
-  for (uint64_t crash = 1; crash <= kCrashes; ++crash) {
-    DurableReplay replay = OpenReplay(folder.File(std::to_string(crash)));
-    const auto session = Open(&replay, "w", tables);
-    for (uint64_t i = 0; i < crash; ++i) {
-      Send(session.get(), i + 1, i * 6, 2);
-    }
-    const auto queue = ValueOf(replay.store->FindTable("queue"));
-    CHECK(SampleRewards(queue.get(), 1) == std::vector<float>{static_cast<float>(crash - 1)});
-    REQUIRE_OK(AwaitCommit(*queue));
-    CHECK(ValueOf(replay.store->FindTable("archive"))->info().items_inserted == 18);
-    CopyAfterCrash(folder.File(std::to_string(crash)), folder.File(std::to_string(crash + 1)));
-  }
-  DurableReplay replay = OpenReplay(folder.File(std::to_string(kCrashes + 1)));
-  const auto session = Open(&replay, "w", tables);
-  for (uint64_t i = 0; i < 3; ++i) {
-    Send(session.get(), i + 1, i * 6, 2);
-  }
-  const auto queue = ValueOf(replay.store->FindTable("queue"));
-  for (int i = kCrashes; i < 18; ++i) {
-    CHECK(SampleRewards(queue.get(), 1) == std::vector<float>{static_cast<float>(i)});
-  }
-  CHECK(queue->info().items_inserted == 18);
-  CHECK(Drain(ValueOf(replay.store->FindTable("archive")).get()) == Range(0, 18));
-}
-
-TEST_CASE("a block for a logged and a checkpointed table is acknowledged when both have it, and each keeps its promise",
-          "[unit]") {
-  const TemporaryFolder folder;
-  const std::vector<std::string> tables = {"queue", "log"};
-  {
-    DurableReplay replay = OpenReplay(folder.File("live"));
-    TableConfig queue = OnceTable("queue", Durability::kCheckpoint);
-    MakeQueue(8, &queue);
-    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
-    REQUIRE(ValueOf(replay.store->CreateTable(OnceTable("log", Durability::kLog))));
-    const auto session = Open(&replay, "w", tables);
-    const auto send = [&session](uint64_t sequence) {
-      Called done;
-      InsertBlock block = SimpleBlock((sequence - 1) * 6, 6);
-      for (uint64_t i = 0; i < 6; ++i) {
-        block.items.push_back({1, 0, (sequence - 1) * 6 + i, 1, 1.0});
-      }
-      session->Insert(sequence, std::move(block), [done](const auto& result) { done(result.status()); });
-      return done;
-    };
-    REQUIRE_OK(send(1).Wait());
-    CHECK(session->progress().durable == 0);
-    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
-    CHECK(session->progress().durable == 1);
-    const Called second = send(2);
-    const auto log = ValueOf(replay.store->FindTable("log"));
-    REQUIRE_OK(AwaitCommit(*log));
-    CHECK(log->info().items_inserted == 12);
-    CHECK(!second.called());  // Only two of its six are in the other one.
-    CHECK(SampleRewards(ValueOf(replay.store->FindTable("queue")).get(), 5) == std::vector<float>{0, 1, 2, 3, 4});
-    REQUIRE_OK(second.Wait());
-    CHECK(session->progress().durable == 1);
-    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
-  }
-  DurableReplay replay = OpenReplay(folder.File("crashed"));
-  const auto session = Open(&replay, "w", tables);
-  CHECK(session->progress().sequence == 2);
-  CHECK(Drain(ValueOf(replay.store->FindTable("log")).get()) == Range(0, 12));
-  CHECK(Drain(ValueOf(replay.store->FindTable("queue")).get()) == Range(0, 6));
-}
-
-TEST_CASE("what was in of a block that its writer has forgotten is not left out of another one that has its number",
-          "[unit]") {
-  const TemporaryFolder folder;
-  {
-    DurableReplay replay = OpenReplay(folder.File("live"));
-    TableConfig queue = OnceTable("t", Durability::kCheckpoint);
-    MakeQueue(4, &queue);
-    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
-    const auto session = Open(&replay, "w", {"t"});
-    Send(session.get(), 1, 0, 1);
-    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());  // Four of six are in.
-    CHECK(SampleRewards(ValueOf(replay.store->FindTable("t")).get(), 2) == std::vector<float>{0, 1});
-    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
-  }
-  {
-    // The first block was acknowledged meanwhile, so the next one comes as the first. It waits when the next checkpoint
-    // is made.
-    DurableReplay replay = OpenReplay(folder.File("crashed"));
-    Send(Open(&replay, "w", {"t"}).get(), 1, 6, 1);
-    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
-    CopyAfterCrash(folder.File("crashed"), folder.File("twice"));
-  }
-  DurableReplay replay = OpenReplay(folder.File("twice"));
-  const auto session = Open(&replay, "w", {"t"});
-  CHECK(session->progress().sequence == 0);
-  Send(session.get(), 1, 6, 1);
-  const auto table = ValueOf(replay.store->FindTable("t"));
-  for (const int expected : {0, 1, 2, 3, 6, 7, 8, 9, 10, 11}) {
-    CHECK(SampleRewards(table.get(), 1) == std::vector<float>{static_cast<float>(expected)});
-  }
-  CHECK(session->progress().sequence == 1);
-}
-
-TEST_CASE("a block that is half in is completed also where its writer numbers those behind it anew", "[unit]") {
-  const TemporaryFolder folder;
-  {
-    DurableReplay replay = OpenReplay(folder.File("live"));
-    TableConfig queue = OnceTable("t", Durability::kCheckpoint);
-    MakeQueue(4, &queue);
-    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
-    const auto session = Open(&replay, "w", {"t"});
-    Send(session.get(), 1, 0, 1);
-    Send(session.get(), 2, 6, 1);
-    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());  // Four of the first block's six are in.
-    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
-  }
-  {
-    DurableReplay replay = OpenReplay(folder.File("crashed"));
-    const auto session = Open(&replay, "w", {"t"});
-    Send(session.get(), 1, 0, 1);
-    session->Insert(2, SimpleBlock(6, 3), [](const auto& /*result*/) {});
-    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
-    CopyAfterCrash(folder.File("crashed"), folder.File("twice"));
-  }
-  DurableReplay replay = OpenReplay(folder.File("twice"));
-  const auto session = Open(&replay, "w", {"t"});
-  CHECK(session->progress().sequence == 0);
-  Send(session.get(), 1, 0, 1);
-  session->Insert(2, SimpleBlock(6, 3), [](const auto& /*result*/) {});
-  const auto table = ValueOf(replay.store->FindTable("t"));
-  for (int i = 0; i < 9; ++i) {
-    CHECK(SampleRewards(table.get(), 1) == std::vector<float>{static_cast<float>(i)});
-  }
-  CHECK(table->info().items_inserted == 9);
-  CHECK(session->progress().sequence == 2);
-}
-
 TEST_CASE("a checkpointed table is what it was at the last checkpoint, and its writer goes on", "[unit]") {
   const TemporaryFolder folder;
   {
@@ -381,37 +133,6 @@ TEST_CASE("a checkpointed table is what it was at the last checkpoint, and its w
   CHECK(table->info().items == 0);
   CHECK(table->info().items_inserted == 10);
   CHECK(Open(&replay, "w", {"t"})->progress().sequence == 2);
-}
-
-TEST_CASE("a block that was half in at a checkpoint is not taken for another one that has its number since", "[unit]") {
-  const TemporaryFolder folder;
-  {
-    DurableReplay replay = OpenReplay(folder.File("live"));
-    TableConfig queue = OnceTable("t", Durability::kCheckpoint);
-    MakeQueue(4, &queue);
-    REQUIRE(ValueOf(replay.store->CreateTable(queue)));
-    const auto session = Open(&replay, "w", {"t"});
-    const auto table = ValueOf(replay.store->FindTable("t"));
-    Called done;
-    session->Insert(1, SimpleBlock(0, 6), [done](const auto& result) { done(result.status()); });
-    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());  // Four of six are in.
-    CHECK(SampleRewards(table.get(), 2) == std::vector<float>{0, 1});
-    REQUIRE_OK(done.Wait());
-    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
-  }
-  DurableReplay replay = OpenReplay(folder.File("crashed"));
-  const auto table = ValueOf(replay.store->FindTable("t"));
-  const auto session = Open(&replay, "w", {"t"});
-  CHECK(session->progress().sequence == 0);
-  CHECK(SampleRewards(table.get(), 4) == std::vector<float>{0, 1, 2, 3});
-  SECTION("the same block") {
-    REQUIRE_OK(AwaitInsert(session.get(), 1, SimpleBlock(0, 6)));
-    CHECK(Drain(table.get()) == Range(4, 6));
-  }
-  SECTION("the next block") {
-    REQUIRE_OK(AwaitInsert(session.get(), 1, SimpleBlock(6, 3)));
-    CHECK(Drain(table.get()) == Range(6, 9));
-  }
 }
 
 TEST_CASE("blocks that nothing refers to any more leave the database", "[unit]") {
@@ -505,6 +226,106 @@ TEST_CASE("while the disk is full nothing is acknowledged that is to last, the r
   CHECK(writer->progress().durable == 3);
   store.Close();
   journal.Stop();
+}
+
+// A replay store over files that know what of them is on the disk for sure.
+struct LiveReplay {
+  LiveReplay(const std::string& path, rocksdb::Env* env) {
+    { const DurableReplay made = OpenReplay(path); }
+    std::shared_ptr<Database> database = ValueOf(Database::Open(path + "/db", /*create=*/false, env));
+    SavedState saved = ValueOf(LoadSavedState(database.get()));
+    JournalOptions options;
+    options.checkpoint_period = absl::InfiniteDuration();
+    journal = std::make_unique<Journal>(database, saved, options);
+    store = std::make_unique<ReplayStore>(ReplayStoreOptions(), journal.get());
+  }
+  ~LiveReplay() {
+    store->Close();
+    journal->Stop();
+  }
+
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<ReplayStore> store;
+};
+
+TEST_CASE("what a table with log_sync has answered outlives a power cut, whatever it was", "[unit]") {
+  const TemporaryFolder folder;
+  testing::PowerCutEnv env;
+  LiveReplay live(folder.File("live"), &env);
+  TableConfig config = DurableTable("t", Durability::kLog);
+  config.log_sync = true;
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.min_difference = -100;
+  config.rate_limiter.max_difference = 100;
+  REQUIRE(ValueOf(live.store->CreateTable(config)));
+  const auto table = ValueOf(live.store->FindTable("t"));
+  REQUIRE_OK(AwaitCommit(*table));
+  int cuts = 0;
+  const auto after_power_cut = [&](const auto& check) {
+    const std::string cut = folder.File(std::to_string(cuts++));
+    env.CopyAfterPowerCut(folder.File("live"), cut);
+    const DurableReplay replay = OpenReplay(cut);
+    const auto restored = ValueOf(replay.store->FindTable("t"));
+    check(*restored);
+  };
+  after_power_cut([](const Table& restored) { CHECK(restored.info().items == 0); });
+  const auto session = ValueOf(live.store->OpenWriter("w", {"t"}, table->created().signature));
+  REQUIRE_OK(session->Claim(7));
+  REQUIRE_OK(AwaitInsert(session.get(), 1, SimpleBlock(0, 5)));
+  after_power_cut([](const Table& restored) { CHECK(restored.info().items == 5); });
+  REQUIRE(SampleRewards(table.get(), 3).size() == 3);
+  after_power_cut([](const Table& restored) { CHECK(restored.info().items_sampled == 3); });
+  TableConfig smaller = config;
+  smaller.max_items = 4;
+  REQUIRE_OK(table->Reconfigure(smaller, /*generation=*/1, /*dry_run=*/false));
+  REQUIRE_OK(AwaitCommit(*table));
+  after_power_cut([](const Table& restored) { CHECK(restored.config()->max_items == 4); });
+  REQUIRE(table->Clear() == 4);
+  REQUIRE_OK(AwaitCommit(*table));
+  after_power_cut([](const Table& restored) { CHECK(restored.info().items == 0); });
+}
+
+TEST_CASE("without log_sync what the operating system has is what a crash leaves, and a power cut takes", "[unit]") {
+  const TemporaryFolder folder;
+  testing::PowerCutEnv env;
+  LiveReplay live(folder.File("live"), &env);
+  REQUIRE(ValueOf(live.store->CreateTable(DurableTable("t", Durability::kLog))));
+  REQUIRE_OK(AwaitCommit(*ValueOf(live.store->FindTable("t"))));
+  CopyAfterCrash(folder.File("live"), folder.File("crash"));
+  env.CopyAfterPowerCut(folder.File("live"), folder.File("cut"));
+  REQUIRE_OK(OpenReplay(folder.File("crash")).store->FindTable("t"));
+  REQUIRE_CODE(OpenReplay(folder.File("cut")).store->FindTable("t"), absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("there are never items on the disk without their rows, however much is written at once", "[unit]") {
+  constexpr int64_t kWidth = 1000;
+  constexpr int64_t kRows = 1300;
+  const TemporaryFolder folder;
+  testing::PowerCutEnv env;
+  std::atomic<int> crashes{0};
+  env.WhileLogging(size_t{4} << 20, [&] {
+    CopyAfterCrash(folder.File("live"), folder.File(std::to_string(crashes.load())));
+    ++crashes;
+  });
+  {
+    LiveReplay live(folder.File("live"), &env);
+    TableConfig config = testing::SimpleTable("t", kWidth);
+    config.durability = Durability::kCheckpoint;
+    REQUIRE(ValueOf(live.store->CreateTable(config)));
+    REQUIRE_OK(AwaitCheckpoint(live.journal.get()).status());
+    const auto session = ValueOf(live.store->OpenWriter("w", {"t"}, config.signature));
+    REQUIRE_OK(session->Claim(7));
+    for (uint64_t i = 0; i < 3; ++i) {
+      REQUIRE_OK(AwaitInsert(session.get(), i + 1, SimpleBlock(i * kRows, kRows, kWidth)));
+    }
+    REQUIRE_OK(AwaitCheckpoint(live.journal.get()).status());
+  }
+  CopyAfterCrash(folder.File("live"), folder.File(std::to_string(crashes.load())));
+  REQUIRE(crashes >= 2);
+  for (int i = 0; i <= crashes; ++i) {
+    const DurableReplay replay = OpenReplay(folder.File(std::to_string(i)));
+    CHECK(ValueOf(replay.store->FindTable("t"))->info().items == (i < crashes ? 0 : 3 * kRows));
+  }
 }
 
 TEST_CASE("whoever reads what a journal logs holds nobody else up", "[unit]") {

@@ -26,7 +26,7 @@ class HeldLog final : public TableLog {
   }
   const std::shared_ptr<BlockLedger>& ledger() const override { return ledger_; }
   uint64_t NewNumber() override { return ledger_->NewId(); }
-  void AddTable(std::shared_ptr<Table> /*table*/) override {}
+  void AddTable(std::shared_ptr<Table> /*table*/, const std::shared_ptr<Table>& /*replaced*/) override {}
   void DropTable(const std::shared_ptr<Table>& /*table*/) override {}
   void AddWriter(const std::string& /*id*/, const std::shared_ptr<WriterSession>& /*writer*/) override {}
   void ForgetWriter(uint64_t /*number*/) override {}

@@ -176,6 +176,21 @@ TEST_CASE("of too many writers one that is away is forgotten, longest ago first"
   REQUIRE(testing::ValueOf(store.OpenWriter("in-use", {"a"}, signature)) == in_use);
 }
 
+TEST_CASE("where all writers are connected one more is refused, and none is forgotten", "[unit]") {
+  ReplayStoreOptions options;
+  options.max_writers = 1;
+  ReplayStore store(options);
+  REQUIRE_OK(store.CreateTable(Named("a")));
+  const auto signature = SmallTable().signature;
+  auto in_use = testing::ValueOf(store.OpenWriter("in-use", {"a"}, signature));
+  const absl::Status refused = store.OpenWriter("other", {"a"}, signature).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
+  REQUIRE(ReasonOf(refused) == "too_many_writers");
+  REQUIRE(testing::ValueOf(store.OpenWriter("in-use", {"a"}, signature)) == in_use);
+  in_use = nullptr;
+  REQUIRE_OK(store.OpenWriter("other", {"a"}, signature));
+}
+
 namespace {
 
 // A block of `rows` rows of one stream, all 0.
@@ -267,6 +282,54 @@ TEST_CASE("a writer that goes away holds little, and is forgotten after a while"
   crowd.store.TendWriters(start + absl::Hours(30) + absl::Minutes(31));
   REQUIRE(crowd.store.writer_info().writers == 0);
   REQUIRE(crowd.store.writer_info().held_bytes == 0);
+}
+
+TEST_CASE("a writer that was forgotten goes on behind its last block, unless it is another one by now", "[unit]") {
+  Crowd crowd(ReplayStoreOptions(), /*max_window=*/2);
+  const auto open = [&crowd](uint64_t incarnation) {
+    auto session =
+        testing::ValueOf(crowd.store.OpenWriter("w", {crowd.config.name}, crowd.config.signature, incarnation));
+    REQUIRE_OK(session->Claim(incarnation));
+    return session;
+  };
+  const auto forget = [&crowd] {
+    crowd.store.TendWriters(absl::UnixEpoch());
+    crowd.store.TendWriters(absl::UnixEpoch() + absl::Minutes(31));
+    REQUIRE(crowd.store.writer_info().writers == 0);
+    crowd.store.TendWriters(absl::UnixEpoch());
+  };
+  const auto items = [&crowd] {
+    return testing::ValueOf(crowd.store.FindTable(crowd.config.name))->info().items_inserted;
+  };
+  const auto insert = [](WriterSession* session, uint64_t sequence, InsertBlock block) {
+    absl::Status inserted = absl::UnknownError("not answered");
+    session->Insert(sequence, std::move(block), [&inserted](const auto& result) { inserted = result.status(); });
+    return inserted;
+  };
+  InsertBlock block = Zeros(10);
+  block.items = {{0, 0, 9, 1, 1.0}};
+  {
+    const auto session = open(7);
+    REQUIRE_OK(insert(session.get(), 1, block));
+  }
+  forget();
+  {
+    const auto session = open(7);
+    REQUIRE(session->progress().sequence == 1);
+    REQUIRE(session->progress().items.items_inserted == 1);
+    REQUIRE_OK(insert(session.get(), 1, block));  // It had not heard that it was in.
+    REQUIRE(items() == 1);
+    InsertBlock next = Zeros(10);
+    next.chunks[0].first_row = 10;
+    next.items = {{0, 0, 9, 2, 1.0}, {0, 0, 10, 2, 1.0}};  // The first one's first row is gone.
+    REQUIRE_OK(insert(session.get(), 2, next));
+    REQUIRE(items() == 2);
+    REQUIRE(session->progress().items.items_without_rows == 1);
+  }
+  forget();
+  REQUIRE(open(8)->progress().sequence == 0);  // Its process was started anew under the same name.
+  forget();
+  REQUIRE(open(7)->progress().sequence == 0);
 }
 
 TEST_CASE("a writer that names more tables than there can be is refused", "[unit]") {

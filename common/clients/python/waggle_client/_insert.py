@@ -165,25 +165,27 @@ class WriterCore(StreamCore):
             raise errors.Internal("the server's messages on the stream are not those of an insertion")
         with self.changed:
             if first:
-                self._resume_locked(message.opened.applied_sequence)
+                self._resume_locked(message.opened)
             answer = message.opened if first else message.ack
             self._acknowledge_locked(answer)
             self._opened = True
             self.changed.notify_all()
 
-    def _resume_locked(self, applied):
+    def _resume_locked(self, opened):
+        applied = opened.applied_sequence
         if applied >= self._first_sequence + len(self._pending):
             raise errors.FailedPrecondition(
                 f"the server has applied {applied} blocks of this writer, which sent "
                 f"{self._first_sequence + len(self._pending) - 1}: another writer uses its id"
             )
         if applied < self._first_sequence - 1:
+            self._first_sequence = applied + 1
+            counted = (opened.items_inserted, opened.items_without_rows)  # Those that it has not lost.
+            self._lost_counts = tuple(mine - its for mine, its in zip(self._counts, counted))
             log.warning(
                 "%s %s: the server has lost what it had acknowledged (%d items); it was restarted",
-                self.what, self.link.address, self._counts[0],
+                self.what, self.link.address, self._lost_counts[0],
             )  # fmt: skip
-            self._first_sequence = applied + 1
-            self._lost_counts = self._counts
 
     def _acknowledge_locked(self, answer):
         applied = answer.applied_sequence

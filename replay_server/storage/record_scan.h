@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/status_macros.h"
+#include "replay_server/storage/database.h"
+
+// Reading a replay database from its first record to its last.
+
+namespace waggle {
+
+// Calls take(key, value) for each record, in the order of their keys, until that fails. Of one kind, if that is given:
+// the records of others are not touched, which may be many and large.
+template <class Take>
+absl::Status ForEachRecord(Database* database, Database::Family family, const std::string& kind, const Take& take) {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  options.readahead_size = size_t{2} << 20;
+  const std::string after = kind.empty() ? "" : std::string(1, static_cast<char>(kind[0] + 1));
+  const rocksdb::Slice end(after);
+  options.iterate_upper_bound = kind.empty() ? nullptr : &end;
+  const std::unique_ptr<rocksdb::Iterator> it(database->get()->NewIterator(options, database->family(family)));
+  for (it->Seek(kind); it->Valid(); it->Next()) {
+    const absl::string_view key(it->key().data(), it->key().size());
+    const absl::string_view value(it->value().data(), it->value().size());
+    WAGGLE_RETURN_IF_ERROR(take(key, value));
+  }
+  return FromRocksDb(it->status());
+}
+
+// A record that others speak of: DATA_LOSS where there is none.
+inline absl::StatusOr<std::string> GetRecord(Database* database, Database::Family family, absl::string_view key) {
+  absl::StatusOr<std::string> value = database->Get(family, key);
+  return absl::IsNotFound(value.status()) ? absl::DataLossError(value.status().message()) : std::move(value);
+}
+
+}  // namespace waggle

@@ -1,0 +1,61 @@
+#include "replay_server/table/forgotten_writers.h"
+
+#include "replay_server/table/replay_store.h"
+#include "tests/replay_server/table/table_fixture.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::SmallTable;
+using testing::ValueOf;
+
+// A writer of one table that has sent a block without rows.
+struct Known {
+  explicit Known(ReplayStore* store, uint64_t incarnation = 7) {
+    session = ValueOf(store->OpenWriter(std::to_string(incarnation), {SmallTable().name}, SmallTable().signature));
+    REQUIRE_OK(session->Claim(incarnation));
+    session->Insert(1, InsertBlock(), [](const auto& /*result*/) {});
+    REQUIRE(session->applied_sequence() == 1);
+  }
+  std::shared_ptr<WriterSession> session;
+};
+
+TEST_CASE("how far a writer was is known to itself alone, once, and for its very tables", "[unit]") {
+  ReplayStore store({});
+  REQUIRE_OK(store.CreateTable(SmallTable()));
+  const Known known(&store);
+  ForgottenWriters forgotten(10);
+  forgotten.Add("w", *known.session);
+  CHECK(forgotten.Take("w", 7, known.session->tables())->sequence == 1);
+  CHECK_FALSE(forgotten.Take("w", 7, known.session->tables()).has_value());
+  forgotten.Add("w", *known.session);
+  CHECK_FALSE(forgotten.Take("v", 7, known.session->tables()).has_value());
+  CHECK_FALSE(forgotten.Take("w", 8, known.session->tables()).has_value());
+  CHECK(forgotten.size() == 0);
+  forgotten.Add("w", *known.session);
+  ReplayStore other({});
+  REQUIRE_OK(other.CreateTable(SmallTable()));
+  CHECK_FALSE(forgotten.Take("w", 7, other.tables()).has_value());
+}
+
+TEST_CASE("those that were forgotten longest ago make room, however often some of them come and go", "[unit]") {
+  ReplayStore store({});
+  REQUIRE_OK(store.CreateTable(SmallTable()));
+  const Known known(&store);
+  const auto& tables = known.session->tables();
+  ForgottenWriters forgotten(3);
+  for (const char* const id : {"a", "b", "a", "c", "d"}) {
+    forgotten.Add(id, *known.session);
+  }
+  CHECK(forgotten.size() == 3);
+  CHECK_FALSE(forgotten.Take("b", 7, tables).has_value());
+  for (int i = 0; i < 1000; ++i) {
+    forgotten.Add("often", *known.session);
+  }
+  CHECK(forgotten.size() <= 3);
+  CHECK(forgotten.Take("often", 7, tables).has_value());
+}
+
+}  // namespace
+}  // namespace waggle
