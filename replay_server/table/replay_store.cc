@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -46,7 +45,7 @@ ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* 
       log_(log),
       tiers_(tiers),
       memory_(std::make_shared<MemoryUse>(options.max_bytes)),
-      forgotten_writers_(static_cast<size_t>(options.max_forgotten_writers)) {}
+      writers_(options.known_writers) {}
 
 ReplayStore::~ReplayStore() {
   Close();
@@ -268,34 +267,28 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
     }
     found.push_back(std::move(table));
   }
-  auto known = writers_.find(writer_id);
-  if (known != writers_.end() && known->second.session->tables() != found &&
-      NamesOf(known->second.session->tables()) == tables) {
-    ForgetLocked(known, forgotten);  // A table that it wrote to was replaced since: what it is told is of no use.
-    known = writers_.end();
+  std::shared_ptr<WriterSession> known = writers_.Find(writer_id);
+  if (known != nullptr && known->tables() != found && NamesOf(known->tables()) == tables) {
+    writers_.Forget(writer_id, forgotten);  // A table that it wrote to was replaced since.
+    known = nullptr;
   }
-  if (known != writers_.end()) {
-    if (known->second.session->tables() != found) {
+  if (known != nullptr) {
+    if (known->tables() != found) {
       return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kOtherWriter, "writer \"", writer_id,
                      "\" named other tables before than ", absl::StrJoin(tables, ", "));
     }
-    known->second.opened = ++openings_;
-    known->second.away_since = absl::InfiniteFuture();
-    return known->second.session;
+    writers_.Open(writer_id, known);
+    return known;
+  }
+  if (!writers_.HasRoom()) {
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWriters, "writer \"", writer_id,
+                   "\": this server has ", writers_.size(), " writers that are connected, which is the most");
   }
   // First, for it may refuse: nobody is to be forgotten for a writer that does not come.
   WAGGLE_ASSIGN_OR_RETURN(
       std::shared_ptr<const SavedWriter> saved,
       TakeSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
-  if (static_cast<int64_t>(writers_.size()) >= options_.max_writers) {
-    const auto first = FirstToForgetLocked();
-    if (!first->second.away()) {
-      return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWriters, "writer \"", writer_id,
-                     "\": this server has ", writers_.size(), " writers that are connected, which is the most");
-    }
-    ForgetLocked(first, forgotten);
-  }
-  ForgetForBytesLocked(forgotten);
+  writers_.MakeRoom(forgotten);
   if (saved == nullptr && incarnation.has_value()) {
     saved = TakeForgottenLocked(writer_id, *incarnation, found);
   }
@@ -306,15 +299,13 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   } else if (saved != nullptr && log_ != nullptr) {
     log_->ForgetWriter(saved->number);  // None of its tables is saved any more.
   }
-  Writer& writer = writers_[writer_id];
-  writer.session = session;
-  writer.opened = ++openings_;
+  writers_.Open(writer_id, session);
   return session;
 }
 
 std::shared_ptr<const SavedWriter> ReplayStore::TakeForgottenLocked(const std::string& writer_id, uint64_t incarnation,
                                                                     const std::vector<std::shared_ptr<Table>>& tables) {
-  const std::optional<ForgottenWriters::Writer> known = forgotten_writers_.Take(writer_id, incarnation, tables);
+  const std::optional<ForgottenWriters::Writer> known = writers_.TakeForgotten(writer_id, incarnation, tables);
   if (!known.has_value()) {
     return nullptr;
   }
@@ -363,43 +354,6 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
   return std::shared_ptr<const SavedWriter>(std::move(copy));
 }
 
-ReplayStore::Writers::iterator ReplayStore::FirstToForgetLocked() {
-  const auto key = [](const Writer& writer) {
-    const bool away = writer.away();
-    return std::make_tuple(!away, away ? writer.away_since : absl::InfiniteFuture(), writer.opened);
-  };
-  auto first = writers_.begin();
-  for (auto it = writers_.begin(); it != writers_.end(); ++it) {
-    if (key(it->second) < key(first->second)) {
-      first = it;
-    }
-  }
-  return first;
-}
-
-void ReplayStore::ForgetLocked(Writers::iterator writer, Forgotten* forgotten) {
-  if (writer->second.away()) {  // Otherwise a stream goes on with it that is about to be told of its end.
-    forgotten_writers_.Add(writer->first, *writer->second.session);
-  }
-  forgotten->push_back(std::move(writer->second.session));
-  writers_.erase(writer);
-}
-
-void ReplayStore::ForgetForBytesLocked(Forgotten* forgotten) {
-  int64_t bytes = 0;
-  for (const auto& [id, writer] : writers_) {
-    bytes += writer.away() ? writer.session->held_bytes() : 0;
-  }
-  while (bytes > options_.max_idle_writer_bytes && !writers_.empty()) {
-    const auto first = FirstToForgetLocked();
-    if (!first->second.away()) {
-      return;
-    }
-    bytes -= first->second.session->held_bytes();
-    ForgetLocked(first, forgotten);
-  }
-}
-
 void ReplayStore::TendWriters(absl::Time now) {
   Forgotten forgotten;
   Forgotten just_gone;
@@ -407,21 +361,10 @@ void ReplayStore::TendWriters(absl::Time now) {
   {
     MutexLock lock(&mutex_);
     saved_since_ = std::min(saved_since_, now);
-    if (now - saved_since_ > options_.max_idle_time) {
+    if (now - saved_since_ > options_.known_writers.max_idle_time) {
       never_back.swap(saved_writers_);
     }
-    for (auto it = writers_.begin(); it != writers_.end();) {
-      Writer& writer = it->second;
-      const auto here = it++;
-      if (!writer.away()) {
-        writer.away_since = absl::InfiniteFuture();
-      } else if (writer.away_since == absl::InfiniteFuture()) {
-        writer.away_since = now;
-        just_gone.push_back(writer.session);
-      } else if (now - writer.away_since > options_.max_idle_time) {
-        ForgetLocked(here, &forgotten);
-      }
-    }
+    writers_.Tend(now, &forgotten, &just_gone);
   }
   for (const auto& [id, saved] : never_back) {
     log_->ForgetWriter(saved->number);
@@ -431,16 +374,14 @@ void ReplayStore::TendWriters(absl::Time now) {
   }
   just_gone.clear();  // They count as away again.
   MutexLock lock(&mutex_);
-  ForgetForBytesLocked(&forgotten);
+  writers_.ForgetForBytes(&forgotten);
 }
 
 ReplayStore::WriterInfo ReplayStore::writer_info() const {
   MutexLock lock(&mutex_);
   WriterInfo info;
-  info.writers = static_cast<int64_t>(writers_.size() + saved_writers_.size());
-  for (const auto& [id, writer] : writers_) {
-    info.held_bytes += writer.session->held_bytes();
-  }
+  info.writers = writers_.size() + static_cast<int64_t>(saved_writers_.size());
+  info.held_bytes = writers_.held_bytes();
   return info;
 }
 

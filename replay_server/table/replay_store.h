@@ -15,7 +15,7 @@
 #include "common/api/replay.h"
 #include "common/base/mutex.h"
 #include "replay_server/table/chunk_tiers.h"
-#include "replay_server/table/forgotten_writers.h"
+#include "replay_server/table/known_writers.h"
 #include "replay_server/table/table.h"
 #include "replay_server/table/writer_session.h"
 
@@ -33,13 +33,7 @@ struct ReplayStoreOptions {
   // Of all tables' rows: a table that would take more first loses items of its own, and one that would need more is not
   // made.
   int64_t max_bytes = std::numeric_limits<int64_t>::max();
-  int64_t max_writers = 4096;  // Past these the writer that has been away longest is forgotten.
-  // Writers that are away are forgotten, longest first, while they keep more than this alive together, and after so
-  // long: their rows are, while how far they were is known as long as there are not too many of them (some hundred
-  // bytes each).
-  int64_t max_idle_writer_bytes = int64_t{512} << 20;
-  absl::Duration max_idle_time = absl::Minutes(30);
-  int64_t max_forgotten_writers = 65'536;
+  KnownWritersOptions known_writers;
   WriterSessionOptions writer;
   SavedPolicy saved = SavedPolicy::kRefuse;  // For those who do not say themselves.
 };
@@ -93,26 +87,10 @@ class ReplayStore {
   void Close();
 
  private:
-  struct Writer {
-    std::shared_ptr<WriterSession> session;
-    uint64_t opened = 0;                             // When it opened last, in openings of all writers.
-    absl::Time away_since = absl::InfiniteFuture();  // As far as TendWriters has seen.
-
-    // Nobody has a stream of it open, and nothing of it waits in a table.
-    bool away() const { return session.use_count() == 1; }
-  };
-  using Writers = std::map<std::string, Writer>;
-  // Freed after the lock.
-  using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
+  using Forgotten = KnownWriters::Forgotten;
 
   absl::StatusOr<std::shared_ptr<Table>> FindTableLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The writer to forget first: of those that are away the one that has been longest. There has to be a writer, and if
-  // none is away it is one of them.
-  Writers::iterator FirstToForgetLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ForgetLocked(Writers::iterator writer, Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ForgetForBytesLocked(Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   // A writer that was saved and has not come back. It and its rows are freed outside the lock.
   using SavedWriters = std::map<std::string, std::shared_ptr<const SavedWriter>>;
 
@@ -150,11 +128,9 @@ class ReplayStore {
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Table>> tables_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> saved_tables_ ABSL_GUARDED_BY(mutex_);  // Which nobody has asked for since they were restored.
-  Writers writers_ ABSL_GUARDED_BY(mutex_);
-  ForgottenWriters forgotten_writers_ ABSL_GUARDED_BY(mutex_);
+  KnownWriters writers_ ABSL_GUARDED_BY(mutex_);
   SavedWriters saved_writers_ ABSL_GUARDED_BY(mutex_);
   absl::Time saved_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // As far as TendWriters has seen.
-  uint64_t openings_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

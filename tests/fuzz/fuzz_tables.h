@@ -25,7 +25,7 @@ inline std::string TableName(uint8_t number) {
 inline ReplayStoreOptions SmallStore() {
   ReplayStoreOptions options;
   options.max_tables = 8;
-  options.max_writers = 4;
+  options.known_writers.max_writers = 4;
   options.writer.max_block_bytes = 1 << 16;
   options.writer.max_streams = 16;
   options.writer.max_held_bytes = 1 << 18;

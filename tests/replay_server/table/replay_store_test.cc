@@ -162,7 +162,7 @@ TEST_CASE("a writer that comes back finds its session", "[unit]") {
 
 TEST_CASE("of too many writers one that is away is forgotten, longest ago first", "[unit]") {
   ReplayStoreOptions options;
-  options.max_writers = 3;
+  options.known_writers.max_writers = 3;
   ReplayStore store(options);
   REQUIRE_OK(store.CreateTable(Named("a")));
   const auto signature = SmallTable().signature;
@@ -178,7 +178,7 @@ TEST_CASE("of too many writers one that is away is forgotten, longest ago first"
 
 TEST_CASE("where all writers are connected one more is refused, and none is forgotten", "[unit]") {
   ReplayStoreOptions options;
-  options.max_writers = 1;
+  options.known_writers.max_writers = 1;
   ReplayStore store(options);
   REQUIRE_OK(store.CreateTable(Named("a")));
   const auto signature = SmallTable().signature;
@@ -187,8 +187,17 @@ TEST_CASE("where all writers are connected one more is refused, and none is forg
   REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
   REQUIRE(ReasonOf(refused) == "too_many_writers");
   REQUIRE(testing::ValueOf(store.OpenWriter("in-use", {"a"}, signature)) == in_use);
+  // Nor is what was saved of the one that is refused.
+  SavedWriter saved;
+  saved.id = "saved";
+  saved.tables = {"a"};
+  saved.signature = signature;
+  saved.codecs.resize(signature.size(), Codec::kNone);
+  saved.sequence = 5;
+  REQUIRE_OK(store.Restore({}, {saved}));
+  REQUIRE(ReasonOf(store.OpenWriter("saved", {"a"}, signature).status()) == "too_many_writers");
   in_use = nullptr;
-  REQUIRE_OK(store.OpenWriter("other", {"a"}, signature));
+  REQUIRE(testing::ValueOf(store.OpenWriter("saved", {"a"}, signature))->applied_sequence() == 5);
 }
 
 namespace {
@@ -227,7 +236,7 @@ struct Crowd {
 
 TEST_CASE("nobody is forgotten for a writer that is refused", "[unit]") {
   ReplayStoreOptions options;
-  options.max_writers = 1;
+  options.known_writers.max_writers = 1;
   ReplayStore store(options);
   REQUIRE_OK(store.CreateTable(Named("a")));
   REQUIRE_OK(store.CreateTable(Named("b")));
@@ -247,14 +256,14 @@ TEST_CASE("nobody is forgotten for a writer that is refused", "[unit]") {
 
 TEST_CASE("writers that are away are forgotten once they hold too much", "[unit]") {
   ReplayStoreOptions options;
-  options.max_idle_writer_bytes = 500'000;
+  options.known_writers.max_idle_writer_bytes = 500'000;
   Crowd crowd(options, 1000);
   const auto in_use = crowd.Write("in-use", 20'000);
   for (int i = 0; i < 100; ++i) {
     crowd.Write(std::to_string(i), 1000);
     const auto info = crowd.store.writer_info();
     CAPTURE(i, info.writers, info.held_bytes);
-    REQUIRE(info.held_bytes < options.max_idle_writer_bytes + in_use->held_bytes() + 2 * 16'000);
+    REQUIRE(info.held_bytes < options.known_writers.max_idle_writer_bytes + in_use->held_bytes() + 2 * 16'000);
   }
   REQUIRE(crowd.Open("in-use") == in_use);
   REQUIRE(crowd.Open("99")->applied_sequence() == 1);
