@@ -11,7 +11,7 @@ namespace waggle {
 // asks for more is refused for good.
 inline constexpr int64_t kMaxOutstandingDraws = 1024;
 
-// INVALID_ARGUMENT for options of a sampler over gRPC, of one server or of several, that can never work.
+// INVALID_ARGUMENT, saying which, for options of a sampler that can never work, wherever its table is.
 absl::Status ValidateSamplerOptions(const ReplaySamplerOptions& options);
 
 }  // namespace waggle

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/api/block_compression.h"
-#include "common/base/annotate.h"
+#include "common/api/writer_options.h"
 #include "common/base/deadline.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
@@ -25,26 +25,6 @@ namespace waggle {
 namespace {
 
 constexpr char kMethod[] = "/waggle.v1.ReplayService/Insert";
-
-absl::Status Validate(const ReplayWriterOptions& options) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(options.writer_id), "writer_id"));
-  if (options.tables.empty()) {
-    return absl::InvalidArgumentError("tables: a writer names at least one");
-  }
-  if (options.signature.empty()) {
-    return absl::InvalidArgumentError("signature: a writer's rows have at least one column");
-  }
-  for (const ArraySpec& column : options.signature) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(column.Validate(), "signature"));
-  }
-  if (options.max_unacknowledged_blocks < 1 || options.max_unacknowledged_bytes < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_unacknowledged_blocks and max_unacknowledged_bytes are at least "
-                     "1; got ",
-                     options.max_unacknowledged_blocks, " and ", options.max_unacknowledged_bytes));
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -323,7 +303,7 @@ class GrpcReplayWriter::Handler final : public StreamAttempt<grpc::ByteBuffer, g
 absl::StatusOr<std::unique_ptr<GrpcReplayWriter>> GrpcReplayWriter::Create(std::shared_ptr<ReplayLink> link,
                                                                            ReplayWriterOptions options,
                                                                            std::function<void()> changed) {
-  WAGGLE_RETURN_IF_ERROR(Validate(options));
+  WAGGLE_RETURN_IF_ERROR(ValidateWriterOptions(options));
   return std::unique_ptr<GrpcReplayWriter>(
       new GrpcReplayWriter(std::move(link), std::move(options), std::move(changed)));
 }

@@ -12,7 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/rpc/guard.h"
 #include "common/rpc/raw_codec.h"
-#include "common/rpc/status_convert.h"
+#include "common/rpc/stream_ending.h"
 #include "common/rpc/stream_handler.h"
 
 namespace waggle {
@@ -24,10 +24,7 @@ template <class Request, class Response>
 class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   using Handler = StreamHandler<Message<Request>, Message<Response>>;
-  // Told, before the peer is, with which error this side has ended the stream. Not of a peer that has gone.
-  using Refused = std::function<void(const absl::Status&)>;
-
-  explicit BidiReactor(std::unique_ptr<Handler> handler, Refused refused = nullptr)
+  explicit BidiReactor(std::unique_ptr<Handler> handler, StreamRefused refused = nullptr)
       : handler_(std::move(handler)), core_(std::make_shared<Core>(this, std::move(refused))) {
     handler_->OnOpen(core_);
     core_->RequestNext();
@@ -65,7 +62,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
  private:
   class Core final : public StreamPeer<Message<Response>> {
    public:
-    Core(BidiReactor* reactor, Refused refused) : refused_(std::move(refused)), reactor_(reactor) {}
+    Core(BidiReactor* reactor, StreamRefused refused) : refused_(std::move(refused)), reactor_(reactor) {}
 
     void Send(Message<Response> message, std::function<void()> sent) override ABSL_LOCKS_EXCLUDED(mutex_) {
       grpc::ByteBuffer encoded = EncodeMessage(message);
@@ -128,7 +125,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
           ending = MaybeEndLocked();
         }
       }
-      Finish(ending);
+      FinishStream(ending, refused_);
       if (ok && sent != nullptr) {
         if (absl::Status failed = Guarded(sent); !failed.ok()) {
           Close(std::move(failed));
@@ -145,11 +142,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
    private:
     using Outgoing = std::pair<grpc::ByteBuffer, std::function<void()>>;
-    struct Ending {
-      BidiReactor* reactor;  // There until it is finished.
-      absl::Status status;
-      bool peer_left;
-    };
+    using Ending = StreamEnding<BidiReactor>;
 
     void Close(absl::Status status, bool peer_left) ABSL_LOCKS_EXCLUDED(mutex_) {
       std::deque<Outgoing> dropped;  // Destroyed outside the lock.
@@ -168,7 +161,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
         }
         ending = MaybeEndLocked();
       }
-      Finish(ending);
+      FinishStream(ending, refused_);
     }
 
     void StartReadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -184,7 +177,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
       reactor_->StartWrite(&outbox_.front().first);
     }
 
-    // What the stream ends with, where its time has come: for Finish, which takes no lock because it calls others.
+    // What the stream ends with, where its time has come: for FinishStream.
     std::optional<Ending> MaybeEndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (reactor_ == nullptr || !closing_ || writing_ || finished_) {
         return std::nullopt;
@@ -193,17 +186,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
       return Ending{reactor_, final_status_, peer_left_};
     }
 
-    void Finish(const std::optional<Ending>& ending) ABSL_LOCKS_EXCLUDED(mutex_) {
-      if (!ending.has_value()) {
-        return;
-      }
-      if (refused_ != nullptr && !ending->status.ok() && !ending->peer_left) {
-        refused_(ending->status);
-      }
-      ending->reactor->Finish(ToGrpcStatus(ending->status));
-    }
-
-    const Refused refused_;
+    const StreamRefused refused_;
     Mutex mutex_;
     BidiReactor* reactor_ ABSL_GUARDED_BY(mutex_);
     std::deque<Outgoing> outbox_ ABSL_GUARDED_BY(mutex_);

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "common/base/mutex.h"
 #include "common/rpc/guard.h"
-#include "common/rpc/status_convert.h"
+#include "common/rpc/stream_ending.h"
 
 namespace waggle {
 
@@ -50,10 +50,7 @@ class EndedSource final : public WriteSource {
 // and deletes the reactor.
 class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  // Told, before the peer is, with which error this side has ended the stream. Not of a peer that has gone.
-  using Refused = std::function<void(const absl::Status&)>;
-
-  explicit WriteReactor(std::unique_ptr<WriteSource> source, Refused refused = nullptr)
+  explicit WriteReactor(std::unique_ptr<WriteSource> source, StreamRefused refused = nullptr)
       : core_(std::make_shared<Core>(this, std::move(refused))) {
     WriteSource* const opened = source.get();
     opened->OnOpen([core = core_] { core->Pump(/*write_ended=*/false); });
@@ -78,7 +75,7 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   class Core {
    public:
-    Core(WriteReactor* reactor, Refused refused) : refused_(std::move(refused)), reactor_(reactor) {}
+    Core(WriteReactor* reactor, StreamRefused refused) : refused_(std::move(refused)), reactor_(reactor) {}
 
     void Start(std::unique_ptr<WriteSource> source) ABSL_LOCKS_EXCLUDED(mutex_) {
       std::optional<Ending> ending;
@@ -87,7 +84,7 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         source_ = std::move(source);
         ending = PumpLocked();
       }
-      Finish(ending);
+      FinishStream(ending, refused_);
     }
 
     void Pump(bool write_ended) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -99,7 +96,7 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         }
         ending = PumpLocked();
       }
-      Finish(ending);
+      FinishStream(ending, refused_);
     }
 
     void PeerLeft(absl::Status status, bool write_ended) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -115,7 +112,7 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         }
         ending = PumpLocked();
       }
-      Finish(ending);
+      FinishStream(ending, refused_);
     }
 
     void Detach() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -126,14 +123,9 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
 
    private:
-    struct Ending {
-      WriteReactor* reactor;  // There until it is finished.
-      absl::Status status;
-      bool peer_left;
-    };
+    using Ending = StreamEnding<WriteReactor>;
 
-    // Sends what there is. What it returns the stream ends with: for Finish, which takes no lock because it calls
-    // others.
+    // Sends what there is. What it returns the stream ends with: for FinishStream.
     std::optional<Ending> PumpLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (reactor_ == nullptr || source_ == nullptr || writing_ || finished_) {
         return std::nullopt;
@@ -159,17 +151,7 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
       return Ending{reactor_, *end_, peer_left_};
     }
 
-    void Finish(const std::optional<Ending>& ending) ABSL_LOCKS_EXCLUDED(mutex_) {
-      if (!ending.has_value()) {
-        return;
-      }
-      if (refused_ != nullptr && !ending->status.ok() && !ending->peer_left) {
-        refused_(ending->status);
-      }
-      ending->reactor->Finish(ToGrpcStatus(ending->status));
-    }
-
-    const Refused refused_;
+    const StreamRefused refused_;
     Mutex mutex_;
     WriteReactor* reactor_ ABSL_GUARDED_BY(mutex_);
     std::unique_ptr<WriteSource> source_ ABSL_GUARDED_BY(mutex_);

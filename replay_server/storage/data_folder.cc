@@ -113,6 +113,13 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
 }
 
 absl::Status DataFolder::Create() {
+  std::error_code error;
+  const fs::space_info space = fs::space(options_.path, error);
+  if (!error && space.available < options_.least_free_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("the disk has ", space.available,
+                                                     " bytes left; a database is begun with at least ",
+                                                     options_.least_free_bytes));
+  }
   {
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Database> database,
                             Database::Open(Path(kComing), /*create=*/true, nullptr));

@@ -14,6 +14,9 @@ namespace waggle {
 struct DataFolderOptions {
   std::string path;
   int keep_checkpoints = 3;
+  // A database is not begun on a disk with less: RocksDB does not always get over one that is full before its first
+  // write.
+  uint64_t least_free_bytes = uint64_t{16} << 20;
 };
 
 // The folder that a replay server keeps its tables in:

@@ -80,10 +80,8 @@ class Loader {
       return absl::DataLossError("its format cannot be read");
     }
     if (format.version() > kStorageFormat) {
-      return absl::FailedPreconditionError(absl::StrCat("it has format ", format.version(),
-                                                        ", of a newer server; this "
-                                                        "one reads up to ",
-                                                        kStorageFormat));
+      return absl::FailedPreconditionError(absl::StrCat("a newer server has written it, in format ", format.version(),
+                                                        "; this one reads up to ", kStorageFormat));
     }
     state_.format = format.version();
     return absl::OkStatus();

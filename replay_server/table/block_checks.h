@@ -11,19 +11,9 @@
 #include "replay_server/table/held_rows.h"
 #include "replay_server/table/row_layout.h"
 #include "replay_server/table/table.h"
+#include "replay_server/table/writer_session_options.h"
 
 namespace waggle {
-
-struct WriterSessionOptions {
-  int64_t max_block_bytes = int64_t{64} << 20;  // Of one block's rows.
-  int64_t max_streams = 65536;
-  // Of the newest rows of all its streams, which are held for windows to come.
-  int64_t max_held_bytes = int64_t{1} << 30;
-  // Of blocks that wait for room in tables. One may always wait.
-  int64_t max_waiting_bytes = int64_t{256} << 20;
-  // Of all windows of one block together.
-  int64_t max_block_references = int64_t{1} << 20;
-};
 
 // The most rows that an item of one of these tables may have, context included.
 uint64_t LongestWindow(const std::vector<std::shared_ptr<Table>>& tables);

@@ -4,7 +4,20 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace waggle {
+
+absl::Status KnownWritersOptions::Validate() const {
+  if (max_writers < 1 || max_idle_writer_bytes < 0 || max_idle_time < absl::ZeroDuration() ||
+      max_forgotten_writers < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_writers ", max_writers, ", max_idle_writer_bytes ", max_idle_writer_bytes, ", max_idle_time ",
+                     absl::FormatDuration(max_idle_time), ", max_forgotten_writers ", max_forgotten_writers,
+                     ": there has to be room for a writer, and none of them is negative"));
+  }
+  return absl::OkStatus();
+}
 
 KnownWriters::KnownWriters(const KnownWritersOptions& options)
     : options_(options), forgotten_(static_cast<size_t>(options.max_forgotten_writers)) {}

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "replay_server/table/forgotten_writers.h"
 #include "replay_server/table/writer_session.h"
@@ -22,6 +23,9 @@ struct KnownWritersOptions {
   int64_t max_idle_writer_bytes = int64_t{512} << 20;
   absl::Duration max_idle_time = absl::Minutes(30);
   int64_t max_forgotten_writers = 65'536;
+
+  // INVALID_ARGUMENT where there could be no writer, or what is negative.
+  absl::Status Validate() const;
 };
 
 // The writers of a replay server, connected or away. Not thread-safe. Sessions that are forgotten are handed over, to

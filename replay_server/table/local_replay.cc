@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/api/block_compression.h"
+#include "common/api/sampler_options.h"
+#include "common/api/writer_options.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
@@ -281,11 +283,7 @@ absl::Status LocalReplayConnection::CreateTable(const TableConfig& config, const
 }
 
 absl::StatusOr<std::unique_ptr<ReplayWriter>> LocalReplayConnection::NewWriter(const ReplayWriterOptions& options) {
-  if (options.max_unacknowledged_blocks < 1 || options.max_unacknowledged_bytes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("a writer must have room for 1 block and 1 byte; got ",
-                                                   options.max_unacknowledged_blocks, " and ",
-                                                   options.max_unacknowledged_bytes));
-  }
+  WAGGLE_RETURN_IF_ERROR(ValidateWriterOptions(options));
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<WriterSession> session,
                           store_->OpenWriter(options.writer_id, options.tables, options.signature));
   std::random_device random;
@@ -295,9 +293,7 @@ absl::StatusOr<std::unique_ptr<ReplayWriter>> LocalReplayConnection::NewWriter(c
 }
 
 absl::StatusOr<std::unique_ptr<ReplaySampler>> LocalReplayConnection::NewSampler(const ReplaySamplerOptions& options) {
-  if (options.prefetch < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("prefetch: ", options.prefetch, " is less than 1"));
-  }
+  WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
   WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(options.table.name));
   const std::vector<std::string> differences = FixedDifferences(*table->config(), options.table);
   if (!differences.empty()) {

@@ -40,6 +40,15 @@ std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<Table>>& tabl
 
 }  // namespace
 
+absl::Status ReplayStoreOptions::Validate() const {
+  if (max_tables < 1 || max_bytes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a replay store has a table and a byte at least; it may have ",
+                                                   max_tables, " tables and ", max_bytes, " bytes"));
+  }
+  WAGGLE_RETURN_IF_ERROR(known_writers.Validate());
+  return writer.Validate();
+}
+
 ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* tiers)
     : options_(options),
       log_(log),

@@ -36,6 +36,9 @@ struct ReplayStoreOptions {
   KnownWritersOptions known_writers;
   WriterSessionOptions writer;
   SavedPolicy saved = SavedPolicy::kRefuse;  // For those who do not say themselves.
+
+  // INVALID_ARGUMENT where there could be no table, or no writer.
+  absl::Status Validate() const;
 };
 
 // All tables and writers of a replay server. Thread-safe.

@@ -36,6 +36,9 @@ namespace waggle {
 //
 // The lock covers index work only. Freeing the rows of removed items and calling back are done by whichever thread
 // called, after it has released the lock; the rows of a sampled batch are gathered by whom they are for.
+//
+// What serves requests is in table.cc; how it is written down and comes back in table_records.cc; how it is shown in
+// table_view.cc, each with what it asks of TableState.
 class Table : public std::enable_shared_from_this<Table> {
  public:
   // INVALID_ARGUMENT if the configuration is wrong. `seed` decides what is sampled. `memory` may be shared with other

@@ -110,6 +110,18 @@ TEST_CASE("a folder that cannot be made, or was written by a newer server, is re
   REQUIRE(absl::StrContains(refused.message(), "newer server"));
 }
 
+TEST_CASE("no database is begun on a disk that is nearly full", "[unit]") {
+  const TemporaryFolder folder;
+  DataFolderOptions options;
+  options.path = folder.File("f");
+  options.least_free_bytes = uint64_t{1} << 62;
+  const absl::Status refused = DataFolder::Open(options).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
+  REQUIRE(absl::StrContains(refused.message(), "bytes left"));
+  CHECK_FALSE(fs::exists(folder.File("f/db")));
+  REQUIRE_OK(Open(folder.File("f")));
+}
+
 TEST_CASE("where the database is damaged or gone, the newest checkpoint takes its place and it is kept aside",
           "[unit]") {
   const TemporaryFolder folder;

@@ -421,6 +421,25 @@ TEST_CASE("a table is replaced by one with other columns, and its writer begins 
   CHECK(Open(&replay, "w", {"t"}, 8)->applied_sequence() == 1);
 }
 
+TEST_CASE("of a table that is replaced by one in memory only, nothing stays, nor of its writers", "[unit]") {
+  const TemporaryFolder folder;
+  const TableConfig logged = DurableTable("t", Durability::kLog);
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    REQUIRE(ValueOf(replay.store->CreateTable(logged)));
+    REQUIRE_OK(AwaitInsert(Open(&replay, "w", {"t"}).get(), 1, SimpleBlock(0, 5)));
+  }
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    REQUIRE(ValueOf(replay.store->CreateTable(DurableTable("t", Durability::kNone), SavedPolicy::kReplace)));
+    REQUIRE_OK(AwaitInsert(Open(&replay, "w", {"t"}).get(), 2, SimpleBlock(5, 5)));
+  }
+  const auto database = ValueOf(Database::Open(folder.File("live/db"), /*create=*/false, /*env=*/nullptr));
+  const SavedState saved = ValueOf(LoadSavedState(database.get()));
+  CHECK(saved.tables.empty());
+  CHECK(saved.writers.empty());
+}
+
 TEST_CASE("the folder of a table that is written through many times stays small", "[soak]") {
   const TemporaryFolder folder;
   constexpr int64_t kWidth = 16 << 10;

@@ -12,12 +12,25 @@
 #include "tests/support/catch.h"
 #include "tests/support/limited_replay.h"
 #include "tests/support/replay_conformance.h"
+#include "tests/support/replay_fixtures.h"
 
 namespace waggle {
 
 TEST_CASE("the in-process replay keeps the port's contract", "[unit]") {
   testing::CheckReplayConformance(
       [] { return std::make_shared<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions{})); });
+}
+
+TEST_CASE("options that are refused over gRPC are refused in process", "[unit]") {
+  LocalReplayConnection connection(std::make_shared<ReplayStore>(ReplayStoreOptions{}));
+  const TableConfig table = testing::SimpleTable("t");
+  REQUIRE_OK(connection.CreateTable(table, StopToken()));
+  ReplayWriterOptions writer = testing::SimpleWriter("w", table);
+  writer.max_unacknowledged_blocks = 0;
+  REQUIRE_CODE(connection.NewWriter(writer).status(), absl::StatusCode::kInvalidArgument);
+  ReplaySamplerOptions sampler = testing::SimpleSampler(table, 4);
+  sampler.prefetch = 0;
+  REQUIRE_CODE(connection.NewSampler(sampler).status(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("views, selectors and compression are the same in process", "[unit]") {

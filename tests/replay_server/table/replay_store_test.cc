@@ -1,6 +1,7 @@
 #include "replay_server/table/replay_store.h"
 
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -158,6 +159,21 @@ TEST_CASE("a writer that comes back finds its session", "[unit]") {
   REQUIRE_CODE(differs, absl::StatusCode::kFailedPrecondition);
   REQUIRE(absl::StrContains(differs.message(), "id: float32[]"));
   REQUIRE(absl::StrContains(differs.message(), "id: int64[]"));
+}
+
+TEST_CASE("options that leave no room for a table or a writer are refused", "[unit]") {
+  REQUIRE_OK(ReplayStoreOptions().Validate());
+  const auto refused = [](const std::function<void(ReplayStoreOptions*)>& set) {
+    ReplayStoreOptions options;
+    set(&options);
+    return options.Validate().code() == absl::StatusCode::kInvalidArgument;
+  };
+  CHECK(refused([](ReplayStoreOptions* options) { options->max_tables = 0; }));
+  CHECK(refused([](ReplayStoreOptions* options) { options->max_bytes = 0; }));
+  CHECK(refused([](ReplayStoreOptions* options) { options->known_writers.max_writers = 0; }));
+  CHECK(refused([](ReplayStoreOptions* options) { options->known_writers.max_forgotten_writers = -1; }));
+  CHECK(refused([](ReplayStoreOptions* options) { options->writer.max_block_bytes = 0; }));
+  CHECK(refused([](ReplayStoreOptions* options) { options->writer.max_block_references = 0; }));
 }
 
 TEST_CASE("of too many writers one that is away is forgotten, longest ago first", "[unit]") {
