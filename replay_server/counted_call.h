@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/executor.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/guard.h"
+#include "common/base/guard.h"
 #include "common/rpc/unary_method.h"
 #include "replay_server/refusals.h"
 #include "replay_server/table/table.h"

@@ -11,7 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
-#include "common/rpc/guard.h"
+#include "common/base/guard.h"
 #include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {

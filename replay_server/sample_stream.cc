@@ -12,7 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/clients/replay_convert.h"
-#include "common/rpc/guard.h"
+#include "common/base/guard.h"
 #include "replay_server/batch_cutter.h"
 #include "replay_server/table/refusal_reasons.h"
 

@@ -1,4 +1,4 @@
-#include "common/rpc/guard.h"
+#include "common/base/guard.h"
 
 #include <stdexcept>
 

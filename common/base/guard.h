@@ -9,9 +9,9 @@
 
 namespace waggle {
 
-// Calls `work` from one of gRPC's reactions. The library swallows what a reaction throws, and whatever would have come
-// after it never does: here it becomes a status with which to end the stream. RESOURCE_EXHAUSTED where memory ran out;
-// anything else is a bug, INTERNAL.
+// Calls `work` where nobody else would take what it throws. What one of gRPC's reactions throws the library swallows,
+// and whatever would have come after it never does; a thread of ours would end the process: here it becomes a status
+// with which to end the stream, or the call. RESOURCE_EXHAUSTED where memory ran out; anything else is a bug, INTERNAL.
 template <class Work>
 absl::Status Guarded(const Work& work) {
   try {
