@@ -73,6 +73,11 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
           return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_items: got ",
                          request.draw_items(i), "; the stream was opened for batches of ", batch_size_);
         }
+        // Of several tables one may count all of a batch, and have none of its items.
+        if (request.draw_counted(i) > batch_size_) {
+          return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_counted: got ",
+                         request.draw_counted(i), "; the stream was opened for batches of ", batch_size_);
+        }
         wanted_.push_back({request.draw_items(i), request.draw_counted(i)});
       }
       wanted_.insert(wanted_.end(), request.credits(), {batch_size_, batch_size_});
