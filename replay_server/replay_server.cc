@@ -42,8 +42,8 @@ ReplayServer::ReplayServer(ReplayServerOptions options, Metrics* metrics, std::u
       journal_(std::move(journal)),
       tiers_(disk_rows_ != nullptr ? std::make_unique<ChunkTiers>(disk_rows_) : nullptr),
       store_(options.store, journal_.get(), tiers_.get()),
-      executor_("replay", ExecutorThreads(), kMaxQueuedTasks),
       disk_executor_("replay-disk", kDiskThreads, kMaxQueuedTasks),
+      executor_("replay", ExecutorThreads(), kMaxQueuedTasks),
       service_(&store_, journal_.get(), &executor_, &disk_executor_, Counting(std::move(options.service), metrics)) {}
 
 absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOptions options, Metrics* metrics) {

@@ -58,8 +58,10 @@ class ReplayServer {
   const std::unique_ptr<Journal> journal_;
   const std::unique_ptr<ChunkTiers> tiers_;
   ReplayStore store_;
-  Executor executor_;       // Ends after the calls whose tasks it runs.
+  // Both end after the calls whose tasks they run. Ending runs what is queued, and what is queued on the second may go
+  // on on the first.
   Executor disk_executor_;  // For what may wait for the disk, so that nobody else does.
+  Executor executor_;
   ReplayService service_;
   std::unique_ptr<RpcServer> server_;
 };
