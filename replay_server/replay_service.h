@@ -49,7 +49,7 @@ class ReplayService final : public ReplayServiceBase {
         disk_executor_(disk_executor),
         options_(std::move(options)),
         refusals_(options_.refusals),
-        sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes, executor)),
+        sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
         sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
                                                      static_cast<size_t>(options_.max_lent_sample_bytes))) {}
   ~ReplayService() override { sample_budget_->Close(); }
