@@ -30,8 +30,8 @@ struct ReplayServerOptions {
 class ReplayServer {
  public:
   // Reads what its folder holds, and listens once it has all of it. The errors are DataFolder::Open's and
-  // RpcServer::Start's. `metrics` outlives the server: it counts items_inserted, items_sampled and
-  // refused_… by reason (refusals.h).
+  // RpcServer::Start's, and INVALID_ARGUMENT for options of the service that are wrong. `metrics` outlives the server:
+  // it counts items_inserted, items_sampled and refused_… by reason (refusals.h).
   static absl::StatusOr<std::unique_ptr<ReplayServer>> Start(ReplayServerOptions options, Metrics* metrics);
   ~ReplayServer();
   ReplayServer(const ReplayServer&) = delete;
