@@ -59,7 +59,7 @@ class BatchMemory::Shelf {
 };
 
 BatchMemory::BatchMemory(size_t max_kept_bytes, size_t max_lent_bytes)
-    : shelf_(std::make_shared<Shelf>(max_kept_bytes)), max_lent_bytes_(static_cast<int64_t>(max_lent_bytes)) {}
+    : shelf_(std::make_shared<Shelf>(max_kept_bytes)), lent_bytes_(static_cast<int64_t>(max_lent_bytes)) {}
 
 BatchMemory::~BatchMemory() = default;
 
@@ -76,15 +76,6 @@ std::shared_ptr<char> BatchMemory::Take(size_t bytes) {
   return std::shared_ptr<char>(begin, [shelf = shelf_, bytes, block = std::move(block)](char* /*begin*/) mutable {
     shelf->PutBack(bytes, std::move(block));
   });
-}
-
-std::shared_ptr<const void> BatchMemory::TryLend(int64_t bytes) {
-  if (lent_bytes_->fetch_add(bytes) + bytes > max_lent_bytes_) {
-    lent_bytes_->fetch_sub(bytes);
-    return nullptr;
-  }
-  return std::shared_ptr<const void>(lent_bytes_.get(),
-                                     [lent = lent_bytes_, bytes](const void* /*count*/) { lent->fetch_sub(bytes); });
 }
 
 }  // namespace waggle

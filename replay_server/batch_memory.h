@@ -1,9 +1,10 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+
+#include "replay_server/quota.h"
 
 namespace waggle {
 
@@ -23,13 +24,12 @@ class BatchMemory {
   // For a batch that keeps so many bytes of a table's memory from being freed until it is sent: something to be held
   // that long, or null if there would be too many, and the batch is to be copied. A sampler that does not read must not
   // keep alive what its table has long removed.
-  std::shared_ptr<const void> TryLend(int64_t bytes);
+  std::shared_ptr<const void> TryLend(int64_t bytes) { return lent_bytes_.TryTake(bytes); }
 
  private:
   class Shelf;
   const std::shared_ptr<Shelf> shelf_;
-  const int64_t max_lent_bytes_;
-  const std::shared_ptr<std::atomic<int64_t>> lent_bytes_ = std::make_shared<std::atomic<int64_t>>(0);
+  const Quota lent_bytes_;
 };
 
 }  // namespace waggle

@@ -1,5 +1,3 @@
-// No test of its own: refused_requests_test.cc calls a service whose every call ends here.
-
 #include "replay_server/counted_call.h"
 
 #include "absl/strings/match.h"
@@ -7,14 +5,6 @@
 #include "common/rpc/status_convert.h"
 
 namespace waggle {
-namespace {
-
-absl::Status TooBusy() {
-  return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy");
-}
-
-}  // namespace
-
 std::string PeerOf(const grpc::CallbackServerContext& context) {
   const std::string peer = context.peer();
   if (absl::StartsWith(peer, "ipv4:") || absl::StartsWith(peer, "ipv6:")) {
@@ -43,32 +33,14 @@ grpc::ServerUnaryReactor* CountedCall::FinishWritten(const absl::Status& status)
                     : WithReason(reasons::kDisk, status));
 }
 
-grpc::ServerUnaryReactor* CountedCall::FinishAfterCommit(const std::shared_ptr<Table>& table) const {
+void CountedCall::FinishAfterCommit(const std::shared_ptr<Table>& table) const {
   table->AfterCommit([call = *this](const absl::Status& status) { call.FinishWritten(status); });
-  return reactor_;
 }
 
-grpc::ServerUnaryReactor* CountedCall::AnswerLater(Executor* executor, std::function<absl::Status()> answer) const {
-  const absl::Status submitted =
-      executor->Submit([call = *this, answer = std::move(answer)] { call.Finish(GuardedStatus(answer)); });
-  return submitted.ok() ? reactor_ : Finish(TooBusy());
-}
-
-grpc::ServerUnaryReactor* CountedCall::ChangeLater(
-    Executor* executor, std::function<absl::StatusOr<std::shared_ptr<Table>>()> change) const {
-  const absl::Status submitted = executor->Submit([call = *this, change = std::move(change)] {
-    std::shared_ptr<Table> table;
-    const absl::Status status = GuardedStatus([&]() -> absl::Status {
-      WAGGLE_ASSIGN_OR_RETURN(table, change());
-      return absl::OkStatus();
-    });
-    if (status.ok()) {
-      call.FinishAfterCommit(table);
-    } else {
-      call.Finish(status);
-    }
-  });
-  return submitted.ok() ? reactor_ : Finish(TooBusy());
+absl::Status CountedCall::Submit(Executor* executor, std::function<void()> task) {
+  return executor->Submit(std::move(task)).ok()
+             ? absl::OkStatus()
+             : Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy");
 }
 
 }  // namespace waggle

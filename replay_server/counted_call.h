@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/executor.h"
+#include "common/base/guard.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/guard.h"
 #include "common/rpc/unary_method.h"
 #include "replay_server/refusals.h"
 #include "replay_server/table/table.h"
@@ -42,13 +42,7 @@ class CountedCall {
   // The same with what came of writing something down, which has an error where the disk has, or we are stopping.
   grpc::ServerUnaryReactor* FinishWritten(const absl::Status& status) const;
   // Once the table has done what its durability asks for.
-  grpc::ServerUnaryReactor* FinishAfterCommit(const std::shared_ptr<Table>& table) const;
-
-  // Calls `answer`, which may take long, on the executor, and ends with what it returns.
-  grpc::ServerUnaryReactor* AnswerLater(Executor* executor, std::function<absl::Status()> answer) const;
-  // The same for what changes a table, which it returns: ends with its error, or as FinishAfterCommit.
-  grpc::ServerUnaryReactor* ChangeLater(Executor* executor,
-                                        std::function<absl::StatusOr<std::shared_ptr<Table>>()> change) const;
+  void FinishAfterCommit(const std::shared_ptr<Table>& table) const;
 
   // Ends with what `method(const Request&, Response*)` returns, which does not block.
   template <class Request, class Response, class Method>
@@ -64,23 +58,64 @@ class CountedCall {
     }));
   }
 
-  // The same for a method that changes a table and returns it: ends as ChangeLater.
+  // The same for a method that may take long: on the executor that `executor(const Request&)` names.
+  template <class Request, class Response, class WhichExecutor, class Method>
+  grpc::ServerUnaryReactor* AnswerLater(const WhichExecutor& executor, const grpc::ByteBuffer& bytes,
+                                        grpc::ByteBuffer* response, size_t max_bytes, Method method) const {
+    return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
+      const auto request = std::make_shared<Request>();
+      WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
+      return Submit(executor(static_cast<const Request&>(*request)),
+                    [call = *this, request, response, method = std::move(method)] {
+                      call.Finish(GuardedStatus([&]() -> absl::Status {
+                        Response answer;
+                        WAGGLE_RETURN_IF_ERROR(method(static_cast<const Request&>(*request), &answer));
+                        *response = EncodeMessage(answer, ByteSlices());
+                        return absl::OkStatus();
+                      }));
+                    });
+    }));
+  }
+
+  // The same for a method that changes a table and returns it: ends with its error, or as FinishAfterCommit.
   template <class Request, class Response, class Method>
   grpc::ServerUnaryReactor* ChangeNow(const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
                                       const Method& method) const {
-    std::shared_ptr<Table> table;
-    const absl::Status status = GuardedStatus([&]() -> absl::Status {
+    return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
       Request request;
       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
-      Response answer;
-      WAGGLE_ASSIGN_OR_RETURN(table, method(static_cast<const Request&>(request), &answer));
-      *response = EncodeMessage(answer, ByteSlices());
-      return absl::OkStatus();
-    });
-    return status.ok() ? FinishAfterCommit(table) : Finish(status);
+      return Change<Response>(request, response, method);
+    }));
+  }
+  template <class Request, class Response, class Method>
+  grpc::ServerUnaryReactor* ChangeLater(Executor* executor, const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response,
+                                        size_t max_bytes, Method method) const {
+    return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
+      const auto request = std::make_shared<Request>();
+      WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
+      return Submit(executor, [call = *this, request, response, method = std::move(method)] {
+        call.FinishUnlessBegun(GuardedStatus([&] { return call.Change<Response>(*request, response, method); }));
+      });
+    }));
   }
 
  private:
+  // An error of what was to end the call later: then it ends now.
+  grpc::ServerUnaryReactor* FinishUnlessBegun(const absl::Status& begun) const {
+    return begun.ok() ? reactor_ : Finish(begun);
+  }
+  // UNAVAILABLE where the executor is full.
+  static absl::Status Submit(Executor* executor, std::function<void()> task);
+
+  template <class Response, class Request, class Method>
+  absl::Status Change(const Request& request, grpc::ByteBuffer* response, const Method& method) const {
+    Response answer;
+    WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, method(request, &answer));
+    *response = EncodeMessage(answer, ByteSlices());
+    FinishAfterCommit(table);
+    return absl::OkStatus();
+  }
+
   grpc::CallbackServerContext* const context_;
   grpc::ServerUnaryReactor* const reactor_;
   const char* const method_;

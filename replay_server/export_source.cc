@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
 #include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
@@ -15,7 +16,8 @@ namespace waggle {
 // One step is under way at a time: it is made by the executor, and sent when the transport asks.
 class ExportSource::State : public std::enable_shared_from_this<State> {
  public:
-  explicit State(std::shared_ptr<Table> table) : table_(std::move(table)), exporter_(table_) {}
+  State(std::shared_ptr<Table> table, std::shared_ptr<const void> place)
+      : place_(std::move(place)), table_(std::move(table)), exporter_(table_) {}
 
   void Open(std::function<void()> wake) { wake_ = std::move(wake); }
 
@@ -56,7 +58,12 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
         return;
       }
     }
-    Step step = MakeStep();
+    Step step;
+    // In one of the executor's threads it would end the process.
+    absl::Status status = Guarded([this, &step] { step = MakeStep(); });
+    if (!status.ok()) {
+      step = {std::nullopt, std::move(status)};
+    }
     {
       MutexLock lock(&mutex_);
       making_ = false;
@@ -84,6 +91,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
     return {EncodeMessage(message), std::nullopt};
   }
 
+  const std::shared_ptr<const void> place_;
   const std::shared_ptr<Table> table_;
   std::function<void()> wake_;  // Set once, before anything else.
   // Touched by the one task that is under way.
@@ -97,8 +105,8 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-ExportSource::ExportSource(std::shared_ptr<Table> table, Executor* executor)
-    : executor_(executor), state_(std::make_shared<State>(std::move(table))) {}
+ExportSource::ExportSource(std::shared_ptr<Table> table, Executor* executor, std::shared_ptr<const void> place)
+    : executor_(executor), state_(std::make_shared<State>(std::move(table), std::move(place))) {}
 
 ExportSource::~ExportSource() {
   state_->End();

@@ -12,7 +12,8 @@ namespace waggle {
 // Sends what a table holds, a block at a time as the reader takes them. The executor outlives the stream.
 class ExportSource final : public WriteSource {
  public:
-  ExportSource(std::shared_ptr<Table> table, Executor* executor);
+  // `place` is held for as long as the export takes memory; it may be null.
+  ExportSource(std::shared_ptr<Table> table, Executor* executor, std::shared_ptr<const void> place = nullptr);
   ~ExportSource() override;
 
   void OnOpen(std::function<void()> wake) override;

@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
-#include "common/rpc/guard.h"
 #include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {

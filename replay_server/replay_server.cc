@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 
@@ -42,11 +43,12 @@ ReplayServer::ReplayServer(ReplayServerOptions options, Metrics* metrics, std::u
       journal_(std::move(journal)),
       tiers_(disk_rows_ != nullptr ? std::make_unique<ChunkTiers>(disk_rows_) : nullptr),
       store_(options.store, journal_.get(), tiers_.get()),
-      executor_("replay", ExecutorThreads(), kMaxQueuedTasks),
       disk_executor_("replay-disk", kDiskThreads, kMaxQueuedTasks),
+      executor_("replay", ExecutorThreads(), kMaxQueuedTasks),
       service_(&store_, journal_.get(), &executor_, &disk_executor_, Counting(std::move(options.service), metrics)) {}
 
 absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOptions options, Metrics* metrics) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(options.service.Validate(), "the service's options"));
   const std::string listen = options.listen;
   std::unique_ptr<DataFolder> folder;
   std::shared_ptr<DiskRows> disk_rows;

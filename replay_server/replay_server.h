@@ -30,8 +30,8 @@ struct ReplayServerOptions {
 class ReplayServer {
  public:
   // Reads what its folder holds, and listens once it has all of it. The errors are DataFolder::Open's and
-  // RpcServer::Start's. `metrics` outlives the server: it counts items_inserted, items_sampled and
-  // refused_… by reason (refusals.h).
+  // RpcServer::Start's, and INVALID_ARGUMENT for options of the service that are wrong. `metrics` outlives the server:
+  // it counts items_inserted, items_sampled and refused_… by reason (refusals.h).
   static absl::StatusOr<std::unique_ptr<ReplayServer>> Start(ReplayServerOptions options, Metrics* metrics);
   ~ReplayServer();
   ReplayServer(const ReplayServer&) = delete;
@@ -58,8 +58,10 @@ class ReplayServer {
   const std::unique_ptr<Journal> journal_;
   const std::unique_ptr<ChunkTiers> tiers_;
   ReplayStore store_;
-  Executor executor_;       // Ends after the calls whose tasks it runs.
+  // Both end after the calls whose tasks they run. Ending runs what is queued, and what is queued on the second may go
+  // on on the first.
   Executor disk_executor_;  // For what may wait for the disk, so that nobody else does.
+  Executor executor_;
   ReplayService service_;
   std::unique_ptr<RpcServer> server_;
 };

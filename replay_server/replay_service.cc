@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/base/log.h"
+#include "common/base/problems.h"
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
@@ -72,6 +73,13 @@ void Fill(const Table& table, v1::TableInfo* proto) {
   proto->set_disk_reads(info.tier.reads);
 }
 
+v1::CheckpointResponse ToProto(const CheckpointInfo& info) {
+  v1::CheckpointResponse proto;
+  proto.set_number(info.number);
+  proto.set_items_changed(info.items);
+  return proto;
+}
+
 absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
   switch (policy) {
     case v1::SAVED_POLICY_UNSPECIFIED:
@@ -89,21 +97,29 @@ absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
 
 }  // namespace
 
+absl::Status ReplayServiceOptions::Validate() const {
+  Problems problems;
+  const auto at_least = [&problems](absl::string_view field, int64_t value, int64_t least) {
+    problems.AddUnless(value >= least, field, ": ", value, " is less than ", least);
+  };
+  at_least("insert.max_blocks_in_flight", insert.max_blocks_in_flight, 1);
+  at_least("insert.max_bytes_in_flight", insert.max_bytes_in_flight, 1);
+  at_least("insert.max_inline_bytes", insert.max_inline_bytes, 0);
+  problems.AddIfBad("sample.", sample.Validate());
+  at_least("max_sample_bytes", max_sample_bytes, 1);
+  at_least("max_kept_sample_bytes", max_kept_sample_bytes, 0);
+  at_least("max_lent_sample_bytes", max_lent_sample_bytes, 0);
+  at_least("max_exports", max_exports, 1);
+  return problems.ToStatus("", "; ");
+}
+
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  const CountedCall call = Call(context, "CreateTable");
-  v1::CreateTableRequest decoded;
-  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return call.Finish(status);
-  }
   // Freeing a large table that it takes the place of takes long.
-  return call.ChangeLater(executor_,
-                          [this, decoded = std::move(decoded), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
-                            v1::CreateTableResponse answer;
-                            WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, CreateTable(decoded, &answer));
-                            *response = EncodeMessage(answer, ByteSlices());
-                            return table;
-                          });
+  return Call(context, "CreateTable")
+      .ChangeLater<v1::CreateTableRequest, v1::CreateTableResponse>(
+          executor_, *request, response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) { return CreateTable(decoded, answer); });
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::CreateTableRequest& request,
@@ -120,19 +136,10 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
 grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Reconfigure");
-  v1::ReconfigureRequest decoded;
-  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return call.Finish(status);
-  }
   // Removing much, and new selectors for many items, take long.
-  return call.ChangeLater(
-      executor_,
-      [this, decoded = std::move(decoded), peer = call.peer(), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
-        v1::ReconfigureResponse answer;
-        WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, Reconfigure(decoded, peer, &answer));
-        *response = EncodeMessage(answer, ByteSlices());
-        return table;
-      });
+  return call.ChangeLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
+      executor_, *request, response, kMaxUnaryBytes,
+      [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
 }
 
 absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::ReconfigureRequest& request,
@@ -222,34 +229,40 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Delete(const v1::DeleteReq
 
 grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* response) {
-  const CountedCall call = Call(context, "Clear");
-  v1::ClearRequest decoded;
-  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return call.Finish(status);
-  }
   // Freeing the rows of a large table takes long.
-  return call.ChangeLater(executor_,
-                          [this, response, decoded = std::move(decoded)]() -> absl::StatusOr<std::shared_ptr<Table>> {
-                            WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
-                            v1::ClearResponse answer;
-                            answer.set_deleted(table->Clear());
-                            *response = EncodeMessage(answer, ByteSlices());
-                            return table;
-                          });
+  return Call(context, "Clear")
+      .ChangeLater<v1::ClearRequest, v1::ClearResponse>(
+          executor_, *request, response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) -> absl::StatusOr<std::shared_ptr<Table>> {
+            WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
+            answer->set_deleted(table->Clear());
+            return table;
+          });
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::CallbackServerContext* context,
                                                                   const grpc::ByteBuffer* request) {
-  auto source = [this, request]() -> absl::StatusOr<std::unique_ptr<WriteSource>> {
-    v1::ExportRequest decoded;
-    WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
-    WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
-    return std::make_unique<ExportSource>(table, table->tier() != nullptr ? disk_executor_ : executor_);
-  }();
-  if (!source.ok()) {
-    source = std::make_unique<EndedSource>(source.status());
+  std::unique_ptr<WriteSource> source;
+  absl::Status status = GuardedStatus([&]() -> absl::Status {
+    WAGGLE_ASSIGN_OR_RETURN(source, NewExport(*request));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) {
+    source = std::make_unique<EndedSource>(std::move(status));
   }
-  return new WriteReactor(*std::move(source), CountInto(&refusals_, "Export", context));
+  return new WriteReactor(std::move(source), CountInto(&refusals_, "Export", context));
+}
+
+absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc::ByteBuffer& request) {
+  v1::ExportRequest decoded;
+  WAGGLE_RETURN_IF_ERROR(DecodeRequest(request, kMaxUnaryBytes, &decoded));
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
+  std::shared_ptr<const void> place = exports_.TryTake(1);
+  if (place == nullptr) {
+    return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
+                   " exports are under way, which is as many as this server makes at a time: wait until one has ended");
+  }
+  return std::make_unique<ExportSource>(table, table->tier() != nullptr ? disk_executor_ : executor_, std::move(place));
 }
 
 grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -263,24 +276,21 @@ grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Checkpoint");
-  v1::CheckpointRequest decoded;
-  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return call.Finish(status);
-  }
-  if (journal_ == nullptr) {
-    return call.Finish(Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
-                               "this server has no folder to keep a checkpoint in (--data-dir)"));
-  }
-  journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
-    if (info.ok()) {
-      v1::CheckpointResponse answer;
-      answer.set_number(info->number);
-      answer.set_items_changed(info->items);
-      *response = EncodeMessage(answer, ByteSlices());
+  const absl::Status begun = GuardedStatus([&]() -> absl::Status {
+    v1::CheckpointRequest decoded;
+    WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
+    if (journal_ == nullptr) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
+                     "this server has no folder to keep a checkpoint in (--data-dir)");
     }
-    call.FinishWritten(info.status());
+    journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
+      call.FinishWritten(info.ok()
+                             ? Guarded([&info, response] { *response = EncodeMessage(ToProto(*info), ByteSlices()); })
+                             : info.status());
+    });
+    return absl::OkStatus();
   });
-  return call.reactor();
+  return begun.ok() ? call.reactor() : call.Finish(begun);
 }
 
 absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
@@ -324,19 +334,11 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
 
 grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* response) {
-  const CountedCall call = Call(context, "Inspect");
-  v1::InspectRequest decoded;
-  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
-    return call.Finish(status);
-  }
   // Looking at every item of a large table takes long.
-  Executor* const executor = decoded.columns() ? disk_executor_ : executor_;
-  return call.AnswerLater(executor, [this, decoded = std::move(decoded), response]() -> absl::Status {
-    v1::InspectResponse answer;
-    WAGGLE_RETURN_IF_ERROR(Inspect(decoded, &answer));
-    *response = EncodeMessage(answer, ByteSlices());
-    return absl::OkStatus();
-  });
+  return Call(context, "Inspect")
+      .AnswerLater<v1::InspectRequest, v1::InspectResponse>(
+          [this](const auto& decoded) { return decoded.columns() ? disk_executor_ : executor_; }, *request, response,
+          kMaxUnaryBytes, [this](const auto& decoded, auto* answer) { return Inspect(decoded, answer); });
 }
 
 absl::Status ReplayService::Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const {

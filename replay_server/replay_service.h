@@ -2,11 +2,15 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "common/base/executor.h"
+#include "common/rpc/write_reactor.h"
 #include "replay_server/counted_call.h"
 #include "replay_server/insert_stream.h"
+#include "replay_server/quota.h"
 #include "replay_server/refusals.h"
 #include "replay_server/sample_stream.h"
 #include "replay_server/storage/journal.h"
@@ -24,7 +28,12 @@ struct ReplayServiceOptions {
   int64_t max_kept_sample_bytes = int64_t{64} << 20;
   // Of the tables' memory that batches being sent may keep from being freed. Past that large rows are copied, too.
   int64_t max_lent_sample_bytes = int64_t{1} << 30;
+  // Under way at a time, over all tables. Each takes 16 bytes for every item, and keeps some of the rows alive.
+  int64_t max_exports = 16;
   RefusalsOptions refusals;
+
+  // INVALID_ARGUMENT naming every field that is wrong, those of `insert` and `sample` included.
+  absl::Status Validate() const;
 };
 
 // All methods are raw: the streams because of their bulk data, the others for a limit on what is parsed.
@@ -49,9 +58,10 @@ class ReplayService final : public ReplayServiceBase {
         disk_executor_(disk_executor),
         options_(std::move(options)),
         refusals_(options_.refusals),
-        sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes, executor)),
+        sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
         sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
-                                                     static_cast<size_t>(options_.max_lent_sample_bytes))) {}
+                                                     static_cast<size_t>(options_.max_lent_sample_bytes))),
+        exports_(options_.max_exports) {}
   ~ReplayService() override { sample_budget_->Close(); }
 
   grpc::ServerUnaryReactor* CreateTable(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -92,6 +102,8 @@ class ReplayService final : public ReplayServiceBase {
                                                           const std::string& who,
                                                           v1::UpdatePrioritiesResponse* response);
   absl::StatusOr<std::shared_ptr<Table>> Delete(const v1::DeleteRequest& request, v1::DeleteResponse* response);
+  // UNAVAILABLE where as many are under way as may be.
+  absl::StatusOr<std::unique_ptr<WriteSource>> NewExport(const grpc::ByteBuffer& request);
   absl::Status Describe(v1::DescribeResponse* response) const;
   absl::Status Explain(const v1::ExplainRequest& request, v1::ExplainResponse* response) const;
   absl::Status Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const;
@@ -104,6 +116,7 @@ class ReplayService final : public ReplayServiceBase {
   Refusals refusals_;
   const std::shared_ptr<ByteBudget> sample_budget_;
   const std::shared_ptr<BatchMemory> sample_memory_;
+  const Quota exports_;
 };
 
 }  // namespace waggle

@@ -8,15 +8,30 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
+#include "common/base/problems.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/clients/replay_convert.h"
-#include "common/rpc/guard.h"
 #include "replay_server/batch_cutter.h"
 #include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
+
+absl::Status SampleStreamOptions::Validate() const {
+  Problems problems;
+  const auto at_least = [&problems](absl::string_view field, int64_t value, int64_t least) {
+    problems.AddUnless(value >= least, field, ": ", value, " is less than ", least);
+  };
+  at_least("max_batch_bytes", max_batch_bytes, 1);
+  at_least("max_batch_items", max_batch_items, 1);
+  at_least("max_credits", max_credits, 1);
+  at_least("max_batches_in_flight", max_batches_in_flight, 1);
+  at_least("max_bytes_in_flight", max_bytes_in_flight, 1);
+  at_least("max_inline_bytes", max_inline_bytes, 0);
+  return problems.ToStatus("", "; ");
+}
 
 class SampleStream::State : public std::enable_shared_from_this<State> {
  public:
@@ -73,6 +88,11 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
           return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_items: got ",
                          request.draw_items(i), "; the stream was opened for batches of ", batch_size_);
         }
+        // Of several tables one may count all of a batch, and have none of its items.
+        if (request.draw_counted(i) > batch_size_) {
+          return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadDraw, "draw_counted: got ",
+                         request.draw_counted(i), "; the stream was opened for batches of ", batch_size_);
+        }
         wanted_.push_back({request.draw_items(i), request.draw_counted(i)});
       }
       wanted_.insert(wanted_.end(), request.credits(), {batch_size_, batch_size_});
@@ -114,6 +134,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     for (const uint64_t number : waiting) {
       table->CancelSample(number);
     }
+    budget_->Withdraw(this);
   }
 
  private:
@@ -213,28 +234,39 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     if (options_.on_sampled != nullptr) {
       options_.on_sampled(static_cast<uint64_t>(request->draw.items));
     }
-    budget_->Take(static_cast<int64_t>(request->layout->total_bytes),
-                  [self = shared_from_this(), request, drawn = *std::move(drawn)](ByteBudget::Share share) {
-                    self->MayGather(request, drawn, std::move(share));
-                  });
+    // Whoever calls, a writer that has brought an item perhaps, is not to end for want of memory.
+    OrFail([&] {
+      budget_->Take(this, static_cast<int64_t>(request->layout->total_bytes),
+                    [self = shared_from_this(), request, drawn = *std::move(drawn)](ByteBudget::Share share) {
+                      self->MayGather(request, drawn, std::move(share));
+                    });
+    });
+    if (ended()) {
+      budget_->Withdraw(this);  // End has come meanwhile, perhaps before there was anything to withdraw.
+    }
   }
 
   // Large batches are gathered on the executor: whoever called may be one of the transport's few threads, and has
   // perhaps only inserted the item that this batch waited for.
   void MayGather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
-      GatherOrRead(request, drawn, std::move(share));
-    } else {
-      Submit(executor_, [self = shared_from_this(), request, drawn, share = std::move(share)] {
-        self->GatherOrRead(request, drawn, share);
-      });
-    }
+    OrFail([&] {
+      if (static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
+        GatherOrRead(request, drawn, std::move(share));
+      } else {
+        Submit(executor_, [self = shared_from_this(), request, drawn, share = std::move(share)] {
+          self->GatherOrRead(request, drawn, share);
+        });
+      }
+    });
   }
 
   // Batches some of whose rows are on disk wait for them elsewhere, so that no others do.
   void GatherOrRead(const std::shared_ptr<Request>& request, DrawnBatch drawn, ByteBudget::Share share)
       ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (ended()) {
+      return;
+    }
     if (!request->reads_disk || drawn.TryPin()) {
       Gather(request, drawn, std::move(share));
     } else {
@@ -245,9 +277,22 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   }
 
   void Submit(Executor* executor, std::function<void()> task) {
-    if (!executor->Submit(std::move(task)).ok()) {
+    if (!executor->Submit([self = shared_from_this(), task = std::move(task)] { self->OrFail(task); }).ok()) {
       Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
     }
+  }
+
+  // Memory that runs out is this stream's misfortune: in a thread that is not its own it would end the process.
+  template <class Work>
+  void OrFail(const Work& work) ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (absl::Status status = Guarded(work); !status.ok()) {
+      Fail(std::move(status));
+    }
+  }
+
+  bool ended() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return ended_;
   }
 
   void Gather(const std::shared_ptr<Request>& request, const DrawnBatch& drawn, ByteBudget::Share share)
@@ -262,21 +307,15 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     }
     const bool compresses = cutter->codec() != Codec::kNone;
     ByteBudget::Share kept = compresses ? share : nullptr;
-    SlicedBatch batch;
-    std::vector<BatchPiece> pieces;
-    // Whoever runs this, a writer that has brought an item perhaps, is not to end for want of memory.
-    absl::Status status = GuardedStatus([&]() -> absl::Status {
-      WAGGLE_ASSIGN_OR_RETURN(batch, Slices(*request, drawn, compresses, std::move(share)));
-      pieces = cutter->Cut(batch.data);
-      return absl::OkStatus();
-    });
-    if (!status.ok()) {
-      Fail(std::move(status));
+    absl::StatusOr<SlicedBatch> batch = Slices(*request, drawn, compresses, std::move(share));
+    if (!batch.ok()) {
+      Fail(batch.status());
       return;
     }
+    std::vector<BatchPiece> pieces = cutter->Cut(batch->data);
     {
       MutexLock lock(&mutex_);
-      request->facts = std::move(batch.facts);
+      request->facts = std::move(batch->facts);
       request->pieces = std::move(pieces);
       request->share = std::move(kept);
       if (ended_ || std::exchange(sending_, true)) {

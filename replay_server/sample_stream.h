@@ -27,6 +27,9 @@ struct SampleStreamOptions {
   int64_t max_inline_bytes = int64_t{64} << 10;
   // Called with the number of items of each batch that was sampled; may be empty.
   std::function<void(uint64_t items)> on_sampled;
+
+  // INVALID_ARGUMENT naming every field that is wrong.
+  absl::Status Validate() const;
 };
 
 // One sampler's stream: answers every credit by a batch, in pieces that share the gathered memory. Batches are sampled

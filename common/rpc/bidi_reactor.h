@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
-#include "common/rpc/guard.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/stream_ending.h"
 #include "common/rpc/stream_handler.h"

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "absl/base/thread_annotations.h"
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
-#include "common/rpc/guard.h"
 #include "common/rpc/status_convert.h"
 
 namespace waggle {

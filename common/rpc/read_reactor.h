@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/rpc/guard.h"
+#include "common/base/guard.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 

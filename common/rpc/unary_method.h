@@ -7,6 +7,8 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "common/base/guard.h"
+#include "common/base/status_macros.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 
@@ -38,14 +40,14 @@ inline grpc::ServerUnaryReactor* FinishUnary(grpc::CallbackServerContext* contex
 template <class Request, class Response, class Method>
 grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, const grpc::ByteBuffer& bytes,
                                       grpc::ByteBuffer* response, size_t max_bytes, const Method& method) {
-  Request request;
-  absl::Status status = DecodeRequest(bytes, max_bytes, &request);
-  if (status.ok()) {
-    Response answer;
-    status = method(static_cast<const Request&>(request), &answer);
-    *response = EncodeMessage(answer, ByteSlices());
-  }
-  return FinishUnary(context, status);
+  return FinishUnary(context, GuardedStatus([&]() -> absl::Status {
+                       Request request;
+                       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
+                       Response answer;
+                       WAGGLE_RETURN_IF_ERROR(method(static_cast<const Request&>(request), &answer));
+                       *response = EncodeMessage(answer, ByteSlices());
+                       return absl::OkStatus();
+                     }));
 }
 
 }  // namespace waggle

@@ -9,8 +9,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
-#include "common/rpc/guard.h"
 #include "common/rpc/stream_ending.h"
 
 namespace waggle {

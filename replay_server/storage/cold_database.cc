@@ -119,6 +119,7 @@ absl::Status ColdDatabase::TryWriting() const {
 }
 
 absl::Status ColdDatabase::KeepUnflushed() {
+  unflushed_.Clear();  // Of an attempt that failed half way. What was kept is written as soon as the database is open.
   rocksdb::ReadOptions options;
   options.read_tier = rocksdb::ReadTier::kMemtableTier;
   const std::unique_ptr<rocksdb::Iterator> at(database_->NewIterator(options));

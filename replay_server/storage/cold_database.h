@@ -49,7 +49,7 @@ class ColdDatabase {
   absl::Status OpenAnew();
   // Whether files can be written at all: what can still be read is not given away for nothing.
   absl::Status TryWriting() const;
-  // Adds what is in the database's buffers only, and so would be gone once it is closed, to unflushed_.
+  // Sets unflushed_ to what is in the database's buffers only, and so would be gone once it is closed.
   absl::Status KeepUnflushed();
 
   const std::string path_;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/guard.h"
 #include "common/base/status_macros.h"
-#include "common/rpc/guard.h"
 #include "replay_server/storage/block_records.h"
 #include "replay_server/storage/records.h"
 #include "replay_server/storage/shared_loop.h"

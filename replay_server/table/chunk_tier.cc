@@ -4,10 +4,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/failpoint.h"
+#include "common/base/guard.h"
 #include "common/base/log.h"
+#include "common/base/status_macros.h"
 #include "replay_server/table/chunk_tiers.h"
+#include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
 namespace {
@@ -121,36 +125,36 @@ void ChunkTier::Remove(TieredRows* rows) {
 }
 
 absl::Status ChunkTier::Pin(absl::Span<TieredRows* const> rows) {
-  std::vector<TieredRows*> missing = TakeMissing(rows);
+  std::vector<TieredRows*> missing;
+  missing.reserve(rows.size());  // All that is needed until they are pinned: a turn that is drawn has to end.
+  TakeMissing(rows, &missing);
+  absl::Cleanup unpin = [this, rows] { Unpin(rows); };
   for (;;) {
-    const absl::StatusOr<bool> loaded = Load(rows, missing);
-    if (!loaded.ok()) {
-      Unpin(rows);
-      return loaded.status();
-    }
-    if (*loaded) {
+    WAGGLE_ASSIGN_OR_RETURN(const bool loaded, Load(rows, missing));
+    if (loaded) {
+      std::move(unpin).Cancel();
       return absl::OkStatus();
     }
     // Whoever read the others could not; perhaps this one can.
     MutexLock lock(&mutex_);
-    int64_t bytes = 0;
-    missing = MissingLocked(rows, &bytes);
+    FindMissingLocked(rows, &missing);
     clock_.BeginLoad(missing);
   }
 }
 
-std::vector<TieredRows*> ChunkTier::MissingLocked(absl::Span<TieredRows* const> rows, int64_t* bytes) const {
-  std::vector<TieredRows*> missing;
+int64_t ChunkTier::FindMissingLocked(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) const {
+  missing->clear();
+  int64_t bytes = 0;
   for (TieredRows* const each : rows) {
     if (each->data == nullptr && !each->loading) {
-      missing.push_back(each);
-      *bytes += static_cast<int64_t>(each->bytes);
+      missing->push_back(each);
+      bytes += static_cast<int64_t>(each->bytes);
     }
   }
-  return missing;
+  return bytes;
 }
 
-std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows) {
+void ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) {
   std::optional<uint64_t> turn;
   for (;;) {
     FreedRows freed;
@@ -160,24 +164,23 @@ std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> ro
       changed_.Wait(&mutex_);
       continue;
     }
-    int64_t bytes = 0;
-    std::vector<TieredRows*> missing = MissingLocked(rows, &bytes);
+    const int64_t bytes = FindMissingLocked(rows, missing);
     for (TieredRows* const each : rows) {
       ++each->pins;
       each->recent = true;
     }
-    if (!missing.empty()) {
+    if (!missing->empty()) {
       MakeRoomLocked(limit() - bytes, &freed);
       // What is condemned leaves only as fast as the disk is.
       clock_.DropWritten(HardLimit() - bytes, &freed);
     }
-    if (missing.empty() || clock_.memory_bytes() + bytes <= HardLimit() || readers_ == 0) {
+    if (missing->empty() || clock_.memory_bytes() + bytes <= HardLimit() || readers_ == 0) {
       ++readers_;
-      clock_.BeginLoad(missing);
+      clock_.BeginLoad(*missing);
       if (++turns_over_ != turns_given_) {
         changed_.SignalAll();
       }
-      return missing;
+      return;
     }
     // Not while it waits: otherwise those who wait could keep each other from going on.
     for (TieredRows* const each : rows) {
@@ -189,52 +192,69 @@ std::vector<TieredRows*> ChunkTier::TakeMissing(absl::Span<TieredRows* const> ro
   }
 }
 
-absl::Status ChunkTier::Read(absl::Span<ColdBlock> blocks) {
-  const std::shared_ptr<ColdRows> disk = this->disk();
+absl::Status ChunkTier::Read(absl::Span<TieredRows* const> missing) {
+  std::vector<ColdBlock> blocks;
+  bool read = false;
+  // Also where memory runs out on the way: others wait for these rows.
+  const absl::Cleanup end_load = [this, missing, &blocks, &read] { EndLoad(missing, blocks, read); };
+  blocks.reserve(missing.size());
+  for (const TieredRows* const each : missing) {  // Their numbers are constant by now.
+    blocks.push_back({each->durable, each->cold_id, nullptr, each->bytes});
+  }
   for (ColdBlock& block : blocks) {
     block.data = AllocateRows(block.bytes);
     if (block.data == nullptr) {
       return absl::ResourceExhaustedError("there is no memory for rows that are on disk");
     }
   }
-  const absl::Status status = WAGGLE_FAILPOINT("tier.before_read");
-  if (!status.ok()) {
-    return status;
-  }
-  return disk != nullptr ? disk->Read(blocks) : absl::CancelledError("nothing is read yet");
+  WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("tier.before_read"));
+  const std::shared_ptr<ColdRows> disk = this->disk();
+  const absl::Status status = disk != nullptr ? disk->Read(blocks) : absl::CancelledError("nothing is read yet");
+  read = status.ok();
+  return status;
 }
 
-absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing) {
-  std::vector<ColdBlock> blocks;
-  blocks.reserve(missing.size());
-  for (const TieredRows* const each : missing) {  // Their numbers are constant by now.
-    blocks.push_back({each->durable, each->cold_id, nullptr, each->bytes});
-  }
-  const absl::Status status = missing.empty() ? absl::OkStatus() : Read(absl::MakeSpan(blocks));
+void ChunkTier::EndLoad(absl::Span<TieredRows* const> missing, absl::Span<const ColdBlock> blocks, bool read) {
   FreedRows freed;
   MutexLock lock(&mutex_);
   for (size_t i = 0; i < missing.size(); ++i) {
-    if (status.ok()) {
+    if (read) {
       clock_.EndLoad(missing[i], blocks[i].data);
       ++reads_;
-    } else {
-      clock_.GiveLoadUp(missing[i]);
+      continue;
+    }
+    clock_.GiveLoadUp(missing[i]);
+    if (i < blocks.size() && blocks[i].data != nullptr) {
       freed.Add(blocks[i].data);
     }
   }
-  if (!missing.empty()) {
-    changed_.SignalAll();
-  }
+  changed_.SignalAll();
+}
+
+absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing) {
+  const absl::Status status =
+      missing.empty() ? absl::OkStatus() : GuardedStatus([this, &missing] { return Read(missing); });
   if (!status.ok()) {
-    const std::string text =
-        absl::StrCat("table \"", table_, "\": rows that are on disk cannot be read: ", status.message());
-    const bool passes = absl::IsCancelled(status) || absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-    return passes ? absl::Status(status.code(), text) : absl::DataLossError(text);
+    return WhyNotRead(status);
   }
+  MutexLock lock(&mutex_);
   while (std::any_of(rows.begin(), rows.end(), [](const TieredRows* each) { return each->loading; })) {
     changed_.Wait(&mutex_);
   }
   return AllInMemory(rows);
+}
+
+absl::Status ChunkTier::WhyNotRead(const absl::Status& status) const {
+  const std::string text =
+      absl::StrCat("table \"", table_, "\": rows that are on disk cannot be read: ", status.message());
+  if (absl::IsCancelled(status)) {
+    return absl::CancelledError(text);
+  }
+  // Memory, or files, that have run out: of the server, so whoever asks does well to come back.
+  if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) {
+    return Refusal(absl::StatusCode::kUnavailable, reasons::kDisk, text);
+  }
+  return absl::DataLossError(text);
 }
 
 bool ChunkTier::TryPin(absl::Span<TieredRows* const> rows) {

@@ -65,8 +65,8 @@ class ChunkTier {
 
   // Reads what is not in memory. Where there is no room for that it waits for those who have rows pinned, and goes on
   // when nobody has: so nobody may have who waits for the caller. Who comes meanwhile waits behind it, so that nobody
-  // waits for ever who needs much. It never waits for writing. DATA_LOSS for rows that cannot be read, with nothing
-  // pinned.
+  // waits for ever who needs much. It never waits for writing. DATA_LOSS for rows that cannot be read, UNAVAILABLE
+  // where they may be later, for files or memory have run out; with nothing pinned.
   absl::Status Pin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
   // Does not wait: false, with nothing pinned, unless all are in memory.
   bool TryPin(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -97,15 +97,20 @@ class ChunkTier {
   // Of these so many were written, or none. Returns whether there is more to write.
   bool EndWriting(const std::vector<TieredRows*>& batch, const absl::Status& status, size_t written)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Pins them as soon as those that are missing may be read; returns those of them that nobody else reads already.
-  std::vector<TieredRows*> TakeMissing(absl::Span<TieredRows* const> rows) ABSL_LOCKS_EXCLUDED(mutex_);
-  std::vector<TieredRows*> MissingLocked(absl::Span<TieredRows* const> rows, int64_t* bytes) const
+  // Pins them as soon as those that are missing may be read; sets `missing`, which has room for all, to those of them
+  // that nobody else reads already.
+  void TakeMissing(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Returns how many bytes these have.
+  int64_t FindMissingLocked(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reads them into new memory, which is the caller's also where it fails.
-  absl::Status Read(absl::Span<ColdBlock> blocks) ABSL_LOCKS_EXCLUDED(mutex_);
   // Reads those that are missing; then waits for those that others read. Returns whether all are there.
   absl::StatusOr<bool> Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the load of these, whatever comes.
+  absl::Status Read(absl::Span<TieredRows* const> missing) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndLoad(absl::Span<TieredRows* const> missing, absl::Span<const ColdBlock> blocks, bool read)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status WhyNotRead(const absl::Status& status) const;
   bool TryPinLocked(absl::Span<TieredRows* const> rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasRoomLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return clock_.memory_bytes() <= HardLimit(); }
   void NotifyLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

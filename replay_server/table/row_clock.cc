@@ -1,6 +1,8 @@
 // No test of its own: chunk_tier_test.cc.
 #include "replay_server/table/row_clock.h"
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -21,7 +23,8 @@ bool OnDisk(const TieredRows& rows) {
 }
 
 char* AllocateRows(size_t bytes) {
-  return static_cast<char*>(::operator new(bytes, kAlignment, std::nothrow));
+  // Enough for FreedRows.
+  return static_cast<char*>(::operator new(std::max(bytes, sizeof(char*)), kAlignment, std::nothrow));
 }
 
 void FreeRows(char* data) {
@@ -29,9 +32,16 @@ void FreeRows(char* data) {
 }
 
 FreedRows::~FreedRows() {
-  for (char* data : memory_) {
-    FreeRows(data);
+  while (first_ != nullptr) {
+    char* next = nullptr;
+    std::memcpy(&next, first_, sizeof(next));
+    FreeRows(std::exchange(first_, next));
   }
+}
+
+void FreedRows::Add(char* data) {
+  std::memcpy(data, &first_, sizeof(first_));
+  first_ = data;
 }
 
 void RowClock::Add(TieredRows* rows, char* data) {

@@ -37,11 +37,12 @@ struct TieredRows {
 // Whether its rows have a record on disk, whoever has written it.
 bool OnDisk(const TieredRows& rows);
 
-// Memory for rows; null where there is none.
+// Memory for rows, not initialised; null where there is none.
 char* AllocateRows(size_t bytes);
 void FreeRows(char* data);
 
-// Memory of rows that is freed with it: after the lock under which they were let go of.
+// Memory of rows that is freed with it: after the lock under which they were let go of. It takes no memory itself, but
+// links what it is given: freeing must not fail.
 class FreedRows {
  public:
   FreedRows() = default;
@@ -49,11 +50,12 @@ class FreedRows {
   FreedRows& operator=(const FreedRows&) = delete;
   ~FreedRows();
 
-  void Add(char* data) { memory_.push_back(data); }
-  bool empty() const { return memory_.empty(); }
+  // Of AllocateRows.
+  void Add(char* data);
+  bool empty() const { return first_ == nullptr; }
 
  private:
-  std::vector<char*> memory_;
+  char* first_ = nullptr;
 };
 
 // Which of a tier's rows are in memory, how many bytes these are, and which of them leave it next: by second chance, a

@@ -113,8 +113,7 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
 void Table::RefuseSamplesLocked(Actions* actions) {
   std::deque<WaitingSample> left;
   for (WaitingSample& sample : samples_) {
-    absl::Status refused = WithReason(reasons::kImpossibleBatch,
-                                      TableState::CheckBatchSize(*config_, std::max<int64_t>(1, sample.draw.items)));
+    absl::Status refused = WithReason(reasons::kImpossibleBatch, CheckDraw(*config_, sample.draw));
     if (refused.ok()) {
       left.push_back(std::move(sample));
     } else {
@@ -167,29 +166,33 @@ uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_
               });
 }
 
-absl::Status Table::CheckRequest(const std::shared_ptr<const BatchLayout>& layout, int64_t batch_size) {
+absl::Status Table::CheckRequest(const std::shared_ptr<const BatchLayout>& layout, const DrawRequest& draw) {
   std::shared_ptr<const TableConfig> config;
   {
     MutexLock lock(&mutex_);
-    if (layout == checked_layout_ && batch_size == checked_batch_size_) {
+    if (layout == checked_layout_ && draw.items == checked_batch_size_ && draw.counted <= draw.items) {
       return absl::OkStatus();
     }
     config = config_;
   }
-  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kImpossibleBatch, TableState::CheckBatchSize(*config, batch_size)));
-  WAGGLE_RETURN_IF_ERROR(CheckLayout(*config, *layout, batch_size));
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kImpossibleBatch, CheckDraw(*config, draw)));
+  if (draw.items == 0) {
+    return absl::OkStatus();
+  }
+  WAGGLE_RETURN_IF_ERROR(CheckLayout(*config, *layout, draw.items));
   std::shared_ptr<const BatchLayout> before;  // Destroyed outside the lock.
   MutexLock lock(&mutex_);
   if (config == config_) {
     before = std::exchange(checked_layout_, layout);
-    checked_batch_size_ = batch_size;
+    checked_batch_size_ = draw.items;
   }
   return absl::OkStatus();
 }
 
 uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawRequest& draw, DrawDone done,
                      const std::shared_ptr<Requester>& requester) {
-  absl::Status refused = draw.items > 0 ? CheckRequest(layout, draw.items) : absl::OkStatus();
+  const bool only_looks = draw.items == 0 && draw.counted == 0;
+  absl::Status refused = only_looks ? absl::OkStatus() : CheckRequest(layout, draw);
   if (!refused.ok()) {
     done(Annotate(refused, In(created_)));
     return 0;

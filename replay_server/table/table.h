@@ -182,7 +182,8 @@ class Table : public std::enable_shared_from_this<Table> {
 
   void TakeChangesLocked(size_t most, TableChanges* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  absl::Status CheckRequest(const std::shared_ptr<const BatchLayout>& layout, int64_t batch_size);
+  absl::Status CheckRequest(const std::shared_ptr<const BatchLayout>& layout, const DrawRequest& draw)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Reconfigured> ReconfigureLocked(const TableConfig& config, uint64_t generation, bool dry_run,
                                                  RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Refuses the requests for batches that the configuration does not allow any more.

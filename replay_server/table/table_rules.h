@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "absl/status/status.h"
 #include "common/api/table_config.h"
+#include "common/base/status_macros.h"
 #include "replay_server/table/rate_limiter.h"
 
 // When a table may be inserted into and sampled from: pure functions of its numbers, for the table and for whoever
@@ -43,6 +46,18 @@ inline bool MaySample(const TableConfig& config, const RateLimiter& limiter, con
   }
   return (counts.items > 0 || request.items == 0) && limiter.CanSample(counts.items, request.counted) &&
          !BatchLacksItems(config, counts, request.items);
+}
+
+// FAILED_PRECONDITION for what could never be granted, and whoever comes after it would wait for ever: says which
+// setting is too small.
+inline absl::Status CheckDraw(const TableConfig& config, const DrawRequest& request) {
+  if (request.items > 0) {
+    WAGGLE_RETURN_IF_ERROR(config.CheckBatchSize(request.items));
+  }
+  // What is possible for a number is for a smaller one too.
+  const std::string stuck =
+      request.counted > request.items ? config.rate_limiter.WhyStuck(request.counted) : std::string();
+  return stuck.empty() ? absl::OkStatus() : absl::FailedPreconditionError(stuck);
 }
 
 }  // namespace waggle

@@ -30,7 +30,7 @@ Sent GoodSent() {
   sent.open()->set_sampler_id("learner");
   sent.second.set_credits(1);
   sent.second.add_draw_items(3);
-  sent.second.add_draw_counted(5);
+  sent.second.add_draw_counted(4);
   return sent;
 }
 
@@ -63,6 +63,14 @@ std::vector<RefusalCase<Sent>> Cases() {
        "draw_items: got 5; the stream was opened for batches of 4", "bad_draw"},
       {"draw_counted", "too few", [](Sent* s) { s->second.add_draw_items(1); }, kInvalid,
        "draw_counted has 1 entries; draw_items has 2", "bad_request"},
+      {"draw_counted", "more than a batch", [](Sent* s) { s->second.set_draw_counted(0, 5); }, kInvalid,
+       "draw_counted: got 5; the stream was opened for batches of 4", "bad_draw"},
+      {"draw_counted", "all that there is, for no items",
+       [](Sent* s) {
+         s->second.set_draw_items(0, 0);
+         s->second.set_draw_counted(0, 0xFFFFFFFFU);
+       },
+       kInvalid, "draw_counted: got 4294967295; the stream was opened for batches of 4", "bad_draw"},
   };
 }
 
@@ -93,6 +101,32 @@ TEST_CASE("A batch that a table can never give is refused when it is asked for",
       },
       absl::StatusCode::kFailedPrecondition,
       "max_items: 10: a batch of 11 different items (without_replacement) can never be drawn", "impossible_batch");
+}
+
+TEST_CASE("A draw that counts more than a table's limiter ever allows is refused, and nobody waits behind it",
+          "[grpc]") {
+  const RefusalFixture fixture;
+  v1::CreateTableRequest create;
+  TableConfig table = testing::SimpleTable("ratio");
+  table.rate_limiter.samples_per_insert = 1;
+  table.rate_limiter.error_buffer = 4;  // Room for 7 samples and an insert.
+  *create.mutable_config() = ToProto(table);
+  v1::CreateTableResponse created;
+  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, create, &created));
+  for (const uint32_t items : {0U, 1U}) {
+    Sent sent = GoodSent();
+    sent.open()->set_table("ratio");
+    sent.open()->set_batch_size(100);
+    sent.second.clear_credits();
+    sent.second.set_draw_items(0, items);
+    sent.second.set_draw_counted(0, 8);
+    testing::CheckRefused(
+        fixture,
+        [&] {
+          return fixture.Sample({sent.first, sent.second});
+        },
+        absl::StatusCode::kFailedPrecondition, "rate_limiter.error_buffer: 4 is too small: ", "impossible_batch");
+  }
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "replay_server/byte_budget.h"
 
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
-#include "common/base/stop_token.h"
+#include "absl/time/clock.h"
+#include "common/base/mutex.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -15,12 +15,15 @@ namespace {
 struct Fixture {
   ~Fixture() { budget->Close(); }
 
+  // `name` is also who asks.
   void Take(int name, int64_t bytes) {
-    budget->Take(bytes, [this, name](ByteBudget::Share share) {
+    budget->Take(Who(name), bytes, [this, name](ByteBudget::Share share) {
       MutexLock lock(&mutex);
       shares.emplace_back(name, std::move(share));
+      changed.SignalAll();
     });
   }
+  void Withdraw(int name) { budget->Withdraw(Who(name)); }
   void Drop(int name) {
     ByteBudget::Share dropped;
     MutexLock lock(&mutex);
@@ -30,14 +33,7 @@ struct Fixture {
       }
     }
   }
-  // The names, when the executor has nothing left to do.
   std::vector<int> Names() {
-    // A grant may submit the next one: as many rounds as there can be grants.
-    for (int i = 0; i < 10; ++i) {
-      const StopToken drained;
-      REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
-      REQUIRE(drained.WaitFor(absl::Seconds(10)));
-    }
     MutexLock lock(&mutex);
     std::vector<int> names;
     for (const auto& share : shares) {
@@ -45,11 +41,29 @@ struct Fixture {
     }
     return names;
   }
+  // The names, once there are so many.
+  std::vector<int> AwaitNames(size_t count) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    MutexLock lock(&mutex);
+    while (shares.size() < count && absl::Now() < deadline) {
+      changed.WaitFor(&mutex, deadline - absl::Now());
+    }
+    std::vector<int> names;
+    for (const auto& share : shares) {
+      names.push_back(share.first);
+    }
+    return names;
+  }
+
+  static const void* Who(int name) {
+    static const char names[10] = {};
+    return &names[name];
+  }
 
   Mutex mutex;
+  CondVar changed;
   std::vector<std::pair<int, ByteBudget::Share>> shares;
-  Executor executor{"test", 1, 100};
-  const std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(100, &executor);
+  const std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(100);
 };
 
 }  // namespace
@@ -64,15 +78,29 @@ TEST_CASE("bytes are given while there are any, then in the order of asking", "[
   f.Take(5, 10);
   REQUIRE(f.Names() == std::vector<int>{1, 2});
   f.Drop(2);  // 40 bytes are not enough for the first in the queue, and the others do not pass it.
-  REQUIRE(f.Names() == std::vector<int>{1, 2});
   REQUIRE(f.budget->used() == 60);
   f.Drop(1);
-  REQUIRE(f.Names() == std::vector<int>{1, 2, 3, 4, 5});
+  REQUIRE(f.AwaitNames(5) == std::vector<int>{1, 2, 3, 4, 5});
   REQUIRE(f.budget->used() == 70);
   f.Drop(3);
   f.Drop(4);
   f.Drop(5);
   REQUIRE(f.budget->used() == 0);
+}
+
+TEST_CASE("who withdraws is given nothing, and nobody waits behind it", "[unit]") {
+  Fixture f;
+  f.Take(1, 60);
+  f.Take(2, 50);
+  f.Take(3, 10);
+  f.Take(2, 1);
+  f.Take(4, 10);
+  REQUIRE(f.Names() == std::vector<int>{1});
+  f.Withdraw(2);
+  REQUIRE(f.AwaitNames(3) == std::vector<int>{1, 3, 4});
+  REQUIRE(f.budget->used() == 80);
+  f.Withdraw(1);  // It has what it asked for.
+  REQUIRE(f.budget->used() == 80);
 }
 
 TEST_CASE("more than all bytes are given to one who is alone", "[unit]") {
@@ -82,9 +110,9 @@ TEST_CASE("more than all bytes are given to one who is alone", "[unit]") {
   f.Take(3, 1);
   REQUIRE(f.Names() == std::vector<int>{1});
   f.Drop(1);
-  REQUIRE(f.Names() == std::vector<int>{1, 2});
+  REQUIRE(f.AwaitNames(2) == std::vector<int>{1, 2});
   f.Drop(2);
-  REQUIRE(f.Names() == std::vector<int>{1, 2, 3});
+  REQUIRE(f.AwaitNames(3) == std::vector<int>{1, 2, 3});
 }
 
 TEST_CASE("a closed budget drops who waits and who comes, and takes shares back", "[unit]") {

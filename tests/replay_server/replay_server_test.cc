@@ -59,6 +59,64 @@ TEST_CASE("A second server on a taken port is refused", "[grpc]") {
   REQUIRE_CODE(ReplayServer::Start(Listening("nowhere"), &metrics), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("A server is not started with options that cannot work, and says which", "[grpc]") {
+  Metrics metrics;
+  ReplayServerOptions options = Listening("127.0.0.1:0");
+  options.service.sample.max_batches_in_flight = 0;
+  options.service.max_exports = 0;
+  const absl::Status status = ReplayServer::Start(options, &metrics).status();
+  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+  CHECK(absl::StrContains(status.message(), "sample.max_batches_in_flight: 0 is less than 1; "));
+  CHECK(absl::StrContains(status.message(), "max_exports: 0 is less than 1"));
+}
+
+TEST_CASE("So many tables may be exported at a time, and another one once one of them has ended", "[grpc]") {
+  Metrics metrics;
+  ReplayServerOptions options = Listening("127.0.0.1:0");
+  options.service.max_exports = 2;
+  const auto server = ValueOf(ReplayServer::Start(options, &metrics));
+  const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}));
+  constexpr int64_t kWidth = 200'000;  // Much more in all than the transport takes of what nobody reads.
+  const TableConfig table = SimpleTable("t", kWidth);
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+  for (uint64_t block = 0; block < 10; ++block) {
+    REQUIRE_OK(writer->Append(SimpleBlock(10 * block, 10, kWidth), StopToken()));
+  }
+  REQUIRE_OK(writer->Flush(absl::Minutes(1)));
+  const auto stub = v1::ReplayService::NewStub(NewChannel(server->address(), "test"));
+  v1::ExportRequest request;
+  request.set_table("t");
+  v1::ExportResponse response;
+  grpc::ClientContext contexts[2];
+  std::unique_ptr<grpc::ClientReader<v1::ExportResponse>> readers[2];
+  for (int i = 0; i < 2; ++i) {
+    readers[i] = stub->Export(&contexts[i], request);
+    REQUIRE(readers[i]->Read(&response));
+  }
+  const auto export_all = [&] {
+    grpc::ClientContext context;
+    const auto reader = stub->Export(&context, request);
+    while (reader->Read(&response)) {
+    }
+    return FromGrpcStatus(reader->Finish());
+  };
+  const absl::Status refused = export_all();
+  REQUIRE_CODE(refused, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(refused.message(), "2 exports are under way"));
+  CHECK(metrics.TakeSnapshot().counters.at("refused_too_busy") == 1);
+  while (readers[0]->Read(&response)) {
+  }
+  REQUIRE(readers[0]->Finish().ok());
+  contexts[1].TryCancel();
+  REQUIRE_FALSE(readers[1]->Finish().ok());
+  absl::Status status = refused;
+  while (absl::IsUnavailable(status)) {  // Until the server, too, has noticed.
+    status = export_all();
+  }
+  REQUIRE_OK(status);
+}
+
 TEST_CASE("Shutting down answers those who wait at once", "[grpc]") {
   Metrics metrics;
   const auto server = ValueOf(ReplayServer::Start(Listening("127.0.0.1:0"), &metrics));

@@ -310,10 +310,14 @@ TEST_CASE("Explain names those who wait by what they call themselves, or where t
 TEST_CASE("Explain names a deadlock at once, and an unknown table with the nearest", "[grpc]") {
   Fixture fixture;
   TableConfig config = SimpleTable("t");
-  config.rate_limiter = {1, 1, 0, 0, 100};
+  config.rate_limiter.min_items = 500;
+  config.max_bytes = 3000;
   REQUIRE_OK(fixture.store.CreateTable(config));
   const auto session = ValueOf(fixture.store.OpenWriter("actor-1", {"t"}, config.signature));
-  session->Insert(1, SimpleBlock(0, 120), [](const absl::StatusOr<WriterSession::Result>& /*result*/) {});
+  for (uint64_t block = 0; block < 40; ++block) {
+    session->Insert(block + 1, SimpleBlock(10 * block, 10),
+                    [](const absl::StatusOr<WriterSession::Result>& /*result*/) {});
+  }
   const auto table = ValueOf(fixture.store.FindTable("t"));
   const auto layout = std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(config, 8, 1 << 20)));
   // A part of a larger batch, as a client of several servers asks for it.
@@ -323,15 +327,12 @@ TEST_CASE("Explain names a deadlock at once, and an unknown table with the neare
   REQUIRE(response.tables_size() == 1);
   const v1::TableExplanation& explained = response.tables(0);
   CHECK(explained.verdict() == v1::TableExplanation::VERDICT_DEADLOCK);
-  CHECK(explained.cause() == "limiter_too_tight");
-  CHECK(explained.difference() == 100);
-  CHECK(explained.max_difference() == 100);
-  REQUIRE(explained.waits_size() == 2);
-  CHECK(explained.waits(0).who() == "actor-1");
-  CHECK(explained.waits(0).items() == 20);
-  CHECK(explained.waits(1).counted() == 500);
+  CHECK(explained.cause() == "bytes_too_few");
+  REQUIRE(explained.waits_size() == 1);
+  CHECK(explained.waits(0).items() == 8);
+  CHECK(explained.waits(0).counted() == 500);
   REQUIRE(explained.remedies_size() > 0);
-  CHECK(explained.remedies(0).change() == ">= 500");
+  CHECK(explained.remedies(0).setting() == "max_bytes");
 
   v1::ExplainRequest unknown;
   unknown.set_table("tt");

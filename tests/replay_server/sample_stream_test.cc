@@ -11,8 +11,10 @@
 #include "common/clients/replay_convert.h"
 #include "common/rpc/channel.h"
 #include "common/tensor/checksum.h"
+#include "replay_server/table/refusal_reasons.h"
 #include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/limited_memory.h"
 #include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
@@ -24,6 +26,14 @@ using testing::SimpleBlock;
 using testing::SimpleTable;
 using testing::ValueOf;
 using Peer = testing::RecordingPeer<Message<v1::SampleResponse>>;
+
+Message<v1::SampleRequest> Opening(const std::string& table, uint32_t batch_size, uint32_t credits) {
+  Message<v1::SampleRequest> message;
+  message.header.mutable_open()->set_table(table);
+  message.header.mutable_open()->set_batch_size(batch_size);
+  message.header.set_credits(credits);
+  return message;
+}
 
 // A handler over a store with `items` items, without a network.
 struct Stream {
@@ -73,7 +83,7 @@ struct Stream {
   }
 
   Executor executor{"test", 1, 1'000};
-  std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30, &executor);
+  std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30);
   const std::shared_ptr<BatchMemory> memory;
   const std::shared_ptr<Peer> peer;
   std::unique_ptr<SampleStream> handler;
@@ -352,7 +362,7 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   const auto batch = static_cast<int64_t>(ValueOf(MakeBatchLayout(first.table, 4, 1 << 20)).total_bytes);
   // Both use the first one's store, executor and budget.
   first.budget->Close();
-  first.budget = std::make_shared<ByteBudget>(2 * batch, &first.executor);
+  first.budget = std::make_shared<ByteBudget>(2 * batch);
   first.handler = std::make_unique<SampleStream>(&first.store, &first.executor, &first.executor, first.budget,
                                                  first.memory, SampleStreamOptions());
   first.handler->OnOpen(first.peer);
@@ -364,11 +374,7 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   first.Send("t", 4, 2);
   CHECK(first.peer->messages().size() == 3);
   CHECK(first.budget->used() == 2 * batch);
-  Message<v1::SampleRequest> message;
-  message.header.mutable_open()->set_table("t");
-  message.header.mutable_open()->set_batch_size(4);
-  message.header.set_credits(1);
-  second.OnMessage(std::move(message));
+  second.OnMessage(Opening("t", 4, 1));
   first.Drain();
   CHECK(peer->messages().size() == 1);  // Opened, but its batch waits.
   first.peer->Close(absl::OkStatus());
@@ -376,19 +382,63 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   first.peer->Forget();
   CHECK(peer->AwaitMessages(2));
   peer->Forget();
-  first.Drain();  // The task that sent it has its share until it ends.
-  CHECK(first.budget->used() == 0);
+  // Who has sent it has its share until that ends.
+  testing::AwaitThat("all bytes are back", [&] { return first.budget->used() == 0; });
 }
 
+TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, and nobody waits behind it", "[unit]") {
+  const TableConfig table = SimpleTable("t");
+  const auto bytes = [&table](int64_t items) {
+    return static_cast<int64_t>(ValueOf(MakeBatchLayout(table, items, 1 << 20)).total_bytes);
+  };
+  Stream first(table, 10, {}, /*take_at_once=*/false);
+  first.budget->Close();
+  first.budget = std::make_shared<ByteBudget>(2 * bytes(20));
+  const auto open = [&first](const std::shared_ptr<Peer>& peer, uint32_t batch_size) {
+    auto stream = std::make_unique<SampleStream>(&first.store, &first.executor, &first.executor, first.budget,
+                                                 first.memory, SampleStreamOptions());
+    stream->OnOpen(peer);
+    stream->OnMessage(Opening("t", batch_size, 1));
+    return stream;
+  };
+  first.handler = open(first.peer, 20);  // Half of all bytes.
+  CHECK(first.budget->used() == bytes(20));
+  const auto waits = std::make_shared<Peer>();
+  auto second = open(waits, 40);
+  const auto behind = std::make_shared<Peer>();
+  const auto third = open(behind, 4);
+  CHECK(first.Info().items_sampled == 64);
+  CHECK(behind->messages().size() == 1);  // Opened. There are bytes for it, but it is not its turn.
+  second.reset();
+  CHECK(waits.use_count() == 1);  // The stream is gone, and with it its batch.
+  CHECK(behind->AwaitMessages(2));
+  behind->Close(absl::CancelledError("the test is over"));
+}
+
+// A table with ten items whose rows can be on a disk.
+struct TieredTable {
+  TieredTable() {
+    TableConfig config = SimpleTable("t");
+    config.memory_limit = 1 << 20;
+    REQUIRE_OK(store.CreateTable(config));
+    table = ValueOf(store.FindTable("t"));
+    ValueOf(store.OpenWriter("w", {"t"}, config.signature))
+        ->Insert(1, SimpleBlock(0, 10), [](const absl::StatusOr<WriterSession::Result>& /*result*/) {});
+  }
+
+  void LeaveMemory() const {
+    table->tier()->SetLimit(1);
+    testing::AwaitThat("the rows leave", [this] { return table->tier()->info().memory_bytes == 0; });
+  }
+
+  const std::shared_ptr<testing::FakeColdRows> disk = std::make_shared<testing::FakeColdRows>();
+  ChunkTiers tiers{disk};
+  ReplayStore store{ReplayStoreOptions(), /*log=*/nullptr, &tiers};
+  std::shared_ptr<Table> table;
+};
+
 TEST_CASE("A batch whose rows are all in memory does not wait behind those that are read from the disk", "[unit]") {
-  ChunkTiers tiers(std::make_shared<testing::FakeColdRows>());
-  ReplayStore store(ReplayStoreOptions(), /*log=*/nullptr, &tiers);
-  TableConfig config = SimpleTable("t");
-  config.memory_limit = 1 << 20;
-  REQUIRE_OK(store.CreateTable(config));
-  const auto table = ValueOf(store.FindTable("t"));
-  ValueOf(store.OpenWriter("w", {"t"}, config.signature))
-      ->Insert(1, SimpleBlock(0, 10), [](const absl::StatusOr<WriterSession::Result>& /*result*/) {});
+  TieredTable tiered;
   Executor executor("test", 1, 100);
   Executor disk_executor("disk", 1, 100);
   const StopToken release;
@@ -396,19 +446,14 @@ TEST_CASE("A batch whose rows are all in memory does not wait behind those that 
   const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
   SampleStreamOptions options;
   options.max_inline_bytes = GENERATE(1 << 20, 0);
-  SampleStream stream(&store, &executor, &disk_executor, std::make_shared<ByteBudget>(int64_t{1} << 30, &executor),
+  SampleStream stream(&tiered.store, &executor, &disk_executor, std::make_shared<ByteBudget>(int64_t{1} << 30),
                       std::make_shared<BatchMemory>(size_t{1} << 20), options);
   stream.OnOpen(peer);
-  Message<v1::SampleRequest> message;
-  message.header.mutable_open()->set_table("t");
-  message.header.mutable_open()->set_batch_size(4);
-  message.header.set_credits(1);
-  stream.OnMessage(std::move(message));
+  stream.OnMessage(Opening("t", 4, 1));
   CHECK(peer->AwaitMessages(2));
   // And then none of them is.
-  table->tier()->SetLimit(1);
-  testing::AwaitThat("the rows leave", [&] { return table->tier()->info().memory_bytes == 0; });
-  message = Message<v1::SampleRequest>();
+  tiered.LeaveMemory();
+  Message<v1::SampleRequest> message;
   message.header.set_credits(1);
   stream.OnMessage(std::move(message));
   const StopToken drained;
@@ -418,6 +463,53 @@ TEST_CASE("A batch whose rows are all in memory does not wait behind those that 
   release.RequestStop();
   CHECK(peer->AwaitMessages(3));
   peer->Close(absl::CancelledError("the test is over"));
+}
+
+TEST_CASE("A sampler whose rows cannot be read for want of files is to come back", "[unit]") {
+  TieredTable tiered;
+  tiered.LeaveMemory();
+  tiered.disk->FailReads(absl::ResourceExhaustedError("Too many open files"));
+  Executor executor("test", 1, 100);
+  const auto peer = std::make_shared<Peer>();
+  SampleStream stream(&tiered.store, &executor, &executor, std::make_shared<ByteBudget>(int64_t{1} << 30),
+                      std::make_shared<BatchMemory>(size_t{1} << 20), SampleStreamOptions());
+  stream.OnOpen(peer);
+  stream.OnMessage(Opening("t", 4, 1));
+  REQUIRE(peer->AwaitClosed());
+  REQUIRE_CODE(*peer->closed(), absl::StatusCode::kUnavailable);
+  CHECK(ReasonOf(*peer->closed()) == reasons::kDisk);
+}
+
+TEST_CASE("A stream that has ended asks nobody to read rows from the disk", "[unit]") {
+  TieredTable tiered;
+  tiered.LeaveMemory();
+  const StopToken release;
+  Executor disk_executor("disk", 1, 1);  // Its thread is busy, and one more may wait.
+  const StopToken disk_busy;
+  REQUIRE_OK(disk_executor.Submit([disk_busy, release] {
+    disk_busy.RequestStop();
+    release.Wait();
+  }));
+  disk_busy.Wait();
+  Executor executor("test", 1, 100);
+  const StopToken go_on;
+  REQUIRE_OK(executor.Submit([go_on] { go_on.Wait(); }));
+  const auto peer = std::make_shared<Peer>();
+  SampleStreamOptions options;
+  options.max_inline_bytes = 0;
+  auto stream = std::make_unique<SampleStream>(&tiered.store, &executor, &disk_executor,
+                                               std::make_shared<ByteBudget>(int64_t{1} << 30),
+                                               std::make_shared<BatchMemory>(size_t{1} << 20), options);
+  stream->OnOpen(peer);
+  stream->OnMessage(Opening("t", 4, 1));
+  CHECK(tiered.table->info().items_sampled == 4);
+  stream.reset();
+  go_on.RequestStop();
+  const StopToken drained;
+  REQUIRE_OK(executor.Submit([drained] { drained.RequestStop(); }));
+  drained.Wait();
+  CHECK(disk_executor.Submit([] {}).ok());  // Nobody has taken the place.
+  release.RequestStop();
 }
 
 TEST_CASE("A stream whose peer is done ends when every credit is answered", "[unit]") {
@@ -455,6 +547,37 @@ TEST_CASE("A batch that there is no memory for ends its stream, and nothing else
   REQUIRE_CODE(*stream.peer->closed(), absl::StatusCode::kResourceExhausted);
   CHECK(ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory);
   CHECK(stream.Info().items == 1);
+}
+
+TEST_CASE("Memory that runs out anywhere between a draw and its answer ends the stream, and nothing else", "[unit]") {
+  SampleStreamOptions options;
+  options.max_inline_bytes = 0;  // What comes after the draw is done by the executor.
+  bool failed = true;
+  for (int64_t allocations = 0; failed; ++allocations) {
+    CAPTURE(allocations);
+    Stream stream(SimpleTable("t"), 10, options);
+    stream.Send("t", 4, 0);
+    REQUIRE_OK(stream.executor.Submit([allocations] { testing::FailMemory(allocations, /*for_good=*/false); }));
+    stream.Drain();
+    stream.Send("", 0, 1);
+    testing::AwaitThat("an answer, or the end",
+                       [&stream] { return stream.peer->messages().size() == 2 || stream.peer->closed().has_value(); });
+    failed = stream.peer->closed().has_value();
+    CHECK((!failed || ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory));
+    stream.handler = nullptr;
+    stream.peer->Forget();
+    testing::AwaitThat("all bytes are back", [&stream] { return stream.budget->used() == 0; });
+  }
+}
+
+TEST_CASE("Options that cannot work are named", "[unit]") {
+  SampleStreamOptions options;
+  REQUIRE_OK(options.Validate());
+  options.max_batches_in_flight = 0;
+  options.max_credits = 0;
+  const absl::Status status = options.Validate();
+  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+  CHECK(status.message() == "max_credits: 0 is less than 1; max_batches_in_flight: 0 is less than 1");
 }
 
 TEST_CASE("Messages out of order are refused", "[unit]") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -12,8 +13,10 @@
 #include "common/base/random.h"
 #include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/pinned_rows.h"
+#include "replay_server/table/refusal_reasons.h"
 #include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle {
@@ -205,6 +208,56 @@ TEST_CASE("rows that cannot be read are DATA_LOSS that names the table, and harm
   bed.disk->Damage(false);
   REQUIRE_OK(pinned.Pin(*blocks[0]));
   CHECK(HasBytes(*blocks[0], 0));
+}
+
+TEST_CASE("rows that cannot be read for want of files or memory may be read later: that is UNAVAILABLE", "[unit]") {
+  Bed bed(4);
+  const std::vector<ChunkRef> blocks = Blocks(bed, 0, 8);
+  bed.Settle();
+  bed.disk->FailReads(GENERATE(absl::ResourceExhaustedError("Too many open files"),
+                               absl::UnavailableError("the database is opened anew")));
+  PinnedRows pinned;
+  const absl::Status status = pinned.Pin(*blocks[0]);
+  REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
+  CHECK(ReasonOf(status) == reasons::kDisk);
+  bed.disk->FailReads(absl::OkStatus());
+  REQUIRE_OK(pinned.Pin(*blocks[0]));
+  CHECK(HasBytes(*blocks[0], 0));
+}
+
+TEST_CASE("memory that runs out anywhere while rows are read from the disk harms no later reader", "[unit]") {
+  Bed bed(1);
+  const std::vector<ChunkRef> blocks = Blocks(bed, 0, 3);
+  std::vector<SampledItem> items(1);
+  items[0].window.chunks.assign(blocks.begin(), blocks.end());
+  const auto all_there = [&blocks] {
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (!HasBytes(*blocks[i], static_cast<char>(i))) {
+        return false;
+      }
+    }
+    return true;
+  };
+  const bool for_good = GENERATE(false, true);
+  bool failed = true;
+  for (int64_t allocations = 0; failed; ++allocations) {
+    CAPTURE(allocations, for_good);
+    bed.Settle();  // Nothing is pinned.
+    PinnedRows pinned;
+    absl::Status status;
+    testing::FailMemory(allocations, for_good);
+    try {
+      status = pinned.Pin(items).status();
+    } catch (const std::bad_alloc&) {  // Also where there is none to say so.
+      status = absl::UnavailableError("");
+    }
+    failed = testing::StopFailingMemory();
+    REQUIRE((status.ok() || (failed && absl::IsUnavailable(status))));
+    REQUIRE((!status.ok() || all_there()));
+    pinned.Unpin();
+    REQUIRE_OK(pinned.Pin(items).status());
+    REQUIRE(all_there());
+  }
 }
 
 TEST_CASE("a block that a journal has written is not written again", "[unit]") {

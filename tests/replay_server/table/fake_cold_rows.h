@@ -54,6 +54,9 @@ class FakeColdRows final : public ColdRows {
       on_read();
     }
     MutexLock lock(&mutex_);
+    if (!read_failure_.ok()) {
+      return read_failure_;
+    }
     for (const ColdBlock& block : blocks) {
       const auto found = rows_.find(IdOf(block));
       if (found == rows_.end() || found->second.size() != block.bytes || damaged_) {
@@ -88,6 +91,10 @@ class FakeColdRows final : public ColdRows {
     MutexLock lock(&mutex_);
     failure_ = std::move(failure);
   }
+  void FailReads(absl::Status failure) {
+    MutexLock lock(&mutex_);
+    read_failure_ = std::move(failure);
+  }
   void Damage(bool damaged) {
     MutexLock lock(&mutex_);
     damaged_ = damaged;
@@ -118,7 +125,8 @@ class FakeColdRows final : public ColdRows {
   bool damaged_ ABSL_GUARDED_BY(mutex_) = false;
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t writes_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // Of writes.
+  absl::Status read_failure_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> on_read_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -428,4 +428,29 @@ TEST_CASE("a draw counts what it is told to, whatever it has", "[unit]") {
   REQUIRE(allowed.size() == 6);
 }
 
+TEST_CASE("a draw that counts more than the limiter could ever allow is refused, also when that changes", "[unit]") {
+  TableConfig config = SmallTable();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.error_buffer = 50;  // Room for 99 samples and an insert.
+  const auto table = NewTable(config);
+  std::vector<absl::StatusCode> ended;
+  const auto draw = [&](int64_t items, int64_t counted) {
+    const auto layout = items == 0 ? std::make_shared<const BatchLayout>() : LayoutFor(config, items);
+    return table->Draw(layout, {items, counted},
+                       [&ended](const absl::StatusOr<DrawnBatch>& drawn) { ended.push_back(drawn.status().code()); });
+  };
+  REQUIRE(draw(0, 100) == 0);
+  REQUIRE(draw(3, int64_t{0xFFFFFFFF}) == 0);
+  REQUIRE(ended == std::vector<absl::StatusCode>(2, absl::StatusCode::kFailedPrecondition));
+  REQUIRE(draw(0, 99) != 0);
+  REQUIRE(draw(3, 99) != 0);
+  REQUIRE(draw(3, 3) != 0);
+  REQUIRE(ended.size() == 2);
+  config.rate_limiter.error_buffer = 49;
+  REQUIRE_OK(table->Reconfigure(config, 1, false));
+  REQUIRE(ended == std::vector<absl::StatusCode>(4, absl::StatusCode::kFailedPrecondition));
+  REQUIRE(table->info().samples_waiting == 1);
+  table->Close();
+}
+
 }  // namespace waggle
