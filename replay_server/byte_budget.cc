@@ -28,6 +28,14 @@ void ByteBudget::Take(int64_t bytes, Granted granted) {
   granted(MakeShare(bytes));
 }
 
+ByteBudget::Share ByteBudget::TakeAnyway(int64_t bytes) {
+  {
+    MutexLock lock(&mutex_);
+    used_ += bytes;
+  }
+  return MakeShare(bytes);
+}
+
 void ByteBudget::Release(int64_t bytes) {
   MutexLock lock(&mutex_);
   used_ -= bytes;

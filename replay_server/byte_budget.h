@@ -25,6 +25,9 @@ class ByteBudget : public std::enable_shared_from_this<ByteBudget> {
   // executor. One that asks for more than there ever are gets its share when nobody else has any.
   void Take(int64_t bytes, Granted granted) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // A share for bytes that are there already: nobody is asked, and others wait the longer.
+  Share TakeAnyway(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Drops those who wait, and whoever comes later. The executor may go after this.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -48,26 +48,28 @@ grpc::ServerUnaryReactor* CountedCall::FinishAfterCommit(const std::shared_ptr<T
   return reactor_;
 }
 
-grpc::ServerUnaryReactor* CountedCall::AnswerLater(Executor* executor, std::function<absl::Status()> answer) const {
-  const absl::Status submitted =
-      executor->Submit([call = *this, answer = std::move(answer)] { call.Finish(GuardedStatus(answer)); });
+grpc::ServerUnaryReactor* CountedCall::AnswerLater(TaskQueue* queue, size_t bytes,
+                                                   std::function<absl::Status()> answer) const {
+  const absl::Status submitted = queue->SubmitBytes(
+      static_cast<int64_t>(bytes), [call = *this, answer = std::move(answer)] { call.Finish(GuardedStatus(answer)); });
   return submitted.ok() ? reactor_ : Finish(TooBusy());
 }
 
 grpc::ServerUnaryReactor* CountedCall::ChangeLater(
-    Executor* executor, std::function<absl::StatusOr<std::shared_ptr<Table>>()> change) const {
-  const absl::Status submitted = executor->Submit([call = *this, change = std::move(change)] {
-    std::shared_ptr<Table> table;
-    const absl::Status status = GuardedStatus([&]() -> absl::Status {
-      WAGGLE_ASSIGN_OR_RETURN(table, change());
-      return absl::OkStatus();
-    });
-    if (status.ok()) {
-      call.FinishAfterCommit(table);
-    } else {
-      call.Finish(status);
-    }
-  });
+    TaskQueue* queue, size_t bytes, std::function<absl::StatusOr<std::shared_ptr<Table>>()> change) const {
+  const absl::Status submitted =
+      queue->SubmitBytes(static_cast<int64_t>(bytes), [call = *this, change = std::move(change)] {
+        std::shared_ptr<Table> table;
+        const absl::Status status = GuardedStatus([&]() -> absl::Status {
+          WAGGLE_ASSIGN_OR_RETURN(table, change());
+          return absl::OkStatus();
+        });
+        if (status.ok()) {
+          call.FinishAfterCommit(table);
+        } else {
+          call.Finish(status);
+        }
+      });
   return submitted.ok() ? reactor_ : Finish(TooBusy());
 }
 

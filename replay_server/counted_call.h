@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/executor.h"
 #include "common/base/status_macros.h"
+#include "common/base/task_queue.h"
 #include "common/rpc/guard.h"
 #include "common/rpc/unary_method.h"
 #include "replay_server/refusals.h"
@@ -44,10 +44,10 @@ class CountedCall {
   // Once the table has done what its durability asks for.
   grpc::ServerUnaryReactor* FinishAfterCommit(const std::shared_ptr<Table>& table) const;
 
-  // Calls `answer`, which may take long, on the executor, and ends with what it returns.
-  grpc::ServerUnaryReactor* AnswerLater(Executor* executor, std::function<absl::Status()> answer) const;
+  // Calls `answer`, which may take long and keeps a request of so many bytes, by a task, and ends with what it returns.
+  grpc::ServerUnaryReactor* AnswerLater(TaskQueue* queue, size_t bytes, std::function<absl::Status()> answer) const;
   // The same for what changes a table, which it returns: ends with its error, or as FinishAfterCommit.
-  grpc::ServerUnaryReactor* ChangeLater(Executor* executor,
+  grpc::ServerUnaryReactor* ChangeLater(TaskQueue* queue, size_t bytes,
                                         std::function<absl::StatusOr<std::shared_ptr<Table>>()> change) const;
 
   // Ends with what `method(const Request&, Response*)` returns, which does not block.

@@ -12,7 +12,7 @@
 
 namespace waggle {
 
-// One step is under way at a time: it is made by the executor, and sent when the transport asks.
+// One step is under way at a time: it is made by a task of the queue, and sent when the transport asks.
 class ExportSource::State : public std::enable_shared_from_this<State> {
  public:
   explicit State(std::shared_ptr<Table> table) : table_(std::move(table)), exporter_(table_) {}
@@ -25,7 +25,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
   }
 
   // The step that is ready, with the next one on its way; nothing where that takes a while.
-  Step Take(Executor* executor) ABSL_LOCKS_EXCLUDED(mutex_) {
+  Step Take(TaskQueue* queue) ABSL_LOCKS_EXCLUDED(mutex_) {
     Step step;
     {
       MutexLock lock(&mutex_);
@@ -37,7 +37,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
       }
       making_ = true;
     }
-    const absl::Status submitted = executor->Submit([self = shared_from_this()] { self->Make(); });
+    const absl::Status submitted = queue->Submit([self = shared_from_this()] { self->Make(); });
     if (!submitted.ok() && !step.message.has_value()) {
       step.end = Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy");
     }
@@ -97,8 +97,8 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-ExportSource::ExportSource(std::shared_ptr<Table> table, Executor* executor)
-    : executor_(executor), state_(std::make_shared<State>(std::move(table))) {}
+ExportSource::ExportSource(std::shared_ptr<Table> table, TaskQueue* queue)
+    : queue_(queue), state_(std::make_shared<State>(std::move(table))) {}
 
 ExportSource::~ExportSource() {
   state_->End();
@@ -109,7 +109,7 @@ void ExportSource::OnOpen(std::function<void()> wake) {
 }
 
 WriteSource::Step ExportSource::Next() {
-  return state_->Take(executor_);
+  return state_->Take(queue_);
 }
 
 }  // namespace waggle

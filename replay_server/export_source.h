@@ -3,16 +3,16 @@
 #include <functional>
 #include <memory>
 
-#include "common/base/executor.h"
+#include "common/base/task_queue.h"
 #include "common/rpc/write_reactor.h"
 #include "replay_server/table/table.h"
 
 namespace waggle {
 
-// Sends what a table holds, a block at a time as the reader takes them. The executor outlives the stream.
+// Sends what a table holds, a block at a time as the reader takes them. The queue outlives the stream.
 class ExportSource final : public WriteSource {
  public:
-  ExportSource(std::shared_ptr<Table> table, Executor* executor);
+  ExportSource(std::shared_ptr<Table> table, TaskQueue* queue);
   ~ExportSource() override;
 
   void OnOpen(std::function<void()> wake) override;
@@ -20,8 +20,8 @@ class ExportSource final : public WriteSource {
 
  private:
   class State;
-  Executor* const executor_;
-  const std::shared_ptr<State> state_;  // Shared with the executor's task.
+  TaskQueue* const queue_;
+  const std::shared_ptr<State> state_;  // Shared with the queue's task.
 };
 
 }  // namespace waggle

@@ -18,6 +18,7 @@
 #include "replay_server/explain_convert.h"
 #include "replay_server/export_source.h"
 #include "replay_server/inspect_convert.h"
+#include "replay_server/lane_groups.h"
 #include "replay_server/table/explain.h"
 #include "replay_server/table/parties.h"
 
@@ -27,6 +28,10 @@ namespace {
 // Of updates and deletions, of which some hundred thousand may come at a time; their lists of numbers are as large in
 // memory as on the wire.
 constexpr size_t kMaxKeysBytes = kMaxHeaderBytes;
+
+// Of the calls that take long, which wait for each other.
+constexpr size_t kMaxQueuedCalls = 4096;
+constexpr int64_t kMaxQueuedCallBytes = int64_t{64} << 20;
 
 // Of one item's columns, which go into one message.
 constexpr uint64_t kMaxInspectedBytes = uint64_t{32} << 20;
@@ -87,7 +92,36 @@ absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
   }
 }
 
+// Half of the threads, at most: what takes long is not to hold up whoever inserts and samples.
+Executor::LaneOptions LongLaneOf(const Executor& executor) {
+  Executor::LaneOptions options = LaneOf(kLongLanes);
+  options.max_queued = kMaxQueuedCalls;
+  options.max_queued_bytes = kMaxQueuedCallBytes;
+  options.max_running = std::max(1, executor.threads() / 2);
+  return options;
+}
+
 }  // namespace
+
+ReplayService::ReplayService(ReplayStore* store, Journal* journal, Executor* executor, Executor* disk_executor,
+                             ReplayServiceOptions options)
+    : store_(store),
+      journal_(journal),
+      executor_(executor),
+      disk_executor_(disk_executor),
+      options_(std::move(options)),
+      refusals_(options_.refusals),
+      long_lane_(executor, LongLaneOf(*executor)),
+      long_disk_lane_(disk_executor, LongLaneOf(*disk_executor)),
+      insert_budget_(std::make_shared<ByteBudget>(options_.max_insert_bytes, executor)),
+      sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes, executor)),
+      sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
+                                                   static_cast<size_t>(options_.max_lent_sample_bytes))) {}
+
+ReplayService::~ReplayService() {
+  insert_budget_->Close();
+  sample_budget_->Close();
+}
 
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
@@ -97,7 +131,7 @@ grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext
     return call.Finish(status);
   }
   // Freeing a large table that it takes the place of takes long.
-  return call.ChangeLater(executor_,
+  return call.ChangeLater(&long_lane_, request->Length(),
                           [this, decoded = std::move(decoded), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
                             v1::CreateTableResponse answer;
                             WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, CreateTable(decoded, &answer));
@@ -126,7 +160,7 @@ grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext
   }
   // Removing much, and new selectors for many items, take long.
   return call.ChangeLater(
-      executor_,
+      &long_lane_, request->Length(),
       [this, decoded = std::move(decoded), peer = call.peer(), response]() -> absl::StatusOr<std::shared_ptr<Table>> {
         v1::ReconfigureResponse answer;
         WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, Reconfigure(decoded, peer, &answer));
@@ -161,7 +195,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Insert(
     grpc::CallbackServerContext* context) {
   return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(
-      std::make_unique<InsertStream>(store_, executor_, options_.insert), CountInto(&refusals_, "Insert", context));
+      std::make_unique<InsertStream>(store_, executor_, options_.insert, insert_budget_),
+      CountInto(&refusals_, "Insert", context));
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Sample(
@@ -228,7 +263,7 @@ grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* cont
     return call.Finish(status);
   }
   // Freeing the rows of a large table takes long.
-  return call.ChangeLater(executor_,
+  return call.ChangeLater(&long_lane_, request->Length(),
                           [this, response, decoded = std::move(decoded)]() -> absl::StatusOr<std::shared_ptr<Table>> {
                             WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
                             v1::ClearResponse answer;
@@ -244,7 +279,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::Callback
     v1::ExportRequest decoded;
     WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
     WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
-    return std::make_unique<ExportSource>(table, table->tier() != nullptr ? disk_executor_ : executor_);
+    return std::make_unique<ExportSource>(table, table->tier() != nullptr ? &long_disk_lane_ : &long_lane_);
   }();
   if (!source.ok()) {
     source = std::make_unique<EndedSource>(source.status());
@@ -330,8 +365,8 @@ grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* co
     return call.Finish(status);
   }
   // Looking at every item of a large table takes long.
-  Executor* const executor = decoded.columns() ? disk_executor_ : executor_;
-  return call.AnswerLater(executor, [this, decoded = std::move(decoded), response]() -> absl::Status {
+  TaskQueue* const lane = decoded.columns() ? &long_disk_lane_ : &long_lane_;
+  return call.AnswerLater(lane, request->Length(), [this, decoded = std::move(decoded), response]() -> absl::Status {
     v1::InspectResponse answer;
     WAGGLE_RETURN_IF_ERROR(Inspect(decoded, &answer));
     *response = EncodeMessage(answer, ByteSlices());
