@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "common/base/executor.h"
 
 namespace waggle {
@@ -15,6 +18,16 @@ enum LaneGroup {
 inline Executor::LaneOptions LaneOf(LaneGroup group) {
   Executor::LaneOptions options;
   options.group = group;
+  return options;
+}
+
+// For calls that take long and wait for each other: they have half of the threads at most, so that they never hold up
+// all who insert and sample.
+inline Executor::LaneOptions LongLaneOf(const Executor& executor) {
+  Executor::LaneOptions options = LaneOf(kLongLanes);
+  options.max_queued = 4096;
+  options.max_queued_bytes = int64_t{64} << 20;
+  options.max_running = std::max(1, executor.threads() / 2);
   return options;
 }
 

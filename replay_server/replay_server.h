@@ -29,9 +29,9 @@ struct ReplayServerOptions {
 // A replay server that listens: its tables, its service and its threads.
 class ReplayServer {
  public:
-  // Reads what its folder holds, and listens once it has all of it. The errors are DataFolder::Open's and
-  // RpcServer::Start's. `metrics` outlives the server: it counts items_inserted, items_sampled and
-  // refused_… by reason (refusals.h).
+  // Reads what its folder holds, and listens once it has all of it. The errors are DataFolder::Open's,
+  // RpcServer::Start's and ReplayServiceOptions::Validate's. `metrics` outlives the server: it counts items_inserted,
+  // items_sampled and refused_… by reason (refusals.h).
   static absl::StatusOr<std::unique_ptr<ReplayServer>> Start(ReplayServerOptions options, Metrics* metrics);
   ~ReplayServer();
   ReplayServer(const ReplayServer&) = delete;

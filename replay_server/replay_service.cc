@@ -29,10 +29,6 @@ namespace {
 // memory as on the wire.
 constexpr size_t kMaxKeysBytes = kMaxHeaderBytes;
 
-// Of the calls that take long, which wait for each other.
-constexpr size_t kMaxQueuedCalls = 4096;
-constexpr int64_t kMaxQueuedCallBytes = int64_t{64} << 20;
-
 // Of one item's columns, which go into one message.
 constexpr uint64_t kMaxInspectedBytes = uint64_t{32} << 20;
 
@@ -90,15 +86,6 @@ absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
     default:
       return absl::InvalidArgumentError(absl::StrCat("if_saved_differs: ", static_cast<int>(policy), " is none"));
   }
-}
-
-// Half of the threads, at most: what takes long is not to hold up whoever inserts and samples.
-Executor::LaneOptions LongLaneOf(const Executor& executor) {
-  Executor::LaneOptions options = LaneOf(kLongLanes);
-  options.max_queued = kMaxQueuedCalls;
-  options.max_queued_bytes = kMaxQueuedCallBytes;
-  options.max_running = std::max(1, executor.threads() / 2);
-  return options;
 }
 
 }  // namespace

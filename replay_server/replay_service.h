@@ -27,6 +27,9 @@ struct ReplayServiceOptions {
   // Of the tables' memory that batches being sent may keep from being freed. Past that large rows are copied, too.
   int64_t max_lent_sample_bytes = int64_t{1} << 30;
   RefusalsOptions refusals;
+
+  // INVALID_ARGUMENT for bytes that are none: the first two are at least 1, the others at least 0.
+  absl::Status Validate() const;
 };
 
 // All methods are raw: the streams because of their bulk data, the others for a limit on what is parsed.

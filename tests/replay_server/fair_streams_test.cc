@@ -12,8 +12,10 @@
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "replay_server/insert_stream.h"
+#include "replay_server/lane_groups.h"
 #include "replay_server/sample_stream.h"
 #include "tests/support/catch.h"
+#include "tests/support/recording_peer.h"
 #include "tests/support/replay_fixtures.h"
 
 namespace waggle {
@@ -106,13 +108,13 @@ struct Server {
     options.on_inserted = [this, name, bytes](uint64_t /*items*/) { turns.push_back({name, bytes}); };
     writer->stream = std::make_unique<InsertStream>(&store, executor.get(), options);
     writer->peer = std::make_shared<Writer::Peer>(
-        writer->stream.get(), [this, rows, name](int number) { return number == 0 ? Open(name) : Block(number, rows); },
-        blocks + 1);
+        writer->stream.get(),
+        [this, rows, name](int number) { return number == 0 ? Open(name, table) : Block(number, rows); }, blocks + 1);
     writer->stream->OnOpen(writer->peer);
     writers.push_back(std::move(writer));
     writers.back()->peer->RequestNext();
   }
-  Message<v1::InsertRequest> Open(char name) const {
+  static Message<v1::InsertRequest> Open(char name, const TableConfig& table) {
     Message<v1::InsertRequest> message;
     message.header.mutable_open()->set_writer_id(std::string(1, name));
     message.header.mutable_open()->add_tables(table.name);
@@ -239,6 +241,34 @@ TEST_CASE("A sampler has half of the bytes beside any number of writers", "[unit
   // The writers share what is left alike.
   for (const char name : std::string("bcd")) {
     CHECK(std::abs(CountOf(name, both) - CountOf('a', both)) <= 16);
+  }
+}
+
+TEST_CASE("Whoever inserts goes on beside calls that take long", "[unit]") {
+  const TableConfig table = SimpleTable("t");
+  ReplayStore store{ReplayStoreOptions()};
+  REQUIRE_OK(store.CreateTable(table));
+  const StopToken release;
+  Executor executor("test", 2, 100);
+  Executor::Lane calls(&executor, LongLaneOf(executor));
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE_OK(calls.Submit([release] { release.Wait(); }));
+  }
+  {
+    InsertStream stream(&store, &executor, InsertStreamOptions());
+    const auto peer = std::make_shared<testing::RecordingPeer<Message<v1::InsertResponse>>>();
+    stream.OnOpen(peer);
+    stream.OnMessage(Server::Open('w', table));
+    stream.OnMessage(Server::Block(1, 10));
+    CHECK(peer->AwaitMessages(2));
+  }
+  release.RequestStop();
+}
+
+TEST_CASE("Calls that take long have half of the threads, and one where there are fewer than two", "[unit]") {
+  for (const int threads : {1, 2, 3, 8}) {
+    const Executor executor("test", threads, 1);
+    CHECK(LongLaneOf(executor).max_running == std::max(1, threads / 2));
   }
 }
 
