@@ -72,6 +72,14 @@ void ByteBudget::Withdraw(const void* who) {
   }
 }
 
+ByteBudget::Share ByteBudget::TakeAnyway(int64_t bytes) {
+  {
+    MutexLock lock(&mutex_);
+    used_ += bytes;
+  }
+  return MakeShare(bytes);
+}
+
 void ByteBudget::Release(int64_t bytes) {
   MutexLock lock(&mutex_);
   used_ -= bytes;

@@ -32,6 +32,9 @@ class ByteBudget : public std::enable_shared_from_this<ByteBudget> {
   // Drops what `who` waits for; it may be granted still where that has begun.
   void Withdraw(const void* who) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // A share for bytes that are there already: nobody is asked, and others wait the longer.
+  Share TakeAnyway(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Drops those who wait, and whoever comes later; nobody is called any more once it returns. Not to be called by
   // `granted`.
   void Close() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -37,8 +37,8 @@ void CountedCall::FinishAfterCommit(const std::shared_ptr<Table>& table) const {
   table->AfterCommit([call = *this](const absl::Status& status) { call.FinishWritten(status); });
 }
 
-absl::Status CountedCall::Submit(Executor* executor, std::function<void()> task) {
-  return executor->Submit(std::move(task)).ok()
+absl::Status CountedCall::Submit(TaskQueue* queue, size_t bytes, std::function<void()> task) {
+  return queue->SubmitBytes(static_cast<int64_t>(bytes), std::move(task)).ok()
              ? absl::OkStatus()
              : Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy");
 }

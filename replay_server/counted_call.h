@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/executor.h"
 #include "common/base/guard.h"
 #include "common/base/status_macros.h"
+#include "common/base/task_queue.h"
 #include "common/rpc/unary_method.h"
 #include "replay_server/refusals.h"
 #include "replay_server/table/table.h"
@@ -58,14 +58,14 @@ class CountedCall {
     }));
   }
 
-  // The same for a method that may take long: on the executor that `executor(const Request&)` names.
-  template <class Request, class Response, class WhichExecutor, class Method>
-  grpc::ServerUnaryReactor* AnswerLater(const WhichExecutor& executor, const grpc::ByteBuffer& bytes,
+  // The same for a method that may take long: by a task of the queue that `queue(const Request&)` names.
+  template <class Request, class Response, class WhichQueue, class Method>
+  grpc::ServerUnaryReactor* AnswerLater(const WhichQueue& queue, const grpc::ByteBuffer& bytes,
                                         grpc::ByteBuffer* response, size_t max_bytes, Method method) const {
     return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
       const auto request = std::make_shared<Request>();
       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
-      return Submit(executor(static_cast<const Request&>(*request)),
+      return Submit(queue(static_cast<const Request&>(*request)), bytes.Length(),
                     [call = *this, request, response, method = std::move(method)] {
                       call.Finish(GuardedStatus([&]() -> absl::Status {
                         Response answer;
@@ -88,12 +88,12 @@ class CountedCall {
     }));
   }
   template <class Request, class Response, class Method>
-  grpc::ServerUnaryReactor* ChangeLater(Executor* executor, const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response,
+  grpc::ServerUnaryReactor* ChangeLater(TaskQueue* queue, const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response,
                                         size_t max_bytes, Method method) const {
     return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
       const auto request = std::make_shared<Request>();
       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
-      return Submit(executor, [call = *this, request, response, method = std::move(method)] {
+      return Submit(queue, bytes.Length(), [call = *this, request, response, method = std::move(method)] {
         call.FinishUnlessBegun(GuardedStatus([&] { return call.Change<Response>(*request, response, method); }));
       });
     }));
@@ -104,8 +104,8 @@ class CountedCall {
   grpc::ServerUnaryReactor* FinishUnlessBegun(const absl::Status& begun) const {
     return begun.ok() ? reactor_ : Finish(begun);
   }
-  // UNAVAILABLE where the executor is full.
-  static absl::Status Submit(Executor* executor, std::function<void()> task);
+  // A task that keeps a request of so many bytes. UNAVAILABLE where the queue is full.
+  static absl::Status Submit(TaskQueue* queue, size_t bytes, std::function<void()> task);
 
   template <class Response, class Request, class Method>
   absl::Status Change(const Request& request, grpc::ByteBuffer* response, const Method& method) const {

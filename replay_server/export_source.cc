@@ -13,7 +13,7 @@
 
 namespace waggle {
 
-// One step is under way at a time: it is made by the executor, and sent when the transport asks.
+// One step is under way at a time: it is made by a task of the queue, and sent when the transport asks.
 class ExportSource::State : public std::enable_shared_from_this<State> {
  public:
   State(std::shared_ptr<Table> table, std::shared_ptr<const void> place)
@@ -27,7 +27,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
   }
 
   // The step that is ready, with the next one on its way; nothing where that takes a while.
-  Step Take(Executor* executor) ABSL_LOCKS_EXCLUDED(mutex_) {
+  Step Take(TaskQueue* queue) ABSL_LOCKS_EXCLUDED(mutex_) {
     Step step;
     {
       MutexLock lock(&mutex_);
@@ -39,7 +39,7 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
       }
       making_ = true;
     }
-    const absl::Status submitted = executor->Submit([self = shared_from_this()] { self->Make(); });
+    const absl::Status submitted = queue->Submit([self = shared_from_this()] { self->Make(); });
     if (!submitted.ok() && !step.message.has_value()) {
       step.end = Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy");
     }
@@ -105,8 +105,8 @@ class ExportSource::State : public std::enable_shared_from_this<State> {
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-ExportSource::ExportSource(std::shared_ptr<Table> table, Executor* executor, std::shared_ptr<const void> place)
-    : executor_(executor), state_(std::make_shared<State>(std::move(table), std::move(place))) {}
+ExportSource::ExportSource(std::shared_ptr<Table> table, TaskQueue* queue, std::shared_ptr<const void> place)
+    : queue_(queue), state_(std::make_shared<State>(std::move(table), std::move(place))) {}
 
 ExportSource::~ExportSource() {
   state_->End();
@@ -117,7 +117,7 @@ void ExportSource::OnOpen(std::function<void()> wake) {
 }
 
 WriteSource::Step ExportSource::Next() {
-  return state_->Take(executor_);
+  return state_->Take(queue_);
 }
 
 }  // namespace waggle

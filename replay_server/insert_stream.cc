@@ -1,6 +1,7 @@
 #include "replay_server/insert_stream.h"
 
 #include <deque>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,13 +13,15 @@
 #include "common/base/status_macros.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
+#include "replay_server/lane_groups.h"
 #include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
 
 class InsertStream::State : public std::enable_shared_from_this<State> {
  public:
-  explicit State(InsertStreamOptions options) : options_(std::move(options)) {}
+  State(Executor* executor, InsertStreamOptions options, std::shared_ptr<ByteBudget> budget)
+      : options_(std::move(options)), budget_(std::move(budget)), lane_(executor, LaneOf(kInsertLanes)) {}
 
   // Called before anything else.
   void Attach(std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer) { peer_ = std::move(peer); }
@@ -45,26 +48,27 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     peer_->RequestNext();
   }
 
-  // Takes a block of `bytes` in; its turn comes with Apply. Returns whether the caller is to see to it that Apply is
-  // called: false where a call is under way or on its way, which will find it.
-  bool Take(uint64_t sequence, InsertBlock block, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // Takes a block of `bytes` in, and sees to it that it is applied in its turn.
+  void Take(uint64_t sequence, InsertBlock block, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    ByteBudget::Share share = budget_ != nullptr ? budget_->TakeAnyway(bytes) : nullptr;
+    ByteBudget::Share expected;  // Given back only now that the block itself is counted.
     bool start = false;
     {
       MutexLock lock(&mutex_);
       reading_ = false;
-      blocks_.push_back({sequence, std::move(block), bytes});
+      expected.swap(expected_);
+      last_bytes_ = bytes;
+      blocks_.push_back({sequence, std::move(block), bytes, std::move(share)});
       ++in_flight_;
       bytes_in_flight_ += bytes;
       start = !std::exchange(applying_, true);
     }
+    expected.reset();
     ReadOn();
-    return start;
-  }
-
-  // Applies the blocks taken in, in their order; ends the stream where memory runs out.
-  void ApplyOrFail() ABSL_LOCKS_EXCLUDED(mutex_) {
-    if (absl::Status status = Guarded([this] { Apply(); }); !status.ok()) {
-      Fail(std::move(status));
+    if (start && bytes <= options_.max_inline_bytes) {
+      ApplyOrFail(std::numeric_limits<size_t>::max());
+    } else if (start) {
+      AwaitTurn();
     }
   }
 
@@ -86,9 +90,17 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     std::deque<Block> dropped;  // Destroyed outside the lock.
     std::shared_ptr<WriterSession> session;
     Requester::Presence presence;
+    ByteBudget::Share expected;
+    {
+      MutexLock lock(&mutex_);
+      ended_ = true;
+    }
+    if (budget_ != nullptr) {
+      budget_->Withdraw(this);
+    }
     MutexLock lock(&mutex_);
-    ended_ = true;
     dropped.swap(blocks_);
+    expected.swap(expected_);
     presence = std::move(presence_);
     session.swap(session_);  // It may hold callbacks that hold this.
   }
@@ -98,16 +110,47 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     uint64_t sequence = 0;
     InsertBlock block;
     int64_t bytes = 0;
+    ByteBudget::Share share;  // Of the budget, until it is applied.
   };
 
-  void Apply() ABSL_LOCKS_EXCLUDED(mutex_) {
-    for (;;) {
+  // Has the blocks of one turn applied by the executor, if there are any.
+  void AwaitTurn() ABSL_LOCKS_EXCLUDED(mutex_) {
+    size_t blocks = 0;
+    int64_t bytes = 0;
+    {
+      MutexLock lock(&mutex_);
+      if (blocks_.empty() || ended_) {
+        applying_ = false;
+        return;
+      }
+      do {
+        bytes += blocks_[blocks++].bytes;
+      } while (blocks < blocks_.size() && bytes + blocks_[blocks].bytes <= options_.turn_bytes);
+    }
+    if (!lane_.SubmitBytes(bytes, [self = shared_from_this(), blocks] { self->ApplyOrFail(blocks); }).ok()) {
+      Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
+    }
+  }
+
+  // Applies up to so many of the blocks taken in, in their order, and awaits the next turn for those that are left;
+  // ends the stream where memory runs out.
+  void ApplyOrFail(size_t blocks) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::Status status = Guarded([this, blocks] {
+      Apply(blocks);
+      AwaitTurn();
+    });
+    if (!status.ok()) {
+      Fail(std::move(status));
+    }
+  }
+
+  void Apply(size_t blocks) ABSL_LOCKS_EXCLUDED(mutex_) {
+    for (; blocks > 0; --blocks) {
       Block next;
       std::shared_ptr<WriterSession> session;
       {
         MutexLock lock(&mutex_);
         if (blocks_.empty() || ended_) {
-          applying_ = false;
           return;
         }
         next = std::move(blocks_.front());
@@ -115,8 +158,11 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
         session = session_;
       }
       session->Insert(next.sequence, std::move(next.block),
-                      [self = shared_from_this(), bytes = next.bytes](
-                          const absl::StatusOr<WriterSession::Result>& result) { self->Applied(bytes, result); });
+                      [self = shared_from_this(), bytes = next.bytes,
+                       share = std::move(next.share)](const absl::StatusOr<WriterSession::Result>& result) mutable {
+                        share.reset();
+                        self->Applied(bytes, result);
+                      });
     }
   }
 
@@ -141,17 +187,46 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     Acknowledge();
   }
 
-  // Asks for the next block if there is room for it.
+  // Asks for the next block if there is room for it, here and in the server.
   void ReadOn() ABSL_LOCKS_EXCLUDED(mutex_) {
+    int64_t bytes = 0;
     {
       MutexLock lock(&mutex_);
-      if (reading_ || peer_done_ || in_flight_ >= options_.max_blocks_in_flight ||
-          bytes_in_flight_ >= options_.max_bytes_in_flight) {
+      if (!MayReadLocked()) {
+        return;
+      }
+      if (budget_ == nullptr || in_flight_ == 0) {
+        reading_ = true;
+      } else if (std::exchange(waiting_, true)) {
+        return;
+      } else {
+        bytes = last_bytes_;  // It has come; the next one is likely to be as large.
+      }
+    }
+    if (bytes == 0) {
+      peer_->RequestNext();
+    } else {
+      budget_->Take(this, bytes, [self = shared_from_this()](ByteBudget::Share share) { self->MayRead(std::move(share)); });
+    }
+  }
+
+  // There is room for about one more block in the server.
+  void MayRead(ByteBudget::Share share) ABSL_LOCKS_EXCLUDED(mutex_) {
+    {
+      MutexLock lock(&mutex_);
+      waiting_ = false;
+      if (ended_ || !MayReadLocked()) {
         return;
       }
       reading_ = true;
+      expected_ = std::move(share);
     }
     peer_->RequestNext();
+  }
+
+  bool MayReadLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !reading_ && !peer_done_ && in_flight_ < options_.max_blocks_in_flight &&
+           bytes_in_flight_ < options_.max_bytes_in_flight;
   }
 
   // Acknowledges everything applied so far, unless an acknowledgement is still to be sent: what comes meanwhile goes
@@ -195,6 +270,8 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   }
 
   const InsertStreamOptions options_;
+  const std::shared_ptr<ByteBudget> budget_;  // May be null.
+  Executor::Lane lane_;
   std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer_;  // Set once, before anything else.
   mutable Mutex mutex_;
   std::shared_ptr<WriterSession> session_ ABSL_GUARDED_BY(mutex_);
@@ -202,7 +279,10 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   std::deque<Block> blocks_ ABSL_GUARDED_BY(mutex_);     // Taken in; not yet handed to the session.
   int64_t in_flight_ ABSL_GUARDED_BY(mutex_) = 0;        // Blocks taken in and not yet applied.
   int64_t bytes_in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // Theirs.
+  int64_t last_bytes_ ABSL_GUARDED_BY(mutex_) = 0;       // Of the newest block.
   bool reading_ ABSL_GUARDED_BY(mutex_) = true;          // The next message has been asked for.
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;         // For the budget to allow that.
+  ByteBudget::Share expected_ ABSL_GUARDED_BY(mutex_);   // What was had of the budget for it.
   bool applying_ ABSL_GUARDED_BY(mutex_) = false;        // Apply is under way, or on its way.
   bool unacknowledged_ ABSL_GUARDED_BY(mutex_) = false;  // Something was applied since the last acknowledgement.
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;         // An acknowledgement is to be sent.
@@ -212,8 +292,9 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
   friend class InsertStream;
 };
 
-InsertStream::InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options)
-    : store_(store), executor_(executor), state_(std::make_shared<State>(std::move(options))) {}
+InsertStream::InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options,
+                           std::shared_ptr<ByteBudget> budget)
+    : store_(store), state_(std::make_shared<State>(executor, std::move(options), std::move(budget))) {}
 
 InsertStream::~InsertStream() {
   state_->End();
@@ -244,14 +325,7 @@ void InsertStream::OnMessage(Message<v1::InsertRequest> message) {
     state_->Fail(WithReason(reasons::kBadRequest, Annotate(block.status(), absl::StrCat("block ", sequence))));
     return;
   }
-  if (!state_->Take(sequence, *std::move(block), bytes)) {
-    return;
-  }
-  if (bytes <= state_->options_.max_inline_bytes) {
-    state_->ApplyOrFail();
-  } else if (!executor_->Submit([state = state_] { state->ApplyOrFail(); }).ok()) {
-    state_->Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
-  }
+  state_->Take(sequence, *std::move(block), bytes);
 }
 
 absl::Status InsertStream::Open(const v1::InsertOpen& open) {

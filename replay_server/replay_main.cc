@@ -14,6 +14,7 @@
 #include "common/metrics/metrics.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
+#include "replay_server/memory_budgets.h"
 #include "replay_server/replay_server.h"
 
 namespace waggle {
@@ -21,8 +22,6 @@ namespace {
 
 constexpr absl::Duration kGaugeInterval = absl::Seconds(1);
 constexpr absl::Duration kGrace = absl::Seconds(1);
-// Of the machine's memory, for tables: the rest is for what is on its way, and for others.
-constexpr double kTablesShare = 0.8;
 
 struct Flags {
   std::string listen = "127.0.0.1:0";
@@ -30,7 +29,7 @@ struct Flags {
   std::string param_server;
   std::string data_dir;
   double checkpoint_seconds = 300;
-  int64_t memory_bytes = static_cast<int64_t>(kTablesShare * static_cast<double>(MachineMemoryBytes()));
+  int64_t memory_bytes = DefaultTableBytes(MachineMemoryBytes());
   SavedPolicy if_saved_differs = SavedPolicy::kRefuse;
   int64_t index = 0;
   LogLevel log_level = LogLevel::kInfo;
@@ -60,7 +59,7 @@ absl::Status RunReplayServer(const Flags& flags, const StopToken& stop) {
   options.checkpoint_period =
       flags.checkpoint_seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(flags.checkpoint_seconds);
   options.store.saved = flags.if_saved_differs;
-  options.store.max_bytes = flags.memory_bytes;
+  SetMemoryBudgets(flags.memory_bytes, &options);
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, &metrics));
   const std::string address = flags.advertise.empty() ? server->address() : flags.advertise;
   LogInfo("serving replay on ", server->address());
@@ -116,7 +115,10 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--memory-bytes", flags.memory_bytes,
                  "Memory for the rows of all tables: past it those lose items that take more, and a table that could "
-                 "never be full in it is refused. By default four fifths of the machine's, or of its control group's")
+                 "never be full in it is refused. Beside it, a sixteenth of it, and at most 1 GiB, is each for blocks "
+                 "that come in, for batches that go out and for rows lent to these, and a 32nd, at most 512 MiB, for "
+                 "writers that are away. By default what these leave of four fifths of the machine's, or of the least "
+                 "that its control groups allow")
       ->check(CLI::PositiveNumber)
       ->type_name("BYTES");
   app.add_option("--if-saved-differs", flags.if_saved_differs,

@@ -48,6 +48,7 @@ ReplayServer::ReplayServer(ReplayServerOptions options, Metrics* metrics, std::u
       service_(&store_, journal_.get(), &executor_, &disk_executor_, Counting(std::move(options.service), metrics)) {}
 
 absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOptions options, Metrics* metrics) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(options.store.Validate(), "the store's options"));
   WAGGLE_RETURN_IF_ERROR(Annotate(options.service.Validate(), "the service's options"));
   const std::string listen = options.listen;
   std::unique_ptr<DataFolder> folder;

@@ -19,6 +19,7 @@
 #include "replay_server/explain_convert.h"
 #include "replay_server/export_source.h"
 #include "replay_server/inspect_convert.h"
+#include "replay_server/lane_groups.h"
 #include "replay_server/table/explain.h"
 #include "replay_server/table/parties.h"
 
@@ -104,8 +105,10 @@ absl::Status ReplayServiceOptions::Validate() const {
   };
   at_least("insert.max_blocks_in_flight", insert.max_blocks_in_flight, 1);
   at_least("insert.max_bytes_in_flight", insert.max_bytes_in_flight, 1);
+  at_least("insert.turn_bytes", insert.turn_bytes, 0);
   at_least("insert.max_inline_bytes", insert.max_inline_bytes, 0);
   problems.AddIfBad("sample.", sample.Validate());
+  at_least("max_insert_bytes", max_insert_bytes, 1);
   at_least("max_sample_bytes", max_sample_bytes, 1);
   at_least("max_kept_sample_bytes", max_kept_sample_bytes, 0);
   at_least("max_lent_sample_bytes", max_lent_sample_bytes, 0);
@@ -113,12 +116,33 @@ absl::Status ReplayServiceOptions::Validate() const {
   return problems.ToStatus("", "; ");
 }
 
+ReplayService::ReplayService(ReplayStore* store, Journal* journal, Executor* executor, Executor* disk_executor,
+                             ReplayServiceOptions options)
+    : store_(store),
+      journal_(journal),
+      executor_(executor),
+      disk_executor_(disk_executor),
+      options_(std::move(options)),
+      refusals_(options_.refusals),
+      long_lane_(executor, LongLaneOf(*executor)),
+      long_disk_lane_(disk_executor, LongLaneOf(*disk_executor)),
+      insert_budget_(std::make_shared<ByteBudget>(options_.max_insert_bytes)),
+      sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
+      sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
+                                                   static_cast<size_t>(options_.max_lent_sample_bytes))),
+      exports_(options_.max_exports) {}
+
+ReplayService::~ReplayService() {
+  insert_budget_->Close();
+  sample_budget_->Close();
+}
+
 grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
                                                      const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   // Freeing a large table that it takes the place of takes long.
   return Call(context, "CreateTable")
       .ChangeLater<v1::CreateTableRequest, v1::CreateTableResponse>(
-          executor_, *request, response, kMaxUnaryBytes,
+          &long_lane_, *request, response, kMaxUnaryBytes,
           [this](const auto& decoded, auto* answer) { return CreateTable(decoded, answer); });
 }
 
@@ -138,7 +162,7 @@ grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext
   const CountedCall call = Call(context, "Reconfigure");
   // Removing much, and new selectors for many items, take long.
   return call.ChangeLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
-      executor_, *request, response, kMaxUnaryBytes,
+      &long_lane_, *request, response, kMaxUnaryBytes,
       [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
 }
 
@@ -168,7 +192,8 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Insert(
     grpc::CallbackServerContext* context) {
   return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(
-      std::make_unique<InsertStream>(store_, executor_, options_.insert), CountInto(&refusals_, "Insert", context));
+      std::make_unique<InsertStream>(store_, executor_, options_.insert, insert_budget_),
+      CountInto(&refusals_, "Insert", context));
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Sample(
@@ -232,7 +257,7 @@ grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* cont
   // Freeing the rows of a large table takes long.
   return Call(context, "Clear")
       .ChangeLater<v1::ClearRequest, v1::ClearResponse>(
-          executor_, *request, response, kMaxUnaryBytes,
+          &long_lane_, *request, response, kMaxUnaryBytes,
           [this](const auto& decoded, auto* answer) -> absl::StatusOr<std::shared_ptr<Table>> {
             WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
             answer->set_deleted(table->Clear());
@@ -262,7 +287,8 @@ absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc
     return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
                    " exports are under way, which is as many as this server makes at a time: wait until one has ended");
   }
-  return std::make_unique<ExportSource>(table, table->tier() != nullptr ? disk_executor_ : executor_, std::move(place));
+  return std::make_unique<ExportSource>(table, table->tier() != nullptr ? &long_disk_lane_ : &long_lane_,
+                                        std::move(place));
 }
 
 grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -337,7 +363,7 @@ grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* co
   // Looking at every item of a large table takes long.
   return Call(context, "Inspect")
       .AnswerLater<v1::InspectRequest, v1::InspectResponse>(
-          [this](const auto& decoded) { return decoded.columns() ? disk_executor_ : executor_; }, *request, response,
+          [this](const auto& decoded) { return decoded.columns() ? &long_disk_lane_ : &long_lane_; }, *request, response,
           kMaxUnaryBytes, [this](const auto& decoded, auto* answer) { return Inspect(decoded, answer); });
 }
 

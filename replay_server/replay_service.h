@@ -22,6 +22,8 @@ namespace waggle {
 struct ReplayServiceOptions {
   InsertStreamOptions insert;
   SampleStreamOptions sample;
+  // Of blocks that have come and are not applied yet, over all streams. One of each stream is taken in all the same.
+  int64_t max_insert_bytes = int64_t{1} << 30;
   // Of batches being gathered or sent, over all streams. A larger one goes alone.
   int64_t max_sample_bytes = int64_t{1} << 30;
   // Of the memory of batches that have been sent: kept for the next.
@@ -51,18 +53,8 @@ class ReplayService final : public ReplayServiceBase {
   // Store, journal and executors outlive the service and every call to it. The journal is null where nothing is kept.
   // What may have to wait for rows that are on disk runs on `disk_executor`.
   ReplayService(ReplayStore* store, Journal* journal, Executor* executor, Executor* disk_executor,
-                ReplayServiceOptions options)
-      : store_(store),
-        journal_(journal),
-        executor_(executor),
-        disk_executor_(disk_executor),
-        options_(std::move(options)),
-        refusals_(options_.refusals),
-        sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
-        sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
-                                                     static_cast<size_t>(options_.max_lent_sample_bytes))),
-        exports_(options_.max_exports) {}
-  ~ReplayService() override { sample_budget_->Close(); }
+                ReplayServiceOptions options);
+  ~ReplayService() override;
 
   grpc::ServerUnaryReactor* CreateTable(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* response) override;
@@ -114,6 +106,9 @@ class ReplayService final : public ReplayServiceBase {
   Executor* const disk_executor_;
   const ReplayServiceOptions options_;
   Refusals refusals_;
+  Executor::Lane long_lane_;       // For calls that take long,
+  Executor::Lane long_disk_lane_;  // and for those of them that wait for the disk.
+  const std::shared_ptr<ByteBudget> insert_budget_;
   const std::shared_ptr<ByteBudget> sample_budget_;
   const std::shared_ptr<BatchMemory> sample_memory_;
   const Quota exports_;

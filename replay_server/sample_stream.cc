@@ -15,6 +15,7 @@
 #include "common/base/steady_now.h"
 #include "common/clients/replay_convert.h"
 #include "replay_server/batch_cutter.h"
+#include "replay_server/lane_groups.h"
 #include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
@@ -37,8 +38,8 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
  public:
   State(Executor* executor, Executor* disk_executor, std::shared_ptr<ByteBudget> budget,
         std::shared_ptr<BatchMemory> memory, SampleStreamOptions options)
-      : executor_(executor),
-        disk_executor_(disk_executor),
+      : lane_(executor, LaneOf(kSampleLanes)),
+        disk_lane_(disk_executor, LaneOf(kSampleLanes)),
         budget_(std::move(budget)),
         memory_(std::move(memory)),
         options_(std::move(options)) {}
@@ -254,7 +255,7 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       if (static_cast<int64_t>(request->layout->total_bytes) <= options_.max_inline_bytes) {
         GatherOrRead(request, drawn, std::move(share));
       } else {
-        Submit(executor_, [self = shared_from_this(), request, drawn, share = std::move(share)] {
+        Submit(&lane_, *request, [self = shared_from_this(), request, drawn, share = std::move(share)] {
           self->GatherOrRead(request, drawn, share);
         });
       }
@@ -270,14 +271,17 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     if (!request->reads_disk || drawn.TryPin()) {
       Gather(request, drawn, std::move(share));
     } else {
-      Submit(disk_executor_, [self = shared_from_this(), request, drawn = std::move(drawn), share = std::move(share)] {
-        self->Gather(request, drawn, share);
-      });
+      Submit(&disk_lane_, *request,
+             [self = shared_from_this(), request, drawn = std::move(drawn), share = std::move(share)] {
+               self->Gather(request, drawn, share);
+             });
     }
   }
 
-  void Submit(Executor* executor, std::function<void()> task) {
-    if (!executor->Submit([self = shared_from_this(), task = std::move(task)] { self->OrFail(task); }).ok()) {
+  void Submit(TaskQueue* lane, const Request& request, std::function<void()> task) {
+    if (!lane->SubmitBytes(static_cast<int64_t>(request.layout->total_bytes),
+                           [self = shared_from_this(), task = std::move(task)] { self->OrFail(task); })
+             .ok()) {
       Fail(Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, "the replay server is too busy"));
     }
   }
@@ -415,8 +419,8 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     return std::shared_ptr<char>(begin, [memory = std::move(memory), share = std::move(share)](char* /*begin*/) {});
   }
 
-  Executor* const executor_;
-  Executor* const disk_executor_;
+  Executor::Lane lane_;
+  Executor::Lane disk_lane_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BatchMemory> memory_;
   const SampleStreamOptions options_;

@@ -5,8 +5,18 @@
 #include "absl/strings/str_cat.h"
 
 namespace waggle {
+namespace {
 
-Executor::Executor(const std::string& name, int threads, size_t max_queued) : max_queued_(max_queued) {
+Executor::LaneOptions Sharing(size_t max_queued) {
+  Executor::LaneOptions options;
+  options.max_queued = max_queued;
+  return options;
+}
+
+}  // namespace
+
+Executor::Executor(const std::string& name, int threads, size_t max_queued)
+    : max_queued_(max_queued), shared_(std::make_shared<Queue>(Sharing(max_queued))) {
   threads_.reserve(threads);
   for (int i = 0; i < threads; ++i) {
     threads_.emplace_back(absl::StrCat(name, "-", i), [this] { Run(); });
@@ -22,31 +32,80 @@ Executor::~Executor() {
   threads_.clear();
 }
 
-absl::Status Executor::Submit(std::function<void()> task) {
+absl::Status Executor::SubmitBytes(int64_t bytes, std::function<void()> task) {
+  return SubmitTo(shared_, bytes, std::move(task));
+}
+
+absl::Status Executor::SubmitTo(const std::shared_ptr<Queue>& queue, int64_t bytes, std::function<void()> run) {
   MutexLock lock(&mutex_);
-  if (tasks_.size() >= max_queued_) {
-    return absl::ResourceExhaustedError(absl::StrCat(max_queued_, " tasks wait already"));
+  const LaneOptions& options = queue->options;
+  if (queued_ >= max_queued_ || queue->tasks.size() >= options.max_queued ||
+      (!queue->tasks.empty() && bytes > options.max_queued_bytes - queue->queued_bytes)) {
+    return absl::ResourceExhaustedError(absl::StrCat(queue->tasks.size(), " tasks of ", queue->queued_bytes,
+                                                     " bytes wait already, ", queued_, " in all"));
   }
-  tasks_.push_back(std::move(task));
+  queue->tasks.push_back({std::move(run), bytes});
+  queue->queued_bytes += bytes;
+  ++queued_;
+  if (queue->group == nullptr) {
+    queue->group = &groups_[options.group];
+  }
+  JoinLocked(queue);
   changed_.Signal();
   return absl::OkStatus();
 }
 
+void Executor::JoinLocked(const std::shared_ptr<Queue>& queue) {
+  if (!queue->joined && !queue->tasks.empty() && queue->running < queue->options.max_running) {
+    queue->had = queue->group->lanes.Join(queue->had, queue);
+    queue->joined = true;
+    JoinGroupLocked(queue->group);
+  }
+}
+
+void Executor::JoinGroupLocked(Group* group) {
+  if (!group->joined && !group->lanes.empty()) {
+    group->had = turns_.Join(group->had, group);
+    group->joined = true;
+  }
+}
+
+Executor::Task Executor::NextLocked(std::shared_ptr<Queue>* queue) {
+  Group* const group = turns_.Next();
+  *queue = group->lanes.Next();
+  Task task = std::move((*queue)->tasks.front());
+  (*queue)->tasks.pop_front();
+  (*queue)->queued_bytes -= task.bytes;
+  --queued_;
+  group->joined = false;
+  group->had += task.bytes + kTaskBytes;
+  (*queue)->joined = false;
+  (*queue)->had += task.bytes + kTaskBytes;
+  ++(*queue)->running;
+  JoinLocked(*queue);
+  JoinGroupLocked(group);
+  return task;
+}
+
 void Executor::Run() {
   for (;;) {
-    std::function<void()> task;
+    std::shared_ptr<Queue> queue;
+    Task task;
     {
       MutexLock lock(&mutex_);
-      while (tasks_.empty()) {
+      while (turns_.empty()) {
         if (stopping_) {
-          return;
+          return;  // Whoever runs a task of a lane with more of them takes these as well.
         }
         changed_.Wait(&mutex_);
       }
-      task = std::move(tasks_.front());
-      tasks_.pop_front();
+      task = NextLocked(&queue);
     }
-    task();
+    task.run();
+    task.run = nullptr;
+    MutexLock lock(&mutex_);
+    --queue->running;
+    JoinLocked(queue);  // Nobody has to be woken: this thread goes on with what there is.
   }
 }
 

@@ -3,25 +3,76 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "common/base/atomic_file.h"
 
 namespace waggle {
+namespace {
 
-int64_t MachineMemoryBytes(const std::string& root) {
-  int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  // As a container sees them: its own group is the root. The first is version 2's, the other version 1's; both have
-  // something that is no number, or a huge one, where there is no limit.
-  for (const char* const file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    const absl::StatusOr<std::string> text = ReadSmallFile(absl::StrCat(root, file), 64);
-    int64_t limit = 0;
-    if (text.ok() && absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &limit) && limit > 0) {
-      bytes = std::min(bytes, limit);
+constexpr char kFolder[] = "/sys/fs/cgroup";
+
+// Lowers `bytes` to the limit that the file holds. Where there is none it has something that is no number, or a huge
+// one, or is not there.
+void Apply(const std::string& file, int64_t* bytes) {
+  const absl::StatusOr<std::string> text = ReadSmallFile(file, 64);
+  int64_t limit = 0;
+  if (text.ok() && absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &limit) && limit > 0) {
+    *bytes = std::min(*bytes, limit);
+  }
+}
+
+// The limits of a control group and of all those that it is in, up to the root of what `folder` shows: in a container
+// that is often the container's own group, whatever the group's path says.
+void ApplyUpwards(const std::string& folder, absl::string_view group, const std::string& file, int64_t* bytes) {
+  std::vector<std::string> names;
+  for (const absl::string_view name : absl::StrSplit(group, '/', absl::SkipEmpty())) {
+    if (name == "..") {
+      names.clear();  // Outside of what can be seen from here.
+    } else {
+      names.emplace_back(name);
     }
   }
+  for (;; names.pop_back()) {
+    Apply(absl::StrCat(folder, "/", absl::StrJoin(names, "/"), names.empty() ? "" : "/", file), bytes);
+    if (names.empty()) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+int64_t MachineMemoryBytes(const std::string& root) {
+  constexpr size_t kMaxGroupsBytes = size_t{64} << 10;
+  int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  // A line is NUMBER:CONTROLLERS:GROUP; version 2's has number 0 and no controllers. Where it cannot be read the roots
+  // are still there.
+  const std::string groups = ReadSmallFile(absl::StrCat(root, "/proc/self/cgroup"), kMaxGroupsBytes).value_or("");
+  std::string group;       // Of version 2.
+  std::string old_memory;  // Of version 1's memory controller.
+  for (const absl::string_view line : absl::StrSplit(groups, '\n')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() != 3) {
+      continue;
+    }
+    const std::vector<absl::string_view> controllers = absl::StrSplit(parts[1], ',');
+    if (parts[0] == "0" && parts[1].empty()) {
+      group = std::string(parts[2]);
+    } else if (std::find(controllers.begin(), controllers.end(), "memory") != controllers.end()) {
+      old_memory = std::string(parts[2]);
+    }
+  }
+  const std::string folder = absl::StrCat(root, kFolder);
+  ApplyUpwards(folder, group, "memory.max", &bytes);
+  ApplyUpwards(absl::StrCat(folder, "/unified"), group, "memory.max", &bytes);  // Where both versions are in use.
+  ApplyUpwards(absl::StrCat(folder, "/memory"), old_memory, "memory.limit_in_bytes", &bytes);
   return bytes;
 }
 

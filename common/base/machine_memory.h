@@ -5,8 +5,9 @@
 
 namespace waggle {
 
-// The memory that this process may have at most: the machine's, or less where its control group (a container's) has a
-// limit. `root` is where the system's files lie, for tests.
+// The memory that this process may have at most: the machine's, or less where its control group, or one that this is
+// in, has a limit (a container's, a service's, a job's). Of version 2 or of version 1. `root` is where the system's
+// files lie, for tests.
 int64_t MachineMemoryBytes(const std::string& root = "");
 
 }  // namespace waggle

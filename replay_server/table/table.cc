@@ -20,6 +20,8 @@ namespace {
 // Far more than there are learners; a bound so that no peer can fill the memory with requests.
 constexpr size_t kMaxWaitingSamples = 65536;
 
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+
 std::string In(const TableConfig& config) {
   return absl::StrCat("table \"", config.name, "\"");
 }
@@ -140,12 +142,13 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/false);
       }
-      inserts_.push_back({std::move(items), 0, std::move(done), origin, requester.get()});
-      ServeLocked(&actions, &removed);
-      if (!inserts_.empty()) {  // First come, first served: it is the last one.
-        inserts_.back().keeps_requester = requester;
-        inserts_.back().since = SteadyElapsed();
+      WaitingInsert insert{std::move(items), 0, std::move(done), origin, requester.get()};
+      if (!inserts_.empty() || !InsertLocked(&insert, kAll, &actions, &removed)) {
+        insert.keeps_requester = requester;
+        insert.since = SteadyElapsed();
+        inserts_.Push(std::move(insert));
       }
+      ServeLocked(&actions, &removed);
     }
   }
   removed.clear();
@@ -306,78 +309,14 @@ int64_t Table::Clear() {
   }
 }
 
-// Both sides go on as far as they can, in turn: neither can keep the other from what the limiter grants it.
-void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
-  bool progress = true;
-  while (progress) {
-    progress = ServeInsertsLocked(actions, removed);
-    progress = ServeSamplesLocked(actions, removed) || progress;
-  }
-}
-
-bool Table::ServeInsertsLocked(Actions* actions, RemovedRows* removed) {
-  const int64_t waiting_batch = samples_.empty() ? 0 : samples_.front().draw.items;
-  bool progress = false;
-  while (!inserts_.empty()) {
-    WaitingInsert& insert = inserts_.front();
-    const size_t first = insert.next;
-    for (; insert.next < insert.items.size() && state_.CanInsert(waiting_batch); ++insert.next) {
-      state_.Insert(std::move(insert.items[insert.next]), removed);
-      progress = true;
-    }
-    if (insert.next > first) {
-      const int64_t now_ns = CoarseSteadyNanoseconds();
-      insert_times_.Note(state_.next_generation() - (insert.next - first), now_ns);
-      if (insert.requester != nullptr) {
-        insert.requester->Count(static_cast<int64_t>(insert.next - first), now_ns);
-      }
-      if (log_ != nullptr) {
-        marks_.NoteIn(insert.origin, insert.next, insert.next == insert.items.size());
-      }
-    }
-    if (insert.next < insert.items.size()) {
-      break;
-    }
-    actions->push_back([self = shared_from_this(), done = std::move(insert.done)] { self->AfterCommit(done); });
-    inserts_.pop_front();
-  }
-  return progress;
-}
-
-bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
-  bool progress = false;
-  while (!samples_.empty() && state_.CanSample(samples_.front().draw)) {
-    WaitingSample& sample = samples_.front();
-    auto sampled = std::make_shared<Sampled>(state_.Sample(sample.draw, removed));
-    if (sample.requester != nullptr && sample.draw.items > 0) {
-      sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
-    }
-    DrawnBatch drawn(shared_from_this(), created_, rows_, std::move(sample.layout), std::move(sampled));
-    if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {
-      // Otherwise a crash would take back what counts towards these limits, after it was given away.
-      actions->push_back([self = shared_from_this(), drawn = std::move(drawn), done = std::move(sample.done)] {
-        self->log_->AfterCommit([drawn, done](const absl::Status& status) {
-          done(status.ok() ? absl::StatusOr<DrawnBatch>(drawn) : absl::StatusOr<DrawnBatch>(status));
-        });
-      });
-    } else {
-      actions->push_back(
-          [drawn = std::move(drawn), done = std::move(sample.done)]() mutable { done(std::move(drawn)); });
-    }
-    samples_.pop_front();
-    progress = true;
-  }
-  return progress;
-}
-
 void Table::Close() {
   Actions actions;
-  std::deque<WaitingInsert> inserts;
+  std::vector<WaitingInsert> inserts;
   std::deque<WaitingSample> samples;
   {
     MutexLock lock(&mutex_);
     closed_ = true;
-    inserts.swap(inserts_);
+    inserts = inserts_.TakeAll();
     samples.swap(samples_);
   }
   for (WaitingInsert& insert : inserts) {

@@ -26,6 +26,7 @@
 #include "replay_server/table/table_picture.h"
 #include "replay_server/table/table_state.h"
 #include "replay_server/table/table_view.h"
+#include "replay_server/table/waiting_inserts.h"
 #include "replay_server/table/waiting_requests.h"
 #include "replay_server/table/writer_marks.h"
 
@@ -75,8 +76,8 @@ class Table : public std::enable_shared_from_this<Table> {
   // then, nor by a dry run.
   absl::StatusOr<Reconfigured> Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run);
 
-  // Inserts items, in their order, as far as the rate limiter lets it; the rest waits its turn, first come, first
-  // served. Calls `done` once: OK when all are in, CANCELLED if the table is closed first. The windows lie within their
+  // Inserts items, in their order, as far as the rate limiter lets it; the rest waits its turn (see WaitingInserts).
+  // Calls `done` once: OK when all are in, CANCELLED if the table is closed first. The windows lie within their
   // chunks and have at most max_window rows, and the priorities are valid. How much may wait is for the caller to
   // bound. `requester` is one of requesters(), or null.
   //
@@ -190,6 +191,9 @@ class Table : public std::enable_shared_from_this<Table> {
   void RefuseSamplesLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Inserts and samples what can be by now, in the order of the requests.
   void ServeLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Inserts up to `most` of the items as far as that can be by now. Returns whether all are in; it is answered then.
+  bool InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeInsertsLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeSamplesLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -204,7 +208,7 @@ class Table : public std::enable_shared_from_this<Table> {
   std::shared_ptr<const TableConfig> config_ ABSL_GUARDED_BY(mutex_);
   uint64_t config_generation_ ABSL_GUARDED_BY(mutex_) = 1;
   mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Reading a sum may first bring it up to date.
-  std::deque<WaitingInsert> inserts_ ABSL_GUARDED_BY(mutex_);
+  WaitingInserts inserts_ ABSL_GUARDED_BY(mutex_);
   std::deque<WaitingSample> samples_ ABSL_GUARDED_BY(mutex_);
   // The one that was found right last, which is nearly always the next one as well.
   std::shared_ptr<const BatchLayout> checked_layout_ ABSL_GUARDED_BY(mutex_);

@@ -164,10 +164,9 @@ TablePicture Table::picture() const {
     picture.byte_shortage = state_.byte_shortage();
     picture.inserts_waiting = static_cast<int64_t>(inserts_.size());
     picture.samples_waiting = static_cast<int64_t>(samples_.size());
-    for (size_t i = 0; i < std::min(kMaxListed, inserts_.size()); ++i) {
-      const WaitingInsert& insert = inserts_[i];
-      const auto left = static_cast<int64_t>(insert.items.size() - insert.next);
-      picture.first_inserts.push_back(wait(insert.requester, insert.since, {left, 0}));
+    for (const WaitingInsert* insert : inserts_.First(kMaxListed)) {
+      const auto left = static_cast<int64_t>(insert->items.size() - insert->next);
+      picture.first_inserts.push_back(wait(insert->requester, insert->since, {left, 0}));
     }
     for (size_t i = 0; i < std::min(kMaxListed, samples_.size()); ++i) {
       picture.first_samples.push_back(wait(samples_[i].requester, samples_[i].since, samples_[i].draw));

@@ -19,26 +19,14 @@
 
 namespace waggle {
 
-// Items that are to be inserted, all or the rest of them.
-struct WaitingInsert {
-  std::vector<NewItem> items;
-  size_t next = 0;  // The first one that is not in yet.
-  std::function<void(absl::Status)> done;
-  BlockOrigin origin;
-  Requester* requester = nullptr;  // May be null.
-  // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
-  std::shared_ptr<Requester> keeps_requester = nullptr;
-  absl::Duration since = absl::ZeroDuration();
-};
-
 // A batch that is to be drawn.
 struct WaitingSample {
   uint64_t request = 0;
   std::shared_ptr<const BatchLayout> layout;
   DrawRequest draw;
   std::function<void(absl::StatusOr<DrawnBatch>)> done;
-  // As above.
-  Requester* requester = nullptr;
+  Requester* requester = nullptr;  // May be null.
+  // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
   std::shared_ptr<Requester> keeps_requester = nullptr;
   absl::Duration since = absl::ZeroDuration();
 };

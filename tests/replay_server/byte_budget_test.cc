@@ -115,6 +115,19 @@ TEST_CASE("more than all bytes are given to one who is alone", "[unit]") {
   REQUIRE(f.AwaitNames(3) == std::vector<int>{1, 2, 3});
 }
 
+TEST_CASE("what is taken anyway counts, and others wait for it", "[unit]") {
+  Fixture f;
+  f.Take(1, 60);
+  ByteBudget::Share share = f.budget->TakeAnyway(90);
+  REQUIRE(f.budget->used() == 150);
+  f.Take(2, 40);
+  f.Drop(1);
+  REQUIRE(f.Names() == std::vector<int>{1});
+  share.reset();
+  REQUIRE(f.Names() == std::vector<int>{1, 2});
+  REQUIRE(f.budget->used() == 40);
+}
+
 TEST_CASE("a closed budget drops who waits and who comes, and takes shares back", "[unit]") {
   Fixture f;
   f.Take(1, 100);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/executor.h"
 #include "common/base/reason.h"
 #include "common/base/stop_token.h"
 #include "common/clients/replay_convert.h"

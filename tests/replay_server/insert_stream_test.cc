@@ -2,9 +2,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/reason.h"
+#include "common/base/stop_token.h"
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "tests/support/catch.h"
@@ -20,9 +22,16 @@ using testing::SimpleTable;
 using testing::ValueOf;
 using Peer = testing::RecordingPeer<Message<v1::InsertResponse>>;
 
+// Blocks are applied by whoever brings them: what comes of one is there once it was brought.
+InsertStreamOptions AtOnce() {
+  InsertStreamOptions options;
+  options.max_inline_bytes = int64_t{1} << 30;
+  return options;
+}
+
 // A handler over a store, without a network.
 struct Stream {
-  explicit Stream(const TableConfig& config, InsertStreamOptions options = {}, bool take_at_once = true,
+  explicit Stream(const TableConfig& config, InsertStreamOptions options = AtOnce(), bool take_at_once = true,
                   const ReplayStoreOptions& store_options = {})
       : table(config), store(store_options), peer(std::make_shared<Peer>(take_at_once)) {
     REQUIRE_OK(store.CreateTable(table));
@@ -34,7 +43,7 @@ struct Stream {
   ~Stream() { peer->Close(absl::CancelledError("the test is over")); }
 
   // The writer, or another one of its name, comes back on a stream of its own.
-  std::shared_ptr<Peer> Reopen(uint64_t incarnation = 0, InsertStreamOptions options = {}) {
+  std::shared_ptr<Peer> Reopen(uint64_t incarnation = 0, InsertStreamOptions options = AtOnce()) {
     auto next = std::make_shared<Peer>();
     handler = std::make_unique<InsertStream>(&store, &executor, std::move(options));
     handler->OnOpen(next);
@@ -48,10 +57,10 @@ struct Stream {
     Find()->Sample(layout, 1, [](const absl::StatusOr<SampledBatch>& /*batch*/) {});
   }
 
-  void Open(uint64_t incarnation = 0) {
+  void Open(uint64_t incarnation = 0, const std::string& writer = "w") {
     Message<v1::InsertRequest> message;
     v1::InsertOpen* open = message.header.mutable_open();
-    open->set_writer_id("w");
+    open->set_writer_id(writer);
     open->set_incarnation(incarnation);
     open->add_tables(table.name);
     for (const ArraySpec& column : table.signature) {
@@ -94,7 +103,7 @@ TEST_CASE("Opening is answered by what is applied already", "[unit]") {
   stream.Insert(2, SimpleBlock(3, 3));
 
   const auto again = std::make_shared<Peer>();
-  stream.handler = std::make_unique<InsertStream>(&stream.store, &stream.executor, InsertStreamOptions());
+  stream.handler = std::make_unique<InsertStream>(&stream.store, &stream.executor, AtOnce());
   stream.handler->OnOpen(again);
   stream.Open();
   REQUIRE(again->messages().size() == 1);
@@ -103,7 +112,7 @@ TEST_CASE("Opening is answered by what is applied already", "[unit]") {
 
 TEST_CASE("Blocks are applied in order and acknowledged with their counts", "[unit]") {
   uint64_t counted = 0;
-  InsertStreamOptions options;
+  InsertStreamOptions options = AtOnce();
   options.on_inserted = [&counted](uint64_t items) { counted += items; };
   Stream stream(SimpleTable("t"), options);
   stream.Open();
@@ -132,7 +141,7 @@ TEST_CASE("A block sent again is acknowledged again and not applied again", "[un
 }
 
 TEST_CASE("While an acknowledgement is unsent the next ones gather in one", "[unit]") {
-  Stream stream(SimpleTable("t"), {}, /*take_at_once=*/false);
+  Stream stream(SimpleTable("t"), AtOnce(), /*take_at_once=*/false);
   stream.Open();
   REQUIRE(stream.peer->TakeOne());
   for (uint64_t i = 0; i < 20; ++i) {
@@ -148,7 +157,7 @@ TEST_CASE("While an acknowledgement is unsent the next ones gather in one", "[un
 }
 
 TEST_CASE("While the table has no room no more is read than may be in flight", "[unit]") {
-  InsertStreamOptions options;
+  InsertStreamOptions options = AtOnce();
   options.max_blocks_in_flight = 3;
   Stream stream(LimitedTable(), options);
   stream.Open();
@@ -171,7 +180,7 @@ TEST_CASE("While the table has no room no more is read than may be in flight", "
 }
 
 TEST_CASE("Bytes in flight are bounded as well", "[unit]") {
-  InsertStreamOptions options;
+  InsertStreamOptions options = AtOnce();
   options.max_bytes_in_flight = 1;
   Stream stream(LimitedTable(), options);
   stream.Open();
@@ -179,9 +188,10 @@ TEST_CASE("Bytes in flight are bounded as well", "[unit]") {
   CHECK(stream.peer->requests() == 1);
 }
 
-TEST_CASE("Large blocks are applied elsewhere, in their order", "[unit]") {
-  InsertStreamOptions options;
+TEST_CASE("Blocks are applied elsewhere, in their order", "[unit]") {
+  InsertStreamOptions options = AtOnce();
   options.max_inline_bytes = 0;
+  options.turn_bytes = GENERATE(int64_t{0}, int64_t{1} << 20);
   Stream stream(SimpleTable("t"), options);
   stream.Open();
   uint64_t sequence = 0;
@@ -198,7 +208,7 @@ TEST_CASE("Large blocks are applied elsewhere, in their order", "[unit]") {
 }
 
 TEST_CASE("A stream whose peer is done ends when all is acknowledged", "[unit]") {
-  Stream stream(SimpleTable("t"), {}, /*take_at_once=*/false);
+  Stream stream(SimpleTable("t"), AtOnce(), /*take_at_once=*/false);
   stream.Open();
   REQUIRE(stream.peer->TakeOne());
   stream.Insert(1, SimpleBlock(0, 1));
@@ -220,7 +230,7 @@ TEST_CASE("A server that stops asks its writers to come back", "[unit]") {
 
 TEST_CASE("What is applied while its writer comes back is counted once", "[unit]") {
   uint64_t counted = 0;
-  InsertStreamOptions options;
+  InsertStreamOptions options = AtOnce();
   options.on_inserted = [&counted](uint64_t items) { counted += items; };
   Stream stream(LimitedTable(), options);
   stream.Open();
@@ -264,7 +274,7 @@ TEST_CASE("A block that there is no memory for ends its stream, and nothing is a
   if (!testing::LimitedMemory::kWorks) {
     return;
   }
-  InsertStreamOptions options;
+  InsertStreamOptions options = AtOnce();
   options.max_inline_bytes = GENERATE(int64_t{0}, int64_t{1} << 30);  // On the executor; by whoever comes.
   ReplayStoreOptions store_options;
   store_options.writer.max_block_bytes = int64_t{1} << 30;
@@ -285,6 +295,98 @@ TEST_CASE("A block that there is no memory for ends its stream, and nothing is a
   stream.Insert(1, again);
   REQUIRE(peer->AwaitMessages(2));
   CHECK(stream.Find()->info().items_inserted == 1);
+}
+
+// Several writers of one table that has no room any more, with one budget.
+struct Budgeted {
+  explicit Budgeted(int64_t bytes) : budget(std::make_shared<ByteBudget>(bytes, &first.executor)) {}
+  ~Budgeted() { budget->Close(); }
+
+  struct Writer {
+    std::shared_ptr<Peer> peer = std::make_shared<Peer>();
+    std::unique_ptr<InsertStream> handler;
+    uint64_t sequence = 0;
+  };
+  Writer* Add(const std::string& name) {
+    auto writer = std::make_unique<Writer>();
+    writer->handler = std::make_unique<InsertStream>(&first.store, &first.executor, AtOnce(), budget);
+    writer->handler->OnOpen(writer->peer);
+    std::swap(first.handler, writer->handler);
+    first.Open(0, name);
+    std::swap(first.handler, writer->handler);
+    writers.push_back(std::move(writer));
+    return writers.back().get();
+  }
+  void Insert(Writer* writer) {
+    std::swap(first.handler, writer->handler);
+    first.Insert(writer->sequence + 1, SimpleBlock(writer->sequence, 1));
+    std::swap(first.handler, writer->handler);
+    ++writer->sequence;
+  }
+  // Sends all that is asked for.
+  void Flood(Writer* writer) {
+    while (writer->peer->requests() > static_cast<int>(writer->sequence)) {
+      Insert(writer);
+    }
+  }
+  // Lets one of the items in, and waits until whoever waits for the budget has been asked.
+  void SampleOne() {
+    first.SampleOne();
+    for (int i = 0; i < 10; ++i) {
+      const StopToken drained;
+      REQUIRE_OK(first.executor.Submit([drained] { drained.RequestStop(); }));
+      REQUIRE(drained.WaitFor(absl::Seconds(10)));
+    }
+  }
+
+  Stream first{LimitedTable()};
+  const std::shared_ptr<ByteBudget> budget;
+  std::vector<std::unique_ptr<Writer>> writers;
+};
+
+TEST_CASE("All streams together take in no more than their budget, but each of them one block", "[unit]") {
+  Budgeted server(1);
+  Budgeted::Writer* const one = server.Add("one");
+  server.Flood(one);
+  REQUIRE(server.first.Find()->info().items_inserted == 5);
+  CHECK(one->sequence == 6);
+  CHECK(server.budget->used() > 0);
+  Budgeted::Writer* const other = server.Add("other");
+  server.Flood(other);
+  CHECK(other->sequence == 1);
+  // One item more is let in: its writer has nothing there any more, and may send another block.
+  server.SampleOne();
+  CHECK(server.first.Find()->info().items_inserted == 6);
+  server.Flood(one);
+  server.Flood(other);
+  CHECK(one->sequence + other->sequence == 8);
+}
+
+TEST_CASE("A budget has room for as many blocks as there are bytes, and gives them back", "[unit]") {
+  int64_t block = 0;
+  {
+    Budgeted server(1);
+    Budgeted::Writer* const one = server.Add("one");
+    server.Flood(one);
+    block = server.budget->used();
+  }
+  Budgeted server(4 * block);
+  Budgeted::Writer* const one = server.Add("one");
+  server.Flood(one);
+  CHECK(one->sequence == 5 + 4);
+  CHECK(server.budget->used() == 4 * block);
+  Budgeted::Writer* const other = server.Add("other");
+  server.Flood(other);
+  CHECK(other->sequence == 1);
+  // Whoever asked first may send the next one.
+  server.SampleOne();
+  server.Flood(one);
+  server.Flood(other);
+  CHECK(server.budget->used() == 4 * block);
+  server.first.store.Close();
+  CHECK(server.budget->used() == 0);
+  CHECK(one->peer->closed().has_value());
+  CHECK(other->peer->closed().has_value());
 }
 
 TEST_CASE("A block that waits for room may outlive its stream", "[unit]") {

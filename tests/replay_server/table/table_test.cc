@@ -1,5 +1,6 @@
 #include "replay_server/table/table.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -124,6 +125,27 @@ TEST_CASE("an insert goes in as far as the limiter lets it and the rest waits it
   REQUIRE(table->info().inserts_waiting == 0);
   REQUIRE(table->info().blocked_because.empty());
   REQUIRE(Integers(*answers.samples[1], "first_id", 2) == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("a writer of single items does not wait for all of another one's block", "[unit]") {
+  const TableConfig config = Limited();
+  const auto table = NewTable(config);
+  Answers answers;
+  const auto large = table->requesters()->Add(Requester::Kind::kWriter, "large");
+  const auto small = table->requesters()->Add(Requester::Kind::kWriter, "small");
+  table->Insert(Items(0, 50'000), answers.OnInsert("large"), large);
+  table->Insert(Items(90'000, 1), answers.OnInsert("small"), small);
+  REQUIRE(small->items() == 0);
+  int64_t samples = 0;
+  while (small->items() == 0 && samples < 1'000) {
+    table->Sample(LayoutFor(config, 1), 1, answers.OnSample("sample"));
+    ++samples;
+  }
+  // Four were let in before there was anybody else.
+  CHECK(samples == WaitingInserts::kTurnItems + 1);
+  CHECK(large->items() == WaitingInserts::kTurnItems + 4);
+  CHECK(std::count(answers.order.begin(), answers.order.end(), "small") == 1);
+  CHECK(std::count(answers.order.begin(), answers.order.end(), "large") == 0);
 }
 
 TEST_CASE("waiting samplers are served in order as items come", "[unit]") {

@@ -1,0 +1,89 @@
+// No test of its own: table_test.cc.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "common/base/steady_now.h"
+#include "replay_server/table/table.h"
+
+// Who waits for a table goes on as its rate limiter lets them.
+
+namespace waggle {
+
+// Both sides go on as far as they can, in turn: neither can keep the other from what the limiter grants it.
+void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
+  bool progress = true;
+  while (progress) {
+    progress = ServeInsertsLocked(actions, removed);
+    progress = ServeSamplesLocked(actions, removed) || progress;
+  }
+}
+
+bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed) {
+  const int64_t waiting_batch = samples_.empty() ? 0 : samples_.front().draw.items;
+  const size_t first = insert->next;
+  const size_t end = first + static_cast<size_t>(std::min<int64_t>(most, insert->items.size() - first));
+  for (; insert->next < end && state_.CanInsert(waiting_batch); ++insert->next) {
+    state_.Insert(std::move(insert->items[insert->next]), removed);
+  }
+  const bool all = insert->next == insert->items.size();
+  if (insert->next > first) {
+    const int64_t now_ns = CoarseSteadyNanoseconds();
+    insert_times_.Note(state_.next_generation() - (insert->next - first), now_ns);
+    if (insert->requester != nullptr) {
+      insert->requester->Count(static_cast<int64_t>(insert->next - first), now_ns);
+    }
+    if (log_ != nullptr) {
+      marks_.NoteIn(insert->origin, insert->next, all);
+    }
+  }
+  if (all) {
+    actions->push_back([self = shared_from_this(), done = std::move(insert->done)] { self->AfterCommit(done); });
+  }
+  return all;
+}
+
+bool Table::ServeInsertsLocked(Actions* actions, RemovedRows* removed) {
+  bool progress = false;
+  while (!inserts_.empty()) {
+    WaitingInsert& insert = inserts_.front();
+    const size_t first = insert.next;
+    const int64_t turn = inserts_.turn_left();
+    const bool all = InsertLocked(&insert, turn, actions, removed);
+    const auto items = static_cast<int64_t>(insert.next - first);
+    progress = progress || items > 0;
+    inserts_.GoneIn(items);
+    if (!all && items < turn) {
+      break;
+    }
+  }
+  return progress;
+}
+
+bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
+  bool progress = false;
+  while (!samples_.empty() && state_.CanSample(samples_.front().draw)) {
+    WaitingSample& sample = samples_.front();
+    auto sampled = std::make_shared<Sampled>(state_.Sample(sample.draw, removed));
+    if (sample.requester != nullptr && sample.draw.items > 0) {
+      sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
+    }
+    DrawnBatch drawn(shared_from_this(), created_, rows_, std::move(sample.layout), std::move(sampled));
+    if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {
+      // Otherwise a crash would take back what counts towards these limits, after it was given away.
+      actions->push_back([self = shared_from_this(), drawn = std::move(drawn), done = std::move(sample.done)] {
+        self->log_->AfterCommit([drawn, done](const absl::Status& status) {
+          done(status.ok() ? absl::StatusOr<DrawnBatch>(drawn) : absl::StatusOr<DrawnBatch>(status));
+        });
+      });
+    } else {
+      actions->push_back(
+          [drawn = std::move(drawn), done = std::move(sample.done)]() mutable { done(std::move(drawn)); });
+    }
+    samples_.pop_front();
+    progress = true;
+  }
+  return progress;
+}
+
+}  // namespace waggle
