@@ -319,5 +319,31 @@ TEST_CASE("what a server has answered of updates, deletions, changes and a clear
   CHECK(server.Info().items_removed() == kBlockRows);
 }
 
+TEST_CASE("a checkpoint writes what has changed since the one before, and says how much that was", "[e2e]") {
+  TableConfig table = Config("saved", Durability::kCheckpoint);
+  table.sampler.kind = SelectorKind::kPrioritized;
+  Killed server(table);
+  const auto changed = [&server] {
+    return server.Call(&v1::ReplayService::Stub::Checkpoint, v1::CheckpointRequest()).items_changed();
+  };
+  const v1::InspectedItem item = server.Items("saved").front();
+  CHECK(changed() == kBlockRows);
+  CHECK(changed() == 0);
+  v1::UpdatePrioritiesRequest update;
+  update.set_table("saved");
+  for (int i = 0; i < 3; ++i) {  // Of one item, which is written once.
+    update.add_keys(item.key());
+    update.add_generations(item.generation());
+    update.add_priorities(2 + i);
+  }
+  server.Call(&v1::ReplayService::Stub::UpdatePriorities, update);
+  CHECK(changed() == 1);
+  CHECK(changed() == 0);
+  // The first checkpoint of the next server has nothing to write either.
+  server.CallAndKill(&v1::ReplayService::Stub::Describe, v1::DescribeRequest());
+  CHECK(server.Items("saved").front().priority() == 4);
+  CHECK(changed() == 0);
+}
+
 }  // namespace
 }  // namespace waggle::testing
