@@ -26,6 +26,12 @@ struct WindowRow {
 };
 
 // How windows are cut from a stream to become items.
+//
+// Burn-in is a matter of whoever learns from a sequence: its first `burn_in` rows only warm a recurrent state up, and
+// nothing is learned from them. A window of `length` rows has length - 1 steps, for its last row is what the last step
+// led to; with `period` = length - 1 - burn_in each step of an episode is learned from in just one window, but for the
+// first burn_in of the episode. Those are in the window that begins with it (its first step_type is kFirst), which
+// needs no burn-in: before it there is nothing to remember.
 struct WindowPlan {
   enum class Kind {
     // For every step t of an episode the rows [t, t + length - 1], cut short at the episode's last row.

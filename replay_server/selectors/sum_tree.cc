@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "common/base/check.h"
 #include "replay_server/selectors/sum_tree_kernels.h"
 
 namespace waggle {
@@ -92,6 +93,7 @@ void SumTree::RebuildFrom(size_t level) {
 }
 
 void SumTree::Set(size_t leaf, double weight) {
+  WAGGLE_CHECK(leaf < capacity_, "a leaf of the tree");
   levels_[0].sums.data()[leaf] = weight;
   size_t node = leaf / kFanOut;
   // The whole path is known: ask for it at once instead of missing the cache level by level.
@@ -114,6 +116,7 @@ inline void SumTree::Touch(size_t node) {
 }
 
 void SumTree::SetLater(size_t leaf, double weight) {
+  WAGGLE_CHECK(leaf < capacity_, "a leaf of the tree");
   levels_[0].sums.data()[leaf] = weight;
   // A node's leaves are one cache line, which is here now: summing them again for each of its leaves costs less than
   // remembering that they have to be.
@@ -130,6 +133,7 @@ void SumTree::Prefetch(size_t leaf) const {
 }
 
 void SumTree::SetBatch(absl::Span<const uint32_t> leaves, absl::Span<const double> weights) {
+  WAGGLE_CHECK(leaves.size() == weights.size(), "a weight for each leaf");
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (i + kPrefetchDistance < leaves.size()) {
       Prefetch(leaves[i + kPrefetchDistance]);

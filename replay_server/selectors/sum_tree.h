@@ -28,9 +28,10 @@ class SumTree {
   double Get(size_t leaf) const { return levels_[0].sums.data()[leaf]; }
   double Sum() const { return total_; }
 
-  // `leaf` is below capacity(); `weight` is finite and >= 0, and so is the sum of all.
+  // `leaf` is below capacity(), which is checked here and below; `weight` is finite and >= 0, and so is the sum of all.
   void Set(size_t leaf, double weight);
-  // Sets many, each node above them rebuilt once. Of several weights for one leaf the last one holds.
+  // Sets many, each node above them rebuilt once: as many weights as leaves. Of several weights for one leaf the last
+  // one holds.
   void SetBatch(absl::Span<const uint32_t> leaves, absl::Span<const double> weights);
 
   // Sets one so that setting many costs little: the sums above are repaired by the next Rebuild(), which must come

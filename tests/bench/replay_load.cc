@@ -286,10 +286,10 @@ double ReplayServerProcess::CpuSeconds() const {
   return nanoseconds / 1e9;
 }
 
-ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items) {
+ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items, std::string writer_id) {
   return [=](Seat* seat, const std::atomic<bool>& /*stop*/) {
     const auto connection = Connect(servers, load);
-    const auto writer = NewWriter(connection.get(), load, "fill");
+    const auto writer = NewWriter(connection.get(), load, writer_id);
     BlockSource source(load);
     // The first rows of each lane end no item.
     for (int64_t left = items + int64_t{load.lanes} * load.window; left > 0; left -= source.ItemsPerBlock()) {

@@ -63,9 +63,9 @@ class ReplayServerProcess {
 // What the processes of a crew do. Each creates the load's table first. Several servers are one buffer.
 using Addresses = std::vector<std::string>;
 
-// Inserts `items` items, and returns when all are acknowledged.
-ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items);
-// Inserts for as long as it may; `producer` numbers those of one crew. `items_per_second` 0: as fast as it can.
+// Inserts `items` items, and returns when all are acknowledged. `writer` has not written to these servers before.
+ProcessCrew::Work Fill(Addresses servers, ReplayLoad load, int64_t items, std::string writer = "fill");
+// Inserts for as long as it may; `producer` numbers those of these servers. `items_per_second` 0: as fast as it can.
 ProcessCrew::Work Produce(Addresses servers, ReplayLoad load, int producer, double items_per_second = 0);
 
 struct ConsumeOptions {

@@ -1,6 +1,7 @@
 // What durability costs: inserts into one table by one writer that has up to 64 blocks under way, and restoring. And
 // what a memory_limit costs who samples.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -157,6 +158,67 @@ Result Checkpoint(int changed) {
   return Milliseconds(TimePerCall([&] { insert(changed); }, checkpoint), 1000, "a second");
 }
 
+// Milliseconds until a block is acknowledged, of each of many to a checkpointed table that is full, in order of size.
+std::vector<double> InsertTimes(bool checkpoints) {
+  constexpr int kWarmUpBlocks = 1600;  // Until it is full.
+  constexpr int kTimedBlocks = 50'000;
+  const Folder folder;
+  Bed bed(folder.path());
+  const TableConfig config = Table(Durability::kCheckpoint, false, 400);
+  Must(bed.store->CreateTable(config).status());
+  LocalReplayConnection connection(bed.store);
+  ReplayWriterOptions options;
+  options.writer_id = "w";
+  options.tables = {"t"};
+  options.signature = config.signature;
+  const auto writer = Must(connection.NewWriter(options));
+  const auto rows = std::make_shared<std::vector<char>>(size_t{400} * kBlockItems, 'x');
+  std::vector<double> times;
+  std::atomic<bool> done{true};
+  for (int i = 0; i < kWarmUpBlocks + kTimedBlocks; ++i) {
+    // As soon as one checkpoint is made the next one begins.
+    if (checkpoints && done.exchange(false)) {
+      bed.journal->Checkpoint([&done](const absl::StatusOr<CheckpointInfo>& info) {
+        Must(info.status());
+        done = true;
+      });
+    }
+    InsertBlock block;
+    const auto first = static_cast<uint64_t>(i) * kBlockItems;
+    block.chunks.push_back({0, first, kBlockItems});
+    for (uint32_t item = 0; item < kBlockItems; ++item) {
+      block.items.push_back({0, 0, first + item, 1, 1.0});
+    }
+    block.data = ByteSlices({rows->data(), rows->size(), rows});
+    const absl::Time start = absl::Now();
+    Must(writer->Append(std::move(block), StopToken()));
+    Must(writer->Flush(absl::Minutes(10)));
+    if (i >= kWarmUpBlocks) {
+      times.push_back(absl::ToDoubleMilliseconds(absl::Now() - start));
+    }
+  }
+  while (checkpoints && !done) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+// One checkpoint after the other beside one writer, beside what the same writer sees without.
+Result InsertP99(bool checkpoints) {
+  static const std::vector<double> without = InsertTimes(false);
+  const std::vector<double> times = checkpoints ? InsertTimes(true) : without;
+  const size_t p99 = times.size() * 99 / 100;
+  Result result;
+  result.value = times[p99];
+  result.median = times[times.size() / 2];
+  result.unit = "ms";
+  result.limit = checkpoints ? without[p99] : 5 * result.median;
+  result.limit_name = checkpoints ? "the same without checkpoints" : "five times the median";
+  result.less_is_better = true;
+  return result;
+}
+
 // Opening a folder of 100 000 items.
 Result Restore() {
   const Folder folder;
@@ -241,6 +303,8 @@ int Run(int argc, char** argv) {
   }
   cases.push_back({"storage/checkpoint_1000_changed", [] { return Checkpoint(1000); }});
   cases.push_back({"storage/checkpoint_100000_changed", [] { return Checkpoint(100'000); }});
+  cases.push_back({"storage/insert_p99", [] { return InsertP99(false); }});
+  cases.push_back({"storage/insert_p99_during_checkpoint", [] { return InsertP99(true); }});
   cases.push_back({"storage/restore_100000", Restore});
   cases.push_back({"storage/sample_40000B_all_in_memory", [] { return Samples(320'000'000); }});
   cases.push_back({"storage/sample_40000B_half_in_memory", [] { return Samples(80'000'000); }});

@@ -1,9 +1,11 @@
 // What an actor writes comes out of replay as it went in.
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "actor/rollout_loop.h"
 #include "replay_server/table/local_replay.h"
@@ -46,9 +48,9 @@ TablePlan ThreeStepPlan(const EnvironmentSpec& environment, const Policy& policy
   return plan;
 }
 
-void Act(const TablePlan& plan, CountingPolicy* policy, ReplayWriter* sink) {
+void Act(const TablePlan& plan, CountingPolicy* policy, ReplayWriter* sink, int64_t max_steps = 9) {
   VectorEnvironment environments(
-      ValueOf(MakeEnvironments(CountingEnvironment::Definition(9), EnvironmentOptions(), kLanes, Rng(4))));
+      ValueOf(MakeEnvironments(CountingEnvironment::Definition(max_steps), EnvironmentOptions(), kLanes, Rng(4))));
   TrajectoryWriterOptions options;
   options.lanes = kLanes;
   options.environment = environments.spec();
@@ -139,6 +141,134 @@ TEST_CASE("every item sampled from replay is a window of one episode, with its o
     }
   }
   REQUIRE(lengths == std::set<int64_t>{2, 3, 4});
+}
+
+// A table that gives each item once, whole, oldest first.
+TablePlan WholePlan(const EnvironmentSpec& environment, const Policy& policy, const WindowPlan& window) {
+  TablePlan plan;
+  TableConfig& table = plan.table;
+  table.name = "sequences";
+  table.signature = StreamColumns(environment, policy.columns());
+  for (const char* const column : {kObservation, kReward, kDiscount, kStepType}) {
+    table.view.push_back({column, column, ViewField::Rows::kAll});
+  }
+  table.sampler.kind = SelectorKind::kFifo;
+  table.max_items = 100'000;
+  table.max_bytes = 1 << 30;
+  table.max_times_sampled = 1;
+  table.max_window = window.length;
+  plan.window = window;
+  return plan;
+}
+
+// Which steps of which episode an item has.
+struct Sequence {
+  std::pair<int64_t, int64_t> episode;  // The environment's seed, and its number there.
+  int64_t first = 0;
+  int64_t rows = 0;
+  bool ended = false;
+};
+
+// Every row of a batch of one item against what the environment counts.
+Sequence CheckSequence(const SampledBatch& batch, int64_t max_window) {
+  const float* const observations = Field<float>(batch, kObservation);
+  const float* const rewards = Field<float>(batch, kReward);
+  const float* const discounts = Field<float>(batch, kDiscount);
+  const int32_t* const step_types = Field<int32_t>(batch, kStepType);
+  Sequence sequence;
+  sequence.episode = {static_cast<int64_t>(observations[0]), static_cast<int64_t>(observations[1])};
+  sequence.first = static_cast<int64_t>(observations[2]);
+  sequence.rows = Field<int64_t>(batch, kItemLength)[0];
+  REQUIRE(sequence.rows >= 2);
+  REQUIRE(sequence.rows <= max_window);
+  sequence.ended = step_types[sequence.rows - 1] == static_cast<int32_t>(StepType::kLast);
+  for (int64_t k = 0; k < sequence.rows; ++k) {
+    const int64_t step = sequence.first + k;
+    REQUIRE(observations[3 * k] == observations[0]);
+    REQUIRE(observations[3 * k + 1] == observations[1]);
+    REQUIRE(observations[3 * k + 2] == static_cast<float>(step));
+    REQUIRE((step_types[k] == static_cast<int32_t>(StepType::kFirst)) == (step == 0));
+    if (k + 1 < sequence.rows) {
+      REQUIRE(step_types[k] != static_cast<int32_t>(StepType::kLast));
+      REQUIRE(rewards[k] == static_cast<float>(10 * step + step % 3));
+      const bool terminates = sequence.ended && sequence.episode.second % 3 != 2 && k + 2 == sequence.rows;
+      REQUIRE(discounts[k] == (terminates ? 0.0F : 1.0F));
+    }
+  }
+  for (int64_t k = sequence.rows; k < max_window; ++k) {  // What is padded.
+    REQUIRE(observations[3 * k] == 0);
+    REQUIRE(rewards[k] == 0);
+    REQUIRE(step_types[k] == 0);
+  }
+  return sequence;
+}
+
+// What an actor has written as this plan says, checked.
+std::vector<Sequence> WriteAndSample(const WindowPlan& window, int64_t max_steps) {
+  CountingPolicy policy;
+  const TablePlan plan = WholePlan(CountingEnvironment(max_steps, 0).spec(), policy, window);
+  LocalReplayConnection replay(std::make_shared<ReplayStore>(ReplayStoreOptions()));
+  REQUIRE_OK(replay.CreateTable(plan.table, StopToken()));
+  ReplayWriterOptions writer_options;
+  writer_options.writer_id = "actor";
+  writer_options.tables = {plan.table.name};
+  writer_options.signature = plan.table.signature;
+  const auto sink = ValueOf(replay.NewWriter(writer_options));
+  Act(plan, &policy, sink.get(), max_steps);
+  ReplaySamplerOptions sampler_options;
+  sampler_options.table = plan.table;
+  sampler_options.batch_size = 1;
+  const auto sampler = ValueOf(replay.NewSampler(sampler_options));
+  std::vector<Sequence> sequences;
+  for (uint64_t i = 0; i < sink->stats().items_inserted; ++i) {
+    sequences.push_back(CheckSequence(ValueOf(sampler->Next(StopToken())), window.length));
+  }
+  return sequences;
+}
+
+TEST_CASE("sequences with burn-in overlap so that each step is learned from once", "[unit]") {
+  constexpr int64_t kBurnIn = 2;
+  WindowPlan window;
+  window.kind = WindowPlan::Kind::kSequence;
+  window.length = 8;
+  window.period = window.length - 1 - kBurnIn;
+  std::map<std::pair<int64_t, int64_t>, std::map<int64_t, int>> learned;  // By episode and step, how often.
+  std::map<std::pair<int64_t, int64_t>, int64_t> steps;                   // Of episodes that have ended.
+  for (const Sequence& sequence : WriteAndSample(window, 30)) {
+    REQUIRE(sequence.first % window.period == 0);
+    REQUIRE((sequence.rows == window.length || sequence.ended));
+    for (int64_t k = sequence.first == 0 ? 0 : kBurnIn; k + 1 < sequence.rows; ++k) {
+      ++learned[sequence.episode][sequence.first + k];
+    }
+    if (sequence.ended) {
+      steps[sequence.episode] = sequence.first + sequence.rows - 1;
+    }
+  }
+  REQUIRE(steps.size() > 100);
+  for (const auto& [episode, count] : steps) {
+    CAPTURE(episode.first, episode.second, count);
+    REQUIRE(learned[episode].size() == static_cast<size_t>(count));
+    for (const auto& [step, times] : learned[episode]) {
+      CAPTURE(step);
+      REQUIRE(times == 1);
+    }
+  }
+}
+
+TEST_CASE("an episode that is an item comes back whole, each once", "[unit]") {
+  WindowPlan window;
+  window.kind = WindowPlan::Kind::kEpisode;
+  window.length = 31;               // The most rows that one of thirty steps has.
+  std::map<int64_t, int64_t> next;  // By the environment's seed, the episode.
+  std::set<int64_t> lengths;
+  for (const Sequence& sequence : WriteAndSample(window, 30)) {
+    REQUIRE(sequence.first == 0);
+    REQUIRE(sequence.ended);
+    REQUIRE(sequence.episode.second == next[sequence.episode.first]++);
+    lengths.insert(sequence.rows);
+  }
+  REQUIRE(next.size() == kLanes);
+  REQUIRE(lengths.size() > 20);
 }
 
 }  // namespace

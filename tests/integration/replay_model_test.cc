@@ -406,7 +406,7 @@ TEST_CASE("what one client draws from a server follows from the seeds", "[grpc]"
   std::vector<std::vector<int64_t>> drawn;
   for (int i = 0; i < 2; ++i) {
     const ServerFixture server;
-    drawn.push_back(PlayOverGrpc(server, config, 3).Play(180));
+    drawn.push_back(PlayOverGrpc(server, config, 5).Play(180));
   }
   CHECK(drawn[0].size() > kMaxBatch);
   CHECK(drawn[0] == drawn[1]);

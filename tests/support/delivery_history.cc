@@ -1,5 +1,6 @@
 #include "tests/support/delivery_history.h"
 
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -55,17 +56,48 @@ class Checker {
   }
 
   void CheckLosses() {
-    int64_t missing = 0;
+    if (history_.max_items > 0) {
+      CheckNewest();
+      return;
+    }
+    int64_t missing = 0;  // Of items that have left, the times that nobody has received them.
     int64_t example = 0;
     for (const int64_t item : history_.acknowledged) {
-      if (left_.count(item) == 0 && delivered_.count(item) == 0) {
-        ++missing;
+      const auto delivered = delivered_.find(item);
+      const int64_t times = delivered == delivered_.end() ? 0 : delivered->second;
+      const int64_t wanted = std::max<int64_t>(history_.max_times_sampled, 1);
+      if (left_.count(item) == 0 && times < wanted) {
+        missing += wanted - times;
         example = item;
       }
     }
     if (missing > history_.max_lost_deliveries) {
-      Add(missing, " acknowledged items are gone, of which ", history_.max_lost_deliveries,
-          " may have been on their way to a sampler; one is item ", example);
+      Add("acknowledged items are gone that were received ", missing, " times too few, of which ",
+          history_.max_lost_deliveries, " may have been on their way to a sampler; one is item ", example);
+    }
+  }
+
+  // The newest ones without a gap, those that were acknowledged among them.
+  void CheckNewest() {
+    if (left_.empty()) {
+      if (!history_.acknowledged.empty()) {
+        Add("the table is empty");
+      }
+      return;
+    }
+    const int64_t oldest = left_.begin()->first;
+    const int64_t newest = left_.rbegin()->first;
+    const auto items = static_cast<int64_t>(left_.size());
+    if (items > history_.max_items) {
+      Add("there are ", items, " items; at most ", history_.max_items, " are allowed");
+    }
+    if (newest - oldest + 1 != items) {
+      Add("of items ", oldest, " to ", newest, " there are only ", items);
+    } else if (items < history_.max_items && history_.appended.count(oldest - 1) > 0) {
+      Add("item ", oldest, " is the oldest though there is room for ", history_.max_items - items, " more");
+    }
+    if (!history_.acknowledged.empty() && newest < *history_.acknowledged.rbegin()) {
+      Add("item ", *history_.acknowledged.rbegin(), " was acknowledged, and the newest there is ", newest);
     }
   }
 

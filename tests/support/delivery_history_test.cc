@@ -36,8 +36,9 @@ TEST_CASE("every kind of fault is found", "[unit]") {
       {"item 2 was sampled 2 times", [](auto* h) { h->delivered.push_back(2), ++h->sampled; }},
       {"item 2 was sampled as often as it may be", [](auto* h) { h->left.push_back(2); }},
       {"item 9 was never appended", [](auto* h) { h->left.push_back(9); }},
-      {"2 acknowledged items are gone", [](auto* h) { h->left = {5}; }},
-      {"1 acknowledged items are gone", [](auto* h) { h->max_lost_deliveries = 0, h->sampled = 3; }},
+      {"received 2 times too few", [](auto* h) { h->left = {5}; }},
+      {"received 1 times too few", [](auto* h) { h->max_lost_deliveries = 0, h->sampled = 3; }},
+      {"received 4 times too few", [](auto* h) { h->max_times_sampled = 2, h->left.push_back(0); }},
       {"counts 7 inserted", [](auto* h) { h->inserted = 7; }},
       {"counts 2 sampled", [](auto* h) { h->sampled = 2; }},
       {"counts 5 sampled", [](auto* h) { h->sampled = 5; }},
@@ -48,6 +49,47 @@ TEST_CASE("every kind of fault is found", "[unit]") {
     INFO(message);
     DeliveryHistory history = Good();
     fault(&history);
+    const std::vector<std::string> violations = Violations(history);
+    REQUIRE(!violations.empty());
+    REQUIRE(absl::StrContains(violations.front(), message));
+  }
+}
+
+// Three of the newest of six items, of which the last was not acknowledged.
+DeliveryHistory Full() {
+  DeliveryHistory history;
+  history.appended = {0, 1, 2, 3, 4, 5};
+  history.acknowledged = {0, 1, 2, 3, 4};
+  history.left = {3, 5, 4};
+  history.max_items = 3;
+  history.inserted = 6;
+  return history;
+}
+
+TEST_CASE("a full table that has the newest items has no violations", "[unit]") {
+  REQUIRE(Violations(Full()).empty());
+  DeliveryHistory behind = Full();
+  behind.left = {2, 3, 4};
+  behind.counts_all = false;
+  REQUIRE(Violations(behind).empty());
+  behind.left = {0, 1};
+  behind.acknowledged = {0};
+  REQUIRE(Violations(behind).empty());
+}
+
+TEST_CASE("what a full table must not have lost, or kept, is found", "[unit]") {
+  const std::vector<std::pair<std::string, std::vector<int64_t>>> faults = {
+      {"there are 4 items", {2, 3, 4, 5}},
+      {"of items 2 to 5 there are only 3", {2, 3, 5}},
+      {"item 4 was acknowledged", {1, 2, 3}},
+      {"item 4 is the oldest though there is room", {4, 5}},
+      {"item 4 is in the table 2 times", {3, 4, 4, 5}},
+      {"the table is empty", {}},
+  };
+  for (const auto& [message, left] : faults) {
+    INFO(message);
+    DeliveryHistory history = Full();
+    history.left = left;
     const std::vector<std::string> violations = Violations(history);
     REQUIRE(!violations.empty());
     REQUIRE(absl::StrContains(violations.front(), message));

@@ -3,8 +3,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/replay_server/selectors/selector_checks.h"
 #include "tests/support/catch.h"
 
@@ -19,6 +21,40 @@ PrioritizedSelectorOptions With(double exponent, int64_t expected_items) {
   options.weight.exponent = exponent;
   options.expected_items = expected_items;
   return options;
+}
+
+// The word of std::mt19937_64's state that it gives away as `number`: its four steps undone, the last one first. Each
+// leaves the bits on one side as they are, from which the others follow.
+uint64_t Untemper(uint64_t number) {
+  const auto undo = [&number](const auto& step) {
+    uint64_t word = number;
+    for (int i = 0; i < 64; ++i) {
+      word = number ^ step(word);
+    }
+    number = word;
+  };
+  undo([](uint64_t word) { return word >> 43; });
+  undo([](uint64_t word) { return (word << 37) & 0xfff7eee000000000U; });
+  undo([](uint64_t word) { return (word << 17) & 0x71d67fffeda60000U; });
+  undo([](uint64_t word) { return (word >> 29) & 0x5555555555555555U; });
+  return number;
+}
+
+// A generator whose next draws are these.
+Rng Giving(const std::vector<double>& uniform) {
+  constexpr size_t kWords = 312;
+  std::string state;
+  for (size_t i = 0; i < kWords; ++i) {
+    const double number = i < uniform.size() ? uniform[i] : 0;
+    absl::StrAppend(&state, Untemper(static_cast<uint64_t>(number * 0x1.0p53) << 11), " ");
+  }
+  Rng rng(1);
+  REQUIRE_OK(rng.Restore(absl::StrCat(state, "0")));
+  Rng copy = rng;
+  for (const double number : uniform) {
+    REQUIRE(copy.Uniform() == Approx(number));
+  }
+  return rng;
 }
 
 void UpdateOne(Selector* selector, uint32_t slot, double priority) {
@@ -42,6 +78,27 @@ TEST_CASE("weights are priorities to the power of the exponent", "[unit]") {
   selector.SampleBatch(&rng, absl::MakeSpan(draws));
   for (const Draw& draw : draws) {
     REQUIRE(draw.probability == Approx(weights[draw.slot] / sum).epsilon(1e-5));
+  }
+}
+
+// Machin's: epsilon 0.01, exponent 0.6, beta 0.4.
+TEST_CASE("each of a batch is drawn from its own part of the sum, with the weight that its probability has", "[unit]") {
+  PrioritizedSelectorOptions options = With(0.6, 16);
+  options.weight.epsilon = 0.01;
+  PrioritizedSelector selector(options);
+  const double errors[] = {0, 0.5, 1, 2, 10};
+  for (uint32_t i = 0; i < 5; ++i) {
+    selector.Insert(i, errors[i]);
+  }
+  REQUIRE(selector.Sum() == Approx(7.240442).epsilon(1e-6));
+  Rng rng = Giving({0.1, 0.5, 0.9, 0.3});
+  std::vector<Draw> draws(4);
+  selector.SampleBatch(&rng, absl::MakeSpan(draws));
+  const uint32_t leaves[] = {1, 3, 4, 4};
+  const double weights[] = {1, 0.719531, 0.489455, 0.489455};
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(draws[i].slot == leaves[i]);
+    CHECK(std::pow(draws[0].probability / draws[i].probability, 0.4) == Approx(weights[i]).epsilon(1e-5));
   }
 }
 

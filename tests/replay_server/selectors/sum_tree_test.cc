@@ -1,12 +1,17 @@
 #include "replay_server/selectors/sum_tree.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "common/base/random.h"
+#include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -32,6 +37,22 @@ std::vector<uint32_t> FindAll(const SumTree& tree, const std::vector<double>& qu
   std::vector<uint32_t> leaves(queries.size());
   tree.FindBatch(queries, leaves.data());
   return leaves;
+}
+
+// Whether it aborts, in a process of its own.
+template <class Call>
+bool Aborts(const Call& call) {
+  testing::CapturedStream captured(STDERR_FILENO);  // What it says is not for this test's reader.
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGABRT, SIG_DFL);  // Catch's handler would go on with the tests.
+    call();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  captured.Finish();
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
 }
 
 std::vector<double> Weights(const SumTree& tree) {
@@ -209,6 +230,20 @@ TEST_CASE("a large sum tree answers like a small one", "[unit]") {
   for (size_t i = 0; i < found.size(); ++i) {
     REQUIRE(found[i] == i * 1000);
   }
+}
+
+// Also where the arrays have room: of five leaves up to eight lie in one node.
+TEST_CASE("a leaf that a sum tree does not have, or weights for other than the leaves, are errors", "[unit]") {
+  const std::vector<double> weights = {1, 1, 1, 1, 3};
+  CHECK(!Aborts([&] { SumTree(weights).Set(4, 2); }));
+  for (const size_t leaf : {size_t{5}, size_t{7}, static_cast<size_t>(-1)}) {
+    CAPTURE(leaf);
+    CHECK(Aborts([&] { SumTree(weights).Set(leaf, 2); }));
+    CHECK(Aborts([&] { SumTree(weights).SetLater(leaf, 2); }));
+  }
+  CHECK(Aborts([&] { SumTree(weights).SetBatch(std::vector<uint32_t>{1, 7}, std::vector<double>{2, 2}); }));
+  CHECK(Aborts([&] { SumTree(weights).SetBatch(std::vector<uint32_t>{1, 3}, std::vector<double>{2}); }));
+  CHECK(Aborts([&] { SumTree(weights).SetBatch(std::vector<uint32_t>{1}, std::vector<double>{2, 2}); }));
 }
 
 }  // namespace waggle

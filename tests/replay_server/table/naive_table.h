@@ -35,7 +35,7 @@ class NaiveTable {
     }
     const Item newest{id, priority, 0, item.window};
     items_.push_back(newest);
-    while (Bytes() > config_.max_bytes && items_.size() > 1) {
+    while (IsShort() && items_.size() > 1) {
       items_.pop_back();  // It is not there yet to be picked.
       REQUIRE(gone < left.size());
       Leave(left[gone++]);
@@ -87,8 +87,16 @@ class NaiveTable {
       }
     }
     REQUIRE(static_cast<int64_t>(items_.size()) <= config.max_items);
-    REQUIRE((Bytes() <= config.max_bytes || items_.size() <= 1));
+    REQUIRE((!IsShort() || items_.size() <= 1));
   }
+
+  // All tables of the server may have so many bytes in memory; others have so many.
+  void SetServerBytes(int64_t limit, int64_t others) {
+    server_limit_ = limit;
+    others_ = others;
+  }
+  // Of its rows, where all may be on disk past a memory_limit.
+  int64_t InMemory() const { return config_.memory_limit > 0 ? std::min(Bytes(), config_.memory_limit) : Bytes(); }
 
   // Where items are inserted without their rows, each has a block of so many bytes to itself.
   void SetItemBytes(int64_t bytes) { item_bytes_ = bytes; }
@@ -151,9 +159,17 @@ class NaiveTable {
 
   const std::deque<Item>& items() const { return items_; }
 
+  // What the rate limiter goes by where it keeps this ratio.
+  double Difference(double samples_per_insert) const {
+    return static_cast<double>(inserts_) * samples_per_insert - static_cast<double>(samples_);
+  }
+
  private:
-  double Difference() const {
-    return static_cast<double>(inserts_) * config_.rate_limiter.samples_per_insert - static_cast<double>(samples_);
+  double Difference() const { return Difference(config_.rate_limiter.samples_per_insert); }
+  // Whether an item has to leave for the table's bytes, or for the server's where the table has some to give.
+  bool IsShort() const {
+    const bool server = server_limit_ > 0 && others_ + InMemory() > server_limit_;
+    return Bytes() > config_.max_bytes || (server && InMemory() == Bytes());
   }
   double HighestPriority() const {
     double highest = items_.empty() ? 1 : 0;
@@ -216,6 +232,8 @@ class NaiveTable {
   int64_t inserts_ = 0;
   int64_t samples_ = 0;
   int64_t item_bytes_ = 0;
+  int64_t server_limit_ = 0;  // 0: none.
+  int64_t others_ = 0;
 };
 
 }  // namespace waggle::testing

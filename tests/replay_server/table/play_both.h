@@ -2,9 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "replay_server/table/chunk_tiers.h"
+#include "replay_server/table/pinned_rows.h"
+#include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/replay_server/table/random_play.h"
 #include "tests/replay_server/table/table_fixture.h"
 
@@ -13,7 +17,16 @@ namespace waggle::testing {
 // Plays random operations on a table and on a naive one, which have to agree after each.
 class PlayBoth : private RandomPlay {
  public:
-  PlayBoth(const TableConfig& config, uint64_t seed) : RandomPlay(config, seed), state_(config, seed) {}
+  // With a memory_limit its rows are on a fake disk past that, and with `server_bytes` all tables of a server, of which
+  // it is one, have so many bytes; without a limit where that is 0.
+  PlayBoth(const TableConfig& config, uint64_t seed, int64_t server_bytes = 0)
+      : RandomPlay(config, seed),
+        server_bytes_(server_bytes),
+        tier_(config.memory_limit > 0 ? tiers_.New(config.name, config.memory_limit) : nullptr),
+        memory_(server_bytes > 0 ? std::make_shared<MemoryUse>(server_bytes) : nullptr),
+        state_(config, seed, memory_) {
+    naive_.SetServerBytes(server_bytes_, others_);
+  }
 
   void Play(int operations) {
     for (int step = 0; step < operations; ++step) {
@@ -31,16 +44,34 @@ class PlayBoth : private RandomPlay {
       } else {
         Clear();
       }
+      if (memory_ != nullptr && rng_.UniformInt(50) == 0) {
+        ChangeOthers();
+      }
       Compare();
     }
   }
 
  private:
+  // Other tables of the server grow or shrink.
+  void ChangeOthers() {
+    const auto others = static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(server_bytes_) * 5 / 4));
+    memory_->Add(others - others_);
+    others_ = others;
+    naive_.SetServerBytes(server_bytes_, others_);
+  }
+
+  // Of rows that may be on disk.
+  static int64_t IdOf(const Window& window) {
+    PinnedRows pinned;
+    REQUIRE_OK(pinned.Pin(window));
+    return FirstId(window);
+  }
+
   // What has left since the last call.
   std::vector<int64_t> Left() {
     std::vector<int64_t> ids;
     for (const WindowChunks& chunks : removed_) {
-      ids.push_back(FirstId({chunks, 0, 1, 0}));
+      ids.push_back(IdOf({chunks, 0, 1, 0}));
     }
     removed_.clear();
     left_ += static_cast<int64_t>(ids.size());
@@ -53,8 +84,10 @@ class PlayBoth : private RandomPlay {
     if (!naive_.CanInsert()) {
       return;
     }
+    BlockHome home;
+    home.tier = tier_;
     std::vector<ChunkRef> chunks =
-        MakeRows(0, static_cast<uint64_t>(next_id_), {1 + static_cast<uint32_t>(rng_.UniformInt(3))});
+        MakeRows(0, static_cast<uint64_t>(next_id_), {1 + static_cast<uint32_t>(rng_.UniformInt(3))}, home);
     if (!recent_.empty() && rng_.UniformInt(2) == 0) {
       chunks.push_back(recent_[rng_.UniformInt(recent_.size())]);
     }
@@ -85,7 +118,7 @@ class PlayBoth : private RandomPlay {
     BatchCheck check(this);
     std::vector<int64_t> exhausted;
     for (const SampledItem& item : sampled.items) {
-      const int64_t id = FirstId(item.window);
+      const int64_t id = IdOf(item.window);
       REQUIRE(generations_.emplace(item.generation, id).first->second == id);
       if (check.Draw(id, item)) {
         exhausted.push_back(id);
@@ -128,6 +161,9 @@ class PlayBoth : private RandomPlay {
   void Reconfigure() {
     ChangeConfig(1, 40, 4);
     config_.max_bytes = (5 + static_cast<int64_t>(rng_.UniformInt(20))) * OneRow(0).window.chunks[0]->block_bytes();
+    if (config_.memory_limit > 0) {
+      config_.memory_limit = 1 + static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(config_.max_bytes)));
+    }
     REQUIRE_OK(config_.Validate());
     state_.Reconfigure(config_, &removed_);
     naive_.Reconfigure(config_, Left());
@@ -144,12 +180,18 @@ class PlayBoth : private RandomPlay {
     REQUIRE(removed_.empty());
     REQUIRE(state_.items() == static_cast<int64_t>(naive_.items().size()));
     REQUIRE(state_.bytes() == naive_.Bytes());
+    REQUIRE((memory_ == nullptr || memory_->bytes() == others_ + naive_.InMemory()));
     REQUIRE(state_.PrioritySum() == Approx(naive_.PrioritySum()));
     REQUIRE(state_.items_inserted() == next_id_);
     REQUIRE(state_.items_inserted() == state_.items() + state_.items_removed());
     REQUIRE(left_ == state_.items_removed());
   }
 
+  const int64_t server_bytes_;
+  int64_t others_ = 0;
+  ChunkTiers tiers_{std::make_shared<FakeColdRows>()};
+  const std::shared_ptr<ChunkTier> tier_;
+  const std::shared_ptr<MemoryUse> memory_;
   TableState state_;
   RemovedRows removed_;
   std::vector<ChunkRef> recent_;

@@ -39,7 +39,7 @@ class RandomPlay {
     return seen;
   }
 
-  // Of the table but for max_bytes and seed.
+  // Of the table but for max_bytes, memory_limit and seed.
   void ChangeConfig(int64_t fewest_items, int64_t most_items, double narrowest_buffer) {
     const auto draw = [this](int64_t values) {
       return static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(values)));
@@ -47,9 +47,18 @@ class RandomPlay {
     config_.max_items = fewest_items + draw(most_items - fewest_items + 1);
     config_.max_times_sampled = draw(4);
     config_.sampler.priority_exponent = 0.5 * static_cast<double>(draw(4));
-    config_.rate_limiter.min_items = 1 + draw(config_.max_items);
-    config_.rate_limiter.samples_per_insert = static_cast<double>(draw(3));
-    config_.rate_limiter.error_buffer = narrowest_buffer + static_cast<double>(draw(9));
+    RateLimiterConfig& limiter = config_.rate_limiter;
+    limiter = RateLimiterConfig();
+    limiter.min_items = 1 + draw(config_.max_items);
+    limiter.samples_per_insert = static_cast<double>(draw(3));
+    if (limiter.samples_per_insert > 0 && draw(2) == 0) {
+      // Around where it is, so that soon one side has to wait for the other.
+      const double now = naive_.Difference(limiter.samples_per_insert);
+      limiter.min_difference = now - static_cast<double>(draw(20));
+      limiter.max_difference = *limiter.min_difference + 2 * narrowest_buffer + static_cast<double>(draw(20));
+    } else {
+      limiter.error_buffer = narrowest_buffer + static_cast<double>(draw(9));
+    }
   }
 
   // The draws of one batch, one after the other, against the naive table as it was before the batch.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/api/table_config.h"
@@ -31,9 +32,10 @@ inline TableConfig SmallTable() {
 inline constexpr int64_t kSmallRowBytes = 16;
 
 // Chunks of a stream, `rows[i]` rows each, that follow each other from `first_row` on and share one block.
-inline std::vector<ChunkRef> MakeRows(uint64_t stream, uint64_t first_row, const std::vector<uint32_t>& rows) {
+inline std::vector<ChunkRef> MakeRows(uint64_t stream, uint64_t first_row, const std::vector<uint32_t>& rows,
+                                      BlockHome home = {}) {
   const auto layout = std::make_shared<RowLayout>(SmallTable().signature);
-  NewBlock block = MakeChunks(layout, rows, 1);
+  NewBlock block = MakeChunks(layout, rows, 1, {}, std::move(home));
   size_t total = 0;
   for (const uint32_t count : rows) {
     total += count;

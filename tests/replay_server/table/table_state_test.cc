@@ -322,9 +322,11 @@ TEST_CASE("a table agrees with a naive one through millions of random operations
         config.max_items = 1 + static_cast<int64_t>(seed % 40);
         config.max_bytes = seed % 2 == 0 ? 10 * OneRow(0).window.chunks[0]->block_bytes() : int64_t{1} << 30;
         config.max_times_sampled = static_cast<int64_t>(seed % 3);
+        const int64_t row = OneRow(0).window.chunks[0]->block_bytes();
+        config.memory_limit = seed % 4 == 3 ? 4 * row : 0;
         REQUIRE_OK(config.Validate());
         CAPTURE(seed, static_cast<int>(sampler), static_cast<int>(remover), variant);
-        testing::PlayBoth(config, seed).Play(kOperations);
+        testing::PlayBoth(config, seed, seed % 7 < 3 ? 12 * row : 0).Play(kOperations);
       }
     }
   }

@@ -7,10 +7,12 @@
 #include <string>
 
 #include "tests/common/clients/sharded_replay/simulated_shards.h"
+#include "tests/support/chi_square.h"
 
 namespace waggle {
 namespace {
 
+using testing::CheckChiSquare;
 using testing::SimulatedShards;
 using testing::SmallTable;
 
@@ -23,12 +25,6 @@ TableConfig Prioritized(bool independent = false) {
   return config;
 }
 
-// What chance exceeds once in 10 000 times, with so many degrees of freedom (Wilson and Hilferty).
-double ChiSquareBound(double degrees) {
-  const double part = 2 / (9 * degrees);
-  return degrees * std::pow(1 - part + 3.719 * std::sqrt(part), 3);
-}
-
 // Draws batches and compares how often each item came with its part of the sum, which its probability has to be too.
 void CheckDistribution(SimulatedShards* shards, const std::map<int64_t, double>& weights, int batches,
                        double sum_of_all) {
@@ -37,7 +33,6 @@ void CheckDistribution(SimulatedShards* shards, const std::map<int64_t, double>&
     sum += weight;
   }
   std::map<int64_t, int64_t> counts;
-  double drawn = 0;
   for (int i = 0; i < batches; ++i) {
     const SimulatedShards::Batch batch = shards->Take();
     for (const SimulatedShards::Item& item : batch.items) {
@@ -46,16 +41,10 @@ void CheckDistribution(SimulatedShards* shards, const std::map<int64_t, double>&
       REQUIRE(item.probability == Approx(weight->second / sum));
       REQUIRE(batch.facts.min_probability <= item.probability * 1.000001);
       ++counts[item.id];
-      ++drawn;
     }
     REQUIRE(batch.facts.priority_sum == Approx(sum_of_all));
   }
-  double statistic = 0;
-  for (const auto& [id, weight] : weights) {
-    const double expected = drawn * weight / sum;
-    statistic += std::pow(static_cast<double>(counts[id]) - expected, 2) / expected;
-  }
-  REQUIRE(statistic < ChiSquareBound(static_cast<double>(weights.size()) - 1));
+  CheckChiSquare(counts, weights);
 }
 
 }  // namespace
@@ -208,7 +197,6 @@ TEST_CASE("what a shard owed when it died is drawn from the others, and it is mi
   CheckDistribution(&simulated, all, 200, 180);
   // It leaves four batches under way at once, time and again: their distribution is that of the rest.
   std::map<int64_t, int64_t> counts;
-  double drawn = 0;
   double sum_of_rest = 0;
   for (const auto& [id, weight] : rest) {
     sum_of_rest += weight;
@@ -227,7 +215,6 @@ TEST_CASE("what a shard owed when it died is drawn from the others, and it is mi
         REQUIRE(rest.count(item.id) == 1);
         REQUIRE(item.probability == Approx(rest[item.id] / sum_of_rest));
         ++counts[item.id];
-        ++drawn;
       }
     }
     REQUIRE(simulated.draws().missing_shards() == 1);
@@ -237,12 +224,7 @@ TEST_CASE("what a shard owed when it died is drawn from the others, and it is mi
     }
     REQUIRE(simulated.Take().facts.missing_shards == 0);
   }
-  double statistic = 0;
-  for (const auto& [id, weight] : rest) {
-    const double expected = drawn * weight / sum_of_rest;
-    statistic += std::pow(static_cast<double>(counts[id]) - expected, 2) / expected;
-  }
-  REQUIRE(statistic < ChiSquareBound(static_cast<double>(rest.size()) - 1));
+  CheckChiSquare(counts, rest);
   CheckDistribution(&simulated, all, 200, 180);
 }
 
