@@ -4,7 +4,9 @@
 
 #include <string>
 
+#include "absl/time/time.h"
 #include "common/base/executor.h"
+#include "common/base/steady_now.h"
 #include "replay_server/counted_call.h"
 #include "replay_server/insert_stream.h"
 #include "replay_server/refusals.h"
@@ -101,6 +103,7 @@ class ReplayService final : public ReplayServiceBase {
   Executor* const executor_;
   Executor* const disk_executor_;
   const ReplayServiceOptions options_;
+  const absl::Time started_ = SteadyNow();
   Refusals refusals_;
   const std::shared_ptr<ByteBudget> sample_budget_;
   const std::shared_ptr<BatchMemory> sample_memory_;

@@ -34,7 +34,11 @@ class TablesTest(ServerTest):
             seed=5,
         )
         self.client.create_table(table)
-        info = self.client.describe().tables[self.name]
+        server = self.client.describe()
+        self.assertGreater(server.max_memory_bytes, 0)
+        self.assertGreater(server.seconds_running, 0)
+        self.assertTrue(server.software_version)
+        info = server.tables[self.name]
         self.assertEqual(info.table, table)
         self.assertEqual((info.items, info.items_inserted, info.blocked_because), (0, 0, ""))
         self.assertEqual(self.client.table(self.name), info)
