@@ -103,6 +103,7 @@ std::string RefusalFixture::State() const {
   v1::DescribeResponse described;
   REQUIRE_OK(Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &described));
   described.clear_refusals();
+  described.clear_seconds_running();
   std::string state = described.DebugString();
   for (const v1::TableInfo& table : described.tables()) {
     v1::InspectRequest request;
