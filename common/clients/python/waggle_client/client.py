@@ -193,6 +193,11 @@ class Client:
         # Not repeated: items that came in between would go as well.
         return self._link.call("Clear", request, f'clearing table "{table}"', timeout, repeatable=False).deleted
 
+    def checkpoint(self, timeout: Optional[float] = None) -> int:
+        """Saves all tables whose durability is not "none", as they are at one moment, while everybody goes on. Returns the
+        number of the copy that the server keeps in its folder. FailedPrecondition if the server has none."""
+        return self._link.call("Checkpoint", self._link.request("Checkpoint")(), "making a checkpoint", timeout).number
+
     # Writing and sampling.
 
     def writer(
