@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "common/base/reason.h"
 #include "common/clients/table_config_convert.h"
 
 namespace waggle::testing {
@@ -184,6 +185,7 @@ void CheckRefused(const RefusalFixture& fixture, const std::function<absl::Statu
   CAPTURE(status.ToString(), says);
   CHECK(status.code() == code);
   CHECK(absl::StrContains(status.message(), says));
+  CHECK(ReasonOf(status) == reason);
   ++expected[reason];
   CHECK(Text(fixture.Refusals()) == Text(expected));
   const bool changed = fixture.State() != state;  // Apart: both are long.

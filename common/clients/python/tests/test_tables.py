@@ -18,8 +18,9 @@ class TablesTest(ServerTest):
 
     def test_a_different_table_of_the_name_is_refused_with_what_differs(self):
         self.client.create_table(queue_table(self.name, max_items=10))
-        with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: .*10.*20"):
+        with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: .*10.*20") as refused:
             self.client.create_table(queue_table(self.name, max_items=20))
+        self.assertEqual(refused.exception.reason, "other_configuration")
 
     def test_a_table_is_described_as_it_was_created(self):
         table = waggle.Table(
