@@ -2,20 +2,15 @@
 
 #include <grpcpp/client_context.h>
 
-#include <algorithm>
-#include <memory>
 #include <set>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
-#include "common/base/mutex.h"
 #include "common/base/steady_now.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status_convert.h"
-#include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {
@@ -23,44 +18,6 @@ namespace {
 
 // Apart from the bulk data's connections, which may be full.
 constexpr char kPurpose[] = "status";
-
-// One server's call, while it runs.
-struct Describing {
-  std::unique_ptr<v1::ReplayService::Stub> stub;
-  grpc::ClientContext context;
-  grpc::Status status;
-};
-
-// Asks all of them at once: one that hangs takes no time from the others.
-void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, const Deadline& deadline,
-                 std::vector<ClusterSnapshot::ReplayServer>* servers) {
-  const v1::DescribeRequest request;
-  std::vector<Describing> calls(channels.size());
-  Mutex mutex;
-  CondVar answered;
-  size_t running = calls.size();
-  for (size_t i = 0; i < calls.size(); ++i) {
-    Describing& call = calls[i];
-    call.stub = v1::ReplayService::NewStub(channels[i]);
-    SetDeadline(std::max(deadline.Left(), absl::Milliseconds(1)), &call.context);
-    call.stub->async()->Describe(
-        &call.context, &request, &(*servers)[i].tables, [&call, &mutex, &answered, &running](grpc::Status status) {
-          MutexLock lock(&mutex);  // Held while signalling: who waits ends the life of all this.
-          call.status = std::move(status);
-          --running;
-          answered.Signal();
-        });
-  }
-  {
-    MutexLock lock(&mutex);
-    while (running > 0) {  // Each has its deadline.
-      answered.Wait(&mutex);
-    }
-  }
-  for (size_t i = 0; i < calls.size(); ++i) {
-    (*servers)[i].status = FromGrpcStatus(calls[i].status);
-  }
-}
 
 }  // namespace
 
@@ -84,21 +41,7 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
       addresses.insert(worker.address());
     }
   }
-  for (auto channel = replay_.begin(); channel != replay_.end();) {
-    channel = addresses.count(channel->first) == 0 ? replay_.erase(channel) : std::next(channel);
-  }
-  std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (const std::string& address : addresses) {
-    std::shared_ptr<grpc::Channel>& channel = replay_[address];
-    if (channel == nullptr) {
-      channel = NewChannel(address, kPurpose);
-    }
-    channels.push_back(channel);
-    ClusterSnapshot::ReplayServer server;
-    server.address = address;
-    snapshot.replay_servers.push_back(std::move(server));
-  }
-  DescribeAll(channels, deadline, &snapshot.replay_servers);
+  snapshot.replay_servers = replay_.Describe({addresses.begin(), addresses.end()}, deadline.Left());
   return snapshot;
 }
 

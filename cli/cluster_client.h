@@ -2,15 +2,13 @@
 
 #include <grpcpp/channel.h>
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "waggle/v1/replay.pb.h"
+#include "cli/describe_client.h"
 #include "waggle/v1/worker.pb.h"
 
 namespace waggle {
@@ -20,12 +18,7 @@ struct ClusterSnapshot {
   absl::Time requested_at;  // By SteadyNow(). What happened before this is in it.
   v1::OverviewResponse overview;
 
-  struct ReplayServer {
-    std::string address;
-    absl::Status status;  // Of asking it; where this is not OK there are no tables.
-    v1::DescribeResponse tables;
-  };
-  std::vector<ReplayServer> replay_servers;
+  std::vector<ReplayServerState> replay_servers;
 };
 
 // Asks the hub and the replay servers it knows how they fare. One thread at a time.
@@ -41,7 +34,7 @@ class ClusterClient {
  private:
   const std::string param_server_;
   std::shared_ptr<grpc::Channel> hub_;
-  std::map<std::string, std::shared_ptr<grpc::Channel>> replay_;  // By address.
+  DescribeClient replay_;
 };
 
 }  // namespace waggle

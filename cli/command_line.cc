@@ -25,7 +25,7 @@ constexpr char kHelp[] =
 usage: waggle VERB ...
 
   run FILE      train an experiment with all its processes on this machine
-  status        what each process and each table of a running experiment does
+  status        what each process and each table of a running experiment does, or of replay servers alone
   check FILE    check an experiment's file, print every value of it, and estimate what it takes
   why [TABLE]   who waits for whom at the replay tables of a running experiment, why, and what would free them
   inspect TABLE the items of a replay table: their keys, ages, priorities and writers, or all columns of one
@@ -137,28 +137,16 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
-Command ParseStatus(CLI::App* app, int argc, const char* const* argv) {
-  StatusFlags flags;
-  app->add_option("--param-server", flags.param_server, "Where the parameter server is")
-      ->envname("WAGGLE_PARAM_SERVER")
-      ->type_name("HOST:PORT")
-      ->check(CheckAddress)
-      ->required();
-  app->add_flag("--json", flags.json, "Print JSON");
-  if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
-    return *instead;
-  }
-  return flags;
-}
-
 void AddReplayTarget(CLI::App* app, ReplayTarget* target) {
   app->add_option("--param-server", target->param_server, "Where the parameter server is; all replay servers it knows")
       ->envname("WAGGLE_PARAM_SERVER")
       ->type_name("HOST:PORT")
       ->check(CheckAddress);
-  app->add_option("--replay-server", target->replay_servers, "A replay server, instead; may be given again")
+  app->add_option("--replay-server", target->replay_servers,
+                  "A replay server, instead; may be given again, or several with commas between them")
       ->type_name("HOST:PORT")
       ->expected(1)
+      ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CheckAddress);
 }
@@ -171,6 +159,16 @@ std::optional<PrintAndExit> ParseWithTarget(CLI::App* app, const ReplayTarget& t
     instead = WrongUsage(app->get_name(), "--param-server or --replay-server is required");
   }
   return instead;
+}
+
+Command ParseStatus(CLI::App* app, int argc, const char* const* argv) {
+  StatusFlags flags;
+  AddReplayTarget(app, &flags.target);
+  app->add_flag("--json", flags.json, "Print JSON");
+  if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
+    return *instead;
+  }
+  return flags;
 }
 
 Command ParseWhy(CLI::App* app, int argc, const char* const* argv) {
@@ -315,7 +313,10 @@ Command ParseCommand(int argc, const char* const* argv) {
     return ParseRun(&app, argc, argv);
   }
   if (verb == "status") {
-    CLI::App app("Says what each process and each table of a running experiment does.", "waggle status");
+    CLI::App app(
+        "Says what each process and each table of a running experiment does; or, with --replay-server, how replay "
+        "servers that serve alone and their tables fare. Exits with 0, 1 if nobody answers, 2 if a flag is wrong.",
+        "waggle status");
     return ParseStatus(&app, argc, argv);
   }
   if (verb == "check") {

@@ -19,7 +19,7 @@ struct RunFlags {
 };
 
 struct StatusFlags {
-  std::string param_server;
+  ReplayTarget target;
   bool json = false;
 };
 

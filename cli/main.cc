@@ -21,6 +21,7 @@
 #include "cli/reconfigure.h"
 #include "cli/replay_files.h"
 #include "cli/replay_servers.h"
+#include "cli/replay_status.h"
 #include "cli/status_report.h"
 #include "cli/why_report.h"
 #include "common/process/process.h"
@@ -30,6 +31,8 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kStatusTimeout = absl::Seconds(3);
+// Over which items a second are counted where no parameter server knows them.
+constexpr absl::Duration kRatesInterval = absl::Seconds(1);
 
 // Where this executable lies, and with it the others.
 std::string OwnFolder() {
@@ -60,7 +63,15 @@ int Do(const RunFlags& flags) {
 }
 
 int Do(const StatusFlags& flags) {
-  const absl::StatusOr<ClusterSnapshot> snapshot = ClusterClient(flags.param_server).Fetch(kStatusTimeout);
+  if (!flags.target.replay_servers.empty()) {
+    const auto servers = AskReplayStatus(flags.target.replay_servers, kStatusTimeout, kRatesInterval);
+    if (!servers.ok()) {
+      return Complain("status", servers.status(), 1);
+    }
+    std::cout << (flags.json ? ReplayStatusJson(*servers) : ReplayStatusText(*servers)) << std::flush;
+    return 0;
+  }
+  const absl::StatusOr<ClusterSnapshot> snapshot = ClusterClient(flags.target.param_server).Fetch(kStatusTimeout);
   if (!snapshot.ok()) {
     return Complain("status", snapshot.status(), 1);
   }

@@ -51,7 +51,7 @@ void AddLearnerCounts(const v1::WorkerInfo& learner, RunFacts* facts) {
 }
 
 void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
-  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+  for (const ReplayServerState& server : snapshot.replay_servers) {
     for (const v1::TableInfo& table : server.tables.tables()) {
       facts->items_inserted += static_cast<double>(table.items_inserted());
       facts->items_sampled += static_cast<double>(table.items_sampled());

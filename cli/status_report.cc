@@ -14,6 +14,7 @@
 #include "cli/human_text.h"
 #include "cli/progress_view.h"
 #include "cli/run_facts.h"
+#include "cli/tables_report.h"
 
 namespace waggle {
 namespace {
@@ -36,12 +37,6 @@ std::string Rates(const v1::WorkerInfo& worker) {
   return absl::StrJoin(parts, ", ");
 }
 
-std::string Limiter(const v1::RateLimiterConfig& limiter) {
-  return limiter.samples_per_insert() > 0
-             ? absl::StrFormat("%g samples an insert, from %d items", limiter.samples_per_insert(), limiter.min_items())
-             : absl::StrFormat("from %d items", limiter.min_items());
-}
-
 std::string FailuresText(const v1::OverviewResponse& overview) {
   std::string text;
   for (const v1::WorkerInfo& worker : overview.workers()) {
@@ -51,54 +46,6 @@ std::string FailuresText(const v1::OverviewResponse& overview) {
     }
   }
   return text;
-}
-
-// Of rows, and how many of them are on disk because of the table's memory_limit.
-std::string BytesText(const v1::TableInfo& table) {
-  std::string text = ShortBytes(static_cast<double>(table.bytes()));
-  if (table.config().memory_limit() > 0) {
-    absl::StrAppend(&text, ", ", ShortBytes(static_cast<double>(table.disk_bytes())), " on disk");
-  }
-  return text;
-}
-
-// What replay servers refused, where they did: nobody who writes or samples well is ever refused anything.
-std::string RefusalsText(const ClusterSnapshot& snapshot) {
-  std::string text;
-  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
-    const auto& refusals = server.tables.refusals();
-    std::vector<std::string> parts;
-    for (const auto& [reason, count] : std::map<std::string, uint64_t>(refusals.begin(), refusals.end())) {
-      parts.push_back(absl::StrCat(Printable(reason), " ", count));
-    }
-    if (!parts.empty()) {
-      absl::StrAppend(&text, "  refused by ", server.address, ": ", absl::StrJoin(parts, ", "), "\n");
-    }
-  }
-  return text.empty() ? "" : absl::StrCat("\n", text);
-}
-
-std::string TablesText(const ClusterSnapshot& snapshot) {
-  std::vector<std::vector<std::string>> rows = {
-      {"table", "server", "items", "bytes", "inserted", "sampled", "limiter", "waiting"}};
-  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
-    if (!server.status.ok()) {
-      std::vector<std::string> row(rows.front().size());
-      row[0] = "?";
-      row[1] = server.address;
-      row.back() =
-          absl::StrCat("does not answer: ", server.status.message());  // Long; the last column widens no other.
-      rows.push_back(std::move(row));
-    }
-    for (const v1::TableInfo& table : server.tables.tables()) {
-      rows.push_back({table.config().name(), server.address,
-                      absl::StrCat(table.items(), " of ", table.config().max_items()), BytesText(table),
-                      absl::StrCat(table.items_inserted()), absl::StrCat(table.items_sampled()),
-                      Limiter(table.config().rate_limiter()),
-                      table.blocked_because().empty() ? "nobody" : table.blocked_because()});
-    }
-  }
-  return rows.size() == 1 ? "  no table yet, or none that answers\n" : AlignedColumns(rows, "  ");
 }
 
 }  // namespace
@@ -134,8 +81,8 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
                     absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
                     Rates(worker)});
   }
-  return absl::StrCat(text, "\n", AlignedColumns(rows, "  "), FailuresText(overview), "\n", TablesText(snapshot),
-                      RefusalsText(snapshot));
+  return absl::StrCat(text, "\n", AlignedColumns(rows, "  "), FailuresText(overview), "\n",
+                      TablesText(snapshot.replay_servers), RefusalsText(snapshot.replay_servers));
 }
 
 namespace {
@@ -175,33 +122,6 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
           {"rates", FiguresJson(worker.rates())}};
 }
 
-Json TableJson(const std::string& address, const v1::TableInfo& table) {
-  const v1::RateLimiterConfig& limiter = table.config().rate_limiter();
-  return {{"name", table.config().name()},
-          {"server", address},
-          {"items", table.items()},
-          {"max_items", table.config().max_items()},
-          {"bytes", table.bytes()},
-          {"max_bytes", table.config().max_bytes()},
-          {"memory_limit", table.config().memory_limit()},
-          {"memory_bytes", table.memory_bytes()},
-          {"disk_bytes", table.disk_bytes()},
-          {"disk_reads", table.disk_reads()},
-          {"items_inserted", table.items_inserted()},
-          {"items_sampled", table.items_sampled()},
-          {"items_removed", table.items_removed()},
-          {"priorities_applied", table.priorities_applied()},
-          {"priorities_stale", table.priorities_stale()},
-          {"priorities_unknown", table.priorities_unknown()},
-          {"inserts_waiting", table.inserts_waiting()},
-          {"samples_waiting", table.samples_waiting()},
-          {"limiter",
-           {{"samples_per_insert", limiter.samples_per_insert()},
-            {"min_items", limiter.min_items()},
-            {"error_buffer", limiter.error_buffer()},
-            {"blocked_because", table.blocked_because()}}}};
-}
-
 }  // namespace
 
 std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
@@ -230,21 +150,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
   for (const v1::WorkerInfo& worker : overview.workers()) {
     json["processes"].push_back(WorkerJson(worker));
   }
-  json["tables"] = Json::array();
-  json["unanswered"] = Json::array();
-  json["refusals"] = Json::array();
-  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
-    if (!server.status.ok()) {
-      json["unanswered"].push_back({{"server", server.address}, {"error", std::string(server.status.message())}});
-    }
-    for (const v1::TableInfo& table : server.tables.tables()) {
-      json["tables"].push_back(TableJson(server.address, table));
-    }
-    const auto& refusals = server.tables.refusals();
-    for (const auto& [reason, count] : std::map<std::string, uint64_t>(refusals.begin(), refusals.end())) {
-      json["refusals"].push_back({{"server", server.address}, {"reason", reason}, {"count", count}});
-    }
-  }
+  AddTables(snapshot.replay_servers, &json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

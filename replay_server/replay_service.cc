@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "common/base/build_info.h"
 #include "common/base/log.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
@@ -79,6 +80,16 @@ v1::CheckpointResponse ToProto(const CheckpointInfo& info) {
   proto.set_number(info.number);
   proto.set_items_changed(info.items);
   return proto;
+}
+
+void Fill(const Journal& journal, v1::StorageInfo* proto) {
+  const LastCheckpoint::Info last = journal.last_checkpoint();
+  if (last.kept.has_value()) {
+    proto->set_checkpoint_number(last.number);
+    proto->set_checkpoint_ago(absl::ToDoubleSeconds(SteadyNow() - *last.kept));
+  }
+  proto->set_checkpoint_problem(last.problem);
+  proto->set_write_problem(std::string(journal.status().message()));
 }
 
 absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
@@ -328,6 +339,13 @@ absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   response->set_writer_bytes(static_cast<uint64_t>(writers.held_bytes));
   for (const auto& [reason, count] : refusals_.counts()) {
     (*response->mutable_refusals())[reason] = count;
+  }
+  response->set_memory_bytes(static_cast<uint64_t>(std::max<int64_t>(0, store_->memory().bytes())));
+  response->set_max_memory_bytes(static_cast<uint64_t>(store_->memory().limit()));
+  response->set_software_version(kVersion);
+  response->set_seconds_running(absl::ToDoubleSeconds(SteadyNow() - started_));
+  if (journal_ != nullptr) {
+    Fill(*journal_, response->mutable_storage());
   }
   return absl::OkStatus();
 }

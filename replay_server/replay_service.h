@@ -6,7 +6,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/base/executor.h"
+#include "common/base/steady_now.h"
 #include "common/rpc/write_reactor.h"
 #include "replay_server/counted_call.h"
 #include "replay_server/insert_stream.h"
@@ -105,6 +107,7 @@ class ReplayService final : public ReplayServiceBase {
   Executor* const executor_;
   Executor* const disk_executor_;
   const ReplayServiceOptions options_;
+  const absl::Time started_ = SteadyNow();
   Refusals refusals_;
   Executor::Lane long_lane_;       // For calls that take long,
   Executor::Lane long_disk_lane_;  // and for those of them that wait for the disk.

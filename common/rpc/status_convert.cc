@@ -1,14 +1,24 @@
 #include "common/rpc/status_convert.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
+#include "common/base/reason.h"
+#include "waggle/v1/status.pb.h"
 
 namespace waggle {
 namespace {
 
 // In the trailing metadata, as gRPC encodes it. A longer one would not fit, and the peer would see nothing of it.
 constexpr size_t kMaxTextBytes = 4096;
+// Where the text is there a second time, in the details and by a third longer.
+constexpr size_t kMaxRepeatedTextBytes = 3072;
+
+constexpr char kErrorInfo[] = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr char kDomain[] = "waggle";
+constexpr size_t kMaxReasonBytes = 64;
 
 // What our INTERNAL carries: a google.rpc.Status of that code, which is what other programs expect in this place.
 constexpr char kOwnInternal[] = "\x08\x0D";
@@ -18,13 +28,13 @@ bool ContinuesCharacter(char byte) {
 }
 
 // As much of a message as fits, without half a character at its end.
-absl::string_view FittingPart(absl::string_view text) {
+absl::string_view FittingPart(absl::string_view text, size_t max_bytes) {
   size_t encoded = 0;
   size_t size = 0;
   while (size < text.size()) {
     const char byte = text[size];
     encoded += byte >= 0x20 && byte <= 0x7E && byte != '%' ? 1 : 3;  // The others become "%XX".
-    if (encoded > kMaxTextBytes) {
+    if (encoded > max_bytes) {
       break;
     }
     ++size;
@@ -35,13 +45,53 @@ absl::string_view FittingPart(absl::string_view text) {
   return text.substr(0, size);
 }
 
+std::string Details(grpc::StatusCode code, const std::string& message, const std::string& reason) {
+  v1::ErrorInfo info;
+  info.set_reason(reason);
+  info.set_domain(kDomain);
+  v1::ErrorStatus status;
+  status.set_code(code);
+  status.set_message(message);  // Programs that know google.rpc.Status compare it with the call's.
+  v1::ErrorDetail* const detail = status.add_details();
+  detail->set_type_url(kErrorInfo);
+  detail->set_value(info.SerializeAsString());
+  return status.SerializeAsString();
+}
+
+// A word as all reasons are: it ends up before people, and came from anybody.
+bool IsReason(absl::string_view text) {
+  return text.size() <= kMaxReasonBytes &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+// Empty where there is none of ours.
+std::string ReasonIn(const std::string& details) {
+  v1::ErrorStatus status;
+  if (details.empty() || !status.ParseFromString(details)) {
+    return "";
+  }
+  for (const v1::ErrorDetail& detail : status.details()) {
+    v1::ErrorInfo info;
+    if (detail.type_url() == kErrorInfo && info.ParseFromString(detail.value()) && info.domain() == kDomain &&
+        IsReason(info.reason())) {
+      return info.reason();
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) {
     return grpc::Status::OK;
   }
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(FittingPart(status.message())),
+  const auto code = static_cast<grpc::StatusCode>(status.code());
+  if (const std::string reason = ReasonOf(status); !reason.empty()) {
+    const std::string message(FittingPart(status.message(), kMaxRepeatedTextBytes));
+    return grpc::Status(code, message, Details(code, message, reason));
+  }
+  return grpc::Status(code, std::string(FittingPart(status.message(), kMaxTextBytes)),
                       absl::IsInternal(status) ? kOwnInternal : "");
 }
 
@@ -55,7 +105,9 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::INTERNAL && status.error_details().empty()) {
     return absl::UnavailableError(status.error_message());
   }
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  absl::Status converted(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  const std::string reason = ReasonIn(status.error_details());
+  return reason.empty() ? converted : WithReason(reason, std::move(converted));
 }
 
 }  // namespace waggle

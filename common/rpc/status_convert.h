@@ -6,7 +6,8 @@
 
 namespace waggle {
 
-// The two kinds of status have the same codes and the same meaning. A message that is too long to be sent is cut. An
+// The two kinds of status have the same codes and the same meaning, and the reason of a refusal (common/base/reason.h)
+// travels with them, as a google.rpc.ErrorInfo in the details. A message that is too long to be sent is cut. An
 // INTERNAL is marked as ours.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 

@@ -391,6 +391,7 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
     info.number = number.value_or(0);
   }
   last_checkpoint_ = SteadyNow();
+  checkpoints_.Note(status, info.number);
   if (status.ok()) {
     LogInfo("checkpoint ", info.number, ": ", info.items, " items had changed");
   } else {

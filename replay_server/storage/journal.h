@@ -16,6 +16,7 @@
 #include "common/base/thread.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/journal_batch.h"
+#include "replay_server/storage/last_checkpoint.h"
 #include "replay_server/storage/saved_state.h"
 #include "replay_server/table/table_log.h"
 
@@ -68,6 +69,8 @@ class Journal final : public TableLog {
   // Makes a checkpoint as soon as it can; `done` is called by another thread. CANCELLED once stopped.
   void Checkpoint(CheckpointDone done) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  LastCheckpoint::Info last_checkpoint() const { return checkpoints_.info(); }
+
   // Writes everything down, answers who waits, and ends. Idempotent. After it, AfterCommit answers CANCELLED.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends without writing anything more, and without a checkpoint: of a server that could not start.
@@ -110,6 +113,7 @@ class Journal final : public TableLog {
   const JournalOptions options_;
   const std::shared_ptr<BlockLedger> ledger_;
   std::atomic<uint64_t> next_number_;
+  LastCheckpoint checkpoints_;
 
   // The thread's own.
   JournalState state_;

@@ -86,6 +86,9 @@ class ReplayStore {
   };
   WriterInfo writer_info() const;
 
+  // Of all tables' rows.
+  const MemoryUse& memory() const { return *memory_; }
+
   // Closes every table.
   void Close();
 

@@ -54,7 +54,7 @@ TEST_CASE("A replay server that hangs takes no time from the others", "[grpc]") 
   const ClusterSnapshot snapshot = ValueOf(ClusterClient(hub.address()).Fetch(absl::Seconds(3)));
   released.RequestStop();
   REQUIRE(snapshot.replay_servers.size() == 2);
-  for (const ClusterSnapshot::ReplayServer& server : snapshot.replay_servers) {
+  for (const ReplayServerState& server : snapshot.replay_servers) {
     CHECK(server.status.code() ==
           (server.address == hanging.address() ? absl::StatusCode::kDeadlineExceeded : absl::StatusCode::kOk));
   }

@@ -63,11 +63,22 @@ TEST_CASE("status takes an address from its flag or from the environment", "[uni
   const Command from_flag = Parse({"status", "--param-server", "hive:2"});
   unsetenv("WAGGLE_PARAM_SERVER");
   REQUIRE(std::holds_alternative<StatusFlags>(from_environment));
-  CHECK(std::get<StatusFlags>(from_environment).param_server == "hive:1");
+  CHECK(std::get<StatusFlags>(from_environment).target.param_server == "hive:1");
   CHECK(std::get<StatusFlags>(from_environment).json);
   REQUIRE(std::holds_alternative<StatusFlags>(from_flag));
-  CHECK(std::get<StatusFlags>(from_flag).param_server == "hive:2");
+  CHECK(std::get<StatusFlags>(from_flag).target.param_server == "hive:2");
   CHECK_FALSE(std::get<StatusFlags>(from_flag).json);
+}
+
+TEST_CASE("status takes replay servers instead, one by one or with commas between them", "[unit]") {
+  setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
+  const Command command = Parse({"status", "--replay-server", "a:1,b:2", "--replay-server", "[::1]:3", "--json"});
+  unsetenv("WAGGLE_PARAM_SERVER");
+  REQUIRE(std::holds_alternative<StatusFlags>(command));
+  CHECK(std::get<StatusFlags>(command).target.replay_servers == std::vector<std::string>{"a:1", "b:2", "[::1]:3"});
+  CHECK(std::get<StatusFlags>(command).json);
+  CHECK(Printed({"status", "--replay-server", "a:1,nowhere"}).status == 2);
+  CHECK(Printed({"status", "--replay-server", ","}).status == 2);
 }
 
 TEST_CASE("why takes a table, and replay servers or a hub that knows them", "[unit]") {
@@ -158,7 +169,7 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
        "waggle run: there is no flag --actor; did you mean \"--actors\"?; see waggle run --help\n"},
       {{"check", "a", "--set", "b"},
        "waggle check: --set: got \"b\"; wanted KEY=VALUE, such as learner.batch_size=256; see waggle check --help\n"},
-      {{"status"}, "waggle status: --param-server is required; see waggle status --help\n"},
+      {{"status"}, "waggle status: --param-server or --replay-server is required; see waggle status --help\n"},
   };
   for (const Case& one : cases) {
     const PrintAndExit printed = Printed(one.arguments);

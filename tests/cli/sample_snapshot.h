@@ -64,7 +64,7 @@ inline ClusterSnapshot SampleSnapshot() {
   evaluation->set_max_return(500);
   evaluation->set_finished_at_us(1'000'008'000'000);
 
-  ClusterSnapshot::ReplayServer server;
+  ReplayServerState server;
   server.address = "127.0.0.1:4242";
   v1::TableInfo* table = server.tables.add_tables();
   table->mutable_config()->set_name("transitions");

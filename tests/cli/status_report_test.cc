@@ -30,9 +30,9 @@ TEST_CASE("The text tells the run, each process and each table", "[unit]") {
       "  evaluator-0      -               bee   4005  5 m 10 s  0.2 s ago  busy   \n"
       "\n"
       "  table        server          items           bytes    inserted  sampled  limiter                              "
-      "  waiting\n"
+      "  durability  waiting\n"
       "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  16 samples an insert, from 1000 "
-      "items  nobody\n");
+      "items  none        nobody\n");
 }
 
 TEST_CASE("A hub without an experiment is told as such", "[unit]") {
@@ -44,7 +44,7 @@ TEST_CASE("A hub without an experiment is told as such", "[unit]") {
 TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_alive(false);
-  ClusterSnapshot::ReplayServer away;
+  ReplayServerState away;
   away.address = "127.0.0.1:4243";
   away.status = absl::UnavailableError("connection refused");
   snapshot.replay_servers.push_back(away);

@@ -1,6 +1,7 @@
 // What servers, or who pretends to be one, may answer to the command line: it is shown to people and to programs.
 #include "absl/time/time.h"
 #include "cli/inspect_report.h"
+#include "cli/replay_status.h"
 #include "cli/status_report.h"
 #include "cli/why_report.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -52,8 +53,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       snapshot.overview = Decode<v1::OverviewResponse>(input.NextMessage());
       while (!input.empty()) {
         snapshot.replay_servers.push_back(
-            {"server:1", absl::OkStatus(), Decode<v1::DescribeResponse>(input.NextMessage())});
+            {"server:1", absl::OkStatus(), Decode<v1::DescribeResponse>(input.NextMessage()), {}});
+        ReplayServerState& server = snapshot.replay_servers.back();
+        server.rates = RatesBetween(snapshot.replay_servers.front(), server);
       }
+      ReplayStatusText(snapshot.replay_servers);
+      ReplayStatusJson(snapshot.replay_servers);
       StatusText(snapshot, absl::UnixEpoch());
       StatusJson(snapshot, absl::UnixEpoch());
     }

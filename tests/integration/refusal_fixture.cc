@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "common/base/reason.h"
 #include "common/clients/table_config_convert.h"
 
 namespace waggle::testing {
@@ -103,6 +104,7 @@ std::string RefusalFixture::State() const {
   v1::DescribeResponse described;
   REQUIRE_OK(Call(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &described));
   described.clear_refusals();
+  described.clear_seconds_running();
   std::string state = described.DebugString();
   for (const v1::TableInfo& table : described.tables()) {
     v1::InspectRequest request;
@@ -183,6 +185,7 @@ void CheckRefused(const RefusalFixture& fixture, const std::function<absl::Statu
   CAPTURE(status.ToString(), says);
   CHECK(status.code() == code);
   CHECK(absl::StrContains(status.message(), says));
+  CHECK(ReasonOf(status) == reason);
   ++expected[reason];
   CHECK(Text(fixture.Refusals()) == Text(expected));
   const bool changed = fixture.State() != state;  // Apart: both are long.

@@ -169,7 +169,7 @@ struct Server {
   const StopToken started;
   const StopToken release;
   std::unique_ptr<Executor> executor = std::make_unique<Executor>("test", 1, 10'000);
-  std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30, executor.get());
+  std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30);
   Turns turns;  // The executor's thread's, until Serve has returned.
   std::vector<std::unique_ptr<Writer>> writers;
   std::unique_ptr<SampleStream> sampler;

@@ -299,7 +299,7 @@ TEST_CASE("A block that there is no memory for ends its stream, and nothing is a
 
 // Several writers of one table that has no room any more, with one budget.
 struct Budgeted {
-  explicit Budgeted(int64_t bytes) : budget(std::make_shared<ByteBudget>(bytes, &first.executor)) {}
+  explicit Budgeted(int64_t bytes) : budget(std::make_shared<ByteBudget>(bytes)) {}
   ~Budgeted() { budget->Close(); }
 
   struct Writer {

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILES = ("waggle/v1/tensor.proto", "waggle/v1/replay.proto")
+FILES = ("waggle/v1/tensor.proto", "waggle/v1/status.proto", "waggle/v1/replay.proto")
 NAME = "waggle_v1.binpb"
 
 

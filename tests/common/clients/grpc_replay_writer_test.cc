@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/cleanup/cleanup.h"
+#include "common/base/reason.h"
 #include "common/base/thread.h"
 #include "tests/common/clients/replay_server_fixture.h"
 #include "tests/common/rpc/stream_service.h"
@@ -50,6 +51,7 @@ TEST_CASE("Errors that no attempt can mend surface from Append and Flush", "[grp
     REQUIRE_OK(writer->Append(SimpleBlock(0, 3, 7), StopToken()));
     REQUIRE_CODE(writer->Flush(kPatience), absl::StatusCode::kInvalidArgument);
     REQUIRE_CODE(writer->Append(SimpleBlock(0, 3), StopToken()), absl::StatusCode::kInvalidArgument);
+    CHECK(ReasonOf(writer->Flush(kPatience)) == "bad_chunk");
   }
   SECTION("a signature that is not the table's") {
     ReplayWriterOptions options = SimpleWriter("w", table);

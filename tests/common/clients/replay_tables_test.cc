@@ -1,6 +1,7 @@
 #include "common/clients/replay_tables.h"
 
 #include "absl/strings/match.h"
+#include "common/base/reason.h"
 #include "tests/common/clients/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
@@ -66,6 +67,7 @@ TEST_CASE("What cannot be is said with the server's words and address", "[grpc]"
   CHECK(absl::StrContains(unknown.message(), "did you mean \"table\""));
   CHECK(absl::StrContains(unknown.message(), server.address()));
   REQUIRE_CODE(tables.Clear("none").status(), absl::StatusCode::kNotFound);
+  CHECK(ReasonOf(tables.Clear("none").status()) == "unknown_table");
   REQUIRE_CODE(tables.UpdatePriorities("table", {1, 2}, {1}, {1}).status(), absl::StatusCode::kInvalidArgument);
   REQUIRE_CODE(tables.Reconfigure(config, 99).status(), absl::StatusCode::kAborted);
   config.max_window = 2;

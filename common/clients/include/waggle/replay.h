@@ -8,9 +8,11 @@
 //   ReplayWriter              writing whole blocks
 //   ReplaySampler             sampling batches
 //   PriorityUpdater           sending priorities back
+//   ReasonOf                  why a server refused something, in one word
 
 #include "common/api/replay.h"
 #include "common/api/row_writer.h"
 #include "common/api/table_config.h"
+#include "common/base/reason.h"
 #include "common/clients/replay_client.h"
 #include "common/clients/replay_tables.h"

@@ -40,9 +40,9 @@ def wait_until(condition, what):
 class Server:
     """A replay server, as a user starts it."""
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, *flags):
         self.process = subprocess.Popen(
-            [os.environ["WAGGLE_REPLAY_SERVER"], "--listen", f"127.0.0.1:{port}"],
+            [os.environ["WAGGLE_REPLAY_SERVER"], "--listen", f"127.0.0.1:{port}", *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -5,10 +5,11 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import waggle_client
-from support import ServerTest
+from support import Server, ServerTest
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
@@ -20,6 +21,25 @@ class ExamplesTest(ServerTest):
         exec(compile(code.replace("127.0.0.1:7001", self.server.address), "README.md", "exec"), names)
         names["client"].close()
         self.assertEqual((names["counts"].applied, names["weights"].shape), (256, (256,)))
+
+    def test_what_the_pages_of_the_server_show_works(self):
+        root = FOLDER.parents[2]
+        if not (root / "docs" / "from_reverb.md").is_file():
+            self.skipTest("this is not a checkout of Waggle")
+        for page, opening in (
+            ("README.md", "import numpy as np, waggle_client"),
+            ("docs/replay.md", "import numpy as np, waggle_client"),
+            ("docs/from_reverb.md", "# Waggle\n"),
+        ):
+            blocks = re.findall(r"```python\n(.*?)```", (root / page).read_text(), re.DOTALL)
+            code = "".join(block for block in blocks if block.startswith(opening))
+            self.assertTrue(code, page)
+            with self.subTest(page), tempfile.TemporaryDirectory() as folder:
+                server = Server(0, "--data-dir", folder)
+                self.addCleanup(server.kill)
+                names = {}
+                exec(compile(code.replace("127.0.0.1:7001", server.address), page, "exec"), names)
+                names["client"].close()
 
     def test_every_example_works(self):
         examples = sorted((FOLDER / "examples").glob("*.py"))

@@ -133,8 +133,9 @@ class SamplingTest(ServerTest):
         self.client.create_table(waggle.Table(self.name, {"frame": waggle.Column("uint8", (1 << 20,))}, max_items=1000))
         before = self.client.describe().refusals.get("batch_too_large", 0)
         with self.client.sampler(self.name, 1000) as sampler:
-            with self.assertRaisesRegex(waggle.ResourceExhausted, "too large|at most"):
+            with self.assertRaisesRegex(waggle.ResourceExhausted, "too large|at most") as refused:
                 sampler.next(PATIENCE)
+        self.assertEqual(refused.exception.reason, "batch_too_large")
         self.assertEqual(self.client.describe().refusals["batch_too_large"], before + 1)
         with self.assertRaisesRegex(waggle.InvalidArgument, "batch_size"):
             self.client.sampler(self.name, 0)

@@ -1,10 +1,11 @@
 """Creating and describing tables. [e2e]"""
 
 import dataclasses
+import tempfile
 import unittest
 
 import numpy as np
-from support import COLUMNS, ServerTest, queue_table, row
+from support import COLUMNS, PATIENCE, Server, ServerTest, queue_table, row
 
 import waggle_client as waggle
 
@@ -17,8 +18,9 @@ class TablesTest(ServerTest):
 
     def test_a_different_table_of_the_name_is_refused_with_what_differs(self):
         self.client.create_table(queue_table(self.name, max_items=10))
-        with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: .*10.*20"):
+        with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: .*10.*20") as refused:
             self.client.create_table(queue_table(self.name, max_items=20))
+        self.assertEqual(refused.exception.reason, "other_configuration")
 
     def test_a_table_is_described_as_it_was_created(self):
         table = waggle.Table(
@@ -34,7 +36,11 @@ class TablesTest(ServerTest):
             seed=5,
         )
         self.client.create_table(table)
-        info = self.client.describe().tables[self.name]
+        server = self.client.describe()
+        self.assertGreater(server.max_memory_bytes, 0)
+        self.assertGreater(server.seconds_running, 0)
+        self.assertTrue(server.software_version)
+        info = server.tables[self.name]
         self.assertEqual(info.table, table)
         self.assertEqual((info.items, info.items_inserted, info.blocked_because), (0, 0, ""))
         self.assertEqual(self.client.table(self.name), info)
@@ -135,6 +141,25 @@ class TablesTest(ServerTest):
                 writer.create_item()
         self.assertEqual(self.client.clear(self.name), 10)
         self.assertEqual(self.client.table(self.name).items, 0)
+
+    def test_a_checkpoint_is_made_when_it_is_asked_for(self):
+        with self.assertRaisesRegex(waggle.FailedPrecondition, "--data-dir"):
+            self.client.checkpoint()
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server(0, "--data-dir", folder)
+            try:
+                with waggle.Client(server.address, timeout=PATIENCE) as client:
+                    client.create_table(queue_table("kept", durability="checkpoint"))
+                    with client.writer("kept") as writer:
+                        writer.append(row(7))
+                        writer.create_item()
+                    self.assertEqual(client.checkpoint() + 1, client.checkpoint())
+                server.kill()
+                server = Server(0, "--data-dir", folder)
+                with waggle.Client(server.address, timeout=PATIENCE) as client:
+                    self.assertEqual(client.sample("kept", 1)["number"].tolist(), [[7, 0, 0, 0]])
+            finally:
+                server.kill()
 
     def test_an_address_has_a_host_and_a_port(self):
         for address in ("localhost", "", None, 7001):

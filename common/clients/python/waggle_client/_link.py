@@ -32,18 +32,32 @@ _OPTIONS = (
     ("grpc.enable_http_proxy", 0),
 )
 _STATUS_DETAILS = "grpc-status-details-bin"
+_ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 _MAY_PASS = (errors.Unavailable, errors.Cancelled, errors.DeadlineExceeded, errors.Aborted)
 _EXPLAIN_TIMEOUT = 1.0
+
+
+def _reason_in(details: bytes) -> str:
+    """Why a server refused a call, as its status' details say; empty where they do not."""
+    try:
+        for detail in _wire.message("ErrorStatus").FromString(details).details:
+            if detail.type_url == _ERROR_INFO:
+                info = _wire.message("ErrorInfo").FromString(detail.value)
+                if info.domain == "waggle":
+                    return info.reason
+    except _wire.DecodeError:
+        pass
+    return ""
 
 
 def from_rpc_error(error: grpc.RpcError) -> errors.Error:
     """What a failed call means here; see docs/errors.md."""
     code, message = error.code().name, error.details() or "no message"
-    ours = any(key == _STATUS_DETAILS for key, _ in error.trailing_metadata() or ())
+    details = next((value for key, value in error.trailing_metadata() or () if key == _STATUS_DETAILS), None)
     # The transport's words for a connection that broke.
-    if (code == "INTERNAL" and not ours) or (code == "UNKNOWN" and message == "Stream removed"):
+    if (code == "INTERNAL" and details is None) or (code == "UNKNOWN" and message == "Stream removed"):
         code = "UNAVAILABLE"
-    return errors.from_code(code, message)
+    return errors.from_code(code, message, _reason_in(details) if details else "")
 
 
 def may_pass(error: errors.Error) -> bool:
@@ -142,7 +156,7 @@ class Link:
             if isinstance(error, errors.Unavailable) and repeatable and not self.closed():
                 away = error
             elif not isinstance(error, errors.DeadlineExceeded):
-                raise errors.from_code(error.code, f"{what}: {error}") from None
+                raise errors.from_code(error.code, f"{what}: {error}", error.reason) from None
             pause = backoff.next()
             left = deadline.left()
             if isinstance(error, errors.DeadlineExceeded) or (left is not None and left <= pause):

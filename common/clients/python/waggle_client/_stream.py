@@ -93,7 +93,7 @@ class StreamCore:
                 missing_since = None
                 final = None if may_pass(error) else error
             if final is not None:
-                self.fail(errors.from_code(final.code, f"{self.what} {self.link.address}: {final}"))
+                self.fail(errors.from_code(final.code, f"{self.what} {self.link.address}: {final}", final.reason))
                 return
             if was_away is None:
                 log.warning("%s %s: %s; trying again until it works", self.what, self.link.address, error)

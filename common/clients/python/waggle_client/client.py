@@ -65,12 +65,17 @@ class TableInfo:
 @dataclasses.dataclass(frozen=True)
 class ServerInfo:
     """The state of a server. writer_bytes: what writers keep in its memory beside the tables' items. refusals: how many
-    calls and streams it has refused since it was started, by reason (docs/errors.md)."""
+    calls and streams it has refused since it was started, by reason (docs/errors.md). memory_bytes: memory that the rows
+    of all tables take; max_memory_bytes: how much they may take. seconds_running: since the server was started."""
 
     tables: Dict[str, TableInfo]
     writers: int
     writer_bytes: int
     refusals: Dict[str, int]
+    memory_bytes: int
+    max_memory_bytes: int
+    software_version: str
+    seconds_running: float
 
 
 def _table_info(proto):
@@ -124,6 +129,10 @@ class Client:
             answer.writers,
             answer.writer_bytes,
             dict(answer.refusals),
+            answer.memory_bytes,
+            answer.max_memory_bytes,
+            answer.software_version,
+            answer.seconds_running,
         )
 
     def table(self, name: str, timeout: Optional[float] = None) -> TableInfo:
@@ -183,6 +192,11 @@ class Client:
         request = self._link.request("Clear")(table=table)
         # Not repeated: items that came in between would go as well.
         return self._link.call("Clear", request, f'clearing table "{table}"', timeout, repeatable=False).deleted
+
+    def checkpoint(self, timeout: Optional[float] = None) -> int:
+        """Saves all tables whose durability is not "none", as they are at one moment, while everybody goes on. Returns the
+        number of the copy that the server keeps in its folder. FailedPrecondition if the server has none."""
+        return self._link.call("Checkpoint", self._link.request("Checkpoint")(), "making a checkpoint", timeout).number
 
     # Writing and sampling.
 

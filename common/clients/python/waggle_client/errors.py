@@ -1,10 +1,17 @@
 """The errors that the client raises: one class a code, as docs/errors.md says of each what it means."""
 
+import re
+
 
 class Error(Exception):
-    """Something was refused, or did not happen in time; the message says what, where and why."""
+    """Something was refused, or did not happen in time; the message says what, where and why.
+
+    reason: in one word why a server refused it, such as "bad_priority" (docs/errors.md lists them); empty where no server
+    did.
+    """
 
     code = "UNKNOWN"
+    reason = ""
 
 
 class InvalidArgument(Error, ValueError):
@@ -82,13 +89,14 @@ class Internal(Error):
 _CLASSES = {error.code: error for error in Error.__subclasses__()}
 
 
-def from_code(code, message):
+def from_code(code, message, reason=""):
     """The error of this code, by its name in gRPC."""
     made = _CLASSES.get(code, Error)(message)
     made.code = code
+    made.reason = reason if re.fullmatch("[a-z_]{0,64}", reason) else ""
     return made
 
 
 def again(error):
     """The same error once more, to be raised: a traceback belongs to one raise only."""
-    return from_code(error.code, str(error))
+    return from_code(error.code, str(error), error.reason)
