@@ -73,11 +73,13 @@ void ByteBudget::Withdraw(const void* who) {
 }
 
 ByteBudget::Share ByteBudget::TakeAnyway(int64_t bytes) {
+  auto holding = std::make_shared<Holding>(shared_from_this());
   {
     MutexLock lock(&mutex_);
     used_ += bytes;
   }
-  return MakeShare(bytes);
+  holding->Set(bytes);
+  return holding;
 }
 
 void ByteBudget::Release(int64_t bytes) {

@@ -206,7 +206,8 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     if (bytes == 0) {
       peer_->RequestNext();
     } else {
-      budget_->Take(this, bytes, [self = shared_from_this()](ByteBudget::Share share) { self->MayRead(std::move(share)); });
+      budget_->Take(this, bytes,
+                    [self = shared_from_this()](ByteBudget::Share share) { self->MayRead(std::move(share)); });
     }
   }
 

@@ -381,8 +381,8 @@ grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* co
   // Looking at every item of a large table takes long.
   return Call(context, "Inspect")
       .AnswerLater<v1::InspectRequest, v1::InspectResponse>(
-          [this](const auto& decoded) { return decoded.columns() ? &long_disk_lane_ : &long_lane_; }, *request, response,
-          kMaxUnaryBytes, [this](const auto& decoded, auto* answer) { return Inspect(decoded, answer); });
+          [this](const auto& decoded) { return decoded.columns() ? &long_disk_lane_ : &long_lane_; }, *request,
+          response, kMaxUnaryBytes, [this](const auto& decoded, auto* answer) { return Inspect(decoded, answer); });
 }
 
 absl::Status ReplayService::Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const {
