@@ -28,7 +28,11 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
   }
 
   void OnReadDone(bool ok) override {
-    core_->DeliveryStarted();
+    if (!core_->DeliveryStarted(/*more=*/ok)) {
+      incoming_.Clear();
+      core_->DeliveryEnded(/*more=*/ok);
+      return;
+    }
     absl::Status failed = Guarded([this, ok] {
       if (ok) {
         grpc::ByteBuffer message;
@@ -93,17 +97,22 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
       EndLocked();
     }
 
-    void DeliveryStarted() ABSL_LOCKS_EXCLUDED(mutex_) {
+    // Whether the handler is to have it: no messages after the end.
+    bool DeliveryStarted(bool more) ABSL_LOCKS_EXCLUDED(mutex_) {
       MutexLock lock(&mutex_);
       reading_ = false;
       delivering_ = true;
+      return !ended_ || !more;
     }
 
     void DeliveryEnded(bool more) ABSL_LOCKS_EXCLUDED(mutex_) {
       MutexLock lock(&mutex_);
       delivering_ = false;
+      all_read_ = !more;
       if (!more) {
         EndLocked();
+      } else if (ended_) {
+        DrainLocked();
       } else if (std::exchange(wanted_, false)) {
         StartReadLocked();
       }
@@ -159,10 +168,21 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
       reactor_->StartWrite(&outbox_.front().first);
     }
 
-    // From here on nothing may be started; with the hold gone, OnDone comes after what is outstanding.
+    // From here on nothing may be started but what drains it; with the hold gone, OnDone comes after what is
+    // outstanding.
     void EndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (!std::exchange(ended_, true)) {
+        DrainLocked();
         reactor_->RemoveHold();
+      }
+    }
+
+    // Of a stream that the server has ended gRPC does not tell the end, not even where it is cancelled, until all
+    // messages before it are read.
+    void DrainLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      if (!reading_ && !delivering_ && !all_read_) {
+        reading_ = true;
+        reactor_->StartRead(&reactor_->incoming_);
       }
     }
 
@@ -173,6 +193,7 @@ class ClientReactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grp
     bool reading_ ABSL_GUARDED_BY(mutex_) = false;     // A StartRead is outstanding.
     bool delivering_ ABSL_GUARDED_BY(mutex_) = false;  // The handler holds a message.
     bool wanted_ ABSL_GUARDED_BY(mutex_) = false;      // It asked for the next one meanwhile.
+    bool all_read_ ABSL_GUARDED_BY(mutex_) = false;    // No more will come.
     bool writing_ ABSL_GUARDED_BY(mutex_) = false;
     bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
     bool ended_ ABSL_GUARDED_BY(mutex_) = false;

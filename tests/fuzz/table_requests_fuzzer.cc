@@ -1,8 +1,11 @@
-// What anybody may ask of a replay server's tables: every request but the streams, to tables with some items.
+// What anybody may ask of a replay server's tables: every request but the streams of writers and samplers, to tables
+// with some items.
 #include <algorithm>
 #include <optional>
 
+#include "common/api/block_compression.h"
 #include "common/clients/table_config_convert.h"
+#include "replay_server/table/table_exporter.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_service.h"
 
@@ -16,6 +19,7 @@ constexpr fuzz::Method kMethods[] = {
 constexpr uint8_t kUpdatePriorities = 2;
 constexpr uint8_t kDelete = 4;
 constexpr uint8_t kMethodCount = sizeof(kMethods) / sizeof(kMethods[0]);
+constexpr uint8_t kExport = kMethodCount;  // Is answered by a stream.
 
 void CheckComesBack(const grpc::ByteBuffer& request) {
   v1::CreateTableRequest proto;
@@ -45,6 +49,38 @@ grpc::ByteBuffer WithGenerations(const ReplayStore& store, const grpc::ByteBuffe
   return EncodeMessage(request, ByteSlices());
 }
 
+// What is exported, whatever was done to the table before, fills a table of the same configuration with the same items.
+void Export(const ReplayStore& store, const grpc::ByteBuffer& bytes) {
+  v1::ExportRequest request;
+  ByteSlices data;
+  if (!DecodeMessage(bytes, kMaxHeaderBytes, &request, &data).ok()) {
+    return;
+  }
+  const absl::StatusOr<std::shared_ptr<Table>> table = store.FindTable(request.table());
+  if (!table.ok()) {
+    return;
+  }
+  TableConfig config = *(*table)->config();
+  config.rate_limiter = RateLimiterConfig();  // Nobody samples from it.
+  ReplayStore other(fuzz::SmallStore());
+  WAGGLE_CHECK(other.CreateTable(config).ok(), "the table is valid");
+  const auto session = *other.OpenWriter("import", {config.name}, config.signature);
+  TableExporter exporter(*table);
+  exporter.Prepare();
+  for (uint64_t sequence = 1;; ++sequence) {
+    absl::StatusOr<std::optional<InsertBlock>> block = exporter.Next();
+    WAGGLE_CHECK(block.ok(), block.status().ToString());
+    if (!block->has_value()) {
+      break;
+    }
+    WAGGLE_CHECK(CompressBlock(config.signature, ColumnCodecs(config.signature, config.compression), &**block).ok(),
+                 "the block is whole");
+    session->Insert(sequence, **std::move(block),
+                    [](const auto& result) { WAGGLE_CHECK(result.ok(), result.status().ToString()); });
+  }
+  WAGGLE_CHECK((*other.FindTable(config.name))->info().items_inserted == exporter.items(), "all items come back");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -55,8 +91,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Executor executor("fuzz", 1, 1000);
   ReplayService service(&store, nullptr, &executor, &executor, ReplayServiceOptions());
   while (!input.empty()) {
-    const uint8_t method = input.Byte() % kMethodCount;
+    const uint8_t method = input.Byte() % (kMethodCount + 1);
     grpc::ByteBuffer request = input.NextMessage();
+    if (method == kExport) {
+      Export(store, request);
+      continue;
+    }
     if (method == 0) {
       CheckComesBack(request);
     } else if (method == kUpdatePriorities) {

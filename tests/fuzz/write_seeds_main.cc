@@ -148,7 +148,36 @@ void WriteTables(const std::filesystem::path& folder) {
     Write(folder, "table_requests", 10 + table,
           first + Request(2, update) + Request(3, PageOf(table)) + Request(3, ItemOf(table)) + Request(4, gone) +
               Request(6, why) + Request(7, v1::DescribeRequest()) + Request(5, clear));
+    v1::ExportRequest whole;
+    whole.set_table(fuzz::TableName(table));
+    Write(folder, "table_requests", 20 + table,
+          first + Request(9, whole) + Request(1, changed) + Request(2, update) + Request(9, whole));
   }
+}
+
+// What a server answers to a writer that has sent three blocks, and to an update.
+void WriteClientAnswers(const std::filesystem::path& folder) {
+  const auto framed = [](const google::protobuf::MessageLite& answer) {
+    return Framed(EncodeMessage(answer, ByteSlices()));
+  };
+  v1::InsertResponse opened;
+  opened.mutable_opened()->set_applied_sequence(0);
+  v1::InsertResponse some;
+  some.mutable_ack()->set_applied_sequence(1);
+  some.mutable_ack()->set_items_inserted(1);
+  v1::InsertResponse all;
+  all.mutable_ack()->set_applied_sequence(3);
+  all.mutable_ack()->set_items_inserted(2);
+  all.mutable_ack()->set_items_without_rows(1);
+  all.mutable_ack()->set_durable_sequence(2);
+  Write(folder, "client_answers", 0, std::string(1, '\0') + framed(opened) + framed(some) + framed(all));
+  opened.mutable_opened()->set_applied_sequence(2);
+  opened.mutable_opened()->set_items_inserted(2);
+  Write(folder, "client_answers", 1, std::string(1, '\0') + framed(opened) + framed(all));
+  v1::UpdatePrioritiesResponse updated;
+  updated.set_applied(1);
+  updated.set_stale(1);
+  Write(folder, "client_answers", 2, '\1' + framed(updated));
 }
 
 // What a server answers, as fuzzer server_answers is given it.
@@ -293,6 +322,7 @@ int main(int argc, char** argv) {
   waggle::WriteSamples(argv[1]);
   waggle::WriteTables(argv[1]);
   waggle::WriteAnswers(argv[1]);
+  waggle::WriteClientAnswers(argv[1]);
   waggle::WriteStorage(argv[1]);
   waggle::WriteReplayFiles(argv[1]);
   waggle::WriteTexts(argv[1]);

@@ -1,6 +1,7 @@
 #include "common/rpc/client_stream.h"
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "common/rpc/channel.h"
@@ -95,6 +96,89 @@ TEST_CASE("The end of the server ends the stream as unavailable", "[grpc]") {
          stream.seen->status().code() == absl::StatusCode::kCancelled));
   stream.peer->Send(BlockRequest(2));
   stream.peer->RequestNext();
+}
+
+// Sends some messages and ends the stream with an error.
+class LastWords final : public ServerHandler {
+ public:
+  explicit LastWords(std::shared_ptr<testing::Seen> gone) : gone_(std::move(gone)) {}
+  ~LastWords() override { gone_->Close(absl::OkStatus()); }
+  void OnOpen(std::shared_ptr<ServerPeer> peer) override {
+    for (uint64_t i = 0; i < 3; ++i) {
+      peer->Send(Ack(i));
+    }
+    peer->Send(Ack(3), [peer] { peer->Close(absl::UnavailableError("it stops")); });
+  }
+  void OnMessage(Request /*request*/) override {}
+  void OnPeerDone() override {}
+
+ private:
+  const std::shared_ptr<testing::Seen> gone_;
+};
+
+TEST_CASE("A stream that the server has ended is ended by Close too, whatever has not been read of it", "[grpc]") {
+  std::shared_ptr<testing::Seen> gone;
+  StreamService service([&gone]() -> std::unique_ptr<ServerHandler> {
+    return gone != nullptr ? std::make_unique<LastWords>(std::exchange(gone, nullptr)) : NewEcho();
+  });
+  const auto server = StartServer(&service);
+  const auto channel = NewChannel(server->address(), "test");
+  for (int i = 0; i < 10; ++i) {
+    const auto server_side = gone = std::make_shared<testing::Seen>();
+    const OpenStream stream = Open(channel, /*reads_on=*/false);
+    REQUIRE(stream.seen->AwaitCount(1));
+    REQUIRE(server_side->AwaitClosed());
+    // What comes over the same connection after the stream's end: by then that is here.
+    const OpenStream echo = Open(channel);
+    echo.peer->Send(BlockRequest(1));
+    REQUIRE(echo.seen->AwaitCount(1));
+    stream.peer->Close(absl::AbortedError("changed its mind"));
+    REQUIRE(stream.seen->AwaitClosed());
+    CHECK(stream.seen->status() == absl::AbortedError("changed its mind"));
+    CHECK(stream.seen->sequences().size() == 1);
+    echo.peer->Close(absl::OkStatus());
+    REQUIRE(echo.seen->AwaitClosed());
+  }
+}
+
+// Ends its stream with an error at the second message.
+class Displeased final : public ClientStreamHandler<testing::Response, Request> {
+ public:
+  explicit Displeased(std::shared_ptr<testing::Seen> seen) : seen_(std::move(seen)) {}
+  void OnOpen(std::shared_ptr<testing::ClientPeer> peer) override {
+    peer_ = std::move(peer);
+    peer_->Send(BlockRequest(0));
+  }
+  void OnMessage(testing::Response response) override {
+    if (response.header.ack().applied_sequence() > 0) {
+      peer_->Close(absl::InternalError("not that"));
+      return;
+    }
+    for (uint64_t i = 1; i < 4; ++i) {
+      peer_->Send(BlockRequest(i));
+    }
+    peer_->RequestNext();
+  }
+  void OnPeerDone() override {}
+  void OnClosed(absl::Status status) override { seen_->Close(std::move(status)); }
+
+ private:
+  const std::shared_ptr<testing::Seen> seen_;
+  std::shared_ptr<testing::ClientPeer> peer_;
+};
+
+TEST_CASE("A stream that is closed at one of the last messages of a server that has ended it ends", "[grpc]") {
+  const auto gone = std::make_shared<testing::Seen>();
+  StreamService service([&gone] { return std::make_unique<LastWords>(gone); });
+  const auto server = StartServer(&service);
+  for (int i = 0; i < 100; ++i) {
+    const auto seen = std::make_shared<testing::Seen>();
+    OpenClientStream<v1::InsertRequest, v1::InsertResponse>(NewChannel(server->address(), "test"),
+                                                            testing::kInsertMethod, std::make_unique<Displeased>(seen));
+    INFO(i);
+    REQUIRE(seen->AwaitClosed());
+    CHECK(!seen->status().ok());
+  }
 }
 
 // Cancels its stream before it has started.
