@@ -124,7 +124,7 @@ TEST_CASE("what is taken anyway counts, and others wait for it", "[unit]") {
   f.Drop(1);
   REQUIRE(f.Names() == std::vector<int>{1});
   share.reset();
-  REQUIRE(f.Names() == std::vector<int>{1, 2});
+  REQUIRE(f.AwaitNames(2) == std::vector<int>{1, 2});
   REQUIRE(f.budget->used() == 40);
 }
 

@@ -329,14 +329,13 @@ struct Budgeted {
       Insert(writer);
     }
   }
-  // Lets one of the items in, and waits until whoever waits for the budget has been asked.
-  void SampleOne() {
-    first.SampleOne();
-    for (int i = 0; i < 10; ++i) {
-      const StopToken drained;
-      REQUIRE_OK(first.executor.Submit([drained] { drained.RequestStop(); }));
-      REQUIRE(drained.WaitFor(absl::Seconds(10)));
+  // Whoever waits for the budget is granted it by a thread of the budget's own.
+  bool AwaitUsed(int64_t bytes) const {
+    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    while (budget->used() != bytes && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
     }
+    return budget->used() == bytes;
   }
 
   Stream first{LimitedTable()};
@@ -355,7 +354,7 @@ TEST_CASE("All streams together take in no more than their budget, but each of t
   server.Flood(other);
   CHECK(other->sequence == 1);
   // One item more is let in: its writer has nothing there any more, and may send another block.
-  server.SampleOne();
+  server.first.SampleOne();
   CHECK(server.first.Find()->info().items_inserted == 6);
   server.Flood(one);
   server.Flood(other);
@@ -379,10 +378,11 @@ TEST_CASE("A budget has room for as many blocks as there are bytes, and gives th
   server.Flood(other);
   CHECK(other->sequence == 1);
   // Whoever asked first may send the next one.
-  server.SampleOne();
+  server.first.SampleOne();
+  REQUIRE(server.AwaitUsed(4 * block));
   server.Flood(one);
   server.Flood(other);
-  CHECK(server.budget->used() == 4 * block);
+  CHECK(server.AwaitUsed(4 * block));
   server.first.store.Close();
   CHECK(server.budget->used() == 0);
   CHECK(one->peer->closed().has_value());
