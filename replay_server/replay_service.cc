@@ -17,6 +17,7 @@
 #include "common/rpc/bidi_reactor.h"
 #include "common/rpc/write_reactor.h"
 #include "replay_server/counted_call.h"
+#include "replay_server/describe_convert.h"
 #include "replay_server/explain_convert.h"
 #include "replay_server/export_source.h"
 #include "replay_server/inspect_convert.h"
@@ -51,59 +52,6 @@ void Audit(const std::string& table, const std::string& who, const absl::StatusO
     LogInfo("table \"", table, "\" was changed by ", who, " to generation ", result->generation,
             " (as it was and is): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
             " items left");
-  }
-}
-
-void Fill(const Table& table, v1::TableInfo* proto) {
-  const Table::Info info = table.info();
-  *proto->mutable_config() = ToProto(*info.config);
-  proto->set_config_generation(info.config_generation);
-  proto->set_items(info.items);
-  proto->set_bytes(info.bytes);
-  proto->set_items_inserted(info.items_inserted);
-  proto->set_items_sampled(info.items_sampled);
-  proto->set_items_removed(info.items_removed);
-  proto->set_priorities_applied(info.priority_updates.applied);
-  proto->set_priorities_stale(info.priority_updates.stale);
-  proto->set_priorities_unknown(info.priority_updates.unknown);
-  proto->set_inserts_waiting(info.inserts_waiting);
-  proto->set_samples_waiting(info.samples_waiting);
-  proto->set_blocked_because(info.blocked_because);
-  proto->set_priority_sum(info.priority_sum);
-  proto->set_disk_bytes(info.tier.disk_bytes);
-  proto->set_memory_bytes(table.tier() != nullptr ? info.tier.memory_bytes : info.bytes);
-  proto->set_disk_reads(info.tier.reads);
-}
-
-v1::CheckpointResponse ToProto(const CheckpointInfo& info) {
-  v1::CheckpointResponse proto;
-  proto.set_number(info.number);
-  proto.set_items_changed(info.items);
-  return proto;
-}
-
-void Fill(const Journal& journal, v1::StorageInfo* proto) {
-  const LastCheckpoint::Info last = journal.last_checkpoint();
-  if (last.kept.has_value()) {
-    proto->set_checkpoint_number(last.number);
-    proto->set_checkpoint_ago(absl::ToDoubleSeconds(SteadyNow() - *last.kept));
-  }
-  proto->set_checkpoint_problem(last.problem);
-  proto->set_write_problem(std::string(journal.status().message()));
-}
-
-absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {
-  switch (policy) {
-    case v1::SAVED_POLICY_UNSPECIFIED:
-      return std::nullopt;
-    case v1::SAVED_POLICY_REFUSE:
-      return SavedPolicy::kRefuse;
-    case v1::SAVED_POLICY_KEEP:
-      return SavedPolicy::kKeep;
-    case v1::SAVED_POLICY_REPLACE:
-      return SavedPolicy::kReplace;
-    default:
-      return absl::InvalidArgumentError(absl::StrCat("if_saved_differs: ", static_cast<int>(policy), " is none"));
   }
 }
 

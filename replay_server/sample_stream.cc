@@ -15,6 +15,7 @@
 #include "common/base/steady_now.h"
 #include "common/clients/replay_convert.h"
 #include "replay_server/batch_cutter.h"
+#include "replay_server/batch_messages.h"
 #include "replay_server/lane_groups.h"
 #include "replay_server/table/refusal_reasons.h"
 
@@ -311,7 +312,8 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
     }
     const bool compresses = cutter->codec() != Codec::kNone;
     ByteBudget::Share kept = compresses ? share : nullptr;
-    absl::StatusOr<SlicedBatch> batch = Slices(*request, drawn, compresses, std::move(share));
+    absl::StatusOr<SlicedBatch> batch =
+        GatherForSending(drawn, request->layout->total_bytes, compresses, memory_.get(), std::move(share));
     if (!batch.ok()) {
       Fail(batch.status());
       return;
@@ -327,22 +329,6 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       }
     }
     SendReady();
-  }
-
-  absl::StatusOr<SlicedBatch> Slices(const Request& request, const DrawnBatch& drawn, bool in_one_run,
-                                     ByteBudget::Share share) const {
-    if (!in_one_run && drawn.has_large_rows()) {
-      if (std::shared_ptr<const void> lent = memory_->TryLend(drawn.HeldBytes()); lent != nullptr) {
-        using Kept = std::pair<std::shared_ptr<const void>, ByteBudget::Share>;
-        const auto allocate = [this](size_t bytes) { return memory_->Take(bytes); };
-        return drawn.GatherSlices(allocate, std::make_shared<const Kept>(std::move(lent), std::move(share)));
-      }
-    }
-    WAGGLE_ASSIGN_OR_RETURN(SampledBatch batch, drawn.Gather(Allocate(request.layout->total_bytes, std::move(share))));
-    SlicedBatch slices;
-    slices.data.Append({batch.bytes.get(), request.layout->total_bytes, std::move(batch.bytes)});
-    slices.facts = std::move(batch);
-    return slices;
   }
 
   // Batches go in the order in which they were asked for.
@@ -365,26 +351,8 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
   void Send(const std::shared_ptr<Request>& request) ABSL_LOCKS_EXCLUDED(mutex_) {
     const size_t last = request->pieces.size() - 1;
     for (size_t i = 0; i <= last; ++i) {
-      BatchPiece& piece = request->pieces[i];
-      Message<v1::SampleResponse> response;
-      if (i == 0) {
-        v1::BatchHeader* header = response.header.mutable_batch();
-        header->set_table_items(request->facts.table_items);
-        header->set_priority_sum(request->facts.priority_sum);
-        header->set_min_probability(request->facts.min_probability);
-        header->set_items(static_cast<uint32_t>(request->draw.items));
-        header->set_samples_allowed(request->facts.samples_allowed);
-        header->set_table_incarnation(request->facts.table_incarnation);
-      }
-      response.header.set_data_offset(piece.offset);
-      if (piece.size > 0) {
-        response.header.set_checksum(piece.checksum);
-      }
-      if (piece.codec != Codec::kNone) {
-        response.header.set_compression(ToProto(piece.codec));
-        response.header.set_uncompressed_bytes(piece.size);
-      }
-      response.data = std::move(piece.data);
+      Message<v1::SampleResponse> response =
+          BatchMessage(request->facts, request->draw.items, i == 0, std::move(request->pieces[i]));
       if (i < last) {
         peer_->Send(std::move(response));
       } else {
@@ -410,13 +378,6 @@ class SampleStream::State : public std::enable_shared_from_this<State> {
       }
     }
     peer_->Close(absl::OkStatus());
-  }
-
-  // Memory that has its share of the budget for as long as it is there.
-  std::shared_ptr<char> Allocate(size_t bytes, ByteBudget::Share share) const {
-    std::shared_ptr<char> memory = memory_->Take(bytes);
-    char* const begin = memory.get();
-    return std::shared_ptr<char>(begin, [memory = std::move(memory), share = std::move(share)](char* /*begin*/) {});
   }
 
   Executor::Lane lane_;
