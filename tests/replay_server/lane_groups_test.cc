@@ -1,6 +1,8 @@
 // Streams that always have something to do, on one executor of one thread: the order in which it serves them follows
 // from what they ask of it alone. They are held up until all are there.
 
+#include "replay_server/lane_groups.h"
+
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -12,7 +14,6 @@
 #include "common/clients/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "replay_server/insert_stream.h"
-#include "replay_server/lane_groups.h"
 #include "replay_server/sample_stream.h"
 #include "tests/support/catch.h"
 #include "tests/support/recording_peer.h"
