@@ -50,6 +50,18 @@ bool StopFailingMemory() {
 
 }  // namespace waggle::testing
 
+#ifdef __SANITIZE_ADDRESS__
+// Libraries that are loaded have the sanitizer's own way of taking memory, which this program gives back.
+extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+  return "alloc_dealloc_mismatch=0";
+}
+
+// Protocol Buffers lose the part of a message that was being made when memory ran out.
+extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
+  return "leak:google::protobuf";
+}
+#endif
+
 void* operator new(std::size_t size) {
   waggle::testing::MayFail();
   return waggle::testing::Checked(std::malloc(size > 0 ? size : 1));
