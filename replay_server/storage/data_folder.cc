@@ -158,11 +158,12 @@ absl::Status DataFolder::FallBack(const absl::Status& damage, SavedState* state)
       }
     }
     if (status.ok()) {
+      const bool set_aside = Exists(Path(kDatabase));
       WAGGLE_RETURN_IF_ERROR(MoveAside(kDatabase));
       WAGGLE_RETURN_IF_ERROR(files_->Rename(Path(kComing), Path(kDatabase)));
       WAGGLE_RETURN_IF_ERROR(files_->SyncFolder(options_.path));
-      LogError("replay goes on from checkpoint ", number, ", made at ", When(*state),
-               ": everything since then is lost; what could not be read is kept in ", Path(kDamaged));
+      LogError("replay goes on from checkpoint ", number, ", made at ", When(*state), ": everything since then is lost",
+               set_aside ? absl::StrCat("; what could not be read is kept in ", Path(kDamaged)) : "");
       return absl::OkStatus();
     }
     LogError("checkpoint ", number, " cannot be used either: ", status.message());

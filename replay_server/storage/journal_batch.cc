@@ -341,7 +341,7 @@ void JournalBatch::TellWriters(const JournalState& state) const {
       continue;
     }
     if (const std::shared_ptr<WriterSession> session = writer->second.session.lock(); session != nullptr) {
-      session->SetDurable(writer->second.Durable());
+      session->SetWritten(writer->second.sequence, writer->second.Durable());
     }
   }
 }

@@ -137,6 +137,8 @@ class Table : public std::enable_shared_from_this<Table> {
                           const std::function<void()>& while_locked);
   // The writer will send no more.
   void ForgetWriter(uint64_t writer);
+  // The writer is to be written down with the next commit, though nothing of it has changed here.
+  void TouchMark(uint64_t writer);
   // The writer numbers its blocks anew after block `sequence`: what is in of those that had these numbers counts no
   // more. Those up to that one may still be on their way, or half in.
   void RestartMark(uint64_t writer, uint64_t sequence);

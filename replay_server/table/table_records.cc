@@ -195,6 +195,13 @@ void Table::ForgetWriter(uint64_t writer) {
   marks_.Forget(writer);
 }
 
+void Table::TouchMark(uint64_t writer) {
+  MutexLock lock(&mutex_);
+  if (log_ != nullptr) {
+    marks_.Touch(writer);
+  }
+}
+
 void Table::RestartMark(uint64_t writer, uint64_t sequence) {
   MutexLock lock(&mutex_);
   if (log_ != nullptr) {

@@ -28,6 +28,8 @@ class WriterMarks {
   void NoteIn(const BlockOrigin& origin, uint64_t items, bool all);
   // See Table::RestartMark.
   void Restart(uint64_t writer, uint64_t sequence);
+  // Counts as changed: it is written down once more.
+  void Touch(uint64_t writer) { NoteChange(writer, &marks_[writer]); }
   void Forget(uint64_t writer) { marks_.erase(writer); }
 
   // Appends those that have changed since the last time.

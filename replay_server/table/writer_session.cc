@@ -42,6 +42,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
       first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
       unlogged_(std::count_if(tables_.begin(), tables_.end(), [](const auto& table) { return !table->logged(); })),
+      awaits_progress_(unlogged_ > 0 && unlogged_ < static_cast<int64_t>(tables_.size())),
       held_(rows_, LongestWindow(tables_), tables_.size() + 1, home_) {
   for (const std::shared_ptr<Table>& table : tables_) {
     requesters_.push_back(table->requesters()->Add(Requester::Kind::kWriter, writer_id));
@@ -61,7 +62,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
   MutexLock lock(&mutex_);
   changes_.Restore(*saved);
   incarnation_ = saved->incarnation;
-  applied_ = durable_ = saved->sequence;
+  applied_ = durable_ = written_ = saved->sequence;
   applied_items_ = saved->counts;
 }
 
@@ -136,13 +137,18 @@ void WriterSession::EnterTables() {
       entering_.pop_front();
     }
     const uint64_t sequence = block.sequence;
-    for (size_t i = 0; i < tables_.size(); ++i) {
-      // A table without items is asked as well: the block is then answered in one way only.
-      const bool unlogged = !tables_[i]->logged();
-      tables_[i]->Insert(
-          std::move(block.items[i]),
-          [self, sequence, unlogged](const absl::Status& status) { self->AnswerOne(sequence, unlogged, status); },
-          requesters_[i], {number_, sequence, block.skipped[i]});
+    // Logged tables last: when they have written the block, the others have it too, unless they have no room for it.
+    for (const bool logged : {false, true}) {
+      for (size_t i = 0; i < tables_.size(); ++i) {
+        if (tables_[i]->logged() != logged) {
+          continue;
+        }
+        // A table without items is asked as well: the block is then answered in one way only.
+        tables_[i]->Insert(
+            std::move(block.items[i]),
+            [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
+            requesters_[i], {number_, sequence, block.skipped[i]});
+      }
     }
     if (home_.tier != nullptr) {
       // While rows come faster than they can be written to disk, their writers are told later that they are in.
@@ -311,9 +317,10 @@ uint64_t WriterSession::InUnloggedLocked() const {
   return sequence;
 }
 
-void WriterSession::SetDurable(uint64_t sequence) {
+void WriterSession::SetWritten(uint64_t sequence, uint64_t durable) {
   MutexLock lock(&mutex_);
-  durable_ = sequence;
+  written_ = sequence;
+  durable_ = durable;
 }
 
 absl::StatusOr<std::vector<ChunkRef>> WriterSession::CopyRows(const InsertBlock& block) const {
@@ -387,6 +394,29 @@ void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::S
   RunAfterLock(std::move(actions));
 }
 
+void WriterSession::WriteProgress() {
+  for (const std::shared_ptr<Table>& table : tables_) {
+    if (table->logged()) {
+      table->TouchMark(number_);
+      break;
+    }
+  }
+  log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
+}
+
+void WriterSession::ProgressWritten(const absl::Status& status) {
+  Actions actions;
+  {
+    MutexLock lock(&mutex_);
+    writing_ = false;
+    if (!status.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
+      waiting_.front().status = status;
+    }
+    AnswerLocked(&actions);
+  }
+  RunAfterLock(std::move(actions));
+}
+
 void WriterSession::AnswerLocked(Actions* actions) {
   const auto answer = [actions](WaitingBlock* block, const absl::StatusOr<Result>& result) {
     if (block->done != nullptr) {
@@ -394,6 +424,13 @@ void WriterSession::AnswerLocked(Actions* actions) {
     }
   };
   while (broken_.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
+    if (waiting_.front().status.ok() && awaits_progress_ && written_ <= applied_) {
+      // After a crash it would not be known of this block, whose rows would be missing for windows to come.
+      if (!std::exchange(writing_, true)) {
+        actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
+      }
+      break;
+    }
     if (waiting_.front().status.ok()) {
       applied_items_.items_inserted += waiting_.front().result.items_inserted;
       applied_items_.items_without_rows += waiting_.front().result.items_without_rows;

@@ -87,8 +87,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // that are not logged still wait: it is to come again, for them. `sequence` is at least that of the last time, and
   // the last one that was applied when HoldChanges was called, or now.
   WriterChanges TakeChanges(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mutex_);
-  // All blocks up to this one are on disk.
-  void SetDurable(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Told after a write: the writer is on disk as of block `sequence`, and all blocks up to `durable` are, for all of
+  // its tables.
+  void SetWritten(uint64_t sequence, uint64_t durable) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const std::vector<std::shared_ptr<Table>>& tables() const { return tables_; }
   const std::vector<ArraySpec>& signature() const { return rows_->signature; }
@@ -134,6 +135,10 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // The block up to which tables that are not logged have all.
   uint64_t InUnloggedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has it written down how far it is.
+  void WriteProgress() ABSL_LOCKS_EXCLUDED(mutex_);
+  // That is done, or will not be.
+  void ProgressWritten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Answers what can be by now, in order.
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -147,6 +152,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const uint64_t first_sequence_;
   const BlockHome home_;
   const int64_t unlogged_;  // How many of its tables are not logged.
+  // Blocks are answered once it is on disk as of them: it has logged tables, and their commits may come before others
+  // of its tables have a block.
+  const bool awaits_progress_;
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
@@ -163,7 +171,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
   bool is_entering_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // As of that block it is on disk.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;     // ProgressWritten is to come.
   WriterChangeLog changes_ ABSL_GUARDED_BY(mutex_);  // Nothing without a log.
   bool hold_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);  // Why no later block can be applied.
