@@ -409,8 +409,10 @@ void WriterSession::ProgressWritten(const absl::Status& status) {
   {
     MutexLock lock(&mutex_);
     writing_ = false;
-    if (!status.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
-      waiting_.front().status = status;
+    if (!waiting_.empty() && waiting_.front().answers_left == 0 && written_ <= applied_) {
+      // A log that has written everything and not this does not know the writer's tables any more.
+      waiting_.front().status =
+          status.ok() ? absl::CancelledError("a table of this writer was replaced meanwhile") : status;
     }
     AnswerLocked(&actions);
   }
