@@ -15,7 +15,10 @@ std::string PeerOf(const grpc::CallbackServerContext& context) {
 
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context) {
-  return [refusals, method, context](const absl::Status& status) { refusals->Count(status, method, PeerOf(*context)); };
+  // Known now: of a call that was cancelled gRPC has forgotten it.
+  return [refusals, method, peer = PeerOf(*context)](const absl::Status& status) {
+    refusals->Count(status, method, peer);
+  };
 }
 
 grpc::ServerUnaryReactor* CountedCall::Finish(const absl::Status& status) const {

@@ -103,6 +103,7 @@ void ReplayServer::UpdateGauges() {
   metrics_->Set("items", items);
   metrics_->Set("bytes", bytes);
   store_.TendWriters(SteadyNow());
+  service_.TendSamplers(SteadyNow());
   const ReplayStore::WriterInfo writers = store_.writer_info();
   metrics_->Set("writers", static_cast<double>(writers.writers));
   metrics_->Set("writer_bytes", static_cast<double>(writers.held_bytes));

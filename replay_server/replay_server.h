@@ -41,7 +41,7 @@ class ReplayServer {
   const std::string& address() const { return server_->address(); }
 
   // Sets the gauges: items and bytes over all tables, writers and writer_bytes (what these hold beside the tables).
-  // Tends the writers that have gone away: to be called about once a second.
+  // Tends the writers that have gone away, and the samplers that do not read: to be called about once a second.
   void UpdateGauges();
 
   // Answers all who wait with UNAVAILABLE, writes everything down that is to be, gives other calls `grace` to end, and

@@ -44,6 +44,13 @@ absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
   return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
 }
 
+// One sampler that reads slowly, or not at all, is not to have all that they share.
+ReplayServiceOptions WithFairShares(ReplayServiceOptions options) {
+  options.sample.max_bytes_in_flight =
+      std::clamp<int64_t>(options.max_sample_bytes / 8, 1, std::max<int64_t>(1, options.sample.max_bytes_in_flight));
+  return options;
+}
+
 // Who changed what: for whoever wonders later why a table behaves as it does.
 void Audit(const std::string& table, const std::string& who, const absl::StatusOr<Table::Reconfigured>& result) {
   if (!result.ok()) {
@@ -67,6 +74,7 @@ absl::Status ReplayServiceOptions::Validate() const {
   at_least("insert.turn_bytes", insert.turn_bytes, 0);
   at_least("insert.max_inline_bytes", insert.max_inline_bytes, 0);
   problems.AddIfBad("sample.", sample.Validate());
+  problems.AddIfBad("sample_readers.", sample_readers.Validate());
   at_least("max_insert_bytes", max_insert_bytes, 1);
   at_least("max_sample_bytes", max_sample_bytes, 1);
   at_least("max_kept_sample_bytes", max_kept_sample_bytes, 0);
@@ -81,7 +89,7 @@ ReplayService::ReplayService(ReplayStore* store, Journal* journal, Executor* exe
       journal_(journal),
       executor_(executor),
       disk_executor_(disk_executor),
-      options_(std::move(options)),
+      options_(WithFairShares(std::move(options))),
       refusals_(options_.refusals),
       long_lane_(executor, LongLaneOf(*executor)),
       long_disk_lane_(disk_executor, LongLaneOf(*disk_executor)),
@@ -89,6 +97,7 @@ ReplayService::ReplayService(ReplayStore* store, Journal* journal, Executor* exe
       sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
       sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
                                                    static_cast<size_t>(options_.max_lent_sample_bytes))),
+      sample_readers_(std::make_shared<SampleReaders>(options_.sample_readers)),
       exports_(options_.max_exports) {}
 
 ReplayService::~ReplayService() {
@@ -151,15 +160,15 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Insert(
     grpc::CallbackServerContext* context) {
   return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(
-      std::make_unique<InsertStream>(store_, executor_, options_.insert, insert_budget_),
+      context, std::make_unique<InsertStream>(store_, executor_, options_.insert, insert_budget_),
       CountInto(&refusals_, "Insert", context));
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Sample(
     grpc::CallbackServerContext* context) {
+  SampleResources shared{executor_, disk_executor_, sample_budget_, sample_memory_, sample_readers_};
   return new BidiReactor<v1::SampleRequest, v1::SampleResponse>(
-      std::make_unique<SampleStream>(store_, executor_, disk_executor_, sample_budget_, sample_memory_, options_.sample,
-                                     PeerOf(*context)),
+      context, std::make_unique<SampleStream>(store_, std::move(shared), options_.sample, PeerOf(*context)),
       CountInto(&refusals_, "Sample", context));
 }
 
@@ -316,6 +325,7 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
     pictures.push_back(table->picture());
   }
   LinkWaits(&pictures);
+  sample_readers_->Describe(options_.max_sample_bytes, &pictures);
   for (const TablePicture& picture : pictures) {
     if (request.table().empty() || picture.config->name == request.table()) {
       *response->add_tables() = ToProto(picture, waggle::Explain(picture, ExplainOptions()));

@@ -24,9 +24,11 @@ namespace waggle {
 struct ReplayServiceOptions {
   InsertStreamOptions insert;
   SampleStreamOptions sample;
+  SampleReadersOptions sample_readers;
   // Of blocks that have come and are not applied yet, over all streams. One of each stream is taken in all the same.
   int64_t max_insert_bytes = int64_t{1} << 30;
-  // Of batches being gathered or sent, over all streams. A larger one goes alone.
+  // Of batches being gathered or sent, over all streams, of which each has at most an eighth (or one batch). A batch
+  // that is larger goes alone.
   int64_t max_sample_bytes = int64_t{1} << 30;
   // Of the memory of batches that have been sent: kept for the next.
   int64_t max_kept_sample_bytes = int64_t{64} << 20;
@@ -57,6 +59,9 @@ class ReplayService final : public ReplayServiceBase {
   ReplayService(ReplayStore* store, Journal* journal, Executor* executor, Executor* disk_executor,
                 ReplayServiceOptions options);
   ~ReplayService() override;
+
+  // Ends the streams of samplers that do not read while others wait. To be called about once a second.
+  void TendSamplers(absl::Time now) { sample_readers_->Tend(now); }
 
   grpc::ServerUnaryReactor* CreateTable(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* response) override;
@@ -114,6 +119,7 @@ class ReplayService final : public ReplayServiceBase {
   const std::shared_ptr<ByteBudget> insert_budget_;
   const std::shared_ptr<ByteBudget> sample_budget_;
   const std::shared_ptr<BatchMemory> sample_memory_;
+  const std::shared_ptr<SampleReaders> sample_readers_;
   const Quota exports_;
 };
 

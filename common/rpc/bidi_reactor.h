@@ -18,14 +18,14 @@
 namespace waggle {
 
 // Adapts a StreamHandler to a raw bidirectional method of gRPC's callback API: `new BidiReactor<Request, Response>(
-// handler)` is what the method returns. The state lives in a Core that is shared with whoever holds the StreamPeer;
-// OnDone detaches it, and deletes the reactor and with it the handler.
+// context, handler)` is what the method returns. The state lives in a Core that is shared with whoever holds the
+// StreamPeer; OnDone detaches it, and deletes the reactor and with it the handler.
 template <class Request, class Response>
 class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   using Handler = StreamHandler<Message<Request>, Message<Response>>;
-  explicit BidiReactor(std::unique_ptr<Handler> handler, StreamRefused refused = nullptr)
-      : handler_(std::move(handler)), core_(std::make_shared<Core>(this, std::move(refused))) {
+  BidiReactor(grpc::CallbackServerContext* context, std::unique_ptr<Handler> handler, StreamRefused refused = nullptr)
+      : handler_(std::move(handler)), core_(std::make_shared<Core>(context, this, std::move(refused))) {
     handler_->OnOpen(core_);
     core_->RequestNext();
   }
@@ -62,7 +62,8 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
  private:
   class Core final : public StreamPeer<Message<Response>> {
    public:
-    Core(BidiReactor* reactor, StreamRefused refused) : refused_(std::move(refused)), reactor_(reactor) {}
+    Core(grpc::CallbackServerContext* context, BidiReactor* reactor, StreamRefused refused)
+        : refused_(std::move(refused)), context_(context), reactor_(reactor) {}
 
     void Send(Message<Response> message, std::function<void()> sent) override ABSL_LOCKS_EXCLUDED(mutex_) {
       grpc::ByteBuffer encoded = EncodeMessage(message);
@@ -86,6 +87,13 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     }
 
     void Close(absl::Status status) override ABSL_LOCKS_EXCLUDED(mutex_) { Close(std::move(status), false); }
+    void Abort(absl::Status status) override ABSL_LOCKS_EXCLUDED(mutex_) {
+      Close(std::move(status), false);
+      MutexLock lock(&mutex_);
+      if (reactor_ != nullptr && writing_) {
+        context_->TryCancel();  // What is being written is dropped, and OnWriteDone comes.
+      }
+    }
     void PeerLeft(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_) { Close(std::move(status), true); }
 
     void DeliveryStarted() ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -188,6 +196,7 @@ class BidiReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
     const StreamRefused refused_;
     Mutex mutex_;
+    grpc::CallbackServerContext* const context_;  // There as long as the reactor is.
     BidiReactor* reactor_ ABSL_GUARDED_BY(mutex_);
     std::deque<Outgoing> outbox_ ABSL_GUARDED_BY(mutex_);
     absl::Status final_status_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 
@@ -29,6 +30,10 @@ class StreamPeer {
   // then ends at once. A server's ends when the transport has the message that it holds, so that the peer learns the
   // status: a peer that reads nothing holds up its own stream until it reads or goes.
   virtual void Close(absl::Status status) = 0;
+
+  // Ends the stream with an error at once, whatever the transport holds: for a peer that does not read. What it learns
+  // may be no more than that the stream was cancelled.
+  virtual void Abort(absl::Status status) { Close(std::move(status)); }
 };
 
 // One peer's stream. Calls arrive one at a time; destruction is the end of the stream. There is deliberately no call

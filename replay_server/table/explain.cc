@@ -65,6 +65,7 @@ class Explainer {
     Summarize(inserts, samples);
     ExplainEach(inserts, samples);
     ExplainDisk();
+    ExplainSampleMemory();
     return std::move(out_);
   }
 
@@ -358,6 +359,22 @@ class Explainer {
     out_.summary = absl::StrCat(WhyTierWaits(picture_.tier), "; ", out_.summary);
   }
 
+  // Batches that are drawn already: the table waits for nobody, and their samplers do.
+  void ExplainSampleMemory() {
+    const SampleMemory& memory = picture_.sample_memory;
+    if (memory.waiting == 0 || memory.waited < options_.patience || out_.verdict == Verdict::kDeadlock) {
+      return;
+    }
+    out_.summary = absl::StrCat(
+        "for ", SecondsText(memory.waited), ": ", memory.who, " waits for batches: ", WhyBatchesWait(memory),
+        out_.verdict == Verdict::kWaiting ? "; " : "", out_.verdict == Verdict::kWaiting ? out_.summary : "");
+    out_.verdict = Verdict::kWaiting;
+    out_.cause = Cause::kSampleMemoryFull;
+    out_.who_could = "the samplers that have it, when they read; the streams of those that do not are ended in time";
+    out_.remedies.insert(out_.remedies.begin(), Remedy{"the server's memory", absl::StrCat(memory.limit),
+                                                       "more (--memory-bytes), or smaller batches", 0, false});
+  }
+
   const TablePicture& picture_;
   const TableConfig& config_;
   const ExplainOptions options_;
@@ -411,6 +428,8 @@ absl::string_view Name(Cause cause) {
       return "server_memory_full";
     case Cause::kDiskRefuses:
       return "disk_refuses";
+    case Cause::kSampleMemoryFull:
+      return "sample_memory_full";
   }
   return "unknown";
 }

@@ -33,6 +33,7 @@ enum class Cause {
   kBytesTooFew = 11,       // Deadlock: items leave for max_bytes before there are enough.
   kServerMemoryFull = 12,  // Deadlock: items leave for the memory of all tables before there are enough.
   kDiskRefuses = 13,       // Inserts wait because rows past memory_limit cannot be written to disk.
+  kSampleMemoryFull = 14,  // Drawn batches wait for the memory that all batches on their way share.
 };
 
 // "nobody_writes", …: what the causes are called.

@@ -37,28 +37,19 @@ inline constexpr absl::string_view kBatchTooLarge = "batch_too_large";
 inline constexpr absl::string_view kImpossibleBatch = "impossible_batch";
 inline constexpr absl::string_view kBadDraw = "bad_draw";
 inline constexpr absl::string_view kTooManyCredits = "too_many_credits";
+inline constexpr absl::string_view kNotReading = "not_reading";
 inline constexpr absl::string_view kDisk = "disk";
 inline constexpr absl::string_view kTooBusy = "too_busy";
 inline constexpr absl::string_view kStopping = "stopping";
 
 inline constexpr absl::string_view kAll[] = {
-    kMalformedMessage, kMessageTooLarge,
-    kOutOfMemory,      kUnexpectedMessage,
-    kBadRequest,       kBadName,
-    kUnknownTable,     kUnknownItem,
-    kBadConfiguration, kOtherConfiguration,
-    kConfigGeneration, kNoDataFolder,
-    kTooManyTables,    kTooManyWriters,
-    kTableTooLarge,    kWrongColumns,
-    kOtherWriter,      kBadSequence,
-    kBadChunk,         kBadWindow,
-    kBadPriority,      kNotFinite,
-    kDamagedRows,      kBlockTooLarge,
-    kItemTooLarge,     kWriterTooLarge,
-    kTooManyWaiting,   kBatchTooLarge,
-    kImpossibleBatch,  kBadDraw,
-    kTooManyCredits,   kDisk,
-    kTooBusy,          kStopping,
+    kMalformedMessage, kMessageTooLarge, kOutOfMemory,   kUnexpectedMessage, kBadRequest,
+    kBadName,          kUnknownTable,    kUnknownItem,   kBadConfiguration,  kOtherConfiguration,
+    kConfigGeneration, kNoDataFolder,    kTooManyTables, kTooManyWriters,    kTableTooLarge,
+    kWrongColumns,     kOtherWriter,     kBadSequence,   kBadChunk,          kBadWindow,
+    kBadPriority,      kNotFinite,       kDamagedRows,   kBlockTooLarge,     kItemTooLarge,
+    kWriterTooLarge,   kTooManyWaiting,  kBatchTooLarge, kImpossibleBatch,   kBadDraw,
+    kTooManyCredits,   kNotReading,      kDisk,          kTooBusy,           kStopping,
 };
 
 }  // namespace waggle::reasons

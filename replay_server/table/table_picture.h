@@ -10,6 +10,7 @@
 #include "common/api/table_config.h"
 #include "replay_server/table/chunk_tier.h"
 #include "replay_server/table/requester.h"
+#include "replay_server/table/sample_memory.h"
 #include "replay_server/table/table_rules.h"
 #include "replay_server/table/table_state.h"
 
@@ -24,7 +25,8 @@ struct TablePicture {
   int64_t inserts = 0;  // As the rate limiter counts them, and so are the samples.
   int64_t samples = 0;
   std::optional<TableState::ByteShortage> byte_shortage;
-  ChunkTier::Info tier;  // Where the table has a memory_limit.
+  ChunkTier::Info tier;        // Where the table has a memory_limit.
+  SampleMemory sample_memory;  // Where batches wait for it; not known to the table.
   // Of all tables of the server; no limit where it is 0.
   int64_t server_bytes = 0;
   int64_t server_max_bytes = 0;

@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::InsertSome(&store, table);
   }
   const auto memory = std::make_shared<BatchMemory>(1 << 20, 1 << 20);
+  const auto readers = std::make_shared<SampleReaders>(SampleReadersOptions());
   const auto peer = std::make_shared<fuzz::SinkPeer<Message<v1::SampleResponse>>>();
   SampleStreamOptions options;
   options.max_batch_bytes = 1 << 20;
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.max_credits = 16;
   options.max_inline_bytes = 1 << 30;
   {
-    SampleStream stream(&store, &executor, &executor, budget, memory, options);
+    SampleStream stream(&store, {&executor, &executor, budget, memory, readers}, options);
     stream.OnOpen(peer);
     fuzz::Feed<v1::SampleRequest>(&input, *peer, &stream);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "common/base/random.h"
 #include "common/clients/replay_client.h"
@@ -48,6 +49,8 @@ class Server {
     stub_ = v1::ReplayService::NewStub(NewChannel(server_->address(), "observer"));
   }
 
+  // As the server's program does, again and again.
+  void Tend() { server_->UpdateGauges(); }
   const std::string& address() const { return server_->address(); }
   TcpProxy* proxy() { return proxy_.get(); }
   ReplayConnection* direct() { return direct_.get(); }
@@ -67,14 +70,19 @@ class Server {
     return {};
   }
 
-  // Whether a sampler of the table is connected.
-  bool IsSampled(const std::string& table) {
+  v1::TableExplanation Explain(const std::string& table) {
     v1::ExplainRequest request;
     request.set_table(table);
     v1::ExplainResponse response;
     REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
                          [&](grpc::ClientContext* context) { return stub_->Explain(context, request, &response); }));
-    const auto& parties = response.tables(0).parties();
+    return response.tables(0);
+  }
+
+  // Whether a sampler of the table is connected.
+  bool IsSampled(const std::string& table) {
+    const v1::TableExplanation explanation = Explain(table);
+    const auto& parties = explanation.parties();
     return std::any_of(parties.begin(), parties.end(), [](const v1::Party& party) {
       return party.kind() == v1::Party::KIND_SAMPLER && party.connected();
     });
@@ -283,6 +291,49 @@ TEST_CASE("samplers that do not read cost a bounded amount of memory, and nobody
     Eventually("no request that waits", [&] { return server.Info(table.name).samples_waiting() == 0; });
   }
   crews.Check(0);
+}
+
+TEST_CASE("samplers that read nothing and have all memory of batches are named, and end in time for others", "[grpc]") {
+  constexpr int64_t kWidth = 10'000;
+  ReplayServiceOptions service;
+  service.max_sample_bytes = int64_t{16} << 20;
+  service.sample_readers.patience = absl::Seconds(4);
+  service.sample_readers.shortage = absl::Seconds(3);
+  Server server(std::move(service));
+  const TableConfig table = SimpleTable("large", kWidth);
+  REQUIRE_OK(server.direct()->CreateTable(table, StopToken()));
+  const auto writer = ValueOf(server.direct()->NewWriter(SimpleWriter(table.name, table)));
+  REQUIRE_OK(writer->Append(SimpleBlock(0, 100, kWidth), StopToken()));
+  REQUIRE_OK(writer->Flush(absl::Seconds(30)));
+  const auto explained = [&] {
+    server.Tend();
+    return server.Explain(table.name);
+  };
+  std::vector<std::unique_ptr<RawStream>> stuck;
+  for (int i = 0; i < 24; ++i) {  // Of which eight have as many batches as there may be.
+    stuck.push_back(std::make_unique<RawStream>(server.address(), kSample, /*reads_on=*/false));
+    v1::SampleRequest request;
+    request.mutable_open()->set_table(table.name);
+    request.mutable_open()->set_batch_size(50);
+    request.mutable_open()->set_sampler_id(absl::StrCat("stopped_", stuck.size()));
+    request.set_credits(1'000);
+    stuck.back()->peer->Send(EncodeMessage(request, ByteSlices()));
+    REQUIRE(stuck.back()->outcome->AwaitMessages(1));
+  }
+  const std::unique_ptr<ReplaySampler> sampler = ValueOf(server.direct()->NewSampler(SimpleSampler(table, 8)));
+  Eventually("the one who has it, by name", [&] {
+    const v1::TableExplanation explanation = explained();
+    return explanation.verdict() == v1::TableExplanation::VERDICT_WAITING &&
+           explanation.cause() == "sample_memory_full" &&
+           absl::StrContains(explanation.summary(), "max_sample_bytes") &&
+           absl::StrContains(explanation.summary(), "has read nothing for") &&
+           absl::StrContains(explanation.summary(), "stopped_");
+  });
+  Eventually("the end of those who do not read", [&] {
+    server.Tend();
+    return server.metrics().TakeSnapshot().counters.count("refused_not_reading") > 0;
+  });
+  REQUIRE_OK(sampler->Next(StopToken()));
 }
 
 // Takes half a minute: so long a channel waits for a peer that says nothing.

@@ -139,8 +139,11 @@ struct Server {
     SampleStreamOptions options;
     options.max_inline_bytes = 0;
     options.max_batches_in_flight = 4;
-    sampler = std::make_unique<SampleStream>(&store, executor.get(), executor.get(), budget,
-                                             std::make_shared<BatchMemory>(size_t{1} << 20), options);
+    sampler = std::make_unique<SampleStream>(
+        &store,
+        SampleResources{executor.get(), executor.get(), budget, std::make_shared<BatchMemory>(size_t{1} << 20),
+                        std::make_shared<SampleReaders>(SampleReadersOptions())},
+        options);
     const auto peer = std::make_shared<Peer>(
         sampler.get(),
         [this, batch_size, batches](int /*number*/) {

@@ -44,7 +44,7 @@ struct Stream {
     if (items > 0) {
       Insert(items);
     }
-    handler = std::make_unique<SampleStream>(&store, &executor, &executor, budget, memory, std::move(options));
+    handler = std::make_unique<SampleStream>(&store, Resources(), std::move(options));
     handler->OnOpen(peer);
   }
 
@@ -71,6 +71,7 @@ struct Stream {
     handler->OnMessage(std::move(message));
   }
 
+  SampleResources Resources() { return {&executor, &executor, budget, memory, readers}; }
   Table::Info Info() { return ValueOf(store.FindTable(table.name))->info(); }
 
   const TableConfig table;
@@ -85,6 +86,7 @@ struct Stream {
   Executor executor{"test", 1, 1'000};
   std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(int64_t{1} << 30);
   const std::shared_ptr<BatchMemory> memory;
+  const std::shared_ptr<SampleReaders> readers = std::make_shared<SampleReaders>(SampleReadersOptions());
   const std::shared_ptr<Peer> peer;
   std::unique_ptr<SampleStream> handler;
 };
@@ -363,12 +365,10 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   // Both use the first one's store, executor and budget.
   first.budget->Close();
   first.budget = std::make_shared<ByteBudget>(2 * batch);
-  first.handler = std::make_unique<SampleStream>(&first.store, &first.executor, &first.executor, first.budget,
-                                                 first.memory, SampleStreamOptions());
+  first.handler = std::make_unique<SampleStream>(&first.store, first.Resources(), SampleStreamOptions());
   first.handler->OnOpen(first.peer);
   const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
-  SampleStream second(&first.store, &first.executor, &first.executor, first.budget, first.memory,
-                      SampleStreamOptions());
+  SampleStream second(&first.store, first.Resources(), SampleStreamOptions());
   second.OnOpen(peer);
 
   first.Send("t", 4, 2);
@@ -395,8 +395,7 @@ TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, an
   first.budget->Close();
   first.budget = std::make_shared<ByteBudget>(2 * bytes(20));
   const auto open = [&first](const std::shared_ptr<Peer>& peer, uint32_t batch_size) {
-    auto stream = std::make_unique<SampleStream>(&first.store, &first.executor, &first.executor, first.budget,
-                                                 first.memory, SampleStreamOptions());
+    auto stream = std::make_unique<SampleStream>(&first.store, first.Resources(), SampleStreamOptions());
     stream->OnOpen(peer);
     stream->OnMessage(Opening("t", batch_size, 1));
     return stream;
@@ -413,6 +412,11 @@ TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, an
   CHECK(waits.use_count() == 1);  // The stream is gone, and with it its batch.
   CHECK(behind->AwaitMessages(2));
   behind->Close(absl::CancelledError("the test is over"));
+}
+
+SampleResources NewResources(Executor* executor, Executor* disk_executor) {
+  return {executor, disk_executor, std::make_shared<ByteBudget>(int64_t{1} << 30),
+          std::make_shared<BatchMemory>(size_t{1} << 20), std::make_shared<SampleReaders>(SampleReadersOptions())};
 }
 
 // A table with ten items whose rows can be on a disk.
@@ -446,8 +450,7 @@ TEST_CASE("A batch whose rows are all in memory does not wait behind those that 
   const auto peer = std::make_shared<Peer>(/*take_at_once=*/true);
   SampleStreamOptions options;
   options.max_inline_bytes = GENERATE(1 << 20, 0);
-  SampleStream stream(&tiered.store, &executor, &disk_executor, std::make_shared<ByteBudget>(int64_t{1} << 30),
-                      std::make_shared<BatchMemory>(size_t{1} << 20), options);
+  SampleStream stream(&tiered.store, NewResources(&executor, &disk_executor), options);
   stream.OnOpen(peer);
   stream.OnMessage(Opening("t", 4, 1));
   CHECK(peer->AwaitMessages(2));
@@ -471,8 +474,7 @@ TEST_CASE("A sampler whose rows cannot be read for want of files is to come back
   tiered.disk->FailReads(absl::ResourceExhaustedError("Too many open files"));
   Executor executor("test", 1, 100);
   const auto peer = std::make_shared<Peer>();
-  SampleStream stream(&tiered.store, &executor, &executor, std::make_shared<ByteBudget>(int64_t{1} << 30),
-                      std::make_shared<BatchMemory>(size_t{1} << 20), SampleStreamOptions());
+  SampleStream stream(&tiered.store, NewResources(&executor, &executor), SampleStreamOptions());
   stream.OnOpen(peer);
   stream.OnMessage(Opening("t", 4, 1));
   REQUIRE(peer->AwaitClosed());
@@ -497,9 +499,7 @@ TEST_CASE("A stream that has ended asks nobody to read rows from the disk", "[un
   const auto peer = std::make_shared<Peer>();
   SampleStreamOptions options;
   options.max_inline_bytes = 0;
-  auto stream = std::make_unique<SampleStream>(&tiered.store, &executor, &disk_executor,
-                                               std::make_shared<ByteBudget>(int64_t{1} << 30),
-                                               std::make_shared<BatchMemory>(size_t{1} << 20), options);
+  auto stream = std::make_unique<SampleStream>(&tiered.store, NewResources(&executor, &disk_executor), options);
   stream->OnOpen(peer);
   stream->OnMessage(Opening("t", 4, 1));
   CHECK(tiered.table->info().items_sampled == 4);

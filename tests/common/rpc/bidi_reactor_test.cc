@@ -288,6 +288,35 @@ TEST_CASE("A peer that does not read holds up what is sent to it, and its end dr
   CHECK(freed.WaitFor(absl::Seconds(20)));
 }
 
+TEST_CASE("A stream that is aborted ends although its peer does not read, and what it held is free", "[grpc]") {
+  OpenHandlers handlers;
+  const auto server = StartServer(&handlers.service);
+  const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
+  const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(0);
+  REQUIRE(peer != nullptr);
+  const StopToken freed;
+  std::shared_ptr<std::string> payload(new std::string(1 << 20, 'x'), [freed](std::string* bytes) {
+    delete bytes;
+    freed.RequestStop();
+  });
+  for (uint64_t i = 0; i < 64; ++i) {
+    Response response = Ack(i);
+    response.data.Append({payload->data(), payload->size(), payload});
+    peer->Send(std::move(response));
+  }
+  payload.reset();
+  REQUIRE(stream.seen->AwaitCount(1));
+  // To end it is not enough: the transport has a message that its peer is to have first.
+  const bool ended_before = GENERATE(false, true);
+  if (ended_before) {
+    peer->Close(absl::InternalError("refused"));
+  }
+  peer->Abort(absl::UnavailableError("it does not read"));
+  REQUIRE(handlers.alive.AwaitNone(1));
+  CHECK(freed.WaitFor(absl::Seconds(20)));
+  peer->Abort(absl::UnavailableError("again"));
+}
+
 // Runs out of memory over every message, or over every answer.
 class ExhaustedHandler final : public Counted {
  public:

@@ -31,9 +31,8 @@ class StreamService final : public v1::ReplayService::WithRawCallbackMethod_Inse
   explicit StreamService(Factory factory, Refused refused = nullptr)
       : factory_(std::move(factory)), refused_(std::move(refused)) {}
 
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Insert(
-      grpc::CallbackServerContext* /*context*/) override {
-    return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(factory_(), refused_);
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Insert(grpc::CallbackServerContext* context) override {
+    return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(context, factory_(), refused_);
   }
 
  private:

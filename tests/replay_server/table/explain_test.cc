@@ -136,6 +136,20 @@ const std::vector<Case>& Stalls() {
        Cause::kDiskRefuses,
        {"inserts wait", "memory_limit", "no space left"},
        ""},
+      {"batches that are drawn wait for memory that somebody has who does not read",
+       [](Stall* s) {
+         s->Counts(5, 5, 0);
+         s->picture.sample_memory = {1000,
+                                     2,
+                                     absl::Seconds(33),
+                                     "learner",
+                                     {{"t", "debugger", 900, absl::Seconds(40)}, {"other", "learner", 60, {}}}};
+       },
+       Verdict::kWaiting,
+       Cause::kSampleMemoryFull,
+       {"for 33 s", "learner waits", "2 batches wait for memory", "960 of 1000 bytes", "max_sample_bytes",
+        "debugger at table \"t\" 900, and has read nothing for 40 s", "learner at table \"other\" 60"},
+       "the server's memory more (--memory-bytes), or smaller batches, now 1000"},
       {"a batch has more different items than the table may hold",
        [](Stall* s) {
          s->config.sampler.without_replacement = true;
@@ -336,6 +350,7 @@ void Apply(const Remedy& remedy, Stall* stall) {
   } else {
     // Of bytes nothing is known but that more fit.
     stall->picture.byte_shortage.reset();
+    stall->picture.sample_memory.waiting = 0;
   }
 }
 
