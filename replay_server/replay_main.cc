@@ -10,8 +10,10 @@
 #include "common/base/log.h"
 #include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
+#include "common/base/stopwatch.h"
 #include "common/clients/hub_client.h"
 #include "common/metrics/metrics.h"
+#include "common/process/allocator.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
 #include "replay_server/memory_budgets.h"
@@ -21,6 +23,10 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kGaugeInterval = absl::Seconds(1);
+// What is freed is kept for what comes next, but not all that many threads have ever had: batches that are read from
+// the disk take megabytes each.
+constexpr absl::Duration kReturnInterval = absl::Seconds(10);
+constexpr int64_t kMostKeptBytes = int64_t{64} << 20;
 constexpr absl::Duration kGrace = absl::Seconds(1);
 
 struct Flags {
@@ -38,8 +44,13 @@ struct Flags {
 // Serves until `stop`, with the gauges kept up to date: longer than a run lasts, for its learner still has priorities
 // to send when it is over. A hub that refuses this server ends it.
 absl::Status Serve(ReplayServer* server, HubLink* hub, const StopToken& stop) {
+  Stopwatch since_return;
   do {
     server->UpdateGauges();
+    if (since_return.Elapsed() >= kReturnInterval) {
+      ReturnFreedMemory(kMostKeptBytes);
+      since_return = Stopwatch();
+    }
     if (hub != nullptr && hub->run_over().StopRequested()) {
       // Returns at once: CANCELLED where the run is over, the refusal otherwise.
       const absl::Status ended = hub->WaitUntil([](const Assignment& /*assignment*/) { return false; }, stop).status();

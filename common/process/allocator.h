@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 namespace waggle {
 
 // Tells malloc to keep what is freed, up to 128 MiB an arena, and to take large blocks from there too. Its defaults
@@ -7,5 +9,11 @@ namespace waggle {
 // items spend a third of their time in page faults then. Does nothing where malloc is not glibc's, or where the user
 // has set it up by MALLOC_… or GLIBC_TUNABLES. Call before there is a second thread.
 void KeepFreedMemory();
+
+// Gives what is freed and kept back to the system where that is more than `most_kept` bytes, of all arenas together:
+// every thread may have freed some in an arena of its own, where no other takes it. Walks all that is freed, so it is
+// not to be called more often than every few seconds. Returns whether there was as much. Thread-safe; does nothing
+// where KeepFreedMemory does nothing.
+bool ReturnFreedMemory(int64_t most_kept);
 
 }  // namespace waggle
