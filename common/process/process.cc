@@ -113,8 +113,8 @@ class SignalThread {
   Thread thread_;
 };
 
-// A listener that runs out of file descriptors may never accept again: the usual limit of 1024 is for select(), which
-// nothing here uses.
+// A server that runs out of file descriptors turns clients away: the usual limit of 1024 is for select(), which nothing
+// here uses.
 void RaiseFileLimit() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {

@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/annotate.h"
-#include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
 
@@ -25,8 +23,6 @@ void Configure(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1'024);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
-  // Otherwise a second server on the same port would silently take half of the connections.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
 }
@@ -35,33 +31,39 @@ void Configure(grpc::ServerBuilder* builder) {
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& listen,
                                                             const std::vector<grpc::Service*>& services) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(listen, /*allow_port_zero=*/true), "listening"));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(listen));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   Configure(&builder);
-  int port = 0;
-  builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+  std::unique_ptr<Acceptor> acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   for (grpc::Service* service : services) {
     builder.RegisterService(service);
   }
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", listen, ": the port is taken, or the host is not one of this machine's"));
+  if (server == nullptr) {
+    return absl::InternalError(absl::StrCat("gRPC does not start a server on ", listen));
   }
-  return std::unique_ptr<RpcServer>(
-      new RpcServer(std::move(server), absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)));
+  return std::unique_ptr<RpcServer>(new RpcServer(std::move(server), std::move(acceptor), std::move(listener)));
 }
 
-RpcServer::RpcServer(std::unique_ptr<grpc::Server> server, std::string address)
-    : server_(std::move(server)), address_(std::move(address)) {}
+RpcServer::RpcServer(std::unique_ptr<grpc::Server> server, std::unique_ptr<Acceptor> acceptor,
+                     std::unique_ptr<Listener> listener)
+    : server_(std::move(server)), acceptor_(std::move(acceptor)), listener_(std::move(listener)) {
+  listener_->Start([this](int descriptor) {
+    Acceptor::NewConnectionParameters connection;
+    connection.fd = descriptor;
+    acceptor_->HandleNewConnection(&connection);
+  });
+}
 
 RpcServer::~RpcServer() {
   Shutdown(absl::ZeroDuration());
 }
 
 void RpcServer::Shutdown(absl::Duration grace) {
+  listener_->Stop();
   if (grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService(); health != nullptr) {
     health->SetServingStatus(false);
   }

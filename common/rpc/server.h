@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/rpc/listener.h"
 
 namespace waggle {
 
@@ -25,16 +26,21 @@ class RpcServer {
   RpcServer& operator=(const RpcServer&) = delete;
 
   // HOST:PORT, with the port that was taken.
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return listener_->address(); }
+
+  const Listener& listener() const { return *listener_; }
 
   // Stops accepting, gives calls `grace` to end, then cancels them. Idempotent; the destructor does it too.
   void Shutdown(absl::Duration grace);
 
  private:
-  RpcServer(std::unique_ptr<grpc::Server> server, std::string address);
+  using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+  RpcServer(std::unique_ptr<grpc::Server> server, std::unique_ptr<Acceptor> acceptor,
+            std::unique_ptr<Listener> listener);
 
   const std::unique_ptr<grpc::Server> server_;
-  const std::string address_;
+  const std::unique_ptr<Acceptor> acceptor_;
+  const std::unique_ptr<Listener> listener_;  // Hands its connections to the acceptor.
 };
 
 }  // namespace waggle

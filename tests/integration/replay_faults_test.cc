@@ -1,8 +1,10 @@
 // No source of its own: what becomes of the way between a replay server and its clients, or of a client, while they
 // write and sample; what they have seen is checked against what the server promised.
 
-#include <algorithm>
+#include <atomic>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,19 +15,20 @@
 #include "common/clients/replay_client.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/raw_codec.h"
-#include "common/rpc/unary_call.h"
 #include "replay_server/replay_server.h"
 #include "tests/integration/eventually.h"
+#include "tests/integration/proxied_server.h"
 #include "tests/integration/raw_stream.h"
 #include "tests/integration/replay_crew.h"
 #include "tests/support/delivery_history.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/support/temporary_folder.h"
-#include "waggle/v1/replay.grpc.pb.h"
 
 namespace waggle::testing {
 namespace {
+
+using Server = ProxiedServer;
 
 // Each item is sampled once, oldest first, and none makes anybody wait: what is in it can be read out.
 TableConfig Archive(const std::string& name, Durability durability) {
@@ -34,78 +37,6 @@ TableConfig Archive(const std::string& name, Durability durability) {
   config.max_times_sampled = 1;
   return config;
 }
-
-// A server in this process with a folder, and a proxy before it.
-class Server {
- public:
-  explicit Server(ReplayServiceOptions service = {}) {
-    ReplayServerOptions options;
-    options.listen = "127.0.0.1:0";
-    options.data_dir = folder_.File("data");
-    options.service = std::move(service);
-    server_ = ValueOf(ReplayServer::Start(std::move(options), &metrics_));
-    proxy_ = std::make_unique<TcpProxy>(server_->address());
-    direct_ = ValueOf(NewGrpcReplayConnection({server_->address()}));
-    stub_ = v1::ReplayService::NewStub(NewChannel(server_->address(), "observer"));
-  }
-
-  // As the server's program does, again and again.
-  void Tend() { server_->UpdateGauges(); }
-  const std::string& address() const { return server_->address(); }
-  TcpProxy* proxy() { return proxy_.get(); }
-  ReplayConnection* direct() { return direct_.get(); }
-  const Metrics& metrics() const { return metrics_; }
-
-  v1::TableInfo Info(const std::string& table) {
-    v1::DescribeResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
-      return stub_->Describe(context, v1::DescribeRequest(), &response);
-    }));
-    for (const v1::TableInfo& info : response.tables()) {
-      if (info.config().name() == table) {
-        return info;
-      }
-    }
-    FAIL("there is no table " << table);
-    return {};
-  }
-
-  v1::TableExplanation Explain(const std::string& table) {
-    v1::ExplainRequest request;
-    request.set_table(table);
-    v1::ExplainResponse response;
-    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
-                         [&](grpc::ClientContext* context) { return stub_->Explain(context, request, &response); }));
-    return response.tables(0);
-  }
-
-  // Whether a sampler of the table is connected.
-  bool IsSampled(const std::string& table) {
-    const v1::TableExplanation explanation = Explain(table);
-    const auto& parties = explanation.parties();
-    return std::any_of(parties.begin(), parties.end(), [](const v1::Party& party) {
-      return party.kind() == v1::Party::KIND_SAMPLER && party.connected();
-    });
-  }
-
-  // Takes all items out of a table that gives each once; nobody else uses it.
-  std::vector<int64_t> Drain(const TableConfig& table) {
-    const auto items = static_cast<int64_t>(Info(table.name).items());
-    Consumer consumer(direct_.get(), table, 1, 16);
-    Eventually("all that is left of " + table.name, [&] { return consumer.count() >= items; });
-    consumer.Finish();
-    REQUIRE_OK(consumer.status());
-    return consumer.delivered();
-  }
-
- private:
-  const TemporaryFolder folder_;
-  Metrics metrics_;
-  std::unique_ptr<ReplayServer> server_;
-  std::unique_ptr<TcpProxy> proxy_;
-  std::unique_ptr<ReplayConnection> direct_;
-  std::unique_ptr<v1::ReplayService::Stub> stub_;
-};
 
 // A writer to a queue and an archive of one durability, and a sampler of the queue, on the way through the proxy.
 class Crew {
@@ -334,6 +265,78 @@ TEST_CASE("samplers that read nothing and have all memory of batches are named, 
     return server.metrics().TakeSnapshot().counters.count("refused_not_reading") > 0;
   });
   REQUIRE_OK(sampler->Next(StopToken()));
+}
+
+TEST_CASE("connections far away are slow, and are not given up", "[grpc]") {
+  Server server;
+  server.proxy()->SetDelay(absl::Milliseconds(100));
+  Crews crews(&server);
+  crews.AwaitProgress(300);
+  // One for each of those who connect, from the first moment to the last.
+  const int64_t connections = server.proxy()->connections();
+  crews.AwaitProgress(300);
+  CHECK(server.proxy()->connections() == connections);
+  server.proxy()->SetDelay(absl::ZeroDuration());
+  crews.Check(0);
+}
+
+TEST_CASE("a sampler on a slow line gets what it asks for, and holds up nobody else", "[grpc]") {
+  constexpr int64_t kWidth = 10'000;
+  Server server;
+  const TableConfig table = SimpleTable("large", kWidth);
+  REQUIRE_OK(server.direct()->CreateTable(table, StopToken()));
+  const auto writer = ValueOf(server.direct()->NewWriter(SimpleWriter(table.name, table)));
+  REQUIRE_OK(writer->Append(SimpleBlock(0, 100, kWidth), StopToken()));
+  REQUIRE_OK(writer->Flush(absl::Seconds(30)));
+  server.proxy()->SetDelay(absl::Milliseconds(60));  // A megabyte a second.
+  const auto far_away = ValueOf(NewGrpcReplayConnection({server.proxy()->address()}));
+  const std::unique_ptr<ReplaySampler> slow = ValueOf(far_away->NewSampler(SimpleSampler(table, 16)));
+  REQUIRE_OK(slow->Next(StopToken()));
+  std::atomic<int> slow_batches{0};
+  const StopToken enough;
+  Thread reads("slow", [&] {
+    while (slow->Next(enough).ok()) {
+      ++slow_batches;
+    }
+  });
+  const std::unique_ptr<ReplaySampler> fast = ValueOf(server.direct()->NewSampler(SimpleSampler(table, 16)));
+  for (int i = 0; i < 300; ++i) {  // 190 MB.
+    REQUIRE_OK(fast->Next(StopToken()));
+  }
+  CHECK(slow_batches < 300);
+  const int so_far = slow_batches;
+  Eventually("another batch on the slow line", [&] { return slow_batches > so_far; });
+  enough.RequestStop();
+}
+
+TEST_CASE("clients that come and go without end leave nothing behind", "[grpc]") {
+  Server server;
+  const TableConfig table = SimpleTable("t");
+  REQUIRE_OK(server.direct()->CreateTable(table, StopToken()));
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto come_and_go = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      // What they leave is of all kinds: a stream that was cancelled, one that was not opened, one that is refused.
+      RawStream sampler(server.address(), kSample, i % 2 == 0);
+      RawStream writer(server.address(), kInsert);
+      v1::SampleRequest request;
+      request.mutable_open()->set_table(i % 3 == 0 ? "nothing" : table.name);
+      request.mutable_open()->set_batch_size(4);
+      request.set_credits(2);
+      sampler.peer->Send(EncodeMessage(request, ByteSlices()));
+      if (i % 3 == 0) {
+        CHECK_FALSE(sampler.outcome->AwaitClosed().ok());
+      }
+    }
+    Eventually("no request that waits", [&] { return server.Info(table.name).samples_waiting() == 0; });
+  };
+  const auto before = open_files();
+  come_and_go(500);
+  // But for what each process keeps of gRPC once it has used it.
+  Eventually("the end of their connections", [&] { return open_files() <= before + 20; });
 }
 
 // Takes half a minute: so long a channel waits for a peer that says nothing.

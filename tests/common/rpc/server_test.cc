@@ -1,18 +1,14 @@
 #include "common/rpc/server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/random.h"
 #include "common/rpc/channel.h"
+#include "tests/common/rpc/sockets.h"
 #include "tests/common/rpc/stream_service.h"
+#include "tests/support/await.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -22,6 +18,7 @@ using testing::Open;
 using testing::OpenStream;
 using testing::ServerHandler;
 using testing::ServerPeer;
+using testing::Socket;
 using testing::StartServer;
 using testing::StreamService;
 
@@ -42,36 +39,6 @@ class EndlessHandler final : public ServerHandler {
 StreamService::Factory Endless() {
   return [] { return std::make_unique<EndlessHandler>(); };
 }
-
-// A connected TCP socket, closed at the end of its scope.
-class Socket {
- public:
-  explicit Socket(const std::string& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in name{};
-    const timeval patience{30, 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    name.sin_family = AF_INET;
-    name.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-    inet_pton(AF_INET, "127.0.0.1", &name.sin_addr);
-    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
-  }
-  ~Socket() { close(fd_); }
-  bool connected() const { return connected_; }
-  void Write(const std::string& bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-  // Reads until the other side has closed the connection. Returns false if it does not.
-  bool AwaitEnd() {
-    char buffer[4096];
-    ssize_t size = 0;
-    do {
-      size = recv(fd_, buffer, sizeof(buffer), 0);
-    } while (size > 0);
-    return size == 0 || errno == ECONNRESET;
-  }
-
- private:
-  const int fd_;
-  bool connected_ = false;
-};
 
 // Calls a unary method with raw bytes and returns the raw answer.
 class RawUnary final : public RawClientStreamHandler {
@@ -139,6 +106,21 @@ TEST_CASE("What is no address to listen on is refused", "[grpc]") {
   }
   StreamService other(Endless());
   CHECK(RpcServer::Start("192.0.2.1:7001", {&other}).status().code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("A server that had no descriptor left for a client accepts others when it has some again", "[grpc]") {
+  StreamService service(Endless());
+  const auto server = StartServer(&service);
+  Socket turned_away;
+  {
+    const testing::NoDescriptors none;
+    REQUIRE(turned_away.Connect(server->address()));
+    testing::AwaitThat("a failure to accept", [&] { return server->listener().failures() > 0; });
+  }
+  const OpenStream stream = Open(NewChannel(server->address(), "test"));
+  REQUIRE(stream.seen->AwaitCount(1));
+  stream.peer->Close(absl::CancelledError("enough"));
+  REQUIRE(stream.seen->AwaitClosed());
 }
 
 TEST_CASE("Garbage on the port neither stops nor confuses the server", "[grpc]") {

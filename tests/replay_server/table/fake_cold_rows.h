@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/base/mutex.h"
 #include "common/tensor/array_spec.h"
 #include "replay_server/table/chunk.h"
 #include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/cold_rows.h"
+#include "tests/support/await.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
@@ -129,17 +129,6 @@ class FakeColdRows final : public ColdRows {
   absl::Status read_failure_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> on_read_ ABSL_GUARDED_BY(mutex_);
 };
-
-// Waits until it holds; fails the test if it never does.
-template <class Condition>
-void AwaitThat(const std::string& what, const Condition& condition) {
-  const absl::Time deadline = absl::Now() + absl::Seconds(60);
-  while (!condition()) {
-    INFO(what);
-    REQUIRE(absl::Now() < deadline);
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-}
 
 // Of the blocks below.
 inline constexpr int64_t kTieredBlockBytes = 1000;

@@ -1,0 +1,156 @@
+#include "common/rpc/listener.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "tests/common/rpc/sockets.h"
+#include "tests/support/await.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::AwaitThat;
+using testing::LowestFreeDescriptor;
+using testing::NoDescriptors;
+using testing::Socket;
+using testing::ValueOf;
+
+// What a listener was given; keeps it open.
+class Accepted {
+ public:
+  ~Accepted() { CloseAll(); }
+  Listener::Accepted Add() {
+    return [this](int descriptor) {
+      MutexLock lock(&mutex_);
+      descriptors_.push_back(descriptor);
+    };
+  }
+  size_t count() const {
+    MutexLock lock(&mutex_);
+    return descriptors_.size();
+  }
+  bool Await(size_t count) {
+    AwaitThat("connections", [&] { return this->count() >= count; });
+    return this->count() == count;
+  }
+  void CloseAll() {
+    MutexLock lock(&mutex_);
+    for (const int descriptor : descriptors_) {
+      close(descriptor);
+    }
+    descriptors_.clear();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<int> descriptors_;
+};
+
+bool HasIpv6() {
+  return Listener::Open("[::1]:0").ok();
+}
+
+TEST_CASE("A listener hands on who connects, until it stops", "[grpc]") {
+  Accepted accepted;
+  const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
+  CHECK(listener->address().rfind("127.0.0.1:", 0) == 0);
+  const Socket before(listener->address());  // Waits until there is somebody to accept it.
+  REQUIRE(before.connected());
+  listener->Start(accepted.Add());
+  CHECK(accepted.Await(1));
+  const Socket after(listener->address());
+  CHECK(accepted.Await(2));
+  listener->Stop();
+  CHECK_FALSE(Socket(listener->address()).connected());
+  listener->Stop();
+  CHECK(listener->failures() == 0);
+}
+
+TEST_CASE("A listener listens on all addresses that its host stands for", "[grpc]") {
+  const std::string host = GENERATE(as<std::string>(), "0.0.0.0", "[::]", "localhost");
+  if (host == "[::]" && !HasIpv6()) {
+    WARN("this machine has no IPv6");
+    return;
+  }
+  Accepted accepted;
+  const auto listener = ValueOf(Listener::Open(host + ":0"));
+  listener->Start(accepted.Add());
+  CHECK(listener->address().rfind(host + ":", 0) == 0);
+  const Socket ipv4(listener->address());
+  CHECK(ipv4.connected());
+  CHECK(accepted.Await(1));
+  if (HasIpv6() && host != "localhost") {
+    Socket ipv6(AF_INET6);
+    CHECK(ipv6.Connect(listener->address()));
+    CHECK(accepted.Await(2));
+  }
+}
+
+TEST_CASE("What cannot be listened on is refused, saying why", "[grpc]") {
+  const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
+  const auto says = [](const std::string& listen, const std::string& part) {
+    const auto opened = Listener::Open(listen);
+    REQUIRE_CODE(opened, absl::StatusCode::kUnavailable);
+    INFO(opened.status().message());
+    CHECK(opened.status().message().find(listen) != absl::string_view::npos);
+    CHECK(opened.status().message().find(part) != absl::string_view::npos);
+  };
+  says(listener->address(), "the port is taken");
+  const std::string port = listener->address().substr(listener->address().rfind(':'));
+  says("0.0.0.0" + port, "the port is taken");
+  says("192.0.2.1:7001", "not one of this machine's addresses");
+  says("no-such-host.invalid:7001", "cannot listen on");
+  CHECK(absl::IsInvalidArgument(Listener::Open("7001").status()));
+}
+
+TEST_CASE("A listener that finds no descriptor goes on when there are some again", "[grpc]") {
+  Accepted accepted;
+  const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
+  listener->Start(accepted.Add());
+  std::vector<std::unique_ptr<Socket>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<Socket>());
+  }
+  {
+    const NoDescriptors none;
+    for (const auto& client : clients) {
+      REQUIRE(client->Connect(listener->address()));
+    }
+    AwaitThat("failures", [&] { return listener->failures() >= 2; });
+    CHECK(accepted.count() == 0);
+  }
+  CHECK(accepted.Await(3));
+}
+
+TEST_CASE("Clients are turned away where they would take the last quarter of the descriptors", "[grpc]") {
+  Accepted accepted;
+  const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
+  listener->Start(accepted.Add());
+  std::vector<std::unique_ptr<Socket>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<Socket>());
+  }
+  const int lowest = LowestFreeDescriptor();
+  const NoDescriptors few((lowest + 4) * 4 / 3 + 1);
+  int ended = 0;
+  for (const auto& client : clients) {
+    REQUIRE(client->Connect(listener->address()));
+  }
+  AwaitThat("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 8; });
+  CHECK(accepted.count() >= 3);
+  CHECK(accepted.count() <= 5);
+  for (size_t i = accepted.count(); i < clients.size(); ++i) {
+    ended += clients[i]->AwaitEnd() ? 1 : 0;
+  }
+  CHECK(ended == static_cast<int>(listener->failures()));
+  // Who goes makes room.
+  accepted.CloseAll();
+  REQUIRE(Socket(listener->address()).connected());
+  CHECK(accepted.Await(1));
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/clients/replay_client.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
+#include "replay_server/replay_server.h"
+#include "tests/integration/eventually.h"
+#include "tests/integration/replay_crew.h"
+#include "tests/support/tcp_proxy.h"
+#include "tests/support/temporary_folder.h"
+#include "waggle/v1/replay.grpc.pb.h"
+
+namespace waggle::testing {
+
+// A server in this process with a folder, and a proxy before it.
+class ProxiedServer {
+ public:
+  explicit ProxiedServer(ReplayServiceOptions service = {}) {
+    ReplayServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.data_dir = folder_.File("data");
+    options.service = std::move(service);
+    server_ = ValueOf(ReplayServer::Start(std::move(options), &metrics_));
+    proxy_ = std::make_unique<TcpProxy>(server_->address());
+    direct_ = ValueOf(NewGrpcReplayConnection({server_->address()}));
+    stub_ = v1::ReplayService::NewStub(NewChannel(server_->address(), "observer"));
+  }
+
+  // As the server's program does, again and again.
+  void Tend() { server_->UpdateGauges(); }
+  const std::string& address() const { return server_->address(); }
+  TcpProxy* proxy() { return proxy_.get(); }
+  ReplayConnection* direct() { return direct_.get(); }
+  const Metrics& metrics() const { return metrics_; }
+
+  v1::TableInfo Info(const std::string& table) {
+    v1::DescribeResponse response;
+    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(), [&](grpc::ClientContext* context) {
+      return stub_->Describe(context, v1::DescribeRequest(), &response);
+    }));
+    for (const v1::TableInfo& info : response.tables()) {
+      if (info.config().name() == table) {
+        return info;
+      }
+    }
+    FAIL("there is no table " << table);
+    return {};
+  }
+
+  v1::TableExplanation Explain(const std::string& table) {
+    v1::ExplainRequest request;
+    request.set_table(table);
+    v1::ExplainResponse response;
+    REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
+                         [&](grpc::ClientContext* context) { return stub_->Explain(context, request, &response); }));
+    return response.tables(0);
+  }
+
+  // Whether a sampler of the table is connected.
+  bool IsSampled(const std::string& table) {
+    const v1::TableExplanation explanation = Explain(table);
+    const auto& parties = explanation.parties();
+    return std::any_of(parties.begin(), parties.end(), [](const v1::Party& party) {
+      return party.kind() == v1::Party::KIND_SAMPLER && party.connected();
+    });
+  }
+
+  // Takes all items out of a table that gives each once; nobody else uses it.
+  std::vector<int64_t> Drain(const TableConfig& table) {
+    const auto items = static_cast<int64_t>(Info(table.name).items());
+    Consumer consumer(direct_.get(), table, 1, 16);
+    Eventually("all that is left of " + table.name, [&] { return consumer.count() >= items; });
+    consumer.Finish();
+    REQUIRE_OK(consumer.status());
+    return consumer.delivered();
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  Metrics metrics_;
+  std::unique_ptr<ReplayServer> server_;
+  std::unique_ptr<TcpProxy> proxy_;
+  std::unique_ptr<ReplayConnection> direct_;
+  std::unique_ptr<v1::ReplayService::Stub> stub_;
+};
+
+}  // namespace waggle::testing
