@@ -82,8 +82,10 @@ struct RawStream {
   std::shared_ptr<StreamOutcome> outcome = std::make_shared<StreamOutcome>();
   std::shared_ptr<RawStreamPeer> peer;
 
-  RawStream(const std::string& address, const std::string& method, bool reads_on = true) {
-    OpenRawClientStream(NewChannel(address, "hostile"), method, std::make_unique<RawClient>(outcome, &peer, reads_on));
+  RawStream(const std::string& address, const std::string& method, bool reads_on = true)
+      : RawStream(NewChannel(address, "hostile"), method, reads_on) {}
+  RawStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, bool reads_on = true) {
+    OpenRawClientStream(channel, method, std::make_unique<RawClient>(outcome, &peer, reads_on));
   }
   ~RawStream() {
     peer->Close(absl::CancelledError("the test is over"));

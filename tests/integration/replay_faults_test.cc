@@ -22,6 +22,7 @@
 #include "tests/integration/replay_crew.h"
 #include "tests/support/delivery_history.h"
 #include "tests/support/replay_fixtures.h"
+#include "tests/support/sockets.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/support/temporary_folder.h"
 
@@ -317,25 +318,25 @@ TEST_CASE("clients that come and go without end leave nothing behind", "[grpc]")
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return std::distance(begin(files), end(files));
   };
-  const auto come_and_go = [&](int times) {
-    for (int i = 0; i < times; ++i) {
-      // What they leave is of all kinds: a stream that was cancelled, one that was not opened, one that is refused.
-      RawStream sampler(server.address(), kSample, i % 2 == 0);
-      RawStream writer(server.address(), kInsert);
-      v1::SampleRequest request;
-      request.mutable_open()->set_table(i % 3 == 0 ? "nothing" : table.name);
-      request.mutable_open()->set_batch_size(4);
-      request.set_credits(2);
-      sampler.peer->Send(EncodeMessage(request, ByteSlices()));
-      if (i % 3 == 0) {
-        CHECK_FALSE(sampler.outcome->AwaitClosed().ok());
-      }
-    }
-    Eventually("no request that waits", [&] { return server.Info(table.name).samples_waiting() == 0; });
-  };
+  const auto channel = NewChannel(server.address(), "hostile");
   const auto before = open_files();
-  come_and_go(500);
-  // But for what each process keeps of gRPC once it has used it.
+  for (int i = 0; i < 500; ++i) {
+    const Socket connection(server.address());
+    CHECK(connection.connected());
+    // Streams end in all ways: cancelled while they read or do not, never opened, refused.
+    RawStream sampler(channel, kSample, i % 2 == 0);
+    RawStream writer(channel, kInsert);
+    v1::SampleRequest request;
+    request.mutable_open()->set_table(i % 3 == 0 ? "nothing" : table.name);
+    request.mutable_open()->set_batch_size(4);
+    request.set_credits(2);
+    sampler.peer->Send(EncodeMessage(request, ByteSlices()));
+    if (i % 3 == 0) {
+      CHECK_FALSE(sampler.outcome->AwaitClosed().ok());
+    }
+  }
+  Eventually("no request that waits", [&] { return server.Info(table.name).samples_waiting() == 0; });
+  // But for what the process keeps of gRPC once it has used it.
   Eventually("the end of their connections", [&] { return open_files() <= before + 20; });
 }
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "tests/common/rpc/sockets.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
+#include "tests/support/sockets.h"
 
 namespace waggle {
 namespace {

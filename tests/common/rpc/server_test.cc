@@ -6,10 +6,10 @@
 
 #include "common/base/random.h"
 #include "common/rpc/channel.h"
-#include "tests/common/rpc/sockets.h"
 #include "tests/common/rpc/stream_service.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
+#include "tests/support/sockets.h"
 
 namespace waggle {
 namespace {
