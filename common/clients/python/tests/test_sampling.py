@@ -9,7 +9,8 @@ from support import COLUMNS, PATIENCE, ServerTest, queue_table, row, wait_until
 
 import waggle_client as waggle
 from waggle_client import _wire
-from waggle_client.sampler import SamplerCore
+from waggle_client._link import Deadline
+from waggle_client.sampler import SamplerCore, SamplerOptions
 
 
 class SamplingTest(ServerTest):
@@ -24,11 +25,12 @@ class SamplingTest(ServerTest):
         self.client.create_table(queue_table(self.name))
         with self.client.sampler(self.name, batch_size=1, prefetch=2, timeout=PATIENCE) as sampler:
             running = sampler._core
-            core = SamplerCore(running.link, running.config, 1, 2, PATIENCE, "", "none")  # Never started.
+            options = SamplerOptions(1, 2, PATIENCE, "never-started", "none")
+            core = SamplerCore(running.link, running.config, options)
         with core.changed:
             core._ready.extend(["one", "two"])
             core.reset_locked()
-        self.assertEqual(core.take(0), "one")
+        self.assertEqual(core.take(Deadline(0)), "one")
         with core.changed:
             opening, _ = core.next_request_locked()
             self.assertEqual(_wire.message("SampleRequest").FromString(opening).credits, 1)

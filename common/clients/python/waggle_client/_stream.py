@@ -5,7 +5,7 @@ import time
 
 import grpc
 
-from waggle_client import _wire, errors
+from waggle_client import _fork, _wire, errors
 from waggle_client._link import Backoff, from_rpc_error, log, may_pass
 
 _NOT_FOUND_PATIENCE = 5.0
@@ -48,6 +48,14 @@ class StreamCore:
         self._failure = None  # Final.
         self._away = None  # Why the last stream ended, while there is no other.
         self._thread = threading.Thread(target=self._run, name=f"waggle-{purpose}", daemon=True)
+        _fork.watch(self)
+
+    def forked(self):
+        """In a new process, which has neither the thread nor the connection, and may find the lock held for ever."""
+        self.changed = threading.Condition(threading.Lock())
+        _fork.left_behind.append((self._call, self._call_method, self._requests))
+        self._call = self._requests = None
+        self._failure = errors.FailedPrecondition(_fork.message(f"{self.what} {self.link.address}"))
 
     def start(self):
         self._thread.start()
@@ -168,8 +176,10 @@ class StreamCore:
         self.check_locked()
 
     def wait_locked(self, ready, deadline, doing, purpose):
-        """Waits until `ready()`; says why nothing happens: in the log now and then, in what is raised at the end."""
-        warn_at = time.monotonic() + _WARN_AFTER
+        """Waits until `ready()`, and returns how many seconds it took; says why nothing happens: in the log now and then,
+        in what is raised at the end."""
+        began = time.monotonic()
+        warn_at = began + _WARN_AFTER
         if not ready():
             self.check_locked()
         while not ready():
@@ -177,16 +187,19 @@ class StreamCore:
             left = deadline.left()
             self.changed.wait(min(_WARN_AFTER, _WARN_AFTER if left is None else left))
             if ready():
-                return
+                break
             self._check_waiting_locked()
             if deadline.over():
                 raise errors.DeadlineExceeded(f"{doing()} after {deadline.timeout:g} s: {self._why_locked(purpose)}")
             if time.monotonic() >= warn_at:
                 log.warning("%s: still waiting: %s", doing(), self._why_locked(purpose))
                 warn_at = time.monotonic() + _WARN_AFTER
+        return time.monotonic() - began
 
     def _why_locked(self, purpose):
         away = self._away
+        if away is not None and away.reason:
+            return f"the server at {self.link.address} cannot do it now: {away} ({self.link.where_to_look()})"
         if away is not None:
             return f"the server at {self.link.address} is away: {away}"
         self.changed.release()  # It asks the server, and others have to go on meanwhile.

@@ -2,9 +2,9 @@
 
 from typing import Any, Mapping, Optional
 
-from waggle_client import errors
+from waggle_client import _check, errors
 from waggle_client._insert import WriterCore, WriterStats
-from waggle_client._link import log
+from waggle_client._link import Deadline, log
 from waggle_client.streams import Items, Lanes, Stream
 
 _CLOSE_AFTER_ERROR = 1.0
@@ -13,7 +13,9 @@ _CLOSE_AFTER_ERROR = 1.0
 class Writer:
     """Writes rows and items; see Client.writer. Threads may share it: each stream is for one of them at a time.
 
-    append and the other methods that add are those of its first stream.
+    append and the other methods that add are those of its first stream. At the end of a `with` block it flushes and
+    closes. What the server refuses for good, such as another writer of its id, is raised by the next call, and by close()
+    if none was told of it.
     """
 
     def __init__(self, core: WriterCore):
@@ -22,10 +24,11 @@ class Writer:
 
     @property
     def writer_id(self) -> str:
+        """As the server and `waggle why` know it."""
         return self._core.options.writer_id
 
     def stream(self) -> Stream:
-        """A stream of its own, for one environment. It lasts as long as the writer."""
+        """A stream of its own, for one environment. It lasts as long as the writer, which may have 65,536."""
         return Stream(self._core)
 
     def lanes(self, count: int) -> Lanes:
@@ -58,18 +61,22 @@ class Writer:
 
     def set_policy_version(self, version: int) -> None:
         """The version of the weights that choose the actions of the rows from now on; sampled as policy_versions."""
-        self._core.set_policy_version(int(version))
+        self._core.set_policy_version(_check.integer("version", version, 0, (1 << 63) - 1))
 
     def flush(self, timeout: Optional[float] = 60.0) -> None:
-        """Waits until all that was added is acknowledged: is in its tables. DeadlineExceeded says why it is not."""
-        self._core.flush(timeout)
+        """Waits until all that was added is acknowledged: is in its tables, and as safe as their durability promises.
+        DeadlineExceeded after `timeout` seconds (None waits without a limit) says why it is not; nothing is lost by it, and
+        it may be called again."""
+        self._core.flush(Deadline(timeout))
 
     def stats(self) -> WriterStats:
+        """Any thread."""
         return self._core.stats()
 
     def close(self, timeout: Optional[float] = 10.0) -> None:
-        """Flushes and ends. DeadlineExceeded if something is left unacknowledged; it is closed all the same."""
-        self._core.close(timeout)
+        """Flushes and ends. DeadlineExceeded if something is left unacknowledged after `timeout` seconds; it is closed all the
+        same, and what is left is lost. May be called again."""
+        self._core.close(Deadline(timeout))
 
     def __enter__(self) -> "Writer":
         return self
@@ -79,7 +86,7 @@ class Writer:
             self.close()
             return
         try:
-            self._core.close(_CLOSE_AFTER_ERROR)
+            self._core.close(Deadline(_CLOSE_AFTER_ERROR))
         except errors.Error as lost:
             log.warning("%s", lost)  # What is on its way up already says more.
 
