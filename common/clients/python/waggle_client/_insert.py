@@ -158,9 +158,10 @@ class WriterCore(StreamCore):
         )
 
     def forked(self):
-        super().forked()
+        in_use = super().forked()
         self._pending.clear()  # It is sent by the process before.
         self._gathered_since = None
+        return in_use
 
     # The stream.
 

@@ -28,6 +28,8 @@ _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.min_reconnect_backoff_ms", 5_000),
+    # A lost connection is looked for anew only with a look at its name, which the library takes every half minute.
+    ("grpc.dns_min_time_between_resolutions_ms", 100),
     # A stray http_proxy variable must not stand between two processes of a cluster.
     ("grpc.enable_http_proxy", 0),
 )
@@ -125,6 +127,7 @@ class Link:
 
     def __init__(self, address: str, timeout: Optional[float]):
         check_address(address)
+        _fork.check()
         self.address = address
         self.timeout = _check.seconds("timeout", timeout)
         self._lock = threading.Lock()
@@ -266,6 +269,7 @@ class Link:
         self._forked = True
         _fork.left_behind.append((self._channels, self._methods))
         self._channels, self._methods = {}, {}
+        return False
 
     def close(self):
         with self._lock:

@@ -54,8 +54,10 @@ class StreamCore:
         """In a new process, which has neither the thread nor the connection, and may find the lock held for ever."""
         self.changed = threading.Condition(threading.Lock())
         _fork.left_behind.append((self._call, self._call_method, self._requests))
+        in_use = not self._closed and self._failure is None
         self._call = self._requests = None
         self._failure = errors.FailedPrecondition(_fork.message(f"{self.what} {self.link.address}"))
+        return in_use
 
     def start(self):
         self._thread.start()

@@ -80,7 +80,9 @@ class _Core:
 
     def forked(self):
         self.changed = threading.Condition(threading.Lock())
+        in_use = self._sending
         self._failure = errors.FailedPrecondition(_fork.message(f"{self.what} at {self.link.address}"))
+        return in_use
 
     def check_locked(self):
         if self._failure is not None:
