@@ -155,9 +155,19 @@ OF_AN_UPDATER = {
     "counts": ({}, {}),
     "close": ({}, {"timeout": TIMEOUTS}),
 }
-OF_A_BATCH = {"importance_weights": ({}, {"beta": [*NO_NUMBERS, *NOT_FINITE], "largest_of": [(5, TYPE), ("all", VALUE)]})}
+OF_A_BATCH = {
+    "importance_weights": ({}, {"beta": [*NO_NUMBERS, *NOT_FINITE], "largest_of": [(5, TYPE), ("all", VALUE)]})
+}
 
-_NAMED = {"name": TEXTS, "columns": [*DICTIONARIES, ({"a": "float32"}, TYPE), ({5: waggle.Column("bool")}, TYPE)]}
+_NAMED = {
+    "name": [*TEXTS, ("", VALUE), ("a b", VALUE)],
+    "columns": [
+        *DICTIONARIES,
+        ({"a": "float32"}, TYPE),
+        ({5: waggle.Column("bool")}, TYPE),
+        ({"a b": COLUMNS["number"]}, VALUE),
+    ],
+}
 _OPTIONS = dict.fromkeys(("without_replacement", "independent_draws", "absolute"), BOOLEANS)
 OF_NOTHING = {
     "Client": (
@@ -166,7 +176,10 @@ OF_NOTHING = {
             "address": [
                 *((address, TYPE) for address in (None, 7001, ("a", 1))),
                 *((f"localhost:{port}", VALUE) for port in ("99999", "65536", "0", "-1", "x", "", "7001 ", "٣")),
-                *((host, VALUE) for host in ("", "localhost", ":7001", "a b:7001", "http://a:7001", "::1:7001", "[]:7")),
+                *(
+                    (host, VALUE)
+                    for host in ("", "localhost", ":7001", "a b:7001", "http://a:7001", "::1:7001", "[]:7")
+                ),
             ],
             "timeout": TIMEOUTS,
         },
@@ -336,6 +349,12 @@ class ArgumentsTest(ServerTest):
             'table "m": columns: a: float32.-1. has a negative dimension': lambda: waggle.Table(
                 "m", {"a": waggle.Column("float32", -1)}
             ),
+            'table "m": columns: a: uint8.1, .*1. has 9 dimensions; at most 8': lambda: waggle.Table(
+                "m", {"a": waggle.Column("uint8", (1,) * 9)}
+            ),
+            'table "m": sampler: recent_items: got 2.5; wanted is an integer': lambda: self.client.create_table(
+                waggle.Table("m", COLUMNS, sampler=waggle.Selector("uniform", {"recent_items": 2.5}))
+            ),
             "samples_per_insert: got nan; wanted is a finite number >= 0": lambda: waggle.RateLimiter(
                 samples_per_insert=float("nan")
             ),
@@ -343,7 +362,7 @@ class ArgumentsTest(ServerTest):
                 "m", COLUMNS, max_items="ten"
             ),
             "sample|batch_size: got 2.5 .float.; wanted is an integer in": lambda: self.client.sample("t", 2.5),
-            'table: got \'m\' .str.; wanted is waggle_client.Table': lambda: self.client.create_table("m"),
+            "table: got 'm' .str.; wanted is waggle_client.Table": lambda: self.client.create_table("m"),
             "address: got 'localhost:99999'; wanted is HOST:PORT.*a port in .1, 65535.": lambda: waggle.Client(
                 "localhost:99999"
             ),

@@ -178,6 +178,18 @@ class SamplingTest(ServerTest):
             self.fill(self.name, 100)
             self.assertEqual(len(sampler.next(PATIENCE)), 4)
 
+    def test_a_sampler_counts_what_was_taken_and_waited_for(self):
+        self.client.create_table(waggle.Table(self.name, COLUMNS))
+        with self.client.sampler(self.name, 1, prefetch=2) as sampler:
+            self.assertEqual(sampler.stats(), waggle.SamplerStats(0, 0, 0.0))
+            with self.assertRaises(waggle.DeadlineExceeded):
+                sampler.next(timeout=0.01)
+            self.fill(self.name, 1)
+            sampler.next(PATIENCE)
+            wait_until(lambda: sampler.stats().batches_ready > 0, "another one is fetched ahead")
+            self.assertEqual(sampler.stats().batches, 1)
+            self.assertGreaterEqual(sampler.stats().seconds_waited, 0.01)
+
     def test_closing_ends_a_wait_in_another_thread(self):
         self.client.create_table(waggle.Table(self.name, COLUMNS))
         sampler = self.client.sampler(self.name, 4)

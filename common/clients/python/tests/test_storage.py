@@ -42,7 +42,9 @@ class StorageTest(unittest.TestCase):
         self.assertEqual(self.client.describe().storage, waggle.StorageInfo(0, None, "", ""))
         number = self.client.checkpoint()
         storage = self.client.describe().storage
-        self.assertEqual((storage.checkpoint_number, storage.checkpoint_problem, storage.write_problem), (number, "", ""))
+        self.assertEqual(
+            (storage.checkpoint_number, storage.checkpoint_problem, storage.write_problem), (number, "", "")
+        )
         self.assertGreaterEqual(storage.checkpoint_ago, 0)
         server = Server()
         self.addCleanup(server.kill)

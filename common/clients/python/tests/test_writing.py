@@ -367,8 +367,11 @@ class WritingTest(ServerTest):
                 writer.append(row(created))
                 writer.create_item()
                 created += 1
+        waited = writer.stats().seconds_waited
+        self.assertGreaterEqual(waited, 0.2)
         with self.assertRaisesRegex(TimeoutError, "not acknowledged.*inserts wait"):
             writer.flush(timeout=0.2)
+        self.assertEqual(writer.stats().seconds_waited, waited)
         # It goes on where it was.
         with self.client.sampler(self.name, 1, prefetch=16) as sampler:
             for _ in range(created):

@@ -11,7 +11,9 @@ from waggle_client import errors
 _watched = weakref.WeakSet()
 _grpc_can = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "0").lower() in ("1", "true", "yes")  # Which it reads once.
 _grpc_broken = False
-left_behind = []  # What belongs to connections of the process before: its destructors might wait for that one's threads.
+left_behind = (
+    []
+)  # What belongs to connections of the process before: its destructors might wait for that one's threads.
 
 
 def watch(thing) -> None:
@@ -30,9 +32,9 @@ def check() -> None:
     """FailedPrecondition where no connection of this process could work."""
     if _grpc_broken:
         raise errors.FailedPrecondition(
-            "this process was forked while a writer, sampler or updater was open, and gRPC would hang in both processes: "
-            'fork before they are made, start processes by "spawn", or set GRPC_ENABLE_FORK_SUPPORT=1 before grpc is '
-            "imported"
+            "this process was forked while a writer, sampler or updater was open, and gRPC would hang in both "
+            'processes: fork before they are made, start processes by "spawn", or set GRPC_ENABLE_FORK_SUPPORT=1 before '
+            "grpc is imported"
         )
 
 

@@ -48,8 +48,8 @@ class WriterOptions:
 @dataclasses.dataclass(frozen=True)
 class WriterStats:
     """items_inserted: acknowledged by the server. items_without_rows: refused by it, because their windows reach back
-    to rows that were lost when the server was restarted. …_unacknowledged: what is kept until the server acknowledges it.
-    seconds_waited: for room, in what adds, by all threads together."""
+    to rows that were lost when the server was restarted. …_unacknowledged: what is kept until the server acknowledges
+    it. seconds_waited: for room, in what adds, by all threads together."""
 
     items_inserted: int
     items_without_rows: int
@@ -139,7 +139,6 @@ class WriterCore(StreamCore):
         self._counts = (0, 0)  # Items inserted and without rows, by this server and those that were lost.
         self._lost_counts = (0, 0)
         self._told = False  # The failure was raised.
-        self._waited = 0.0  # Seconds, for room.
         self._check_step(1)
 
     def _check_step(self, lanes):
@@ -153,8 +152,8 @@ class WriterCore(StreamCore):
             f'table "{self.tables[0]}": a row has {row_bytes} bytes ({column}); the most that travels at once is '
             f"{MAX_STEP_BYTES}"
             if lanes == 1
-            else f'count: {lanes} lanes of table "{self.tables[0]}" add {lanes * row_bytes} bytes at once, {row_bytes} each '
-            f"({column}); the most is {MAX_STEP_BYTES}, so take fewer lanes, several times if need be"
+            else f'count: {lanes} lanes of table "{self.tables[0]}" add {lanes * row_bytes} bytes at once, {row_bytes} '
+            f"each ({column}); the most is {MAX_STEP_BYTES}, so take fewer lanes, several times if need be"
         )
 
     def forked(self):
@@ -264,7 +263,7 @@ class WriterCore(StreamCore):
     def _seal_with_room_locked(self, deadline):
         if not self.has_room_locked():
             doing = lambda: f"{self.what} {self.link.address}: no room: {self._unacknowledged_locked()}"
-            self._waited += self.wait_locked(self.has_room_locked, deadline, doing, "inserts")
+            self.wait_locked(self.has_room_locked, deadline, doing, "inserts")
         self.seal_locked()
 
     def gathered_locked(self, size, full):
@@ -379,7 +378,7 @@ class WriterCore(StreamCore):
             if self._gathered_since is not None:
                 self._seal_with_room_locked(deadline)
             made = self._blocks_made  # Others may go on adding.
-            self.wait_locked(lambda: self._blocks_done >= made, deadline, doing, "inserts")
+            self.wait_locked(lambda: self._blocks_done >= made, deadline, doing, "inserts", counted=False)
 
     def unsent(self):
         with self.changed:

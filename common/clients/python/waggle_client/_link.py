@@ -37,7 +37,9 @@ _STATUS_DETAILS = "grpc-status-details-bin"
 _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 _MAY_PASS = (errors.Unavailable, errors.Cancelled, errors.DeadlineExceeded, errors.Aborted)
 _EXPLAIN_TIMEOUT = 1.0
-_SAVED_POLICIES = _wire.enum_names(_wire.message("CreateTableRequest").DESCRIPTOR.fields_by_name["if_saved_differs"].enum_type)
+_SAVED_POLICIES = _wire.enum_names(
+    _wire.message("CreateTableRequest").DESCRIPTOR.fields_by_name["if_saved_differs"].enum_type
+)
 SAVED_POLICIES = tuple(_SAVED_POLICIES)
 
 
@@ -255,7 +257,9 @@ class Link:
                 reasons.append(f'there is no table "{name}"')
             elif described[name].blocked_because:
                 reasons.append(f'table "{name}" has {described[name].items} items: {described[name].blocked_because}')
-        if answer.storage.write_problem and any(_needs_disk(described[name].config) for name in names if name in described):
+        if answer.storage.write_problem and any(
+            _needs_disk(described[name].config) for name in names if name in described
+        ):
             reasons.append(answer.storage.write_problem)
         why = "; ".join(reasons) or f"the server answers, and its tables say of nothing that would hold up {purpose}"
         return f"{why} ({self.where_to_look()})"

@@ -47,6 +47,7 @@ class StreamCore:
         self._closed = False
         self._failure = None  # Final.
         self._away = None  # Why the last stream ended, while there is no other.
+        self._waited = 0.0  # Seconds, by those who use it.
         self._thread = threading.Thread(target=self._run, name=f"waggle-{purpose}", daemon=True)
         _fork.watch(self)
 
@@ -177,26 +178,32 @@ class StreamCore:
             raise errors.Cancelled(f"{self.what} {self.link.address}: closed meanwhile")
         self.check_locked()
 
-    def wait_locked(self, ready, deadline, doing, purpose):
-        """Waits until `ready()`, and returns how many seconds it took; says why nothing happens: in the log now and then,
-        in what is raised at the end."""
+    def wait_locked(self, ready, deadline, doing, purpose, counted=True):
+        """Waits until `ready()`; says why nothing happens: in the log now and then, in what is raised at the end.
+        `counted`: among the seconds that its statistics tell."""
+        if ready():
+            return
+        self.check_locked()
         began = time.monotonic()
-        warn_at = began + _WARN_AFTER
-        if not ready():
-            self.check_locked()
+        try:
+            self._wait_locked(ready, deadline, doing, purpose, began + _WARN_AFTER)
+        finally:
+            if counted:
+                self._waited += time.monotonic() - began
+
+    def _wait_locked(self, ready, deadline, doing, purpose, warn_at):
         while not ready():
             self._check_waiting_locked()
             left = deadline.left()
             self.changed.wait(min(_WARN_AFTER, _WARN_AFTER if left is None else left))
             if ready():
-                break
+                return
             self._check_waiting_locked()
             if deadline.over():
                 raise errors.DeadlineExceeded(f"{doing()} after {deadline.timeout:g} s: {self._why_locked(purpose)}")
             if time.monotonic() >= warn_at:
                 log.warning("%s: still waiting: %s", doing(), self._why_locked(purpose))
                 warn_at = time.monotonic() + _WARN_AFTER
-        return time.monotonic() - began
 
     def _why_locked(self, purpose):
         away = self._away

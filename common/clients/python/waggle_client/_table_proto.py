@@ -3,13 +3,20 @@
 import dataclasses
 from typing import Mapping, Tuple
 
-from waggle_client import _wire
+from google.protobuf.descriptor import FieldDescriptor
+
+from waggle_client import _check, _wire
 from waggle_client.errors import InvalidArgument
 from waggle_client.table import Column, Field, RateLimiter, Selector, Table
 
 TableConfig = _wire.message("TableConfig")
 _DTYPES = _wire.enum_names(_wire.message("ArraySpec").DESCRIPTOR.fields_by_name["dtype"].enum_type)
 _DTYPE_NAMES = {number: name for name, number in _DTYPES.items()}
+_WANTED = {  # Other fields are integers.
+    FieldDescriptor.CPPTYPE_BOOL: "True or False",
+    FieldDescriptor.CPPTYPE_DOUBLE: "a number",
+    FieldDescriptor.CPPTYPE_STRING: "a string",
+}
 _ROWS = _wire.enum_names(_wire.message("ViewField").DESCRIPTOR.fields_by_name["rows"].enum_type)
 _ROWS_NAMES = {number: name for name, number in _ROWS.items()}
 
@@ -21,8 +28,9 @@ def _set(message, where, **values):
             raise InvalidArgument(f"{where}there is no option {name}")
         try:
             setattr(message, name, value.item() if hasattr(value, "item") else value)
-        except (TypeError, ValueError) as error:
-            raise InvalidArgument(f"{where}{name}: {value!r}: {error}") from None
+        except (TypeError, ValueError):
+            wanted = _WANTED.get(message.DESCRIPTOR.fields_by_name[name].cpp_type, "an integer")
+            raise _check.wrong_value(where + name, value, wanted) from None
 
 
 def _set_enum(message, field, where, name):

@@ -53,9 +53,9 @@ class Client:
         """Creates the table; False if an equal one is there. FailedPrecondition, saying what differs, if another one of
         that name is.
 
-        if_saved_differs: of another one that the server has restored from its folder, and that nobody has created since:
-            "refuse" (FailedPrecondition), "keep" uses it as it is, "replace" drops it with all that it holds. None is what
-            the server was started with (--if-saved-differs).
+        if_saved_differs: of another one that the server has restored from its folder, and nobody has created since:
+            "refuse" (FailedPrecondition), "keep" uses it as it is, "replace" drops it with all that it holds. None is
+            what the server was started with (--if-saved-differs).
         """
         _check.instance("table", table, Table, _A_TABLE)
         if if_saved_differs is not None:
@@ -130,19 +130,19 @@ class Client:
         return Reconfiguration(tuple(answer.differences), answer.items_removed, answer.config_generation)
 
     def clear(self, table: str, timeout: Optional[float] = None) -> int:
-        """Removes every item of the table; returns how many there were. Its counters and the rate limiter's go on. It is
-        tried once: after DeadlineExceeded or Unavailable it may or may not have been done."""
+        """Removes every item of the table; returns how many there were. Its counters and the rate limiter's go on. It
+        is tried once: after DeadlineExceeded or Unavailable it may or may not have been done."""
         request = self._link.request("Clear")(table=_check.text("table", table))
         # Not repeated: items that came in between would go as well.
         return self._link.call("Clear", request, f'clearing table "{table}"', timeout, repeatable=False).deleted
 
     def checkpoint(self, timeout: Optional[float] = None) -> int:
-        """Saves all tables whose durability is not "none", as they are at one moment, while everybody goes on. Returns the
-        number of the copy that the server keeps in its folder.
+        """Saves all tables whose durability is not "none", as they are at one moment, while everybody goes on. Returns
+        the number of the copy that the server keeps in its folder.
 
         FailedPrecondition if the server has no folder. DeadlineExceeded where it is not done in time, with the reason,
-        such as a full disk; the server goes on trying, so that the checkpoint may be made later. Large tables take longer
-        than the client's usual timeout.
+        such as a full disk; the server goes on trying, so that the checkpoint may be made later. Large tables may take
+        longer than the client's usual timeout.
         """
         return self._link.call("Checkpoint", self._link.request("Checkpoint")(), "making a checkpoint", timeout).number
 
@@ -163,14 +163,14 @@ class Client:
 
         Rows and items gather until a block of them has `block_bytes`, or the first has waited for `max_delay` seconds.
         Blocks are kept until the server acknowledges them, and sent again over a new connection after a loss; the
-        server applies each once. While as much as max_unacknowledged_… say is kept, adding more blocks: because the server is
-        away, or the table's rate limiter holds inserts up. The log then says why; with a `timeout` in seconds adding
-        raises DeadlineExceeded, and may be tried again.
+        server applies each once. While as much as max_unacknowledged_… say is kept, adding more blocks: because the
+        server is away, or the table's rate limiter holds inserts up. The log then says why; with a `timeout` in seconds
+        adding raises DeadlineExceeded, and may be tried again.
 
         writer_id: names the writer to the server, where no other one may have it; by default it is made up.
 
-        NotFound if a table is not there; InvalidArgument for tables of different columns, and where a row is larger than
-        a message may be.
+        NotFound if a table is not there; InvalidArgument for tables of different columns, and for rows of more than
+        56 MiB.
         """
         names = table_names(table)
         options = WriterOptions(
@@ -208,8 +208,8 @@ class Client:
         It asks for `prefetch` batches ahead: they are drawn early, and count as samples whether they are used or not.
         `timeout` is how many seconds a batch is waited for; None waits, and the log says for what.
 
-        NotFound if the table is not there. What the server refuses, such as a batch that is too large (it may have 65,536
-        items and 512 MiB), is raised by the first next().
+        NotFound if the table is not there. What the server refuses, such as a batch that is too large (it may have
+        65,536 items and 512 MiB), is raised by the first next().
 
         sampler_id: names the sampler to whoever asks the server what a table waits for; by default it is made up.
         compression: "lz4" or "zstd" has the server compress what becomes much shorter by it, such as frames, with the
@@ -229,8 +229,8 @@ class Client:
         return sampler
 
     def sample(self, table: str, batch_size: int, timeout: Optional[float] = None) -> Batch:
-        """One batch, drawn now. For many a sampler is far faster. Waits at most `timeout` seconds in all, by default the
-        client's; DeadlineExceeded says what for."""
+        """One batch, drawn now. For many a sampler is far faster. Waits at most `timeout` seconds in all, by default
+        the client's; DeadlineExceeded says what for."""
         deadline = self._link.deadline(timeout)
         with self._sampler(table, batch_size, 1, None, None, "none", deadline) as sampler:
             return sampler._core.take(deadline)
@@ -281,8 +281,8 @@ class Client:
     # The end.
 
     def close(self) -> None:
-        """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections. Raises what the
-        first of them that fails does, once all are closed. May be called again."""
+        """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections. Raises
+        what the first of them that fails does, once all are closed. May be called again."""
         failure = None
         for child in list(self._open):
             try:

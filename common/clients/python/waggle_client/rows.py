@@ -115,9 +115,7 @@ class RowBuffer:
     def _columns_differ(self, row):
         names = [rule.name for rule in self.rules]
         if not isinstance(row, Mapping):
-            return InvalidType(
-                f"a row is a dictionary of its columns, {', '.join(names)}; got {type(row).__name__}"
-            )
+            return InvalidType(f"a row is a dictionary of its columns, {', '.join(names)}; got {type(row).__name__}")
         problems = [f'column "{name}" is missing' for name in names if name not in row]
         for name in row:
             if name not in names:

@@ -59,7 +59,6 @@ class SamplerCore(StreamCore):
         self._sampler_id = options.sampler_id
         self._layout = BatchLayout(config, options.batch_size)
         self._taken = 0
-        self._waited = 0.0  # Seconds.
         self._ready = collections.deque()
         self._open_sent = False
         self._owed_credits = 0  # For batches that were taken, and not yet sent.
@@ -144,7 +143,7 @@ class SamplerCore(StreamCore):
         doing = lambda: f"{self.what} {self.link.address}: no batch"
         with self.changed:
             if not self._ready:
-                self._waited += self.wait_locked(lambda: self._ready, deadline, doing, "samples")
+                self.wait_locked(lambda: self._ready, deadline, doing, "samples")
             batch = self._ready.popleft()
             self._taken += 1
             self._owed_credits += 1
@@ -160,8 +159,8 @@ class SamplerCore(StreamCore):
 class Sampler:
     """Samples batches from a table; see Client.sampler. Threads may share it: each batch goes to one of them.
 
-    It is an iterator of batches without an end, and closes at the end of a `with` block. Connections that break are made
-    again; what the server refuses is final, and raised by every next() once the batches that had come are taken.
+    It is an iterator of batches without an end, and closes at the end of a `with` block. Connections that break are
+    made again; what the server refuses is final, and raised by every next() once the batches that had come are taken.
     """
 
     def __init__(self, core: SamplerCore):
@@ -186,6 +185,9 @@ class Sampler:
         """Ends the sampler, and a next() that is under way in another thread with Cancelled. Batches that were fetched
         ahead are dropped."""
         self._core.end()
+
+    def __repr__(self):
+        return f'<waggle_client.Sampler of table "{self._core.config.name}" at {self._core.link.address}>'
 
     def __enter__(self) -> "Sampler":
         return self

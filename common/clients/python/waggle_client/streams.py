@@ -2,12 +2,15 @@
 
 import bisect
 import dataclasses
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 import numpy as np
 
 from waggle_client import _check, errors
 from waggle_client._insert import WriterCore
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _MAX_STREAMS = 65_536  # Of a writer, by the server.
 _INFINITY = float("inf")
@@ -25,9 +28,9 @@ class Items:
     table: need not be named where the writer has one.
     """
 
-    last_rows: Any
-    rows: Any = 1
-    priorities: Any = None
+    last_rows: "ArrayLike"
+    rows: "ArrayLike" = 1
+    priorities: Optional["ArrayLike"] = None
     table: Optional[str] = None
 
 
@@ -183,8 +186,8 @@ class Stream(_Rows):
             which = "up to the last one" if first_row is None else f"from row {first} on"
             episode = f", in an episode that began with row {begin}" if begin > 0 else ""
             raise errors.InvalidArgument(
-                f"{name}: {rows} rows {which} are not among the newest {core.longest_window} rows of the stream, which has "
-                f"{end}{episode}"
+                f"{name}: {rows} rows {which} are not among the newest {core.longest_window} rows of the stream, "
+                f"which has {end}{episode}"
             )
         if priority is not None and not (
             type(priority) is float and core.lowest_priorities[index] <= priority < _INFINITY
@@ -206,7 +209,9 @@ class Stream(_Rows):
             pass
         raise errors.InvalidArgument(f"priority: {priority} was given; {_WANTED_PRIORITY}")
 
-    def append_rows(self, columns: Mapping[str, Any], *items: Items, begins_episode=None) -> int:
+    def append_rows(
+        self, columns: Mapping[str, Any], *items: Items, begins_episode: Optional["ArrayLike"] = None
+    ) -> int:
         """Adds many rows at once, each column an array [rows, …], and makes items of them.
 
         begins_episode: at which rows an episode begins: indices, or a boolean a row.
@@ -291,7 +296,7 @@ class Lanes(_Rows):
     def __len__(self) -> int:
         return self._buffer.lanes
 
-    def append(self, rows: Mapping[str, Any], *, begins_episode=None) -> None:
+    def append(self, rows: Mapping[str, Any], *, begins_episode: Optional["ArrayLike"] = None) -> None:
         """Adds a row to each lane: each column is an array [lanes, …].
 
         begins_episode: in which lanes an episode begins with this row: indices, or a boolean a lane.
@@ -304,7 +309,14 @@ class Lanes(_Rows):
             begins = np.unique(_indices("begins_episode", begins_episode, len(self))).tolist()
         self._append(values, begins)
 
-    def create_items(self, table: Optional[str] = None, *, rows=1, priorities=None, lanes=True) -> None:
+    def create_items(
+        self,
+        table: Optional[str] = None,
+        *,
+        rows: "ArrayLike" = 1,
+        priorities: Optional["ArrayLike"] = None,
+        lanes: "ArrayLike" = True,
+    ) -> None:
         """Makes an item of the last `rows` rows of each lane, or of those in `lanes`: indices, or a boolean a lane.
 
         `rows` and `priorities` are one number for all, or one for each of these lanes. Without priorities each item

@@ -1,7 +1,7 @@
 """Tables: what their rows are, which items are sampled from them and how."""
 
 import dataclasses
-from typing import Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -9,8 +9,12 @@ from waggle_client import _check
 from waggle_client.dtypes import dtype_name
 from waggle_client.errors import InvalidArgument, InvalidType
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 # No limit in practice.
 _MUCH_MEMORY = 1 << 40
+_MAX_RANK = 8
 _INT64_MAX = (1 << 63) - 1
 
 
@@ -20,6 +24,11 @@ class Column:
 
     dtype: str
     shape: Tuple[int, ...] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, dtype: "DTypeLike", shape: Union[int, Sequence[int]] = ()):
+            ...
 
     def __post_init__(self):
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
@@ -215,16 +224,19 @@ class Table:
     max_window: the most rows that an item may have.
     max_times_sampled: an item leaves once it was sampled this often; 0 is never.
     seed: which items are drawn follows from it and the name, as far as the order of requests does.
-    compression: "lz4" or "zstd" of columns by name: how their rows travel and are kept. The writer compresses them, with
-        the packages lz4 and zstandard.
+    compression: "lz4" or "zstd" of columns by name: how their rows travel and are kept. The writer compresses them,
+        with the packages lz4 and zstandard.
     durability: "none", "checkpoint" or "log": what of the table outlives its server.
     log_sync: with "log", acknowledged is what is on the disk, so that it outlives the machine as well.
-    memory_limit: bytes of rows in memory, past which they are kept on disk; 0 is no limit. Needs a server with --data-dir.
+    memory_limit: bytes of rows in memory, past which they are kept on disk; 0 is no limit. Needs a server with
+        --data-dir.
+
+    InvalidArgument for what no table could be; the rest is the server's to check, when it creates the table.
     """
 
     name: str
-    columns: Dict[str, Column]
-    view: Optional[Dict[str, Field]] = None
+    columns: Mapping[str, Column]
+    view: Optional[Mapping[str, Field]] = None
     sampler: Selector = uniform()
     remover: Selector = fifo()
     max_items: int = 1_000_000
@@ -233,13 +245,13 @@ class Table:
     max_times_sampled: int = 0
     rate_limiter: RateLimiter = RateLimiter()
     seed: int = 0
-    compression: Dict[str, str] = dataclasses.field(default_factory=dict)
+    compression: Mapping[str, str] = dataclasses.field(default_factory=dict)
     durability: str = "none"
     log_sync: bool = False
     memory_limit: int = 0
 
     def __post_init__(self):
-        where = f'table "{_check.text("name", self.name)}": '
+        where = f'table "{_check.identifier("name", self.name)}": '
         self._check_columns(where)
         for name, kind, wanted in (
             ("sampler", Selector, "uniform(), prioritized(…), fifo() or the like"),
@@ -261,11 +273,16 @@ class Table:
     def _check_columns(self, where):
         _check.instance(where + "columns", self.columns, Mapping, "a dictionary of Columns by name")
         for name, column in self.columns.items():
-            _check.text(where + "columns", name)
+            _check.identifier(where + "columns", name)
             if not isinstance(column, Column):
                 raise InvalidType(f"{where}columns: {name} is {column!r}; a Column is wanted")
             if any(size < 0 for size in column.shape):
                 raise InvalidArgument(f"{where}columns: {name}: {column} has a negative dimension")
+            if len(column.shape) > _MAX_RANK:
+                raise InvalidArgument(
+                    f"{where}columns: {name}: {column} has {len(column.shape)} dimensions; at most {_MAX_RANK} are "
+                    "possible"
+                )
 
     def _check_view(self, where):
         if self.view is None:
@@ -273,7 +290,7 @@ class Table:
             object.__setattr__(self, "view", {name: rows(name) for name in self.columns})
         _check.instance(where + "view", self.view, Mapping, "a dictionary of first(…), last(…) or all_rows(…) by name")
         for name, field in self.view.items():
-            _check.text(where + "view", name)
+            _check.identifier(where + "view", name)
             if not isinstance(field, Field):
                 raise InvalidType(f"{where}view: {name} is {field!r}; first(…), last(…) or all_rows(…) is wanted")
 
@@ -286,7 +303,7 @@ class Table:
         return f'table "{self.name}" of {columns}'
 
 
-def queue(name: str, columns: Dict[str, Column], max_items: int, **options) -> Table:
+def queue(name: str, columns: Mapping[str, Column], max_items: int, **options) -> Table:
     """A table from which every item is sampled once, the oldest first; a full one makes writers wait."""
     max_items = _check.integer("max_items", max_items, 1)
     limiter = RateLimiter(samples_per_insert=1.0, min_difference=0.0, max_difference=float(max_items))
@@ -294,7 +311,7 @@ def queue(name: str, columns: Dict[str, Column], max_items: int, **options) -> T
     return Table(name, columns, **{**fixed, **options})
 
 
-def stack(name: str, columns: Dict[str, Column], max_items: int, **options) -> Table:
+def stack(name: str, columns: Mapping[str, Column], max_items: int, **options) -> Table:
     """As a queue, with the newest item first."""
     return queue(name, columns, max_items, **{"sampler": lifo(), **options})
 

@@ -192,11 +192,12 @@ class _Core:
 
 
 class PriorityUpdater:
-    """Sends new priorities of a table's items without waiting for each answer; see Client.priority_updater. Thread-safe.
+    """Sends new priorities of a table's items without waiting for each answer; see Client.priority_updater.
+    Thread-safe.
 
-    What comes while a request is under way goes with the next one, in its order. While the server is away updates gather,
-    up to a quarter of a million; then the oldest are dropped and counted as unknown: a server that was away for so long
-    has most likely lost their items. An error that no attempt can mend is raised by the next call.
+    What comes while a request is under way goes with the next one, in its order. While the server is away updates
+    gather, up to a quarter of a million; then the oldest are dropped and counted as unknown: a server that was away for
+    so long has most likely lost their items. An error that no attempt can mend is raised by the next call.
     """
 
     def __init__(self, link, table: str):
@@ -228,6 +229,9 @@ class PriorityUpdater:
                 self._core.flush(deadline)
         finally:
             self._core.end()
+
+    def __repr__(self):
+        return f'<waggle_client.PriorityUpdater of table "{self._core.table}" at {self._core.link.address}>'
 
     def __enter__(self) -> "PriorityUpdater":
         return self
