@@ -260,10 +260,10 @@ class WriterCore(StreamCore):
         if full or gathered >= self.options.block_bytes or gathered + size > MAX_STEP_BYTES:
             self._seal_with_room_locked(Deadline(self.options.timeout))
 
-    def _seal_with_room_locked(self, deadline):
+    def _seal_with_room_locked(self, deadline, counted=True):
         if not self.has_room_locked():
             doing = lambda: f"{self.what} {self.link.address}: no room: {self._unacknowledged_locked()}"
-            self.wait_locked(self.has_room_locked, deadline, doing, "inserts")
+            self.wait_locked(self.has_room_locked, deadline, doing, "inserts", counted)
         self.seal_locked()
 
     def gathered_locked(self, size, full):
@@ -376,7 +376,7 @@ class WriterCore(StreamCore):
         with self.changed:
             self.check_locked()
             if self._gathered_since is not None:
-                self._seal_with_room_locked(deadline)
+                self._seal_with_room_locked(deadline, counted=False)
             made = self._blocks_made  # Others may go on adding.
             self.wait_locked(lambda: self._blocks_done >= made, deadline, doing, "inserts", counted=False)
 
