@@ -31,7 +31,8 @@ class Requests:
 class StreamCore:
     """What a writer and a sampler have in common: a stream, its failure, and waiting for something to change.
 
-    Everything that begins with an underscore is guarded by `changed`. Subclasses say what is sent and what is made of
+    Everything that begins with an underscore is guarded by `changed`, which a thread may take again: the collector may
+    end a writer wherever it runs. Subclasses say what is sent and what is made of
     what comes. The threads know only the core, so that a writer or a sampler that is forgotten can be collected.
     """
 
@@ -39,7 +40,7 @@ class StreamCore:
         self.link = link
         self.what = what  # "writing to", "sampling from".
         self.tables = tables
-        self.changed = threading.Condition(threading.Lock())
+        self.changed = threading.Condition()
         self._path, _, self.response_class = _wire.method(method)
         self._call_method = link.channel(purpose).stream_stream(self._path)
         self._requests = None  # Of the current stream; another one ends those before it.
@@ -53,7 +54,7 @@ class StreamCore:
 
     def forked(self):
         """In a new process, which has neither the thread nor the connection, and may find the lock held for ever."""
-        self.changed = threading.Condition(threading.Lock())
+        self.changed = threading.Condition()
         _fork.left_behind.append((self._call, self._call_method, self._requests))
         in_use = not self._closed and self._failure is None
         self._call = self._requests = None

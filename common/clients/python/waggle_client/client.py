@@ -1,6 +1,7 @@
 """The way to a replay server."""
 
 import difflib
+import threading
 import time
 import weakref
 from typing import TYPE_CHECKING, Optional, Sequence, Union
@@ -38,7 +39,8 @@ class Client:
 
     def __init__(self, address: str, timeout: Optional[float] = 10.0):
         self._link = Link(address, timeout)
-        self._open: "weakref.WeakSet" = weakref.WeakSet()  # Writers, samplers and updaters.
+        self._lock = threading.Lock()
+        self._open: "weakref.WeakSet" = weakref.WeakSet()  # Writers, samplers and updaters; guarded by the lock.
 
     @property
     def address(self) -> str:
@@ -189,9 +191,7 @@ class Client:
                 )
         core = WriterCore(self._link, configs, options)
         core.start()
-        writer = Writer(core)
-        self._open.add(writer)
-        return writer
+        return self._opened(Writer(core))
 
     def sampler(
         self,
@@ -224,9 +224,7 @@ class Client:
         )
         core = SamplerCore(self._link, self._find([table], find_timeout)[0].table, options)
         core.start()
-        sampler = Sampler(core)
-        self._open.add(sampler)
-        return sampler
+        return self._opened(Sampler(core))
 
     def sample(self, table: str, batch_size: int, timeout: Optional[float] = None) -> Batch:
         """One batch, drawn now. For many a sampler is far faster. Waits at most `timeout` seconds in all, by default
@@ -254,9 +252,7 @@ class Client:
     def priority_updater(self, table: str) -> PriorityUpdater:
         """What sends new priorities of this table from a thread of its own, without waiting for each answer."""
         self._find([_check.text("table", table)], None)
-        updater = PriorityUpdater(self._link, table)
-        self._open.add(updater)
-        return updater
+        return self._opened(PriorityUpdater(self._link, table))
 
     def delete(
         self, table: str, keys: "ArrayLike", generations: "ArrayLike", timeout: Optional[float] = None
@@ -280,11 +276,20 @@ class Client:
 
     # The end.
 
+    def _opened(self, child):
+        with self._lock:
+            self._open.add(child)
+        return child
+
+    def _children(self):
+        with self._lock:
+            return list(self._open)
+
     def close(self) -> None:
         """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections. Raises
         what the first of them that fails does, once all are closed. May be called again."""
         failure = None
-        for child in list(self._open):
+        for child in self._children():
             try:
                 child.close()
             except errors.Error as error:
@@ -300,7 +305,7 @@ class Client:
         if kind is None:
             self.close()
             return
-        for child in list(self._open):
+        for child in self._children():
             child.__exit__(kind, error, traceback)
         self._link.close()
 

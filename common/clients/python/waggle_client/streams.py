@@ -96,8 +96,9 @@ def _indices(name, values, count):
 class _Rows:
     """Streams that get their rows together."""
 
-    def __init__(self, core: WriterCore, lanes: int):
+    def __init__(self, core: WriterCore, lanes: int, writer: Any = None):
         self._core = core
+        self._writer = writer  # Which ends when nobody has it any more.
         self._buffer = core.new_buffer(lanes)
 
     @property
@@ -143,8 +144,8 @@ class Stream(_Rows):
     """One stream of rows, such as what one environment does. One thread at a time; streams of a writer may be used by
     different threads."""
 
-    def __init__(self, core: WriterCore):
-        super().__init__(core, 1)
+    def __init__(self, core: WriterCore, writer: Any = None):
+        super().__init__(core, 1, writer)
 
     def append(self, row: Mapping[str, Any], *, begins_episode: bool = False) -> None:
         """Adds a row: a dictionary with a value for each column.
@@ -289,9 +290,8 @@ class Lanes(_Rows):
     """Several streams that get one row each at a time, such as what a vectorised environment does. One thread at a
     time."""
 
-    def __init__(self, core: WriterCore, count: int):
-        _check.integer("count", count, 1, _MAX_STREAMS)
-        super().__init__(core, count)
+    def __init__(self, core: WriterCore, count: int, writer: Any = None):
+        super().__init__(core, _check.integer("count", count, 1, _MAX_STREAMS), writer)
 
     def __len__(self) -> int:
         return self._buffer.lanes

@@ -66,7 +66,7 @@ class _Core:
         self.link = link
         self.table = table
         self.what = f'updating priorities of table "{table}"'
-        self.changed = threading.Condition(threading.Lock())
+        self.changed = threading.Condition()
         self._pending = collections.deque()  # Arrays by name, in the order in which they came.
         self._entries = 0  # Of all of them.
         self._sending = False
@@ -79,7 +79,7 @@ class _Core:
         self._thread.start()
 
     def forked(self):
-        self.changed = threading.Condition(threading.Lock())
+        self.changed = threading.Condition()
         in_use = self._sending
         self._failure = errors.FailedPrecondition(_fork.message(f"{self.what} at {self.link.address}"))
         return in_use

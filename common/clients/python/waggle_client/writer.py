@@ -35,12 +35,12 @@ class Writer:
         return f'<waggle_client.Writer "{core.options.writer_id}" to {", ".join(core.tables)} at {core.link.address}>'
 
     def stream(self) -> Stream:
-        """A stream of its own, for one environment. It lasts as long as the writer, which may have 65,536."""
-        return Stream(self._core)
+        """A stream of its own, for one environment. A writer may have 65,536."""
+        return Stream(self._core, self)
 
     def lanes(self, count: int) -> Lanes:
         """`count` streams that get their rows together, for a vectorised environment."""
-        return Lanes(self._core, count)
+        return Lanes(self._core, count, self)
 
     def _first_stream(self):
         if self._first is None:
