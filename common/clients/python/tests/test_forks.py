@@ -1,7 +1,9 @@
 """Processes that are forked while a client is in use: the new one is told so, the old one goes on. [e2e]"""
 
+import contextlib
 import os
 import signal
+import threading
 import unittest
 
 import numpy as np
@@ -27,6 +29,27 @@ class ForksTest(ServerTest):
             told = pipe.read()
         self.assertEqual(os.waitpid(child, 0)[1], 0, "the child hung")
         return told
+
+    @contextlib.contextmanager
+    def held(self, *users):
+        """Another thread is in the midst of using these: in a new process it never gets out again."""
+        inside, over = threading.Event(), threading.Event()
+
+        def use():
+            with contextlib.ExitStack() as stack:
+                for user in users:
+                    stack.enter_context(user._core.changed)
+                inside.set()
+                over.wait()
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        inside.wait()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     @staticmethod
     def told(function):
@@ -54,7 +77,7 @@ class ForksTest(ServerTest):
             "client": lambda: waggle.Client(self.server.address).describe(),
         }
         for name, call in calls.items():
-            with self.subTest(name):
+            with self.subTest(name), self.held(writer, sampler, updater):
                 self.assertRegex(self.in_a_child(lambda: self.told(call)), "FailedPrecondition: .*forked.*before")
         # It ends there without waiting, and without what is the old one's to send.
         ends = lambda: [self.told(end) for end in (writer.close, sampler.close, updater.close, self.client.close)][-1]

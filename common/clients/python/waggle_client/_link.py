@@ -91,11 +91,6 @@ class Deadline:
         return self._end is not None and time.monotonic() >= self._end
 
 
-def _needs_disk(config) -> bool:
-    """Whether inserts into a table wait for the disk."""
-    return config.durability > 0 or config.memory_limit > 0
-
-
 class Backoff:
     """Growing, jittered pauses between attempts, in seconds."""
 
@@ -247,20 +242,15 @@ class Link:
     def explain(self, names, purpose) -> str:
         """In words, why inserts into or samples from these tables may be waiting: for messages, never failing."""
         try:
-            answer = self.describe(_EXPLAIN_TIMEOUT)
+            described = {info.config.name: info for info in self.describe(_EXPLAIN_TIMEOUT).tables}
         except errors.Error as error:
             return f"the server does not answer: {error}"
-        described = {info.config.name: info for info in answer.tables}
         reasons = []
         for name in names:
             if name not in described:
                 reasons.append(f'there is no table "{name}"')
             elif described[name].blocked_because:
                 reasons.append(f'table "{name}" has {described[name].items} items: {described[name].blocked_because}')
-        if answer.storage.write_problem and any(
-            _needs_disk(described[name].config) for name in names if name in described
-        ):
-            reasons.append(answer.storage.write_problem)
         why = "; ".join(reasons) or f"the server answers, and its tables say of nothing that would hold up {purpose}"
         return f"{why} ({self.where_to_look()})"
 
