@@ -35,19 +35,20 @@ class SizesTest(ServerTest):
         self.assertEqual(batch["frame"][:, size // 2].tolist(), batch["number"].tolist())
 
     def test_rows_that_would_be_too_much_together_travel_apart(self):
-        size = 18 * MIB
+        size = 15 * MIB
         self.create(size, max_times_sampled=1)
         with self.client.writer(self.name, block_bytes=32 * MIB, max_delay=1000) as writer:
-            stream, lanes = writer.stream(), writer.lanes(3)
-            stream.append(self.row(0, size))
-            stream.create_item()
-            lanes.append({"number": [1, 2, 3], "frame": np.zeros((3, size), np.uint8)})
+            for number in range(2):  # Less than block_bytes together.
+                stream = writer.stream()
+                stream.append(self.row(number, size))
+                stream.create_item()
+            lanes = writer.lanes(3)  # More than a message beside them.
+            lanes.append({"number": [2, 3, 4], "frame": np.zeros((3, size), np.uint8)})
             lanes.create_items()
-            stream.append_rows({"number": [4, 5], "frame": np.zeros((2, size), np.uint8)}, waggle.Items([0, 1]))
             writer.flush(PATIENCE)
-            self.assertEqual(writer.stats().items_inserted, 6)
-        batch = self.client.sample(self.name, 6, timeout=PATIENCE)
-        self.assertEqual(sorted(batch["number"].tolist()), list(range(6)))
+            self.assertEqual(writer.stats().items_inserted, 5)
+        batch = self.client.sample(self.name, 5, timeout=PATIENCE)
+        self.assertEqual(sorted(batch["number"].tolist()), list(range(5)))
 
     def test_a_row_that_no_message_could_hold_is_refused_when_the_writer_is_made(self):
         self.create(100 * MIB)
