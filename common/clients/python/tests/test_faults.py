@@ -123,6 +123,29 @@ class StoppedServerTest(ServerTest):
         self.assertIn(inserted, (added, added - 1))  # The last row may lack its item.
         self.assertEqual(self.drain(self.client, self.name, inserted), list(range(inserted)))
 
+    def test_what_times_out_says_after_what_time_that_was_asked_for(self):
+        with self.client.writer(self.name) as writer, self.client.sampler(self.name, 1) as sampler:
+            writer.append(row(0))
+            writer.flush(PATIENCE)
+            self.server.pause()
+            writer.append(row(1))
+            many = np.zeros(250_000, np.uint64)  # In several requests.
+            for call in (
+                lambda: self.client.describe(timeout=0.3),
+                lambda: self.client.wait_for_table("none", timeout=0.3),
+                lambda: self.client.sample(self.name, 1, timeout=0.3),
+                lambda: self.client.update_priorities(self.name, many, many, many, timeout=0.3),
+                lambda: self.client.reconfigure(queue_table(self.name), timeout=0.3),
+                lambda: self.client.clear(self.name, timeout=0.3),
+                lambda: sampler.next(0.3),
+                lambda: writer.flush(0.3),
+            ):
+                with self.assertRaisesRegex(
+                    waggle.DeadlineExceeded, "(within|after) 0.3 s.*does not answer|within 0.3 s$"
+                ):
+                    self.soon(call)
+            self.server.resume()
+
     def test_closing_never_hangs_on_a_paused_server(self):
         writer = self.client.writer(self.name)
         sampler = self.client.sampler(self.name, 1)

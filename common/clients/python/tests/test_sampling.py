@@ -9,7 +9,8 @@ from support import COLUMNS, PATIENCE, ServerTest, queue_table, row, wait_until
 
 import waggle_client as waggle
 from waggle_client import _wire
-from waggle_client.sampler import SamplerCore
+from waggle_client._link import Deadline
+from waggle_client.sampler import SamplerCore, SamplerOptions
 
 
 class SamplingTest(ServerTest):
@@ -24,11 +25,12 @@ class SamplingTest(ServerTest):
         self.client.create_table(queue_table(self.name))
         with self.client.sampler(self.name, batch_size=1, prefetch=2, timeout=PATIENCE) as sampler:
             running = sampler._core
-            core = SamplerCore(running.link, running.config, 1, 2, PATIENCE, "", "none")  # Never started.
+            options = SamplerOptions(1, 2, PATIENCE, "never-started", "none")
+            core = SamplerCore(running.link, running.config, options)
         with core.changed:
             core._ready.extend(["one", "two"])
             core.reset_locked()
-        self.assertEqual(core.take(0), "one")
+        self.assertEqual(core.take(Deadline(0)), "one")
         with core.changed:
             opening, _ = core.next_request_locked()
             self.assertEqual(_wire.message("SampleRequest").FromString(opening).credits, 1)
@@ -175,6 +177,18 @@ class SamplingTest(ServerTest):
                 sampler.next(timeout=0.1)
             self.fill(self.name, 100)
             self.assertEqual(len(sampler.next(PATIENCE)), 4)
+
+    def test_a_sampler_counts_what_was_taken_and_waited_for(self):
+        self.client.create_table(waggle.Table(self.name, COLUMNS))
+        with self.client.sampler(self.name, 1, prefetch=2) as sampler:
+            self.assertEqual(sampler.stats(), waggle.SamplerStats(0, 0, 0.0))
+            with self.assertRaises(waggle.DeadlineExceeded):
+                sampler.next(timeout=0.01)
+            self.fill(self.name, 1)
+            sampler.next(PATIENCE)
+            wait_until(lambda: sampler.stats().batches_ready > 0, "another one is fetched ahead")
+            self.assertEqual(sampler.stats().batches, 1)
+            self.assertGreaterEqual(sampler.stats().seconds_waited, 0.01)
 
     def test_closing_ends_a_wait_in_another_thread(self):
         self.client.create_table(waggle.Table(self.name, COLUMNS))

@@ -8,7 +8,7 @@ import numpy as np
 
 import waggle_client as waggle
 from support import COLUMNS, PATIENCE, row, wait_until
-from waggle_client import _wire, table
+from waggle_client import _table_proto, _wire
 from waggle_client.batch import BatchLayout
 
 SampleResponse = _wire.message("SampleResponse")
@@ -60,7 +60,7 @@ class OddServer:
         self.config = waggle.Table("table", COLUMNS)
         self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(4))
         described = _wire.message("DescribeResponse")()
-        described.tables.add().config.CopyFrom(table.to_proto(self.config))
+        described.tables.add().config.CopyFrom(_table_proto.to_proto(self.config))
         stream = grpc.stream_stream_rpc_method_handler(self._stream)
         handlers = {
             "Describe": grpc.unary_unary_rpc_method_handler(lambda request, context: described.SerializeToString()),
@@ -97,7 +97,7 @@ class OddServerTest(unittest.TestCase):
         response.opened.batch_bytes = layout.total_bytes
         for name, place in layout.places.items():
             field = response.opened.fields.add(offset=place.offset)
-            table.specs_to_proto({name: place.spec}, _OneSpec(field.spec))
+            _table_proto.specs_to_proto({name: place.spec}, _OneSpec(field.spec))
         return response, layout.total_bytes
 
     def sample(self, *answers):

@@ -1,5 +1,6 @@
 """What was written is what is sampled, however it was cut into blocks; what cannot be is refused by name. [e2e]"""
 
+import gc
 import importlib.util
 import threading
 import unittest
@@ -293,6 +294,27 @@ class WritingTest(ServerTest):
             writer.create_item()
             self.assertEqual(self.drain(self.client, self.name, 1), [7])
 
+    def test_a_writer_lives_as_long_as_one_of_its_streams_is_used_and_then_says_what_it_drops(self):
+        self.client.create_table(queue_table(self.name, view=VIEW))
+        stream = self.client.writer(self.name, max_delay=0).stream()
+        lanes = self.client.writer(self.name, max_delay=0).lanes(1)
+        gc.collect()
+        stream.append(row(7))
+        stream.create_item()
+        self.assertEqual(self.drain(self.client, self.name, 1), [7])
+        lanes.append({"number": [8], "vector": np.zeros((1, 3))})
+        lanes.create_items()
+        self.assertEqual(self.drain(self.client, self.name, 1), [8])
+        del stream, lanes
+        writer = self.client.writer(self.name, max_delay=1000)
+        writer.append(row(9))
+        with self.assertLogs("waggle_client", "WARNING") as logs:
+            holder = [writer]
+            holder.append(holder)  # So that it is for the collector.
+            del writer, holder
+            gc.collect()
+        self.assertRegex(logs.output[0], "dropped without close")
+
     def test_the_policy_version_is_that_of_its_rows(self):
         self.client.create_table(queue_table(self.name, view=VIEW))
         with self.client.writer(self.name) as writer:
@@ -367,8 +389,11 @@ class WritingTest(ServerTest):
                 writer.append(row(created))
                 writer.create_item()
                 created += 1
+        waited = writer.stats().seconds_waited
+        self.assertGreaterEqual(waited, 0.2)
         with self.assertRaisesRegex(TimeoutError, "not acknowledged.*inserts wait"):
             writer.flush(timeout=0.2)
+        self.assertEqual(writer.stats().seconds_waited, waited)
         # It goes on where it was.
         with self.client.sampler(self.name, 1, prefetch=16) as sampler:
             for _ in range(created):

@@ -9,7 +9,7 @@ See the package's README for the whole.
 
 from waggle_client._insert import WriterStats
 from waggle_client.batch import Batch
-from waggle_client.client import Client, Reconfiguration, ServerInfo, TableInfo, UpdateCounts
+from waggle_client.client import Client
 from waggle_client.errors import (
     Aborted,
     AlreadyExists,
@@ -20,12 +20,14 @@ from waggle_client.errors import (
     FailedPrecondition,
     Internal,
     InvalidArgument,
+    InvalidType,
     NotFound,
     PermissionDenied,
     ResourceExhausted,
     Unavailable,
 )
-from waggle_client.sampler import Sampler
+from waggle_client.info import Reconfiguration, ServerInfo, StorageInfo, TableInfo, UpdateCounts
+from waggle_client.sampler import Sampler, SamplerStats
 from waggle_client.streams import Items, Lanes, Stream
 from waggle_client.table import (
     Column,
@@ -46,6 +48,7 @@ from waggle_client.table import (
     stack,
     uniform,
 )
+from waggle_client.updater import PriorityUpdater
 from waggle_client.writer import Writer
 
 __all__ = [
@@ -62,17 +65,21 @@ __all__ = [
     "Field",
     "Internal",
     "InvalidArgument",
+    "InvalidType",
     "Items",
     "Lanes",
     "NotFound",
     "PermissionDenied",
+    "PriorityUpdater",
     "RateLimiter",
     "Recent",
     "Reconfiguration",
     "ResourceExhausted",
     "Sampler",
+    "SamplerStats",
     "Selector",
     "ServerInfo",
+    "StorageInfo",
     "Stream",
     "Table",
     "TableInfo",

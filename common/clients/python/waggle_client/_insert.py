@@ -7,23 +7,25 @@ import secrets
 import time
 from typing import Optional
 
-from waggle_client import _wire, errors
+from waggle_client import _check, _wire, errors
 from waggle_client._checksum import checksum
 from waggle_client._compression import compressor
 from waggle_client._link import Deadline, log
 from waggle_client._stream import StreamCore
+from waggle_client._table_proto import specs_to_proto
 from waggle_client.rows import ColumnRules, RowBuffer
-from waggle_client.table import specs_to_proto
 
 _InsertRequest = _wire.message("InsertRequest")
-_MAX_BLOCK_BYTES = 32 << 20
+_MAX_BLOCK_BYTES = 32 << 20  # That block_bytes may be.
+# Of the rows that travel together at least: a message has 64 MiB, of which the rest is for what is said about them.
+MAX_STEP_BYTES = 56 << 20
 _MAX_BLOCK_ITEMS = 4096
 # Of all windows of a block together, at most so many rows: the server's limit is on chunks, of which they have fewer.
 _MAX_BLOCK_REFERENCES = 1 << 20
 _ITEM_BYTES = 24  # About what one takes in a message.
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class WriterOptions:
     """See Client.writer."""
 
@@ -35,25 +37,25 @@ class WriterOptions:
     timeout: Optional[float]
 
     def __post_init__(self):
-        if not 1 <= self.block_bytes <= _MAX_BLOCK_BYTES:
-            raise errors.InvalidArgument(f"block_bytes: {self.block_bytes} is outside [1, {_MAX_BLOCK_BYTES}]")
+        _check.identifier("writer_id", self.writer_id)
+        self.block_bytes = _check.integer("block_bytes", self.block_bytes, 1, _MAX_BLOCK_BYTES)
         for name in ("max_unacknowledged_blocks", "max_unacknowledged_bytes"):
-            if getattr(self, name) < 1:
-                raise errors.InvalidArgument(f"{name}: {getattr(self, name)} is less than 1")
-        if not self.max_delay >= 0:
-            raise errors.InvalidArgument(f"max_delay: {self.max_delay} is less than 0")
-        Deadline(self.timeout)
+            setattr(self, name, _check.integer(name, getattr(self, name), 1))
+        self.max_delay = _check.number("max_delay", self.max_delay, 0)
+        self.timeout = _check.seconds("timeout", self.timeout)
 
 
 @dataclasses.dataclass(frozen=True)
 class WriterStats:
     """items_inserted: acknowledged by the server. items_without_rows: refused by it, because their windows reach back
-    to rows that were lost when the server was restarted. The others are of what is not acknowledged yet."""
+    to rows that were lost when the server was restarted. …_unacknowledged: what is kept until the server acknowledges
+    it. seconds_waited: for room, in what adds, by all threads together."""
 
     items_inserted: int
     items_without_rows: int
     blocks_unacknowledged: int
     bytes_unacknowledged: int
+    seconds_waited: float
 
 
 class _Block:
@@ -137,6 +139,28 @@ class WriterCore(StreamCore):
         self._counts = (0, 0)  # Items inserted and without rows, by this server and those that were lost.
         self._lost_counts = (0, 0)
         self._told = False  # The failure was raised.
+        self._check_step(1)
+
+    def _check_step(self, lanes):
+        """InvalidArgument where a row of each lane could not travel in one message."""
+        row_bytes = sum(rule.row_bytes for rule in self.rules)
+        if lanes * row_bytes <= MAX_STEP_BYTES:
+            return
+        largest = max(self.rules, key=lambda rule: rule.row_bytes)
+        column = f'the largest column is "{largest.name}", {largest.column}'
+        raise errors.InvalidArgument(
+            f'table "{self.tables[0]}": a row has {row_bytes} bytes ({column}); the most that travels at once is '
+            f"{MAX_STEP_BYTES}"
+            if lanes == 1
+            else f'count: {lanes} lanes of table "{self.tables[0]}" add {lanes * row_bytes} bytes at once, {row_bytes} '
+            f"each ({column}); the most is {MAX_STEP_BYTES}, so take fewer lanes, several times if need be"
+        )
+
+    def forked(self):
+        in_use = super().forked()
+        self._pending.clear()  # It is sent by the process before.
+        self._gathered_since = None
+        return in_use
 
     # The stream.
 
@@ -210,15 +234,11 @@ class WriterCore(StreamCore):
     # What is gathered.
 
     def new_buffer(self, lanes):
+        self._check_step(lanes)
         with self.changed:
             self.check_locked()
             first_stream = sum(buffer.lanes for buffer in self._buffers)
             buffer = RowBuffer(self.rules, first_stream, lanes, self.options.block_bytes)
-            if buffer.step_bytes > _MAX_BLOCK_BYTES:
-                raise errors.InvalidArgument(
-                    f"a row of each of {lanes} lanes has {buffer.step_bytes} bytes; at most {_MAX_BLOCK_BYTES} are "
-                    "possible"
-                )
             self._buffers.append(buffer)
             return buffer
 
@@ -232,17 +252,18 @@ class WriterCore(StreamCore):
             and self._pending_bytes < self.options.max_unacknowledged_bytes
         )
 
-    def make_room_locked(self, full):
-        """To be called before something is gathered; `full` says that it would not fit."""
+    def make_room_locked(self, full, size=0):
+        """To be called before something of at least this size is gathered; `full` says that it would not fit."""
         if self._failure is not None or self._closed:
             self.check_locked()
-        if full or self._gathered_bytes >= self.options.block_bytes:
+        gathered = self._gathered_bytes
+        if full or gathered >= self.options.block_bytes or gathered + size > MAX_STEP_BYTES:
             self._seal_with_room_locked(Deadline(self.options.timeout))
 
-    def _seal_with_room_locked(self, deadline):
+    def _seal_with_room_locked(self, deadline, counted=True):
         if not self.has_room_locked():
             doing = lambda: f"{self.what} {self.link.address}: no room: {self._unacknowledged_locked()}"
-            self.wait_locked(self.has_room_locked, deadline, doing, "inserts")
+            self.wait_locked(self.has_room_locked, deadline, doing, "inserts", counted)
         self.seal_locked()
 
     def gathered_locked(self, size, full):
@@ -350,29 +371,28 @@ class WriterCore(StreamCore):
     def _unacknowledged_locked(self):
         return f"{len(self._pending)} blocks with {self._pending_bytes} bytes are not acknowledged"
 
-    def flush(self, timeout):
-        deadline = Deadline(timeout)
+    def flush(self, deadline):
         doing = lambda: f"{self.what} {self.link.address}: {self._unacknowledged_locked()}"
         with self.changed:
             self.check_locked()
             if self._gathered_since is not None:
-                self._seal_with_room_locked(deadline)
+                self._seal_with_room_locked(deadline, counted=False)
             made = self._blocks_made  # Others may go on adding.
-            self.wait_locked(lambda: self._blocks_done >= made, deadline, doing, "inserts")
+            self.wait_locked(lambda: self._blocks_done >= made, deadline, doing, "inserts", counted=False)
 
     def unsent(self):
         with self.changed:
             return bool(self._pending) or self._gathered_since is not None
 
-    def close(self, timeout):
+    def close(self, deadline):
         with self.changed:
             closed, failed, told = self._closed, self._failure is not None, self._told
         try:
             if not closed and (not failed or not told):
-                self.flush(timeout)
+                self.flush(deadline)
         finally:
             self.end()
 
     def stats(self):
         with self.changed:
-            return WriterStats(*self._counts, len(self._pending), self._pending_bytes)
+            return WriterStats(*self._counts, len(self._pending), self._pending_bytes, self._waited)

@@ -8,11 +8,11 @@ import secrets
 import socket
 import threading
 import time
+from typing import Optional
 
 import grpc
 
-from waggle_client import _wire, errors
-from waggle_client import table as tables
+from waggle_client import _check, _fork, _table_proto, _wire, errors
 
 log = logging.getLogger("waggle_client")
 
@@ -28,6 +28,8 @@ _OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.min_reconnect_backoff_ms", 5_000),
+    # A lost connection is looked for anew only with a look at its name, which the library takes every half minute.
+    ("grpc.dns_min_time_between_resolutions_ms", 100),
     # A stray http_proxy variable must not stand between two processes of a cluster.
     ("grpc.enable_http_proxy", 0),
 )
@@ -35,6 +37,10 @@ _STATUS_DETAILS = "grpc-status-details-bin"
 _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 _MAY_PASS = (errors.Unavailable, errors.Cancelled, errors.DeadlineExceeded, errors.Aborted)
 _EXPLAIN_TIMEOUT = 1.0
+_SAVED_POLICIES = _wire.enum_names(
+    _wire.message("CreateTableRequest").DESCRIPTOR.fields_by_name["if_saved_differs"].enum_type
+)
+SAVED_POLICIES = tuple(_SAVED_POLICIES)
 
 
 def _reason_in(details: bytes) -> str:
@@ -72,13 +78,11 @@ def new_id() -> str:
 
 
 class Deadline:
-    """When a wait is over; None is never. On the monotonic clock."""
+    """When a wait is over; None is never. On the monotonic clock. InvalidArgument for what is no number of seconds."""
 
-    def __init__(self, timeout):
-        if timeout is not None and not timeout >= 0:
-            raise errors.InvalidArgument(f"timeout: {timeout!r} is no number of seconds; None waits without a limit")
-        self.timeout = timeout
-        self._end = None if timeout is None else time.monotonic() + timeout
+    def __init__(self, timeout: Optional[float], name: str = "timeout"):
+        self.timeout = _check.seconds(name, timeout)  # As it was asked for, which is what messages say.
+        self._end = None if self.timeout is None else time.monotonic() + self.timeout
 
     def left(self):
         return None if self._end is None else max(0.0, self._end - time.monotonic())
@@ -102,23 +106,40 @@ class Backoff:
         self._next = self._first
 
 
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[A-Za-z0-9._:%-]+\]")
+
+
+def check_address(address) -> None:
+    """InvalidArgument unless it is HOST:PORT, of a host that is a name, an IPv4 or a bracketed IPv6 address."""
+    wanted = "HOST:PORT, such as 127.0.0.1:7001, with a port in [1, 65535]"
+    if not isinstance(address, str):
+        raise _check.wrong_type("address", address, wanted)
+    host, _, port = address.rpartition(":")
+    if not _HOST.fullmatch(host) or not re.fullmatch(r"[0-9]{1,5}", port) or not 1 <= int(port) <= 65535:
+        raise _check.wrong_value("address", address, wanted)
+
+
 class Link:
     """Thread-safe."""
 
-    def __init__(self, address: str, timeout: float):
-        if not isinstance(address, str) or not re.fullmatch(r".+:\d{1,5}", address):
-            raise errors.InvalidArgument(f"address: {address!r} is not HOST:PORT")
+    def __init__(self, address: str, timeout: Optional[float]):
+        check_address(address)
+        _fork.check()
         self.address = address
-        self.timeout = timeout
+        self.timeout = _check.seconds("timeout", timeout)
         self._lock = threading.Lock()
         self._channels = {}
         self._closed = False
-        self._created = {}  # The tables made by this client: made again on a server that lost them.
+        self._forked = False
+        self._created = {}  # The tables made by this client, and what to do where saved ones differ.
         self._methods = {}
+        _fork.watch(self)
 
     def channel(self, purpose):
         """Bulk data has connections of its own, so that it does not hold up other calls behind it."""
         with self._lock:
+            if self._forked:
+                raise errors.FailedPrecondition(_fork.message(f"the client of {self.address}"))
             if self._closed:
                 raise errors.FailedPrecondition("the client is closed")
             if purpose not in self._channels:
@@ -138,9 +159,15 @@ class Link:
     def request(self, name):
         return _wire.method(name)[1]
 
-    def call(self, name, request, what, timeout=None, repeatable=True):
+    def deadline(self, timeout) -> Deadline:
+        """Of a call: None is the client's own timeout. A deadline goes on, for calls that several calls make up."""
+        if isinstance(timeout, Deadline):
+            return timeout
+        return Deadline(self.timeout if timeout is None else timeout)
+
+    def call(self, name, request, what, timeout=None, repeatable=True, explain=True):
         """A unary call. While the server is away it is tried again, if it may be repeated, until the deadline."""
-        deadline = Deadline(self.timeout if timeout is None else timeout)
+        deadline = self.deadline(timeout)
         backoff = Backoff()
         what = f"{what} at {self.address}"
         away = None  # Why the last attempt failed.
@@ -160,31 +187,57 @@ class Link:
             pause = backoff.next()
             left = deadline.left()
             if isinstance(error, errors.DeadlineExceeded) or (left is not None and left <= pause):
-                why = f"; the last attempt: {away}" if away else ""
+                why = ""
+                if away is not None:
+                    why = f"; the last attempt: {away}"
+                elif explain:
+                    why = f": {self._explain_call()}"
                 raise errors.DeadlineExceeded(f"{what}: no answer within {deadline.timeout:g} s{why}") from None
             time.sleep(pause)
 
-    def create_table(self, table, timeout=None) -> bool:
-        request = self.request("CreateTable")(config=tables.to_proto(table))
-        created = self.call("CreateTable", request, f'creating table "{table.name}"', timeout).created
+    def create_table(self, table, timeout=None, if_saved_differs=None) -> bool:
+        request = self.request("CreateTable")(config=_table_proto.to_proto(table))
+        if if_saved_differs is not None:
+            request.if_saved_differs = _SAVED_POLICIES[if_saved_differs]
+        created = self.call("CreateTable", request, f'creating table "{table.name}"', timeout, explain=False).created
         with self._lock:
-            self._created[table.name] = table
+            # Made again later, it never takes the place of what was saved meanwhile.
+            self._created[table.name] = (table, "keep" if if_saved_differs == "keep" else None)
         return created
 
     def reconfigured(self, table) -> None:
         with self._lock:
             if table.name in self._created:
-                self._created[table.name] = table
+                self._created[table.name] = (table, self._created[table.name][1])
+
+    def has_created(self, name) -> bool:
+        """Whether a table of this name was created by this client."""
+        with self._lock:
+            return name in self._created
 
     def restore_tables(self) -> None:
         """Creates again what this client had created, trying once."""
         with self._lock:
             created = list(self._created.values())
-        for table in created:
-            self.create_table(table, timeout=5)
+        for table, if_saved_differs in created:
+            self.create_table(table, timeout=5, if_saved_differs=if_saved_differs)
 
     def describe(self, timeout=None):
-        return self.call("Describe", self.request("Describe")(), "describing the replay server", timeout)
+        request = self.request("Describe")()
+        return self.call("Describe", request, "describing the replay server", timeout, explain=False)
+
+    def _explain_call(self) -> str:
+        """In words, why a call may have had no answer: for messages, never failing."""
+        try:
+            storage = self.describe(_EXPLAIN_TIMEOUT).storage
+        except errors.Error as error:
+            return f"the server does not answer: {error}"
+        problem = storage.write_problem or storage.checkpoint_problem
+        why = problem or "the server answers other calls, and knows of no problem"
+        return f"{why}. It may have been carried out, or may yet be; {self.where_to_look()}"
+
+    def where_to_look(self):
+        return f"`waggle why --replay-server {self.address}` and the server's log say more"
 
     def explain(self, names, purpose) -> str:
         """In words, why inserts into or samples from these tables may be waiting: for messages, never failing."""
@@ -198,11 +251,19 @@ class Link:
                 reasons.append(f'there is no table "{name}"')
             elif described[name].blocked_because:
                 reasons.append(f'table "{name}" has {described[name].items} items: {described[name].blocked_because}')
-        return "; ".join(reasons) or f"the server answers, and its tables say of nothing that would hold up {purpose}"
+        why = "; ".join(reasons) or f"the server answers, and its tables say of nothing that would hold up {purpose}"
+        return f"{why} ({self.where_to_look()})"
 
     def closed(self) -> bool:
         with self._lock:
             return self._closed
+
+    def forked(self):
+        self._lock = threading.Lock()
+        self._forked = True
+        _fork.left_behind.append((self._channels, self._methods))
+        self._channels, self._methods = {}, {}
+        return False
 
     def close(self):
         with self._lock:

@@ -5,7 +5,7 @@ import time
 
 import grpc
 
-from waggle_client import _wire, errors
+from waggle_client import _fork, _wire, errors
 from waggle_client._link import Backoff, from_rpc_error, log, may_pass
 
 _NOT_FOUND_PATIENCE = 5.0
@@ -31,7 +31,8 @@ class Requests:
 class StreamCore:
     """What a writer and a sampler have in common: a stream, its failure, and waiting for something to change.
 
-    Everything that begins with an underscore is guarded by `changed`. Subclasses say what is sent and what is made of
+    Everything that begins with an underscore is guarded by `changed`, which a thread may take again: the collector may
+    end a writer wherever it runs. Subclasses say what is sent and what is made of
     what comes. The threads know only the core, so that a writer or a sampler that is forgotten can be collected.
     """
 
@@ -39,7 +40,7 @@ class StreamCore:
         self.link = link
         self.what = what  # "writing to", "sampling from".
         self.tables = tables
-        self.changed = threading.Condition(threading.Lock())
+        self.changed = threading.Condition()
         self._path, _, self.response_class = _wire.method(method)
         self._call_method = link.channel(purpose).stream_stream(self._path)
         self._requests = None  # Of the current stream; another one ends those before it.
@@ -47,7 +48,18 @@ class StreamCore:
         self._closed = False
         self._failure = None  # Final.
         self._away = None  # Why the last stream ended, while there is no other.
+        self._waited = 0.0  # Seconds, by those who use it.
         self._thread = threading.Thread(target=self._run, name=f"waggle-{purpose}", daemon=True)
+        _fork.watch(self)
+
+    def forked(self):
+        """In a new process, which has neither the thread nor the connection, and may find the lock held for ever."""
+        self.changed = threading.Condition()
+        _fork.left_behind.append((self._call, self._call_method, self._requests))
+        in_use = not self._closed and self._failure is None
+        self._call = self._requests = None
+        self._failure = errors.FailedPrecondition(_fork.message(f"{self.what} {self.link.address}"))
+        return in_use
 
     def start(self):
         self._thread.start()
@@ -167,11 +179,20 @@ class StreamCore:
             raise errors.Cancelled(f"{self.what} {self.link.address}: closed meanwhile")
         self.check_locked()
 
-    def wait_locked(self, ready, deadline, doing, purpose):
-        """Waits until `ready()`; says why nothing happens: in the log now and then, in what is raised at the end."""
-        warn_at = time.monotonic() + _WARN_AFTER
-        if not ready():
-            self.check_locked()
+    def wait_locked(self, ready, deadline, doing, purpose, counted=True):
+        """Waits until `ready()`; says why nothing happens: in the log now and then, in what is raised at the end.
+        `counted`: among the seconds that its statistics tell."""
+        if ready():
+            return
+        self.check_locked()
+        began = time.monotonic()
+        try:
+            self._wait_locked(ready, deadline, doing, purpose, began + _WARN_AFTER)
+        finally:
+            if counted:
+                self._waited += time.monotonic() - began
+
+    def _wait_locked(self, ready, deadline, doing, purpose, warn_at):
         while not ready():
             self._check_waiting_locked()
             left = deadline.left()
@@ -187,6 +208,8 @@ class StreamCore:
 
     def _why_locked(self, purpose):
         away = self._away
+        if away is not None and away.reason:
+            return f"the server at {self.link.address} cannot do it now: {away} ({self.link.where_to_look()})"
         if away is not None:
             return f"the server at {self.link.address} is away: {away}"
         self.changed.release()  # It asks the server, and others have to go on meanwhile.

@@ -5,9 +5,11 @@ from typing import Dict
 
 import numpy as np
 
+from waggle_client import _check
+from waggle_client._table_proto import spec_from_proto
 from waggle_client.dtypes import numpy_dtype
 from waggle_client.errors import FailedPrecondition, InvalidArgument
-from waggle_client.table import Column, Table, spec_from_proto
+from waggle_client.table import Column, Table
 
 _ALIGNMENT = 64
 # Beside the view's fields: one scalar an item.
@@ -107,6 +109,8 @@ class Batch:
         self.min_probability: float = header.min_probability
         # How many more samples the rate limiter allowed after this batch; infinite where it keeps no ratio.
         self.samples_allowed: float = header.samples_allowed
+        # Another number where it is another table of that name: its server lost it, and was restarted.
+        self.table_incarnation: int = header.table_incarnation
 
     def __getitem__(self, name: str) -> np.ndarray:
         try:
@@ -173,7 +177,7 @@ class Batch:
         largest_of: "batch" divides by the largest weight of this batch, as most do; "table" by the largest that any
         item of the table would have, so that weights of different batches are on one scale.
         """
-        if largest_of not in ("batch", "table"):
-            raise InvalidArgument(f'largest_of: {largest_of!r} is neither "batch" nor "table"')
+        beta = _check.number("beta", beta)
+        _check.one_of("largest_of", largest_of, ("batch", "table"))
         least = self.min_probability if largest_of == "table" else self.probabilities.min()
         return ((least / self.probabilities) ** beta).astype(np.float32)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from waggle_client.errors import InvalidArgument
+from waggle_client.errors import InvalidArgument, InvalidType
 
 NAMES = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
@@ -14,11 +14,12 @@ def dtype_name(dtype) -> str:
     if isinstance(dtype, str) and dtype in NAMES:
         return dtype
     try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = str(dtype)
+        name = None if dtype is None else np.dtype(dtype).name  # NumPy takes None for float64.
+    except Exception:
+        name = None
     if name not in NAMES:
-        raise InvalidArgument(f"dtype: {dtype!r} is none of {', '.join(NAMES)}")
+        kind = InvalidArgument if isinstance(dtype, (str, np.dtype, type)) else InvalidType
+        raise kind(f"dtype: {dtype!r} is none of {', '.join(NAMES)}")
     return name
 
 

@@ -20,6 +20,10 @@ class InvalidArgument(Error, ValueError):
     code = "INVALID_ARGUMENT"
 
 
+class InvalidType(InvalidArgument, TypeError):
+    """An argument is of a type that can never work; the message names it, what was got and what was wanted."""
+
+
 class FailedPrecondition(Error):
     """Well formed, but not for what is there: another table of that name, a writer that is closed."""
 

@@ -8,7 +8,7 @@ from typing import Any, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from waggle_client.dtypes import numpy_dtype
-from waggle_client.errors import InvalidArgument
+from waggle_client.errors import InvalidArgument, InvalidType
 from waggle_client.table import Column
 
 _MAX_CHUNK_ROWS = 4096
@@ -62,7 +62,7 @@ class ColumnRules:
         wanted = Column(self.column.dtype, lead + self.shape)
         try:
             array = np.asarray(value)
-        except ValueError as error:  # Ragged lists.
+        except Exception as error:  # Ragged lists; other libraries' arrays, which have errors of their own.
             raise self._refusal(f"wanted is {wanted}; got what is no array: {error}") from None
         if array.dtype.kind in "OSU" and array.size > 0:
             raise self._refusal(f"got {type(value).__name__}, which is no array of numbers; wanted is {wanted}")
@@ -115,9 +115,7 @@ class RowBuffer:
     def _columns_differ(self, row):
         names = [rule.name for rule in self.rules]
         if not isinstance(row, Mapping):
-            return InvalidArgument(
-                f"a row is a dictionary of its columns, {', '.join(names)}; got {type(row).__name__}"
-            )
+            return InvalidType(f"a row is a dictionary of its columns, {', '.join(names)}; got {type(row).__name__}")
         problems = [f'column "{name}" is missing' for name in names if name not in row]
         for name in row:
             if name not in names:

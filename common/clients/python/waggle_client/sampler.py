@@ -1,12 +1,13 @@
 """Sampling: batches are asked for ahead, and put together from the pieces in which they travel."""
 
 import collections
+import dataclasses
 import math
 from typing import Iterator, Optional
 
 import numpy as np
 
-from waggle_client import _wire, errors
+from waggle_client import _check, _wire, errors
 from waggle_client._checksum import check
 from waggle_client._compression import Decompressor
 from waggle_client._link import Deadline
@@ -17,23 +18,47 @@ _SampleRequest = _wire.message("SampleRequest")
 _MAX_PREFETCH = 1024  # The server's limit on credits.
 
 
+@dataclasses.dataclass
+class SamplerOptions:
+    """See Client.sampler."""
+
+    batch_size: int
+    prefetch: int
+    timeout: Optional[float]
+    sampler_id: str
+    compression: str
+
+    def __post_init__(self):
+        self.batch_size = _check.integer("batch_size", self.batch_size, 1, (1 << 31) - 1)
+        self.prefetch = _check.integer("prefetch", self.prefetch, 1, _MAX_PREFETCH)
+        self.timeout = _check.seconds("timeout", self.timeout)
+        _check.identifier("sampler_id", self.sampler_id)
+        self.decompress = Decompressor(_check.text("compression", self.compression))
+
+
+@dataclasses.dataclass(frozen=True)
+class SamplerStats:
+    """batches: that were taken. batches_ready: that wait to be. seconds_waited: for batches, in next(), by all threads
+    together."""
+
+    batches: int
+    batches_ready: int
+    seconds_waited: float
+
+
 class SamplerCore(StreamCore):
     """Keeps `prefetch` batches, and at least half of that, asked for or ready."""
 
-    def __init__(self, link, config, batch_size, prefetch, timeout, sampler_id, compression):
-        if not 1 <= batch_size < 1 << 31:
-            raise errors.InvalidArgument(f"batch_size: {batch_size} is outside [1, 2^31)")
-        if not 1 <= prefetch <= _MAX_PREFETCH:
-            raise errors.InvalidArgument(f"prefetch: {prefetch} is outside [1, {_MAX_PREFETCH}]")
-        Deadline(timeout)
-        self._decompress = Decompressor(compression)
+    def __init__(self, link, config, options):
+        self._decompress = options.decompress
         super().__init__(link, "Sample", "sample", f'sampling from table "{config.name}" at', [config.name])
         self.config = config
-        self.timeout = timeout
-        self.prefetch = prefetch
-        self._batch_size = batch_size
-        self._sampler_id = sampler_id
-        self._layout = BatchLayout(config, batch_size)
+        self.timeout = options.timeout
+        self.prefetch = options.prefetch
+        self._batch_size = options.batch_size
+        self._sampler_id = options.sampler_id
+        self._layout = BatchLayout(config, options.batch_size)
+        self._taken = 0
         self._ready = collections.deque()
         self._open_sent = False
         self._owed_credits = 0  # For batches that were taken, and not yet sent.
@@ -114,29 +139,41 @@ class SamplerCore(StreamCore):
         self._block[self._received : self._received + size] = np.frombuffer(data, np.uint8)
         self._received += size
 
-    def take(self, timeout):
-        deadline = Deadline(timeout)
+    def take(self, deadline):
         doing = lambda: f"{self.what} {self.link.address}: no batch"
         with self.changed:
             if not self._ready:
                 self.wait_locked(lambda: self._ready, deadline, doing, "samples")
             batch = self._ready.popleft()
+            self._taken += 1
             self._owed_credits += 1
             if self._owed_credits >= (self.prefetch + 1) // 2:
                 self.changed.notify_all()
             return batch
 
+    def stats(self):
+        with self.changed:
+            return SamplerStats(self._taken, len(self._ready), self._waited)
+
 
 class Sampler:
-    """Samples batches from a table; see Client.sampler. Threads may share it: each batch goes to one of them."""
+    """Samples batches from a table; see Client.sampler. Threads may share it: each batch goes to one of them.
+
+    It is an iterator of batches without an end, and closes at the end of a `with` block. Connections that break are
+    made again; what the server refuses is final, and raised by every next() once the batches that had come are taken.
+    """
 
     def __init__(self, core: SamplerCore):
         self._core = core
 
     def next(self, timeout: Optional[float] = None) -> Batch:
         """The next batch. Waits at most `timeout` seconds, by default the sampler's own; DeadlineExceeded says why
-        there is none."""
-        return self._core.take(self._core.timeout if timeout is None else timeout)
+        there is none, and it may be tried again."""
+        return self._core.take(Deadline(self._core.timeout if timeout is None else timeout))
+
+    def stats(self) -> SamplerStats:
+        """Any thread."""
+        return self._core.stats()
 
     def __iter__(self) -> Iterator[Batch]:
         return self
@@ -148,6 +185,9 @@ class Sampler:
         """Ends the sampler, and a next() that is under way in another thread with Cancelled. Batches that were fetched
         ahead are dropped."""
         self._core.end()
+
+    def __repr__(self):
+        return f'<waggle_client.Sampler of table "{self._core.config.name}" at {self._core.link.address}>'
 
     def __enter__(self) -> "Sampler":
         return self

@@ -2,13 +2,18 @@
 
 import bisect
 import dataclasses
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 import numpy as np
 
-from waggle_client import errors
+from waggle_client import _check, errors
 from waggle_client._insert import WriterCore
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_MAX_STREAMS = 65_536  # Of a writer, by the server.
+_INFINITY = float("inf")
 _WANTED_PRIORITY = "it has to be finite, and >= 0 unless the table's sampler takes magnitudes"
 
 
@@ -23,9 +28,9 @@ class Items:
     table: need not be named where the writer has one.
     """
 
-    last_rows: Any
-    rows: Any = 1
-    priorities: Any = None
+    last_rows: "ArrayLike"
+    rows: "ArrayLike" = 1
+    priorities: Optional["ArrayLike"] = None
     table: Optional[str] = None
 
 
@@ -49,40 +54,51 @@ def _count(prepared, begin, end):
     return sum(len(part[2]) for part in parts), sum(sum(part[2]) for part in parts)
 
 
+def _of(values, array):
+    """What was given, for messages: small ones as they are."""
+    return f"{array.dtype}{list(array.shape)}" if array.ndim else _check.got(values)
+
+
 def _numbers(name, values, count, dtype):
     """One number for each of `count` items, from one for all or one each."""
-    array = np.asarray(values)
-    if array.dtype.kind not in ("iu" if dtype is np.int64 else "iuf") or array.shape not in ((), (count,)):
-        kind = "integers" if dtype is np.int64 else "numbers"
-        raise errors.InvalidArgument(
-            f"{name}: got {array.dtype}{list(array.shape)}; wanted are {kind}, one for all or {count}"
-        )
+    kind = "integers" if dtype is np.int64 else "numbers"
+    array = _check.array(name, values, kind)
+    if array.dtype.kind not in ("iu" if dtype is np.int64 else "iuf"):
+        raise errors.InvalidType(f"{name}: got {_of(values, array)}; wanted are {kind}, one for all or {count}")
+    if array.shape not in ((), (count,)):
+        raise errors.InvalidArgument(f"{name}: got {_of(values, array)}; wanted are {kind}, one for all or {count}")
     return array.astype(dtype, copy=False) if array.ndim else np.full(count, array, dtype)
 
 
 def _indices(name, values, count):
     """Indices below `count`, given as such or as a boolean each; True is all, None and False are none."""
+    if isinstance(values, np.bool_):
+        values = bool(values)
     if values is None or values is False:
         return np.arange(0)
     if values is True:
         return np.arange(count)
-    array = np.asarray(values)
+    wanted = f"indices below {count}, or as many booleans"
+    array = _check.array(name, values, wanted)
     if array.dtype == bool and array.shape == (count,):
         return np.flatnonzero(array)
     if array.shape == (0,):
         return np.arange(0)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= count:
-        raise errors.InvalidArgument(
-            f"{name}: got {array.dtype}{list(array.shape)}; wanted are indices below {count}, or as many booleans"
-        )
+    if array.dtype.kind not in "iub":
+        raise errors.InvalidType(f"{name}: got {_of(values, array)}; wanted are {wanted}")
+    if array.ndim != 1 or array.dtype == bool:
+        raise errors.InvalidArgument(f"{name}: got {_of(values, array)}; wanted are {wanted}")
+    if array.min() < 0 or array.max() >= count:
+        raise errors.InvalidArgument(f"{name}: got {array.min()} to {array.max()}; wanted are {wanted}")
     return array.astype(np.int64)
 
 
 class _Rows:
     """Streams that get their rows together."""
 
-    def __init__(self, core: WriterCore, lanes: int):
+    def __init__(self, core: WriterCore, lanes: int, writer: Any = None):
         self._core = core
+        self._writer = writer  # Which ends when nobody has it any more.
         self._buffer = core.new_buffer(lanes)
 
     @property
@@ -91,7 +107,7 @@ class _Rows:
         return self._buffer.next_row
 
     def _table_index(self, table):
-        index = self._core.table_index.get(table) if table is not None else 0
+        index = self._core.table_index.get(_check.text("table", table)) if table is not None else 0
         if index is None or (table is None and len(self._core.tables) > 1):
             raise errors.InvalidArgument(f"table: {table!r} is none of this writer's: {', '.join(self._core.tables)}")
         return index
@@ -117,7 +133,7 @@ class _Rows:
         """A row of each lane, of which `begins` are those where an episode begins."""
         buffer, core = self._buffer, self._core
         with core.changed:
-            core.make_room_locked(buffer.rows == buffer.capacity)
+            core.make_room_locked(buffer.rows == buffer.capacity, buffer.step_bytes)
             if len(begins) > 0:
                 buffer.begin_episodes(begins)
             buffer.append(values)
@@ -128,8 +144,8 @@ class Stream(_Rows):
     """One stream of rows, such as what one environment does. One thread at a time; streams of a writer may be used by
     different threads."""
 
-    def __init__(self, core: WriterCore):
-        super().__init__(core, 1)
+    def __init__(self, core: WriterCore, writer: Any = None):
+        super().__init__(core, 1, writer)
 
     def append(self, row: Mapping[str, Any], *, begins_episode: bool = False) -> None:
         """Adds a row: a dictionary with a value for each column.
@@ -140,6 +156,8 @@ class Stream(_Rows):
         Blocks while too much is unacknowledged. Raises InvalidArgument, and has done nothing, for a value that its
         column cannot have.
         """
+        if begins_episode is not False:
+            begins_episode = _check.boolean("begins_episode", begins_episode)
         self._append(self._buffer.admit(row, ()), (0,) if begins_episode else ())
 
     def create_item(
@@ -158,26 +176,43 @@ class Stream(_Rows):
         """
         buffer, core = self._buffer, self._core
         index = self._table_index(table)
+        rows = _check.integer("rows", rows)
         if not 1 <= rows <= core.max_windows[index]:
             self._check_lengths(index, np.array(rows))
         end = buffer.first_row + buffer.rows
         begin = buffer.episode_start[0]
-        first = end - rows if first_row is None else int(first_row)
+        first = end - rows if first_row is None else _check.integer("first_row", first_row)
         if not max(begin, end - core.longest_window) <= first <= end - rows:
+            name = "rows" if first_row is None else "first_row"
             which = "up to the last one" if first_row is None else f"from row {first} on"
             episode = f", in an episode that began with row {begin}" if begin > 0 else ""
             raise errors.InvalidArgument(
-                f"{rows} rows {which} are not among the newest {core.longest_window} rows of the stream, which has "
-                f"{end}{episode}"
+                f"{name}: {rows} rows {which} are not among the newest {core.longest_window} rows of the stream, "
+                f"which has {end}{episode}"
             )
-        if priority is not None and not core.lowest_priorities[index] <= priority < float("inf"):
-            raise errors.InvalidArgument(f"priority: {priority} was given; {_WANTED_PRIORITY}")
+        if priority is not None and not (
+            type(priority) is float and core.lowest_priorities[index] <= priority < _INFINITY
+        ):
+            priority = self._checked_priority(index, priority)
         context = min(core.max_contexts[index], first - begin)
         with core.changed:
             priorities = () if priority is None else (priority,)
-            core.add_items_locked((buffer.first_stream,), index, (first,), (int(rows),), (context,), priorities)
+            core.add_items_locked((buffer.first_stream,), index, (first,), (rows,), (context,), priorities)
 
-    def append_rows(self, columns: Mapping[str, Any], *items: Items, begins_episode=None) -> int:
+    def _checked_priority(self, table, priority):
+        try:
+            priority = _check.number("priority", priority)
+            if priority >= self._core.lowest_priorities[table]:
+                return priority
+        except errors.InvalidType:
+            raise _check.wrong_type("priority", priority, "a number, or None for the highest of the table") from None
+        except errors.InvalidArgument:
+            pass
+        raise errors.InvalidArgument(f"priority: {priority} was given; {_WANTED_PRIORITY}")
+
+    def append_rows(
+        self, columns: Mapping[str, Any], *items: Items, begins_episode: Optional["ArrayLike"] = None
+    ) -> int:
         """Adds many rows at once, each column an array [rows, …], and makes items of them.
 
         begins_episode: at which rows an episode begins: indices, or a boolean a row.
@@ -189,7 +224,7 @@ class Stream(_Rows):
         try:
             count = len(next(iter(columns.values())))
         except (AttributeError, TypeError, StopIteration):
-            raise errors.InvalidArgument("columns: a dictionary of arrays [rows, …] is wanted") from None
+            raise _check.wrong_type("columns", columns, "a dictionary of arrays [rows, …]") from None
         values = buffer.admit(columns, (count,))
         begins = np.unique(_indices("begins_episode", begins_episode, count))
         first, done = buffer.next_row, 0
@@ -200,7 +235,8 @@ class Stream(_Rows):
             raise errors.InvalidArgument("items: some have priorities and some have none; append them apart")
         while done < count:
             with core.changed:
-                core.make_room_locked(buffer.rows == buffer.capacity or core.other_kind_locked(highest))
+                full = buffer.rows == buffer.capacity or core.other_kind_locked(highest)
+                core.make_room_locked(full, buffer.step_bytes)
                 step = min(count - done, buffer.capacity - buffer.rows, core.rows_that_fit_locked(buffer.step_bytes))
                 while step > 1 and not core.items_fit_locked(*_count(prepared, done, done + step)):
                     step //= 2
@@ -220,14 +256,15 @@ class Stream(_Rows):
         """Checks the items of `count` rows that are to be added as row `first` and on; `episodes` are the first rows of
         the present episode and those that begin."""
         if not isinstance(items, Items):
-            raise errors.InvalidArgument(f"items: got {type(items).__name__}; Items(…) is wanted")
+            raise _check.wrong_type("items", items, "Items(…)")
         table = self._table_index(items.table)
-        last = np.asarray(items.last_rows)
+        last = _check.array("last_rows", items.last_rows, "integers [items]")
         if last.size == 0:
             return _Prepared(table)
+        if last.dtype.kind not in "iu":
+            raise errors.InvalidType(f"last_rows: got {_of(items.last_rows, last)}; wanted are integers [items]")
         if last.ndim != 1:
-            raise errors.InvalidArgument(f"last_rows: got {last.dtype}{list(last.shape)}; wanted are integers [items]")
-        last = _numbers("last_rows", last, last.size, np.int64)
+            raise errors.InvalidArgument(f"last_rows: got {_of(items.last_rows, last)}; wanted are integers [items]")
         rows = _numbers("rows", items.rows, last.size, np.int64)
         priorities = self._check_priorities(table, items.priorities, last.size)
         self._check_lengths(table, rows)
@@ -253,15 +290,13 @@ class Lanes(_Rows):
     """Several streams that get one row each at a time, such as what a vectorised environment does. One thread at a
     time."""
 
-    def __init__(self, core: WriterCore, count: int):
-        if count < 1:
-            raise errors.InvalidArgument(f"count: {count} is less than 1")
-        super().__init__(core, count)
+    def __init__(self, core: WriterCore, count: int, writer: Any = None):
+        super().__init__(core, _check.integer("count", count, 1, _MAX_STREAMS), writer)
 
     def __len__(self) -> int:
         return self._buffer.lanes
 
-    def append(self, rows: Mapping[str, Any], *, begins_episode=None) -> None:
+    def append(self, rows: Mapping[str, Any], *, begins_episode: Optional["ArrayLike"] = None) -> None:
         """Adds a row to each lane: each column is an array [lanes, …].
 
         begins_episode: in which lanes an episode begins with this row: indices, or a boolean a lane.
@@ -274,7 +309,14 @@ class Lanes(_Rows):
             begins = np.unique(_indices("begins_episode", begins_episode, len(self))).tolist()
         self._append(values, begins)
 
-    def create_items(self, table: Optional[str] = None, *, rows=1, priorities=None, lanes=True) -> None:
+    def create_items(
+        self,
+        table: Optional[str] = None,
+        *,
+        rows: "ArrayLike" = 1,
+        priorities: Optional["ArrayLike"] = None,
+        lanes: "ArrayLike" = True,
+    ) -> None:
         """Makes an item of the last `rows` rows of each lane, or of those in `lanes`: indices, or a boolean a lane.
 
         `rows` and `priorities` are one number for all, or one for each of these lanes. Without priorities each item

@@ -1,19 +1,21 @@
 """Tables: what their rows are, which items are sampled from them and how."""
 
 import dataclasses
-from typing import Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple, Union
 
-from waggle_client import _wire
+import numpy as np
+
+from waggle_client import _check
 from waggle_client.dtypes import dtype_name
-from waggle_client.errors import InvalidArgument
+from waggle_client.errors import InvalidArgument, InvalidType
 
-TableConfig = _wire.message("TableConfig")
-_DTYPES = _wire.enum_names(_wire.message("ArraySpec").DESCRIPTOR.fields_by_name["dtype"].enum_type)
-_DTYPE_NAMES = {number: name for name, number in _DTYPES.items()}
-_ROWS = _wire.enum_names(_wire.message("ViewField").DESCRIPTOR.fields_by_name["rows"].enum_type)
-_ROWS_NAMES = {number: name for name, number in _ROWS.items()}
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 # No limit in practice.
 _MUCH_MEMORY = 1 << 40
+_MAX_RANK = 8
+_INT64_MAX = (1 << 63) - 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,13 +25,28 @@ class Column:
     dtype: str
     shape: Tuple[int, ...] = ()
 
+    if TYPE_CHECKING:
+
+        def __init__(self, dtype: "DTypeLike", shape: Union[int, Sequence[int]] = ()):
+            ...
+
     def __post_init__(self):
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
+        object.__setattr__(self, "shape", self._sizes(self.shape))
+
+    @staticmethod
+    def _sizes(shape):
+        wanted = "a shape, such as (84, 84), or () for a scalar"
+        if isinstance(shape, (str, bytes)):
+            raise _check.wrong_type("shape", shape, wanted)
         try:
-            shape = (self.shape,) if isinstance(self.shape, int) else tuple(int(size) for size in self.shape)
+            sizes = tuple(shape)
         except TypeError:
-            raise InvalidArgument(f"shape: {self.shape!r} is no shape, such as (4,)") from None
-        object.__setattr__(self, "shape", shape)
+            sizes = (shape,)
+        try:
+            return tuple(_check.integer("shape", size, -_INT64_MAX, _INT64_MAX) for size in sizes)
+        except InvalidType:
+            raise _check.wrong_type("shape", shape, wanted) from None
 
     def __str__(self):
         return f"{self.dtype}{list(self.shape)}"
@@ -42,6 +59,11 @@ class Field:
     column: str
     rows: str
     stack: int = 1
+
+    def __post_init__(self):
+        _check.text("column", self.column)
+        _check.text("rows", self.rows)
+        object.__setattr__(self, "stack", _check.integer("stack", self.stack, 1, (1 << 31) - 1))
 
 
 def first(column: str, stack: int = 1) -> Field:
@@ -70,6 +92,11 @@ class Selector:
     options: Mapping[str, Union[float, bool]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self):
+        _check.text("kind", self.kind)
+        _check.instance("options", self.options, Mapping, "a dictionary of numbers and booleans by name")
+        for name, value in self.options.items():
+            if not isinstance(value, (bool, np.bool_)):
+                _check.number(_check.text("options", name), value)
         object.__setattr__(self, "options", {name: value for name, value in self.options.items() if value})
 
 
@@ -86,13 +113,26 @@ class Recent:
     decay: float = 0.0
     period: int = 1000
 
+    def __post_init__(self):
+        for name in ("share", "decay"):
+            object.__setattr__(self, name, _check.number(name, getattr(self, name), 0, 1))
+        for name in ("items", "period"):
+            object.__setattr__(self, name, _check.integer(name, getattr(self, name), 1, 1 << 31))
+
     def options(self):
         return {f"recent_{name}": value for name, value in dataclasses.asdict(self).items()}
 
 
+def _recent_options(recent):
+    if recent is None:
+        return {}
+    return _check.instance("recent", recent, Recent, "Recent(…), or None").options()
+
+
 def uniform(*, without_replacement: bool = False, recent: Optional[Recent] = None) -> Selector:
     """Every item equally often. without_replacement: a batch has no item twice."""
-    return Selector("uniform", {"without_replacement": without_replacement, **(recent.options() if recent else {})})
+    without_replacement = _check.boolean("without_replacement", without_replacement)
+    return Selector("uniform", {"without_replacement": without_replacement, **_recent_options(recent)})
 
 
 def prioritized(
@@ -113,14 +153,14 @@ def prioritized(
     independent_draws: the draws of a batch do not know of each other; otherwise a batch is stratified.
     """
     options = {
-        "priority_exponent": float(exponent),
-        "priority_epsilon": float(epsilon),
-        "absolute_priorities": absolute,
-        "uniform_share": float(uniform_share),
-        "without_replacement": without_replacement,
-        "independent_draws": independent_draws,
+        "priority_exponent": _check.number("exponent", exponent, 0),
+        "priority_epsilon": _check.number("epsilon", epsilon, 0),
+        "absolute_priorities": _check.boolean("absolute", absolute),
+        "uniform_share": _check.number("uniform_share", uniform_share, 0, 1),
+        "without_replacement": _check.boolean("without_replacement", without_replacement),
+        "independent_draws": _check.boolean("independent_draws", independent_draws),
     }
-    return Selector("prioritized", {**options, **(recent.options() if recent else {})})
+    return Selector("prioritized", {**options, **_recent_options(recent)})
 
 
 def fifo() -> Selector:
@@ -160,8 +200,13 @@ class RateLimiter:
     max_difference: Optional[float] = None
 
     def __post_init__(self):
+        object.__setattr__(self, "min_items", _check.integer("min_items", self.min_items, -_INT64_MAX, _INT64_MAX))
+        ratio = _check.number("samples_per_insert", self.samples_per_insert, 0)
+        object.__setattr__(self, "samples_per_insert", ratio)
+        for name, low in (("error_buffer", 0), ("min_difference", None), ("max_difference", None)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _check.number(name, getattr(self, name), low))
         if self.error_buffer is None:
-            ratio = self.samples_per_insert
             wanted = ratio > 0 and self.min_difference is None
             buffer = max(0.1 * self.min_items * ratio, (ratio + 1) / 2) if wanted else 0.0
             object.__setattr__(self, "error_buffer", buffer)
@@ -179,16 +224,19 @@ class Table:
     max_window: the most rows that an item may have.
     max_times_sampled: an item leaves once it was sampled this often; 0 is never.
     seed: which items are drawn follows from it and the name, as far as the order of requests does.
-    compression: "lz4" or "zstd" of columns by name: how their rows travel and are kept. The writer compresses them, with
-        the packages lz4 and zstandard.
+    compression: "lz4" or "zstd" of columns by name: how their rows travel and are kept. The writer compresses them,
+        with the packages lz4 and zstandard.
     durability: "none", "checkpoint" or "log": what of the table outlives its server.
     log_sync: with "log", acknowledged is what is on the disk, so that it outlives the machine as well.
-    memory_limit: bytes of rows in memory, past which they are kept on disk; 0 is no limit. Needs a server with --data-dir.
+    memory_limit: bytes of rows in memory, past which they are kept on disk; 0 is no limit. Needs a server with
+        --data-dir.
+
+    InvalidArgument for what no table could be; the rest is the server's to check, when it creates the table.
     """
 
     name: str
-    columns: Dict[str, Column]
-    view: Optional[Dict[str, Field]] = None
+    columns: Mapping[str, Column]
+    view: Optional[Mapping[str, Field]] = None
     sampler: Selector = uniform()
     remover: Selector = fifo()
     max_items: int = 1_000_000
@@ -197,23 +245,54 @@ class Table:
     max_times_sampled: int = 0
     rate_limiter: RateLimiter = RateLimiter()
     seed: int = 0
-    compression: Dict[str, str] = dataclasses.field(default_factory=dict)
+    compression: Mapping[str, str] = dataclasses.field(default_factory=dict)
     durability: str = "none"
     log_sync: bool = False
     memory_limit: int = 0
 
     def __post_init__(self):
+        where = f'table "{_check.identifier("name", self.name)}": '
+        self._check_columns(where)
+        for name, kind, wanted in (
+            ("sampler", Selector, "uniform(), prioritized(…), fifo() or the like"),
+            ("remover", Selector, "fifo(), prioritized(…) or the like"),
+            ("rate_limiter", RateLimiter, "RateLimiter(…)"),
+            ("compression", Mapping, "a dictionary of codecs by column"),
+        ):
+            _check.instance(where + name, getattr(self, name), kind, wanted)
+        for name in ("max_items", "max_bytes", "max_window", "max_times_sampled", "memory_limit"):
+            value = _check.integer(where + name, getattr(self, name), -_INT64_MAX, _INT64_MAX)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "seed", _check.integer(where + "seed", self.seed, 0, (1 << 64) - 1))
+        object.__setattr__(self, "log_sync", _check.boolean(where + "log_sync", self.log_sync))
+        _check.text(where + "durability", self.durability)
+        for column, codec in self.compression.items():
+            _check.text(f"{where}compression: {_check.text(where + 'compression', column)}", codec)
+        self._check_view(where)
+
+    def _check_columns(self, where):
+        _check.instance(where + "columns", self.columns, Mapping, "a dictionary of Columns by name")
         for name, column in self.columns.items():
+            _check.identifier(where + "columns", name)
             if not isinstance(column, Column):
-                raise InvalidArgument(f'table "{self.name}": columns: {name} is {column!r}; a Column is wanted')
+                raise InvalidType(f"{where}columns: {name} is {column!r}; a Column is wanted")
+            if any(size < 0 for size in column.shape):
+                raise InvalidArgument(f"{where}columns: {name}: {column} has a negative dimension")
+            if len(column.shape) > _MAX_RANK:
+                raise InvalidArgument(
+                    f"{where}columns: {name}: {column} has {len(column.shape)} dimensions; at most {_MAX_RANK} are "
+                    "possible"
+                )
+
+    def _check_view(self, where):
         if self.view is None:
             rows = first if self.max_window == 1 else all_rows
             object.__setattr__(self, "view", {name: rows(name) for name in self.columns})
+        _check.instance(where + "view", self.view, Mapping, "a dictionary of first(…), last(…) or all_rows(…) by name")
         for name, field in self.view.items():
+            _check.identifier(where + "view", name)
             if not isinstance(field, Field):
-                raise InvalidArgument(
-                    f'table "{self.name}": view: {name} is {field!r}; first(…), last(…) or all_rows(…) is wanted'
-                )
+                raise InvalidType(f"{where}view: {name} is {field!r}; first(…), last(…) or all_rows(…) is wanted")
 
     @property
     def longest_stack(self) -> int:
@@ -224,124 +303,30 @@ class Table:
         return f'table "{self.name}" of {columns}'
 
 
-def queue(name: str, columns: Dict[str, Column], max_items: int, **options) -> Table:
+def queue(name: str, columns: Mapping[str, Column], max_items: int, **options) -> Table:
     """A table from which every item is sampled once, the oldest first; a full one makes writers wait."""
+    max_items = _check.integer("max_items", max_items, 1)
     limiter = RateLimiter(samples_per_insert=1.0, min_difference=0.0, max_difference=float(max_items))
     fixed = {"sampler": fifo(), "max_items": max_items, "max_times_sampled": 1, "rate_limiter": limiter}
     return Table(name, columns, **{**fixed, **options})
 
 
-def stack(name: str, columns: Dict[str, Column], max_items: int, **options) -> Table:
+def stack(name: str, columns: Mapping[str, Column], max_items: int, **options) -> Table:
     """As a queue, with the newest item first."""
     return queue(name, columns, max_items, **{"sampler": lifo(), **options})
 
 
-def _set(message, where, **values):
-    """Sets fields of a message; the errors name them as the caller knows them."""
-    for name, value in values.items():
-        if name not in message.DESCRIPTOR.fields_by_name:
-            raise InvalidArgument(f"{where}there is no option {name}")
-        try:
-            setattr(message, name, value.item() if hasattr(value, "item") else value)
-        except (TypeError, ValueError) as error:
-            raise InvalidArgument(f"{where}{name}: {value!r}: {error}") from None
-
-
-def _set_enum(message, field, where, name):
-    names = _wire.enum_names(message.DESCRIPTOR.fields_by_name[field].enum_type)
-    if name not in names:
-        raise InvalidArgument(f"{where}: {name!r} is none of {', '.join(names)}")
-    setattr(message, field, names[name])
-
-
-def _enum_name(message, field):
-    names = _wire.enum_names(message.DESCRIPTOR.fields_by_name[field].enum_type)
-    return next((name for name, number in names.items() if number == getattr(message, field)), "unknown")
-
-
-def specs_to_proto(columns: Mapping[str, Column], specs) -> None:
-    """Adds the columns to a repeated field of ArraySpec."""
-    for name, column in columns.items():
-        spec = specs.add()
-        _set(spec, "columns: ", name=name, dtype=_DTYPES[column.dtype])
-        spec.shape.extend(column.shape)
-
-
-def spec_from_proto(spec) -> Tuple[str, Column]:
-    return spec.name, Column(_DTYPE_NAMES.get(spec.dtype, f"unknown ({spec.dtype})"), tuple(spec.shape))
-
-
-def _selector_to_proto(selector, where, proto):
-    if not isinstance(selector, Selector):
-        raise InvalidArgument(f"{where}: {selector!r} is none; uniform(), prioritized(…), fifo() or the like is wanted")
-    _set_enum(proto, "kind", where, selector.kind)
-    _set(proto, f"{where}: ", **selector.options)
-
-
-def _selector_from_proto(proto):
-    options = {field.name: value for field, value in proto.ListFields() if field.name != "kind"}
-    return Selector(_enum_name(proto, "kind"), options)
-
-
-def to_proto(table: Table):
-    """InvalidArgument names the field that no message could hold; the rest is the server's to check."""
-    proto = TableConfig()
-    where = f'table "{table.name}": '
-    _set(proto, where, name=table.name, seed=table.seed)
-    for name in ("max_items", "max_bytes", "max_times_sampled", "max_window", "log_sync", "memory_limit"):
-        _set(proto, where, **{name: getattr(table, name)})
-    specs_to_proto(table.columns, proto.signature)
-    for name, field in table.view.items():
-        added = proto.view.add()
-        _set(added, f"{where}view: ", name=name, column=field.column)
-        _set_enum(added, "rows", f"{where}view: {name}", field.rows)
-        if field.stack != 1:
-            _set(added, f"{where}view: ", stack=field.stack)
-    _selector_to_proto(table.sampler, f"{where}sampler", proto.sampler)
-    _selector_to_proto(table.remover, f"{where}remover", proto.remover)
-    limiter = {name: value for name, value in dataclasses.asdict(table.rate_limiter).items() if value is not None}
-    _set(proto.rate_limiter, f"{where}rate_limiter: ", **limiter)
-    for column, codec in table.compression.items():
-        added = proto.compression.add()
-        _set(added, f"{where}compression: ", column=column)
-        _set_enum(added, "codec", f"{where}compression: {column}", codec)
-    if table.durability != "none":
-        _set_enum(proto, "durability", f"{where}durability", table.durability)
-    return proto
-
-
-def from_proto(proto) -> Table:
-    limiter = proto.rate_limiter
-    return Table(
-        name=proto.name,
-        columns=dict(spec_from_proto(spec) for spec in proto.signature),
-        view={
-            field.name: Field(field.column, _ROWS_NAMES.get(field.rows, "unknown"), max(1, field.stack))
-            for field in proto.view
-        },
-        sampler=_selector_from_proto(proto.sampler),
-        remover=_selector_from_proto(proto.remover),
-        max_items=proto.max_items,
-        max_bytes=proto.max_bytes,
-        max_window=proto.max_window,
-        max_times_sampled=proto.max_times_sampled,
-        rate_limiter=RateLimiter(
-            limiter.min_items,
-            limiter.samples_per_insert,
-            limiter.error_buffer,
-            limiter.min_difference if limiter.HasField("min_difference") else None,
-            limiter.max_difference if limiter.HasField("max_difference") else None,
-        ),
-        seed=proto.seed,
-        compression={entry.column: _enum_name(entry, "codec") for entry in proto.compression},
-        durability=_enum_name(proto, "durability"),
-        log_sync=proto.log_sync,
-        memory_limit=proto.memory_limit,
-    )
-
-
 def table_names(tables: Union[str, Sequence[str]]) -> Tuple[str, ...]:
-    names = (tables,) if isinstance(tables, str) else tuple(tables)
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InvalidArgument(f"tables: {tables!r} is neither a table's name nor a list of some")
+    wanted = "a table's name, or a list of some"
+    try:
+        names = (tables,) if isinstance(tables, str) else tuple(tables)
+    except TypeError:
+        raise _check.wrong_type("table", tables, wanted) from None
+    if not names:
+        raise _check.wrong_value("table", tables, wanted)
+    for name in names:
+        if not isinstance(name, str):
+            raise _check.wrong_type("table", tables, wanted)
+        if names.count(name) > 1:
+            raise InvalidArgument(f'table: "{name}" is there twice')
     return names

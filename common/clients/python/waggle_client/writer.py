@@ -1,11 +1,14 @@
 """Writers: what one gets to see of them."""
 
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
-from waggle_client import errors
+from waggle_client import _check, errors
 from waggle_client._insert import WriterCore, WriterStats
-from waggle_client._link import log
+from waggle_client._link import Deadline, log
 from waggle_client.streams import Items, Lanes, Stream
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _CLOSE_AFTER_ERROR = 1.0
 
@@ -13,7 +16,9 @@ _CLOSE_AFTER_ERROR = 1.0
 class Writer:
     """Writes rows and items; see Client.writer. Threads may share it: each stream is for one of them at a time.
 
-    append and the other methods that add are those of its first stream.
+    append and the other methods that add are those of its first stream. At the end of a `with` block it flushes and
+    closes. What the server refuses for good, such as another writer of its id, is raised by the next call, and by
+    close() if no call has been told of it.
     """
 
     def __init__(self, core: WriterCore):
@@ -22,15 +27,20 @@ class Writer:
 
     @property
     def writer_id(self) -> str:
+        """As the server and `waggle why` know it."""
         return self._core.options.writer_id
 
+    def __repr__(self):
+        core = self._core
+        return f'<waggle_client.Writer "{core.options.writer_id}" to {", ".join(core.tables)} at {core.link.address}>'
+
     def stream(self) -> Stream:
-        """A stream of its own, for one environment. It lasts as long as the writer."""
-        return Stream(self._core)
+        """A stream of its own, for one environment. A writer may have 65,536."""
+        return Stream(self._core, self)
 
     def lanes(self, count: int) -> Lanes:
         """`count` streams that get their rows together, for a vectorised environment."""
-        return Lanes(self._core, count)
+        return Lanes(self._core, count, self)
 
     def _first_stream(self):
         if self._first is None:
@@ -40,7 +50,9 @@ class Writer:
     def append(self, row: Mapping[str, Any], *, begins_episode: bool = False) -> None:
         self._first_stream().append(row, begins_episode=begins_episode)
 
-    def append_rows(self, columns: Mapping[str, Any], *items: Items, begins_episode=None) -> int:
+    def append_rows(
+        self, columns: Mapping[str, Any], *items: Items, begins_episode: Optional["ArrayLike"] = None
+    ) -> int:
         return self._first_stream().append_rows(columns, *items, begins_episode=begins_episode)
 
     def create_item(
@@ -58,18 +70,22 @@ class Writer:
 
     def set_policy_version(self, version: int) -> None:
         """The version of the weights that choose the actions of the rows from now on; sampled as policy_versions."""
-        self._core.set_policy_version(int(version))
+        self._core.set_policy_version(_check.integer("version", version, 0, (1 << 63) - 1))
 
     def flush(self, timeout: Optional[float] = 60.0) -> None:
-        """Waits until all that was added is acknowledged: is in its tables. DeadlineExceeded says why it is not."""
-        self._core.flush(timeout)
+        """Waits until all that was added is acknowledged: is in its tables, and as safe as their durability promises.
+        DeadlineExceeded after `timeout` seconds (None waits without a limit) says why it is not; nothing is lost by
+        that, and it may be called again."""
+        self._core.flush(Deadline(timeout))
 
     def stats(self) -> WriterStats:
+        """Any thread."""
         return self._core.stats()
 
     def close(self, timeout: Optional[float] = 10.0) -> None:
-        """Flushes and ends. DeadlineExceeded if something is left unacknowledged; it is closed all the same."""
-        self._core.close(timeout)
+        """Flushes and ends. DeadlineExceeded if something is left unacknowledged after `timeout` seconds; it is closed
+        all the same, and what is left is lost. May be called again."""
+        self._core.close(Deadline(timeout))
 
     def __enter__(self) -> "Writer":
         return self
@@ -79,7 +95,7 @@ class Writer:
             self.close()
             return
         try:
-            self._core.close(_CLOSE_AFTER_ERROR)
+            self._core.close(Deadline(_CLOSE_AFTER_ERROR))
         except errors.Error as lost:
             log.warning("%s", lost)  # What is on its way up already says more.
 

@@ -1,0 +1,49 @@
+"""What becomes of clients in a process that was forked: their threads and connections stay behind in the first one.
+
+Without this, whatever is used in the new process would wait for ever, or for a lock that nobody there will release.
+"""
+
+import os
+import weakref
+
+from waggle_client import errors
+
+_watched = weakref.WeakSet()
+_grpc_can = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "0").lower() in ("1", "true", "yes")  # Which it reads once.
+_grpc_broken = False
+left_behind = (
+    []
+)  # What belongs to connections of the process before: its destructors might wait for that one's threads.
+
+
+def watch(thing) -> None:
+    """Has `thing.forked()` called in every process that is forked from here; it returns whether it was in use."""
+    _watched.add(thing)
+
+
+def _forked():
+    global _grpc_broken
+    in_use = [thing.forked() for thing in list(_watched)]
+    # gRPC in the new process waits for a thread of the old one, and takes events away from that one.
+    _grpc_broken = _grpc_broken or (any(in_use) and not _grpc_can)
+
+
+def check() -> None:
+    """FailedPrecondition where no connection of this process could work."""
+    if _grpc_broken:
+        raise errors.FailedPrecondition(
+            "this process was forked while a writer, sampler or updater was open, and gRPC would hang in both "
+            'processes: fork before they are made, start processes by "spawn", or set GRPC_ENABLE_FORK_SUPPORT=1 before '
+            "grpc is imported"
+        )
+
+
+def message(what) -> str:
+    return (
+        f"{what}: was made before process {os.getpid()} was forked, and stayed behind in the one before: make a client "
+        "of its own in each process, after the fork"
+    )
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

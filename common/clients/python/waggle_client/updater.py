@@ -1,0 +1,251 @@
+"""Priorities on their way back: sent from a thread of its own, for whoever has no time to wait for each answer."""
+
+import collections
+import threading
+from typing import TYPE_CHECKING, Optional
+
+import numpy as np
+
+from waggle_client import _check, _fork, _wire, errors
+from waggle_client._link import Backoff, Deadline, log, may_pass
+from waggle_client.info import UpdateCounts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+# 24 bytes each; the server takes some hundred thousand at a time.
+MAX_KEYS = 100_000
+_MAX_PENDING = 1 << 18
+_ATTEMPT_SECONDS = 10.0
+
+
+def unsigned(name: str, values) -> np.ndarray:
+    """As uint64 [items]."""
+    wanted = "an array of uint64 [items]"
+    array = _check.array(name, values, wanted)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
+        raise errors.InvalidType(f"{name}: got {array.dtype}{list(array.shape)}; wanted is {wanted}")
+    if array.dtype.kind == "i" and array.size > 0 and array.min() < 0:
+        bad = np.flatnonzero(array < 0)[0]
+        raise errors.InvalidArgument(f"{name}: entry {bad} is {array[bad]}; wanted is {wanted}")
+    return array.astype(np.uint64, copy=False)
+
+
+def checked_updates(keys, generations, *priorities) -> dict:
+    """The arrays of an update, or without priorities of a deletion, by name."""
+    arrays = {"keys": unsigned("keys", keys), "generations": unsigned("generations", generations)}
+    if priorities:
+        wanted = "an array of numbers [items]"
+        array = _check.array("priorities", priorities[0], wanted)
+        if array.ndim != 1 or (array.dtype.kind not in "fiu" and array.size > 0):
+            raise errors.InvalidType(f"priorities: got {array.dtype}{list(array.shape)}; wanted is {wanted}")
+        arrays["priorities"] = array.astype(np.float64, copy=False)
+    if len({len(array) for array in arrays.values()}) > 1:
+        raise errors.InvalidArgument("got " + ", ".join(f"{len(array)} {name}" for name, array in arrays.items()))
+    if priorities:
+        bad = np.flatnonzero(~np.isfinite(arrays["priorities"]))
+        if bad.size:
+            raise errors.InvalidArgument(
+                f"priorities: entry {bad[0]} is {arrays['priorities'][bad[0]]}; it has to be finite"
+            )
+    return arrays
+
+
+def encode(request_class, table, arrays, begin, end) -> bytes:
+    """The request of these entries."""
+    return request_class(table=table).SerializeToString() + b"".join(
+        _wire.packed(request_class.DESCRIPTOR, name, array[begin:end]) for name, array in arrays.items()
+    )
+
+
+class _Core:
+    """What the thread knows, so that an updater that is forgotten can be collected. Everything that begins with an
+    underscore is guarded by `changed`."""
+
+    def __init__(self, link, table):
+        self.link = link
+        self.table = table
+        self.what = f'updating priorities of table "{table}"'
+        self.changed = threading.Condition()
+        self._pending = collections.deque()  # Arrays by name, in the order in which they came.
+        self._entries = 0  # Of all of them.
+        self._sending = False
+        self._counts = UpdateCounts(0, 0, 0)
+        self._failure = None  # Final.
+        self._away = None  # Why the last attempt failed, while none has succeeded since.
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="waggle-priorities", daemon=True)
+        _fork.watch(self)
+        self._thread.start()
+
+    def forked(self):
+        self.changed = threading.Condition()
+        in_use = self._sending
+        self._failure = errors.FailedPrecondition(_fork.message(f"{self.what} at {self.link.address}"))
+        return in_use
+
+    def check_locked(self):
+        if self._failure is not None:
+            raise errors.again(self._failure)
+        if self._closed:
+            raise errors.FailedPrecondition(f"{self.what} at {self.link.address}: closed")
+
+    def add(self, arrays):
+        with self.changed:
+            self.check_locked()
+            self._pending.append(arrays)
+            self._entries += len(arrays["keys"])
+            while self._entries > _MAX_PENDING and len(self._pending) > 1:
+                dropped = len(self._pending.popleft()["keys"])
+                self._entries -= dropped
+                self._count_locked(0, 0, dropped)
+            self.changed.notify_all()
+
+    def _count_locked(self, applied, stale, unknown):
+        counts = self._counts
+        self._counts = UpdateCounts(counts.applied + applied, counts.stale + stale, counts.unknown + unknown)
+
+    def _take(self):
+        """What is to be sent next; None once closed."""
+        with self.changed:
+            self._sending = False
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self._pending or self._closed)
+            if self._closed:
+                return None
+            self._sending = True
+            taken, self._pending, self._entries = self._pending, collections.deque(), 0
+        return {name: np.concatenate([arrays[name] for arrays in taken]) for name in taken[0]}
+
+    def _run(self):
+        try:
+            while True:
+                arrays = self._take()
+                if arrays is None:
+                    return
+                for begin in range(0, len(arrays["keys"]), MAX_KEYS):
+                    if not self._send(arrays, begin, begin + MAX_KEYS):
+                        return
+        except errors.Error as error:
+            self._fail(error)
+        except Exception as error:  # The user's thread has to hear of it: this one has nobody to tell.
+            self._fail(errors.Internal(f"{self.what}: {type(error).__name__}: {error}"))
+
+    def _fail(self, error):
+        with self.changed:
+            self._failure = self._failure or error
+            self._sending = False
+            self.changed.notify_all()
+
+    def _send(self, arrays, begin, end):
+        """Sends these entries until they are answered; False once closed."""
+        request = encode(self.link.request("UpdatePriorities"), self.table, arrays, begin, end)
+        backoff = Backoff()
+        while True:
+            try:
+                answer = self.link.call("UpdatePriorities", request, self.what, _ATTEMPT_SECONDS, repeatable=False)
+                counts = (answer.applied, answer.stale, answer.unknown)
+            except errors.NotFound:
+                if not self.link.has_created(self.table):
+                    raise
+                counts = (0, 0, len(arrays["keys"][begin:end]))  # They went with a server that was restarted.
+            except errors.Error as error:
+                if self.link.closed() or not may_pass(error):
+                    raise
+                if not self._wait(error, backoff.next()):
+                    return False
+                continue
+            with self.changed:
+                self._away = None
+                self._count_locked(*counts)
+            return True
+
+    def _wait(self, error, pause):
+        """Before another attempt; False once closed."""
+        with self.changed:
+            told, self._away = self._away is not None, error
+        if not told:
+            log.warning("%s; trying again until it works", error)
+        with self.changed:
+            return not self.changed.wait_for(lambda: self._closed, pause)
+
+    def flush(self, deadline):
+        with self.changed:
+            self.check_locked()
+            while self._pending or self._sending:
+                if deadline.over():
+                    raise errors.DeadlineExceeded(
+                        f"{self.what} at {self.link.address}: not answered after {deadline.timeout:g} s: "
+                        f"{self._away or self.link.where_to_look()}"
+                    )
+                self.changed.wait(deadline.left())
+                self.check_locked()
+
+    def counts(self):
+        with self.changed:
+            return self._counts
+
+    def end(self):
+        with self.changed:
+            self._closed = True
+            self.changed.notify_all()
+
+
+class PriorityUpdater:
+    """Sends new priorities of a table's items without waiting for each answer; see Client.priority_updater.
+    Thread-safe.
+
+    What comes while a request is under way goes with the next one, in its order. While the server is away updates
+    gather, up to a quarter of a million; then the oldest are dropped and counted as unknown: a server that was away for
+    so long has most likely lost their items. An error that no attempt can mend is raised by the next call.
+    """
+
+    def __init__(self, link, table: str):
+        self._core = _Core(link, table)
+
+    def update(self, keys: "ArrayLike", generations: "ArrayLike", priorities: "ArrayLike") -> None:
+        """As Client.update_priorities, without waiting: the arrays are copied."""
+        arrays = checked_updates(keys, generations, priorities)
+        if len(arrays["keys"]) > 0:
+            self._core.add({name: array.copy() for name, array in arrays.items()})
+
+    def flush(self, timeout: Optional[float] = 60.0) -> UpdateCounts:
+        """Waits until all that was given is answered, and says what became of it so far. DeadlineExceeded after
+        `timeout` seconds; None waits without a limit."""
+        self._core.flush(Deadline(timeout))
+        return self._core.counts()
+
+    def counts(self) -> UpdateCounts:
+        """Of all updates that were answered."""
+        return self._core.counts()
+
+    def close(self, timeout: Optional[float] = 10.0) -> None:
+        """Flushes and ends; it ends all the same where that raises. May be called again."""
+        deadline = Deadline(timeout)
+        with self._core.changed:
+            closed = self._core._closed
+        try:
+            if not closed:
+                self._core.flush(deadline)
+        finally:
+            self._core.end()
+
+    def __repr__(self):
+        return f'<waggle_client.PriorityUpdater of table "{self._core.table}" at {self._core.link.address}>'
+
+    def __enter__(self) -> "PriorityUpdater":
+        return self
+
+    def __exit__(self, kind, error, traceback) -> None:
+        if kind is None:
+            self.close()
+            return
+        try:
+            self.close(1.0)
+        except errors.Error as lost:
+            log.warning("%s", lost)  # What is on its way up already says more.
+
+    def __del__(self):
+        core = getattr(self, "_core", None)
+        if core is not None:
+            core.end()
