@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "replay_server/table/pinned_rows.h"
 #include "replay_server/table/row_source.h"
 
@@ -52,10 +53,11 @@ int64_t HeldRows::NeededBytes(const Ranges& longer) const {
 }
 
 void HeldRows::Hold(Stream* stream, uint64_t first_row, ChunkRef chunk) {
-  if ((*chunk->pins(holders_ - 1))++ == 0) {
-    block_bytes_ += chunk->block_bytes();
-  }
   stream->chunks.push_back({first_row, std::move(chunk)});
+  const ChunkRef& held = stream->chunks.back().chunk;
+  if ((*held->pins(holders_ - 1))++ == 0) {
+    block_bytes_ += held->block_bytes();
+  }
 }
 
 void HeldRows::Release(const ChunkRef& chunk) {
@@ -65,23 +67,37 @@ void HeldRows::Release(const ChunkRef& chunk) {
 }
 
 void HeldRows::Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks) {
-  for (size_t i = 0; i < infos.size(); ++i) {
-    const auto [it, is_new] = streams_.try_emplace(infos[i].stream);
-    Stream& stream = it->second;
-    if (is_new) {
-      stream.range = {infos[i].first_row, infos[i].first_row};
-    }
-    tail_rows_ -= TailRows(stream.range);
-    if (std::exchange(stream.may_jump, false) && infos[i].first_row > stream.range.next) {
-      while (!stream.chunks.empty()) {
-        PopFront(&stream);
-      }
-      stream.range.first = infos[i].first_row;
-    }
-    stream.range.next = infos[i].first_row + infos[i].rows;
-    tail_rows_ += TailRows(stream.range);
-    Hold(&stream, infos[i].first_row, chunks[i]);
+  size_t appended = 0;
+  absl::Cleanup undo = [this, infos, &appended] { UndoAppend(infos.subspan(0, appended)); };
+  for (; appended < infos.size(); ++appended) {
+    AppendOne(infos[appended], chunks[appended]);
   }
+  std::move(undo).Cancel();
+}
+
+void HeldRows::AppendOne(const ChunkInfo& info, const ChunkRef& chunk) {
+  const auto place = streams_.try_emplace(info.stream);
+  Stream& stream = place.first->second;
+  absl::Cleanup forget_new = [this, &place] {
+    if (place.second) {
+      streams_.erase(place.first);
+    }
+  };
+  Hold(&stream, info.first_row, chunk);
+  std::move(forget_new).Cancel();
+  // What follows takes no memory.
+  if (place.second) {
+    stream.range = {info.first_row, info.first_row};
+  }
+  tail_rows_ -= TailRows(stream.range);
+  if (std::exchange(stream.may_jump, false) && info.first_row > stream.range.next) {
+    while (stream.chunks.size() > 1) {
+      PopFront(&stream);
+    }
+    stream.range.first = info.first_row;
+  }
+  stream.range.next = info.first_row + info.rows;
+  tail_rows_ += TailRows(stream.range);
 }
 
 void HeldRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
@@ -104,9 +120,9 @@ void HeldRows::PopFront(Stream* stream) {
   stream->chunks.pop_front();
 }
 
-bool HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
+void HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
   for (const ChunkInfo& info : infos) {
-    Stream& stream = streams_[info.stream];
+    Stream& stream = streams_.find(info.stream)->second;
     if (info.begins) {
       tail_rows_ -= TailRows(stream.range);
       while (stream.chunks.front().first_row < info.first_row) {
@@ -121,7 +137,10 @@ bool HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
     // What is left of it has at least the longest window's rows, or all: what is needed does not change by this.
     stream.range.first = stream.chunks.front().first_row;
   }
-  return block_bytes_ > 2 * TailBytes() + kSlackBytes && Shrink();
+}
+
+bool HeldRows::IsWasteful() const {
+  return block_bytes_ > 2 * TailBytes() + kSlackBytes;
 }
 
 bool HeldRows::Shrink() {
@@ -152,11 +171,11 @@ bool HeldRows::Shrink() {
   size_t i = 0;
   for (auto& [number, stream] : streams_) {
     CopyTail(stream, static_cast<size_t>(tail_rows_), at, &source, made.data);
-    while (!stream.chunks.empty()) {
+    Hold(&stream, stream.range.next - rows[i], made.chunks[i]);
+    while (stream.chunks.size() > 1) {
       PopFront(&stream);
     }
     stream.range.first = stream.range.next - rows[i];
-    Hold(&stream, stream.range.first, made.chunks[i]);
     at += rows[i];
     ++i;
   }
@@ -193,6 +212,14 @@ std::vector<StreamRecord> HeldRows::RecordAll() const {
     records.push_back(Record(number));
   }
   return records;
+}
+
+void HeldRows::Trim(StreamRecord* record) const {
+  const uint64_t first = streams_.find(record->stream)->second.range.first;
+  const auto kept = std::find_if(record->parts.begin(), record->parts.end(),
+                                 [first](const StreamRecord::Part& part) { return part.first_row >= first; });
+  record->parts.erase(record->parts.begin(), kept);
+  record->first = first;
 }
 
 void HeldRows::Restore(const std::vector<StreamRecord>& streams) {

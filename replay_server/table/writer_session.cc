@@ -1,6 +1,7 @@
 #include "replay_server/table/writer_session.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -8,6 +9,7 @@
 #include "common/api/block_compression.h"
 #include "common/base/annotate.h"
 #include "common/base/failpoint.h"
+#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 #include "replay_server/table/after_lock.h"
@@ -118,7 +120,6 @@ void WriterSession::Insert(uint64_t sequence, InsertBlock block, Done done) {
 // A writer that has come back may send its next block while a thread of its stream before is on its way with the last
 // one: tables have to get them in order all the same.
 void WriterSession::EnterTables() {
-  const std::shared_ptr<WriterSession> self = shared_from_this();
   {
     MutexLock lock(&mutex_);
     if (std::exchange(is_entering_, true)) {
@@ -126,48 +127,76 @@ void WriterSession::EnterTables() {
     }
   }
   for (;;) {
-    EnteringBlock block;
+    std::list<EnteringBlock> block;
     {
       MutexLock lock(&mutex_);
       if (entering_.empty()) {
         is_entering_ = false;
         return;
       }
-      block = std::move(entering_.front());
-      entering_.pop_front();
+      block.splice(block.end(), entering_, entering_.begin());
     }
-    const uint64_t sequence = block.sequence;
-    // Logged tables last: when they have written the block, the others have it too, unless they have no room for it.
-    for (const bool logged : {false, true}) {
-      for (size_t i = 0; i < tables_.size(); ++i) {
-        if (tables_[i]->logged() != logged) {
-          continue;
-        }
-        // A table without items is asked as well: the block is then answered in one way only.
-        tables_[i]->Insert(
-            std::move(block.items[i]),
-            [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
-            requesters_[i], {number_, sequence, block.skipped[i]});
-      }
-    }
-    if (home_.tier != nullptr) {
-      // While rows come faster than they can be written to disk, their writers are told later that they are in.
-      home_.tier->AfterRoom(
-          [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
+    absl::Status status = Guarded([this, &block] { Enter(&block.front()); });
+    if (!status.ok()) {
+      EndEntering(block.front().sequence, std::move(status));
+      return EnterTables();  // Which has none left where no later one may enter.
     }
   }
+}
+
+void WriterSession::Enter(EnteringBlock* block) {
+  const std::shared_ptr<WriterSession> self = shared_from_this();
+  const uint64_t sequence = block->sequence;
+  // Logged tables last: when they have written the block, the others have it too, unless they have no room for it.
+  for (const bool logged : {false, true}) {
+    for (size_t i = 0; i < tables_.size(); ++i) {
+      if (tables_[i]->logged() != logged) {
+        continue;
+      }
+      // A table without items is asked as well: the block is then answered in one way only.
+      tables_[i]->Insert(
+          std::move(block->items[i]),
+          [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
+          requesters_[i], {number_, sequence, block->skipped[i]});
+    }
+  }
+  if (home_.tier != nullptr) {
+    // While rows come faster than they can be written to disk, their writers are told later that they are in.
+    home_.tier->AfterRoom(
+        [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
+  }
+}
+
+void WriterSession::EndEntering(uint64_t sequence, absl::Status status) {
+  std::list<EnteringBlock> left;  // Freed outside the lock.
+  Actions actions;
+  {
+    MutexLock lock(&mutex_);
+    is_entering_ = false;
+    const bool is_in = sequence <= applied_ || waiting_[sequence - applied_ - 1].answers_left == 0;
+    if (!is_in) {
+      left.swap(entering_);
+      broken_ = broken_.ok() ? std::move(status) : broken_;
+    }
+    AnswerLocked(&actions);
+  }
+  RunAfterLock(std::move(actions));
 }
 
 void WriterSession::Shrink() {
   std::vector<StreamRecord> replaced;  // Freed outside the locks.
   MutexLock insert_lock(&insert_mutex_);
-  const bool shrunk = held_.Shrink();
+  ShrinkHeld(&replaced);
   CountHeldBytes();
-  if (!shrunk || log_ == nullptr) {
+}
+
+void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
+  if (!held_.Shrink() || log_ == nullptr) {
     return;
   }
+  std::vector<StreamRecord> streams = held_.RecordAll();
   MutexLock lock(&mutex_);
-  changes_.ReplaceStreams(held_.RecordAll(), &replaced);
+  changes_.ReplaceStreams(std::move(streams), replaced);
 }
 
 void WriterSession::CountHeldBytes() {
@@ -203,6 +232,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t seq
 }
 
 absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, const InsertBlock& block, Done* done) {
+  std::vector<StreamRecord> replaced;  // Freed outside the locks.
   MutexLock insert_lock(&insert_mutex_);
   WAGGLE_ASSIGN_OR_RETURN(const TakenIn kind, CheckSequence(sequence, block, done));
   if (kind != TakenIn::kNew) {
@@ -218,21 +248,32 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   held_.Append(block.chunks, chunks);
   // Also where memory runs out: a block that comes again finds its streams as they were.
   absl::Cleanup undo = [this, &block]() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_.UndoAppend(block.chunks); };
+  PreparedBlock prepared;
+  WAGGLE_RETURN_IF_ERROR(Prepare(sequence, block, streams, done, &prepared));
+  std::move(undo).Cancel();
+  Commit(block, &prepared);
+  if (held_.IsWasteful()) {
+    try {
+      ShrinkHeld(&replaced);
+    } catch (const std::bad_alloc&) {
+      // The block is in all the same, and the next one brings it about.
+    }
+  }
+  CountHeldBytes();
+  return kind;
+}
+
+absl::Status WriterSession::Prepare(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams,
+                                    Done* done, PreparedBlock* prepared) {
   WaitingBlock waiting;
   WAGGLE_ASSIGN_OR_RETURN(ItemsByTable items, MakeItems(block, &waiting));
-  const bool shrunk = held_.ForgetOld(block.chunks);
-  CountHeldBytes();
   BlockChanges changes;
   if (log_ != nullptr) {
     changes.sequence = sequence;
     changes.fingerprint = Fingerprint(block);
     changes.result = waiting.result;
-    if (shrunk) {
-      changes.streams = held_.RecordAll();
-    } else {
-      for (const auto& [stream, range] : streams) {
-        changes.streams.push_back(held_.Record(stream));
-      }
+    for (const auto& [stream, range] : streams) {
+      prepared->streams.push_back(held_.Record(stream));
     }
     ForgetSavedUnlessKnown(sequence, changes.fingerprint);
   }
@@ -240,22 +281,41 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
   waiting.unlogged_left = unlogged_;
   waiting.done = std::move(*done);
-  held_bytes_.fetch_add(waiting.bytes, std::memory_order_relaxed);
-  std::move(undo).Cancel();
-  {
-    MutexLock lock(&mutex_);
-    waiting_bytes_ += waiting.bytes;
-    waiting_.push_back(std::move(waiting));
-    std::vector<uint64_t> skipped = TakeSavedLocked(sequence, items);
-    for (size_t i = 0; i < tables_.size(); ++i) {
-      items[i].erase(items[i].begin(), items[i].begin() + static_cast<ptrdiff_t>(skipped[i]));
-    }
-    entering_.push_back({sequence, std::move(items), std::move(skipped)});
-    if (log_ != nullptr) {
-      changes_.Add(std::move(changes));
-    }
+  MutexLock lock(&mutex_);
+  std::vector<uint64_t> saved = CountSavedLocked(sequence, items);
+  prepared->entering.front() = {sequence, std::move(items), std::move(saved)};
+  if (log_ != nullptr) {
+    changes_.Add(std::move(changes));
   }
-  return kind;
+  absl::Cleanup undo = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (log_ != nullptr) {
+      changes_.UndoAdd();
+    }
+  };
+  const int64_t bytes = waiting.bytes;
+  waiting_.push_back(std::move(waiting));
+  std::move(undo).Cancel();
+  waiting_bytes_ += bytes;
+  held_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+void WriterSession::Commit(const InsertBlock& block, PreparedBlock* prepared) {
+  held_.ForgetOld(block.chunks);
+  for (StreamRecord& stream : prepared->streams) {
+    held_.Trim(&stream);
+  }
+  EnteringBlock& entering = prepared->entering.front();
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    std::vector<NewItem>& items = entering.items[i];
+    items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(entering.skipped[i]));
+  }
+  MutexLock lock(&mutex_);
+  changes_.ForgetSavedUpTo(entering.sequence);
+  if (log_ != nullptr) {
+    changes_.SetStreams(std::move(prepared->streams));
+  }
+  entering_.splice(entering_.end(), prepared->entering);
 }
 
 void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) {
@@ -274,7 +334,7 @@ void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerpri
   changes_.ForgetSaved();
 }
 
-std::vector<uint64_t> WriterSession::TakeSavedLocked(uint64_t sequence, const ItemsByTable& items) {
+std::vector<uint64_t> WriterSession::CountSavedLocked(uint64_t sequence, const ItemsByTable& items) const {
   std::vector<uint64_t> in(tables_.size());
   if (!changes_.has_saved()) {
     return in;
@@ -286,7 +346,6 @@ std::vector<uint64_t> WriterSession::TakeSavedLocked(uint64_t sequence, const It
       in[i] = std::min<uint64_t>(saved_marks_[i].items, items[i].size());
     }
   }
-  changes_.ForgetSavedUpTo(sequence);
   return in;
 }
 
@@ -298,10 +357,10 @@ void WriterSession::HoldChanges() {
 WriterChanges WriterSession::TakeChanges(uint64_t sequence) {
   std::vector<StreamRecord> replaced;  // Freed outside the lock.
   MutexLock lock(&mutex_);
-  hold_ = false;
   const uint64_t up_to = std::min(sequence, InUnloggedLocked());
   changes_.AddUp(up_to, &replaced);
   WriterChanges changes = changes_.Take();
+  hold_ = false;
   changes.sequence = up_to;
   return changes;
 }
@@ -434,9 +493,9 @@ void WriterSession::AnswerLocked(Actions* actions) {
       break;
     }
     if (waiting_.front().status.ok()) {
+      answer(&waiting_.front(), waiting_.front().result);  // First, for it takes memory.
       applied_items_.items_inserted += waiting_.front().result.items_inserted;
       applied_items_.items_without_rows += waiting_.front().result.items_without_rows;
-      answer(&waiting_.front(), waiting_.front().result);
       waiting_bytes_ -= waiting_.front().bytes;
       held_bytes_.fetch_sub(waiting_.front().bytes, std::memory_order_relaxed);
       waiting_.pop_front();
@@ -446,9 +505,13 @@ void WriterSession::AnswerLocked(Actions* actions) {
     }
   }
   if (log_ != nullptr && !hold_) {
-    auto replaced = std::make_shared<std::vector<StreamRecord>>();
-    changes_.AddUp(applied_, replaced.get());
-    actions->push_back([replaced] { replaced->clear(); });
+    try {
+      auto replaced = std::make_shared<std::vector<StreamRecord>>();
+      actions->push_back([replaced] { replaced->clear(); });
+      changes_.AddUp(applied_, replaced.get());
+    } catch (const std::bad_alloc&) {
+      // The next answer, or whoever takes the changes, does it.
+    }
   }
   for (size_t i = 0; !broken_.ok() && i < waiting_.size(); ++i) {
     answer(&waiting_[i], broken_);

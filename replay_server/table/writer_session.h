@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,11 +112,31 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     ItemsByTable items;
     std::vector<uint64_t> skipped;  // By table: how many items are in already, and not among these.
   };
+  // A block of which all is made that takes memory.
+  struct PreparedBlock {
+    std::list<EnteringBlock> entering{1};
+    std::vector<StreamRecord> streams;  // As it makes them, before anything of them is forgotten.
+  };
 
-  // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items.
+  // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items. Where memory
+  // runs out it throws, and the block may come again.
   absl::StatusOr<TakenIn> TakeIn(uint64_t sequence, const InsertBlock& block, Done* done);
+  // What takes memory of that, with the streams extended already.
+  absl::Status Prepare(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams, Done* done,
+                       PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The rest, which takes none.
+  void Commit(const InsertBlock& block, PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // See Shrink().
+  void ShrinkHeld(std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives the tables what was taken in, in that order, whichever threads have brought it.
   void EnterTables() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Enter(EnteringBlock* block) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Memory ran out while a block was put into its tables. Unless they all have it, some may have a part: it and all
+  // later ones are refused from now on, also when the writer comes back.
+  void EndEntering(uint64_t sequence, absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is new and may be taken in.
   absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
@@ -126,9 +147,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // those that were is forgotten.
   void ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // By table, how many of the block's items were in before the server was restarted. From now on changes_ does not know
-  // it as one of those.
-  std::vector<uint64_t> TakeSavedLocked(uint64_t sequence, const ItemsByTable& items)
+  // By table, how many of the block's items were in before the server was restarted.
+  std::vector<uint64_t> CountSavedLocked(uint64_t sequence, const ItemsByTable& items) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_, mutex_);
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them; or there is room for more rows.
@@ -169,7 +189,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // Sequences applied_ + 1, applied_ + 2, … Where one fails, it and what follows stay, answered.
   std::deque<WaitingBlock> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
+  std::list<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
   bool is_entering_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // As of that block it is on disk.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
