@@ -17,14 +17,27 @@ constexpr int64_t kSlackBytes = int64_t{1} << 20;
 
 }  // namespace
 
+const HeldRows::Stream* HeldRows::FindStream(uint32_t stream) const {
+  if (found_ == nullptr || found_->first != stream) {
+    const auto found = streams_.find(stream);
+    found_ = found == streams_.end() ? nullptr : &*found;
+  }
+  return found_ == nullptr ? nullptr : &found_->second;
+}
+
+void HeldRows::Forget(Streams::iterator stream) {
+  found_ = nullptr;
+  streams_.erase(stream);
+}
+
 const HeldRows::Range* HeldRows::Find(uint32_t stream) const {
-  const auto found = streams_.find(stream);
-  return found == streams_.end() ? nullptr : &found->second.range;
+  const Stream* const found = FindStream(stream);
+  return found == nullptr ? nullptr : &found->range;
 }
 
 bool HeldRows::MayJump(uint32_t stream) const {
-  const auto found = streams_.find(stream);
-  return found != streams_.end() && found->second.may_jump;
+  const Stream* const found = FindStream(stream);
+  return found != nullptr && found->may_jump;
 }
 
 int64_t HeldRows::TailRows(const Range& range) const {
@@ -80,7 +93,7 @@ void HeldRows::AppendOne(const ChunkInfo& info, const ChunkRef& chunk) {
   Stream& stream = place.first->second;
   absl::Cleanup forget_new = [this, &place] {
     if (place.second) {
-      streams_.erase(place.first);
+      Forget(place.first);
     }
   };
   Hold(&stream, info.first_row, chunk);
@@ -110,7 +123,7 @@ void HeldRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
     stream.range.next = info->first_row;
     tail_rows_ += TailRows(stream.range);
     if (stream.chunks.empty()) {
-      streams_.erase(it);
+      Forget(it);
     }
   }
 }
@@ -193,7 +206,7 @@ std::vector<const Chunk*> HeldRows::AllChunks() const {
 }
 
 StreamRecord HeldRows::Record(uint32_t stream) const {
-  const Stream& held = streams_.at(stream);
+  const Stream& held = *FindStream(stream);
   StreamRecord record;
   record.stream = stream;
   record.first = held.range.first;
@@ -215,7 +228,7 @@ std::vector<StreamRecord> HeldRows::RecordAll() const {
 }
 
 void HeldRows::Trim(StreamRecord* record) const {
-  const uint64_t first = streams_.find(record->stream)->second.range.first;
+  const uint64_t first = FindStream(record->stream)->range.first;
   const auto kept = std::find_if(record->parts.begin(), record->parts.end(),
                                  [first](const StreamRecord::Part& part) { return part.first_row >= first; });
   record->parts.erase(record->parts.begin(), kept);
@@ -260,12 +273,12 @@ void HeldRows::CopyTail(const Stream& stream, size_t block_rows, size_t at, RowS
 }
 
 HeldRows::Found HeldRows::FindWindow(const ItemInfo& item, size_t max_chunks, Window* window) const {
-  const auto found = streams_.find(item.stream);
+  const Stream* const found = FindStream(item.stream);
   const uint64_t begin = item.first_row - item.context_rows;
-  if (found == streams_.end() || found->second.range.first > begin) {
+  if (found == nullptr || found->range.first > begin) {
     return Found::kNoRows;
   }
-  const std::deque<HeldChunk>& chunks = found->second.chunks;
+  const std::deque<HeldChunk>& chunks = found->chunks;
   // Nearly all windows begin in one of the two newest chunks; any other is searched for.
   size_t first = chunks.size() - 1;
   if (chunks[first].first_row > begin && first > 0 && chunks[--first].first_row > begin) {

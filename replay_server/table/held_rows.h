@@ -90,6 +90,11 @@ class HeldRows {
     bool may_jump = false;
   };
 
+  using Streams = HashMap<uint32_t, Stream>;
+
+  // Null for an unknown one.
+  const Stream* FindStream(uint32_t stream) const;
+  void Forget(Streams::iterator stream);
   int64_t TailRows(const Range& range) const;
   int64_t RowBytes() const;
   // What the rows that are needed take in a block of their own.
@@ -105,9 +110,10 @@ class HeldRows {
   const uint64_t longest_window_;
   const size_t holders_;
   const BlockHome home_;
-  HashMap<uint32_t, Stream> streams_;
-  int64_t tail_rows_ = 0;    // Of all streams, those that are needed.
-  int64_t block_bytes_ = 0;  // Of the blocks that it has pinned.
+  Streams streams_;
+  mutable const Streams::value_type* found_ = nullptr;  // That was looked for last, and nearly always is the next time.
+  int64_t tail_rows_ = 0;                               // Of all streams, those that are needed.
+  int64_t block_bytes_ = 0;                             // Of the blocks that it has pinned.
 };
 
 }  // namespace waggle
