@@ -152,8 +152,8 @@ void HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
   }
 }
 
-bool HeldRows::IsWasteful() const {
-  return block_bytes_ > 2 * TailBytes() + kSlackBytes;
+bool HeldRows::IsWasteful(bool tight) const {
+  return block_bytes_ > 2 * TailBytes() + (tight ? 0 : kSlackBytes);
 }
 
 bool HeldRows::Shrink() {

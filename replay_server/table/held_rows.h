@@ -58,8 +58,9 @@ class HeldRows {
   void UndoAppend(absl::Span<const ChunkInfo> infos);
   // Forgets rows of these streams, which were appended last, that no window to come may have.
   void ForgetOld(absl::Span<const ChunkInfo> infos);
-  // Whether so much more is kept alive than is needed that Shrink is worth its time.
-  bool IsWasteful() const;
+  // Whether so much more is kept alive than is needed that Shrink is worth its time, of which less may be lost where
+  // memory is tight.
+  bool IsWasteful(bool tight = false) const;
   // Copies the rows that are needed to a block of their own, if that saves memory, and all of them are in memory.
   // Returns whether it did. Where memory runs out some streams are copied.
   bool Shrink();

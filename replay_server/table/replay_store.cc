@@ -41,9 +41,10 @@ std::vector<std::string> NamesOf(const std::vector<std::shared_ptr<Table>>& tabl
 }  // namespace
 
 absl::Status ReplayStoreOptions::Validate() const {
-  if (max_tables < 1 || max_bytes < 1) {
+  if (max_tables < 1 || max_bytes < 1 || max_writer_bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat("a replay store has a table and a byte at least; it may have ",
-                                                   max_tables, " tables and ", max_bytes, " bytes"));
+                                                   max_tables, " tables, ", max_bytes, " bytes and ", max_writer_bytes,
+                                                   " bytes of its writers"));
   }
   WAGGLE_RETURN_IF_ERROR(known_writers.Validate());
   return writer.Validate();
@@ -54,6 +55,7 @@ ReplayStore::ReplayStore(ReplayStoreOptions options, TableLog* log, ChunkTiers* 
       log_(log),
       tiers_(tiers),
       memory_(std::make_shared<MemoryUse>(options.max_bytes)),
+      writer_memory_(std::make_shared<WriterMemory>(options.max_writer_bytes)),
       writers_(options.known_writers) {}
 
 ReplayStore::~ReplayStore() {
@@ -301,8 +303,8 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   if (saved == nullptr && incarnation.has_value()) {
     saved = TakeForgottenLocked(writer_id, *incarnation, found);
   }
-  auto session =
-      std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_, saved.get());
+  auto session = std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_,
+                                                 saved.get(), writer_memory_);
   if (session->number() != 0) {
     log_->AddWriter(writer_id, session);
   } else if (saved != nullptr && log_ != nullptr) {

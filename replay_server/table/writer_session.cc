@@ -31,7 +31,7 @@ bool AnyTable(const std::vector<std::shared_ptr<Table>>& tables, const Condition
 
 WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
                              WriterSessionOptions options, const std::string& writer_id, TableLog* log,
-                             const SavedWriter* saved)
+                             const SavedWriter* saved, std::shared_ptr<WriterMemory> memory)
     : tables_(std::move(tables)),
       rows_(std::make_shared<RowLayout>(signature, ColumnCodecs(signature, tables_.front()->created().compression),
                                         writer_id)),
@@ -43,6 +43,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
                                  : log_->NewNumber()),
       first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
+      memory_(memory != nullptr ? std::move(memory) : std::make_shared<WriterMemory>()),
       unlogged_(std::count_if(tables_.begin(), tables_.end(), [](const auto& table) { return !table->logged(); })),
       awaits_progress_(unlogged_ > 0 && unlogged_ < static_cast<int64_t>(tables_.size())),
       held_(rows_, LongestWindow(tables_), tables_.size() + 1, home_) {
@@ -69,6 +70,11 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
 }
 
 WriterSession::~WriterSession() {
+  {
+    MutexLock lock(&insert_mutex_);
+    memory_->Hold(-counted_);
+    memory_->Need(-needed_);
+  }
   if (log_ != nullptr) {
     for (const auto& table : tables_) {
       table->ForgetWriter(number_);
@@ -202,7 +208,23 @@ void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
 void WriterSession::CountHeldBytes() {
   const int64_t held = held_.bytes();
   held_bytes_.fetch_add(held - counted_, std::memory_order_relaxed);
+  memory_->Hold(held - counted_);
   counted_ = held;
+  const int64_t needed = held_.NeededBytes({});
+  memory_->Need(needed - needed_);
+  needed_ = needed;
+}
+
+absl::Status WriterSession::CountNeeded(const HeldRows::Ranges& streams) {
+  const int64_t more = held_.NeededBytes(streams) - needed_;
+  if (more > 0 && !memory_->TryNeed(more)) {
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kWritersTooLarge,
+                   "the newest rows of all writers' streams, which are kept for windows to come, would take ", more,
+                   " bytes more than the ", memory_->needed(), " that they take; this server has ", memory_->limit(),
+                   " for them");
+  }
+  needed_ += std::max<int64_t>(0, more);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t sequence, const InsertBlock& block,
@@ -244,6 +266,8 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   HeldRows::Ranges streams;
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadChunk, checks_.CheckChunks(block, held_, &streams)));
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadWindow, checks_.CheckItems(block, held_, streams)));
+  const absl::Cleanup count = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { CountHeldBytes(); };  // As it is in the end.
+  WAGGLE_RETURN_IF_ERROR(CountNeeded(streams));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, WithReason(reasons::kBadChunk, CopyRows(block)));
   held_.Append(block.chunks, chunks);
   // Also where memory runs out: a block that comes again finds its streams as they were.
@@ -252,14 +276,13 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   WAGGLE_RETURN_IF_ERROR(Prepare(sequence, block, streams, done, &prepared));
   std::move(undo).Cancel();
   Commit(block, &prepared);
-  if (held_.IsWasteful()) {
+  if (held_.IsWasteful(memory_->tight())) {
     try {
       ShrinkHeld(&replaced);
     } catch (const std::bad_alloc&) {
       // The block is in all the same, and the next one brings it about.
     }
   }
-  CountHeldBytes();
   return kind;
 }
 

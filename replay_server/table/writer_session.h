@@ -21,6 +21,7 @@
 #include "replay_server/table/table.h"
 #include "replay_server/table/table_log.h"
 #include "replay_server/table/writer_change_log.h"
+#include "replay_server/table/writer_memory.h"
 
 namespace waggle {
 
@@ -35,10 +36,10 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   // The tables have this signature, and one and the same compression; there is at least one. `writer_id` is for people
   // who ask. Must be owned by a shared pointer. `log` outlives the session; null where all is in memory only. `saved`,
-  // if given, is what it goes on from.
+  // if given, is what it goes on from. `memory` is all writers'; null where only the options' limits hold.
   WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
                 WriterSessionOptions options, const std::string& writer_id = "", TableLog* log = nullptr,
-                const SavedWriter* saved = nullptr);
+                const SavedWriter* saved = nullptr, std::shared_ptr<WriterMemory> memory = nullptr);
   ~WriterSession();
 
   // Makes the session this writer's: each draws a number for itself, and keeps it when it comes back.
@@ -125,6 +126,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   absl::Status Prepare(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams, Done* done,
                        PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // RESOURCE_EXHAUSTED if all writers would need too much memory with these streams.
+  absl::Status CountNeeded(const HeldRows::Ranges& streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // The rest, which takes none.
   void Commit(const InsertBlock& block, PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -171,6 +174,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const uint64_t number_;
   const uint64_t first_sequence_;
   const BlockHome home_;
+  const std::shared_ptr<WriterMemory> memory_;
   const int64_t unlogged_;  // How many of its tables are not logged.
   // Blocks are answered once it is on disk as of them: it has logged tables, and their commits may come before others
   // of its tables have a block.
@@ -178,7 +182,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
-  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_.
+  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_ and in memory_.
+  int64_t needed_ ABSL_GUARDED_BY(insert_mutex_) = 0;                   // The same, at the least, in memory_.
   std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to the saved blocks.
   std::atomic<int64_t> held_bytes_{0};                                  // Atomic: read while a block is taken in.
 

@@ -553,6 +553,45 @@ TEST_CASE("blocks enter the tables in their order, also where the thread that br
 }
 #endif
 
+TEST_CASE("a block that waits for its writer to be written is refused where the log does not know its tables any more",
+          "[unit]") {
+  testing::HeldLog log;
+  TableConfig logged = Fixture::Config();
+  logged.name = "logged";
+  logged.durability = Durability::kLog;
+  const auto other = testing::ValueOf(Table::Create(Fixture::Config(), 1));
+  const auto session = std::make_shared<WriterSession>(
+      std::vector<std::shared_ptr<Table>>{testing::ValueOf(Table::Create(logged, 1, nullptr, &log)), other},
+      logged.signature, WriterSessionOptions(), "", &log);
+  log.Hold();
+  int answers = 0;
+  absl::StatusOr<WriterSession::Result> answer;
+  session->Insert(1, Block({{0, 0, 1}}, {Item(0, 0, 1)}), [&](auto result) {
+    answer = std::move(result);
+    ++answers;
+  });
+  REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);  // Of the table, but the writer is not on disk as of the block.
+  REQUIRE(answers == 0);
+  SECTION("it is not known") {
+    REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_CODE(answer, absl::StatusCode::kCancelled);
+    CHECK(absl::StrContains(answer.status().message(), "was replaced"));
+  }
+  SECTION("it is known") {
+    session->SetWritten(1, 0);
+    REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_OK(answer);
+  }
+  SECTION("nothing can be written") {
+    REQUIRE(log.AnswerAll(absl::UnavailableError("no space")) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_CODE(answer, absl::StatusCode::kUnavailable);
+  }
+  CHECK(log.AnswerAll(absl::OkStatus()) == 0);
+}
+
 TEST_CASE("a block that memory ran out for is applied when it comes again, or its writer hears that it cannot be",
           "[unit]") {
   const bool with_log = GENERATE(false, true);
