@@ -125,22 +125,29 @@ void WriterSession::EnterTables() {
       return;  // Whoever does it takes this block along.
     }
   }
+  std::list<EnteringBlock> left;  // Freed outside the lock.
+  Actions actions;
   for (;;) {
     std::list<EnteringBlock> block;
     {
       MutexLock lock(&mutex_);
-      if (entering_.empty()) {
+      if (entering_.empty() || halted_) {
         is_entering_ = false;
-        return;
+        left.swap(entering_);
+        if (halted_) {
+          AnswerLocked(&actions);
+        }
+        break;
       }
       block.splice(block.end(), entering_, entering_.begin());
     }
     absl::Status status = Guarded([this, &block] { Enter(&block.front()); });
     if (!status.ok()) {
       EndEntering(block.front().sequence, std::move(status));
-      return EnterTables();  // Which has none left where no later one may enter.
+      return EnterTables();
     }
   }
+  RunAfterLock(std::move(actions));
 }
 
 void WriterSession::Enter(EnteringBlock* block) {
@@ -167,14 +174,13 @@ void WriterSession::Enter(EnteringBlock* block) {
 }
 
 void WriterSession::EndEntering(uint64_t sequence, absl::Status status) {
-  std::list<EnteringBlock> left;  // Freed outside the lock.
   Actions actions;
   {
     MutexLock lock(&mutex_);
     is_entering_ = false;
     const bool is_in = sequence <= applied_ || waiting_[sequence - applied_ - 1].answers_left == 0;
     if (!is_in) {
-      left.swap(entering_);
+      halted_ = true;
       broken_ = broken_.ok() ? std::move(status) : broken_;
     }
     AnswerLocked(&actions);

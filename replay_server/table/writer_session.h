@@ -56,9 +56,13 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // right (sizes that do not fit, a stream's rows out of order, a window longer than the table allows or past the last
   // row, a value that is not finite, a bad priority); DATA_LOSS, with nothing applied, for rows that do not have the
   // block's checksum; FAILED_PRECONDITION for a sequence that leaves a gap;
-  // RESOURCE_EXHAUSTED, with nothing applied, for more than the options allow, for an item whose rows alone are more
-  // than its table's max_bytes, and if too many blocks wait for room. CANCELLED once a table is closed. UNAVAILABLE,
-  // with nothing applied, while what is inserted could not be written to disk although a table asks for that.
+  // RESOURCE_EXHAUSTED, with nothing applied, for more than the options allow, for rows that all writers together may
+  // not hold, for an item whose rows alone are more than its table's max_bytes, and if too many blocks wait for room.
+  // CANCELLED once a table is closed. UNAVAILABLE, with nothing applied, while what is inserted could not be written to
+  // disk although a table asks for that.
+  //
+  // Where memory runs out it throws bad_alloc, with nothing applied; or, where tables have a part of the block already,
+  // it and all later ones are answered with RESOURCE_EXHAUSTED.
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
   // To be held by whoever has a connection to the writer.
@@ -196,6 +200,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::list<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
   bool is_entering_ ABSL_GUARDED_BY(mutex_) = false;
+  bool halted_ ABSL_GUARDED_BY(mutex_) = false;   // No more blocks enter: memory ran out while one did.
   uint64_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // As of that block it is on disk.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;     // ProgressWritten is to come.
