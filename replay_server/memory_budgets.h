@@ -5,8 +5,9 @@
 #include "replay_server/replay_server.h"
 
 // How much memory a replay server may have for what. Beside its tables' rows there are those of blocks that have come
-// and are not in, batches on their way out, rows that these are lent or that have left meanwhile, and what writers that
-// are away left behind: each may have a fixed part of what the tables may, up to the default of its option.
+// and are not in, the newest ones of all writers, which windows to come may reach back to, batches on their way out,
+// rows that these are lent or that have left meanwhile, and what writers that are away left behind: each may have a
+// fixed part of what the tables may, up to the default of its option.
 
 namespace waggle {
 

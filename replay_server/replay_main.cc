@@ -124,12 +124,14 @@ int main(int argc, char** argv) {
                  "Time between two checkpoints; 0: only when asked for, and at the end")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--memory-bytes", flags.memory_bytes,
-                 "Memory for the rows of all tables: past it those lose items that take more, and a table that could "
-                 "never be full in it is refused. Beside it, a sixteenth of it, and at most 1 GiB, is each for blocks "
-                 "that come in, for batches that go out and for rows lent to these, and a 32nd, at most 512 MiB, for "
-                 "writers that are away. By default what these leave of four fifths of the machine's, or of the least "
-                 "that its control groups allow")
+  app.add_option(
+         "--memory-bytes", flags.memory_bytes,
+         "Memory for the rows of all tables: past it those lose items that take more, and a table that could "
+         "never be full in it is refused. Beside it, a sixteenth of it, and at most 1 GiB, is each for blocks "
+         "that come in, for batches that go out and for rows lent to these; a sixteenth, at least 64 MiB and at most "
+         "16 GiB, is for writers' newest rows, and a 32nd, at most 512 MiB, for writers that are away. By "
+         "default what these leave of four fifths of the machine's, or of the least that its control groups "
+         "allow")
       ->check(CLI::PositiveNumber)
       ->type_name("BYTES");
   app.add_option("--if-saved-differs", flags.if_saved_differs,

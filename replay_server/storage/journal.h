@@ -88,6 +88,7 @@ class Journal final : public TableLog {
     bool abandon = false;
   };
 
+  static absl::Status StoppedError();
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   void End(bool abandon) ABSL_LOCKS_EXCLUDED(mutex_);
   Work AwaitWork() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -278,8 +278,9 @@ void JournalBatch::EncodeStream(uint64_t number, const StreamRecord& stream, Jou
     chunks.push_back(part.chunk);
   }
   Put(Family::kWriters, StreamKey(number, stream.stream), proto.SerializeAsString());
-  std::swap(writer->streams[stream.stream], chunks);
-  replaced_.push_back(std::move(chunks));
+  replaced_.emplace_back();
+  writer->streams[stream.stream].swap(chunks);
+  replaced_.back() = std::move(chunks);
 }
 
 void JournalBatch::DeleteBlocks(const std::vector<uint64_t>& blocks) {

@@ -113,16 +113,23 @@ absl::Status BlockChecks::CheckItems(const InsertBlock& block, const HeldRows& h
   for (const auto& table : tables_) {
     configs.push_back(table->config());
   }
+  const HeldRows::Range* range = nullptr;
   for (size_t i = 0; i < block.items.size(); ++i) {
     const ItemInfo& item = block.items[i];
-    absl::Status status = CheckItem(item, held, streams);
+    if (i == 0 || item.stream != block.items[i - 1].stream) {
+      const auto in_block = streams.find(item.stream);
+      range = in_block != streams.end() ? &in_block->second : held.Find(item.stream);
+    }
+    absl::Status status = CheckItem(item, range);
     if (status.ok()) {
       status = CheckItemBytes(item, *configs[item.table]);
     }
     if (status.ok() && !block.highest_priority) {
-      status =
-          WithReason(reasons::kBadPriority, Annotate(ValidatePriority(*configs[item.table], item.priority),
-                                                     absl::StrCat("for table \"", configs[item.table]->name, "\"")));
+      status = ValidatePriority(*configs[item.table], item.priority);
+      if (!status.ok()) {
+        status = WithReason(reasons::kBadPriority,
+                            Annotate(status, absl::StrCat("for table \"", configs[item.table]->name, "\"")));
+      }
     }
     if (!status.ok()) {
       return Annotate(status, absl::StrCat("item ", i));
@@ -131,7 +138,7 @@ absl::Status BlockChecks::CheckItems(const InsertBlock& block, const HeldRows& h
   return absl::OkStatus();
 }
 
-absl::Status BlockChecks::CheckItem(const ItemInfo& item, const HeldRows& held, const HeldRows::Ranges& streams) const {
+absl::Status BlockChecks::CheckItem(const ItemInfo& item, const HeldRows::Range* range) const {
   if (item.table >= tables_.size()) {
     return Invalid("is for table number ", item.table, "; the writer named ", tables_.size(), " tables");
   }
@@ -144,8 +151,6 @@ absl::Status BlockChecks::CheckItem(const ItemInfo& item, const HeldRows& held, 
     return Invalid("has ", item.context_rows, " rows of context before row ", item.first_row, "; table \"",
                    table.name(), "\" allows up to ", max_context, ", of those that the stream has");
   }
-  const auto in_block = streams.find(item.stream);
-  const HeldRows::Range* range = in_block != streams.end() ? &in_block->second : held.Find(item.stream);
   if (range == nullptr) {
     return absl::OkStatus();  // Its rows went with the server that had them; it is counted.
   }

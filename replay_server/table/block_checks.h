@@ -39,7 +39,8 @@ class BlockChecks {
   absl::Status CheckSizes(const InsertBlock& block, uint64_t rows, const HeldRows& held,
                           const HeldRows::Ranges& streams) const;
   absl::Status CheckPieces(const InsertBlock& block) const;
-  absl::Status CheckItem(const ItemInfo& item, const HeldRows& held, const HeldRows::Ranges& streams) const;
+  // `range` is its stream's, with the block; null for an unknown one.
+  absl::Status CheckItem(const ItemInfo& item, const HeldRows::Range* range) const;
   // RESOURCE_EXHAUSTED for one that no table of this configuration can hold.
   absl::Status CheckItemBytes(const ItemInfo& item, const TableConfig& config) const;
   absl::Status CheckPlainColumn(const InsertBlock& block, const NewBlock& made, size_t total_rows, size_t column) const;

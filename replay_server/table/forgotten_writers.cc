@@ -12,11 +12,12 @@ void ForgottenWriters::Add(const std::string& id, const WriterSession& session) 
   if (progress.sequence == 0 || most_ == 0) {
     return;
   }
-  Entry& entry = writers_[id];
+  Entry entry;
   entry.writer = {session.incarnation(), progress.sequence, progress.items};
   entry.tables.assign(session.tables().begin(), session.tables().end());
   entry.number = ++added_;
   order_.emplace_back(entry.number, id);
+  writers_[id] = std::move(entry);
   while (writers_.size() > most_ || order_.size() > 2 * most_) {
     const auto oldest = writers_.find(order_.front().second);
     if (oldest != writers_.end() && oldest->second.number == order_.front().first) {

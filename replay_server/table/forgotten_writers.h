@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "common/base/hash_map.h"
 #include "replay_server/table/table_log.h"
 
 namespace waggle {
@@ -30,7 +30,7 @@ class ForgottenWriters {
 
   explicit ForgottenWriters(size_t most) : most_(most) {}
 
-  // Nothing of it waits in a table.
+  // Nothing of it waits in a table. Where memory runs out it is not known.
   void Add(const std::string& id, const WriterSession& session);
   // What is known of this writer, if it is the same one and wrote to these very tables. Whoever has this id now, it is
   // not known from then on.
@@ -48,7 +48,7 @@ class ForgottenWriters {
 
   const size_t most_;
   uint64_t added_ = 0;
-  absl::flat_hash_map<std::string, Entry> writers_;
+  HashMap<std::string, Entry> writers_;
   // By their numbers; some of them may have been taken, or added again, since.
   std::deque<std::pair<uint64_t, std::string>> order_;
 };

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "replay_server/table/pinned_rows.h"
 #include "replay_server/table/row_source.h"
 
@@ -16,14 +17,27 @@ constexpr int64_t kSlackBytes = int64_t{1} << 20;
 
 }  // namespace
 
+const HeldRows::Stream* HeldRows::FindStream(uint32_t stream) const {
+  if (found_ == nullptr || found_->first != stream) {
+    const auto found = streams_.find(stream);
+    found_ = found == streams_.end() ? nullptr : &*found;
+  }
+  return found_ == nullptr ? nullptr : &found_->second;
+}
+
+void HeldRows::Forget(Streams::iterator stream) {
+  found_ = nullptr;
+  streams_.erase(stream);
+}
+
 const HeldRows::Range* HeldRows::Find(uint32_t stream) const {
-  const auto found = streams_.find(stream);
-  return found == streams_.end() ? nullptr : &found->second.range;
+  const Stream* const found = FindStream(stream);
+  return found == nullptr ? nullptr : &found->range;
 }
 
 bool HeldRows::MayJump(uint32_t stream) const {
-  const auto found = streams_.find(stream);
-  return found != streams_.end() && found->second.may_jump;
+  const Stream* const found = FindStream(stream);
+  return found != nullptr && found->may_jump;
 }
 
 int64_t HeldRows::TailRows(const Range& range) const {
@@ -52,10 +66,11 @@ int64_t HeldRows::NeededBytes(const Ranges& longer) const {
 }
 
 void HeldRows::Hold(Stream* stream, uint64_t first_row, ChunkRef chunk) {
-  if ((*chunk->pins(holders_ - 1))++ == 0) {
-    block_bytes_ += chunk->block_bytes();
-  }
   stream->chunks.push_back({first_row, std::move(chunk)});
+  const ChunkRef& held = stream->chunks.back().chunk;
+  if ((*held->pins(holders_ - 1))++ == 0) {
+    block_bytes_ += held->block_bytes();
+  }
 }
 
 void HeldRows::Release(const ChunkRef& chunk) {
@@ -65,23 +80,37 @@ void HeldRows::Release(const ChunkRef& chunk) {
 }
 
 void HeldRows::Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks) {
-  for (size_t i = 0; i < infos.size(); ++i) {
-    const auto [it, is_new] = streams_.try_emplace(infos[i].stream);
-    Stream& stream = it->second;
-    if (is_new) {
-      stream.range = {infos[i].first_row, infos[i].first_row};
-    }
-    tail_rows_ -= TailRows(stream.range);
-    if (std::exchange(stream.may_jump, false) && infos[i].first_row > stream.range.next) {
-      while (!stream.chunks.empty()) {
-        PopFront(&stream);
-      }
-      stream.range.first = infos[i].first_row;
-    }
-    stream.range.next = infos[i].first_row + infos[i].rows;
-    tail_rows_ += TailRows(stream.range);
-    Hold(&stream, infos[i].first_row, chunks[i]);
+  size_t appended = 0;
+  absl::Cleanup undo = [this, infos, &appended] { UndoAppend(infos.subspan(0, appended)); };
+  for (; appended < infos.size(); ++appended) {
+    AppendOne(infos[appended], chunks[appended]);
   }
+  std::move(undo).Cancel();
+}
+
+void HeldRows::AppendOne(const ChunkInfo& info, const ChunkRef& chunk) {
+  const auto place = streams_.try_emplace(info.stream);
+  Stream& stream = place.first->second;
+  absl::Cleanup forget_new = [this, &place] {
+    if (place.second) {
+      Forget(place.first);
+    }
+  };
+  Hold(&stream, info.first_row, chunk);
+  std::move(forget_new).Cancel();
+  // What follows takes no memory.
+  if (place.second) {
+    stream.range = {info.first_row, info.first_row};
+  }
+  tail_rows_ -= TailRows(stream.range);
+  if (std::exchange(stream.may_jump, false) && info.first_row > stream.range.next) {
+    while (stream.chunks.size() > 1) {
+      PopFront(&stream);
+    }
+    stream.range.first = info.first_row;
+  }
+  stream.range.next = info.first_row + info.rows;
+  tail_rows_ += TailRows(stream.range);
 }
 
 void HeldRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
@@ -94,7 +123,7 @@ void HeldRows::UndoAppend(absl::Span<const ChunkInfo> infos) {
     stream.range.next = info->first_row;
     tail_rows_ += TailRows(stream.range);
     if (stream.chunks.empty()) {
-      streams_.erase(it);
+      Forget(it);
     }
   }
 }
@@ -104,9 +133,9 @@ void HeldRows::PopFront(Stream* stream) {
   stream->chunks.pop_front();
 }
 
-bool HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
+void HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
   for (const ChunkInfo& info : infos) {
-    Stream& stream = streams_[info.stream];
+    Stream& stream = streams_.find(info.stream)->second;
     if (info.begins) {
       tail_rows_ -= TailRows(stream.range);
       while (stream.chunks.front().first_row < info.first_row) {
@@ -121,7 +150,10 @@ bool HeldRows::ForgetOld(absl::Span<const ChunkInfo> infos) {
     // What is left of it has at least the longest window's rows, or all: what is needed does not change by this.
     stream.range.first = stream.chunks.front().first_row;
   }
-  return block_bytes_ > 2 * TailBytes() + kSlackBytes && Shrink();
+}
+
+bool HeldRows::IsWasteful(bool tight) const {
+  return block_bytes_ > 2 * TailBytes() + (tight ? 0 : kSlackBytes);
 }
 
 bool HeldRows::Shrink() {
@@ -152,11 +184,11 @@ bool HeldRows::Shrink() {
   size_t i = 0;
   for (auto& [number, stream] : streams_) {
     CopyTail(stream, static_cast<size_t>(tail_rows_), at, &source, made.data);
-    while (!stream.chunks.empty()) {
+    Hold(&stream, stream.range.next - rows[i], made.chunks[i]);
+    while (stream.chunks.size() > 1) {
       PopFront(&stream);
     }
     stream.range.first = stream.range.next - rows[i];
-    Hold(&stream, stream.range.first, made.chunks[i]);
     at += rows[i];
     ++i;
   }
@@ -174,7 +206,7 @@ std::vector<const Chunk*> HeldRows::AllChunks() const {
 }
 
 StreamRecord HeldRows::Record(uint32_t stream) const {
-  const Stream& held = streams_.at(stream);
+  const Stream& held = *FindStream(stream);
   StreamRecord record;
   record.stream = stream;
   record.first = held.range.first;
@@ -193,6 +225,14 @@ std::vector<StreamRecord> HeldRows::RecordAll() const {
     records.push_back(Record(number));
   }
   return records;
+}
+
+void HeldRows::Trim(StreamRecord* record) const {
+  const uint64_t first = FindStream(record->stream)->range.first;
+  const auto kept = std::find_if(record->parts.begin(), record->parts.end(),
+                                 [first](const StreamRecord::Part& part) { return part.first_row >= first; });
+  record->parts.erase(record->parts.begin(), kept);
+  record->first = first;
 }
 
 void HeldRows::Restore(const std::vector<StreamRecord>& streams) {
@@ -233,12 +273,12 @@ void HeldRows::CopyTail(const Stream& stream, size_t block_rows, size_t at, RowS
 }
 
 HeldRows::Found HeldRows::FindWindow(const ItemInfo& item, size_t max_chunks, Window* window) const {
-  const auto found = streams_.find(item.stream);
+  const Stream* const found = FindStream(item.stream);
   const uint64_t begin = item.first_row - item.context_rows;
-  if (found == streams_.end() || found->second.range.first > begin) {
+  if (found == nullptr || found->range.first > begin) {
     return Found::kNoRows;
   }
-  const std::deque<HeldChunk>& chunks = found->second.chunks;
+  const std::deque<HeldChunk>& chunks = found->chunks;
   // Nearly all windows begin in one of the two newest chunks; any other is searched for.
   size_t first = chunks.size() - 1;
   if (chunks[first].first_row > begin && first > 0 && chunks[--first].first_row > begin) {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "common/api/replay.h"
+#include "common/base/hash_map.h"
 #include "replay_server/table/chunk.h"
 #include "replay_server/table/row_layout.h"
 #include "replay_server/table/table_log.h"
@@ -31,7 +31,7 @@ class HeldRows {
     uint64_t first = 0;
     uint64_t next = 0;
   };
-  using Ranges = absl::flat_hash_map<uint32_t, Range>;
+  using Ranges = HashMap<uint32_t, Range>;
 
   // The blocks have `holders` counts of pins, the last of which is this object's; those that it makes have this home.
   HeldRows(std::shared_ptr<const RowLayout> layout, uint64_t longest_window, size_t holders, BlockHome home = {})
@@ -52,18 +52,24 @@ class HeldRows {
   int64_t bytes() const { return block_bytes_ + streams() * kStreamBytes; }
 
   // Chunk i is what `infos[i]` says; it begins where its stream ends, or later where that may jump, or a new stream.
+  // Where memory runs out it is as if it had been taken back.
   void Append(absl::Span<const ChunkInfo> infos, const std::vector<ChunkRef>& chunks);
-  // Takes the last Append back.
+  // Takes the last Append back, of which nothing was forgotten. Neither it nor ForgetOld takes memory.
   void UndoAppend(absl::Span<const ChunkInfo> infos);
-  // Forgets rows of these streams that no window to come may have. Returns whether it has shrunk.
-  bool ForgetOld(absl::Span<const ChunkInfo> infos);
-  // Copies the rows that are needed to a block of their own, if that saves memory and all of them are in memory.
-  // Returns whether it did.
+  // Forgets rows of these streams, which were appended last, that no window to come may have.
+  void ForgetOld(absl::Span<const ChunkInfo> infos);
+  // Whether so much more is kept alive than is needed that Shrink is worth its time, of which less may be lost where
+  // memory is tight.
+  bool IsWasteful(bool tight = false) const;
+  // Copies the rows that are needed to a block of their own, if that saves memory, and all of them are in memory.
+  // Returns whether it did. Where memory runs out some streams are copied.
   bool Shrink();
 
   // A stream that is held, as it is now; all of them.
   StreamRecord Record(uint32_t stream) const;
   std::vector<StreamRecord> RecordAll() const;
+  // Drops from a record what its stream has forgotten since. Takes no memory.
+  void Trim(StreamRecord* record) const;
   // Holds what was recorded. Called before anything else.
   void Restore(const std::vector<StreamRecord>& streams);
 
@@ -85,11 +91,17 @@ class HeldRows {
     bool may_jump = false;
   };
 
+  using Streams = HashMap<uint32_t, Stream>;
+
+  // Null for an unknown one.
+  const Stream* FindStream(uint32_t stream) const;
+  void Forget(Streams::iterator stream);
   int64_t TailRows(const Range& range) const;
   int64_t RowBytes() const;
   // What the rows that are needed take in a block of their own.
   int64_t TailBytes() const;
   std::vector<const Chunk*> AllChunks() const;
+  void AppendOne(const ChunkInfo& info, const ChunkRef& chunk);
   void Hold(Stream* stream, uint64_t first_row, ChunkRef chunk);
   void Release(const ChunkRef& chunk);
   void PopFront(Stream* stream);
@@ -99,9 +111,10 @@ class HeldRows {
   const uint64_t longest_window_;
   const size_t holders_;
   const BlockHome home_;
-  absl::flat_hash_map<uint32_t, Stream> streams_;
-  int64_t tail_rows_ = 0;    // Of all streams, those that are needed.
-  int64_t block_bytes_ = 0;  // Of the blocks that it has pinned.
+  Streams streams_;
+  mutable const Streams::value_type* found_ = nullptr;  // That was looked for last, and nearly always is the next time.
+  int64_t tail_rows_ = 0;                               // Of all streams, those that are needed.
+  int64_t block_bytes_ = 0;                             // Of the blocks that it has pinned.
 };
 
 }  // namespace waggle

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "common/base/hash_map.h"
 
 namespace waggle {
 
@@ -11,28 +11,19 @@ namespace waggle {
 // at a time, a number of a few bits stands for one of 64. Not thread-safe.
 class NumberedValues {
  public:
-  // The value's number, for one more user.
+  // The value's number, for one more user. Where memory runs out there is none, and all is as it was.
   uint32_t Use(uint64_t value) {
     if (last_ < entries_.size() && entries_[last_].users > 0 && entries_[last_].value == value) {
       ++entries_[last_].users;
       return last_;
     }
-    const auto [it, is_new] = numbers_.try_emplace(value, 0);
-    if (is_new) {
-      if (free_.empty()) {
-        free_.push_back(static_cast<uint32_t>(entries_.size()));
-        entries_.emplace_back();
-      }
-      it->second = free_.back();
-      free_.pop_back();
-      entries_[it->second].value = value;
-    }
-    last_ = it->second;
+    const auto known = numbers_.find(value);
+    last_ = known != numbers_.end() ? known->second : Add(value);
     ++entries_[last_].users;
     return last_;
   }
 
-  // A user less; a number without any may soon stand for another value.
+  // A user less; a number without any may soon stand for another value. Takes no memory.
   void Drop(uint32_t number) {
     Entry& entry = entries_[number];
     if (--entry.users == 0) {
@@ -50,9 +41,26 @@ class NumberedValues {
     uint64_t value = 0;
     uint64_t users = 0;
   };
+
+  // The number of a value that has none.
+  uint32_t Add(uint64_t value) {
+    if (free_.empty()) {
+      if (free_.capacity() <= entries_.size()) {
+        free_.reserve(2 * entries_.size() + 1);
+      }
+      entries_.emplace_back();
+      free_.push_back(static_cast<uint32_t>(entries_.size() - 1));
+    }
+    const uint32_t number = free_.back();
+    numbers_.try_emplace(value, number);
+    free_.pop_back();
+    entries_[number].value = value;
+    return number;
+  }
+
   std::vector<Entry> entries_;
-  std::vector<uint32_t> free_;
-  absl::flat_hash_map<uint64_t, uint32_t> numbers_;
+  std::vector<uint32_t> free_;  // Has room for the number of every entry.
+  HashMap<uint64_t, uint32_t> numbers_;
   uint32_t last_ = 0;  // That was used last, which is nearly always the next one as well.
 };
 

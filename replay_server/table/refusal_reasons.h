@@ -32,6 +32,7 @@ inline constexpr absl::string_view kDamagedRows = "damaged_rows";
 inline constexpr absl::string_view kBlockTooLarge = "block_too_large";
 inline constexpr absl::string_view kItemTooLarge = "item_too_large";
 inline constexpr absl::string_view kWriterTooLarge = "writer_too_large";
+inline constexpr absl::string_view kWritersTooLarge = "writers_too_large";
 inline constexpr absl::string_view kTooManyWaiting = "too_many_waiting";
 inline constexpr absl::string_view kBatchTooLarge = "batch_too_large";
 inline constexpr absl::string_view kImpossibleBatch = "impossible_batch";
@@ -43,13 +44,24 @@ inline constexpr absl::string_view kTooBusy = "too_busy";
 inline constexpr absl::string_view kStopping = "stopping";
 
 inline constexpr absl::string_view kAll[] = {
-    kMalformedMessage, kMessageTooLarge, kOutOfMemory,   kUnexpectedMessage, kBadRequest,
-    kBadName,          kUnknownTable,    kUnknownItem,   kBadConfiguration,  kOtherConfiguration,
-    kConfigGeneration, kNoDataFolder,    kTooManyTables, kTooManyWriters,    kTableTooLarge,
-    kWrongColumns,     kOtherWriter,     kBadSequence,   kBadChunk,          kBadWindow,
-    kBadPriority,      kNotFinite,       kDamagedRows,   kBlockTooLarge,     kItemTooLarge,
-    kWriterTooLarge,   kTooManyWaiting,  kBatchTooLarge, kImpossibleBatch,   kBadDraw,
-    kTooManyCredits,   kNotReading,      kDisk,          kTooBusy,           kStopping,
+    kMalformedMessage, kMessageTooLarge,
+    kOutOfMemory,      kUnexpectedMessage,
+    kBadRequest,       kBadName,
+    kUnknownTable,     kUnknownItem,
+    kBadConfiguration, kOtherConfiguration,
+    kConfigGeneration, kNoDataFolder,
+    kTooManyTables,    kTooManyWriters,
+    kTableTooLarge,    kWrongColumns,
+    kOtherWriter,      kBadSequence,
+    kBadChunk,         kBadWindow,
+    kBadPriority,      kNotFinite,
+    kDamagedRows,      kBlockTooLarge,
+    kItemTooLarge,     kWriterTooLarge,
+    kWritersTooLarge,  kTooManyWaiting,
+    kBatchTooLarge,    kImpossibleBatch,
+    kBadDraw,          kTooManyCredits,
+    kNotReading,       kDisk,
+    kTooBusy,          kStopping,
 };
 
 }  // namespace waggle::reasons

@@ -33,6 +33,8 @@ struct ReplayStoreOptions {
   // Of all tables' rows: a table that would take more first loses items of its own, and one that would need more is not
   // made.
   int64_t max_bytes = std::numeric_limits<int64_t>::max();
+  // Of all writers' newest rows, which are held for windows to come. Those of one that needs more are not taken.
+  int64_t max_writer_bytes = int64_t{16} << 30;
   KnownWritersOptions known_writers;
   WriterSessionOptions writer;
   SavedPolicy saved = SavedPolicy::kRefuse;  // For those who do not say themselves.
@@ -131,6 +133,7 @@ class ReplayStore {
   TableLog* const log_;
   ChunkTiers* const tiers_;
   const std::shared_ptr<MemoryUse> memory_;
+  const std::shared_ptr<WriterMemory> writer_memory_;
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Table>> tables_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> saved_tables_ ABSL_GUARDED_BY(mutex_);  // Which nobody has asked for since they were restored.

@@ -7,11 +7,16 @@
 namespace waggle {
 
 void WaitingInserts::Push(WaitingInsert insert) {
-  const auto [found, is_new] = by_requester_.try_emplace(insert.requester);
-  if (is_new) {
-    found->second = writers_.insert(writers_.end(), {insert.requester, {}});
+  if (const auto known = by_requester_.find(insert.requester); known != by_requester_.end()) {
+    known->second->inserts.push_back(std::move(insert));
+  } else {
+    const Requester* const requester = insert.requester;
+    std::list<Writer> writer(1);
+    writer.front().requester = requester;
+    writer.front().inserts.push_back(std::move(insert));
+    by_requester_.try_emplace(requester, writer.begin());
+    writers_.splice(writers_.end(), writer);
   }
-  found->second->inserts.push_back(std::move(insert));
   ++size_;
 }
 

@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/hash_map.h"
 #include "replay_server/table/requester.h"
 #include "replay_server/table/table_state.h"
 #include "replay_server/table/writer_marks.h"
@@ -39,6 +39,7 @@ class WaitingInserts {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
+  // Where memory runs out it does not wait, and all is as it was.
   void Push(WaitingInsert insert);
 
   // The one whose turn it is, and how many items are left of the turn; there has to be one.
@@ -60,7 +61,7 @@ class WaitingInserts {
   };
 
   std::list<Writer> writers_;  // In the order of their turns.
-  absl::flat_hash_map<const Requester*, std::list<Writer>::iterator> by_requester_;
+  HashMap<const Requester*, std::list<Writer>::iterator> by_requester_;
   size_t size_ = 0;
   int64_t turn_left_ = kTurnItems;
 };

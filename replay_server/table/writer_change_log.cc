@@ -1,4 +1,3 @@
-// No test of its own: writer_session_test.cc, and journal_test.cc sees what becomes of it.
 #include "replay_server/table/writer_change_log.h"
 
 #include <algorithm>
@@ -37,24 +36,29 @@ void WriterChangeLog::Restore(const SavedWriter& saved) {
 void WriterChangeLog::ReplaceStreams(std::vector<StreamRecord> streams, std::vector<StreamRecord>* replaced) {
   if (!later_.empty()) {
     later_.back().streams.swap(streams);
-    *replaced = std::move(streams);
+    replaced->swap(streams);
     return;
   }
-  for (StreamRecord& record : streams) {
+  PutStreams(&streams, replaced);
+}
+
+void WriterChangeLog::PutStreams(std::vector<StreamRecord>* streams, std::vector<StreamRecord>* replaced) {
+  while (!streams->empty()) {
+    StreamRecord& record = streams->back();
+    // Both places are made first: there may be no memory for them.
+    replaced->emplace_back();
     std::swap(changed_[record.stream], record);
-    replaced->push_back(std::move(record));
+    replaced->back() = std::move(record);
+    streams->pop_back();
   }
 }
 
 void WriterChangeLog::AddUp(uint64_t sequence, std::vector<StreamRecord>* replaced) {
   while (!later_.empty() && later_.front().sequence <= sequence) {
     BlockChanges& block = later_.front();
+    PutStreams(&block.streams, replaced);
     added_up_.items_inserted += block.result.items_inserted;
     added_up_.items_without_rows += block.result.items_without_rows;
-    for (StreamRecord& record : block.streams) {
-      std::swap(changed_[record.stream], record);
-      replaced->push_back(std::move(record));
-    }
     later_.pop_front();
   }
 }
@@ -62,14 +66,17 @@ void WriterChangeLog::AddUp(uint64_t sequence, std::vector<StreamRecord>* replac
 WriterChanges WriterChangeLog::Take() {
   WriterChanges changes;
   changes.counts = added_up_;
-  for (auto& [stream, record] : changed_) {
-    changes.streams.push_back(std::move(record));
-  }
-  changed_.clear();
+  changes.fingerprints.reserve(later_.size() + saved_blocks_.size());
   for (const BlockChanges& block : later_) {
     changes.fingerprints.emplace_back(block.sequence, block.fingerprint);
   }
   changes.fingerprints.insert(changes.fingerprints.end(), saved_blocks_.begin(), saved_blocks_.end());
+  // Last, for they are gone from here then.
+  changes.streams.reserve(changed_.size());
+  for (auto& [stream, record] : changed_) {
+    changes.streams.push_back(std::move(record));
+  }
+  changed_.clear();
   return changes;
 }
 

@@ -1,7 +1,6 @@
 #include "replay_server/table/writer_marks.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace waggle {
 
@@ -11,10 +10,13 @@ void WriterMarks::Restore(const std::vector<WriterMark>& saved) {
   }
 }
 
-void WriterMarks::NoteChange(uint64_t writer, Mark* mark) {
-  if (!std::exchange(mark->changed, true)) {
+WriterMarks::Mark& WriterMarks::Change(uint64_t writer) {
+  Mark& mark = marks_[writer];
+  if (!mark.changed) {
     changed_.push_back(writer);
+    mark.changed = true;
   }
+  return mark;
 }
 
 void WriterMarks::NoteCome(const BlockOrigin& origin, bool empty) {
@@ -22,21 +24,20 @@ void WriterMarks::NoteCome(const BlockOrigin& origin, bool empty) {
     return;
   }
   Mark& mark = marks_[origin.writer];
-  mark.last = std::max(mark.last, origin.sequence);
-  if (!empty) {
-    ++mark.waiting;
-  } else if (mark.waiting == 0 && mark.sequence < origin.sequence) {
+  if (empty && mark.waiting == 0 && mark.sequence < origin.sequence) {
+    Change(origin.writer);
     mark.sequence = origin.sequence;
     mark.items = 0;
-    NoteChange(origin.writer, &mark);
   }
+  mark.last = std::max(mark.last, origin.sequence);
+  mark.waiting += empty ? 0 : 1;
 }
 
 void WriterMarks::NoteIn(const BlockOrigin& origin, uint64_t items, bool all) {
   if (origin.writer == 0) {
     return;
   }
-  Mark& mark = marks_[origin.writer];
+  Mark& mark = Change(origin.writer);
   if (!all) {
     mark.sequence = origin.sequence - 1;
     mark.items = origin.skipped + items;
@@ -46,20 +47,19 @@ void WriterMarks::NoteIn(const BlockOrigin& origin, uint64_t items, bool all) {
     mark.sequence = mark.waiting == 0 ? mark.last : origin.sequence;
     mark.items = 0;
   }
-  NoteChange(origin.writer, &mark);
 }
 
 void WriterMarks::Restart(uint64_t writer, uint64_t sequence) {
-  Mark& mark = marks_[writer];
+  Mark& mark = Change(writer);
   if (mark.sequence >= sequence) {  // Otherwise what is in is of a block that keeps its number.
     mark.sequence = sequence;
     mark.items = 0;
   }
   mark.last = std::min(mark.last, sequence);
-  NoteChange(writer, &mark);
 }
 
 void WriterMarks::TakeChanges(uint64_t table, std::vector<WriterMark>* marks) {
+  marks->reserve(marks->size() + changed_.size());  // From here on nothing can fail.
   for (const uint64_t writer : changed_) {
     if (const auto found = marks_.find(writer); found != marks_.end()) {
       found->second.changed = false;

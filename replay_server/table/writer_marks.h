@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "common/base/hash_map.h"
 #include "replay_server/table/table_log.h"
 
 namespace waggle {
@@ -17,7 +17,7 @@ struct BlockOrigin {
   uint64_t skipped = 0;
 };
 
-// How far each writer's blocks are in a table. Not thread-safe.
+// How far each writer's blocks are in a table. Not thread-safe. Where memory runs out nothing of a mark has changed.
 class WriterMarks {
  public:
   void Restore(const std::vector<WriterMark>& saved);
@@ -29,7 +29,7 @@ class WriterMarks {
   // See Table::RestartMark.
   void Restart(uint64_t writer, uint64_t sequence);
   // Counts as changed: it is written down once more.
-  void Touch(uint64_t writer) { NoteChange(writer, &marks_[writer]); }
+  void Touch(uint64_t writer) { Change(writer); }
   void Forget(uint64_t writer) { marks_.erase(writer); }
 
   // Appends those that have changed since the last time.
@@ -44,9 +44,10 @@ class WriterMarks {
     bool changed = false;   // It is among changed_.
   };
 
-  void NoteChange(uint64_t writer, Mark* mark);
+  // The writer's mark, which is to be handed over from now on.
+  Mark& Change(uint64_t writer);
 
-  absl::flat_hash_map<uint64_t, Mark> marks_;
+  HashMap<uint64_t, Mark> marks_;
   std::vector<uint64_t> changed_;  // Writers.
 };
 

@@ -1,24 +1,19 @@
 #include "replay_server/table/writer_session.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/api/block_compression.h"
 #include "common/base/annotate.h"
 #include "common/base/failpoint.h"
-#include "common/base/status_macros.h"
-#include "common/tensor/checksum.h"
+#include "common/base/guard.h"
 #include "replay_server/table/after_lock.h"
 #include "replay_server/table/block_home.h"
-#include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
 namespace {
-
-// Blocks of one writer that may wait for room in tables.
-constexpr size_t kMaxWaitingBlocks = 1024;
 
 template <class Condition>
 bool AnyTable(const std::vector<std::shared_ptr<Table>>& tables, const Condition& condition) {
@@ -29,7 +24,7 @@ bool AnyTable(const std::vector<std::shared_ptr<Table>>& tables, const Condition
 
 WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
                              WriterSessionOptions options, const std::string& writer_id, TableLog* log,
-                             const SavedWriter* saved)
+                             const SavedWriter* saved, std::shared_ptr<WriterMemory> memory)
     : tables_(std::move(tables)),
       rows_(std::make_shared<RowLayout>(signature, ColumnCodecs(signature, tables_.front()->created().compression),
                                         writer_id)),
@@ -41,6 +36,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
                                  : log_->NewNumber()),
       first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
+      memory_(memory != nullptr ? std::move(memory) : std::make_shared<WriterMemory>()),
       unlogged_(std::count_if(tables_.begin(), tables_.end(), [](const auto& table) { return !table->logged(); })),
       awaits_progress_(unlogged_ > 0 && unlogged_ < static_cast<int64_t>(tables_.size())),
       held_(rows_, LongestWindow(tables_), tables_.size() + 1, home_) {
@@ -67,6 +63,11 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
 }
 
 WriterSession::~WriterSession() {
+  {
+    MutexLock lock(&insert_mutex_);
+    memory_->Hold(-counted_);
+    memory_->Need(-needed_);
+  }
   if (log_ != nullptr) {
     for (const auto& table : tables_) {
       table->ForgetWriter(number_);
@@ -118,263 +119,73 @@ void WriterSession::Insert(uint64_t sequence, InsertBlock block, Done done) {
 // A writer that has come back may send its next block while a thread of its stream before is on its way with the last
 // one: tables have to get them in order all the same.
 void WriterSession::EnterTables() {
-  const std::shared_ptr<WriterSession> self = shared_from_this();
   {
     MutexLock lock(&mutex_);
     if (std::exchange(is_entering_, true)) {
       return;  // Whoever does it takes this block along.
     }
   }
+  std::list<EnteringBlock> left;  // Freed outside the lock.
+  Actions actions;
   for (;;) {
-    EnteringBlock block;
+    std::list<EnteringBlock> block;
     {
       MutexLock lock(&mutex_);
-      if (entering_.empty()) {
+      if (entering_.empty() || halted_) {
         is_entering_ = false;
-        return;
-      }
-      block = std::move(entering_.front());
-      entering_.pop_front();
-    }
-    const uint64_t sequence = block.sequence;
-    // Logged tables last: when they have written the block, the others have it too, unless they have no room for it.
-    for (const bool logged : {false, true}) {
-      for (size_t i = 0; i < tables_.size(); ++i) {
-        if (tables_[i]->logged() != logged) {
-          continue;
+        left.swap(entering_);
+        if (halted_) {
+          AnswerLocked(&actions);
         }
-        // A table without items is asked as well: the block is then answered in one way only.
-        tables_[i]->Insert(
-            std::move(block.items[i]),
-            [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
-            requesters_[i], {number_, sequence, block.skipped[i]});
-      }
-    }
-    if (home_.tier != nullptr) {
-      // While rows come faster than they can be written to disk, their writers are told later that they are in.
-      home_.tier->AfterRoom(
-          [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
-    }
-  }
-}
-
-void WriterSession::Shrink() {
-  std::vector<StreamRecord> replaced;  // Freed outside the locks.
-  MutexLock insert_lock(&insert_mutex_);
-  const bool shrunk = held_.Shrink();
-  CountHeldBytes();
-  if (!shrunk || log_ == nullptr) {
-    return;
-  }
-  MutexLock lock(&mutex_);
-  changes_.ReplaceStreams(held_.RecordAll(), &replaced);
-}
-
-void WriterSession::CountHeldBytes() {
-  const int64_t held = held_.bytes();
-  held_bytes_.fetch_add(held - counted_, std::memory_order_relaxed);
-  counted_ = held;
-}
-
-absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t sequence, const InsertBlock& block,
-                                                                    Done* done) {
-  MutexLock lock(&mutex_);
-  if (sequence <= applied_ && sequence > 0) {
-    return TakenIn::kAppliedBefore;
-  }
-  WAGGLE_RETURN_IF_ERROR(broken_);
-  const uint64_t accepted = applied_ + waiting_.size();
-  if (sequence > applied_ && sequence <= accepted) {
-    // The one before is dropped, outside the lock: its stream is gone.
-    waiting_[sequence - applied_ - 1].done.swap(*done);
-    return TakenIn::kWaitsAlready;
-  }
-  if (sequence != accepted + 1) {
-    return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kBadSequence,
-                   "blocks have to come without a gap; the next one is ", accepted + 1);
-  }
-  const auto bytes = static_cast<int64_t>(block.data.size());
-  if (waiting_.size() >= kMaxWaitingBlocks ||
-      (!waiting_.empty() && bytes > options_.max_waiting_bytes - waiting_bytes_)) {
-    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWaiting, waiting_.size(),
-                   " blocks of this writer, with ", waiting_bytes_, " bytes, wait for room");
-  }
-  return TakenIn::kNew;
-}
-
-absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, const InsertBlock& block, Done* done) {
-  MutexLock insert_lock(&insert_mutex_);
-  WAGGLE_ASSIGN_OR_RETURN(const TakenIn kind, CheckSequence(sequence, block, done));
-  if (kind != TakenIn::kNew) {
-    return kind;
-  }
-  if (log_ != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kDisk, log_->status()));
-  }
-  HeldRows::Ranges streams;
-  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadChunk, checks_.CheckChunks(block, held_, &streams)));
-  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadWindow, checks_.CheckItems(block, held_, streams)));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, WithReason(reasons::kBadChunk, CopyRows(block)));
-  held_.Append(block.chunks, chunks);
-  // Also where memory runs out: a block that comes again finds its streams as they were.
-  absl::Cleanup undo = [this, &block]() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_.UndoAppend(block.chunks); };
-  WaitingBlock waiting;
-  WAGGLE_ASSIGN_OR_RETURN(ItemsByTable items, MakeItems(block, &waiting));
-  const bool shrunk = held_.ForgetOld(block.chunks);
-  CountHeldBytes();
-  BlockChanges changes;
-  if (log_ != nullptr) {
-    changes.sequence = sequence;
-    changes.fingerprint = Fingerprint(block);
-    changes.result = waiting.result;
-    if (shrunk) {
-      changes.streams = held_.RecordAll();
-    } else {
-      for (const auto& [stream, range] : streams) {
-        changes.streams.push_back(held_.Record(stream));
-      }
-    }
-    ForgetSavedUnlessKnown(sequence, changes.fingerprint);
-  }
-  waiting.bytes += static_cast<int64_t>(block.data.size());
-  waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
-  waiting.unlogged_left = unlogged_;
-  waiting.done = std::move(*done);
-  held_bytes_.fetch_add(waiting.bytes, std::memory_order_relaxed);
-  std::move(undo).Cancel();
-  {
-    MutexLock lock(&mutex_);
-    waiting_bytes_ += waiting.bytes;
-    waiting_.push_back(std::move(waiting));
-    std::vector<uint64_t> skipped = TakeSavedLocked(sequence, items);
-    for (size_t i = 0; i < tables_.size(); ++i) {
-      items[i].erase(items[i].begin(), items[i].begin() + static_cast<ptrdiff_t>(skipped[i]));
-    }
-    entering_.push_back({sequence, std::move(items), std::move(skipped)});
-    if (log_ != nullptr) {
-      changes_.Add(std::move(changes));
-    }
-  }
-  return kind;
-}
-
-void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) {
-  {
-    MutexLock lock(&mutex_);
-    if (!changes_.has_saved() || changes_.IsSaved(sequence, fingerprint)) {
-      return;
-    }
-  }
-  // The writer has forgotten the block that had this number, and so numbers what it sends anew. The tables learn of it
-  // first: were this block written down before that, it would be taken for the other one when it comes again.
-  for (const auto& table : tables_) {
-    table->RestartMark(number_, sequence - 1);
-  }
-  MutexLock lock(&mutex_);
-  changes_.ForgetSaved();
-}
-
-std::vector<uint64_t> WriterSession::TakeSavedLocked(uint64_t sequence, const ItemsByTable& items) {
-  std::vector<uint64_t> in(tables_.size());
-  if (!changes_.has_saved()) {
-    return in;
-  }
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    if (sequence <= saved_marks_[i].sequence) {
-      in[i] = items[i].size();
-    } else if (sequence == saved_marks_[i].sequence + 1) {
-      in[i] = std::min<uint64_t>(saved_marks_[i].items, items[i].size());
-    }
-  }
-  changes_.ForgetSavedUpTo(sequence);
-  return in;
-}
-
-void WriterSession::HoldChanges() {
-  MutexLock lock(&mutex_);
-  hold_ = true;
-}
-
-WriterChanges WriterSession::TakeChanges(uint64_t sequence) {
-  std::vector<StreamRecord> replaced;  // Freed outside the lock.
-  MutexLock lock(&mutex_);
-  hold_ = false;
-  const uint64_t up_to = std::min(sequence, InUnloggedLocked());
-  changes_.AddUp(up_to, &replaced);
-  WriterChanges changes = changes_.Take();
-  changes.sequence = up_to;
-  return changes;
-}
-
-uint64_t WriterSession::InUnloggedLocked() const {
-  uint64_t sequence = applied_;
-  for (const WaitingBlock& block : waiting_) {
-    if (block.unlogged_left > 0) {
-      break;
-    }
-    ++sequence;
-  }
-  return sequence;
-}
-
-void WriterSession::SetWritten(uint64_t sequence, uint64_t durable) {
-  MutexLock lock(&mutex_);
-  written_ = sequence;
-  durable_ = durable;
-}
-
-absl::StatusOr<std::vector<ChunkRef>> WriterSession::CopyRows(const InsertBlock& block) const {
-  std::vector<uint32_t> rows;
-  rows.reserve(block.chunks.size());
-  for (const ChunkInfo& chunk : block.chunks) {
-    rows.push_back(chunk.rows);
-  }
-  NewBlock made = MakeChunks(rows_, rows, tables_.size() + 1, block.compressed_bytes, home_);
-  block.data.CopyTo(made.data);
-  if (block.checksum.has_value()) {  // Of the copy: what is kept is what was checked.
-    const uint64_t checksum = Checksum(made.data, block.data.size());
-    if (checksum != *block.checksum) {
-      return Refusal(absl::StatusCode::kDataLoss, reasons::kDamagedRows,
-                     "its rows were damaged on their way: their checksum is ", checksum, ", the writer's was ",
-                     *block.checksum);
-    }
-  }
-  WAGGLE_RETURN_IF_ERROR(checks_.CheckRows(block, made));
-  return std::move(made.chunks);
-}
-
-absl::StatusOr<WriterSession::ItemsByTable> WriterSession::MakeItems(const InsertBlock& block,
-                                                                     WaitingBlock* waiting) const {
-  ItemsByTable items(tables_.size());
-  if (tables_.size() == 1) {
-    items[0].reserve(block.items.size());
-  }
-  int64_t references = 0;
-  for (const ItemInfo& info : block.items) {
-    NewItem item;
-    const int64_t left = options_.max_block_references - references;
-    switch (held_.FindWindow(info, static_cast<size_t>(left), &item.window)) {
-      case HeldRows::Found::kNoRows:
-        ++waiting->result.items_without_rows;
-        continue;
-      case HeldRows::Found::kTooManyChunks:
-        return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBlockTooLarge, "the block's ",
-                       block.items.size(), " windows lie in more than ", options_.max_block_references,
-                       " chunks together; send fewer windows a block, or more rows a chunk");
-      case HeldRows::Found::kAll:
         break;
+      }
+      block.splice(block.end(), entering_, entering_.begin());
     }
-    references += static_cast<int64_t>(item.window.chunks.size());
-    item.priority = info.priority;
-    item.highest_priority = block.highest_priority;
-    item.policy_version = block.policy_version;
-    item.pins = static_cast<uint16_t>(info.table);
-    items[info.table].push_back(std::move(item));
-    ++waiting->result.items_inserted;
+    absl::Status status = Guarded([this, &block] { Enter(&block.front()); });
+    if (!status.ok()) {
+      EndEntering(block.front().sequence, std::move(status));
+      return EnterTables();
+    }
   }
-  waiting->bytes =
-      static_cast<int64_t>(block.items.size() * sizeof(NewItem) + static_cast<size_t>(references) * sizeof(ChunkRef));
-  return items;
+  RunAfterLock(std::move(actions));
+}
+
+void WriterSession::Enter(EnteringBlock* block) {
+  const std::shared_ptr<WriterSession> self = shared_from_this();
+  const uint64_t sequence = block->sequence;
+  // Logged tables last: when they have written the block, the others have it too, unless they have no room for it.
+  for (const bool logged : {false, true}) {
+    for (size_t i = 0; i < tables_.size(); ++i) {
+      if (tables_[i]->logged() != logged) {
+        continue;
+      }
+      // A table without items is asked as well: the block is then answered in one way only.
+      tables_[i]->Insert(
+          std::move(block->items[i]),
+          [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
+          requesters_[i], {number_, sequence, block->skipped[i]});
+    }
+  }
+  if (home_.tier != nullptr) {
+    // While rows come faster than they can be written to disk, their writers are told later that they are in.
+    home_.tier->AfterRoom(
+        [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
+  }
+}
+
+void WriterSession::EndEntering(uint64_t sequence, absl::Status status) {
+  Actions actions;
+  {
+    MutexLock lock(&mutex_);
+    is_entering_ = false;
+    const bool is_in = sequence <= applied_ || waiting_[sequence - applied_ - 1].answers_left == 0;
+    if (!is_in) {
+      halted_ = true;
+      broken_ = broken_.ok() ? std::move(status) : broken_;
+    }
+    AnswerLocked(&actions);
+  }
+  RunAfterLock(std::move(actions));
 }
 
 void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) {
@@ -388,31 +199,6 @@ void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::S
     }
     if (block.status.ok()) {
       block.status = status;
-    }
-    AnswerLocked(&actions);
-  }
-  RunAfterLock(std::move(actions));
-}
-
-void WriterSession::WriteProgress() {
-  for (const std::shared_ptr<Table>& table : tables_) {
-    if (table->logged()) {
-      table->TouchMark(number_);
-      break;
-    }
-  }
-  log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
-}
-
-void WriterSession::ProgressWritten(const absl::Status& status) {
-  Actions actions;
-  {
-    MutexLock lock(&mutex_);
-    writing_ = false;
-    if (!waiting_.empty() && waiting_.front().answers_left == 0 && written_ <= applied_) {
-      // A log that has written everything and not this does not know the writer's tables any more.
-      waiting_.front().status =
-          status.ok() ? absl::CancelledError("a table of this writer was replaced meanwhile") : status;
     }
     AnswerLocked(&actions);
   }
@@ -434,9 +220,9 @@ void WriterSession::AnswerLocked(Actions* actions) {
       break;
     }
     if (waiting_.front().status.ok()) {
+      answer(&waiting_.front(), waiting_.front().result);  // First, for it takes memory.
       applied_items_.items_inserted += waiting_.front().result.items_inserted;
       applied_items_.items_without_rows += waiting_.front().result.items_without_rows;
-      answer(&waiting_.front(), waiting_.front().result);
       waiting_bytes_ -= waiting_.front().bytes;
       held_bytes_.fetch_sub(waiting_.front().bytes, std::memory_order_relaxed);
       waiting_.pop_front();
@@ -446,9 +232,13 @@ void WriterSession::AnswerLocked(Actions* actions) {
     }
   }
   if (log_ != nullptr && !hold_) {
-    auto replaced = std::make_shared<std::vector<StreamRecord>>();
-    changes_.AddUp(applied_, replaced.get());
-    actions->push_back([replaced] { replaced->clear(); });
+    try {
+      auto replaced = std::make_shared<std::vector<StreamRecord>>();
+      actions->push_back([replaced] { replaced->clear(); });
+      changes_.AddUp(applied_, replaced.get());
+    } catch (const std::bad_alloc&) {
+      // The next answer, or whoever takes the changes, does it.
+    }
   }
   for (size_t i = 0; !broken_.ok() && i < waiting_.size(); ++i) {
     answer(&waiting_[i], broken_);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "replay_server/table/table.h"
 #include "replay_server/table/table_log.h"
 #include "replay_server/table/writer_change_log.h"
+#include "replay_server/table/writer_memory.h"
 
 namespace waggle {
 
@@ -34,10 +36,10 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   // The tables have this signature, and one and the same compression; there is at least one. `writer_id` is for people
   // who ask. Must be owned by a shared pointer. `log` outlives the session; null where all is in memory only. `saved`,
-  // if given, is what it goes on from.
+  // if given, is what it goes on from. `memory` is all writers'; null where only the options' limits hold.
   WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
                 WriterSessionOptions options, const std::string& writer_id = "", TableLog* log = nullptr,
-                const SavedWriter* saved = nullptr);
+                const SavedWriter* saved = nullptr, std::shared_ptr<WriterMemory> memory = nullptr);
   ~WriterSession();
 
   // Makes the session this writer's: each draws a number for itself, and keeps it when it comes back.
@@ -54,9 +56,13 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // right (sizes that do not fit, a stream's rows out of order, a window longer than the table allows or past the last
   // row, a value that is not finite, a bad priority); DATA_LOSS, with nothing applied, for rows that do not have the
   // block's checksum; FAILED_PRECONDITION for a sequence that leaves a gap;
-  // RESOURCE_EXHAUSTED, with nothing applied, for more than the options allow, for an item whose rows alone are more
-  // than its table's max_bytes, and if too many blocks wait for room. CANCELLED once a table is closed. UNAVAILABLE,
-  // with nothing applied, while what is inserted could not be written to disk although a table asks for that.
+  // RESOURCE_EXHAUSTED, with nothing applied, for more than the options allow, for rows that all writers together may
+  // not hold, for an item whose rows alone are more than its table's max_bytes, and if too many blocks wait for room.
+  // CANCELLED once a table is closed. UNAVAILABLE, with nothing applied, while what is inserted could not be written to
+  // disk although a table asks for that.
+  //
+  // Where memory runs out it throws bad_alloc, with nothing applied; or, where tables have a part of the block already,
+  // it and all later ones are answered with RESOURCE_EXHAUSTED.
   void Insert(uint64_t sequence, InsertBlock block, Done done);
 
   // To be held by whoever has a connection to the writer.
@@ -111,11 +117,33 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     ItemsByTable items;
     std::vector<uint64_t> skipped;  // By table: how many items are in already, and not among these.
   };
+  // A block of which all is made that takes memory.
+  struct PreparedBlock {
+    std::list<EnteringBlock> entering{1};
+    std::vector<StreamRecord> streams;  // As it makes them, before anything of them is forgotten.
+  };
 
-  // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items.
+  // Takes a block in, if it is new: checks it, copies its rows, extends the streams and makes the items. Where memory
+  // runs out it throws, and the block may come again.
   absl::StatusOr<TakenIn> TakeIn(uint64_t sequence, const InsertBlock& block, Done* done);
+  // What takes memory of that, with the streams extended already.
+  absl::Status Prepare(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams, Done* done,
+                       PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // RESOURCE_EXHAUSTED if all writers would need too much memory with these streams.
+  absl::Status CountNeeded(const HeldRows::Ranges& streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
+  // The rest, which takes none.
+  void Commit(const InsertBlock& block, PreparedBlock* prepared) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // See Shrink().
+  void ShrinkHeld(std::vector<StreamRecord>* replaced) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives the tables what was taken in, in that order, whichever threads have brought it.
   void EnterTables() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Enter(EnteringBlock* block) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Memory ran out while a block was put into its tables. Unless they all have it, some may have a part: it and all
+  // later ones are refused from now on, also when the writer comes back.
+  void EndEntering(uint64_t sequence, absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is new and may be taken in.
   absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
@@ -126,9 +154,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // those that were is forgotten.
   void ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // By table, how many of the block's items were in before the server was restarted. From now on changes_ does not know
-  // it as one of those.
-  std::vector<uint64_t> TakeSavedLocked(uint64_t sequence, const ItemsByTable& items)
+  // By table, how many of the block's items were in before the server was restarted.
+  std::vector<uint64_t> CountSavedLocked(uint64_t sequence, const ItemsByTable& items) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_, mutex_);
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them; or there is room for more rows.
@@ -151,6 +178,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const uint64_t number_;
   const uint64_t first_sequence_;
   const BlockHome home_;
+  const std::shared_ptr<WriterMemory> memory_;
   const int64_t unlogged_;  // How many of its tables are not logged.
   // Blocks are answered once it is on disk as of them: it has logged tables, and their commits may come before others
   // of its tables have a block.
@@ -158,7 +186,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
-  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_.
+  int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_ and in memory_.
+  int64_t needed_ ABSL_GUARDED_BY(insert_mutex_) = 0;                   // The same, at the least, in memory_.
   std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to the saved blocks.
   std::atomic<int64_t> held_bytes_{0};                                  // Atomic: read while a block is taken in.
 
@@ -169,8 +198,9 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // Sequences applied_ + 1, applied_ + 2, … Where one fails, it and what follows stay, answered.
   std::deque<WaitingBlock> waiting_ ABSL_GUARDED_BY(mutex_);
   int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
+  std::list<EnteringBlock> entering_ ABSL_GUARDED_BY(mutex_);
   bool is_entering_ ABSL_GUARDED_BY(mutex_) = false;
+  bool halted_ ABSL_GUARDED_BY(mutex_) = false;   // No more blocks enter: memory ran out while one did.
   uint64_t written_ ABSL_GUARDED_BY(mutex_) = 0;  // As of that block it is on disk.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;     // ProgressWritten is to come.

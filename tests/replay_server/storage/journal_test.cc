@@ -13,25 +13,8 @@
 #include "tests/replay_server/storage/power_cut.h"
 #include "tests/support/stuck_stream.h"
 
-namespace waggle {
+namespace waggle::testing {
 namespace {
-
-using testing::AwaitCheckpoint;
-using testing::AwaitCommit;
-using testing::AwaitInsert;
-using testing::Called;
-using testing::CopyAfterCrash;
-using testing::Drain;
-using testing::DurableReplay;
-using testing::DurableTable;
-using testing::OnceTable;
-using testing::Open;
-using testing::OpenReplay;
-using testing::Range;
-using testing::SampleRewards;
-using testing::SimpleBlock;
-using testing::TemporaryFolder;
-using testing::ValueOf;
 
 TEST_CASE("what a logged table has acknowledged is there after a crash, once, with all that is known of it", "[unit]") {
   const TemporaryFolder folder;
@@ -467,4 +450,4 @@ TEST_CASE("the folder of a table that is written through many times stays small"
 }
 
 }  // namespace
-}  // namespace waggle
+}  // namespace waggle::testing

@@ -16,7 +16,7 @@
 #include "replay_server/table/refusal_reasons.h"
 #include "tests/replay_server/table/fake_cold_rows.h"
 #include "tests/support/catch.h"
-#include "tests/support/failing_memory.h"
+#include "tests/support/each_failure.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle {
@@ -239,25 +239,22 @@ TEST_CASE("memory that runs out anywhere while rows are read from the disk harms
     return true;
   };
   const bool for_good = GENERATE(false, true);
-  bool failed = true;
-  for (int64_t allocations = 0; failed; ++allocations) {
-    CAPTURE(allocations, for_good);
-    bed.Settle();  // Nothing is pinned.
-    PinnedRows pinned;
-    absl::Status status;
-    testing::FailMemory(allocations, for_good);
-    try {
-      status = pinned.Pin(items).status();
-    } catch (const std::bad_alloc&) {  // Also where there is none to say so.
-      status = absl::UnavailableError("");
-    }
-    failed = testing::StopFailingMemory();
-    REQUIRE((status.ok() || (failed && absl::IsUnavailable(status))));
-    REQUIRE((!status.ok() || all_there()));
-    pinned.Unpin();
-    REQUIRE_OK(pinned.Pin(items).status());
-    REQUIRE(all_there());
-  }
+  testing::ForEachFailure(
+      [&](testing::Failure* failure) {
+        bed.Settle();  // Nothing is pinned.
+        PinnedRows pinned;
+        absl::Status status;
+        // Also where there is none to say so.
+        if (!failure->Let([&] { status = pinned.Pin(items).status(); })) {
+          status = absl::UnavailableError("");
+        }
+        REQUIRE((status.ok() || (failure->failed() && absl::IsUnavailable(status))));
+        REQUIRE((!status.ok() || all_there()));
+        pinned.Unpin();
+        REQUIRE_OK(pinned.Pin(items).status());
+        REQUIRE(all_there());
+      },
+      for_good);
 }
 
 TEST_CASE("a block that a journal has written is not written again", "[unit]") {

@@ -286,6 +286,50 @@ TEST_CASE("writers that are away are forgotten once they hold too much", "[unit]
   REQUIRE(crowd.Open("0")->applied_sequence() == 0);
 }
 
+TEST_CASE("the newest rows of all writers together are bounded, and those of whoever is forgotten make room",
+          "[unit]") {
+  constexpr int64_t kRows = 1000;
+  ReplayStoreOptions options;
+  options.max_writer_bytes = 10 * (kRows * testing::kSmallRowBytes + 1024);
+  options.known_writers.max_writers = 11;
+  Crowd crowd(options, kRows);
+  std::vector<std::shared_ptr<WriterSession>> writers;
+  for (int i = 0; i < 10; ++i) {
+    writers.push_back(crowd.Write(std::to_string(i), kRows));
+  }
+  const auto last = crowd.Open("last");
+  absl::Status status;
+  const auto insert = [&](uint32_t rows) {
+    last->Insert(1, Zeros(rows), [&status](const auto& result) { status = result.status(); });
+  };
+  insert(1);
+  REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
+  CHECK(ReasonOf(status) == "writers_too_large");
+  CHECK_THAT(std::string(status.message()), Catch::Contains("this server has 170240 for them"));
+  // Whoever has as many rows as there can be in a window needs no more.
+  InsertBlock more = Zeros(kRows);
+  more.chunks.front().first_row = kRows;
+  writers[0]->Insert(2, std::move(more), [](const auto& result) { REQUIRE_OK(result); });
+  writers.pop_back();
+  crowd.store.TendWriters(absl::UnixEpoch());
+  crowd.store.TendWriters(absl::UnixEpoch() + absl::Hours(1));
+  REQUIRE(crowd.store.writer_info().writers == 10);
+  insert(kRows + 1);
+  REQUIRE_OK(status);
+}
+
+TEST_CASE("where the newest rows of all writers are many, none keeps more than twice what it needs", "[unit]") {
+  constexpr int64_t kRows = 10'000;
+  ReplayStoreOptions options;
+  options.max_writer_bytes = 20'000;
+  Crowd crowd(options);
+  std::vector<std::shared_ptr<WriterSession>> writers;
+  for (int i = 0; i < 10; ++i) {
+    writers.push_back(crowd.Write(std::to_string(i), kRows));
+    CHECK(crowd.store.writer_info().held_bytes < 20'000 + kRows * testing::kSmallRowBytes);
+  }
+}
+
 TEST_CASE("a writer that goes away holds little, and is forgotten after a while", "[unit]") {
   Crowd crowd{ReplayStoreOptions()};
   auto session = crowd.Write("w", 20'000);

@@ -12,10 +12,13 @@
 #include "absl/strings/match.h"
 #include "common/api/block_compression.h"
 #include "common/base/failpoint.h"
+#include "common/base/guard.h"
 #include "common/base/reason.h"
 #include "common/tensor/checksum.h"
+#include "tests/replay_server/table/held_log.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/each_failure.h"
 
 namespace waggle {
 namespace {
@@ -65,9 +68,10 @@ ItemInfo Item(uint32_t stream, uint64_t first_row, uint32_t rows, double priorit
 
 // One table that gives items back in their order, and one writer.
 struct Fixture {
-  explicit Fixture(TableConfig config = Config(), WriterSessionOptions options = {}) {
-    table = testing::ValueOf(Table::Create(config, 1));
-    session = std::make_shared<WriterSession>(std::vector<std::shared_ptr<Table>>{table}, config.signature, options);
+  explicit Fixture(TableConfig config = Config(), WriterSessionOptions options = {}, TableLog* log = nullptr) {
+    table = testing::ValueOf(Table::Create(config, 1, nullptr, log));
+    session =
+        std::make_shared<WriterSession>(std::vector<std::shared_ptr<Table>>{table}, config.signature, options, "", log);
   }
   ~Fixture() { table->Close(); }
 
@@ -548,5 +552,103 @@ TEST_CASE("blocks enter the tables in their order, also where the thread that br
   }
 }
 #endif
+
+TEST_CASE("a block that waits for its writer to be written is refused where the log does not know its tables any more",
+          "[unit]") {
+  testing::HeldLog log;
+  TableConfig logged = Fixture::Config();
+  logged.name = "logged";
+  logged.durability = Durability::kLog;
+  const auto other = testing::ValueOf(Table::Create(Fixture::Config(), 1));
+  const auto session = std::make_shared<WriterSession>(
+      std::vector<std::shared_ptr<Table>>{testing::ValueOf(Table::Create(logged, 1, nullptr, &log)), other},
+      logged.signature, WriterSessionOptions(), "", &log);
+  log.Hold();
+  int answers = 0;
+  absl::StatusOr<WriterSession::Result> answer;
+  session->Insert(1, Block({{0, 0, 1}}, {Item(0, 0, 1)}), [&](auto result) {
+    answer = std::move(result);
+    ++answers;
+  });
+  REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);  // Of the table, but the writer is not on disk as of the block.
+  REQUIRE(answers == 0);
+  SECTION("it is not known") {
+    REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_CODE(answer, absl::StatusCode::kCancelled);
+    CHECK(absl::StrContains(answer.status().message(), "was replaced"));
+  }
+  SECTION("it is known") {
+    session->SetWritten(1, 0);
+    REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_OK(answer);
+  }
+  SECTION("nothing can be written") {
+    REQUIRE(log.AnswerAll(absl::UnavailableError("no space")) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_CODE(answer, absl::StatusCode::kUnavailable);
+  }
+  CHECK(log.AnswerAll(absl::OkStatus()) == 0);
+}
+
+TEST_CASE("a block that memory ran out for is applied when it comes again, or its writer hears that it cannot be",
+          "[unit]") {
+  const bool with_log = GENERATE(false, true);
+  const bool for_good = GENERATE(false, true);
+  int applied = 0;
+  int refused = 0;
+  testing::ForEachFailure(
+      [&](testing::Failure* failure) {
+        testing::HeldLog log;
+        TableConfig config = Fixture::Config();
+        config.durability = with_log ? Durability::kLog : Durability::kNone;
+        Fixture f(config, {}, with_log ? &log : nullptr);
+        // So much of stream 0 that its rows are copied with the next block.
+        REQUIRE_OK(f.Insert(1, Block({{0, 0, 2}, {1, 0, 3}}, {Item(1, 0, 2)})));
+        const InsertBlock block = Block({{0, 2, 1}, {0, 3, 100'000, /*begins=*/true}, {2, 0, 2}},
+                                        {Item(0, 0, 3), Item(0, 100'000, 3), Item(1, 1, 2), Item(2, 0, 2)});
+        absl::StatusOr<WriterSession::Result> answer = absl::UnknownError("no answer came");
+        const auto done = [&answer](auto result) { answer = std::move(result); };
+        InsertBlock copy = block;
+        failure->Let([&] { f.session->Insert(2, std::move(copy), done); });
+        if (!answer.ok()) {
+          answer = absl::UnknownError("no answer came");
+          f.session->Insert(2, block, done);
+        }
+        if (!answer.ok()) {
+          REQUIRE_CODE(answer, absl::StatusCode::kResourceExhausted);
+          REQUIRE(ReasonOf(answer.status()) == reasons::kOutOfMemory);
+          REQUIRE(failure->failed());
+          ++refused;
+          return;
+        }
+        ++applied;
+        REQUIRE(f.session->applied_sequence() == 2);
+        REQUIRE(f.session->progress().items.items_inserted == 5);
+        REQUIRE(f.table->info().items == 5);
+        // Windows reach back to it.
+        REQUIRE(testing::ValueOf(f.Insert(3, Block({{0, 100'003, 1}, {2, 2, 1}}, {Item(0, 100'001, 3), Item(2, 0, 3)})))
+                    .items_inserted == 2);
+        const SampledBatch batch = f.Sample(7);
+        REQUIRE(Ids(batch, 1) == std::vector<int64_t>{0, 1, 2});
+        REQUIRE(Ids(batch, 2) == std::vector<int64_t>{100'000, 100'001, 100'002});
+        REQUIRE(Ids(batch, 3) == std::vector<int64_t>{1001, 1002});
+        REQUIRE(Ids(batch, 5) == std::vector<int64_t>{100'001, 100'002, 100'003});
+        REQUIRE(Ids(batch, 6) == std::vector<int64_t>{2000, 2001, 2002});
+        f.session->HoldChanges();
+        if (with_log) {
+          std::vector<StreamRecord> streams = f.session->TakeChanges(3).streams;
+          REQUIRE(streams.size() == 3);
+          for (const StreamRecord& stream : streams) {
+            REQUIRE(stream.parts.front().first_row == stream.first);
+            REQUIRE(stream.next == (stream.stream == 0 ? 100'004 : 3));
+          }
+        }
+      },
+      for_good);
+  CHECK(applied > 15);
+  CHECK(refused > 0);
+}
 
 }  // namespace waggle
