@@ -7,11 +7,15 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/annotate.h"
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/grpc_log.h"
 
 namespace waggle {
 namespace {
@@ -31,6 +35,22 @@ void Configure(grpc::ServerBuilder* builder) {
   builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
 }
 
+// Of what gRPC says where it cannot listen, the system's own words, and what they mean.
+std::string WhyNot(const std::string& said) {
+  const std::pair<absl::string_view, absl::string_view> causes[] = {
+      {"Address already in use", "the port is taken: another process listens on it"},
+      {"Cannot assign requested address", "the host is not one of this machine's"},
+      {"Permission denied", "this user may not listen on such a port"},
+  };
+  for (const auto& [words, cause] : causes) {
+    if (absl::StrContains(said, words)) {
+      return std::string(cause);
+    }
+  }
+  return absl::StrCat("the port is taken, or the host is not one of this machine's", said.empty() ? "" : ": ",
+                      absl::StripAsciiWhitespace(said));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& listen,
@@ -45,10 +65,10 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& l
   for (grpc::Service* service : services) {
     builder.RegisterService(service);
   }
+  KeptGrpcLog said;  // What it says is in the error.
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", listen, ": the port is taken, or the host is not one of this machine's"));
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", listen, ": ", WhyNot(said.text())));
   }
   return std::unique_ptr<RpcServer>(
       new RpcServer(std::move(server), absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port)));

@@ -1,11 +1,7 @@
 #include "common/rpc/server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +9,9 @@
 #include "common/base/random.h"
 #include "common/rpc/channel.h"
 #include "tests/common/rpc/stream_service.h"
+#include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
+#include "tests/support/tcp_socket.h"
 
 namespace waggle {
 namespace {
@@ -24,6 +22,7 @@ using testing::ServerHandler;
 using testing::ServerPeer;
 using testing::StartServer;
 using testing::StreamService;
+using Socket = testing::TcpSocket;
 
 // Never ends a stream by itself.
 class EndlessHandler final : public ServerHandler {
@@ -42,36 +41,6 @@ class EndlessHandler final : public ServerHandler {
 StreamService::Factory Endless() {
   return [] { return std::make_unique<EndlessHandler>(); };
 }
-
-// A connected TCP socket, closed at the end of its scope.
-class Socket {
- public:
-  explicit Socket(const std::string& address) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in name{};
-    const timeval patience{30, 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    name.sin_family = AF_INET;
-    name.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-    inet_pton(AF_INET, "127.0.0.1", &name.sin_addr);
-    connected_ = connect(fd_, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
-  }
-  ~Socket() { close(fd_); }
-  bool connected() const { return connected_; }
-  void Write(const std::string& bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-  // Reads until the other side has closed the connection. Returns false if it does not.
-  bool AwaitEnd() {
-    char buffer[4096];
-    ssize_t size = 0;
-    do {
-      size = recv(fd_, buffer, sizeof(buffer), 0);
-    } while (size > 0);
-    return size == 0 || errno == ECONNRESET;
-  }
-
- private:
-  const int fd_;
-  bool connected_ = false;
-};
 
 // Calls a unary method with raw bytes and returns the raw answer.
 class RawUnary final : public RawClientStreamHandler {
@@ -124,7 +93,9 @@ TEST_CASE("A second server on a taken port is refused with a clear error", "[grp
   StreamService service(Endless());
   StreamService other(Endless());
   const auto server = StartServer(&service);
+  testing::CapturedStream errors(STDERR_FILENO);
   const auto second = RpcServer::Start(server->address(), {&other});
+  CHECK(errors.Finish().empty());  // All of it is in the error.
   REQUIRE_CODE(second, absl::StatusCode::kUnavailable);
   CHECK(std::string(second.status().message()).find(server->address()) != std::string::npos);
   CHECK(std::string(second.status().message()).find("taken") != std::string::npos);
@@ -138,7 +109,10 @@ TEST_CASE("What is no address to listen on is refused", "[grpc]") {
     CHECK(RpcServer::Start(address, {&service}).status().code() == absl::StatusCode::kInvalidArgument);
   }
   StreamService other(Endless());
-  CHECK(RpcServer::Start("192.0.2.1:7001", {&other}).status().code() == absl::StatusCode::kUnavailable);
+  const auto elsewhere = RpcServer::Start("192.0.2.1:7001", {&other});
+  REQUIRE_CODE(elsewhere, absl::StatusCode::kUnavailable);
+  CHECK_THAT(std::string(elsewhere.status().message()),
+             Catch::Contains("cannot listen on 192.0.2.1:7001: the host is not one of this machine's"));
 }
 
 TEST_CASE("Garbage on the port neither stops nor confuses the server", "[grpc]") {
