@@ -226,6 +226,10 @@ grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* cont
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::CallbackServerContext* context,
                                                                   const grpc::ByteBuffer* request) {
+  if (!request->Valid()) {
+    return new NoRequestReactor<grpc::ServerWriteReactor<grpc::ByteBuffer>>(context,
+                                                                            CountInto(&refusals_, "Export", context));
+  }
   std::unique_ptr<WriteSource> source;
   absl::Status status = GuardedStatus([&]() -> absl::Status {
     WAGGLE_ASSIGN_OR_RETURN(source, NewExport(*request));
@@ -261,6 +265,9 @@ grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Checkpoint");
+  if (!request->Valid()) {
+    return call.FinishWithoutRequest();
+  }
   const absl::Status begun = GuardedStatus([&]() -> absl::Status {
     v1::CheckpointRequest decoded;
     WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
