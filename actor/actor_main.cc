@@ -82,26 +82,25 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
 }  // namespace waggle
 
 int main(int argc, char** argv) {
-  CLI::App app("Steps environments with the newest weights: writes what happens to replay, or evaluates greedily.");
+  CLI::App app("Steps environments with the newest weights: writes what happens to replay, or evaluates greedily.",
+               "waggle-actor");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   std::string hub_address;
   bool evaluate = false;
-  int64_t index = 0;
+  std::optional<int64_t> index;
   waggle::AddCommonFlags(&app, &level);
   waggle::AddParamServerFlag(&app, &hub_address);
   app.add_flag("--evaluator", evaluate, "Runs greedy episodes and reports their returns instead of training");
-  const CLI::Option* const index_flag =
-      app.add_option("--index", index,
-                     "Which actor, or evaluator, this is: its random numbers and its share of the exploration follow "
-                     "from it. One that is started again with its index takes the dead one's place; without it the "
-                     "parameter server gives out the lowest that is free")
-          ->check(CLI::Range(0, 9999))
-          ->type_name("N");
+  waggle::AddIntegerFlag(&app, "--index", &index, 0, 9999,
+                         "Which actor, or evaluator, this is: its random numbers and its share of the exploration "
+                         "follow from it. One that "
+                         "is started again with its index takes the dead one's place; without it the parameter server "
+                         "gives out the lowest "
+                         "that is free");
   if (const std::optional<int> status = waggle::ParseCommandLine(&app, argc, argv)) {
     return *status;
   }
-  const std::optional<int64_t> own_index = index_flag->count() > 0 ? std::optional<int64_t>(index) : std::nullopt;
   return waggle::RunProcess(evaluate ? "evaluator" : "actor", level, [&](const waggle::StopToken& stop) {
-    return waggle::Run(hub_address, evaluate, own_index, stop);
+    return waggle::Run(hub_address, evaluate, index, stop);
   });
 }

@@ -153,7 +153,12 @@ absl::Status Act(const ActorPorts& ports) {
   RolloutLoop loop(RolloutOptions(), {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
-    LogWarning("the last rows may be lost: ", flushed.ToString());
+    // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.
+    if (IsOver(ports.hub->assignment().run_state)) {
+      LogInfo("the run is over, and the last rows are not in its tables: ", flushed.message());
+    } else {
+      LogWarning("the last rows may be lost: ", flushed.ToString());
+    }
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "cli/server_kind.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
 #include "common/base/steady_now.h"
@@ -32,6 +33,9 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
   SetDeadline(timeout, &context);
   const absl::Status status =
       FromGrpcStatus(v1::WorkerService::NewStub(hub_)->Overview(&context, v1::OverviewRequest(), &snapshot.overview));
+  if (absl::IsUnimplemented(status)) {
+    return TellOtherKind(status, param_server_, ServerKind::kParamServer);
+  }
   if (!status.ok()) {
     return Annotate(status, absl::StrCat("the parameter server at ", param_server_, " does not answer"));
   }

@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <memory>
 #include <sstream>
 
@@ -13,11 +14,14 @@
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
 #include "common/config/yaml_file.h"
+#include "common/process/flags.h"
 
 namespace waggle {
 namespace {
 
 constexpr int kUsageError = 2;
+// Of numbers whose limits the experiment's file knows.
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 constexpr char kHelp[] =
     R"(waggle: distributed actor-learner training of deep reinforcement learning
@@ -115,13 +119,11 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   std::optional<int64_t> seed;
   AddFile(app, &flags.file);
   AddOverrides(app, &flags.overrides);
-  app->add_option("--actors", actors, "How many actor processes; the same as --set actor.processes=N")->type_name("N");
-  app->add_option("--replay-servers", replay_servers,
-                  "How many replay servers, which hold parts of one buffer; the same as --set replay.servers=N")
-      ->type_name("N");
-  app->add_option("--seed", seed, "All randomness follows from it; the same as --set experiment.seed=N")
-      ->type_name("N");
-  app->add_option("--output-dir", flags.output_dir, "Where results go; runs/NAME-TIME unless given")->type_name("DIR");
+  AddIntegerFlag(app, "--actors", &actors, 1, kMost, "How many actor processes; the same as --set actor.processes=N");
+  AddIntegerFlag(app, "--replay-servers", &replay_servers, 1, kMost,
+                 "How many replay servers, which hold parts of one buffer; the same as --set replay.servers=N");
+  AddIntegerFlag(app, "--seed", &seed, 0, kMost, "All randomness follows from it; the same as --set experiment.seed=N");
+  AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR", "Where results go; runs/NAME-TIME unless given");
   if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
     return *instead;
   }
@@ -187,9 +189,13 @@ Command ParseInspect(CLI::App* app, int argc, const char* const* argv) {
   TableQuestion& question = flags.question;
   app->add_option("TABLE", question.table, "A table")->required();
   AddReplayTarget(app, &flags.target);
-  app->add_option("--order", question.order, "Which items first: by key, newest, oldest, highest or lowest (priority)")
-      ->check(CLI::IsMember({"key", "newest", "oldest", "highest", "lowest"}));
-  app->add_option("--limit", question.limit, "How many items")->type_name("N")->check(CLI::Range(1, 1'000'000));
+  std::vector<std::pair<std::string, std::string>> orders;
+  for (const char* const order : {"key", "newest", "oldest", "highest", "lowest"}) {
+    orders.emplace_back(order, order);
+  }
+  AddChoiceFlag(app, "--order", &question.order, orders,
+                "Which items first: by key, newest, oldest, highest or lowest (priority)");
+  AddIntegerFlag(app, "--limit", &question.limit, 1, 1'000'000, "How many items");
   app->add_option("--page", question.page, "Go on where a listing ended")->type_name("TOKEN");
   app->add_option("--key", question.keys, "Only the item of this key; may be given again")
       ->type_name("KEY")
@@ -244,10 +250,8 @@ Command ParseImport(CLI::App* app, int argc, const char* const* argv) {
   ImportFlags flags;
   app->add_option("FILE", flags.file, "A file that `waggle replay export` wrote")->required();
   app->add_option("--table", flags.table, "The table to fill; that of the file unless given")->type_name("TABLE");
-  app->add_option("--idle-timeout", flags.idle_seconds,
-                  "Give up once the table took nothing for so long; 60 seconds unless given")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(1, 1'000'000'000));
+  AddIntegerFlag(app, "--idle-timeout", &flags.idle_seconds, 1, 1'000'000'000,
+                 "Give up once the table took nothing for so long, in seconds");
   AddReplayTarget(app, &flags.target);
   if (const std::optional<PrintAndExit> instead = ParseWithTarget(app, flags.target, argc, argv)) {
     return *instead;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/server_kind.h"
 #include "common/base/mutex.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status_convert.h"
@@ -71,6 +72,9 @@ std::vector<ReplayServerState> DescribeClient::Describe(const std::vector<std::s
   }
   channels_ = std::move(asked);
   DescribeAll(channels, timeout, &servers);
+  for (ReplayServerState& server : servers) {
+    server.status = TellOtherKind(server.status, server.address, ServerKind::kReplayServer);
+  }
   return servers;
 }
 

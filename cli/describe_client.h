@@ -31,7 +31,8 @@ struct ReplayServerState {
 class DescribeClient {
  public:
   // Asks them (HOST:PORT) at the same time, and blocks for at most about `timeout`. One that does not answer has an
-  // entry that says why. Connections last until a server is not asked.
+  // entry that says why; FAILED_PRECONDITION, with what it is, for one that is no replay server. Connections last until
+  // a server is not asked.
   std::vector<ReplayServerState> Describe(const std::vector<std::string>& addresses, absl::Duration timeout);
 
  private:

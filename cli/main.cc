@@ -53,6 +53,11 @@ bool IsUsersFault(const absl::Status& status) {
   return absl::IsNotFound(status) || absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status);
 }
 
+// Of not finding the servers to ask: a server of another kind is a wrong flag, one that knows none may yet.
+int FindExitStatus(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) ? 2 : 1;
+}
+
 int Do(const PrintAndExit& print) {
   (print.status == 0 ? std::cout : std::cerr) << print.text << std::flush;
   return print.status;
@@ -66,14 +71,14 @@ int Do(const StatusFlags& flags) {
   if (!flags.target.replay_servers.empty()) {
     const auto servers = AskReplayStatus(flags.target.replay_servers, kStatusTimeout, kRatesInterval);
     if (!servers.ok()) {
-      return Complain("status", servers.status(), 1);
+      return Complain("status", servers.status(), FindExitStatus(servers.status()));
     }
     std::cout << (flags.json ? ReplayStatusJson(*servers) : ReplayStatusText(*servers)) << std::flush;
     return 0;
   }
   const absl::StatusOr<ClusterSnapshot> snapshot = ClusterClient(flags.target.param_server).Fetch(kStatusTimeout);
   if (!snapshot.ok()) {
-    return Complain("status", snapshot.status(), 1);
+    return Complain("status", snapshot.status(), FindExitStatus(snapshot.status()));
   }
   std::cout << (flags.json ? StatusJson(*snapshot, absl::Now()) : StatusText(*snapshot, absl::Now())) << std::flush;
   return 0;
@@ -96,7 +101,7 @@ int Do(const CheckFlags& flags) {
 int Do(const WhyFlags& flags) {
   absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
   if (!servers.ok()) {
-    return Complain("why", servers.status(), 1);
+    return Complain("why", servers.status(), FindExitStatus(servers.status()));
   }
   v1::ExplainRequest request;
   request.set_table(flags.table);
@@ -118,7 +123,7 @@ constexpr absl::Duration kLongTimeout = absl::Seconds(60);
 int Do(const InspectFlags& flags) {
   absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
   if (!servers.ok()) {
-    return Complain("inspect", servers.status(), 1);
+    return Complain("inspect", servers.status(), FindExitStatus(servers.status()));
   }
   const absl::StatusOr<Inspections> inspections = AskInspect(flags.question, kLongTimeout, &*servers);
   if (!inspections.ok()) {
@@ -149,7 +154,7 @@ std::string OwnName() {
 int Do(const ReconfigureFlags& flags) {
   absl::StatusOr<ReplayServers> servers = ReplayServers::Find(flags.target, kStatusTimeout);
   if (!servers.ok()) {
-    return Complain("reconfigure", servers.status(), 1);
+    return Complain("reconfigure", servers.status(), FindExitStatus(servers.status()));
   }
   const absl::StatusOr<std::string> done =
       Reconfigure({flags.table, flags.changes, flags.dry_run, OwnName()}, kLongTimeout, &*servers);

@@ -66,6 +66,9 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
   const absl::Status status = CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
     return hub->Overview(context, v1::OverviewRequest(), &overview);
   });
+  if (absl::IsUnimplemented(status)) {
+    return TellOtherKind(status, target.param_server, ServerKind::kParamServer);
+  }
   WAGGLE_RETURN_IF_ERROR(
       Annotate(status, absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
   std::vector<const v1::WorkerInfo*> workers;

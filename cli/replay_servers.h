@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "cli/replay_target.h"
+#include "cli/server_kind.h"
 #include "common/base/annotate.h"
 #include "common/base/stop_token.h"
 #include "common/rpc/channel.h"
@@ -65,13 +66,14 @@ class ReplayServers {
   template <class Request, class Response>
   using Method = grpc::Status (v1::ReplayService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-  // Asks one of them, for at most `timeout`.
+  // Asks one of them, for at most `timeout`. FAILED_PRECONDITION, with what it is, if it is no replay server.
   template <class Request, class Response>
   absl::Status Ask(size_t i, Method<Request, Response> method, const Request& request, absl::Duration timeout,
                    Response* response) {
-    return CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
+    const absl::Status status = CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
       return (servers_[i].stub.get()->*method)(context, request, response);
     });
+    return TellOtherKind(status, address(i), ServerKind::kReplayServer);
   }
 
   // Asks each of them, in their order.

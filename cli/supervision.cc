@@ -24,10 +24,6 @@ constexpr absl::Duration kWorkersEndPatience = absl::Seconds(30);
 constexpr absl::Duration kTermPatience = absl::Seconds(10);
 constexpr absl::Duration kLastLookPatience = absl::Seconds(2);
 
-bool IsServer(Role role) {
-  return role == Role::kParamServer || role == Role::kReplayServer;
-}
-
 }  // namespace
 
 const char* OutcomeName(Outcome outcome) {
@@ -181,7 +177,7 @@ void Supervision::End(Outcome outcome, const std::string& reason, bool ask_worke
     state.restart_at = absl::InfiniteFuture();
   }
   if (ask_workers) {
-    SignalAll(/*servers=*/false, SIGTERM, actions);
+    SignalAll(Part::kWorkers, SIGTERM, actions);
   }
   Advance(now, actions);
 }
@@ -213,8 +209,9 @@ Supervision::Actions Supervision::Observed(RunState state, const std::string& re
 Supervision::Actions Supervision::Interrupted(absl::Time now) {
   Actions actions;
   if (interrupted_) {
-    SignalAll(false, SIGKILL, &actions);
-    SignalAll(true, SIGKILL, &actions);
+    for (const Part part : {Part::kWorkers, Part::kReplayServers, Part::kHub}) {
+      SignalAll(part, SIGKILL, &actions);
+    }
     return actions;
   }
   interrupted_ = true;
@@ -253,9 +250,8 @@ Supervision::Actions Supervision::Tick(absl::Time now) {
   } else if (phase_ == Phase::kStarting && now >= phase_deadline_) {
     Fail(absl::StrCat("param-server did not say its address within ", absl::FormatDuration(kHubStartPatience)),
          size_t{0}, now, &actions);
-  } else if ((phase_ == Phase::kStoppingWorkers || phase_ == Phase::kStoppingServers) && now >= phase_deadline_) {
-    const bool servers = phase_ == Phase::kStoppingServers;
-    SignalAll(servers, asked_ ? SIGKILL : SIGTERM, &actions);
+  } else if (StoppedPart().has_value() && now >= phase_deadline_) {
+    SignalAll(*StoppedPart(), asked_ ? SIGKILL : SIGTERM, &actions);
     for (const auto& [process, signal] : actions.signals) {
       actions.messages.push_back(
           absl::StrCat(processes_[process].name, " has not ended; ", asked_ ? "killing it" : "asking it to"));
@@ -268,44 +264,54 @@ Supervision::Actions Supervision::Tick(absl::Time now) {
 }
 
 void Supervision::Advance(absl::Time now, Actions* actions) {
-  if (phase_ == Phase::kStoppingWorkers && !AnyRunning(/*servers=*/false)) {
+  if (phase_ == Phase::kStoppingWorkers && !AnyRunning(Part::kWorkers)) {
     phase_ = Phase::kLastLook;
     last_look_at_ = now;
-    phase_deadline_ = hub_ready_ && HubRunning() ? now + kLastLookPatience : now;
+    phase_deadline_ = hub_ready_ && AnyRunning(Part::kHub) ? now + kLastLookPatience : now;
     actions->observe = true;
   }
   if (phase_ == Phase::kLastLook && now >= phase_deadline_) {
-    phase_ = Phase::kStoppingServers;
-    phase_deadline_ = now + kTermPatience;
-    asked_ = true;
-    SignalAll(/*servers=*/true, SIGTERM, actions);
+    AskToEnd(Phase::kStoppingReplayServers, now, actions);
   }
-  if (phase_ == Phase::kStoppingServers && !AnyRunning(/*servers=*/true)) {
+  // The hub last: the others say goodbye to it.
+  if (phase_ == Phase::kStoppingReplayServers && !AnyRunning(Part::kReplayServers)) {
+    AskToEnd(Phase::kStoppingHub, now, actions);
+  }
+  if (phase_ == Phase::kStoppingHub && !AnyRunning(Part::kHub)) {
     phase_ = Phase::kDone;
     phase_deadline_ = absl::InfiniteFuture();
   }
 }
 
-void Supervision::SignalAll(bool servers, int signal, Actions* actions) {
+void Supervision::AskToEnd(Phase phase, absl::Time now, Actions* actions) {
+  phase_ = phase;
+  phase_deadline_ = now + kTermPatience;
+  asked_ = true;
+  SignalAll(*StoppedPart(), SIGTERM, actions);
+}
+
+std::optional<Supervision::Part> Supervision::StoppedPart() const {
+  return phase_ == Phase::kStoppingWorkers         ? std::optional(Part::kWorkers)
+         : phase_ == Phase::kStoppingReplayServers ? std::optional(Part::kReplayServers)
+         : phase_ == Phase::kStoppingHub           ? std::optional(Part::kHub)
+                                                   : std::nullopt;
+}
+
+Supervision::Part Supervision::PartOf(Role role) {
+  return role == Role::kParamServer ? Part::kHub : role == Role::kReplayServer ? Part::kReplayServers : Part::kWorkers;
+}
+
+void Supervision::SignalAll(Part part, int signal, Actions* actions) {
   for (size_t i = 0; i < processes_.size(); ++i) {
-    if (states_[i].running && IsServer(processes_[i].role) == servers) {
+    if (states_[i].running && PartOf(processes_[i].role) == part) {
       actions->signals.emplace_back(i, signal);
     }
   }
 }
 
-bool Supervision::AnyRunning(bool servers) const {
+bool Supervision::AnyRunning(Part part) const {
   for (size_t i = 0; i < processes_.size(); ++i) {
-    if (states_[i].running && IsServer(processes_[i].role) == servers) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool Supervision::HubRunning() const {
-  for (size_t i = 0; i < processes_.size(); ++i) {
-    if (states_[i].running && processes_[i].role == Role::kParamServer) {
+    if (states_[i].running && PartOf(processes_[i].role) == part) {
       return true;
     }
   }

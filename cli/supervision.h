@@ -89,9 +89,12 @@ class Supervision {
     kRunning,
     kStoppingWorkers,  // The outcome is decided.
     kLastLook,         // Workers have ended.
-    kStoppingServers,
+    kStoppingReplayServers,
+    kStoppingHub,
     kDone,
   };
+  // Of the run, in the order in which they end.
+  enum class Part { kWorkers, kReplayServers, kHub };
   struct State {
     bool running = false;
     bool clean_exit = false;  // The last time.
@@ -108,9 +111,13 @@ class Supervision {
   void End(Outcome outcome, const std::string& reason, bool ask_workers, absl::Time now, Actions* actions);
   // Moves on where the processes of a phase have ended.
   void Advance(absl::Time now, Actions* actions);
-  void SignalAll(bool servers, int signal, Actions* actions);
-  bool AnyRunning(bool servers) const;
-  bool HubRunning() const;
+  static Part PartOf(Role role);
+  // Which one is waited for to end, if any is.
+  std::optional<Part> StoppedPart() const;
+  // Begins a phase that ends a part.
+  void AskToEnd(Phase phase, absl::Time now, Actions* actions);
+  void SignalAll(Part part, int signal, Actions* actions);
+  bool AnyRunning(Part part) const;
   absl::Duration JudgementPatience() const;
   std::optional<size_t> FirstActor() const;
 

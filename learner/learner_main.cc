@@ -48,19 +48,18 @@ absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& op
 }  // namespace waggle
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains one experiment: samples from the replay servers, publishes weights to the parameter server.");
+  CLI::App app("Trains one experiment: samples from the replay servers, publishes weights to the parameter server.",
+               "waggle-learner");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   std::string hub_address;
   waggle::LearnerProcessOptions options;
   waggle::AddCommonFlags(&app, &level);
   waggle::AddParamServerFlag(&app, &hub_address);
-  app.add_option("--output-dir", options.output_dir,
-                 "Checkpoints are written to DIR/checkpoints; none without this. A folder that holds some already is "
-                 "refused without --resume, unless they are what --restore names")
-      ->type_name("DIR");
-  CLI::Option* const restore =
-      app.add_option("--restore", options.restore_dir, "Goes on from the newest whole checkpoint in DIR")
-          ->type_name("DIR");
+  waggle::AddPathFlag(&app, "--output-dir", &options.output_dir, "DIR",
+                      "Checkpoints are written to DIR/checkpoints; none without this. A folder that holds some already "
+                      "is refused without --resume, unless they are what --restore names");
+  CLI::Option* const restore = waggle::AddPathFlag(&app, "--restore", &options.restore_dir, "DIR",
+                                                   "Goes on from the newest whole checkpoint in DIR");
   app.add_flag("--resume", options.resume,
                "Goes on from the checkpoints in the folder of --output-dir, or begins anew if there are none")
       ->needs("--output-dir")

@@ -99,13 +99,12 @@ int main(int argc, char** argv) {
                "waggle-param-server");
   waggle::ParamServerOptions options;
   waggle::AddListenFlag(&app, &options.listen);
-  app.add_option("--data-dir", options.data_folder,
-                 "The folder for what must survive this process; its address is written there, to the file \"address\"")
-      ->type_name("DIR")
+  waggle::AddPathFlag(&app, "--data-dir", &options.data_folder, "DIR",
+                      "The folder for what must survive this process; its address is written there, to the file "
+                      "\"address\"")
       ->required();
-  app.add_option("--experiment", options.experiment_file,
-                 "The experiment to run; without it, the one that --data-dir holds, or none")
-      ->type_name("FILE");
+  waggle::AddPathFlag(&app, "--experiment", &options.experiment_file, "FILE",
+                      "The experiment to run; without it, the one that --data-dir holds, or none");
   waggle::AddCommonFlags(&app, &options.log_level);
   if (const std::optional<int> exit = waggle::ParseCommandLine(&app, argc, argv); exit.has_value()) {
     return *exit;

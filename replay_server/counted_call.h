@@ -13,6 +13,7 @@
 #include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/base/task_queue.h"
+#include "common/rpc/status_convert.h"
 #include "common/rpc/unary_method.h"
 #include "replay_server/refusals.h"
 #include "replay_server/table/table.h"
@@ -28,6 +29,32 @@ std::string PeerOf(const grpc::CallbackServerContext& context);
 std::function<void(const absl::Status&)> CountInto(Refusals* refusals, const char* method,
                                                    const grpc::CallbackServerContext* context);
 
+// Ends a call that came without its request: the caller gave up before all of it was here, or never sent one. Which of
+// the two is known only when the call is done, and only the second is counted: by `refused`, which outlives the call.
+template <class Reactor>
+class NoRequestReactor final : public Reactor {
+ public:
+  NoRequestReactor(const grpc::CallbackServerContext* context, std::function<void(const absl::Status&)> refused)
+      : context_(context), refused_(std::move(refused)) {
+    this->Finish(ToGrpcStatus(Error()));
+  }
+
+  void OnDone() override {
+    if (!context_->IsCancelled()) {
+      refused_(Error());
+    }
+    delete this;
+  }
+
+ private:
+  static absl::Status Error() {
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kMalformedMessage, "the call brought no whole request");
+  }
+
+  const grpc::CallbackServerContext* const context_;
+  const std::function<void(const absl::Status&)> refused_;
+};
+
 // A unary call. May be copied to whoever is to end it, which is done once. The refusals outlive the call.
 class CountedCall {
  public:
@@ -41,6 +68,10 @@ class CountedCall {
   grpc::ServerUnaryReactor* Finish(const absl::Status& status) const;
   // The same with what came of writing something down, which has an error where the disk has, or we are stopping.
   grpc::ServerUnaryReactor* FinishWritten(const absl::Status& status) const;
+  // The same for a call without a request, which gRPC hands over as bytes that are not Valid.
+  grpc::ServerUnaryReactor* FinishWithoutRequest() const {
+    return new NoRequestReactor<grpc::ServerUnaryReactor>(context_, CountInto(refusals_, method_, context_));
+  }
   // Once the table has done what its durability asks for.
   void FinishAfterCommit(const std::shared_ptr<Table>& table) const;
 
@@ -48,6 +79,9 @@ class CountedCall {
   template <class Request, class Response, class Method>
   grpc::ServerUnaryReactor* AnswerNow(const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
                                       const Method& method) const {
+    if (!bytes.Valid()) {
+      return FinishWithoutRequest();
+    }
     return Finish(GuardedStatus([&]() -> absl::Status {
       Request request;
       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
@@ -62,6 +96,9 @@ class CountedCall {
   template <class Request, class Response, class WhichQueue, class Method>
   grpc::ServerUnaryReactor* AnswerLater(const WhichQueue& queue, const grpc::ByteBuffer& bytes,
                                         grpc::ByteBuffer* response, size_t max_bytes, Method method) const {
+    if (!bytes.Valid()) {
+      return FinishWithoutRequest();
+    }
     return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
       const auto request = std::make_shared<Request>();
       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));
@@ -81,6 +118,9 @@ class CountedCall {
   template <class Request, class Response, class Method>
   grpc::ServerUnaryReactor* ChangeNow(const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
                                       const Method& method) const {
+    if (!bytes.Valid()) {
+      return FinishWithoutRequest();
+    }
     return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
       Request request;
       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, &request));
@@ -90,6 +130,9 @@ class CountedCall {
   template <class Request, class Response, class Method>
   grpc::ServerUnaryReactor* ChangeLater(TaskQueue* queue, const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response,
                                         size_t max_bytes, Method method) const {
+    if (!bytes.Valid()) {
+      return FinishWithoutRequest();
+    }
     return FinishUnlessBegun(GuardedStatus([&]() -> absl::Status {
       const auto request = std::make_shared<Request>();
       WAGGLE_RETURN_IF_ERROR(DecodeRequest(bytes, max_bytes, request.get()));

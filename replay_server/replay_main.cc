@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +15,7 @@
 #include "common/process/allocator.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
-#include "replay_server/memory_budgets.h"
+#include "replay_server/replay_flags.h"
 #include "replay_server/replay_server.h"
 
 namespace waggle {
@@ -28,18 +27,6 @@ constexpr absl::Duration kGaugeInterval = absl::Seconds(1);
 constexpr absl::Duration kReturnInterval = absl::Seconds(10);
 constexpr int64_t kMostKeptBytes = int64_t{64} << 20;
 constexpr absl::Duration kGrace = absl::Seconds(1);
-
-struct Flags {
-  std::string listen = "127.0.0.1:0";
-  std::string advertise;
-  std::string param_server;
-  std::string data_dir;
-  double checkpoint_seconds = 300;
-  int64_t memory_bytes = DefaultTableBytes(MachineMemoryBytes());
-  SavedPolicy if_saved_differs = SavedPolicy::kRefuse;
-  int64_t index = 0;
-  LogLevel log_level = LogLevel::kInfo;
-};
 
 // Serves until `stop`, with the gauges kept up to date: longer than a run lasts, for its learner still has priorities
 // to send when it is over. A hub that refuses this server ends it.
@@ -62,15 +49,12 @@ absl::Status Serve(ReplayServer* server, HubLink* hub, const StopToken& stop) {
   return absl::OkStatus();
 }
 
-absl::Status RunReplayServer(const Flags& flags, const StopToken& stop) {
+absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   Metrics metrics;
-  ReplayServerOptions options;
-  options.listen = flags.listen;
-  options.data_dir = flags.data_dir;
-  options.checkpoint_period =
-      flags.checkpoint_seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(flags.checkpoint_seconds);
-  options.store.saved = flags.if_saved_differs;
-  SetMemoryBudgets(flags.memory_bytes, &options);
+  const ReplayServerOptions options = flags.ServerOptions();
+  if (const std::string warning = MemoryWarning(options, MachineMemoryBytes()); !warning.empty()) {
+    LogWarning(warning);
+  }
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, &metrics));
   const std::string address = flags.advertise.empty() ? server->address() : flags.advertise;
   LogInfo("serving replay on ", server->address());
@@ -107,47 +91,10 @@ absl::Status RunReplayServer(const Flags& flags, const StopToken& stop) {
 }  // namespace waggle
 
 int main(int argc, char** argv) {
-  waggle::Flags flags;
-  CLI::App app("Waggle's replay server: holds the tables that actors write to and learners sample from.");
-  waggle::AddCommonFlags(&app, &flags.log_level);
-  waggle::AddListenFlag(&app, &flags.listen);
-  app.add_option("--advertise", flags.advertise, "Where others find this server; by default the address listened on")
-      ->check([](const std::string& address) { return std::string(waggle::ValidateReachable(address).message()); })
-      ->type_name("HOST:PORT");
-  waggle::AddParamServerFlag(&app, &flags.param_server);
-  app.get_option("--param-server")->required(false);  // Without one it serves whoever knows its address.
-  app.add_option("--data-dir", flags.data_dir,
-                 "Folder that tables are kept in whose durability is checkpoint or log, and rows past a memory_limit; "
-                 "without one there can be none")
-      ->type_name("DIR");
-  app.add_option("--checkpoint-seconds", flags.checkpoint_seconds,
-                 "Time between two checkpoints; 0: only when asked for, and at the end")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option(
-         "--memory-bytes", flags.memory_bytes,
-         "Memory for the rows of all tables: past it those lose items that take more, and a table that could "
-         "never be full in it is refused. Beside it, a sixteenth of it, and at most 1 GiB, is each for blocks "
-         "that come in, for batches that go out and for rows lent to these; a sixteenth, at least 64 MiB and at most "
-         "16 GiB, is for writers' newest rows, and a 32nd, at most 512 MiB, for writers that are away. By "
-         "default what these leave of four fifths of the machine's, or of the least that its control groups "
-         "allow")
-      ->check(CLI::PositiveNumber)
-      ->type_name("BYTES");
-  app.add_option("--if-saved-differs", flags.if_saved_differs,
-                 "What becomes of a restored table where one that differs is created: refuse to, keep the restored "
-                 "one, or replace it")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, waggle::SavedPolicy>{{"refuse", waggle::SavedPolicy::kRefuse},
-                                                     {"keep", waggle::SavedPolicy::kKeep},
-                                                     {"replace", waggle::SavedPolicy::kReplace}}))
-      ->default_str("refuse");
-  app.add_option("--index", flags.index,
-                 "Which of the run's replay servers this is, from 0 to one less than the experiment's replay.servers. "
-                 "One that is started again with its index takes the dead one's place; a second one is refused while "
-                 "the first lives")
-      ->check(CLI::Range(0, 1023))
-      ->type_name("N");
+  waggle::ReplayFlags flags;
+  CLI::App app("Waggle's replay server: holds the tables that actors write to and learners sample from.",
+               "waggle-replay-server");
+  waggle::AddReplayFlags(&app, waggle::MachineMemoryBytes(), &flags);
   if (const std::optional<int> exit_status = waggle::ParseCommandLine(&app, argc, argv); exit_status.has_value()) {
     return *exit_status;
   }

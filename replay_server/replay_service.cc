@@ -15,6 +15,7 @@
 #include "common/clients/replay_convert.h"
 #include "common/clients/table_config_convert.h"
 #include "common/rpc/bidi_reactor.h"
+#include "common/rpc/channel.h"
 #include "common/rpc/write_reactor.h"
 #include "replay_server/counted_call.h"
 #include "replay_server/describe_convert.h"
@@ -60,6 +61,23 @@ void Audit(const std::string& table, const std::string& who, const absl::StatusO
             " (as it was and is): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
             " items left");
   }
+}
+
+}  // namespace
+
+namespace {
+
+// A table whose rows no writer could send is told now, rather than to each of them.
+absl::Status CheckRowFits(const TableConfig& config) {
+  constexpr int64_t kMaxRowBytes = kMaxMessageBytes - (int64_t{1} << 20);  // The rest is for what stands about it.
+  int64_t bytes = 0;
+  for (const ArraySpec& column : config.signature) {
+    bytes += column.NumBytes();  // Cannot overflow: see kMaxArrayBytes.
+  }
+  return bytes <= kMaxRowBytes ? absl::OkStatus()
+                               : Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"",
+                                         config.name, "\": signature: a row has ", bytes, " bytes; at most ",
+                                         kMaxRowBytes, " are allowed, for a row has to fit into a message");
 }
 
 }  // namespace
@@ -118,6 +136,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::Crea
                                                                   v1::CreateTableResponse* response) {
   WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
                           WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
+  WAGGLE_RETURN_IF_ERROR(CheckRowFits(config));
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<SavedPolicy> policy,
                           WithReason(reasons::kBadRequest, FromProto(request.if_saved_differs())));
   WAGGLE_ASSIGN_OR_RETURN(const bool created, store_->CreateTable(config, policy));
@@ -235,6 +254,10 @@ grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* cont
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::CallbackServerContext* context,
                                                                   const grpc::ByteBuffer* request) {
+  if (!request->Valid()) {
+    return new NoRequestReactor<grpc::ServerWriteReactor<grpc::ByteBuffer>>(context,
+                                                                            CountInto(&refusals_, "Export", context));
+  }
   std::unique_ptr<WriteSource> source;
   absl::Status status = GuardedStatus([&]() -> absl::Status {
     WAGGLE_ASSIGN_OR_RETURN(source, NewExport(*request));
@@ -270,6 +293,9 @@ grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   const CountedCall call = Call(context, "Checkpoint");
+  if (!request->Valid()) {
+    return call.FinishWithoutRequest();
+  }
   const absl::Status begun = GuardedStatus([&]() -> absl::Status {
     v1::CheckpointRequest decoded;
     WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));

@@ -85,8 +85,9 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     while (!pending_.empty() && failure_.ok()) {
       const absl::Duration left = deadline.Left();
       if (left == absl::ZeroDuration()) {
-        return absl::DeadlineExceededError(
-            absl::StrCat(pending_.size(), " blocks are not acknowledged after ", absl::FormatDuration(timeout)));
+        return absl::DeadlineExceededError(absl::StrCat(pending_.size(),
+                                                        pending_.size() == 1 ? " block is" : " blocks are",
+                                                        " not acknowledged after ", absl::FormatDuration(timeout)));
       }
       changed_.WaitFor(&mutex_, left);
     }

@@ -71,7 +71,9 @@ class GrpcHubLink final : public HubLink {
         return absl::CancelledError("stopped before the parameter server was found");
       }
       if (!MayPass(status)) {
-        return status;
+        return absl::IsUnimplemented(status)
+                   ? Annotate(status, absl::StrCat("there is no parameter server at ", options_.hub_address))
+                   : status;
       }
       const absl::Duration pause = backoff.Next();
       if (pause >= give_up.Left()) {

@@ -91,9 +91,12 @@ absl::Status CheckSizes(const Experiment& experiment, const TableConfig& table) 
     row_bytes += column.NumBytes();
   }
   if (row_bytes > kMaxStepBytes / experiment.actor.lanes) {
+    const int64_t lanes = experiment.actor.lanes;
+    const int64_t most = kMaxStepBytes / row_bytes;
     return absl::InvalidArgumentError(
-        absl::StrCat("actor.lanes: ", experiment.actor.lanes, ": a step of that many lanes, of ", row_bytes,
-                     " bytes each, is sent at once, and may have ", kMaxStepBytes, " bytes"));
+        absl::StrCat("actor.lanes: ", lanes, ": a step of ", lanes, lanes == 1 ? " lane has " : " lanes has ",
+                     lanes * row_bytes, " bytes and is sent at once, which at most ", kMaxStepBytes,
+                     " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
   }
   return absl::OkStatus();
 }

@@ -1,13 +1,22 @@
 #include "common/process/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <iostream>
+#include <limits>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/build_info.h"
+#include "common/base/byte_size.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
 
@@ -39,7 +48,93 @@ std::string NearestFlag(const CLI::App& app, int argc, const char* const* argv) 
   return "";
 }
 
+[[noreturn]] void Refuse(const std::string& flag, const std::string& got, absl::string_view wanted) {
+  throw CLI::ValidationError(flag, absl::StrCat("got \"", absl::CHexEscape(got), "\"; wanted ", wanted));
+}
+
+// All values come through here as they were typed: what CLI11 itself says of one that does not fit names neither the
+// flag nor what would.
+CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::string& type,
+                         const std::string& description, std::function<void(const std::string&)> take) {
+  return app->add_option_function<std::string>(name, std::move(take), description)->type_name(type);
+}
+
+int64_t ReadInteger(const std::string& flag, const std::string& text, int64_t smallest, int64_t largest) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number) || number < smallest || number > largest) {
+    Refuse(flag, text,
+           largest == std::numeric_limits<int64_t>::max()
+               ? absl::StrCat("a whole number of at least ", smallest)
+               : absl::StrCat("a whole number from ", smallest, " to ", largest));
+  }
+  return number;
+}
+
 }  // namespace
+
+CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, std::optional<int64_t>* value, int64_t smallest,
+                            int64_t largest, const std::string& description) {
+  return AddTextFlag(app, name, "N", description,
+                     [=](const std::string& text) { *value = ReadInteger(name, text, smallest, largest); });
+}
+
+CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, int64_t* value, int64_t smallest, int64_t largest,
+                            const std::string& description) {
+  return AddTextFlag(app, name, "N", description,
+                     [=](const std::string& text) { *value = ReadInteger(name, text, smallest, largest); })
+      ->default_str(absl::StrCat(*value));
+}
+
+CLI::Option* AddSecondsFlag(CLI::App* app, const std::string& name, double* value, const std::string& description) {
+  return AddTextFlag(app, name, "SECONDS", description,
+                     [=](const std::string& text) {
+                       double seconds = 0;
+                       if (!absl::SimpleAtod(text, &seconds) || !std::isfinite(seconds) || seconds < 0) {
+                         Refuse(name, text, "a number of seconds, such as 300 or 0.5, of at least 0");
+                       }
+                       *value = seconds;
+                     })
+      ->default_str(absl::StrCat(*value));
+}
+
+CLI::Option* AddBytesFlag(CLI::App* app, const std::string& name, int64_t* value, int64_t smallest,
+                          const std::string& description) {
+  return AddTextFlag(app, name, "BYTES", description, [=](const std::string& text) {
+    const absl::StatusOr<int64_t> bytes = ParseByteSize(text);
+    if (!bytes.ok()) {
+      throw CLI::ValidationError(name, std::string(bytes.status().message()));
+    }
+    if (*bytes < smallest) {
+      Refuse(name, text, absl::StrCat("at least ", smallest, " bytes; a unit can be given, as in 512MiB or 4G"));
+    }
+    *value = *bytes;
+  });
+}
+
+CLI::Option* AddPathFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& type,
+                         const std::string& description) {
+  return AddTextFlag(app, name, type, description, [=](const std::string& text) {
+    if (text.empty()) {
+      Refuse(name, text, type == "DIR" ? "a folder" : "a file");
+    }
+    *value = text;
+  });
+}
+
+CLI::Option* AddWordFlag(CLI::App* app, const std::string& name, std::vector<std::string> words, size_t default_word,
+                         std::function<void(size_t)> take, const std::string& description) {
+  const std::string type = absl::StrJoin(words, "|");
+  const std::string shown = words[default_word];
+  return AddTextFlag(app, name, type, description,
+                     [name, words = std::move(words), take = std::move(take)](const std::string& text) {
+                       const auto found = std::find(words.begin(), words.end(), text);
+                       if (found == words.end()) {
+                         Refuse(name, text, absl::StrCat("one of ", absl::StrJoin(words, ", ")));
+                       }
+                       take(static_cast<size_t>(found - words.begin()));
+                     })
+      ->default_str(shown);
+}
 
 void AddCommonFlags(CLI::App* app, LogLevel* level) {
   app->add_option_function<std::string>(

@@ -1,12 +1,18 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/log.h"
 
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
 
 // The flags that several executables share, so that they look and fail alike. They stand on CLI11; whoever has flags of
@@ -23,6 +29,46 @@ void AddParamServerFlag(CLI::App* app, std::string* address);
 
 // Adds --listen HOST:PORT, where port 0 takes a free one. `address` holds the default; required if that is empty.
 void AddListenFlag(CLI::App* app, std::string* address);
+
+// Flags with a value, by its kind. A wrong value ends the parsing with "--NAME: got "…"; wanted …". Each returns the
+// option, for what is to be added to it.
+
+// A whole number. `value` is left alone where the flag is not given; the help shows no default.
+CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, std::optional<int64_t>* value, int64_t smallest,
+                            int64_t largest, const std::string& description);
+// The same, where `value` holds the default, which the help shows.
+CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, int64_t* value, int64_t smallest, int64_t largest,
+                            const std::string& description);
+
+// A finite number of seconds, such as 0.5, from 0 on. `value` holds the default, which the help shows.
+CLI::Option* AddSecondsFlag(CLI::App* app, const std::string& name, double* value, const std::string& description);
+
+// Bytes, as ParseByteSize has them, and so many at least. `value` is left alone where the flag is not given.
+CLI::Option* AddBytesFlag(CLI::App* app, const std::string& name, int64_t* value, int64_t smallest,
+                          const std::string& description);
+
+// A file or a folder, as `type` ("FILE", "DIR") says: not empty, as what a script has not set would be. It is not
+// looked for.
+CLI::Option* AddPathFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& type,
+                         const std::string& description);
+
+// One of these words; `take` gets its place among them. The help shows the default's.
+CLI::Option* AddWordFlag(CLI::App* app, const std::string& name, std::vector<std::string> words, size_t default_word,
+                         std::function<void(size_t)> take, const std::string& description);
+// The same for values that words stand for. `value` holds the default, which is one of them.
+template <class T>
+CLI::Option* AddChoiceFlag(CLI::App* app, const std::string& name, T* value,
+                           const std::vector<std::pair<std::string, T>>& choices, const std::string& description) {
+  std::vector<std::string> words;
+  size_t default_word = 0;
+  for (const auto& [word, choice] : choices) {
+    default_word = choice == *value ? words.size() : default_word;
+    words.push_back(word);
+  }
+  return AddWordFlag(
+      app, name, std::move(words), default_word, [value, choices](size_t word) { *value = choices[word].second; },
+      description);
+}
 
 // Parses the command line. Returns nothing if the program is to go on; otherwise the exit status: 0 after --help or
 // --version, 2, with one line on the standard error stream that names the flag, for a wrong command line.

@@ -21,6 +21,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/thread.h"
 #include "common/process/allocator.h"
+#include "common/rpc/grpc_log.h"
 
 namespace waggle {
 namespace {
@@ -141,6 +142,7 @@ int RunProcess(const std::string& role, LogLevel minimum_level,
   KeepFreedMemory();
   RaiseFileLimit();
   InitLogging(role, minimum_level);
+  TakeGrpcLog();
   signal(SIGPIPE, SIG_IGN);  // A peer that goes away is an error to be returned, not a reason to die.
   signal(SIGXFSZ, SIG_IGN);  // Nor is a file that may not grow any more (ulimit -f): to us the disk is full.
   const StopToken stop;

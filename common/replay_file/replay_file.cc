@@ -205,15 +205,15 @@ absl::Status ReplayFileReader::ReadHeader() {
 absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
   RecordHead head;
   if (bytes_left_ < static_cast<int64_t>(sizeof(head))) {
-    return absl::DataLossError("it ends without its end: it was cut off");
+    return absl::DataLossError("it ends before its end: it was cut off");
   }
   WAGGLE_RETURN_IF_ERROR(file_->Read(reinterpret_cast<char*>(&head), sizeof(head)));
   bytes_left_ -= static_cast<int64_t>(sizeof(head));
   // Before any memory is taken for it.
   if (head.bytes == 0 || head.bytes > kMaxRecordBytes || head.stored_bytes > head.bytes || head.storage > kZstd ||
       (head.storage == kPlain && head.stored_bytes != head.bytes)) {
-    return absl::DataLossError(absl::StrCat("a record of kind ", head.kind, " says that it has ", head.bytes,
-                                            " bytes, stored as ", head.stored_bytes));
+    return absl::DataLossError(absl::StrCat("it is damaged: a record of kind ", head.kind, " says that it has ",
+                                            head.bytes, " bytes, stored as ", head.stored_bytes));
   }
   if (static_cast<int64_t>(head.stored_bytes) > bytes_left_) {
     return absl::DataLossError("it ends within a record: it was cut off");
@@ -223,7 +223,7 @@ absl::StatusOr<ReplayFileReader::Record> ReplayFileReader::ReadRecord() {
   bytes_left_ -= static_cast<int64_t>(head.stored_bytes);
   if (const uint64_t checksum = ChecksumOf(head, *stored); checksum != head.checksum) {
     return absl::DataLossError(
-        absl::StrCat("a record's checksum is ", checksum, "; it was written with ", head.checksum));
+        absl::StrCat("it is damaged: a record's checksum is ", checksum, "; it was written with ", head.checksum));
   }
   if (head.storage == kPlain) {
     return Record{head.kind, std::move(stored)};
@@ -248,7 +248,12 @@ absl::StatusOr<std::optional<InsertBlock>> ReplayFileReader::Next() {
       return absl::DataLossError(absl::StrCat(where, ": its end has ", record->payload->size(), " bytes"));
     }
     std::memcpy(&end, record->payload->data(), sizeof(end));
-    if (end.blocks != blocks_ || end.items != items_read_ || bytes_left_ != 0) {
+    if (bytes_left_ != 0) {
+      return absl::DataLossError(absl::StrCat(where, ": ", bytes_left_,
+                                              bytes_left_ == 1 ? " byte follows" : " bytes follow",
+                                              " its end: something was appended to it"));
+    }
+    if (end.blocks != blocks_ || end.items != items_read_) {
       return absl::DataLossError(absl::StrCat(where, ": it has ", blocks_, " blocks with ", items_read_,
                                               " items; it was written with ", end.blocks, " and ", end.items));
     }
@@ -260,7 +265,8 @@ absl::StatusOr<std::optional<InsertBlock>> ReplayFileReader::Next() {
     return Annotate(message.status(), where);
   }
   if (record->kind != kBlock || !message->header.has_block() || message->header.block().sequence() != blocks_ + 1) {
-    return absl::DataLossError(absl::StrCat(where, ": what follows is not block ", blocks_ + 1));
+    return absl::DataLossError(absl::StrCat(where, ": what follows is not block ", blocks_ + 1,
+                                            ": blocks are missing, or not in their order"));
   }
   absl::StatusOr<InsertBlock> block = Intact(FromProto(message->header.block(), std::move(message->data)));
   if (!block.ok()) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/annotate.h"
@@ -141,12 +142,20 @@ absl::Status Import(ReplayFileReader* file, const TableConfig& config, ReplayCon
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayWriter> writer, connection->NewWriter(options));
   const ImportWatch::Writer watched(watch, writer.get());
   for (;;) {
-    WAGGLE_ASSIGN_OR_RETURN(std::optional<InsertBlock> block, file->Next());
-    if (!block.has_value()) {
+    absl::StatusOr<std::optional<InsertBlock>> block = file->Next();
+    if (!block.ok()) {
+      // What came before it is to be in the table or not, not in between.
+      const absl::Status flushed = FlushAll(writer.get(), watch->stop());
+      return absl::Status(
+          block.status().code(),
+          absl::StrCat(block.status().message(), "; ", writer->stats().items_inserted, " of about ", file->items(),
+                       " items were inserted before, and stay", flushed.ok() ? "" : "; others were under way"));
+    }
+    if (!block->has_value()) {
       break;
     }
-    progress->items += block->items.size();
-    WAGGLE_RETURN_IF_ERROR(writer->Append(*std::move(block), watch->stop()));
+    progress->items += (*block)->items.size();
+    WAGGLE_RETURN_IF_ERROR(writer->Append(**std::move(block), watch->stop()));
   }
   WAGGLE_RETURN_IF_ERROR(FlushAll(writer.get(), watch->stop()));
   const uint64_t lost = writer->stats().items_without_rows;
@@ -208,7 +217,9 @@ absl::StatusOr<TransferProgress> ImportTable(const std::string& path, const std:
   const absl::Status imported = Import(file.get(), config, connection, &watch, &progress);
   const absl::Status idle = watch.End();
   // What a stop of the watch's looks like from within says nothing.
-  WAGGLE_RETURN_IF_ERROR(Annotate(absl::IsCancelled(imported) && !idle.ok() ? idle : imported, path));
+  const absl::Status status = absl::IsCancelled(imported) && !idle.ok() ? idle : imported;
+  // What is wrong with the file says where already.
+  WAGGLE_RETURN_IF_ERROR(absl::StartsWith(status.message(), path) ? status : Annotate(status, path));
   return progress;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/grpc_log.h"
 
 namespace waggle {
 namespace {
@@ -31,6 +32,7 @@ void Configure(grpc::ServerBuilder* builder) {
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const std::string& listen,
                                                             const std::vector<grpc::Service*>& services) {
+  TakeGrpcLog();
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(listen));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

@@ -105,6 +105,9 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::INTERNAL && status.error_details().empty()) {
     return absl::UnavailableError(status.error_message());
   }
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED && status.error_message().empty()) {
+    return absl::UnimplementedError("the server does not know this method: it is of another kind, or another version");
+  }
   absl::Status converted(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
   const std::string reason = ReasonIn(status.error_details());
   return reason.empty() ? converted : WithReason(reason, std::move(converted));

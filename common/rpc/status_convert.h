@@ -12,7 +12,8 @@ namespace waggle {
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // What the library makes of a connection that broke becomes UNAVAILABLE, so that callers retry: UNKNOWN "Stream
-// removed", and INTERNAL where it is not marked as ours, such as for a stream that was reset.
+// removed", and INTERNAL where it is not marked as ours, such as for a stream that was reset. UNIMPLEMENTED is
+// told in words where the server sent none.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 }  // namespace waggle

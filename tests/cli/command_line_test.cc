@@ -1,5 +1,6 @@
 #include "cli/command_line.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -182,6 +183,71 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
                                              {"run", "a", "--set"},
                                              {"status", "--param-server", "nowhere"}}) {
     CHECK(Printed(arguments).status == 2);
+  }
+}
+
+TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "[unit]") {
+  unsetenv("WAGGLE_PARAM_SERVER");
+  const std::string address = "is not an address: wanted HOST:PORT, such as 127.0.0.1:7000";
+  const std::string positive = "wanted a whole number of at least 1";
+  const std::string natural = "wanted a whole number of at least 0";
+  const std::string limit = "wanted a whole number from 1 to 1000000";
+  const std::string idle = "wanted a whole number from 1 to 1000000000";
+  const std::string key = "wanted an item's key, a number >= 0";
+  const std::string pair = "wanted KEY=VALUE";
+  const std::string huge = "99999999999999999999";
+  struct Case {
+    std::vector<std::string> command;
+    std::string flag;
+    std::vector<std::pair<std::string, std::string>> values;
+  };
+  const std::vector<std::string> run = {"run", "x.yaml"};
+  const std::vector<std::string> inspect = {"inspect", "t", "--replay-server", "a:1"};
+  const Case cases[] = {
+      {run, "--actors", {{"", positive}, {"many", positive}, {"-1", positive}, {"0", positive}, {huge, positive}}},
+      {run,
+       "--replay-servers",
+       {{"", positive}, {"2.5", positive}, {"-1", positive}, {"0", positive}, {huge, positive}}},
+      {run, "--seed", {{"", natural}, {"lucky", natural}, {"-1", natural}, {huge, natural}}},
+      {run, "--output-dir", {{"", "wanted a folder"}}},
+      {run, "--set", {{"", pair}, {"a", pair}, {"=1", pair}}},
+      {{"check", "x.yaml"}, "--set", {{"", pair}, {"a", pair}}},
+      {{"status"}, "--param-server", {{"", address}, {"a", address}, {"a:0", address}, {"a:65536", address}}},
+      {{"status"}, "--replay-server", {{"", address}, {"a", address}, {"a:-1", address}}},
+      {inspect, "--order", {{"", "wanted one of key, newest, oldest, highest, lowest"}, {"best", "wanted one of key"}}},
+      {inspect,
+       "--limit",
+       {{"", limit}, {"all", limit}, {"-1", limit}, {"0", limit}, {"1000001", limit}, {huge, limit}}},
+      {inspect, "--key", {{"", key}, {"a", key}, {"-1", key}, {huge, key}}},
+      {inspect, "--item", {{"", key}, {"a", key}, {"-1", key}, {huge, key}}},
+      {{"replay", "import", "f", "--replay-server", "a:1"},
+       "--idle-timeout",
+       {{"", idle}, {"long", idle}, {"-1", idle}, {"0", idle}, {"1000000001", idle}, {huge, idle}}},
+  };
+  for (const Case& one : cases) {
+    for (const auto& [value, says] : one.values) {
+      for (const bool joined : {false, true}) {
+        std::vector<std::string> words = one.command;
+        words.push_back(joined ? one.flag + "=" + value : one.flag);
+        if (!joined) {
+          words.push_back(value);
+        }
+        std::vector<const char*> arguments;
+        for (const std::string& word : words) {
+          arguments.push_back(word.c_str());
+        }
+        INFO(one.command[0] << " " << one.flag << (joined ? "=" : " ") << "\"" << value << "\"");
+        const PrintAndExit printed = Printed(arguments);
+        CHECK(printed.status == 2);
+        if (joined && value.empty()) {  // "--flag=" is a flag without a value.
+          CHECK_THAT(printed.text, Catch::Contains(": " + one.flag + ": 1 required "));
+          continue;
+        }
+        CHECK_THAT(printed.text, Catch::Contains(": " + one.flag + ": ") && Catch::Contains("\"" + value + "\"") &&
+                                     Catch::Contains(says) && Catch::EndsWith(" --help\n"));
+        CHECK(std::count(printed.text.begin(), printed.text.end(), '\n') == 1);
+      }
+    }
   }
 }
 

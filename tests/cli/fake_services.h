@@ -15,14 +15,20 @@
 
 namespace waggle::testing {
 
-// A hub and a replay server on one free port, with fixed answers.
+// A hub and a replay server on one free port, or one of them, with fixed answers.
 class FakeServices {
  public:
-  FakeServices() {
+  enum class Which { kBoth, kHub, kReplayServer, kNone };
+
+  explicit FakeServices(Which which = Which::kBoth) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(&workers_);
-    builder.RegisterService(&replay_);
+    if (which == Which::kBoth || which == Which::kHub) {
+      builder.RegisterService(&workers_);
+    }
+    if (which == Which::kBoth || which == Which::kReplayServer) {
+      builder.RegisterService(&replay_);
+    }
     server_ = builder.BuildAndStart();
     REQUIRE(server_ != nullptr);
   }

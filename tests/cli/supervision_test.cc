@@ -60,8 +60,9 @@ void EndAll(Supervision* supervision, std::vector<size_t> workers, double second
     supervision->Exited(worker, Status(0), At(seconds));
   }
   const Actions last = supervision->Observed(RunState::kSolved, "", At(seconds), At(seconds));
-  CHECK(last.signals == Signals{{kHub, SIGTERM}, {kReplay, SIGTERM}});
-  supervision->Exited(kReplay, Status(0), At(seconds));
+  CHECK(last.signals == Signals{{kReplay, SIGTERM}});
+  // The hub only then: a replay server says goodbye to it.
+  CHECK(supervision->Exited(kReplay, Status(0), At(seconds)).signals == Signals{{kHub, SIGTERM}});
   CHECK_FALSE(supervision->done());
   supervision->Exited(kHub, Status(0), At(seconds));
   CHECK(supervision->done());
@@ -100,7 +101,7 @@ TEST_CASE("The hub is asked once more after the last worker has ended", "[unit]"
   CHECK(early.signals.empty());
   // And without an answer the servers are stopped all the same.
   CHECK(supervision.NextDeadline() == At(4));
-  CHECK(supervision.Tick(At(4)).signals == Signals{{kHub, SIGTERM}, {kReplay, SIGTERM}});
+  CHECK(supervision.Tick(At(4)).signals == Signals{{kReplay, SIGTERM}});
 }
 
 TEST_CASE("One of several replay servers is started again; the run fails when none is left", "[unit]") {
@@ -291,7 +292,9 @@ TEST_CASE("Who ignores SIGTERM is killed when patience ends", "[unit]") {
   CHECK(actions.messages == std::vector<std::string>{"learner has not ended; killing it"});
   supervision.Exited(kLearner, Killed(), At(11));
   supervision.Observed(RunState::kRunning, "", At(11), At(11));
-  CHECK(supervision.Tick(At(21)).signals == Signals{{kHub, SIGKILL}, {kReplay, SIGKILL}});
+  CHECK(supervision.Tick(At(21)).signals == Signals{{kReplay, SIGKILL}});
+  CHECK(supervision.Exited(kReplay, Killed(), At(21)).signals == Signals{{kHub, SIGTERM}});
+  CHECK(supervision.Tick(At(31)).signals == Signals{{kHub, SIGKILL}});
 }
 
 TEST_CASE("A worker that does not see the run's end is asked, then killed", "[unit]") {
@@ -311,8 +314,8 @@ TEST_CASE("A second interruption kills everything at once", "[unit]") {
                                                             {kActor0, SIGKILL},
                                                             {kActor1, SIGKILL},
                                                             {kEvaluator, SIGKILL},
-                                                            {kHub, SIGKILL},
-                                                            {kReplay, SIGKILL}});
+                                                            {kReplay, SIGKILL},
+                                                            {kHub, SIGKILL}});
 }
 
 TEST_CASE("An interruption after the end keeps the outcome and hurries the workers", "[unit]") {

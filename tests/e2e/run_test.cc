@@ -37,6 +37,11 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
   REQUIRE(std::filesystem::file_size(run.File("experiment.yaml")) > 0);
   REQUIRE_FALSE(std::filesystem::is_empty(run.File("checkpoints")));
   REQUIRE(std::filesystem::exists(run.File("logs/learner.log")));
+  // Each says its goodbye while there is somebody to hear it.
+  for (const auto& log : std::filesystem::directory_iterator(run.File("logs"))) {
+    INFO(log.path());
+    CHECK_THAT(Contents(log.path()), !Catch::Contains("lost"));
+  }
   REQUIRE(run.Processes().empty());
 }
 

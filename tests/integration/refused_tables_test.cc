@@ -269,5 +269,22 @@ TEST_CASE("A table is not changed to what is wrong in any field, or is for anoth
   });
 }
 
+TEST_CASE("A table whose rows no message could carry is not made", "[grpc]") {
+  const RefusalFixture fixture;
+  v1::CreateTableRequest request;
+  TableConfig config = SimpleTable("frames");
+  config.signature.push_back({"frame", DType::kUint8, {100 << 20}});
+  *request.mutable_config() = ToProto(config);
+  v1::CreateTableResponse response;
+  CheckRefused(
+      fixture, [&] { return fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response); }, kInvalid,
+      "table \"frames\": signature: a row has 104857612 bytes; at most 66060288 are allowed", "bad_configuration");
+  config.signature.back().shape = {63 << 20};
+  config.signature.back().shape[0] -= 12;  // What the other columns have.
+  config.max_items = 1;
+  *request.mutable_config() = ToProto(config);
+  REQUIRE_OK(fixture.Call(&v1::ReplayService::Stub::CreateTable, request, &response));
+}
+
 }  // namespace
 }  // namespace waggle

@@ -22,7 +22,7 @@
 #include "tests/integration/replay_crew.h"
 #include "tests/support/delivery_history.h"
 #include "tests/support/replay_fixtures.h"
-#include "tests/support/sockets.h"
+#include "tests/support/tcp_socket.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/support/temporary_folder.h"
 
@@ -321,7 +321,7 @@ TEST_CASE("clients that come and go without end leave nothing behind", "[grpc]")
   const auto channel = NewChannel(server.address(), "hostile");
   const auto before = open_files();
   for (int i = 0; i < 500; ++i) {
-    const Socket connection(server.address());
+    const TcpSocket connection(server.address());
     CHECK(connection.connected());
     // Streams end in all ways: cancelled while they read or do not, never opened, refused.
     RawStream sampler(channel, kSample, i % 2 == 0);

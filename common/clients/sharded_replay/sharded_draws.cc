@@ -1,36 +1,14 @@
 #include "common/clients/sharded_replay/sharded_draws.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/clients/sharded_replay/shard_shares.h"
 
 namespace waggle {
-namespace {
-
-// Whether one draw of a table's batch knows nothing of the others.
-bool DrawsIndependently(const SamplerConfig& sampler) {
-  return sampler.kind == SelectorKind::kUniform || sampler.kind == SelectorKind::kPrioritized
-             ? sampler.independent_draws || (sampler.kind == SelectorKind::kUniform && sampler.recent_share == 0)
-             : false;
-}
-
-// So that another number comes out where one of the numbers that are mixed is another one.
-uint64_t Mixed(uint64_t mix, uint64_t number) {
-  uint64_t z = mix * 31 + number + 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
-
-}  // namespace
 
 ShardedDraws::ShardedDraws(ShardedDrawsOptions options)
     : options_(std::move(options)),
-      keeps_ratio_(options_.table.rate_limiter.samples_per_insert > 0),
       rng_(Rng::Split(options_.table.seed, absl::StrCat(options_.table.name, "/shards"), 0)),
       shards_(options_.shards.begin(), options_.shards.end()),
       pause_(options_.first_pause) {}
@@ -121,35 +99,11 @@ void ShardedDraws::Advance(absl::Time now) {
 }
 
 std::optional<ShardedDraws::Complete> ShardedDraws::Take(absl::Time now) {
-  if (batches_.empty() || !batches_.front().begun || batches_.front().waiting > 0) {
+  if (batches_.empty() || !batches_.front().Ready()) {
     return std::nullopt;
   }
-  const Batch batch = std::move(batches_.front());
+  const Complete complete = batches_.front().Completed(shards_);
   batches_.pop_front();
-  Complete complete;
-  complete.number = batch.number;
-  complete.rows = batch.rows;
-  complete.shares.resize(shards_.size());
-  complete.min_probability = std::numeric_limits<double>::infinity();
-  double weights = 0;
-  for (const double weight : batch.weights) {
-    weights += weight;
-  }
-  for (size_t i = 0; i < shards_.size(); ++i) {
-    complete.shares[i] = batch.weights[i] / weights;
-    complete.missing_shards += batch.missing[i] ? 1 : 0;
-    complete.table_incarnation = Mixed(complete.table_incarnation, shards_[i].facts.incarnation);
-    if (!batch.facts[i].has_value()) {
-      continue;
-    }
-    const ShardFacts& facts = *batch.facts[i];
-    complete.table_items += static_cast<uint64_t>(facts.items);
-    complete.priority_sum += facts.priority_sum;
-    complete.samples_allowed += facts.samples_allowed;
-    if (batch.weights[i] > 0) {
-      complete.min_probability = std::min(complete.min_probability, complete.shares[i] * facts.min_probability);
-    }
-  }
   Advance(now);
   return complete;
 }
@@ -224,46 +178,20 @@ void ShardedDraws::LosePart(size_t shard, const Asked& lost, absl::Time now) {
   if (batch == nullptr) {
     return;
   }
-  batch->missing[shard] = true;
-  --batch->waiting;
-  const bool has_rows =
-      std::any_of(batch->rows.begin(), batch->rows.end(), [shard](const Rows& rows) { return rows.shard == shard; });
-  if (!has_rows) {
-    batch->weights[shard] = 0;  // All that it was to give comes from the others: as if it had never been there.
-    batch->facts[shard].reset();
-  }
-  std::vector<double> weights(shards_.size());
-  std::vector<int64_t> caps(shards_.size());
-  std::vector<int64_t> allowed(shards_.size());
-  int64_t room = 0;
-  for (size_t i = 0; i < shards_.size(); ++i) {
-    if (i == shard || !shards_[i].Drawable()) {
-      continue;
-    }
-    allowed[i] = shards_[i].Allowed();
-    if (batch->weights[i] > 0) {
-      weights[i] = batch->weights[i];
-      caps[i] = shards_[i].Cap();
-      room = std::min(kNoCap, room + caps[i]);
-    }
-  }
-  if (room < lost.items) {
+  batch->LoseShard(shard);
+  const std::optional<DrawPlan> plan = PlanReplacement(shards_, options_.table, batch->weights, shard, lost, &rng_);
+  if (!plan.has_value()) {
     Restart(batch);
     return;
   }
-  const std::vector<int64_t> items =
-      SplitDraws(weights, caps, lost.items, DrawsIndependently(options_.table.sampler), &rng_);
-  // As far as they allow it: a draw must not have to wait.
-  const std::vector<int64_t> counted =
-      options_.table.max_times_sampled > 0 ? items : SplitCounts(allowed, lost.counted);
   int64_t row = lost.first_row;
   for (size_t i = 0; i < shards_.size(); ++i) {
-    if (items[i] > 0) {
+    if (plan->items[i] > 0) {
       ++batch->waiting;
-      AskFor(i, Asked{batch->number, row, items[i], counted[i], now});
-      row += items[i];
-    } else if (counted[i] > 0) {
-      AskFor(i, Asked{0, 0, 0, counted[i], now});
+      AskFor(i, Asked{batch->number, row, plan->items[i], plan->counted[i], now});
+      row += plan->items[i];
+    } else if (plan->counted[i] > 0) {
+      AskFor(i, Asked{0, 0, 0, plan->counted[i], now});
     }
   }
 }
@@ -317,33 +245,13 @@ bool ShardedDraws::MayStart() const {
 }
 
 bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
-  const int64_t size = options_.batch_size;
-  std::vector<double> weights = DrawWeights(shards_, options_.table);
-  std::vector<int64_t> caps(shards_.size());
-  std::vector<int64_t> allowed(shards_.size());
-  std::vector<bool> takes_part(shards_.size());
-  int64_t all_allowed = 0;
-  int64_t all_caps = 0;
-  for (size_t i = 0; i < shards_.size(); ++i) {
-    takes_part[i] = shards_[i].Drawable();
-    if (takes_part[i]) {
-      allowed[i] = shards_[i].Allowed();
-      caps[i] = weights[i] > 0 ? shards_[i].Cap() : 0;
-    }
-    all_allowed = std::min(kNoCap, all_allowed + allowed[i]);
-    all_caps = std::min(kNoCap, all_caps + caps[i]);
-  }
-  if (all_caps < size || (keeps_ratio_ && all_allowed < size)) {
+  std::optional<DrawPlan> plan = PlanBatch(shards_, options_.table, options_.batch_size, last_number_ + 1, &rng_);
+  if (!plan.has_value()) {
     return false;
   }
-  const std::vector<int64_t> items = SplitDraws(weights, caps, size, DrawsIndependently(options_.table.sampler), &rng_);
   batch->number = ++last_number_;
-  // Where items are used up, the limiter's count is of these.
-  const std::vector<int64_t> counted = options_.table.max_times_sampled > 0 ? items
-                                       : keeps_ratio_                       ? SplitCounts(allowed, size)
-                                                      : SplitEqually(takes_part, size, batch->number);
   batch->begun = true;
-  batch->weights = std::move(weights);
+  batch->weights = std::move(plan->weights);
   batch->facts.resize(shards_.size());
   batch->missing.resize(shards_.size());
   int64_t row = 0;
@@ -351,8 +259,8 @@ bool ShardedDraws::Begin(Batch* batch, absl::Time now) {
     batch->missing[i] = Missing(i);
     if (shards_[i].Usable()) {
       ++batch->waiting;
-      AskFor(i, Asked{batch->number, row, items[i], counted[i], now});
-      row += items[i];
+      AskFor(i, Asked{batch->number, row, plan->items[i], plan->counted[i], now});
+      row += plan->items[i];
     }
   }
   pause_ = options_.first_pause;

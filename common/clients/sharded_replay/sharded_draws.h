@@ -10,7 +10,9 @@
 #include "common/api/replay.h"
 #include "common/api/sampler_options.h"
 #include "common/base/random.h"
+#include "common/clients/sharded_replay/draw_plan.h"
 #include "common/clients/sharded_replay/shard.h"
+#include "common/clients/sharded_replay/shard_batch.h"
 #include "common/clients/sharded_replay/shard_standing.h"
 
 namespace waggle {
@@ -45,25 +47,8 @@ class ShardedDraws {
     uint32_t counted = 0;
     uint32_t waits_for = 0;  // Where it only looks at the table: its part of the batch that is waited for.
   };
-  // Rows of a batch.
-  struct Rows {
-    uint64_t batch = 0;  // Its number.
-    size_t shard = 0;    // They come from.
-    int64_t first = 0;
-    int64_t count = 0;
-  };
-  // A batch that is complete.
-  struct Complete {
-    uint64_t number = 0;
-    std::vector<Rows> rows;      // All of it, without overlap.
-    std::vector<double> shares;  // By shard: of the probability that a draw came from it.
-    uint64_t table_items = 0;
-    double priority_sum = 0;
-    double min_probability = 0;
-    double samples_allowed = 0;
-    uint64_t table_incarnation = 0;
-    int64_t missing_shards = 0;  // Left out because they were lost.
-  };
+  using Rows = ShardRows;
+  using Complete = CompleteShardBatch;
 
   // Events. A shard can be asked from Opened until Closed.
   void Opened(size_t shard, absl::Time now);
@@ -93,15 +78,7 @@ class ShardedDraws {
 
  private:
   using Asked = ShardStanding::Asked;
-  struct Batch {
-    uint64_t number = 0;
-    bool begun = false;
-    std::vector<double> weights;                   // By shard.
-    std::vector<std::optional<ShardFacts>> facts;  // By shard, from the answers.
-    std::vector<bool> missing;                     // By shard.
-    std::vector<Rows> rows;                        // That are stored, or came and are not yet.
-    int64_t waiting = 0;                           // Answers that have not come, and rows that are not stored.
-  };
+  using Batch = ShardBatch;
 
   bool Started() const;
   bool MayStart() const;
@@ -118,7 +95,6 @@ class ShardedDraws {
   void Advance(absl::Time now);
 
   const ShardedDrawsOptions options_;
-  const bool keeps_ratio_;
   Rng rng_;
   std::vector<ShardStanding> shards_;
   std::deque<Batch> batches_;

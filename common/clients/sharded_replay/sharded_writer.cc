@@ -196,8 +196,8 @@ absl::Status ShardedWriter::Flush(absl::Duration timeout) {
       return absl::OkStatus();
     }
     if (left == absl::ZeroDuration()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat(blocks, " blocks are not acknowledged after ", absl::FormatDuration(timeout)));
+      return absl::DeadlineExceededError(absl::StrCat(blocks, blocks == 1 ? " block is" : " blocks are",
+                                                      " not acknowledged after ", absl::FormatDuration(timeout)));
     }
     MutexLock lock(&shared_->mutex);
     if (shared_->changes == seen) {

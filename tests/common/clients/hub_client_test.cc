@@ -201,6 +201,19 @@ TEST_CASE("A hub that is stopping is no hub that refuses", "[grpc]") {
   CHECK_FALSE(link->run_over().StopRequested());
 }
 
+TEST_CASE("A server that is no hub is told at once, with its address", "[grpc]") {
+  const auto other = ValueOf(RpcServer::Start("127.0.0.1:0", {}));
+  HubClientOptions options;
+  options.hub_address = other->address();
+  options.role = Role::kActor;
+  Metrics metrics;
+  options.metrics = &metrics;
+  const absl::Status status = JoinHub(options, StopToken()).status();
+  REQUIRE_CODE(status, absl::StatusCode::kUnimplemented);
+  CHECK_THAT(std::string(status.message()),
+             Catch::StartsWith("there is no parameter server at " + other->address() + ": the server does not know"));
+}
+
 TEST_CASE("A worker that goes without a goodbye is not alive after a while", "[grpc]") {
   testing::ParamServer server;
   server.hub_options.workers.silent_after = absl::Milliseconds(500);

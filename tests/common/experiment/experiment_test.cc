@@ -222,7 +222,16 @@ TEST_CASE("Batches and steps larger than what travels at once are refused", "[un
   CHECK(batch.find("536870912") != std::string::npos);
   const std::string step(CheckWith({{"learner.batch_size", "32"}, {"actor.lanes", "15"}}, large).message());
   CAPTURE(step);
-  CHECK(step.find("actor.lanes: 15: ") == 0);
+  CHECK(step ==
+        "actor.lanes: 15: a step of 15 lanes has 60000120 bytes and is sent at once, which at most 58720256 can "
+        "be: wanted at most 14");
+  large.observation.shape = {15'000'000};
+  CHECK(CheckWith({{"learner.batch_size", "1"}, {"actor.lanes", "1"}}, large).message() ==
+        "actor.lanes: 1: a step of 1 lane has 60000008 bytes and is sent at once, which at most 58720256 can be: not "
+        "even one lane's can");
+  large.observation.shape = {25'000'000};
+  CHECK_THAT(std::string(CheckWith({{"learner.batch_size", "1"}, {"actor.lanes", "1"}}, large).message()),
+             Catch::Contains("a step of 1 lane has 100000008 bytes"));
 }
 
 TEST_CASE("columns that are to be compressed are those that the algorithm has", "[unit]") {

@@ -1,5 +1,6 @@
 #include "common/replay_file/replay_file.h"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/clients/table_config_convert.h"
 #include "common/tensor/checksum.h"
 #include "tests/support/catch.h"
@@ -130,6 +132,55 @@ TEST_CASE("A byte that is changed or missing anywhere is noticed", "[unit]") {
   }
   std::ofstream(damaged, std::ios::binary) << good << 'x';
   REQUIRE_CODE(ReadAll(damaged), absl::StatusCode::kDataLoss);
+}
+
+// The records of a file, each with its head.
+std::vector<std::string> Records(const std::string& bytes) {
+  std::vector<std::string> records;
+  for (size_t at = 12; at < bytes.size();) {
+    uint64_t stored = 0;
+    std::memcpy(&stored, bytes.data() + at + 8, sizeof(stored));
+    records.push_back(bytes.substr(at, 32 + stored));
+    at += 32 + stored;
+  }
+  return records;
+}
+
+TEST_CASE("What has happened to a file is said", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/a.waggle";
+  WriteSample(path);
+  const std::string good = Contents(path);
+  const std::vector<std::string> records = Records(good);
+  REQUIRE(records.size() == 5);
+  const std::string start = good.substr(0, 12);
+  const size_t second = 12 + records[0].size() + records[1].size();  // Block 2.
+  std::string changed = good;
+  std::swap(changed[second + 40], changed[second + 41]);
+  std::string in_the_head = good;
+  in_the_head[second + 23] = 'x';  // The largest byte of how large it is.
+  const std::pair<std::string, std::string> cases[] = {
+      {good + "x", ", behind block 3: 1 byte follows its end: something was appended to it"},
+      {good + good, absl::StrCat(", behind block 3: ", good.size(), " bytes follow its end: something was appended")},
+      {good.substr(0, good.size() - 1), ", behind block 3: it ends within a record: it was cut off"},
+      {good.substr(0, good.size() - 48), ", behind block 3: it ends before its end: it was cut off"},
+      {good.substr(0, second + 31), ", behind block 1: it ends before its end: it was cut off"},
+      {good.substr(0, second + 40), ", behind block 1: it ends within a record: it was cut off"},
+      {changed, ", behind block 1: it is damaged: a record's checksum is "},
+      {in_the_head, ", behind block 1: it is damaged: a record of kind 2 says that it has "},
+      {start + records[0] + records[2] + records[1] + records[3] + records[4],
+       ", behind block 0: what follows is not block 1: blocks are missing, or not in their order"},
+      {start + records[0] + records[1] + records[2] + records[4],
+       ", behind block 2: it has 2 blocks with 6 items; it was written with 3 and 46"},
+      {start + records[1], ": its first record is no header"},
+      {good.substr(0, 11), ": it is no replay file"},
+      {start, ": it ends before its end: it was cut off"},
+  };
+  const std::string damaged = folder.path() + "/b.waggle";
+  for (const auto& [bytes, says] : cases) {
+    std::ofstream(damaged, std::ios::binary) << bytes;
+    CHECK_THAT(std::string(ReadAll(damaged).message()), Catch::StartsWith(damaged + says));
+  }
 }
 
 // A file of these records, as they are, with checksums that are right.

@@ -1,6 +1,7 @@
 #include "common/replay_file/replay_transfer.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -85,6 +86,47 @@ TEST_CASE("What cannot be exported or imported leaves nothing behind and says wh
   stop.RequestStop();
   REQUIRE(!ExportTable(server.address(), "t", path + "2", stop).ok());
   CHECK(!std::ifstream(path + "2").good());
+}
+
+TEST_CASE("An import of a damaged file says what is wrong, and what is in the table by then", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path() + "/t.waggle";
+  {
+    const auto file = ValueOf(ReplayFileWriter::Create(path, Table(), 1000));
+    REQUIRE_OK(file->Append(SimpleBlock(0, 500)));
+    REQUIRE_OK(file->Append(SimpleBlock(500, 500)));
+    REQUIRE_OK(file->Finish());
+  }
+  const auto size = std::filesystem::file_size(path);
+  std::string says;
+  uint64_t items = 1000;
+  SECTION("a byte behind its end") {
+    std::ofstream(path, std::ios::binary | std::ios::app) << 'x';
+    says =
+        ", behind block 2: 1 byte follows its end: something was appended to it; 1000 of about 1000 items were "
+        "inserted "
+        "before, and stay";
+  }
+  SECTION("its last byte cut off") {
+    std::filesystem::resize_file(path, size - 1);
+    says =
+        ", behind block 2: it ends within a record: it was cut off; 1000 of about 1000 items were inserted before, and "
+        "stay";
+  }
+  SECTION("its second block cut off") {
+    std::filesystem::resize_file(path, size - 100);
+    says =
+        ", behind block 1: it ends within a record: it was cut off; 500 of about 1000 items were inserted before, and "
+        "stay";
+    items = 500;
+  }
+  const ServerFixture server;
+  const auto connection = server.Connect();
+  const absl::Status status = ImportTable(path, "", connection.get(), StopToken()).status();
+  REQUIRE_CODE(status, absl::StatusCode::kDataLoss);
+  CHECK(status.message() == path + says);
+  const auto sampler = ValueOf(connection->NewSampler(SimpleSampler(Table(), static_cast<int64_t>(items))));
+  REQUIRE_OK(sampler->Next(StopToken()).status());
 }
 
 TEST_CASE("A file goes back into its own table behind what is there", "[grpc]") {

@@ -7,7 +7,7 @@
 #include "common/base/mutex.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
-#include "tests/support/sockets.h"
+#include "tests/support/tcp_socket.h"
 
 namespace waggle {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using testing::AwaitThat;
 using testing::LowestFreeDescriptor;
 using testing::NoDescriptors;
-using testing::Socket;
+using Socket = testing::TcpSocket;
 using testing::ValueOf;
 
 // What a listener was given; keeps it open.
@@ -101,7 +101,7 @@ TEST_CASE("What cannot be listened on is refused, saying why", "[grpc]") {
   says(listener->address(), "the port is taken");
   const std::string port = listener->address().substr(listener->address().rfind(':'));
   says("0.0.0.0" + port, "the port is taken");
-  says("192.0.2.1:7001", "not one of this machine's addresses");
+  says("192.0.2.1:7001", "not one of this machine's");
   says("no-such-host.invalid:7001", "cannot listen on");
   CHECK(absl::IsInvalidArgument(Listener::Open("7001").status()));
 }

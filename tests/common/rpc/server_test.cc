@@ -1,5 +1,7 @@
 #include "common/rpc/server.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,8 +10,9 @@
 #include "common/rpc/channel.h"
 #include "tests/common/rpc/stream_service.h"
 #include "tests/support/await.h"
+#include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
-#include "tests/support/sockets.h"
+#include "tests/support/tcp_socket.h"
 
 namespace waggle {
 namespace {
@@ -18,9 +21,9 @@ using testing::Open;
 using testing::OpenStream;
 using testing::ServerHandler;
 using testing::ServerPeer;
-using testing::Socket;
 using testing::StartServer;
 using testing::StreamService;
+using Socket = testing::TcpSocket;
 
 // Never ends a stream by itself.
 class EndlessHandler final : public ServerHandler {
@@ -91,7 +94,9 @@ TEST_CASE("A second server on a taken port is refused with a clear error", "[grp
   StreamService service(Endless());
   StreamService other(Endless());
   const auto server = StartServer(&service);
+  testing::CapturedStream errors(STDERR_FILENO);
   const auto second = RpcServer::Start(server->address(), {&other});
+  CHECK(errors.Finish().empty());  // All of it is in the error.
   REQUIRE_CODE(second, absl::StatusCode::kUnavailable);
   CHECK(std::string(second.status().message()).find(server->address()) != std::string::npos);
   CHECK(std::string(second.status().message()).find("taken") != std::string::npos);
@@ -105,7 +110,10 @@ TEST_CASE("What is no address to listen on is refused", "[grpc]") {
     CHECK(RpcServer::Start(address, {&service}).status().code() == absl::StatusCode::kInvalidArgument);
   }
   StreamService other(Endless());
-  CHECK(RpcServer::Start("192.0.2.1:7001", {&other}).status().code() == absl::StatusCode::kUnavailable);
+  const auto elsewhere = RpcServer::Start("192.0.2.1:7001", {&other});
+  REQUIRE_CODE(elsewhere, absl::StatusCode::kUnavailable);
+  CHECK_THAT(std::string(elsewhere.status().message()),
+             Catch::Contains("cannot listen on 192.0.2.1:7001: the host is not one of this machine's"));
 }
 
 TEST_CASE("A server that had no descriptor left for a client accepts others when it has some again", "[grpc]") {

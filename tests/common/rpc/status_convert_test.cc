@@ -46,6 +46,12 @@ TEST_CASE("An internal error that no program of ours sent is a connection that b
   CHECK(FromGrpcStatus(ToGrpcStatus(absl::InternalError("a bug"))) == absl::InternalError("a bug"));
 }
 
+TEST_CASE("A server of another kind, which gRPC says nothing of, is told", "[unit]") {
+  const absl::Status status = FromGrpcStatus(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
+  REQUIRE_CODE(status, absl::StatusCode::kUnimplemented);
+  CHECK(status.message() == "the server does not know this method: it is of another kind, or another version");
+}
+
 TEST_CASE("The reason of a refusal travels with its status", "[unit]") {
   const absl::Status refused = WithReason("bad_priority", absl::InvalidArgumentError("priority -1"));
   const grpc::Status sent = ToGrpcStatus(refused);

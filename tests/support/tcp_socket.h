@@ -17,16 +17,16 @@
 namespace waggle::testing {
 
 // A TCP socket, closed at the end of its scope.
-class Socket {
+class TcpSocket {
  public:
-  explicit Socket(int family = AF_INET) : family_(family), fd_(socket(family, SOCK_STREAM, 0)) {
+  explicit TcpSocket(int family = AF_INET) : family_(family), fd_(socket(family, SOCK_STREAM, 0)) {
     const timeval patience{30, 0};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   }
-  explicit Socket(const std::string& address) : Socket() { Connect(address); }
-  ~Socket() { close(fd_); }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
+  explicit TcpSocket(const std::string& address) : TcpSocket() { Connect(address); }
+  ~TcpSocket() { close(fd_); }
+  TcpSocket(const TcpSocket&) = delete;
+  TcpSocket& operator=(const TcpSocket&) = delete;
 
   // To the port of this address, on this machine.
   bool Connect(const std::string& address) {
@@ -50,6 +50,18 @@ class Socket {
 
   void Write(const std::string& bytes) { (void)!send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
 
+  // Reads until this has come, at any time since the beginning. Returns false if it does not.
+  bool AwaitBytes(const std::string& bytes) {
+    char buffer[4096];
+    while (read_.find(bytes) == std::string::npos) {
+      const ssize_t size = recv(fd_, buffer, sizeof(buffer), 0);
+      if (size <= 0) {
+        return false;
+      }
+      read_.append(buffer, static_cast<size_t>(size));
+    }
+    return true;
+  }
   // Reads until the other side has closed the connection. Returns false if it does not.
   bool AwaitEnd() {
     char buffer[4096];
@@ -63,6 +75,7 @@ class Socket {
  private:
   const int family_;
   const int fd_;
+  std::string read_;  // By AwaitBytes.
   bool connected_ = false;
 };
 

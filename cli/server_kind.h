@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace waggle {
+
+enum class ServerKind { kParamServer, kReplayServer };
+
+// For the status of a call to the server at HOST:PORT, which was taken for one of this kind: where the server does not
+// know the method, FAILED_PRECONDITION with what is there instead, and by which flag it is asked. Any other status as
+// it is. Asks the server again then, and blocks for a few seconds at most.
+absl::Status TellOtherKind(const absl::Status& status, const std::string& address, ServerKind wanted);
+
+}  // namespace waggle

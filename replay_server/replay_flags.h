@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/base/log.h"
+#include "replay_server/replay_server.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+// The command line of waggle-replay-server, apart from what it does.
+
+namespace waggle {
+
+// Less holds no table that is of use: it was meant in another unit.
+inline constexpr int64_t kLeastTableBytes = int64_t{1} << 20;
+
+struct ReplayFlags {
+  std::string listen = "127.0.0.1:0";
+  std::string advertise;     // Empty: the address listened on.
+  std::string param_server;  // Empty: none.
+  std::string data_dir;      // Empty: none.
+  double checkpoint_seconds = 300;
+  int64_t memory_bytes = 0;  // Of the tables' rows.
+  int64_t max_tables = ReplayStoreOptions().max_tables;
+  SavedPolicy if_saved_differs = SavedPolicy::kRefuse;
+  int64_t index = 0;
+  LogLevel log_level = LogLevel::kInfo;
+
+  // What the server's options are by these.
+  ReplayServerOptions ServerOptions() const;
+};
+
+// Adds every flag to `app`. `flags` holds the defaults, and outlives the parsing; that of memory_bytes is what fits a
+// machine of so much memory.
+void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags);
+
+// What to warn of where a server with these options may take more memory than the machine, or its control group, has;
+// empty otherwise. Not refused: what the system says may be wrong, or change.
+std::string MemoryWarning(const ReplayServerOptions& options, int64_t machine_bytes);
+
+}  // namespace waggle
