@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
@@ -33,6 +32,7 @@ Journal::Journal(std::shared_ptr<Database> database, const SavedState& saved, Jo
       options_(std::move(options)),
       ledger_(saved.ledger != nullptr ? saved.ledger : std::make_shared<BlockLedger>(1)),
       next_number_(saved.next_number),
+      health_(options_.folder),
       last_checkpoint_(SteadyNow()),
       answerer_(std::make_unique<Executor>("answers", 1, std::numeric_limits<size_t>::max())) {
   for (const SavedWriter& writer : saved.writers) {
@@ -61,19 +61,12 @@ Journal::~Journal() {
   Stop();
 }
 
-absl::Status Journal::status() const {
-  if (healthy_.load(std::memory_order_relaxed)) {
-    return absl::OkStatus();
-  }
-  MutexLock lock(&mutex_);
-  return status_;
-}
-
 void Journal::AfterCommit(Answer answer) {
   {
     MutexLock lock(&mutex_);
     if (!stopped_) {
       work_.answers.push_back(std::move(answer));
+      health_.CommitAwaited();
       changed_.Signal();
       return;
     }
@@ -148,6 +141,7 @@ Journal::Work Journal::AwaitWork() {
       Work work = std::move(work_);
       work_ = Work();
       work_.stop = work.stop;
+      health_.CommitBegins();
       return work;
     }
     changed_.WaitFor(&mutex_, due);
@@ -171,6 +165,7 @@ void Journal::Run() {
       WAGGLE_FAILPOINT("journal.before_ack").IgnoreError();
     }
     CallBack(std::move(work.answers), committed);
+    health_.CommitEnds();
     if (work.stop || !work.checkpoints.empty() || last_checkpoint_ + options_.checkpoint_period <= SteadyNow()) {
       MakeCheckpoint(std::move(work.checkpoints));
     }
@@ -346,10 +341,8 @@ absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
     }
     if (status.ok()) {
       WAGGLE_FAILPOINT("journal.after_commit").IgnoreError();
-      if (!healthy_.exchange(true)) {
+      if (health_.Succeeded()) {
         LogInfo("replay can be written to disk again");
-        MutexLock lock(&mutex_);
-        status_ = absl::OkStatus();
       }
       return absl::OkStatus();
     }
@@ -365,14 +358,8 @@ absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
 }
 
 bool Journal::PauseAfterFailure(const absl::Status& failure) {
-  const absl::Status status = absl::UnavailableError(
-      absl::StrCat("replay cannot be written to disk, and goes on when it can: ", failure.message()));
-  {
-    MutexLock lock(&mutex_);
-    status_ = status;
-  }
-  if (healthy_.exchange(false)) {
-    LogError(status.message(), "; until then tables that are to survive a restart take nothing in");
+  if (health_.Failed(failure)) {
+    LogError(health_.status().message(), "; until then tables that are to survive a restart take nothing in");
   }
   MutexLock lock(&mutex_);
   if (!work_.stop) {
@@ -383,6 +370,7 @@ bool Journal::PauseAfterFailure(const absl::Status& failure) {
 
 void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   CheckpointInfo info;
+  health_.CheckpointBegins();
   absl::Status status = Commit(/*checkpoint=*/true, {}, &info.items);
   if (status.ok() && options_.keep != nullptr) {
     WAGGLE_FAILPOINT("checkpoint.before_link").IgnoreError();
@@ -391,7 +379,7 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
     info.number = number.value_or(0);
   }
   last_checkpoint_ = SteadyNow();
-  checkpoints_.Note(status, info.number);
+  health_.CheckpointEnds(status, info.number);
   if (status.ok()) {
     LogInfo("checkpoint ", info.number, ": ", info.items, " items had changed");
   } else {
