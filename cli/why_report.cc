@@ -130,9 +130,10 @@ std::string DiskText(const Explanation& table) {
                                  ShortDuration(absl::Seconds(storage.commit_waiting_seconds()))));
   }
   if (!parts.empty()) {
-    parts.push_back(absl::StrCat(table.unacknowledged_blocks(), " blocks with ",
-                                 ShortBytes(static_cast<double>(table.unacknowledged_bytes())),
-                                 " of its writers are not acknowledged"));
+    const bool one = table.unacknowledged_blocks() == 1;
+    parts.push_back(absl::StrCat(table.unacknowledged_blocks(), one ? " block with " : " blocks with ",
+                                 ShortBytes(static_cast<double>(table.unacknowledged_bytes())), " of its writers ",
+                                 one ? "is" : "are", " not acknowledged"));
   }
   if (!storage.checkpoint_problem().empty()) {
     parts.push_back(absl::StrCat("last checkpoint kept ", Ago(storage.has_checkpoint_ago(), storage.checkpoint_ago()),
