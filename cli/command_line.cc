@@ -225,7 +225,7 @@ Command ParseReconfigure(CLI::App* app, int argc, const char* const* argv) {
              flags.changes.push_back(*std::move(parsed));
            }
          },
-         "What is to be, such as rate_limiter.max_difference=900")
+         "What is to be, such as max_items=200000")
       ->required();
   AddReplayTarget(app, &flags.target);
   app->add_flag("--dry-run", flags.dry_run, "Only say what would change");
@@ -331,7 +331,7 @@ Command ParseCommand(int argc, const char* const* argv) {
     CLI::App app(
         "Says who waits for whom at the replay tables of a running experiment, why, and what would free them. Exits "
         "with 0 if everything flows, 3 if somebody waits, 4 if somebody waits for what can never come, 1 if a server "
-        "does not answer, 2 if a flag is wrong or no server has the table.",
+        "does not answer or is missing, 2 if a flag is wrong or no server has the table.",
         "waggle why");
     return ParseWhy(&app, argc, argv);
   }
@@ -348,9 +348,8 @@ Command ParseCommand(int argc, const char* const* argv) {
     CLI::App app(
         "Changes the limits, the rate limiter or the numbers of the sampler of a replay table while it is in use, on "
         "all servers that have it. The values are each server's own, where those of an experiment's file are of all "
-        "servers together. Exits with 0 if it is as it was asked for, 1 if a server does not answer or "
-        "somebody "
-        "else changed the table meanwhile, 2 if it cannot be done.",
+        "servers together. Exits with 0 if it is as it was asked for, 1 if a server does not answer or is missing, or "
+        "somebody else changed the table meanwhile, 2 if it cannot be done.",
         "waggle reconfigure");
     return ParseReconfigure(&app, argc, argv);
   }

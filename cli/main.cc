@@ -107,14 +107,20 @@ int Do(const WhyFlags& flags) {
   request.set_table(flags.table);
   Explanations explanations = servers->AskAll(&v1::ReplayService::Stub::Explain, request, kStatusTimeout);
   if (const absl::Status failed = ErrorOfAll(explanations); !failed.ok()) {
-    return Complain("why", failed, IsUsersFault(failed) ? 2 : 1);
+    // A table that nobody has may be a missing one's.
+    for (const MissingReplayServer& server : servers->missing()) {
+      std::cerr << "waggle why: " << MissingText(server) << "\n";
+    }
+    return Complain("why", failed, IsUsersFault(failed) && servers->missing().empty() ? 2 : 1);
   }
   // A table need not be on every server.
   explanations.erase(std::remove_if(explanations.begin(), explanations.end(),
                                     [](const auto& server) { return absl::IsNotFound(server.status); }),
                      explanations.end());
-  std::cout << (flags.json ? WhyJson(explanations) : WhyText(explanations, !flags.table.empty())) << std::flush;
-  return WhyExitStatus(explanations);
+  const MissingServers& missing = servers->missing();
+  std::cout << (flags.json ? WhyJson(explanations, missing) : WhyText(explanations, missing, !flags.table.empty()))
+            << std::flush;
+  return WhyExitStatus(explanations, missing);
 }
 
 // Of questions that look at every item.
@@ -156,13 +162,10 @@ int Do(const ReconfigureFlags& flags) {
   if (!servers.ok()) {
     return Complain("reconfigure", servers.status(), FindExitStatus(servers.status()));
   }
-  const absl::StatusOr<std::string> done =
+  const ReconfigureOutcome done =
       Reconfigure({flags.table, flags.changes, flags.dry_run, OwnName()}, kLongTimeout, &*servers);
-  if (!done.ok()) {
-    return Complain("reconfigure", done.status(), IsUsersFault(done.status()) ? 2 : 1);
-  }
-  std::cout << *done << std::flush;
-  return 0;
+  std::cout << done.text << std::flush;
+  return done.status.ok() ? 0 : Complain("reconfigure", done.status, IsUsersFault(done.status) ? 2 : 1);
 }
 
 // Does what a signal may end, and then still tidies up.

@@ -27,13 +27,15 @@ std::string At(const ReplayServers& servers, size_t server) {
   return absl::StrCat("the replay server at ", servers.address(server));
 }
 
-absl::StatusOr<std::vector<Planned>> Plan(const TableChange& change, absl::Duration timeout, ReplayServers* servers) {
-  std::vector<Planned> plan;
+// Says in `text` which servers do not have the table.
+absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServers* servers, std::vector<Planned>* plan,
+                  std::string* text) {
   std::set<std::string> known;
   const auto answers = servers->AskAll(&Stub::Describe, v1::DescribeRequest(), timeout);
   for (size_t i = 0; i < answers.size(); ++i) {
     // One that is away may have the table: the servers would differ.
     WAGGLE_RETURN_IF_ERROR(Annotate(answers[i].status, absl::StrCat(At(*servers, i), ": nothing was changed")));
+    const size_t planned_before = plan->size();
     for (const v1::TableInfo& table : answers[i].response.tables()) {
       known.insert(table.config().name());
       if (table.config().name() != change.table) {
@@ -46,16 +48,20 @@ absl::StatusOr<std::vector<Planned>> Plan(const TableChange& change, absl::Durat
       *planned.request.mutable_config() = ToProto(changed);
       planned.request.set_config_generation(table.config_generation());
       planned.request.set_requester(change.requester);
-      plan.push_back(std::move(planned));
+      plan->push_back(std::move(planned));
+    }
+    if (plan->size() == planned_before) {
+      absl::StrAppend(text, change.table, " at ", servers->address(i),
+                      ": there is no such table, and nothing changes\n");
     }
   }
-  if (plan.empty()) {
+  if (plan->empty()) {
     const std::vector<std::string> names(known.begin(), known.end());
     return absl::NotFoundError(absl::StrCat("no table named \"", change.table, "\"", DidYouMean(change.table, names),
                                             "; there ", names.empty() ? "is none" : "are ",
                                             absl::StrJoin(names, ", ")));
   }
-  return plan;
+  return absl::OkStatus();
 }
 
 // "max_items: 10 and 20" as "max_items: 10 -> 20".
@@ -66,9 +72,26 @@ std::string Arrow(const std::string& difference) {
              : absl::StrCat(difference.substr(0, at), " -> ", difference.substr(at + std::string(" and ").size()));
 }
 
+// How long a change lasts that the server will not know of any more; empty where it does.
+std::string LastsText(const v1::TableConfig& config, const std::string& address) {
+  switch (config.durability()) {
+    case v1::DURABILITY_CHECKPOINT:
+      return absl::StrCat("  outlives ", address, " from its next checkpoint on\n");
+    case v1::DURABILITY_LOG:
+      return "";
+    default:
+      return absl::StrCat("  lasts until ", address,
+                          " is restarted: a table of durability none is made anew then, as the run's file has it\n");
+  }
+}
+
+std::string TableAt(const Planned& planned, const ReplayServers& servers) {
+  return absl::StrCat(planned.request.config().name(), " at ", servers.address(planned.server), ": ");
+}
+
 std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_run) {
   const v1::ReconfigureResponse& response = planned.response;
-  std::string text = absl::StrCat(planned.request.config().name(), " at ", servers.address(planned.server), ": ");
+  std::string text = TableAt(planned, servers);
   if (response.differences().empty()) {
     return absl::StrCat(text, "nothing changes\n");
   }
@@ -77,39 +100,100 @@ std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_
   for (const std::string& difference : response.differences()) {
     absl::StrAppend(&text, "  ", Printable(Arrow(difference)), "\n");
   }
-  return absl::StrCat(text, "  ", dry_run ? "at least " : "", response.items_removed(), " items leave\n");
+  return absl::StrCat(text, "  ", dry_run ? "at least " : "", response.items_removed(), " items leave\n",
+                      LastsText(planned.request.config(), servers.address(planned.server)));
 }
 
-}  // namespace
+// Whether a server that answered so, or not at all, may have made the change all the same.
+bool MayHaveChanged(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
+         absl::IsUnknown(status) || absl::IsInternal(status);
+}
 
-absl::StatusOr<std::string> Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers) {
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<Planned> plan, Plan(change, timeout, servers));
-  for (Planned& planned : plan) {
+absl::Status CheckComplete(const ReplayServers& servers) {
+  if (servers.missing().empty()) {
+    return absl::OkStatus();
+  }
+  std::string message = "nothing was changed";
+  for (const MissingReplayServer& server : servers.missing()) {
+    absl::StrAppend(&message, "; ", MissingText(server));
+  }
+  absl::StrAppend(&message,
+                  "; it may have the table, and would come back as it was. To change those that are there alone, say "
+                  "so:");
+  for (size_t i = 0; i < servers.size(); ++i) {
+    absl::StrAppend(&message, " --replay-server ", servers.address(i));
+  }
+  return absl::UnavailableError(message);
+}
+
+absl::Status TryAll(absl::Duration timeout, ReplayServers* servers, std::vector<Planned>* plan) {
+  for (Planned& planned : *plan) {
     planned.request.set_dry_run(true);
     WAGGLE_RETURN_IF_ERROR(
         Annotate(servers->Ask(planned.server, &Stub::Reconfigure, planned.request, timeout, &planned.response),
                  absl::StrCat(At(*servers, planned.server), ": nothing was changed")));
   }
-  std::string text;
-  if (plan.size() > 1) {
-    text = absl::StrCat("each of the ", plan.size(),
-                        " servers that have the table gets these values for itself; an experiment's limits are of all "
-                        "of them together\n");
-  }
+  return absl::OkStatus();
+}
+
+// Changes them one after another, and says of each what became of it.
+absl::Status ChangeAll(absl::Duration timeout, ReplayServers* servers, std::vector<Planned>* plan, std::string* text) {
   std::vector<std::string> changed;
-  for (Planned& planned : plan) {
-    if (!change.dry_run) {
-      planned.request.set_dry_run(false);
-      const absl::Status status =
-          servers->Ask(planned.server, &Stub::Reconfigure, planned.request, timeout, &planned.response);
-      WAGGLE_RETURN_IF_ERROR(Annotate(
-          status, absl::StrCat(At(*servers, planned.server), changed.empty() ? "" : ", after it was changed at ",
-                               absl::StrJoin(changed, " and "))));
-      changed.push_back(servers->address(planned.server));
+  absl::Status failed;
+  for (Planned& planned : *plan) {
+    if (!failed.ok()) {
+      absl::StrAppend(text, TableAt(planned, *servers), "NOT changed, as the one before was not\n");
+      continue;
     }
-    absl::StrAppend(&text, Text(planned, *servers, change.dry_run));
+    planned.request.set_dry_run(false);
+    const absl::Status status =
+        servers->Ask(planned.server, &Stub::Reconfigure, planned.request, timeout, &planned.response);
+    if (status.ok()) {
+      absl::StrAppend(text, Text(planned, *servers, /*dry_run=*/false));
+      changed.push_back(servers->address(planned.server));
+      continue;
+    }
+    absl::StrAppend(text, TableAt(planned, *servers),
+                    MayHaveChanged(status) ? "it is not known whether it was changed: " : "NOT changed: ",
+                    Printable(status.message()), "\n");
+    failed =
+        Annotate(status, absl::StrCat(At(*servers, planned.server), changed.empty() ? "" : ", after it was changed at ",
+                                      absl::StrJoin(changed, " and ")));
   }
-  return text;
+  return failed;
+}
+
+}  // namespace
+
+ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers) {
+  ReconfigureOutcome outcome;
+  outcome.status = CheckComplete(*servers);
+  std::vector<Planned> plan;
+  std::string without;
+  if (outcome.status.ok()) {
+    outcome.status = Plan(change, timeout, servers, &plan, &without);
+  }
+  if (outcome.status.ok()) {
+    outcome.status = TryAll(timeout, servers, &plan);
+  }
+  if (!outcome.status.ok()) {
+    return outcome;
+  }
+  outcome.text = without;
+  if (plan.size() > 1) {
+    absl::StrAppend(&outcome.text, "each of the ", plan.size(),
+                    " servers that have the table gets these values for itself; an experiment's limits are of all "
+                    "of them together\n");
+  }
+  if (!change.dry_run) {
+    outcome.status = ChangeAll(timeout, servers, &plan, &outcome.text);
+    return outcome;
+  }
+  for (const Planned& planned : plan) {
+    absl::StrAppend(&outcome.text, Text(planned, *servers, /*dry_run=*/true));
+  }
+  return outcome;
 }
 
 }  // namespace waggle

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "cli/replay_servers.h"
 
@@ -17,10 +17,17 @@ struct TableChange {
   std::string requester;  // For the servers' logs.
 };
 
-// `waggle reconfigure`: changes a table on every server that has it, and says how: what was, what is, and how many
-// items leave. Every server is asked whether it could before one does. NOT_FOUND for an unknown table, with the
-// nearest; INVALID_ARGUMENT and FAILED_PRECONDITION for changes that cannot be made; ABORTED where somebody else
-// changed it meanwhile. An error says which servers, if any, have changed it already.
-absl::StatusOr<std::string> Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers);
+struct ReconfigureOutcome {
+  std::string text;  // Server by server, where one was asked to change: what was, what is, and how many items leave.
+  absl::Status status;
+};
+
+// `waggle reconfigure`: changes a table on every server that has it. Every server is asked whether it could before one
+// does, and nothing is changed where one of the run is missing. NOT_FOUND for an unknown table, with the nearest;
+// INVALID_ARGUMENT and FAILED_PRECONDITION for changes that cannot be made; ABORTED where somebody else changed it
+// meanwhile; UNAVAILABLE where a server is missing or does not answer. Servers behind one that has failed are not
+// asked; where some have changed it by then, the error and the text say which have, which have not, and of which it is
+// not known.
+ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers);
 
 }  // namespace waggle

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,17 +49,30 @@ absl::Status ErrorOfAll(const std::vector<ReplayAnswer<Response>>& answers) {
   return error;
 }
 
+// A replay server that a run should have and that is not there.
+struct MissingReplayServer {
+  uint32_t index = 0;
+  std::string address;                   // Where it was last; empty where it never was.
+  std::optional<absl::Duration> silent;  // Since the hub heard of it last; none where it never did, or does not know.
+  std::string failure;                   // Why it gave up, in its own words; empty where it has not said.
+};
+
+// "replay server 1, last at HOST:PORT, is missing: …".
+std::string MissingText(const MissingReplayServer& server);
+
 // The replay servers of a target, for people's questions. One thread at a time.
 class ReplayServers {
  public:
   // Those of a run in the order of their indices, named ones as they were named. Blocks for at most about `timeout`.
   // UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server does not answer; NOT_FOUND if it
-  // knows no living replay server.
+  // knows no living replay server, with those that are missing.
   static absl::StatusOr<ReplayServers> Find(const ReplayTarget& target, absl::Duration timeout);
 
   // UNAVAILABLE, with what to do, where they are not all that a run's buffer is spread over: enough to ask, but nobody
   // may write to them as to one buffer. Named ones are taken as complete.
   const absl::Status& complete() const { return complete_; }
+  // Those of a run that are not there, by their indices: nobody is asked in their place. None where servers are named.
+  const std::vector<MissingReplayServer>& missing() const { return missing_; }
 
   size_t size() const { return servers_.size(); }
   const std::string& address(size_t i) const { return servers_[i].address; }
@@ -97,6 +111,7 @@ class ReplayServers {
   };
   std::vector<Server> servers_;
   absl::Status complete_;
+  std::vector<MissingReplayServer> missing_;
 };
 
 }  // namespace waggle

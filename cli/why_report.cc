@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "cli/human_text.h"
@@ -117,6 +118,34 @@ std::string PartiesText(const Explanation& table) {
   return AlignedColumns(rows, "      ");
 }
 
+// Nothing where all is well.
+std::string DiskText(const Explanation& table) {
+  const v1::StorageInfo& storage = table.storage();
+  std::vector<std::string> parts;
+  if (!storage.write_problem().empty()) {
+    parts.push_back(absl::StrCat("for ", ShortDuration(absl::Seconds(storage.write_problem_seconds())),
+                                 " nothing can be written: ", Printable(storage.write_problem())));
+  } else if (table.unacknowledged_blocks() > 0 && storage.commit_waiting_seconds() > 0) {
+    parts.push_back(absl::StrCat("a commit has been waited for for ",
+                                 ShortDuration(absl::Seconds(storage.commit_waiting_seconds()))));
+  }
+  if (!parts.empty()) {
+    const bool one = table.unacknowledged_blocks() == 1;
+    parts.push_back(absl::StrCat(table.unacknowledged_blocks(), one ? " block with " : " blocks with ",
+                                 ShortBytes(static_cast<double>(table.unacknowledged_bytes())), " of its writers ",
+                                 one ? "is" : "are", " not acknowledged"));
+  }
+  if (!storage.checkpoint_problem().empty()) {
+    parts.push_back(absl::StrCat("last checkpoint kept ", Ago(storage.has_checkpoint_ago(), storage.checkpoint_ago()),
+                                 ", the one since failed: ", Printable(storage.checkpoint_problem())));
+  }
+  if (parts.empty()) {
+    return "";
+  }
+  const std::string folder = storage.folder().empty() ? "" : absl::StrCat(", in ", Printable(storage.folder()));
+  return absl::StrCat("  on disk", folder, ":\n      ", absl::StrJoin(parts, "\n      "), "\n");
+}
+
 std::string TableText(const TableAt& at, bool in_full) {
   const Explanation& table = *at.table;
   const bool stuck = table.verdict() != Explanation::VERDICT_FLOWING;
@@ -139,7 +168,7 @@ std::string TableText(const TableAt& at, bool in_full) {
   if (table.waits_size() > 0) {
     absl::StrAppend(&text, "  who waits:\n", WaitsText(table));
   }
-  absl::StrAppend(&text, "  in numbers: ", LimiterText(table), "\n");
+  absl::StrAppend(&text, "  in numbers: ", LimiterText(table), "\n", DiskText(table));
   if (table.parties_size() > 0 || table.has_priorities_updated_ago()) {
     absl::StrAppend(&text, "  who is there:\n", PartiesText(table));
   }
@@ -148,6 +177,21 @@ std::string TableText(const TableAt& at, bool in_full) {
 
 Json Optional(bool has, double value) {
   return has ? Json(value) : Json(nullptr);
+}
+
+Json StorageJson(const Explanation& table) {
+  const v1::StorageInfo& storage = table.storage();
+  if (!table.has_storage()) {
+    return nullptr;
+  }
+  return {{"folder", storage.folder()},
+          {"write_problem", storage.write_problem()},
+          {"write_problem_seconds", storage.write_problem_seconds()},
+          {"commit_waiting_seconds", storage.commit_waiting_seconds()},
+          {"unacknowledged_blocks", table.unacknowledged_blocks()},
+          {"unacknowledged_bytes", table.unacknowledged_bytes()},
+          {"seconds_since_checkpoint", Optional(storage.has_checkpoint_ago(), storage.checkpoint_ago())},
+          {"checkpoint_problem", storage.checkpoint_problem()}};
 }
 
 Json TableJson(const TableAt& at) {
@@ -164,6 +208,7 @@ Json TableJson(const TableAt& at) {
                {"memory_bytes", table.memory_bytes()},
                {"disk_bytes", table.disk_bytes()},
                {"disk_reads", table.disk_reads()},
+               {"storage", StorageJson(table)},
                {"inserts", table.items_inserted()},
                {"samples", table.items_sampled()},
                {"samples_per_insert", table.config().rate_limiter().samples_per_insert()},
@@ -208,7 +253,7 @@ Json TableJson(const TableAt& at) {
 
 }  // namespace
 
-std::string WhyText(const Explanations& explanations, bool in_full) {
+std::string WhyText(const Explanations& explanations, const MissingServers& missing, bool in_full) {
   std::string text;
   for (const TableAt& at : Sorted(explanations)) {
     absl::StrAppend(&text, TableText(at, in_full));
@@ -221,10 +266,13 @@ std::string WhyText(const Explanations& explanations, bool in_full) {
       absl::StrAppend(&text, "the replay server at ", server.address, " has no table yet\n");
     }
   }
+  for (const MissingReplayServer& server : missing) {
+    absl::StrAppend(&text, MissingText(server), "\n");
+  }
   return text;
 }
 
-std::string WhyJson(const Explanations& explanations) {
+std::string WhyJson(const Explanations& explanations, const MissingServers& missing) {
   const std::vector<TableAt> tables = Sorted(explanations);
   Json json;
   json["verdict"] = tables.empty() ? "flowing" : VerdictName(tables.front().table->verdict());
@@ -238,10 +286,19 @@ std::string WhyJson(const Explanations& explanations) {
       json["unanswered"].push_back({{"server", server.address}, {"error", std::string(server.status.message())}});
     }
   }
+  json["missing"] = Json::array();
+  for (const MissingReplayServer& server : missing) {
+    json["missing"].push_back(
+        {{"index", server.index},
+         {"server", server.address},
+         {"silent_seconds",
+          Optional(server.silent.has_value(), absl::ToDoubleSeconds(server.silent.value_or(absl::ZeroDuration())))},
+         {"failure", server.failure}});
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-int WhyExitStatus(const Explanations& explanations) {
+int WhyExitStatus(const Explanations& explanations, const MissingServers& missing) {
   const std::vector<TableAt> tables = Sorted(explanations);
   if (!tables.empty() && tables.front().table->verdict() == Explanation::VERDICT_DEADLOCK) {
     return 4;
@@ -249,9 +306,9 @@ int WhyExitStatus(const Explanations& explanations) {
   if (!tables.empty() && tables.front().table->verdict() == Explanation::VERDICT_WAITING) {
     return 3;
   }
-  return std::all_of(explanations.begin(), explanations.end(), [](const auto& server) { return server.status.ok(); })
-             ? 0
-             : 1;
+  const bool all_answered = missing.empty() && std::all_of(explanations.begin(), explanations.end(),
+                                                           [](const auto& server) { return server.status.ok(); });
+  return all_answered ? 0 : 1;
 }
 
 }  // namespace waggle

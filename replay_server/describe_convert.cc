@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/steady_now.h"
 #include "common/clients/table_config_convert.h"
 
 namespace waggle {
@@ -38,14 +37,20 @@ v1::CheckpointResponse ToProto(const CheckpointInfo& info) {
   return proto;
 }
 
-void Fill(const Journal& journal, v1::StorageInfo* proto) {
-  const LastCheckpoint::Info last = journal.last_checkpoint();
-  if (last.kept.has_value()) {
-    proto->set_checkpoint_number(last.number);
-    proto->set_checkpoint_ago(absl::ToDoubleSeconds(SteadyNow() - *last.kept));
+v1::StorageInfo ToProto(const DiskPicture& disk) {
+  v1::StorageInfo proto;
+  if (disk.checkpoint_ago.has_value()) {
+    proto.set_checkpoint_number(disk.checkpoint_number);
+    proto.set_checkpoint_ago(absl::ToDoubleSeconds(*disk.checkpoint_ago));
   }
-  proto->set_checkpoint_problem(last.problem);
-  proto->set_write_problem(std::string(journal.status().message()));
+  proto.set_checkpoint_problem(disk.checkpoint_problem);
+  if (!disk.failure.ok()) {
+    proto.set_write_problem(WhyNotWritten(disk.failure));
+    proto.set_write_problem_seconds(absl::ToDoubleSeconds(disk.failing));
+  }
+  proto.set_commit_waiting_seconds(absl::ToDoubleSeconds(disk.commit_waits));
+  proto.set_folder(disk.folder);
+  return proto;
 }
 
 absl::StatusOr<std::optional<SavedPolicy>> FromProto(v1::SavedPolicy policy) {

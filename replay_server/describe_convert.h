@@ -12,7 +12,7 @@
 namespace waggle {
 
 void Fill(const Table& table, v1::TableInfo* proto);
-void Fill(const Journal& journal, v1::StorageInfo* proto);
+v1::StorageInfo ToProto(const DiskPicture& disk);
 
 v1::CheckpointResponse ToProto(const CheckpointInfo& info);
 

@@ -1,11 +1,10 @@
-// No test of its own: replay_service_test.cc reads what it writes.
-
 #include "replay_server/explain_convert.h"
 
 #include <string>
 #include <vector>
 
 #include "common/clients/table_config_convert.h"
+#include "replay_server/describe_convert.h"
 
 namespace waggle {
 namespace {
@@ -92,6 +91,11 @@ v1::TableExplanation ToProto(const TablePicture& picture, const Explanation& exp
   if (picture.last_update.ago < absl::InfiniteDuration()) {
     proto.set_priorities_updated_ago(absl::ToDoubleSeconds(picture.last_update.ago));
     proto.set_priorities_updated_by(picture.last_update.who);
+  }
+  if (picture.config->durability != Durability::kNone || picture.config->memory_limit > 0) {
+    *proto.mutable_storage() = ToProto(picture.disk);
+    proto.set_unacknowledged_blocks(static_cast<uint64_t>(picture.disk.unacknowledged_blocks));
+    proto.set_unacknowledged_bytes(static_cast<uint64_t>(picture.disk.unacknowledged_bytes));
   }
   return proto;
 }

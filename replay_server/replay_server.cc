@@ -63,6 +63,7 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
     saved = std::move(opened.state);
     JournalOptions journal_options;
     journal_options.checkpoint_period = options.checkpoint_period;
+    journal_options.folder = folder->absolute_path();
     journal_options.keep = [folder = folder.get()](Database* database) { return folder->KeepCheckpoint(database); };
     const std::shared_ptr<Database> database = std::move(opened.database);
     disk_rows = std::make_shared<DiskRows>(database, folder->cold_path());

@@ -1,6 +1,7 @@
 #include "replay_server/replay_service.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -162,6 +163,7 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
     return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: has ", request.requester().size(),
                    " bytes; up to ", kMaxNameLength, " are allowed");
   }
+  WAGGLE_RETURN_IF_ERROR(FindChangeable(config.name).status());
   const absl::StatusOr<Table::Reconfigured> result =
       store_->Reconfigure(config, request.config_generation(), request.dry_run());
   if (!request.dry_run()) {
@@ -328,7 +330,7 @@ absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
   response->set_software_version(kVersion);
   response->set_seconds_running(absl::ToDoubleSeconds(SteadyNow() - started_));
   if (journal_ != nullptr) {
-    Fill(*journal_, response->mutable_storage());
+    *response->mutable_storage() = ToProto(journal_->disk());
   }
   return absl::OkStatus();
 }
@@ -347,8 +349,15 @@ absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::Expla
   }
   // Of all tables, for who waits at one writes to no other.
   std::vector<TablePicture> pictures;
+  std::map<std::string, WriterSession::Unanswered> unanswered = store_->unanswered();
   for (const std::shared_ptr<Table>& table : store_->tables()) {
     pictures.push_back(table->picture());
+    if (journal_ != nullptr) {
+      DiskPicture& disk = pictures.back().disk;
+      disk = journal_->disk();
+      disk.unacknowledged_blocks = unanswered[table->name()].blocks;
+      disk.unacknowledged_bytes = unanswered[table->name()].bytes;
+    }
   }
   LinkWaits(&pictures);
   sample_readers_->Describe(options_.max_sample_bytes, &pictures);

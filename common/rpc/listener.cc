@@ -36,10 +36,10 @@ std::string ErrorText(int error) {
 
 absl::Status CannotListen(const std::string& listen, int error) {
   return absl::UnavailableError(absl::StrCat("cannot listen on ", listen, ": ",
-                                             error == EADDRINUSE ? "the port is taken"
-                                             : error == EADDRNOTAVAIL
-                                                 ? "the host is not one of this machine's addresses"
-                                                 : ErrorText(error)));
+                                             error == EADDRINUSE ? "the port is taken: another process listens on it"
+                                             : error == EADDRNOTAVAIL ? "the host is not one of this machine's"
+                                             : error == EACCES        ? "this user may not listen on such a port"
+                                                                      : ErrorText(error)));
 }
 
 bool IsAny(const sockaddr* address) {

@@ -39,15 +39,16 @@ rocksdb::WriteOptions NotAhead() {
   return options;
 }
 
-absl::Status ClosedError(const std::string& path) {
-  return absl::UnavailableError(absl::StrCat("the database ", path, " could not be opened again yet"));
+absl::Status ClosedError(const std::string& path, const absl::Status& why) {
+  return absl::UnavailableError(
+      absl::StrCat("the database ", path, " could not be opened again yet", why.ok() ? "" : ": ", why.message()));
 }
 
 }  // namespace
 
 absl::StatusOr<rocksdb::DB*> ColdDatabase::Use::get() const {
   if (database_->database_ == nullptr) {
-    return ClosedError(database_->path_);
+    return ClosedError(database_->path_, database_->why_closed_);
   }
   return database_->database_.get();
 }
@@ -86,7 +87,7 @@ absl::Status ColdDatabase::Write(rocksdb::WriteBatch* batch) {
 absl::Status ColdDatabase::OpenAnew() {
   const absl::Time now = SteadyNow();
   if (now < reopen_at_) {
-    return ClosedError(path_);
+    return ClosedError(path_, why_closed_);
   }
   reopen_at_ = now + kReopenPause;
   WAGGLE_RETURN_IF_ERROR(TryWriting());
@@ -104,6 +105,7 @@ absl::Status ColdDatabase::OpenAnew() {
   } else {
     database_ = nullptr;  // Without those rows it would be taken for damaged.
   }
+  why_closed_ = opened;
   gate_.Open();
   reopen_at_ = SteadyNow() + std::max(kReopenPause, 10 * (SteadyNow() - now));
   return opened;

@@ -56,6 +56,7 @@ class ColdDatabase {
   rocksdb::Env* const env_;
   UseGate gate_;                           // What readers use changes while it is shut.
   std::unique_ptr<rocksdb::DB> database_;  // Null while it could not be opened again.
+  absl::Status why_closed_;                // Then.
   // The writer's own.
   rocksdb::WriteBatch unflushed_;                // To be written again once it is open.
   absl::Time reopen_at_ = absl::InfinitePast();  // Not before.

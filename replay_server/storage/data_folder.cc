@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "replay_server/storage/records.h"
+#include "replay_server/table/disk_picture.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 namespace waggle {
@@ -70,6 +71,33 @@ absl::StatusOr<std::pair<std::unique_ptr<Database>, SavedState>> OpenAndLoad(con
   return std::make_pair(std::move(database), std::move(state));
 }
 
+// Beside the rows of its logs, a database that is opened writes little.
+constexpr uint64_t kOpeningBytes = uint64_t{16} << 20;
+
+// Opening a database writes what its logs hold into tables, before the logs go.
+uint64_t BytesToOpen(const std::string& database) {
+  uint64_t bytes = kOpeningBytes;
+  std::error_code error;
+  for (fs::directory_iterator entry(database, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code gone;
+    if (const uintmax_t size = entry->file_size(gone); !gone && entry->path().extension() == ".log") {
+      bytes += size;
+    }
+  }
+  return bytes;
+}
+
+// What to do where a database could not be opened for want of room.
+absl::Status WithoutRoom(const absl::Status& failure, const std::string& folder, const std::string& database) {
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  return absl::ResourceExhaustedError(
+      absl::StrCat("there is no room in ", folder, " to open what is kept there: that takes up to ",
+                   BytesToOpen(database), " bytes", error ? "" : absl::StrCat(", and the disk has ", space.available),
+                   ". Nothing is lost: make room, or raise the limit, and start the server again. The disk says: ",
+                   failure.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& options) {
@@ -101,6 +129,9 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
     WAGGLE_RETURN_IF_ERROR(FallBack(loaded.status(), &opened.state));
     WAGGLE_ASSIGN_OR_RETURN(opened.database, Database::Open(path, /*create=*/false, nullptr));
   } else {
+    if (LacksRoom(loaded.status())) {
+      return WithoutRoom(loaded.status(), absolute_path(), path);
+    }
     WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), path));
     opened.database = std::move(loaded->first);
     opened.state = std::move(loaded->second);
@@ -110,6 +141,12 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
   }
   opened.folder = std::move(self);
   return opened;
+}
+
+std::string DataFolder::absolute_path() const {
+  std::error_code error;
+  const fs::path path = fs::absolute(options_.path, error);
+  return error ? options_.path : path.lexically_normal().string();
 }
 
 absl::Status DataFolder::Create() {

@@ -43,6 +43,8 @@ class DataFolder {
   // DATA_LOSS if nothing in it can be read; FAILED_PRECONDITION if a newer server has written it.
   static absl::StatusOr<Opened> Open(const DataFolderOptions& options);
 
+  // For people: where it is, from the root of this machine's files.
+  std::string absolute_path() const;
   // For the rows past their tables' memory_limit; a folder that is not there when the server starts.
   std::string cold_path() const { return Path("cold"); }
 

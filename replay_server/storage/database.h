@@ -82,7 +82,8 @@ class Database {
   absl::Time reopen_at_ = absl::InfinitePast();  // Not before: it reads the log each time.
   std::unique_ptr<rocksdb::DB> database_;        // Null where it could not be opened again.
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
-  UseGate gate_;  // The three above change by OpenAnew only, while it is shut.
+  absl::Status why_closed_;  // Where it could not.
+  UseGate gate_;             // The three above change by OpenAnew only, while it is shut.
 };
 
 }  // namespace waggle

@@ -13,6 +13,7 @@ Journal::Journal(std::shared_ptr<Database> database, const SavedState& saved, Jo
       options_(std::move(options)),
       ledger_(saved.ledger != nullptr ? saved.ledger : std::make_shared<BlockLedger>(1)),
       next_number_(saved.next_number),
+      health_(options_.folder),
       last_checkpoint_(SteadyNow()),
       answerer_(std::make_unique<Executor>("answers", 1, std::numeric_limits<size_t>::max())) {
   for (const SavedWriter& writer : saved.writers) {
@@ -45,19 +46,12 @@ absl::Status Journal::StoppedError() {
   return absl::CancelledError("the journal has stopped");
 }
 
-absl::Status Journal::status() const {
-  if (healthy_.load(std::memory_order_relaxed)) {
-    return absl::OkStatus();
-  }
-  MutexLock lock(&mutex_);
-  return status_;
-}
-
 void Journal::AfterCommit(Answer answer) {
   {
     MutexLock lock(&mutex_);
     if (!stopped_) {
       work_.answers.push_back(std::move(answer));
+      health_.CommitAwaited();
       changed_.Signal();
       return;
     }
@@ -132,6 +126,7 @@ Journal::Work Journal::AwaitWork() {
       Work work = std::move(work_);
       work_ = Work();
       work_.stop = work.stop;
+      health_.CommitBegins();
       return work;
     }
     changed_.WaitFor(&mutex_, due);
@@ -155,6 +150,7 @@ void Journal::Run() {
       WAGGLE_FAILPOINT("journal.before_ack").IgnoreError();
     }
     CallBack(std::move(work.answers), committed);
+    health_.CommitEnds();
     if (work.stop || !work.checkpoints.empty() || last_checkpoint_ + options_.checkpoint_period <= SteadyNow()) {
       MakeCheckpoint(std::move(work.checkpoints));
     }
@@ -208,6 +204,7 @@ void Journal::TakeRegistrations() {
 
 void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   CheckpointInfo info;
+  health_.CheckpointBegins();
   absl::Status status = Commit(/*checkpoint=*/true, {}, &info.items);
   if (status.ok() && options_.keep != nullptr) {
     WAGGLE_FAILPOINT("checkpoint.before_link").IgnoreError();
@@ -216,7 +213,7 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
     info.number = number.value_or(0);
   }
   last_checkpoint_ = SteadyNow();
-  checkpoints_.Note(status, info.number);
+  health_.CheckpointEnds(status, info.number);
   if (status.ok()) {
     LogInfo("checkpoint ", info.number, ": ", info.items, " items had changed");
   } else {

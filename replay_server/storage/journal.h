@@ -16,7 +16,7 @@
 #include "common/base/thread.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/journal_batch.h"
-#include "replay_server/storage/last_checkpoint.h"
+#include "replay_server/storage/journal_health.h"
 #include "replay_server/storage/saved_state.h"
 #include "replay_server/table/table_log.h"
 
@@ -25,6 +25,7 @@ namespace waggle {
 struct JournalOptions {
   // Between two checkpoints; infinite for none but those that are asked for.
   absl::Duration checkpoint_period = absl::Minutes(5);
+  std::string folder;  // That the database is in: what is said to people.
   // Keeps a copy of the database after a checkpoint and returns its number; may be empty.
   std::function<absl::StatusOr<uint64_t>(Database*)> keep;
 };
@@ -55,7 +56,7 @@ class Journal final : public TableLog {
   // Stops.
   ~Journal() override;
 
-  absl::Status status() const override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status status() const override { return health_.status(); }
   void AfterCommit(Answer answer) override ABSL_LOCKS_EXCLUDED(mutex_);
   const std::shared_ptr<BlockLedger>& ledger() const override { return ledger_; }
   uint64_t NewNumber() override { return next_number_.fetch_add(1); }
@@ -69,7 +70,8 @@ class Journal final : public TableLog {
   // Makes a checkpoint as soon as it can; `done` is called by another thread. CANCELLED once stopped.
   void Checkpoint(CheckpointDone done) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  LastCheckpoint::Info last_checkpoint() const { return checkpoints_.info(); }
+  // For people: without what is of one table.
+  DiskPicture disk() const { return health_.picture(); }
 
   // Writes everything down, answers who waits, and ends. Idempotent. After it, AfterCommit answers CANCELLED.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -114,7 +116,7 @@ class Journal final : public TableLog {
   const JournalOptions options_;
   const std::shared_ptr<BlockLedger> ledger_;
   std::atomic<uint64_t> next_number_;
-  LastCheckpoint checkpoints_;
+  JournalHealth health_;
 
   // The thread's own.
   JournalState state_;
@@ -126,9 +128,7 @@ class Journal final : public TableLog {
   Work work_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::pair<std::string, std::weak_ptr<WriterSession>>> new_writers_ ABSL_GUARDED_BY(mutex_);
   std::vector<uint64_t> forgotten_writers_ ABSL_GUARDED_BY(mutex_);
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> healthy_{true};  // Whether status_ is OK: asked for every block.
 
   std::unique_ptr<Executor> answerer_;  // Calls back, so that the next write need not wait for that.
   Thread thread_;                       // Last: it uses everything above.

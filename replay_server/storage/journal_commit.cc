@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
@@ -151,10 +150,8 @@ absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
     }
     if (status.ok()) {
       WAGGLE_FAILPOINT("journal.after_commit").IgnoreError();
-      if (!healthy_.exchange(true)) {
+      if (health_.Succeeded()) {
         LogInfo("replay can be written to disk again");
-        MutexLock lock(&mutex_);
-        status_ = absl::OkStatus();
       }
       return absl::OkStatus();
     }
@@ -170,14 +167,8 @@ absl::Status Journal::Write(rocksdb::WriteBatch* batch, bool sync) {
 }
 
 bool Journal::PauseAfterFailure(const absl::Status& failure) {
-  const absl::Status status = absl::UnavailableError(
-      absl::StrCat("replay cannot be written to disk, and goes on when it can: ", failure.message()));
-  {
-    MutexLock lock(&mutex_);
-    status_ = status;
-  }
-  if (healthy_.exchange(false)) {
-    LogError(status.message(), "; until then tables that are to survive a restart take nothing in");
+  if (health_.Failed(failure)) {
+    LogError(health_.status().message(), "; until then tables that are to survive a restart take nothing in");
   }
   MutexLock lock(&mutex_);
   if (!work_.stop) {

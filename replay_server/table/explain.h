@@ -32,8 +32,10 @@ enum class Cause {
   kBatchTooLarge = 10,     // Deadlock: a batch of more than the table can ever give.
   kBytesTooFew = 11,       // Deadlock: items leave for max_bytes before there are enough.
   kServerMemoryFull = 12,  // Deadlock: items leave for the memory of all tables before there are enough.
-  kDiskRefuses = 13,       // Inserts wait because rows past memory_limit cannot be written to disk.
-  kSampleMemoryFull = 14,  // Drawn batches wait for the memory that all batches on their way share.
+  kDiskRefuses = 13,       // Inserts wait because what the table keeps cannot be written to disk.
+  kDiskSlow = 14,          // Inserts wait for a commit that takes long.
+  kCheckpointFails = 15,   // Nobody waits, but checkpoints are not kept.
+  kSampleMemoryFull = 16,  // Drawn batches wait for the memory that all batches on their way share.
 };
 
 // "nobody_writes", …: what the causes are called.

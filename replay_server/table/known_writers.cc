@@ -104,4 +104,17 @@ int64_t KnownWriters::held_bytes() const {
   return bytes;
 }
 
+std::map<std::string, WriterSession::Unanswered> KnownWriters::unanswered() const {
+  std::map<std::string, WriterSession::Unanswered> by_table;
+  for (const auto& [id, writer] : writers_) {
+    const WriterSession::Unanswered unanswered = writer.session->unanswered();
+    for (const std::shared_ptr<Table>& table : writer.session->tables()) {
+      WriterSession::Unanswered& all = by_table[table->name()];
+      all.blocks += unanswered.blocks;
+      all.bytes += unanswered.bytes;
+    }
+  }
+  return by_table;
+}
+
 }  // namespace waggle

@@ -87,6 +87,11 @@ class ReplayStore {
     int64_t held_bytes = 0;  // See WriterSession::held_bytes.
   };
   WriterInfo writer_info() const;
+  // See KnownWriters::unanswered.
+  std::map<std::string, WriterSession::Unanswered> unanswered() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return writers_.unanswered();
+  }
 
   // Of all tables' rows.
   const MemoryUse& memory() const { return *memory_; }

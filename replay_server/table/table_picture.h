@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/api/table_config.h"
 #include "replay_server/table/chunk_tier.h"
+#include "replay_server/table/disk_picture.h"
 #include "replay_server/table/requester.h"
 #include "replay_server/table/sample_memory.h"
 #include "replay_server/table/table_rules.h"
@@ -26,7 +27,8 @@ struct TablePicture {
   int64_t samples = 0;
   std::optional<TableState::ByteShortage> byte_shortage;
   ChunkTier::Info tier;        // Where the table has a memory_limit.
-  SampleMemory sample_memory;  // Where batches wait for it; not known to the table.
+  DiskPicture disk;            // Of the server; filled in by who knows it.
+  SampleMemory sample_memory;  // Where batches wait for it; filled in by who knows it.
   // Of all tables of the server; no limit where it is 0.
   int64_t server_bytes = 0;
   int64_t server_max_bytes = 0;

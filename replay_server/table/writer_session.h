@@ -76,6 +76,16 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   Progress progress() const;
   uint64_t applied_sequence() const { return progress().sequence; }
 
+  // Blocks that have come and are not answered yet, and their bytes.
+  struct Unanswered {
+    int64_t blocks = 0;
+    int64_t bytes = 0;
+  };
+  Unanswered unanswered() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    return broken_.ok() ? Unanswered{static_cast<int64_t>(waiting_.size()), waiting_bytes_} : Unanswered();
+  }
+
   // The memory that this writer keeps alive beside what its tables' items do: rows held for windows to come, and blocks
   // that wait. Rows that items share with it are counted here and there.
   int64_t held_bytes() const { return held_bytes_.load(std::memory_order_relaxed); }

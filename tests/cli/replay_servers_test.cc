@@ -30,7 +30,9 @@ TEST_CASE("All living replay servers of a run are found through its hub, and ask
   CHECK(answers[0].address == services.address());
   CHECK(answers[0].response.tables(0).summary() == "flows");
   services.overview().mutable_workers(3)->set_alive(false);
-  REQUIRE_CODE(ReplayServers::Find({{}, services.address()}, kTimeout).status(), absl::StatusCode::kNotFound);
+  const absl::Status none = ReplayServers::Find({{}, services.address()}, kTimeout).status();
+  REQUIRE_CODE(none, absl::StatusCode::kNotFound);
+  CHECK(absl::StrContains(none.message(), "is missing: the parameter server heard of it last "));
 }
 
 TEST_CASE("Servers that are named are asked without a hub, each once, and one that is away says so", "[grpc]") {
@@ -67,21 +69,44 @@ TEST_CASE("The servers of a run come in the order of their indices, and one that
     CHECK(servers.address(i) == by_index[i]);
   }
   REQUIRE_OK(servers.complete());
+  CHECK(servers.missing().empty());
+  std::string missing;
   SECTION("the last one, which is gone") {
     services.overview().mutable_workers(1)->set_alive(false);
+    services.overview().mutable_workers(1)->set_silent_ms(93'000);
+    services.overview().mutable_workers(1)->set_failure("it was tired");
+    // What its place was taken by and is gone too was heard of later.
+    v1::WorkerInfo* const earlier = testing::AddWorker(v1::ROLE_REPLAY_SERVER, 2, &services.overview());
+    earlier->set_alive(false);
+    earlier->set_silent_ms(900'000);
+    missing =
+        "replay server 2, last at 10.0.0.9:1, is missing: the parameter server heard of it last 1 m 33 s ago, and "
+        "counts it "
+        "as gone; it gave up: it was tired";
   }
   SECTION("one that the hub does not know any more") {
     services.overview().mutable_workers()->DeleteSubrange(0, 1);
+    missing =
+        "replay server 1 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
+        "gone for long";
   }
   SECTION("one that the experiment wants and that has not come yet") {
     services.overview().set_experiment_yaml(
         ToYaml(ValueOf(LoadExperiment(absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/cartpole_apex_dqn.yaml"),
                                       {{"replay.servers", "4"}}, BuiltinAlgorithmDefinitions()))));
+    missing =
+        "replay server 3 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
+        "gone for long";
   }
   SECTION("one of which there are two") {
     testing::AddWorker(v1::ROLE_REPLAY_SERVER, 0, &services.overview())->set_address("10.0.0.3:1");
   }
-  const absl::Status incomplete = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout)).complete();
+  const ReplayServers others = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  const absl::Status incomplete = others.complete();
+  REQUIRE(others.missing().size() == (missing.empty() ? 0 : 1));
+  if (!missing.empty()) {
+    CHECK(MissingText(others.missing().front()) == missing);
+  }
   REQUIRE_CODE(incomplete, absl::StatusCode::kUnavailable);
   CHECK(absl::StrContains(incomplete.message(), "in the order of their indices"));
 }

@@ -83,7 +83,7 @@ Explanations Sample() {
 }
 
 TEST_CASE("The text begins with what matters most", "[unit]") {
-  CHECK(WhyText(Sample(), /*in_full=*/false) ==
+  CHECK(WhyText(Sample(), {}, /*in_full=*/false) ==
         "c at 127.0.0.1:2: DEADLOCK: for 15 s: block each other?[2J\n"
         "  who could end it: 1 sampler is connected: learner (never sampled)\n"
         "  what would free it, each by itself:\n"
@@ -109,26 +109,26 @@ TEST_CASE("A table that flows is told in full where it was asked for", "[unit]")
   Explanations explanations(1);
   explanations[0].address = "hive:1";
   AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
-  CHECK(WhyText(explanations, /*in_full=*/true) ==
+  CHECK(WhyText(explanations, {}, /*in_full=*/true) ==
         "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n");
   explanations[0].response.clear_tables();
-  CHECK(WhyText(explanations, /*in_full=*/false) == "the replay server at hive:1 has no table yet\n");
+  CHECK(WhyText(explanations, {}, /*in_full=*/false) == "the replay server at hive:1 has no table yet\n");
 }
 
 TEST_CASE("The exit status is that of the worst table", "[unit]") {
   Explanations explanations = Sample();
-  CHECK(WhyExitStatus(explanations) == 4);
+  CHECK(WhyExitStatus(explanations, {}) == 4);
   explanations[1].response.mutable_tables()->RemoveLast();
-  CHECK(WhyExitStatus(explanations) == 3);
+  CHECK(WhyExitStatus(explanations, {}) == 3);
   explanations[1].response.mutable_tables()->RemoveLast();
-  CHECK(WhyExitStatus(explanations) == 1);
+  CHECK(WhyExitStatus(explanations, {}) == 1);
   explanations.erase(explanations.begin());
-  CHECK(WhyExitStatus(explanations) == 0);
+  CHECK(WhyExitStatus(explanations, {}) == 0);
 }
 
 TEST_CASE("Programs read the same from JSON", "[unit]") {
-  const auto json = nlohmann::json::parse(WhyJson(Sample()));
+  const auto json = nlohmann::json::parse(WhyJson(Sample(), {}));
   CHECK(json["verdict"] == "deadlock");
   REQUIRE(json["tables"].size() == 3);
   const auto& stuck = json["tables"][0];
@@ -141,6 +141,76 @@ TEST_CASE("Programs read the same from JSON", "[unit]") {
   CHECK(stuck["parties"][0]["left_ago"] == 11);
   CHECK(stuck["parties"][1]["active_ago"].is_null());
   CHECK(json["unanswered"][0]["server"] == "127.0.0.1:1");
+}
+
+// A server on a full disk, and what waits for it.
+Explanations FullDisk() {
+  Explanations explanations(1);
+  explanations[0].address = "hive:1";
+  Explanation* const table = AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response);
+  table->set_cause("disk_refuses");
+  table->set_summary("for 93 s: writers wait for the disk of /data");
+  table->set_who_could("whoever makes room in /data");
+  v1::Remedy* const room = table->add_remedies();
+  room->set_setting("room in /data");
+  room->set_now("none");
+  room->set_change("more");
+  table->set_unacknowledged_blocks(3);
+  table->set_unacknowledged_bytes(4096);
+  v1::StorageInfo* const storage = table->mutable_storage();
+  storage->set_folder("/data");
+  storage->set_write_problem("No space left on device");
+  storage->set_write_problem_seconds(93);
+  storage->set_commit_waiting_seconds(94);
+  storage->set_checkpoint_problem("keeping checkpoint 8: No space left");
+  storage->set_checkpoint_ago(400);
+  storage->set_checkpoint_number(7);
+  return explanations;
+}
+
+TEST_CASE("A disk that refuses is told with what waits for it, and a failed checkpoint with the last good one",
+          "[unit]") {
+  CHECK(WhyText(FullDisk(), {}, /*in_full=*/false) ==
+        "a at hive:1: WAITING: for 93 s: writers wait for the disk of /data\n"
+        "  who could end it: whoever makes room in /data\n"
+        "  what would free it:\n"
+        "      room in /data more, now none\n"
+        "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
+        "  on disk, in /data:\n"
+        "      for 1 m 33 s nothing can be written: No space left on device\n"
+        "      3 blocks with 4.0 KiB of its writers are not acknowledged\n"
+        "      last checkpoint kept 6 m 40 s ago, the one since failed: keeping checkpoint 8: No space left\n");
+  const auto json = nlohmann::json::parse(WhyJson(FullDisk(), {}));
+  const auto& storage = json["tables"][0]["storage"];
+  CHECK(storage["folder"] == "/data");
+  CHECK(storage["write_problem_seconds"] == 93);
+  CHECK(storage["unacknowledged_blocks"] == 3);
+  CHECK(storage["seconds_since_checkpoint"] == 400);
+  CHECK(WhyExitStatus(FullDisk(), {}) == 3);
+  // Without a folder there is nothing to tell.
+  CHECK(nlohmann::json::parse(WhyJson(Sample(), {}))["tables"][0]["storage"].is_null());
+}
+
+TEST_CASE("A server that is missing is named, and is no good news", "[unit]") {
+  Explanations explanations(1);
+  explanations[0].address = "hive:1";
+  AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
+  const MissingServers missing = {{1, "hive:2", absl::Seconds(93), "no space\nleft"}, {2, "", std::nullopt, ""}};
+  CHECK(WhyText(explanations, missing, /*in_full=*/false) ==
+        "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
+        "replay server 1, last at hive:2, is missing: the parameter server heard of it last 1 m 33 s ago, and counts "
+        "it as "
+        "gone; it gave up: no space?left\n"
+        "replay server 2 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
+        "gone "
+        "for long\n");
+  CHECK(WhyExitStatus(explanations, {}) == 0);
+  CHECK(WhyExitStatus(explanations, missing) == 1);
+  CHECK(WhyExitStatus(FullDisk(), missing) == 3);
+  const auto json = nlohmann::json::parse(WhyJson(explanations, missing));
+  CHECK(json["missing"][0]["index"] == 1);
+  CHECK(json["missing"][0]["silent_seconds"] == 93);
+  CHECK(json["missing"][1]["silent_seconds"].is_null());
 }
 
 }  // namespace

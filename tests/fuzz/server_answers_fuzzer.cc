@@ -33,10 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (input.Byte() % 3) {
     case 0: {
       const Explanations explanations = Answers<v1::ExplainResponse>(&input);
-      WhyText(explanations, true);
-      WhyText(explanations, false);
-      WhyJson(explanations);
-      WhyExitStatus(explanations);
+      WhyText(explanations, {}, true);
+      WhyText(explanations, {}, false);
+      WhyJson(explanations, {});
+      WhyExitStatus(explanations, {});
       break;
     }
     case 1: {

@@ -22,8 +22,8 @@
 #include "tests/integration/replay_crew.h"
 #include "tests/support/delivery_history.h"
 #include "tests/support/replay_fixtures.h"
-#include "tests/support/tcp_socket.h"
 #include "tests/support/tcp_proxy.h"
+#include "tests/support/tcp_socket.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {

@@ -1,6 +1,9 @@
 #include "replay_server/storage/data_folder.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -120,6 +123,29 @@ TEST_CASE("no database is begun on a disk that is nearly full", "[unit]") {
   REQUIRE(absl::StrContains(refused.message(), "bytes left"));
   CHECK_FALSE(fs::exists(folder.File("f/db")));
   REQUIRE_OK(Open(folder.File("f")));
+}
+
+TEST_CASE("a folder whose disk has no room for opening it says how much that takes, and opens once there is",
+          "[unit]") {
+  const TemporaryFolder folder;
+  Make(folder, "f");
+  // A limit on the size of files stands for a full disk.
+  rlimit old_limit;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  const auto old_handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{1, old_limit.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const absl::Status refused = Open(folder.File("f")).status();
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+  signal(SIGXFSZ, old_handler);
+  REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
+  CAPTURE(refused.message());
+  CHECK(absl::StartsWith(refused.message(), absl::StrCat("there is no room in ", folder.File("f"),
+                                                         " to open what is kept there: that takes up to 16")));
+  CHECK(absl::StrContains(refused.message(), "Nothing is lost: make room"));
+  CHECK(absl::StrContains(refused.message(), "File too large"));
+  CHECK(!fs::exists(folder.File("f/damaged")));
+  CHECK(Items(folder.File("f")) == 10);
 }
 
 TEST_CASE("where the database is damaged or gone, the newest checkpoint takes its place and it is kept aside",

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/support/catch.h"
@@ -59,7 +60,9 @@ TEST_CASE("writing goes on also after an error that RocksDB takes for final, and
   REQUIRE(!Put(database.get(), "b", "2").ok());
   REQUIRE(!database->Resume().ok());
   // It could not be opened again either.
-  REQUIRE_CODE(Put(database.get(), "b", "2"), absl::StatusCode::kUnavailable);
+  const absl::Status closed = Put(database.get(), "b", "2");
+  REQUIRE_CODE(closed, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(closed.message(), "Disk quota exceeded"));  // Which is what its user can mend.
   REQUIRE_CODE(database->Get(Family::kMeta, "a"), absl::StatusCode::kUnavailable);
   REQUIRE_CODE(database->Copy("/copy"), absl::StatusCode::kUnavailable);
   env.SetFailing(false);

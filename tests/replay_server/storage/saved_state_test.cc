@@ -330,5 +330,44 @@ TEST_CASE("a table whose limit was lifted by replacing it never meets rows that 
   CHECK(rewards == std::vector<float>{static_cast<float>(kRows)});
 }
 
+// A table that was reconfigured, as a crash leaves it, or a clean end.
+void MakeReconfigured(const TemporaryFolder& folder, const TableConfig& created, const TableConfig& changed,
+                      bool checkpoint) {
+  DurableReplay replay = OpenReplay(folder.File("ended"));
+  REQUIRE(ValueOf(replay.store->CreateTable(created)));
+  REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
+  REQUIRE_OK(replay.store->Reconfigure(changed, 1, /*dry_run=*/false).status());
+  REQUIRE_OK(testing::AwaitCommit(*ValueOf(replay.store->FindTable("t"))));
+  if (checkpoint) {
+    REQUIRE_OK(AwaitCheckpoint(replay.journal.get()).status());
+  }
+  CopyAfterCrash(folder.File("ended"), folder.File("crashed"));
+}
+
+TEST_CASE("a table that was reconfigured comes back so, whoever creates it again as it was, or as it is", "[unit]") {
+  const TemporaryFolder folder;
+  const Durability durability = GENERATE(Durability::kCheckpoint, Durability::kLog);
+  const bool checkpoint = GENERATE(false, true);
+  const TableConfig created = DurableTable("t", durability);
+  TableConfig changed = created;
+  changed.max_items = 77;
+  changed.rate_limiter.min_items = 3;
+  MakeReconfigured(folder, created, changed, checkpoint);
+  const std::string end = GENERATE("crashed", "ended");
+  const SavedPolicy policy = GENERATE(SavedPolicy::kRefuse, SavedPolicy::kKeep, SavedPolicy::kReplace);
+  CAPTURE(durability, checkpoint, end, policy);
+  DurableReplay replay = OpenReplay(folder.File(end));
+  // With "checkpoint" a crash goes back to the last one.
+  const bool kept = end == "ended" || checkpoint || durability == Durability::kLog;
+  CHECK(!ValueOf(replay.store->CreateTable(created, policy)));
+  const auto table = ValueOf(replay.store->FindTable("t"));
+  CHECK(Differences(*table->config(), kept ? changed : created).empty());
+  CHECK(table->info().config_generation == (kept ? 2 : 1));
+  if (kept) {
+    CHECK(!ValueOf(replay.store->CreateTable(changed, policy)));
+    CHECK(ValueOf(replay.store->FindTable("t")) == table);
+  }
+}
+
 }  // namespace
 }  // namespace waggle

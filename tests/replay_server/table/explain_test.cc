@@ -126,16 +126,6 @@ const std::vector<Case>& Stalls() {
        Cause::kServerMemoryFull,
        {"wait for 8 items", "only about 5 fit", "10000 of 10000 bytes"},
        "batch_size <= 5, now 8"},
-      {"the disk takes no rows past the memory limit",
-       [](Stall* s) {
-         s->config.memory_limit = 1000;
-         s->Counts(5, 5, 0);
-         s->picture.tier.status = absl::ResourceExhaustedError("no space left");
-       },
-       Verdict::kWaiting,
-       Cause::kDiskRefuses,
-       {"inserts wait", "memory_limit", "no space left"},
-       ""},
       {"batches that are drawn wait for memory that somebody has who does not read",
        [](Stall* s) {
          s->Counts(5, 5, 0);
