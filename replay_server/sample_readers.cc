@@ -39,7 +39,18 @@ void SampleReaders::SweepLocked() {
                  readers_.end());
 }
 
+std::vector<std::shared_ptr<SampleReaders::Reader>> SampleReaders::PresentLocked() const {
+  std::vector<std::shared_ptr<Reader>> present;
+  for (const std::weak_ptr<Reader>& weak : readers_) {
+    if (std::shared_ptr<Reader> reader = weak.lock(); reader != nullptr) {
+      present.push_back(std::move(reader));
+    }
+  }
+  return present;
+}
+
 void SampleReaders::Tend(absl::Time now) {
+  std::vector<std::shared_ptr<Reader>> readers;  // Let go of outside the lock, and so are these.
   std::vector<std::shared_ptr<Reader>> stuck;
   absl::Duration longest;
   {
@@ -49,11 +60,8 @@ void SampleReaders::Tend(absl::Time now) {
                                     ? absl::ZeroDuration()
                                     : std::clamp(now - last_, absl::ZeroDuration(), kLongestStep);
     last_ = now;
-    for (const std::weak_ptr<Reader>& weak : readers_) {
-      const std::shared_ptr<Reader> reader = weak.lock();
-      if (reader == nullptr) {
-        continue;
-      }
+    readers = PresentLocked();
+    for (const std::shared_ptr<Reader>& reader : readers) {
       const uint64_t granted = reader->granted_.load(std::memory_order_relaxed);
       const bool waits = reader->waiting_.load(std::memory_order_relaxed) > 0;
       reader->waited_ = waits && granted == reader->granted_then_ ? reader->waited_ + step : absl::ZeroDuration();
@@ -82,13 +90,11 @@ void SampleReaders::Tend(absl::Time now) {
 void SampleReaders::Describe(int64_t limit, std::vector<TablePicture>* pictures) const {
   std::map<std::string, SampleMemory> waits;  // By table.
   std::vector<SampleMemory::Holder> holders;
+  std::vector<std::shared_ptr<Reader>> readers;  // Let go of outside the lock.
   {
     MutexLock lock(&mutex_);
-    for (const std::weak_ptr<Reader>& weak : readers_) {
-      const std::shared_ptr<Reader> reader = weak.lock();
-      if (reader == nullptr) {
-        continue;
-      }
+    readers = PresentLocked();
+    for (const std::shared_ptr<Reader>& reader : readers) {
       const int64_t waiting = reader->waiting_.load(std::memory_order_relaxed);
       if (waiting > 0) {
         SampleMemory* const memory = &waits[reader->table_];

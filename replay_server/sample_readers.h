@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -84,6 +85,7 @@ class SampleReaders {
   void Describe(int64_t limit, std::vector<TablePicture>* pictures) const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  std::vector<std::shared_ptr<Reader>> PresentLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SweepLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const SampleReadersOptions options_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 
 namespace waggle {
@@ -29,10 +30,20 @@ void KeepFreedMemory() {
 
 bool ReturnFreedMemory([[maybe_unused]] int64_t most_kept) {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-  if (!UserHasSetItUp() && static_cast<int64_t>(mallinfo2().fordblks) > most_kept) {
-    malloc_trim(0);
-    return true;
+  // What the system has back counts as freed still, where it lies between blocks in use.
+  static std::atomic<int64_t> returned{0};
+  if (UserHasSetItUp()) {
+    return false;
   }
+  const auto freed = static_cast<int64_t>(mallinfo2().fordblks);
+  const int64_t before = std::min(returned.load(), freed);
+  if (freed - before <= most_kept) {
+    returned = before;
+    return false;
+  }
+  malloc_trim(0);
+  returned = static_cast<int64_t>(mallinfo2().fordblks);
+  return true;
 #endif
   return false;
 }

@@ -10,10 +10,10 @@ namespace waggle {
 // has set it up by MALLOC_… or GLIBC_TUNABLES. Call before there is a second thread.
 void KeepFreedMemory();
 
-// Gives what is freed and kept back to the system where that is more than `most_kept` bytes, of all arenas together:
-// every thread may have freed some in an arena of its own, where no other takes it. Walks all that is freed, so it is
-// not to be called more often than every few seconds. Returns whether there was as much. Thread-safe; does nothing
-// where KeepFreedMemory does nothing.
+// Gives what is freed and kept back to the system where it has become more than `most_kept` bytes since the last time,
+// of all arenas together: every thread may have freed some in an arena of its own, where no other takes it. Walks all
+// that is freed, so it is not to be called more often than every few seconds. Returns whether it had become as much.
+// Thread-safe; does nothing where KeepFreedMemory does nothing.
 bool ReturnFreedMemory(int64_t most_kept);
 
 }  // namespace waggle

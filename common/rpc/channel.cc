@@ -48,6 +48,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   // Servers restart in seconds; the library's own back-off grows to two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
+  // Nor is a name looked up again before half a minute is over, as long as attempts to connect fail.
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 500);
   // In spite of its name this is how long one attempt to connect may take: too short, and a busy machine or a long way
   // never connects at all.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5'000);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -28,6 +29,7 @@ namespace {
 
 // Between two tries to accept where there was no descriptor, or something else that others have to give back.
 constexpr int kPauseMs = 100;
+constexpr int kTriesForAPort = 20;
 constexpr absl::Duration kComplainInterval = absl::Seconds(30);
 
 std::string ErrorText(int error) {
@@ -42,39 +44,55 @@ absl::Status CannotListen(const std::string& listen, int error) {
                                                                       : ErrorText(error)));
 }
 
-bool IsAny(const sockaddr* address) {
-  return address->sa_family == AF_INET
-             ? reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr == htonl(INADDR_ANY)
-             : IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  bool operator==(const Address& other) const {
+    return size == other.size && std::memcmp(&storage, &other.storage, size) == 0;
+  }
+};
+
+// The port is at the same place in both kinds of addresses.
+void SetPort(int port, sockaddr_storage* address) {
+  reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(static_cast<uint16_t>(port));
 }
 
-void SetPort(int port, sockaddr_storage* address) {
-  // The port is at the same place in both kinds.
-  reinterpret_cast<sockaddr_in*>(address)->sin_port = htons(static_cast<uint16_t>(port));
+int PortIn(const sockaddr_storage& address) {
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
 int PortOf(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+  return PortIn(address);
+}
+
+bool IsAny(const Address& address) {
+  const auto* const any = reinterpret_cast<const sockaddr*>(&address.storage);
+  return any->sa_family == AF_INET ? reinterpret_cast<const sockaddr_in*>(any)->sin_addr.s_addr == htonl(INADDR_ANY)
+                                   : IN6_IS_ADDR_UNSPECIFIED(&reinterpret_cast<const sockaddr_in6*>(any)->sin6_addr);
 }
 
 // Returns a listening socket, or minus the error's number.
-int ListenOn(const sockaddr_storage& address, socklen_t size) {
+int ListenOn(const Address& address) {
   const int both = 0;
   const int on = 1;
-  const int opened = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int opened = socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (opened < 0) {
     return -errno;
   }
-  if (address.ss_family == AF_INET6) {
-    const bool any = IsAny(reinterpret_cast<const sockaddr*>(&address));
-    setsockopt(opened, IPPROTO_IPV6, IPV6_V6ONLY, any ? &both : &on, sizeof(on));
+  if (address.storage.ss_family == AF_INET6) {
+    setsockopt(opened, IPPROTO_IPV6, IPV6_V6ONLY, IsAny(address) ? &both : &on, sizeof(on));
   }
   // Connections of a server before may linger; another server's port cannot be had all the same.
   setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(opened, reinterpret_cast<const sockaddr*>(&address), size) != 0 || listen(opened, SOMAXCONN) != 0) {
+  // Those who are accepted inherit these two.
+  setsockopt(opened, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(opened, IPPROTO_TCP, TCP_USER_TIMEOUT, &Listener::kSendTimeoutMs, sizeof(Listener::kSendTimeoutMs));
+  if (bind(opened, reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 ||
+      listen(opened, SOMAXCONN) != 0) {
     const int error = errno;
     close(opened);
     return -error;
@@ -82,11 +100,33 @@ int ListenOn(const sockaddr_storage& address, socklen_t size) {
   return opened;
 }
 
-struct Address {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-};
+bool HasIpv6() {
+  const int probe = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (probe >= 0) {
+    close(probe);
+  }
+  return probe >= 0;
+}
 
+// All addresses of the machine: by one socket for both protocols, if it has both.
+Address Any(int port) {
+  Address any;
+  if (HasIpv6()) {
+    auto* const ipv6 = reinterpret_cast<sockaddr_in6*>(&any.storage);
+    ipv6->sin6_family = AF_INET6;
+    ipv6->sin6_addr = in6addr_any;
+    any.size = sizeof(sockaddr_in6);
+  } else {
+    auto* const ipv4 = reinterpret_cast<sockaddr_in*>(&any.storage);
+    ipv4->sin_family = AF_INET;
+    ipv4->sin_addr.s_addr = htonl(INADDR_ANY);
+    any.size = sizeof(sockaddr_in);
+  }
+  SetPort(port, &any.storage);
+  return any;
+}
+
+// Each once: a name may have one twice.
 absl::StatusOr<std::vector<Address>> Resolve(const std::string& listen) {
   const size_t colon = listen.rfind(':');
   std::string host = listen.substr(0, colon);
@@ -106,22 +146,41 @@ absl::StatusOr<std::vector<Address>> Resolve(const std::string& listen) {
     Address address;
     std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
     address.size = each->ai_addrlen;
-    if (each->ai_family == AF_INET && IsAny(each->ai_addr)) {
-      // One socket for both protocols, if the machine has both.
-      Address any;
-      auto* const ipv6 = reinterpret_cast<sockaddr_in6*>(&any.storage);
-      ipv6->sin6_family = AF_INET6;
-      ipv6->sin6_addr = in6addr_any;
-      SetPort(ntohs(reinterpret_cast<const sockaddr_in*>(each->ai_addr)->sin_port), &any.storage);
-      any.size = sizeof(sockaddr_in6);
-      if (const int probe = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0); probe >= 0) {
-        close(probe);
-        address = any;
-      }
+    if (IsAny(address)) {
+      address = Any(PortIn(address.storage));
     }
-    addresses.push_back(address);
+    if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
+      addresses.push_back(address);
+    }
   }
   return addresses;
+}
+
+// Listens on all of them, at one port. Returns an error's number, or 0.
+int ListenOnAll(std::vector<Address> addresses, std::vector<int>* sockets) {
+  int port = 0;
+  int error = 0;
+  for (Address& address : addresses) {
+    if (port != 0) {
+      SetPort(port, &address.storage);
+    }
+    const int opened = ListenOn(address);
+    if (opened >= 0) {
+      sockets->push_back(opened);
+      port = PortOf(opened);
+    } else if (error = -opened; error != EADDRNOTAVAIL && error != EAFNOSUPPORT) {
+      break;  // Clients of that address would find another server, or none.
+    }
+  }
+  // Of the addresses that a name has the machine need not have all.
+  if (!sockets->empty() && (error == 0 || error == EADDRNOTAVAIL || error == EAFNOSUPPORT)) {
+    return 0;
+  }
+  for (const int opened : *sockets) {
+    close(opened);
+  }
+  sockets->clear();
+  return error;
 }
 
 // Past it descriptors are for files.
@@ -136,36 +195,26 @@ int MostForConnections() {
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(const std::string& listen) {
   WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(listen, /*allow_port_zero=*/true), "listening"));
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<Address> addresses, Resolve(listen));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<Address> addresses, Resolve(listen));
+  const bool any_port = PortIn(addresses.front().storage) == 0;
   std::vector<int> sockets;
-  absl::Cleanup close_all = [&sockets] {
-    for (const int opened : sockets) {
-      close(opened);
-    }
-  };
-  int port = 0;
-  int error = EADDRNOTAVAIL;
-  for (Address& address : addresses) {
-    if (port != 0) {
-      SetPort(port, &address.storage);
-    }
-    const int opened = ListenOn(address.storage, address.size);
-    if (opened >= 0) {
-      sockets.push_back(opened);
-      port = PortOf(opened);
-    } else if (error = -opened; error == EADDRINUSE) {
-      break;  // Clients of that address would find another server.
-    }
+  int error = ListenOnAll(addresses, &sockets);
+  // One that is free for one address may be taken for another.
+  for (int i = 0; any_port && error == EADDRINUSE && i < kTriesForAPort; ++i) {
+    error = ListenOnAll(addresses, &sockets);
   }
-  // Of the addresses that a name has the machine need not have all.
-  if (sockets.empty() || error == EADDRINUSE) {
+  if (error != 0) {
     return CannotListen(listen, error);
   }
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake < 0) {
-    return CannotListen(listen, errno);
+    error = errno;
+    for (const int opened : sockets) {
+      close(opened);
+    }
+    return CannotListen(listen, error);
   }
-  std::move(close_all).Cancel();
+  const int port = PortOf(sockets.front());
   return std::unique_ptr<Listener>(
       new Listener(std::move(sockets), absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port), wake));
 }
@@ -215,7 +264,6 @@ void Listener::Run() {
 }
 
 bool Listener::AcceptAll(int socket) {
-  const int on = 1;
   for (;;) {
     const int accepted = accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (accepted < 0) {
@@ -248,7 +296,13 @@ bool Listener::AcceptAll(int socket) {
                             "clients are turned away until there are fewer"));
       continue;
     }
-    setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    // gRPC asks for it, and would complain of each that has gone.
+    sockaddr_storage peer;
+    socklen_t size = sizeof(peer);
+    if (getpeername(accepted, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {
+      close(accepted);
+      continue;
+    }
     accepted_(accepted);
   }
 }

@@ -19,6 +19,10 @@ namespace waggle {
 // files: a database that cannot open one stops writing.
 class Listener {
  public:
+  // How long what is sent to a client may stay unanswered by its machine: then the connection has failed. Without it
+  // one whose buffers are full when its client loses power would stay for a quarter of an hour.
+  static constexpr int kSendTimeoutMs = 20'000;
+
   // Listens on HOST:PORT, on all addresses that a name has; port 0 takes a free one, the same for all. All of the
   // machine's addresses, which 0.0.0.0 and [::] stand for, are those of both protocols where it has both.
   // INVALID_ARGUMENT for what is no address; UNAVAILABLE, saying why, where it cannot be listened on.

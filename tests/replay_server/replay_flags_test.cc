@@ -151,7 +151,7 @@ TEST_CASE("A replay server's options are as its flags say", "[unit]") {
 
 TEST_CASE("Memory that the machine has not is warned of", "[unit]") {
   CHECK(MemoryWarning(Parsed({}).flags.ServerOptions(), kMachine).empty());
-  CHECK(MemoryWarning(Parsed({"--memory-bytes", "60G"}).flags.ServerOptions(), kMachine).empty());
+  CHECK(MemoryWarning(Parsed({"--memory-bytes", "55G"}).flags.ServerOptions(), kMachine).empty());
   // It fits by itself, not with what is beside it.
   CHECK_THAT(MemoryWarning(Parsed({"--memory-bytes", "63G"}).flags.ServerOptions(), kMachine),
              Catch::StartsWith("--memory-bytes 67645734912, with ") && Catch::Contains("(68719476736 bytes)"));

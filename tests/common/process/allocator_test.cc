@@ -75,7 +75,29 @@ TEST_CASE("What many threads have freed goes back to the system where it is too 
   CHECK_FALSE(ReturnFreedMemory(int64_t{1} << 40));
   CHECK(ReturnFreedMemory(kThreads * kBytes / 2));
   CHECK(before - resident() > kThreads * kBytes / 2);
-  CHECK_FALSE(ReturnFreedMemory(int64_t{1} << 40));
+}
+
+TEST_CASE("What lies between blocks in use goes back to the system once", "[unit]") {
+  constexpr size_t kBlock = 16 << 10;
+  std::vector<std::unique_ptr<char[]>> blocks(2'000);
+  for (auto& block : blocks) {
+    block = std::make_unique<char[]>(kBlock);
+  }
+  for (size_t i = 0; i < blocks.size(); i += 2) {
+    blocks[i] = nullptr;
+  }
+  constexpr int64_t kMost = 1'000 * kBlock / 2;
+  CHECK(ReturnFreedMemory(kMost));
+  CHECK_FALSE(ReturnFreedMemory(kMost));
+  // And once more where it was used in between.
+  for (size_t i = 0; i < blocks.size(); i += 2) {
+    blocks[i] = std::make_unique<char[]>(kBlock);
+  }
+  CHECK_FALSE(ReturnFreedMemory(kMost));
+  for (size_t i = 0; i < blocks.size(); i += 2) {
+    blocks[i] = nullptr;
+  }
+  CHECK(ReturnFreedMemory(kMost));
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "common/rpc/listener.h"
 
+#include <netinet/tcp.h>
+
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,6 +90,25 @@ TEST_CASE("A listener listens on all addresses that its host stands for", "[grpc
     CHECK(ipv6.Connect(listener->address()));
     CHECK(accepted.Await(2));
   }
+}
+
+TEST_CASE("What is sent to a client whose machine is gone fails in time, as on gRPC's own connections", "[grpc]") {
+  std::atomic<int> timeout_ms{-1};
+  std::atomic<int> no_delay{-1};
+  const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
+  listener->Start([&](int descriptor) {
+    int value = 0;
+    socklen_t size = sizeof(value);
+    getsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &value, &size);
+    no_delay = value;
+    getsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, &size);
+    timeout_ms = value;
+    close(descriptor);
+  });
+  Socket client(listener->address());
+  CHECK(client.AwaitEnd());
+  CHECK(timeout_ms == 20'000);
+  CHECK(no_delay != 0);
 }
 
 TEST_CASE("What cannot be listened on is refused, saying why", "[grpc]") {
