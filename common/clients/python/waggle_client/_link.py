@@ -37,6 +37,8 @@ _STATUS_DETAILS = "grpc-status-details-bin"
 _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 _MAY_PASS = (errors.Unavailable, errors.Cancelled, errors.DeadlineExceeded, errors.Aborted)
 _EXPLAIN_TIMEOUT = 1.0
+# Seconds that a table may be missing after a restart, for its creator to make it again.
+NOT_FOUND_PATIENCE = 5.0
 _SAVED_POLICIES = _wire.enum_names(
     _wire.message("CreateTableRequest").DESCRIPTOR.fields_by_name["if_saved_differs"].enum_type
 )

@@ -6,9 +6,8 @@ import time
 import grpc
 
 from waggle_client import _fork, _wire, errors
-from waggle_client._link import Backoff, from_rpc_error, log, may_pass
+from waggle_client._link import NOT_FOUND_PATIENCE, Backoff, from_rpc_error, log, may_pass
 
-_NOT_FOUND_PATIENCE = 5.0
 _WARN_AFTER = 30.0
 
 
@@ -159,7 +158,7 @@ class StreamCore:
         except errors.Error as raised:
             return (None if may_pass(raised) else raised), None
         now = time.monotonic()
-        if missing_since is None or now - missing_since < _NOT_FOUND_PATIENCE:
+        if missing_since is None or now - missing_since < NOT_FOUND_PATIENCE:
             return None, missing_since or now
         return error, missing_since
 

@@ -2,12 +2,13 @@
 
 import collections
 import threading
+import time
 from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
 from waggle_client import _check, _fork, _wire, errors
-from waggle_client._link import Backoff, Deadline, log, may_pass
+from waggle_client._link import NOT_FOUND_PATIENCE, Backoff, Deadline, log, may_pass
 from waggle_client.info import UpdateCounts
 
 if TYPE_CHECKING:
@@ -67,20 +68,25 @@ class _Core:
         self.table = table
         self.what = f'updating priorities of table "{table}"'
         self.changed = threading.Condition()
-        self._pending = collections.deque()  # Arrays by name, in the order in which they came.
-        self._entries = 0  # Of all of them.
-        self._sending = False
+        # Updates as they came: their number, counted from 1, and their arrays by name. Parts of one have its number.
+        self._pending = collections.deque()
+        self._sending = collections.deque()  # Those of the request that is under way; older than those above.
+        self._given = 0  # The number of the last one.
+        self._entries = 0  # Of all that are not answered.
         self._counts = UpdateCounts(0, 0, 0)
         self._failure = None  # Final.
         self._away = None  # Why the last attempt failed, while none has succeeded since.
         self._closed = False
+        # Of the thread alone.
+        self.backoff = Backoff()
+        self.missing_since = None  # On the monotonic clock.
         self._thread = threading.Thread(target=self._run, name="waggle-priorities", daemon=True)
         _fork.watch(self)
         self._thread.start()
 
     def forked(self):
         self.changed = threading.Condition()
-        in_use = self._sending
+        in_use = bool(self._sending)
         self._failure = errors.FailedPrecondition(_fork.message(f"{self.what} at {self.link.address}"))
         return in_use
 
@@ -93,10 +99,11 @@ class _Core:
     def add(self, arrays):
         with self.changed:
             self.check_locked()
-            self._pending.append(arrays)
+            self._given += 1
+            self._pending.append((self._given, arrays))
             self._entries += len(arrays["keys"])
             while self._entries > _MAX_PENDING and len(self._pending) > 1:
-                dropped = len(self._pending.popleft()["keys"])
+                dropped = len(self._pending.popleft()[1]["keys"])
                 self._entries -= dropped
                 self._count_locked(0, 0, dropped)
             self.changed.notify_all()
@@ -105,16 +112,26 @@ class _Core:
         counts = self._counts
         self._counts = UpdateCounts(counts.applied + applied, counts.stale + stale, counts.unknown + unknown)
 
+    def _oldest_locked(self):
+        """The number of the first update that is not answered."""
+        first = self._sending or self._pending
+        return first[0][0] if first else self._given + 1
+
     def _take(self):
         """What is to be sent next; None once closed."""
         with self.changed:
-            self._sending = False
-            self.changed.notify_all()
             self.changed.wait_for(lambda: self._pending or self._closed)
             if self._closed:
                 return None
-            self._sending = True
-            taken, self._pending, self._entries = self._pending, collections.deque(), 0
+            room = MAX_KEYS
+            while self._pending and room > 0:
+                number, arrays = self._pending.popleft()
+                if len(arrays["keys"]) > room:
+                    self._pending.appendleft((number, {name: array[room:] for name, array in arrays.items()}))
+                    arrays = {name: array[:room] for name, array in arrays.items()}
+                self._sending.append((number, arrays))
+                room -= len(arrays["keys"])
+            taken = [arrays for _, arrays in self._sending]
         return {name: np.concatenate([arrays[name] for arrays in taken]) for name in taken[0]}
 
     def _run(self):
@@ -123,9 +140,7 @@ class _Core:
                 arrays = self._take()
                 if arrays is None:
                     return
-                for begin in range(0, len(arrays["keys"]), MAX_KEYS):
-                    if not self._send(arrays, begin, begin + MAX_KEYS):
-                        return
+                self._send(arrays)
         except errors.Error as error:
             self._fail(error)
         except Exception as error:  # The user's thread has to hear of it: this one has nobody to tell.
@@ -134,45 +149,61 @@ class _Core:
     def _fail(self, error):
         with self.changed:
             self._failure = self._failure or error
-            self._sending = False
+            self._sending.clear()
             self.changed.notify_all()
 
-    def _send(self, arrays, begin, end):
-        """Sends these entries until they are answered; False once closed."""
-        request = encode(self.link.request("UpdatePriorities"), self.table, arrays, begin, end)
-        backoff = Backoff()
-        while True:
-            try:
-                answer = self.link.call("UpdatePriorities", request, self.what, _ATTEMPT_SECONDS, repeatable=False)
-                counts = (answer.applied, answer.stale, answer.unknown)
-            except errors.NotFound:
-                if not self.link.has_created(self.table):
-                    raise
-                counts = (0, 0, len(arrays["keys"][begin:end]))  # They went with a server that was restarted.
-            except errors.Error as error:
-                if self.link.closed() or not may_pass(error):
-                    raise
-                if not self._wait(error, backoff.next()):
-                    return False
-                continue
-            with self.changed:
-                self._away = None
-                self._count_locked(*counts)
-            return True
-
-    def _wait(self, error, pause):
-        """Before another attempt; False once closed."""
+    def _send(self, arrays):
+        """Tries once to send what was taken, which is answered then, or pending again."""
+        count = len(arrays["keys"])
+        request = encode(self.link.request("UpdatePriorities"), self.table, arrays, 0, count)
+        try:
+            answer = self.link.call("UpdatePriorities", request, self.what, _ATTEMPT_SECONDS, repeatable=False)
+            counts = (answer.applied, answer.stale, answer.unknown)
+            self.missing_since = None
+        except errors.NotFound:
+            if not self._may_be_made_again():
+                raise
+            counts = (0, 0, count)  # They went with a server that was restarted: the table was there before.
+        except errors.Error as error:
+            if self.link.closed() or not may_pass(error):
+                raise
+            self.missing_since = None
+            self._wait(error)
+            return
+        self.backoff.reset()
         with self.changed:
+            self._away = None
+            self._sending.clear()
+            self._entries -= count
+            self._count_locked(*counts)
+            self.changed.notify_all()
+
+    def _may_be_made_again(self):
+        """Whether the table, which is missing, may yet come back: this client's streams make its own again, and those
+        of others have the time that streams wait for them."""
+        now = time.monotonic()
+        if self.missing_since is None:
+            self.missing_since = now
+        return self.link.has_created(self.table) or now - self.missing_since < NOT_FOUND_PATIENCE
+
+    def _wait(self, error):
+        """Before another attempt, or until closed. Meanwhile what was to be sent is pending, and so the first to be
+        dropped."""
+        with self.changed:
+            self._pending.extendleft(reversed(self._sending))
+            self._sending.clear()
             told, self._away = self._away is not None, error
         if not told:
             log.warning("%s; trying again until it works", error)
+        pause = self.backoff.next()
         with self.changed:
-            return not self.changed.wait_for(lambda: self._closed, pause)
+            self.changed.wait_for(lambda: self._closed, pause)
 
     def flush(self, deadline):
         with self.changed:
             self.check_locked()
-            while self._pending or self._sending:
+            last = self._given  # Others may go on adding.
+            while self._oldest_locked() <= last:
                 if deadline.over():
                     raise errors.DeadlineExceeded(
                         f"{self.what} at {self.link.address}: not answered after {deadline.timeout:g} s: "
@@ -195,9 +226,12 @@ class PriorityUpdater:
     """Sends new priorities of a table's items without waiting for each answer; see Client.priority_updater.
     Thread-safe.
 
-    What comes while a request is under way goes with the next one, in its order. While the server is away updates
-    gather, up to a quarter of a million; then the oldest are dropped and counted as unknown: a server that was away for
-    so long has most likely lost their items. An error that no attempt can mend is raised by the next call.
+    What comes while a request is under way goes with the next one, in its order. While the server is away or slow
+    updates gather, up to a quarter of a million entries with those that are being sent, or the last update, however
+    large. Then the oldest that are not just being sent are dropped and counted as unknown: a server that was away for
+    so long has most likely lost their items. So are those counted whose table went with its server. An error that no
+    attempt can mend is raised by the next call, and so is a table that is still missing after five seconds, unless this
+    client had created it.
     """
 
     def __init__(self, link, table: str):
@@ -210,7 +244,7 @@ class PriorityUpdater:
             self._core.add({name: array.copy() for name, array in arrays.items()})
 
     def flush(self, timeout: Optional[float] = 60.0) -> UpdateCounts:
-        """Waits until all that was given is answered, and says what became of it so far. DeadlineExceeded after
+        """Waits until all that was given before is answered, and says what became of it so far. DeadlineExceeded after
         `timeout` seconds; None waits without a limit."""
         self._core.flush(Deadline(timeout))
         return self._core.counts()
