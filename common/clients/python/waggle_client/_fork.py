@@ -11,9 +11,8 @@ from waggle_client import errors
 _watched = weakref.WeakSet()
 _grpc_can = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "0").lower() in ("1", "true", "yes")  # Which it reads once.
 _grpc_broken = False
-left_behind = (
-    []
-)  # What belongs to connections of the process before: its destructors might wait for that one's threads.
+# What belongs to connections of the process before: its destructors might wait for that one's threads.
+left_behind = []
 
 
 def watch(thing) -> None:
@@ -23,18 +22,25 @@ def watch(thing) -> None:
 
 def _forked():
     global _grpc_broken
-    in_use = [thing.forked() for thing in list(_watched)]
+    in_use, failure = False, None
+    for thing in list(_watched):
+        try:
+            in_use = thing.forked() or in_use
+        except Exception as error:  # The others have to hear of it all the same.
+            in_use, failure = True, error
     # gRPC in the new process waits for a thread of the old one, and takes events away from that one.
-    _grpc_broken = _grpc_broken or (any(in_use) and not _grpc_can)
+    _grpc_broken = _grpc_broken or (in_use and not _grpc_can)
+    if failure is not None:
+        raise failure  # Python prints it, and goes on.
 
 
 def check() -> None:
     """FailedPrecondition where no connection of this process could work."""
     if _grpc_broken:
         raise errors.FailedPrecondition(
-            "this process was forked while a writer, sampler or updater was open, and gRPC would hang in both "
-            'processes: fork before they are made, start processes by "spawn", or set GRPC_ENABLE_FORK_SUPPORT=1 before '
-            "grpc is imported"
+            "this process was forked while a writer or sampler was open or an updater was sending, and gRPC would hang "
+            'in both processes: fork before they are made, start processes by "spawn", or set '
+            "GRPC_ENABLE_FORK_SUPPORT=1 before grpc is imported"
         )
 
 

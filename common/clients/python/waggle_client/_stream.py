@@ -31,8 +31,8 @@ class StreamCore:
     """What a writer and a sampler have in common: a stream, its failure, and waiting for something to change.
 
     Everything that begins with an underscore is guarded by `changed`, which a thread may take again: the collector may
-    end a writer wherever it runs. Subclasses say what is sent and what is made of
-    what comes. The threads know only the core, so that a writer or a sampler that is forgotten can be collected.
+    end a writer wherever it runs. Subclasses say what is sent and what is made of what comes. The threads know only the
+    core, so that a writer or a sampler that is forgotten can be collected.
     """
 
     def __init__(self, link, method, purpose, what, tables):
@@ -49,7 +49,6 @@ class StreamCore:
         self._away = None  # Why the last stream ended, while there is no other.
         self._waited = 0.0  # Seconds, by those who use it.
         self._thread = threading.Thread(target=self._run, name=f"waggle-{purpose}", daemon=True)
-        _fork.watch(self)
 
     def forked(self):
         """In a new process, which has neither the thread nor the connection, and may find the lock held for ever."""
@@ -61,6 +60,7 @@ class StreamCore:
         return in_use
 
     def start(self):
+        _fork.watch(self)  # Not before: what is made in part, or never started, is nothing that a fork could harm.
         self._thread.start()
 
     # For subclasses. The first two are called with `changed` held, the third without.

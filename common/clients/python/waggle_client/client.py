@@ -6,7 +6,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Optional, Sequence, Union
 
-from waggle_client import _check, _table_proto, errors
+from waggle_client import _check, _fork, _table_proto, errors
 from waggle_client._insert import WriterCore, WriterOptions
 from waggle_client._link import SAVED_POLICIES, Backoff, Link, new_id
 from waggle_client.batch import Batch
@@ -20,6 +20,28 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _A_TABLE = "waggle_client.Table(…)"
+
+
+class _Children:
+    """A client's writers, samplers and updaters, while anybody has them. Thread-safe."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._all: "weakref.WeakSet" = weakref.WeakSet()
+        _fork.watch(self)
+
+    def forked(self):
+        self._lock = threading.Lock()
+        return False
+
+    def add(self, child):
+        with self._lock:
+            self._all.add(child)
+        return child
+
+    def all(self):
+        with self._lock:
+            return list(self._all)
 
 
 class Client:
@@ -39,8 +61,7 @@ class Client:
 
     def __init__(self, address: str, timeout: Optional[float] = 10.0):
         self._link = Link(address, timeout)
-        self._lock = threading.Lock()
-        self._open: "weakref.WeakSet" = weakref.WeakSet()  # Writers, samplers and updaters; guarded by the lock.
+        self._children = _Children()
 
     @property
     def address(self) -> str:
@@ -191,7 +212,7 @@ class Client:
                 )
         core = WriterCore(self._link, configs, options)
         core.start()
-        return self._opened(Writer(core))
+        return self._children.add(Writer(core))
 
     def sampler(
         self,
@@ -224,7 +245,7 @@ class Client:
         )
         core = SamplerCore(self._link, self._find([table], find_timeout)[0].table, options)
         core.start()
-        return self._opened(Sampler(core))
+        return self._children.add(Sampler(core))
 
     def sample(self, table: str, batch_size: int, timeout: Optional[float] = None) -> Batch:
         """One batch, drawn now. For many a sampler is far faster. Waits at most `timeout` seconds in all, by default
@@ -252,7 +273,7 @@ class Client:
     def priority_updater(self, table: str) -> PriorityUpdater:
         """What sends new priorities of this table from a thread of its own, without waiting for each answer."""
         self._find([_check.text("table", table)], None)
-        return self._opened(PriorityUpdater(self._link, table))
+        return self._children.add(PriorityUpdater(self._link, table))
 
     def delete(
         self, table: str, keys: "ArrayLike", generations: "ArrayLike", timeout: Optional[float] = None
@@ -276,20 +297,11 @@ class Client:
 
     # The end.
 
-    def _opened(self, child):
-        with self._lock:
-            self._open.add(child)
-        return child
-
-    def _children(self):
-        with self._lock:
-            return list(self._open)
-
     def close(self) -> None:
         """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections. Raises
         what the first of them that fails does, once all are closed. May be called again."""
         failure = None
-        for child in self._children():
+        for child in self._children.all():
             try:
                 child.close()
             except errors.Error as error:
@@ -305,7 +317,7 @@ class Client:
         if kind is None:
             self.close()
             return
-        for child in self._children():
+        for child in self._children.all():
             child.__exit__(kind, error, traceback)
         self._link.close()
 
