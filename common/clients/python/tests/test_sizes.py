@@ -50,15 +50,24 @@ class SizesTest(ServerTest):
         batch = self.client.sample(self.name, 5, timeout=PATIENCE)
         self.assertEqual(sorted(batch["number"].tolist()), list(range(5)))
 
-    def test_a_row_that_no_message_could_hold_is_refused_when_the_writer_is_made(self):
-        self.create(100 * MIB)
+    def test_a_row_that_no_message_could_hold_is_refused_when_the_table_is_created(self):
+        with self.assertRaisesRegex(
+            waggle.InvalidArgument, f"{self.name}.*a row has {100 * MIB + 8} bytes; at most {63 * MIB} are allowed"
+        ) as refused:
+            self.create(100 * MIB)
+        self.assertEqual(refused.exception.reason, "bad_configuration")
+        self.create(63 * MIB - 8)  # As well as the number.
+
+    def test_a_row_that_this_client_cannot_send_is_refused_when_the_writer_is_made(self):
+        self.create(60 * MIB)
         with self.assertRaises(waggle.InvalidArgument) as refused:
             self.client.writer(self.name)
         self.assertEqual(
             str(refused.exception),
-            f'table "{self.name}": a row has {100 * MIB + 8} bytes (the largest column is "frame", uint8[{100 * MIB}]); '
+            f'table "{self.name}": a row has {60 * MIB + 8} bytes (the largest column is "frame", uint8[{60 * MIB}]); '
             f"the most that travels at once is {56 * MIB}",
         )
+        self.assertEqual(refused.exception.reason, "")
 
     def test_lanes_whose_rows_are_too_much_together_are_refused_with_the_most_that_may_be(self):
         self.create(MIB)

@@ -193,7 +193,7 @@ class Client:
         writer_id: names the writer to the server, where no other one may have it; by default it is made up.
 
         NotFound if a table is not there; InvalidArgument for tables of different columns, and for rows of more than
-        56 MiB.
+        56 MiB; a table of rows of more than 63 MiB is refused as it is created.
         """
         names = table_names(table)
         options = WriterOptions(
