@@ -49,8 +49,9 @@ class Client:
 
     The server need not be there yet: nothing is connected before it is used, and calls try again while the server is
     away, for at most their `timeout`, by default the client's: seconds, or None for no limit. Then they raise
-    DeadlineExceeded, which says why. What is written and sampled goes over connections that are made again after every
-    loss. A server that came back without its tables gets those again that this client had created.
+    DeadlineExceeded, which says why; to ask the server for that may take up to a second more, here and wherever else
+    something is waited for. What is written and sampled goes over connections that are made again after every loss. A
+    server that came back without its tables gets those again that this client had created.
 
     Whatever is given is checked before it is sent: InvalidArgument (a ValueError) names the argument, what was got and
     what was wanted, and is an InvalidType (a TypeError too) where the type is wrong.
