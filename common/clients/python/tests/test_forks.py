@@ -5,27 +5,11 @@ import os
 import signal
 import threading
 import unittest
-import unittest.mock
 
 import numpy as np
-from support import COLUMNS, PATIENCE, Proxy, ServerTest, row
+from support import COLUMNS, PATIENCE, ServerTest, row
 
 import waggle_client as waggle
-from waggle_client import _fork
-from waggle_client._stream import StreamCore
-
-
-class Thing:
-    heard = False
-
-    def forked(self):
-        self.heard = True
-        return False
-
-
-class BrokenThing:
-    def forked(self):
-        raise AttributeError("it was made in part")
 
 
 @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
@@ -113,52 +97,6 @@ class ForksTest(ServerTest):
         describe = lambda: f"{len(waggle.Client(self.server.address, timeout=PATIENCE).describe().tables)} tables"
         self.assertRegex(self.in_a_child(lambda: self.told(describe)), "it returned . tables")
         self.client.describe()
-
-    def makes_a_client(self):
-        return self.told(lambda: waggle.Client(self.server.address).address)
-
-    def test_an_updater_that_was_closed_while_the_server_was_away_is_not_in_use(self):
-        self.client.create_table(waggle.Table(self.name, COLUMNS))
-        proxy = Proxy(self.server.port)
-        self.addCleanup(proxy.close)
-        with waggle.Client(proxy.address, timeout=PATIENCE) as far:
-            updater = far.priority_updater(self.name)
-            self.assertRegex(self.in_a_child(self.makes_a_client), "it returned")
-            proxy.accepts = False
-            proxy.cut()
-            updater.update([1], [1], [1.0])
-            with self.assertRaises(waggle.DeadlineExceeded):
-                updater.close(0.1)
-            updater._core._thread.join(PATIENCE)
-            self.assertRegex(self.in_a_child(self.makes_a_client), "it returned")
-
-    def test_what_is_being_made_as_another_thread_forks_takes_no_harm(self):
-        self.client.create_table(waggle.Table(self.name, COLUMNS))
-        init, raised, told = StreamCore.__init__, [], []
-
-        def forking(core, *arguments):
-            init(core, *arguments)
-            tell = lambda: f"{raised}; {self.makes_a_client()}; {self.told(self.client.describe)}"
-            told.append(self.in_a_child(tell))
-
-        with unittest.mock.patch("sys.unraisablehook", lambda raising: raised.append(raising.exc_value)):
-            with unittest.mock.patch.object(StreamCore, "__init__", forking), self.client.writer(self.name):
-                pass
-        self.assertRegex(told[0], r"\[\]; it returned .*; FailedPrecondition: .*forked.*before")
-
-    def test_a_writer_that_was_refused_is_not_open(self):
-        self.client.create_table(waggle.Table(self.name, {"frame": waggle.Column("uint8", (60 << 20,))}, max_items=1))
-        try:
-            self.client.writer(self.name)
-            self.fail("it was not refused")
-        except waggle.InvalidArgument:  # Which keeps all that was made before.
-            self.assertRegex(self.in_a_child(self.makes_a_client), "it returned")
-
-    def test_what_fails_after_a_fork_keeps_nothing_else_from_hearing_of_it_and_counts_as_open(self):
-        things = [BrokenThing(), Thing()]
-        with unittest.mock.patch("sys.unraisablehook"), unittest.mock.patch.object(_fork, "_watched", things):
-            told = self.in_a_child(lambda: f"{things[1].heard}; {self.makes_a_client()}")
-        self.assertRegex(told, "True; FailedPrecondition: .*a writer or sampler was open or an updater was sending")
 
 
 if __name__ == "__main__":
