@@ -451,7 +451,10 @@ TEST_CASE("A sampler of several servers that looks for a batch is said to wait w
   stall.Counts(2, 2, 0);
   stall.InsertWaits("actor-1", 3, 12);
   stall.picture.first_samples.back().asked = {32, 32};
-  CHECK(stall.Explained().verdict == Verdict::kWaiting);
+  explanation = stall.Explained();
+  CHECK(explanation.verdict == Verdict::kWaiting);
+  CHECK(absl::StartsWith(explanation.why_inserts.at(0), "inserts wait for "));
+  CHECK(absl::StartsWith(explanation.why_samples.at(0), "samples wait for "));
   stall.picture.first_samples.back().looks = false;
   CHECK(stall.Explained().verdict == Verdict::kDeadlock);
 }
