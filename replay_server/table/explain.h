@@ -44,9 +44,9 @@ absl::string_view Name(Cause cause);
 
 // A setting that frees the first one who waits: of the table's configuration, or of somebody's batch size.
 struct Remedy {
-  std::string setting;      // "rate_limiter.max_difference"; "batch_size".
+  std::string setting;      // "rate_limiter.max_difference"; "batch_size"; in words where it is neither: "room in DIR".
   std::string now;          // "800".
-  std::string change;       // ">= 812".
+  std::string change;       // ">= 812"; "more", which may go on behind the setting: "more, or smaller batches".
   double value = 0;         // 812.
   bool is_setting = false;  // Of the table: it can be reconfigured.
 };

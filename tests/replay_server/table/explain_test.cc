@@ -139,7 +139,7 @@ const std::vector<Case>& Stalls() {
        Cause::kSampleMemoryFull,
        {"for 33 s", "learner waits", "2 batches wait for memory", "960 of 1000 bytes", "max_sample_bytes",
         "debugger at table \"t\" 900, and has read nothing for 40 s", "learner at table \"other\" 60"},
-       "the server's memory more (--memory-bytes), or smaller batches, now 1000"},
+       "memory of the server more (--memory-bytes), or smaller batches, now 1000"},
       {"a batch has more different items than the table may hold",
        [](Stall* s) {
          s->config.sampler.without_replacement = true;
