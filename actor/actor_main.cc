@@ -93,10 +93,8 @@ int main(int argc, char** argv) {
   app.add_flag("--evaluator", evaluate, "Runs greedy episodes and reports their returns instead of training");
   waggle::AddIntegerFlag(&app, "--index", &index, 0, 9999,
                          "Which actor, or evaluator, this is: its random numbers and its share of the exploration "
-                         "follow from it. One that "
-                         "is started again with its index takes the dead one's place; without it the parameter server "
-                         "gives out the lowest "
-                         "that is free");
+                         "follow from it. One that is started again with its index takes the dead one's place; "
+                         "without it the parameter server gives out the lowest that is free");
   if (const std::optional<int> status = waggle::ParseCommandLine(&app, argc, argv)) {
     return *status;
   }

@@ -12,6 +12,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/status_convert.h"
 #include "waggle/v1/replay.grpc.pb.h"
+#include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {
 namespace {
@@ -19,32 +20,52 @@ namespace {
 // Apart from the bulk data's connections, which may be full.
 constexpr char kPurpose[] = "status";
 
-// One server's call, while it runs.
+// One server's calls, while they run.
 struct Describing {
   std::unique_ptr<v1::ReplayService::Stub> stub;
   grpc::ClientContext context;
   grpc::Status status;
+  // Where it is no replay server: whether it is a parameter server.
+  std::unique_ptr<v1::WorkerService::Stub> hub;
+  grpc::ClientContext hub_context;
+  v1::OverviewResponse overview;
+  grpc::Status hub_status;
 };
 
 // Asks all of them at once: one that hangs takes no time from the others.
 void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, absl::Duration timeout,
                  std::vector<ReplayServerState>* servers) {
   const v1::DescribeRequest request;
+  const v1::OverviewRequest hub_request;
   std::vector<Describing> calls(channels.size());
   Mutex mutex;
   CondVar answered;
   size_t running = calls.size();
+  const auto end = [&mutex, &answered, &running] {
+    MutexLock lock(&mutex);  // Held while signalling: who waits ends the life of all this.
+    --running;
+    answered.Signal();
+  };
   for (size_t i = 0; i < calls.size(); ++i) {
     Describing& call = calls[i];
     call.stub = v1::ReplayService::NewStub(channels[i]);
+    call.hub = v1::WorkerService::NewStub(channels[i]);
+    // For both from now on: who is asked twice makes nobody wait for longer.
     SetDeadline(std::max(timeout, absl::Milliseconds(1)), &call.context);
-    call.stub->async()->Describe(
-        &call.context, &request, &(*servers)[i].tables, [&call, &mutex, &answered, &running](grpc::Status status) {
-          MutexLock lock(&mutex);  // Held while signalling: who waits ends the life of all this.
-          call.status = std::move(status);
-          --running;
-          answered.Signal();
-        });
+    SetDeadline(std::max(timeout, absl::Milliseconds(1)), &call.hub_context);
+    call.stub->async()->Describe(&call.context, &request, &(*servers)[i].tables,
+                                 [&call, &hub_request, &end](grpc::Status status) {
+                                   call.status = std::move(status);
+                                   if (call.status.error_code() != grpc::StatusCode::UNIMPLEMENTED) {
+                                     end();
+                                     return;
+                                   }
+                                   call.hub->async()->Overview(&call.hub_context, &hub_request, &call.overview,
+                                                               [&call, &end](grpc::Status hub_status) {
+                                                                 call.hub_status = std::move(hub_status);
+                                                                 end();
+                                                               });
+                                 });
   }
   {
     MutexLock lock(&mutex);
@@ -53,7 +74,11 @@ void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, ab
     }
   }
   for (size_t i = 0; i < calls.size(); ++i) {
-    (*servers)[i].status = FromGrpcStatus(calls[i].status);
+    const absl::Status status = FromGrpcStatus(calls[i].status);
+    (*servers)[i].status =
+        absl::IsUnimplemented(status)
+            ? OtherKindError((*servers)[i].address, ServerKind::kReplayServer, calls[i].hub_status.ok())
+            : status;
   }
 }
 
@@ -72,9 +97,6 @@ std::vector<ReplayServerState> DescribeClient::Describe(const std::vector<std::s
   }
   channels_ = std::move(asked);
   DescribeAll(channels, timeout, &servers);
-  for (ReplayServerState& server : servers) {
-    server.status = TellOtherKind(server.status, server.address, ServerKind::kReplayServer);
-  }
   return servers;
 }
 

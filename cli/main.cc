@@ -58,6 +58,13 @@ int FindExitStatus(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) ? 2 : 1;
 }
 
+// Of questions that are put to those that are there.
+void TellMissing(const char* verb, const ReplayServers& servers) {
+  for (const MissingReplayServer& server : servers.missing()) {
+    std::cerr << "waggle " << verb << ": " << MissingText(server) << "\n";
+  }
+}
+
 int Do(const PrintAndExit& print) {
   (print.status == 0 ? std::cout : std::cerr) << print.text << std::flush;
   return print.status;
@@ -108,9 +115,7 @@ int Do(const WhyFlags& flags) {
   Explanations explanations = servers->AskAll(&v1::ReplayService::Stub::Explain, request, kStatusTimeout);
   if (const absl::Status failed = ErrorOfAll(explanations); !failed.ok()) {
     // A table that nobody has may be a missing one's.
-    for (const MissingReplayServer& server : servers->missing()) {
-      std::cerr << "waggle why: " << MissingText(server) << "\n";
-    }
+    TellMissing("why", *servers);
     return Complain("why", failed, IsUsersFault(failed) && servers->missing().empty() ? 2 : 1);
   }
   // A table need not be on every server.
@@ -132,8 +137,10 @@ int Do(const InspectFlags& flags) {
     return Complain("inspect", servers.status(), FindExitStatus(servers.status()));
   }
   const absl::StatusOr<Inspections> inspections = AskInspect(flags.question, kLongTimeout, &*servers);
+  TellMissing("inspect", *servers);  // Their items, or the table, may be what is looked for.
   if (!inspections.ok()) {
-    return Complain("inspect", inspections.status(), IsUsersFault(inspections.status()) ? 2 : 1);
+    return Complain("inspect", inspections.status(),
+                    IsUsersFault(inspections.status()) && servers->missing().empty() ? 2 : 1);
   }
   if (flags.json) {
     std::cout << InspectJson(flags.question.table, *inspections) << std::flush;

@@ -27,12 +27,21 @@ std::string At(const ReplayServers& servers, size_t server) {
   return absl::StrCat("the replay server at ", servers.address(server));
 }
 
-// Says in `text` which servers do not have the table.
+bool IsAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+// Says in `text` which servers do not have the table, and of a dry run which could not be asked.
 absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServers* servers, std::vector<Planned>* plan,
-                  std::string* text) {
+                  std::string* text, bool* all_asked) {
   std::set<std::string> known;
   const auto answers = servers->AskAll(&Stub::Describe, v1::DescribeRequest(), timeout);
   for (size_t i = 0; i < answers.size(); ++i) {
+    if (change.dry_run && IsAway(answers[i].status)) {
+      absl::StrAppend(text, At(*servers, i), " does not answer: ", Printable(answers[i].status.message()), "\n");
+      *all_asked = false;
+      continue;
+    }
     // One that is away may have the table: the servers would differ.
     WAGGLE_RETURN_IF_ERROR(Annotate(answers[i].status, absl::StrCat(At(*servers, i), ": nothing was changed")));
     const size_t planned_before = plan->size();
@@ -55,7 +64,7 @@ absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServe
                       ": there is no such table, and nothing changes\n");
     }
   }
-  if (plan->empty()) {
+  if (plan->empty() && *all_asked) {
     const std::vector<std::string> names(known.begin(), known.end());
     return absl::NotFoundError(absl::StrCat("no table named \"", change.table, "\"", DidYouMean(change.table, names),
                                             "; there ", names.empty() ? "is none" : "are ",
@@ -73,15 +82,15 @@ std::string Arrow(const std::string& difference) {
 }
 
 // How long a change lasts that the server will not know of any more; empty where it does.
-std::string LastsText(const v1::TableConfig& config, const std::string& address) {
+std::string LastsText(const v1::TableConfig& config, const std::string& address, bool of_run) {
   switch (config.durability()) {
     case v1::DURABILITY_CHECKPOINT:
       return absl::StrCat("  outlives ", address, " from its next checkpoint on\n");
     case v1::DURABILITY_LOG:
       return "";
     default:
-      return absl::StrCat("  lasts until ", address,
-                          " is restarted: a table of durability none is made anew then, as the run's file has it\n");
+      return absl::StrCat("  lasts until ", address, " is restarted: a table of durability none is made anew then",
+                          of_run ? ", as the run's file has it\n" : "\n");
   }
 }
 
@@ -101,7 +110,7 @@ std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_
     absl::StrAppend(&text, "  ", Printable(Arrow(difference)), "\n");
   }
   return absl::StrCat(text, "  ", dry_run ? "at least " : "", response.items_removed(), " items leave\n",
-                      LastsText(planned.request.config(), servers.address(planned.server)));
+                      LastsText(planned.request.config(), servers.address(planned.server), servers.of_run()));
 }
 
 // Whether a server that answered so, or not at all, may have made the change all the same.
@@ -118,9 +127,8 @@ absl::Status CheckComplete(const ReplayServers& servers) {
   for (const MissingReplayServer& server : servers.missing()) {
     absl::StrAppend(&message, "; ", MissingText(server));
   }
-  absl::StrAppend(&message,
-                  "; it may have the table, and would come back as it was. To change those that are there alone, say "
-                  "so:");
+  absl::StrAppend(&message, "; ", servers.missing().size() == 1 ? "it" : "each of them",
+                  " may have the table, and would come back as it was. To change those that are there alone, say so:");
   for (size_t i = 0; i < servers.size(); ++i) {
     absl::StrAppend(&message, " --replay-server ", servers.address(i));
   }
@@ -143,7 +151,8 @@ absl::Status ChangeAll(absl::Duration timeout, ReplayServers* servers, std::vect
   absl::Status failed;
   for (Planned& planned : *plan) {
     if (!failed.ok()) {
-      absl::StrAppend(text, TableAt(planned, *servers), "NOT changed, as the one before was not\n");
+      absl::StrAppend(text, TableAt(planned, *servers),
+                      "NOT changed: it was not asked, for one before it has failed\n");
       continue;
     }
     planned.request.set_dry_run(false);
@@ -168,11 +177,16 @@ absl::Status ChangeAll(absl::Duration timeout, ReplayServers* servers, std::vect
 
 ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers) {
   ReconfigureOutcome outcome;
-  outcome.status = CheckComplete(*servers);
+  // A dry run tells of those that are there what it can.
+  outcome.status = change.dry_run ? absl::OkStatus() : CheckComplete(*servers);
   std::vector<Planned> plan;
-  std::string without;
+  std::string text;
+  for (const MissingReplayServer& server : servers->missing()) {
+    absl::StrAppend(&text, MissingText(server), "\n");
+  }
+  bool all_asked = servers->missing().empty();
   if (outcome.status.ok()) {
-    outcome.status = Plan(change, timeout, servers, &plan, &without);
+    outcome.status = Plan(change, timeout, servers, &plan, &text, &all_asked);
   }
   if (outcome.status.ok()) {
     outcome.status = TryAll(timeout, servers, &plan);
@@ -180,7 +194,7 @@ ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout
   if (!outcome.status.ok()) {
     return outcome;
   }
-  outcome.text = without;
+  outcome.text = text;
   if (plan.size() > 1) {
     absl::StrAppend(&outcome.text, "each of the ", plan.size(),
                     " servers that have the table gets these values for itself; an experiment's limits are of all "
@@ -192,6 +206,10 @@ ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout
   }
   for (const Planned& planned : plan) {
     absl::StrAppend(&outcome.text, Text(planned, *servers, /*dry_run=*/true));
+  }
+  if (!all_asked) {
+    outcome.status =
+        absl::UnavailableError("not every server could be asked: without --dry-run nothing is changed then");
   }
   return outcome;
 }

@@ -25,9 +25,9 @@ struct ReconfigureOutcome {
 // `waggle reconfigure`: changes a table on every server that has it. Every server is asked whether it could before one
 // does, and nothing is changed where one of the run is missing. NOT_FOUND for an unknown table, with the nearest;
 // INVALID_ARGUMENT and FAILED_PRECONDITION for changes that cannot be made; ABORTED where somebody else changed it
-// meanwhile; UNAVAILABLE where a server is missing or does not answer. Servers behind one that has failed are not
-// asked; where some have changed it by then, the error and the text say which have, which have not, and of which it is
-// not known.
+// meanwhile; UNAVAILABLE where a server is missing or does not answer; a dry run tells of the others all the same.
+// Servers behind one that has failed are not asked; where some have changed it by then, the error and the text say
+// which have, which have not, and of which it is not known.
 ReconfigureOutcome Reconfigure(const TableChange& change, absl::Duration timeout, ReplayServers* servers);
 
 }  // namespace waggle

@@ -156,6 +156,7 @@ absl::StatusOr<ReplayServers> ReplayServers::Find(const ReplayTarget& target, ab
   ReplayServers servers;
   servers.complete_ = found.complete;
   servers.missing_ = found.missing;
+  servers.of_run_ = target.replay_servers.empty();
   for (const std::string& address : found.addresses) {
     servers.servers_.push_back({address, v1::ReplayService::NewStub(NewChannel(address, kPurpose))});
   }

@@ -73,6 +73,8 @@ class ReplayServers {
   const absl::Status& complete() const { return complete_; }
   // Those of a run that are not there, by their indices: nobody is asked in their place. None where servers are named.
   const std::vector<MissingReplayServer>& missing() const { return missing_; }
+  // Whether they are a run's, found through its parameter server; otherwise they were named.
+  bool of_run() const { return of_run_; }
 
   size_t size() const { return servers_.size(); }
   const std::string& address(size_t i) const { return servers_[i].address; }
@@ -112,6 +114,7 @@ class ReplayServers {
   std::vector<Server> servers_;
   absl::Status complete_;
   std::vector<MissingReplayServer> missing_;
+  bool of_run_ = false;
 };
 
 }  // namespace waggle

@@ -32,21 +32,24 @@ bool IsParamServer(const std::string& address) {
 
 }  // namespace
 
+absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind) {
+  const bool wants_hub = wanted == ServerKind::kParamServer;
+  const char* const kind = wants_hub ? "parameter" : "replay";
+  if (!is_other_kind) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        address, " is no ", kind, " server, or one of another version: it does not know what it was asked"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(address, " is a ", wants_hub ? "replay" : "parameter",
+                                                    " server, not a ", kind, " server: name it with ",
+                                                    wants_hub ? "--replay-server" : "--param-server"));
+}
+
 absl::Status TellOtherKind(const absl::Status& status, const std::string& address, ServerKind wanted) {
   if (!absl::IsUnimplemented(status)) {
     return status;
   }
-  if (wanted == ServerKind::kParamServer && IsReplayServer(address)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(address, " is a replay server, not a parameter server: name it with --replay-server"));
-  }
-  if (wanted == ServerKind::kReplayServer && IsParamServer(address)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(address, " is a parameter server, not a replay server: name it with --param-server"));
-  }
-  return absl::FailedPreconditionError(
-      absl::StrCat(address, " is no ", wanted == ServerKind::kParamServer ? "parameter" : "replay",
-                   " server, or one of another version: it does not know what it was asked"));
+  return OtherKindError(address, wanted,
+                        wanted == ServerKind::kParamServer ? IsReplayServer(address) : IsParamServer(address));
 }
 
 }  // namespace waggle

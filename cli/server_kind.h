@@ -13,4 +13,7 @@ enum class ServerKind { kParamServer, kReplayServer };
 // it is. Asks the server again then, and blocks for a few seconds at most.
 absl::Status TellOtherKind(const absl::Status& status, const std::string& address, ServerKind wanted);
 
+// The same for who has asked already whether the server is of the other kind.
+absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind);
+
 }  // namespace waggle

@@ -113,7 +113,7 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
     } else {
       Lost(process, exit, now, &actions);
     }
-  } else if (!exit.ok() && !asked_) {
+  } else if (!exit.ok() && !WasAskedToEnd(PartOf(processes_[process].role))) {
     actions.messages.push_back(absl::StrCat(name, " ", exit.DebugString(), " while the run ended"));
   }
   Advance(now, &actions);
@@ -209,6 +209,7 @@ Supervision::Actions Supervision::Observed(RunState state, const std::string& re
 Supervision::Actions Supervision::Interrupted(absl::Time now) {
   Actions actions;
   if (interrupted_) {
+    killed_ = true;
     for (const Part part : {Part::kWorkers, Part::kReplayServers, Part::kHub}) {
       SignalAll(part, SIGKILL, &actions);
     }
@@ -299,6 +300,10 @@ std::optional<Supervision::Part> Supervision::StoppedPart() const {
 
 Supervision::Part Supervision::PartOf(Role role) {
   return role == Role::kParamServer ? Part::kHub : role == Role::kReplayServer ? Part::kReplayServers : Part::kWorkers;
+}
+
+bool Supervision::WasAskedToEnd(Part part) const {
+  return killed_ || (asked_ && part <= StoppedPart().value_or(Part::kWorkers));
 }
 
 void Supervision::SignalAll(Part part, int signal, Actions* actions) {

@@ -114,6 +114,8 @@ class Supervision {
   static Part PartOf(Role role);
   // Which one is waited for to end, if any is.
   std::optional<Part> StoppedPart() const;
+  // Whether the processes of a part end because we said so.
+  bool WasAskedToEnd(Part part) const;
   // Begins a phase that ends a part.
   void AskToEnd(Phase phase, absl::Time now, Actions* actions);
   void SignalAll(Part part, int signal, Actions* actions);
@@ -135,6 +137,7 @@ class Supervision {
   bool stepped_ = false;
   bool asked_ = false;  // The phase's processes were sent SIGTERM.
   bool interrupted_ = false;
+  bool killed_ = false;  // All of them, for the user would not wait.
   // A learner that ended while the run was thought to go on, how, and when.
   std::optional<size_t> ended_learner_;
   ChildExit learner_exit_;

@@ -54,12 +54,23 @@ std::string Ago(bool has, double seconds) {
   return has ? absl::StrCat(ShortDuration(absl::Seconds(seconds)), " ago") : "never";
 }
 
+// What is no setting is wanted more of: "room in DIR" and "more" as "more room in DIR".
+std::string RemedyInWords(const v1::Remedy& remedy) {
+  const std::string& change = remedy.change();
+  const size_t word = std::min(change.find_first_of(" ,"), change.size());
+  return absl::StrCat(change.substr(0, word), " ", remedy.setting(), change.substr(word),
+                      remedy.now().empty() || remedy.now() == "none" ? "" : absl::StrCat(", now ", remedy.now()));
+}
+
 std::string RemedyText(const Explanation& table, const v1::Remedy& remedy) {
+  if (!remedy.is_table_setting() && remedy.setting() != "batch_size") {
+    return RemedyInWords(remedy);
+  }
   std::string text = absl::StrCat(remedy.setting(), " ", remedy.change(), ", now ", remedy.now());
   if (remedy.is_table_setting()) {
     absl::StrAppend(&text, absl::StrFormat("    waggle reconfigure %s %s=%.15g", table.config().name(),
                                            remedy.setting(), remedy.value()));
-  } else if (remedy.setting() == "batch_size") {
+  } else {
     absl::StrAppend(&text, "    of the sampler");
   }
   return text;

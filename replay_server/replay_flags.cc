@@ -38,12 +38,12 @@ void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags) {
   flags->memory_bytes = DefaultTableBytes(machine_bytes);
   AddBytesFlag(
       app, "--memory-bytes", &flags->memory_bytes, kLeastTableBytes,
-      "Memory for the rows of all tables, such as 512MiB or 4G: past it those lose items that take more, and a "
-      "table that could never be full in it is refused. Beside it, a sixteenth of it, and at most 1 GiB, is "
-      "each for blocks that come in, for batches that go out and for rows lent to these; a sixteenth, at least 64 MiB "
-      "and at most 16 GiB, is for writers' newest rows, and a 32nd, at most 512 MiB, for writers that are away. By "
-      "default what these leave of four fifths of the machine's, or of "
-      "the least that its control groups allow; more than there is is warned of");
+      "Memory for the rows of all tables, such as 512MiB or 4G: past it those lose items that take more, and a table "
+      "that could never be full in it is refused. Beside it, a sixteenth of it, and at most 1 GiB, is each for blocks "
+      "that come in, for batches that go out and for rows lent to these; a sixteenth, at least 64 MiB and at most 16 "
+      "GiB, is for writers' newest rows, and a 32nd, at most 512 MiB, for writers that are away. By default what these "
+      "leave of four fifths of the machine's, or of the least that its control groups allow; more than there is is "
+      "warned of");
   AddIntegerFlag(app, "--max-tables", &flags->max_tables, 1, 1'000'000, "How many tables there may be");
   AddChoiceFlag(app, "--if-saved-differs", &flags->if_saved_differs,
                 {{"refuse", SavedPolicy::kRefuse}, {"keep", SavedPolicy::kKeep}, {"replace", SavedPolicy::kReplace}},

@@ -24,6 +24,7 @@
 #include "replay_server/export_source.h"
 #include "replay_server/inspect_convert.h"
 #include "replay_server/lane_groups.h"
+#include "replay_server/row_limit.h"
 #include "replay_server/table/explain.h"
 #include "replay_server/table/parties.h"
 
@@ -62,23 +63,6 @@ void Audit(const std::string& table, const std::string& who, const absl::StatusO
             " (as it was and is): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
             " items left");
   }
-}
-
-}  // namespace
-
-namespace {
-
-// A table whose rows no writer could send is told now, rather than to each of them.
-absl::Status CheckRowFits(const TableConfig& config) {
-  constexpr int64_t kMaxRowBytes = kMaxMessageBytes - (int64_t{1} << 20);  // The rest is for what stands about it.
-  int64_t bytes = 0;
-  for (const ArraySpec& column : config.signature) {
-    bytes += column.NumBytes();  // Cannot overflow: see kMaxArrayBytes.
-  }
-  return bytes <= kMaxRowBytes ? absl::OkStatus()
-                               : Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"",
-                                         config.name, "\": signature: a row has ", bytes, " bytes; at most ",
-                                         kMaxRowBytes, " are allowed, for a row has to fit into a message");
 }
 
 }  // namespace

@@ -28,11 +28,14 @@ class Explainer {
   }
 
   Explanation Explain() {
-    if (!ExplainDeadlock()) {
+    std::optional<Beside> disk = ExplainDisk(picture_, options_);
+    if (ExplainDeadlock()) {
+      // That the disk takes what is to be kept would not end it.
+      beside_.finding.why = disk.has_value() ? std::move(disk->finding.why) : "";
+    } else {
       ExplainLimiter();
       // What people wait for beside the limiter: one of two, where both are, and what they wait for rather than what is
       // wrong.
-      std::optional<Beside> disk = ExplainDisk(picture_, options_);
       std::optional<Beside> memory = ExplainSampleMemory(picture_, options_);
       Tell(memory.has_value() && (!disk.has_value() || disk->verdict == Verdict::kFlowing) ? std::move(memory)
                                                                                            : std::move(disk));
@@ -131,7 +134,7 @@ class Explainer {
     return absl::StrCat("for ", SecondsText(waited), ": ", nobody, why_);
   }
 
-  // Where both are blocked, that is a deadlock, and it was explained from the batch.
+  // Where both are blocked, that is a deadlock, and it was explained from the batch; or the batch is of one who looks.
   void ExplainEach() {
     const std::string no_insert =
         inserts_blocked_ ? stall_.limiter().WhyNoInsert(picture_.counts.items) : "is about to go on";
@@ -145,7 +148,7 @@ class Explainer {
 
   std::string WhySample(size_t i) const {
     if (i == 0 && samples_blocked_) {
-      return why_;
+      return BySamples() ? why_ : ExplainSamples(stall_).why;
     }
     if (picture_.first_samples[i].looks) {
       return samples_blocked_ ? "looks whether it may have a batch of several servers"

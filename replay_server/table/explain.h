@@ -33,7 +33,7 @@ enum class Cause {
   kBytesTooFew = 11,       // Deadlock: items leave for max_bytes before there are enough.
   kServerMemoryFull = 12,  // Deadlock: items leave for the memory of all tables before there are enough.
   kDiskRefuses = 13,       // Inserts wait because what the table keeps cannot be written to disk.
-  kDiskSlow = 14,          // Inserts wait for a commit that takes long.
+  kDiskSlow = 14,          // A commit takes long; this table's inserts wait for it unless all flows.
   kCheckpointFails = 15,   // Nobody waits, but checkpoints are not kept.
   kSampleMemoryFull = 16,  // Drawn batches wait for the memory that all batches on their way share.
 };
@@ -44,9 +44,9 @@ absl::string_view Name(Cause cause);
 
 // A setting that frees the first one who waits: of the table's configuration, or of somebody's batch size.
 struct Remedy {
-  std::string setting;      // "rate_limiter.max_difference"; "batch_size".
+  std::string setting;      // "rate_limiter.max_difference"; "batch_size"; in words where it is neither: "room in DIR".
   std::string now;          // "800".
-  std::string change;       // ">= 812".
+  std::string change;       // ">= 812"; "more", which may go on behind the setting: "more, or smaller batches".
   double value = 0;         // 812.
   bool is_setting = false;  // Of the table: it can be reconfigured.
 };

@@ -85,7 +85,7 @@ class DeadlockFinder {
       found_.remedies.push_back(SmallerBatch(fit, batch_.items));
     }
     if (shared) {
-      found_.remedies.push_back({"the server's memory", absl::StrCat(picture_.server_max_bytes),
+      found_.remedies.push_back({"memory of the server", absl::StrCat(picture_.server_max_bytes),
                                  "more, or fewer or smaller tables", 0, false});
     }
     return true;

@@ -58,15 +58,20 @@ Beside RefusingRows(const TablePicture& picture) {
   return story;
 }
 
+// The commit is of the whole server: others may wait for it where no writer of this table does.
 Beside Slow(const DiskPicture& disk) {
   Beside story;
-  story.verdict = Verdict::kWaiting;
   story.finding.cause = Cause::kDiskSlow;
-  story.finding.why =
-      absl::StrCat("for ", SecondsText(disk.commit_waits), ": writers wait for ", DiskText(disk), ", which is slow: ",
-                   disk.makes_checkpoint ? "a checkpoint is being made, and the next commit comes after it"
-                                         : "a commit is under way",
-                   UnacknowledgedText(disk));
+  const char* const now = disk.makes_checkpoint ? "a checkpoint is being made, and the next commit comes after it"
+                                                : "a commit is under way";
+  if (disk.unacknowledged_blocks == 0) {
+    story.finding.why = absl::StrCat("a commit of this server takes long, ", SecondsText(disk.commit_waits),
+                                     " so far, on ", DiskText(disk), ": ", now);
+    return story;
+  }
+  story.verdict = Verdict::kWaiting;
+  story.finding.why = absl::StrCat("for ", SecondsText(disk.commit_waits), ": writers wait for ", DiskText(disk),
+                                   ", which is slow: ", now, UnacknowledgedText(disk));
   story.who_could = absl::StrCat(DiskText(disk), ": all goes on by itself once it has written that");
   return story;
 }
@@ -87,6 +92,9 @@ std::optional<Beside> ExplainDisk(const TablePicture& picture, const ExplainOpti
   if (durability != Durability::kNone && !disk.checkpoint_problem.empty()) {
     if (story.has_value()) {
       absl::StrAppend(&story->finding.why, "; ", CheckpointText(disk));
+      if (story->verdict == Verdict::kFlowing) {
+        story->finding.cause = Cause::kCheckpointFails;
+      }
     } else {
       story = Beside{Verdict::kFlowing, {Cause::kCheckpointFails, CheckpointText(disk), {}}, ""};
     }

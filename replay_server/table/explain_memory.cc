@@ -15,10 +15,10 @@ std::optional<Beside> ExplainSampleMemory(const TablePicture& picture, const Exp
   Beside story;
   story.verdict = Verdict::kWaiting;
   story.finding.cause = Cause::kSampleMemoryFull;
-  story.finding.why = absl::StrCat("for ", SecondsText(memory.waited), ": ", memory.who, " waits for batches: ",
-                                   WhyBatchesWait(memory));
-  story.finding.remedies.push_back({"the server's memory", absl::StrCat(memory.limit),
-                                    "more (--memory-bytes), or smaller batches", 0, false});
+  story.finding.why = absl::StrCat("for ", SecondsText(memory.waited), ": ", memory.who,
+                                   " waits for batches: ", WhyBatchesWait(memory));
+  story.finding.remedies.push_back(
+      {"memory of the server", absl::StrCat(memory.limit), "more (--memory-bytes), or smaller batches", 0, false});
   story.who_could = "the samplers that have it, when they read; the streams of those that do not are ended in time";
   return story;
 }

@@ -3,6 +3,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ class FakeServices {
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   // To be changed only while nobody asks.
   v1::OverviewResponse& overview() { return workers_.overview; }
+  // What Overview does first.
+  std::function<void()>& before_overview() { return workers_.before_overview; }
   v1::DescribeResponse& tables() { return replay_.tables; }
   // Describe answers only after this stop.
   std::optional<StopToken>& describe_hangs_until() { return replay_.describe_hangs_until; }
@@ -51,9 +54,13 @@ class FakeServices {
  private:
   struct Workers final : public v1::WorkerService::Service {
     grpc::Status Overview(grpc::ServerContext*, const v1::OverviewRequest*, v1::OverviewResponse* response) override {
+      if (before_overview) {
+        before_overview();
+      }
       *response = overview;
       return grpc::Status::OK;
     }
+    std::function<void()> before_overview;
     v1::OverviewResponse overview;
   };
   struct Replay final : public v1::ReplayService::Service {

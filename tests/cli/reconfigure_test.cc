@@ -41,7 +41,7 @@ TEST_CASE("A change is tried on every server before it is made on one", "[grpc]"
   const auto changed = [&servers](size_t i) {
     return absl::StrCat("t at ", servers.address(i), ": changed, generation 3 -> 4\n  max_items: 100000 -> 77\n",
                         "  12 items leave\n  lasts until ", servers.address(i),
-                        " is restarted: a table of durability none is made anew then, as the run's file has it\n");
+                        " is restarted: a table of durability none is made anew then\n");
   };
   CHECK(text == absl::StrCat("each of the 2 servers that have the table gets these values for itself; an experiment's "
                              "limits are of all of them together\n",
@@ -110,7 +110,7 @@ TEST_CASE("Servers behind one that failed are left as they are, and it may be un
   REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
   CHECK(absl::EndsWith(
       outcome.text, absl::StrCat("t at ", first.address(), ": it is not known whether it was changed: ", "gone\nt at ",
-                                 second.address(), ": NOT changed, as the one before was not\n")));
+                                 second.address(), ": NOT changed: it was not asked, for one before it has failed\n")));
   CHECK(second.reconfigure_requests().size() == 1);
 }
 
@@ -134,8 +134,43 @@ TEST_CASE("Where a server of the run is missing nothing is changed, unless the o
             "was. To change those that are there alone, say so: --replay-server ",
             services.address()));
   CHECK(services.reconfigure_requests().empty());
+  gone->set_index(2);
+  ReplayServers alone = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  REQUIRE(alone.missing().size() == 2);
+  CHECK(absl::StrContains(Reconfigure(change, kTimeout, &alone).status.message(), "; each of them may have the table"));
   ReplayServers named = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
   ChangedText(change, &named);
+}
+
+TEST_CASE("A dry run tells what servers that are there would change, though others are missing or away", "[grpc]") {
+  FakeServices services;
+  AddTable(&services);
+  const TableChange change = {"t", {{"max_items", "77"}}, /*dry_run=*/true, ""};
+  const std::string would = absl::StrCat("t at ", services.address(), ": would change, generation 3 -> 4\n");
+  testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &services.overview())->set_address(services.address());
+  ReplayServers run = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  ReconfigureOutcome outcome = Reconfigure(change, kTimeout, &run);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(outcome.status.message() == "not every server could be asked: without --dry-run nothing is changed then");
+  CHECK(absl::StartsWith(outcome.text, "replay server 0 is missing: "));
+  CHECK(absl::StrContains(outcome.text, absl::StrCat("for long\n", would)));
+  // Who made the table of a run knows how.
+  CHECK(absl::EndsWith(outcome.text, " is made anew then, as the run's file has it\n"));
+
+  ReplayServers away = ValueOf(ReplayServers::Find({{"127.0.0.1:1", services.address()}, ""}, kTimeout));
+  outcome = Reconfigure(change, kTimeout, &away);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(absl::StartsWith(outcome.text, "the replay server at 127.0.0.1:1 does not answer: "));
+  CHECK(absl::StrContains(outcome.text, absl::StrCat("\n", would)));
+  // One of those that were not asked may have the table.
+  TableChange unknown = change;
+  unknown.table = "u";
+  outcome = Reconfigure(unknown, kTimeout, &away);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(absl::EndsWith(outcome.text, ": there is no such table, and nothing changes\n"));
+  for (const v1::ReconfigureRequest& request : services.reconfigure_requests()) {
+    CHECK(request.dry_run());
+  }
 }
 
 TEST_CASE("A server without the table is told, and how long a change lasts", "[grpc]") {

@@ -1,10 +1,13 @@
 #include "cli/server_kind.h"
 
+#include <atomic>
 #include <string>
 
 #include "cli/cluster_client.h"
+#include "cli/describe_client.h"
 #include "cli/replay_servers.h"
 #include "cli/replay_status.h"
+#include "common/base/stop_token.h"
 #include "tests/cli/fake_services.h"
 #include "tests/support/catch.h"
 
@@ -37,6 +40,25 @@ TEST_CASE("A parameter server that is taken for a replay server says so, and how
   ReplayServers servers = ValueOf(ReplayServers::Find({{hub.address()}, ""}, kTimeout));
   const auto answers = servers.AskAll(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), kTimeout);
   CHECK(Message(answers[0].status) == says);
+}
+
+TEST_CASE("Servers of another kind are asked what they are all at once", "[grpc]") {
+  FakeServices first(FakeServices::Which::kHub);
+  FakeServices second(FakeServices::Which::kHub);
+  std::atomic<int> asked = 0;
+  const StopToken both;
+  for (FakeServices* hub : {&first, &second}) {
+    hub->before_overview() = [&asked, &both] {
+      if (++asked == 2) {
+        both.RequestStop();
+      }
+      both.WaitFor(kTimeout);
+    };
+  }
+  DescribeClient client;
+  for (const ReplayServerState& server : client.Describe({first.address(), second.address()}, kTimeout)) {
+    CHECK_THAT(Message(server.status), Catch::StartsWith(server.address + " is a parameter server, not a replay"));
+  }
 }
 
 TEST_CASE("A server of neither kind says so", "[grpc]") {

@@ -409,6 +409,27 @@ TEST_CASE("A failed end after the run is told", "[unit]") {
   CHECK(supervision.outcome() == Outcome::kSolved);
 }
 
+TEST_CASE("A server that dies before it is asked to end is told, one that was asked or killed is not", "[unit]") {
+  const std::vector<size_t> workers = {kLearner, kActor0, kActor1, kEvaluator};
+  Supervision supervision = NewRun();
+  supervision.Interrupted(At(1));
+  for (const size_t worker : workers) {
+    CHECK(supervision.Exited(worker, Killed(), At(2)).messages.empty());
+  }
+  // Of the parts that end one after another the replay servers alone were asked so far.
+  CHECK(supervision.Observed(RunState::kRunning, "", At(2), At(2)).signals == Signals{{kReplay, SIGTERM}});
+  CHECK(supervision.Exited(kHub, Killed(), At(3)).messages ==
+        std::vector<std::string>{"param-server was killed by signal 9 (Killed) while the run ended"});
+  CHECK(supervision.Exited(kReplay, Killed(), At(3)).messages.empty());
+  CHECK(supervision.done());
+
+  Supervision killed = NewRun();
+  killed.Interrupted(At(1));
+  CHECK(killed.Exited(kReplay, Killed(), At(2)).messages.size() == 1);
+  killed.Interrupted(At(2));
+  CHECK(killed.Exited(kHub, Killed(), At(3)).messages.empty());
+}
+
 TEST_CASE("One of several replay servers that does not come up ends the run, later the others go on", "[unit]") {
   for (const bool stepped : {false, true}) {
     Supervision supervision({{"param-server", Role::kParamServer},

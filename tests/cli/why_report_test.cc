@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -174,7 +175,7 @@ TEST_CASE("A disk that refuses is told with what waits for it, and a failed chec
         "a at hive:1: WAITING: for 93 s: writers wait for the disk of /data\n"
         "  who could end it: whoever makes room in /data\n"
         "  what would free it:\n"
-        "      room in /data more, now none\n"
+        "      more room in /data\n"
         "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
         "  on disk, in /data:\n"
         "      for 1 m 33 s nothing can be written: No space left on device\n"
@@ -189,6 +190,21 @@ TEST_CASE("A disk that refuses is told with what waits for it, and a failed chec
   CHECK(WhyExitStatus(FullDisk(), {}) == 3);
   // Without a folder there is nothing to tell.
   CHECK(nlohmann::json::parse(WhyJson(Sample(), {}))["tables"][0]["storage"].is_null());
+}
+
+TEST_CASE("What would help and is no setting reads as words", "[unit]") {
+  Explanations explanations(1);
+  explanations[0].address = "hive:1";
+  Explanation* const table = AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response);
+  v1::Remedy* const memory = table->add_remedies();
+  memory->set_setting("memory of the server");
+  memory->set_now("1000");
+  memory->set_change("more (--memory-bytes), or smaller batches");
+  CHECK(absl::StrContains(WhyText(explanations, {}, /*in_full=*/false),
+                          "      more memory of the server (--memory-bytes), or smaller batches, now 1000\n"));
+  memory->set_change("more, or fewer or smaller tables");
+  CHECK(absl::StrContains(WhyText(explanations, {}, /*in_full=*/false),
+                          "      more memory of the server, or fewer or smaller tables, now 1000\n"));
 }
 
 TEST_CASE("A server that is missing is named, and is no good news", "[unit]") {

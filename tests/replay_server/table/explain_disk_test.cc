@@ -104,19 +104,65 @@ std::vector<Case> Cases() {
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.folder = "/data";
          picture->disk.commit_waits = absl::Seconds(5);
+         picture->disk.unacknowledged_blocks = 2;
+         picture->disk.unacknowledged_bytes = 9;
        },
        Verdict::kWaiting, Cause::kDiskSlow,
-       "for 5 s: writers wait for the disk of /data, which is slow: a commit is under way; 0 of 100 items",
+       "for 5 s: writers wait for the disk of /data, which is slow: a commit is under way; 2 blocks of its writers, "
+       "with 9 bytes, have come and are not acknowledged; 0 of 100 items",
        "the disk of /data: all goes on by itself once it has written that", ""},
       {"nothing, but a commit waits for a checkpoint", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) {
          picture->disk.commit_waits = absl::Seconds(5);
          picture->disk.makes_checkpoint = true;
+         picture->disk.unacknowledged_blocks = 1;
        },
        Verdict::kWaiting, Cause::kDiskSlow,
        "for 5 s: writers wait for the disk, which is slow: a checkpoint is being made, and the next commit comes "
-       "after it; 0 of 100 items",
+       "after it; 1 block of its writers, with 0 bytes, has come and is not acknowledged; 0 of 100 items",
        "the disk: all goes on by itself once it has written that", ""},
+      {"nothing, but a commit for others takes long", Durability::kLog,
+       [](TableConfig* /*config*/, TablePicture* picture) {
+         picture->disk.folder = "/data";
+         picture->disk.commit_waits = absl::Seconds(5);
+       },
+       Verdict::kFlowing, Cause::kDiskSlow,
+       "a commit of this server takes long, 5 s so far, on the disk of /data: a commit is under way; nobody waits; 0 "
+       "of 100 items",
+       "", ""},
+      {"nothing, but a commit for others takes long, and somebody waits for something else", Durability::kLog,
+       [](TableConfig* config, TablePicture* picture) {
+         MakeInsertWait(config, picture);
+         picture->disk.commit_waits = absl::Seconds(5);
+       },
+       Verdict::kWaiting, Cause::kNobodySamples,
+       absl::StrCat("for 93 s: ", kNobodySamples,
+                    "; a commit of this server takes long, 5 s so far, on the disk: a commit is under way"),
+       "no sampler is connected, and none ever was", "rate_limiter.max_difference"},
+      {"nothing, but a commit for others takes long, and the copy that a checkpoint is", Durability::kLog,
+       [](TableConfig* /*config*/, TablePicture* picture) {
+         picture->disk.commit_waits = absl::Seconds(5);
+         picture->disk.checkpoint_problem = "no space left";
+       },
+       Verdict::kFlowing, Cause::kCheckpointFails,
+       "a commit of this server takes long, 5 s so far, on the disk: a commit is under way; the last checkpoint was "
+       "not kept: no space left; none was since the server was started; nobody waits; 0 of 100 items",
+       "", ""},
+      {"what is logged, and there is a deadlock, which room would not end", Durability::kLog,
+       [](TableConfig* config, TablePicture* picture) {
+         config->max_items = 20;
+         config->sampler.without_replacement = true;
+         picture->counts.items = 20;
+         picture->inserts = 20;
+         picture->first_samples.push_back({"learner", true, {32, 32}, absl::Seconds(5)});
+         picture->samples_waiting = 1;
+         FillDisk(picture);
+       },
+       Verdict::kDeadlock, Cause::kBatchTooLarge,
+       "for 5 s: samples wait for 32 items, which there can never be: a batch of 32 different ones "
+       "(without_replacement) is asked for, and max_items is 20; for 40 s: writers wait for the disk of /data, which "
+       "refuses what is to be kept: no space left",
+       "no writer is connected", "batch_size"},
       {"nothing, and a commit takes a moment", Durability::kLog,
        [](TableConfig* /*config*/, TablePicture* picture) { picture->disk.commit_waits = absl::Seconds(1); },
        Verdict::kFlowing, Cause::kNone, "nobody waits; 0 of 100 items", "", ""},

@@ -139,7 +139,7 @@ const std::vector<Case>& Stalls() {
        Cause::kSampleMemoryFull,
        {"for 33 s", "learner waits", "2 batches wait for memory", "960 of 1000 bytes", "max_sample_bytes",
         "debugger at table \"t\" 900, and has read nothing for 40 s", "learner at table \"other\" 60"},
-       "the server's memory more (--memory-bytes), or smaller batches, now 1000"},
+       "memory of the server more (--memory-bytes), or smaller batches, now 1000"},
       {"a batch has more different items than the table may hold",
        [](Stall* s) {
          s->config.sampler.without_replacement = true;
@@ -451,7 +451,10 @@ TEST_CASE("A sampler of several servers that looks for a batch is said to wait w
   stall.Counts(2, 2, 0);
   stall.InsertWaits("actor-1", 3, 12);
   stall.picture.first_samples.back().asked = {32, 32};
-  CHECK(stall.Explained().verdict == Verdict::kWaiting);
+  explanation = stall.Explained();
+  CHECK(explanation.verdict == Verdict::kWaiting);
+  CHECK(absl::StartsWith(explanation.why_inserts.at(0), "inserts wait for "));
+  CHECK(absl::StartsWith(explanation.why_samples.at(0), "samples wait for "));
   stall.picture.first_samples.back().looks = false;
   CHECK(stall.Explained().verdict == Verdict::kDeadlock);
 }
