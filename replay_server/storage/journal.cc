@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "common/base/failpoint.h"
+#include "common/base/guard.h"
 #include "common/base/log.h"
 #include "common/base/steady_now.h"
 
@@ -56,7 +57,7 @@ void Journal::AfterCommit(Answer answer) {
       return;
     }
   }
-  answer(StoppedError());
+  Guarded([&answer] { answer(StoppedError()); }).IgnoreError();
 }
 
 void Journal::AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) {

@@ -117,7 +117,7 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // Calls `answer` once what was done before is as safe as the table's durability promises: updates, deletions and the
   // table itself are there before that.
-  void AfterCommit(TableLog::Answer answer) const;
+  void AfterCommit(const TableLog::Answer& answer) const;
   // UNAVAILABLE while that could not be kept, because the disk refuses.
   absl::Status log_status() const { return logged() ? log_->status() : absl::OkStatus(); }
 

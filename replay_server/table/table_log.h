@@ -133,6 +133,7 @@ class TableLog {
 
   // OK, or why nothing can be written just now (UNAVAILABLE: the disk is full, …).
   virtual absl::Status status() const = 0;
+  // Where it throws bad_alloc nothing was called, nor will be.
   virtual void AfterCommit(Answer answer) = 0;
   virtual const std::shared_ptr<BlockLedger>& ledger() const = 0;
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/guard.h"
 #include "common/base/steady_now.h"
 #include "replay_server/table/table.h"
 
@@ -12,10 +13,14 @@ namespace waggle {
 
 // Both sides go on as far as they can, in turn: neither can keep the other from what the limiter grants it.
 void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
-  bool progress = true;
-  while (progress) {
-    progress = ServeInsertsLocked(actions, removed);
-    progress = ServeSamplesLocked(actions, removed) || progress;
+  try {
+    bool progress = true;
+    while (progress) {
+      progress = ServeInsertsLocked(actions, removed);
+      progress = ServeSamplesLocked(actions, removed) || progress;
+    }
+  } catch (...) {
+    actions->ThrowLater();  // Others may be among those whose actions these are.
   }
 }
 
@@ -38,7 +43,8 @@ bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, 
     }
   }
   if (all) {
-    actions->push_back([self = shared_from_this(), done = std::move(insert->done)] { self->AfterCommit(done); });
+    actions->PushCall(&insert->done,
+                      [self = shared_from_this()](const TableLog::Answer& done) { self->AfterCommit(done); });
   }
   return all;
 }
@@ -68,17 +74,22 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
     if (sample.requester != nullptr && sample.draw.items > 0) {
       sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
     }
-    DrawnBatch drawn(shared_from_this(), created_, rows_, std::move(sample.layout), std::move(sampled));
+    DrawnBatch drawn(shared_from_this(), created_, rows_, sample.layout, std::move(sampled));
     if (logged() && (config_->max_times_sampled > 0 || config_->rate_limiter.samples_per_insert > 0)) {
       // Otherwise a crash would take back what counts towards these limits, after it was given away.
-      actions->push_back([self = shared_from_this(), drawn = std::move(drawn), done = std::move(sample.done)] {
-        self->log_->AfterCommit([drawn, done](const absl::Status& status) {
-          done(status.ok() ? absl::StatusOr<DrawnBatch>(drawn) : absl::StatusOr<DrawnBatch>(status));
+      actions->PushCall(&sample.done, [self = shared_from_this(), drawn = std::move(drawn)](const DrawDone& done) {
+        const absl::Status noted = Guarded([&] {
+          self->log_->AfterCommit([drawn, done](const absl::Status& status) {
+            done(status.ok() ? absl::StatusOr<DrawnBatch>(drawn) : absl::StatusOr<DrawnBatch>(status));
+          });
         });
+        if (!noted.ok()) {
+          done(noted);
+        }
       });
     } else {
-      actions->push_back(
-          [drawn = std::move(drawn), done = std::move(sample.done)]() mutable { done(std::move(drawn)); });
+      actions->PushCall(&sample.done,
+                        [drawn = std::move(drawn)](const DrawDone& done) mutable { done(std::move(drawn)); });
     }
     samples_.pop_front();
     progress = true;

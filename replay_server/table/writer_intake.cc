@@ -67,7 +67,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t seq
   const uint64_t accepted = applied_ + waiting_.size();
   if (sequence > applied_ && sequence <= accepted) {
     // The one before is dropped, outside the lock: its stream is gone.
-    waiting_[sequence - applied_ - 1].done.swap(*done);
+    waiting_[sequence - applied_ - 1].answer->done.swap(*done);
     return TakenIn::kWaitsAlready;
   }
   if (sequence != accepted + 1) {
@@ -133,7 +133,9 @@ absl::Status WriterSession::Prepare(uint64_t sequence, const InsertBlock& block,
   waiting.bytes += static_cast<int64_t>(block.data.size());
   waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
   waiting.unlogged_left = unlogged_;
-  waiting.done = std::move(*done);
+  waiting.answer = std::make_shared<BlockAnswer>();
+  waiting.answering.emplace_back([answer = waiting.answer] { answer->done(answer->result); });
+  waiting.answer->done = std::move(*done);
   MutexLock lock(&mutex_);
   std::vector<uint64_t> saved = CountSavedLocked(sequence, items);
   prepared->entering.front() = {sequence, std::move(items), std::move(saved)};

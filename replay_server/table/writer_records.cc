@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/guard.h"
 #include "replay_server/table/writer_session.h"
 
 // How a writer is written down, and waits for that.
@@ -44,13 +45,18 @@ void WriterSession::SetWritten(uint64_t sequence, uint64_t durable) {
 }
 
 void WriterSession::WriteProgress() {
-  for (const std::shared_ptr<Table>& table : tables_) {
-    if (table->logged()) {
-      table->TouchMark(number_);
-      break;
+  const absl::Status asked = Guarded([this] {
+    for (const std::shared_ptr<Table>& table : tables_) {
+      if (table->logged()) {
+        table->TouchMark(number_);
+        break;
+      }
     }
+    log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
+  });
+  if (!asked.ok()) {
+    ProgressWritten(asked);
   }
-  log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
 }
 
 void WriterSession::ProgressWritten(const absl::Status& status) {

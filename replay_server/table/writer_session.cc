@@ -207,20 +207,27 @@ void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::S
 
 void WriterSession::AnswerLocked(Actions* actions) {
   const auto answer = [actions](WaitingBlock* block, const absl::StatusOr<Result>& result) {
-    if (block->done != nullptr) {
-      actions->push_back([done = std::exchange(block->done, nullptr), result] { done(result); });
+    if (block->answer != nullptr) {
+      block->answer->result = result;
+      block->answer = nullptr;
+      actions->Splice(&block->answering);
     }
   };
   while (broken_.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
     if (waiting_.front().status.ok() && awaits_progress_ && written_ <= applied_) {
       // After a crash it would not be known of this block, whose rows would be missing for windows to come.
-      if (!std::exchange(writing_, true)) {
-        actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
+      try {
+        if (!writing_) {
+          actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
+          writing_ = true;
+        }
+        break;
+      } catch (const std::bad_alloc&) {
+        waiting_.front().status = NoMemory();
       }
-      break;
     }
     if (waiting_.front().status.ok()) {
-      answer(&waiting_.front(), waiting_.front().result);  // First, for it takes memory.
+      answer(&waiting_.front(), waiting_.front().result);
       applied_items_.items_inserted += waiting_.front().result.items_inserted;
       applied_items_.items_without_rows += waiting_.front().result.items_without_rows;
       waiting_bytes_ -= waiting_.front().bytes;

@@ -111,13 +111,19 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const std::vector<ArraySpec>& signature() const { return rows_->signature; }
 
  private:
+  struct BlockAnswer {
+    Done done;
+    absl::StatusOr<Result> result;
+  };
   struct WaitingBlock {
     Result result;
     int64_t bytes = 0;
     absl::Status status;
     int64_t answers_left = 0;   // Of its tables, and of the tier of its rows.
     int64_t unlogged_left = 0;  // Of its tables that are not logged.
-    Done done;                  // Empty once called.
+    // How it is answered, made before it is: null, and empty, once that is on its way.
+    std::shared_ptr<BlockAnswer> answer;
+    Actions::Nodes answering;
   };
   using ItemsByTable = std::vector<std::vector<NewItem>>;
   enum class TakenIn { kNew, kWaitsAlready, kAppliedBefore };
@@ -176,7 +182,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void WriteProgress() ABSL_LOCKS_EXCLUDED(mutex_);
   // That is done, or will not be.
   void ProgressWritten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Answers what can be by now, in order.
+  // Answers what can be by now, in order. What answers others may need is there already: it does not throw.
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::shared_ptr<Table>> tables_;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
 #include "replay_server/table/table_log.h"
 
@@ -22,7 +23,7 @@ class HeldLog final : public TableLog {
         return;
       }
     }
-    answer(absl::OkStatus());
+    Guarded([&answer] { answer(absl::OkStatus()); }).IgnoreError();
   }
   const std::shared_ptr<BlockLedger>& ledger() const override { return ledger_; }
   uint64_t NewNumber() override { return ledger_->NewId(); }

@@ -651,4 +651,39 @@ TEST_CASE("a block that memory ran out for is applied when it comes again, or it
   CHECK(refused > 0);
 }
 
+TEST_CASE("a block that another client makes room for is answered, also where that client's memory runs out",
+          "[unit]") {
+  const bool with_log = GENERATE(false, true);
+  const bool for_good = GENERATE(false, true);
+  testing::ForEachFailure(
+      [with_log](testing::Failure* failure) {
+        testing::HeldLog log;
+        TableConfig config = Fixture::Config();
+        config.durability = with_log ? Durability::kLog : Durability::kNone;
+        config.rate_limiter.samples_per_insert = 1;
+        config.rate_limiter.error_buffer = 1;
+        std::vector<absl::Status> answers;
+        int batches = 0;
+        Fixture f(config, {}, with_log ? &log : nullptr);
+        f.session->Insert(1, Block({{0, 0, 3}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1)}),
+                          [&answers](const auto& result) { answers.push_back(result.status()); });
+        REQUIRE(answers.empty());
+        const auto layout =
+            std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
+        const auto sample = [&] { f.table->Sample(layout, 1, [&batches](const auto& /*batch*/) { ++batches; }); };
+        answers.reserve(2);
+        failure->Let(sample);
+        if (answers.empty()) {
+          sample();
+        }
+        REQUIRE(answers.size() == 1);
+        if (answers.front().ok()) {
+          REQUIRE(f.session->applied_sequence() == 1);
+        } else {
+          REQUIRE_CODE(answers.front(), absl::StatusCode::kResourceExhausted);
+        }
+      },
+      for_good);
+}
+
 }  // namespace waggle
