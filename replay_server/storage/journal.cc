@@ -169,7 +169,7 @@ void Journal::Run() {
   }
   CallBack(std::move(left.answers), StoppedError());
   for (const CheckpointDone& done : left.checkpoints) {
-    done(StoppedError());
+    Guarded([&done] { done(StoppedError()); }).IgnoreError();
   }
 }
 
@@ -180,7 +180,8 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
   auto shared = std::make_shared<std::vector<Answer>>(std::move(answers));
   const auto call = [shared, status] {
     for (Answer& answer : *shared) {
-      answer(status);
+      // Whose memory has run out may have told its client; the others are told all the same.
+      Guarded([&] { answer(status); }).IgnoreError();
       answer = nullptr;  // Lets go of rows before the next one is called.
     }
   };
@@ -223,7 +224,9 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   auto shared = std::make_shared<std::vector<CheckpointDone>>(std::move(done));
   CallBack({[shared, status, info](const absl::Status& /*always_ok*/) {
              for (const CheckpointDone& call : *shared) {
-               call(status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status));
+               const absl::StatusOr<CheckpointInfo> result =
+                   status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status);
+               Guarded([&] { call(result); }).IgnoreError();
              }
            }},
            absl::OkStatus());
