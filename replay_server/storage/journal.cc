@@ -82,9 +82,9 @@ void Journal::AddWriter(const std::string& id, const std::shared_ptr<WriterSessi
   new_writers_.emplace_back(id, writer);
 }
 
-void Journal::ForgetWriter(uint64_t number) {
+void Journal::ForgetWriters(WriterNumbers numbers) {
   MutexLock lock(&mutex_);
-  forgotten_writers_.push_back(number);
+  forgotten_writers_.splice(forgotten_writers_.end(), numbers);
 }
 
 void Journal::Checkpoint(CheckpointDone done) {

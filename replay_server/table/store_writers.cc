@@ -122,7 +122,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   if (session->number() != 0) {
     log_->AddWriter(writer_id, session);
   } else if (saved != nullptr && log_ != nullptr) {
-    log_->ForgetWriter(saved->number);  // None of its tables is saved any more.
+    log_->ForgetWriters({saved->number});  // None of its tables is saved any more.
   }
   writers_.Open(writer_id, session);
   return session;
@@ -153,7 +153,7 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
   }
   if (found->second->signature != signature || found->second->codecs != codecs) {
     // All of its tables were replaced by such as have other rows: nothing of it means anything to them.
-    log_->ForgetWriter(found->second->number);
+    log_->ForgetWriters({found->second->number});
     saved_writers_.erase(found);
     return std::shared_ptr<const SavedWriter>();
   }
@@ -192,7 +192,7 @@ void ReplayStore::TendWriters(absl::Time now) {
     writers_.Tend(now, &forgotten, &just_gone);
   }
   for (const auto& [id, saved] : never_back) {
-    log_->ForgetWriter(saved->number);
+    log_->ForgetWriters({saved->number});
   }
   for (const std::shared_ptr<WriterSession>& session : just_gone) {
     session->Shrink();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -144,7 +145,9 @@ class TableLog {
   // Forgets a table, with all that was saved of it, which nothing that is saved takes the place of.
   virtual void DropTable(const std::shared_ptr<Table>& table) = 0;
   virtual void AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& writer) = 0;
-  virtual void ForgetWriter(uint64_t number) = 0;
+  // Writers of these numbers. Takes no memory: destructors call it.
+  using WriterNumbers = std::list<uint64_t>;
+  virtual void ForgetWriters(WriterNumbers numbers) = 0;
 };
 
 }  // namespace waggle

@@ -34,6 +34,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
       number_(log_ == nullptr    ? 0
               : saved != nullptr ? saved->number
                                  : log_->NewNumber()),
+      own_number_{number_},
       first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
       memory_(memory != nullptr ? std::move(memory) : std::make_shared<WriterMemory>()),
@@ -72,7 +73,7 @@ WriterSession::~WriterSession() {
     for (const auto& table : tables_) {
       table->ForgetWriter(number_);
     }
-    log_->ForgetWriter(number_);
+    log_->ForgetWriters(std::move(own_number_));
   }
 }
 

@@ -192,6 +192,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const BlockChecks checks_;
   TableLog* const log_;  // Null where nothing is written down.
   const uint64_t number_;
+  TableLog::WriterNumbers own_number_;  // To be forgotten by. The destructor's.
   const uint64_t first_sequence_;
   const BlockHome home_;
   const std::shared_ptr<WriterMemory> memory_;

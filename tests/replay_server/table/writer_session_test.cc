@@ -686,4 +686,18 @@ TEST_CASE("a block that another client makes room for is answered, also where th
       for_good);
 }
 
+TEST_CASE("a writer that goes where there is no memory is forgotten all the same", "[unit]") {
+  testing::HeldLog log;
+  TableConfig config = Fixture::Config();
+  config.durability = Durability::kLog;
+  Fixture f(config, {}, &log);
+  REQUIRE_OK(f.Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 2)})));
+  const uint64_t number = f.session->number();
+  {
+    testing::FailingMemory none(0, /*for_good=*/true);
+    f.session = nullptr;
+  }
+  REQUIRE(log.forgotten() == TableLog::WriterNumbers{number});
+}
+
 }  // namespace waggle
