@@ -77,9 +77,9 @@ void Journal::DropTable(const std::shared_ptr<Table>& table) {
   changed_.Signal();
 }
 
-void Journal::AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& writer) {
+void Journal::AddWriters(NewWriters writers) {
   MutexLock lock(&mutex_);
-  new_writers_.emplace_back(id, writer);
+  new_writers_.splice(new_writers_.end(), writers);
 }
 
 void Journal::ForgetWriters(WriterNumbers numbers) {
@@ -192,7 +192,7 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
 
 // Writers are taken over after their tables' changes were: whoever has written by then is known.
 void Journal::TakeRegistrations() {
-  std::vector<std::pair<std::string, std::weak_ptr<WriterSession>>> writers;
+  NewWriters writers;
   {
     MutexLock lock(&mutex_);
     writers.swap(new_writers_);

@@ -31,6 +31,16 @@ struct KnownWritersOptions {
 // The writers of a replay server, connected or away. Not thread-safe. Sessions that are forgotten are handed over, to
 // be freed outside the lock.
 class KnownWriters {
+  struct Writer {
+    std::shared_ptr<WriterSession> session;
+    uint64_t opened = 0;                             // When it opened last, in openings of all writers.
+    absl::Time away_since = absl::InfiniteFuture();  // As far as Tend has seen.
+
+    // Nobody has a stream of it open, and nothing of it waits in a table.
+    bool away() const { return session.use_count() == 1; }
+  };
+  using Writers = std::map<std::string, Writer>;
+
  public:
   using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
 
@@ -38,18 +48,21 @@ class KnownWriters {
 
   // Null if it is not known.
   std::shared_ptr<WriterSession> Find(const std::string& id) const;
-  // A known writer has come back, or a new one has come.
-  void Open(const std::string& id, const std::shared_ptr<WriterSession>& session);
+  // A known writer has come back, or a new one has come, whose place was made before. Takes no memory.
+  using Place = Writers::node_type;
+  static Place MakePlace(const std::string& id);
+  void Open(Place place, const std::shared_ptr<WriterSession>& session);
   // False if there are as many as there may be, and all are connected.
   bool HasRoom() { return size() < options_.max_writers || LongestAway() != writers_.end(); }
   // Makes room for one more, where there is any.
   void MakeRoom(Forgotten* forgotten);
   void Forget(const std::string& id, Forgotten* forgotten);
-  // See ForgottenWriters::Take.
-  std::optional<ForgottenWriters::Writer> TakeForgotten(const std::string& id, uint64_t incarnation,
-                                                        const std::vector<std::shared_ptr<Table>>& tables) {
-    return forgotten_.Take(id, incarnation, tables);
+  // See ForgottenWriters.
+  std::optional<ForgottenWriters::Writer> FindForgotten(const std::string& id, uint64_t incarnation,
+                                                        const std::vector<std::shared_ptr<Table>>& tables) const {
+    return forgotten_.Find(id, incarnation, tables);
   }
+  void DropForgotten(const std::string& id) { forgotten_.Drop(id); }
 
   // Forgets those that have been away for too long by now. Those that have just gone away are handed over too: they are
   // to hold little.
@@ -63,16 +76,6 @@ class KnownWriters {
   std::map<std::string, WriterSession::Unanswered> unanswered() const;
 
  private:
-  struct Writer {
-    std::shared_ptr<WriterSession> session;
-    uint64_t opened = 0;                             // When it opened last, in openings of all writers.
-    absl::Time away_since = absl::InfiniteFuture();  // As far as Tend has seen.
-
-    // Nobody has a stream of it open, and nothing of it waits in a table.
-    bool away() const { return session.use_count() == 1; }
-  };
-  using Writers = std::map<std::string, Writer>;
-
   // Of those that are away the one that has been longest; the end if none is.
   Writers::iterator LongestAway();
   void Forget(Writers::iterator writer, Forgotten* forgotten);

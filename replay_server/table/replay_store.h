@@ -124,11 +124,11 @@ class ReplayStore {
       const std::string& writer_id, const std::vector<std::string>& tables, const std::vector<ArraySpec>& signature,
       std::optional<uint64_t> incarnation, Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null if it is not known either that it was forgotten.
-  std::shared_ptr<const SavedWriter> TakeForgottenLocked(const std::string& writer_id, uint64_t incarnation,
-                                                         const std::vector<std::shared_ptr<Table>>& tables)
+  std::shared_ptr<const SavedWriter> FindForgottenLocked(const std::string& writer_id, uint64_t incarnation,
+                                                         const std::vector<std::shared_ptr<Table>>& tables) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null if there is none.
-  absl::StatusOr<std::shared_ptr<const SavedWriter>> TakeSavedLocked(const std::string& writer_id,
+  absl::StatusOr<std::shared_ptr<const SavedWriter>> FindSavedLocked(const std::string& writer_id,
                                                                      const std::vector<std::string>& tables,
                                                                      const std::vector<ArraySpec>& signature,
                                                                      const std::vector<Codec>& codecs)

@@ -29,7 +29,7 @@ class HeldLog final : public TableLog {
   uint64_t NewNumber() override { return ledger_->NewId(); }
   void AddTable(std::shared_ptr<Table> /*table*/, const std::shared_ptr<Table>& /*replaced*/) override {}
   void DropTable(const std::shared_ptr<Table>& /*table*/) override {}
-  void AddWriter(const std::string& /*id*/, const std::shared_ptr<WriterSession>& /*writer*/) override {}
+  void AddWriters(NewWriters /*writers*/) override {}
   void ForgetWriters(WriterNumbers numbers) override {
     MutexLock lock(&mutex_);
     forgotten_.splice(forgotten_.end(), numbers);
