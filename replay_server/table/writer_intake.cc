@@ -37,10 +37,10 @@ void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
 
 void WriterSession::CountHeldBytes() {
   const int64_t held = held_.bytes();
+  const int64_t needed = held_.NeededBytes({});
   held_bytes_.fetch_add(held - counted_, std::memory_order_relaxed);
   memory_->Hold(held - counted_);
   counted_ = held;
-  const int64_t needed = held_.NeededBytes({});
   memory_->Need(needed - needed_);
   needed_ = needed;
 }

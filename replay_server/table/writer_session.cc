@@ -49,7 +49,6 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
   }
   MutexLock insert_lock(&insert_mutex_);
   held_.Restore(saved->streams);
-  CountHeldBytes();
   for (const auto& table : tables_) {
     const auto mark = std::find_if(saved->marks.begin(), saved->marks.end(),
                                    [&table](const auto& named) { return named.first == table->name(); });
@@ -61,6 +60,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
   incarnation_ = saved->incarnation;
   applied_ = durable_ = written_ = saved->sequence;
   applied_items_ = saved->counts;
+  CountHeldBytes();  // Last: where memory runs out before, nobody would take it back.
 }
 
 WriterSession::~WriterSession() {

@@ -700,4 +700,29 @@ TEST_CASE("a writer that goes where there is no memory is forgotten all the same
   REQUIRE(log.forgotten() == TableLog::WriterNumbers{number});
 }
 
+TEST_CASE("a restored writer that memory runs out for counts for nothing", "[unit]") {
+  Fixture f;
+  SavedWriter saved;
+  saved.sequence = 1;
+  saved.streams.emplace_back();
+  saved.streams.back().next = 3;
+  // Held by the table and by the writer.
+  const NewBlock rows = MakeChunks(std::make_shared<RowLayout>(Fixture::Config().signature), {3}, /*holders=*/2);
+  saved.streams.back().parts.push_back({0, rows.chunks.front()});
+  saved.fingerprints = {{2, 5}};
+  const auto memory = std::make_shared<WriterMemory>();
+  testing::ForEachFailure([&](testing::Failure* failure) {
+    std::shared_ptr<WriterSession> session;
+    const bool made = failure->Let([&] {
+      session = std::make_shared<WriterSession>(std::vector<std::shared_ptr<Table>>{f.table},
+                                                Fixture::Config().signature, WriterSessionOptions(),
+                                                "a writer of a name that takes memory", nullptr, &saved, memory);
+    });
+    REQUIRE((memory->held() > 0) == made);
+    session = nullptr;
+    REQUIRE(memory->held() == 0);
+    REQUIRE(memory->needed() == 0);
+  });
+}
+
 }  // namespace waggle
