@@ -34,13 +34,14 @@ bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, 
   const bool all = insert->next == insert->items.size();
   if (insert->next > first) {
     const int64_t now_ns = CoarseSteadyNanoseconds();
-    insert_times_.Note(state_.next_generation() - (insert->next - first), now_ns);
-    if (insert->requester != nullptr) {
-      insert->requester->Count(static_cast<int64_t>(insert->next - first), now_ns);
-    }
+    // First what takes no memory: these items are in, and do not come again.
     if (log_ != nullptr) {
       marks_.NoteIn(insert->origin, insert->next, all);
     }
+    if (insert->requester != nullptr) {
+      insert->requester->Count(static_cast<int64_t>(insert->next - first), now_ns);
+    }
+    insert_times_.Note(state_.next_generation() - (insert->next - first), now_ns);
   }
   if (all) {
     actions->PushCall(&insert->done,
