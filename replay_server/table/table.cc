@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/api/block_compression.h"
 #include "common/base/annotate.h"
+#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/tensor/byte_slices.h"
@@ -152,7 +153,8 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
     }
   }
   removed.clear();
-  RunAfterLock(std::move(actions));
+  // It has the items: what memory runs out for now is other clients'.
+  Guarded([&actions] { RunAfterLock(std::move(actions)); }).IgnoreError();
 }
 
 uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done) {

@@ -144,7 +144,7 @@ void WriterSession::EnterTables() {
     }
     absl::Status status = Guarded([this, &block] { Enter(&block.front()); });
     if (!status.ok()) {
-      EndEntering(block.front().sequence, std::move(status));
+      EndEntering(std::move(status));
       return EnterTables();
     }
   }
@@ -169,21 +169,23 @@ void WriterSession::Enter(EnteringBlock* block) {
   }
   if (home_.tier != nullptr) {
     // While rows come faster than they can be written to disk, their writers are told later that they are in.
-    home_.tier->AfterRoom(
-        [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
+    const auto answer = [self, sequence](const absl::Status& status) {
+      self->AnswerOne(sequence, /*of_unlogged=*/false, status);
+    };
+    if (!Guarded([&] { home_.tier->AfterRoom(answer); }).ok()) {
+      // The tables have it: that it does not wait for room is better than to lose its writer.
+      Guarded([&] { answer(absl::OkStatus()); }).IgnoreError();
+    }
   }
 }
 
-void WriterSession::EndEntering(uint64_t sequence, absl::Status status) {
+void WriterSession::EndEntering(absl::Status status) {
   Actions actions;
   {
     MutexLock lock(&mutex_);
     is_entering_ = false;
-    const bool is_in = sequence <= applied_ || waiting_[sequence - applied_ - 1].answers_left == 0;
-    if (!is_in) {
-      halted_ = true;
-      broken_ = broken_.ok() ? std::move(status) : broken_;
-    }
+    halted_ = true;
+    broken_ = broken_.ok() ? std::move(status) : broken_;
     AnswerLocked(&actions);
   }
   RunAfterLock(std::move(actions));

@@ -156,10 +156,11 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives the tables what was taken in, in that order, whichever threads have brought it.
   void EnterTables() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Throws unless all tables have taken the block, whether it is in or waits in them.
   void Enter(EnteringBlock* block) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Memory ran out while a block was put into its tables. Unless they all have it, some may have a part: it and all
-  // later ones are refused from now on, also when the writer comes back.
-  void EndEntering(uint64_t sequence, absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Memory ran out while a block was put into its tables, some of which may have a part: it and all later ones are
+  // refused from now on, also when the writer comes back.
+  void EndEntering(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is new and may be taken in.
   absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;

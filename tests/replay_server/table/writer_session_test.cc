@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -723,6 +724,29 @@ TEST_CASE("a restored writer that memory runs out for counts for nothing", "[uni
     REQUIRE(memory->held() == 0);
     REQUIRE(memory->needed() == 0);
   });
+}
+
+TEST_CASE("a block that waits in its table is not lost where memory runs out for whom it has served", "[unit]") {
+  TableConfig config = Fixture::Config();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.error_buffer = 1;
+  Fixture f(config);
+  const auto layout =
+      std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
+  bool served = false;
+  f.table->Sample(layout, 1, [&served](const auto& /*batch*/) {
+    served = true;
+    throw std::bad_alloc();
+  });
+  std::vector<absl::Status> answers;
+  f.session->Insert(1, Block({{0, 0, 5}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1), Item(0, 3, 1), Item(0, 4, 1)}),
+                    [&answers](const auto& result) { answers.push_back(result.status()); });
+  REQUIRE(served);
+  REQUIRE(answers.empty());
+  f.Sample(1);
+  f.Sample(1);
+  REQUIRE(answers == std::vector<absl::Status>{absl::OkStatus()});
+  REQUIRE(f.session->applied_sequence() == 1);
 }
 
 }  // namespace waggle
