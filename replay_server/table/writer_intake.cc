@@ -166,6 +166,7 @@ void WriterSession::Commit(const InsertBlock& block, PreparedBlock* prepared) {
     items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(entering.skipped[i]));
   }
   MutexLock lock(&mutex_);
+  waiting_.back().committed = true;
   changes_.ForgetSavedUpTo(entering.sequence);
   if (log_ != nullptr) {
     changes_.SetStreams(std::move(prepared->streams));

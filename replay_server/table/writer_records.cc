@@ -30,7 +30,7 @@ WriterChanges WriterSession::TakeChanges(uint64_t sequence) {
 uint64_t WriterSession::InUnloggedLocked() const {
   uint64_t sequence = applied_;
   for (const WaitingBlock& block : waiting_) {
-    if (block.unlogged_left > 0) {
+    if (!block.committed || block.unlogged_left > 0) {
       break;
     }
     ++sequence;

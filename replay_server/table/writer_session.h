@@ -121,6 +121,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
     absl::Status status;
     int64_t answers_left = 0;   // Of its tables, and of the tier of its rows.
     int64_t unlogged_left = 0;  // Of its tables that are not logged.
+    bool committed = false;     // Before it is, it is not known what it makes of its streams.
     // How it is answered, made before it is: null, and empty, once that is on its way.
     std::shared_ptr<BlockAnswer> answer;
     Actions::Nodes answering;
@@ -177,7 +178,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them; or there is room for more rows.
   void AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The block up to which tables that are not logged have all.
+  // The block up to which all is known and tables that are not logged have all.
   uint64_t InUnloggedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Has it written down how far it is.
   void WriteProgress() ABSL_LOCKS_EXCLUDED(mutex_);
