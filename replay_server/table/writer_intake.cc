@@ -27,12 +27,19 @@ void WriterSession::Shrink() {
 }
 
 void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
-  if (!held_.Shrink() || log_ == nullptr) {
+  const bool owed = std::exchange(owes_streams_, log_ != nullptr);
+  if (!held_.Shrink() && !owed) {
+    owes_streams_ = false;
+  }
+  if (!owes_streams_) {
     return;
   }
   std::vector<StreamRecord> streams = held_.RecordAll();
-  MutexLock lock(&mutex_);
-  changes_.ReplaceStreams(std::move(streams), replaced);
+  {
+    MutexLock lock(&mutex_);
+    changes_.ReplaceStreams(std::move(streams), replaced);
+  }
+  owes_streams_ = false;
 }
 
 void WriterSession::CountHeldBytes() {
@@ -106,11 +113,11 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   WAGGLE_RETURN_IF_ERROR(Prepare(sequence, block, streams, done, &prepared));
   std::move(undo).Cancel();
   Commit(block, &prepared);
-  if (held_.IsWasteful(memory_->tight())) {
+  if (owes_streams_ || held_.IsWasteful(memory_->tight())) {
     try {
       ShrinkHeld(&replaced);
     } catch (const std::bad_alloc&) {
-      // The block is in all the same, and the next one brings it about.
+      // The block is in all the same, and the next one brings about what is left of it.
     }
   }
   return kind;

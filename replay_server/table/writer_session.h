@@ -205,6 +205,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
+  // The log is to hear of all streams: rows were copied, or some may have been, and memory ran out for telling it.
+  bool owes_streams_ ABSL_GUARDED_BY(insert_mutex_) = false;
   int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_ and in memory_.
   int64_t needed_ ABSL_GUARDED_BY(insert_mutex_) = 0;                   // The same, at the least, in memory_.
   std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to the saved blocks.

@@ -749,4 +749,28 @@ TEST_CASE("a block that waits in its table is not lost where memory runs out for
   REQUIRE(f.session->applied_sequence() == 1);
 }
 
+TEST_CASE("rows that were copied are known to the log by the next block, where memory ran out for telling it",
+          "[unit]") {
+  int owed = 0;
+  testing::ForEachFailure([&owed](testing::Failure* failure) {
+    testing::HeldLog log;
+    TableConfig config = Fixture::Config();
+    config.durability = Durability::kLog;
+    Fixture f(config, {}, &log);
+    REQUIRE_OK(f.Insert(1, Block({{0, 0, 1000}, {1, 0, 3}}, {})));
+    f.session->HoldChanges();
+    REQUIRE(f.session->TakeChanges(1).streams.size() == 2);
+    const int64_t before = f.session->held_bytes();
+    const bool shrunk = failure->Let([&] { f.session->Shrink(); });
+    REQUIRE_OK(f.Insert(2, Block({{0, 1000, 1}}, {})));
+    f.session->HoldChanges();
+    const WriterChanges changes = f.session->TakeChanges(2);
+    if (f.session->held_bytes() < before) {
+      owed += shrunk ? 0 : 1;
+      REQUIRE(changes.streams.size() == 2);
+    }
+  });
+  CHECK(owed > 0);
+}
+
 }  // namespace waggle
