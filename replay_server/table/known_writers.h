@@ -73,7 +73,7 @@ class KnownWriters {
   int64_t size() const { return static_cast<int64_t>(writers_.size()); }
   int64_t held_bytes() const;  // See WriterSession::held_bytes.
   // By table: what its writers wait for together. A block for several tables is counted at each.
-  std::map<std::string, WriterSession::Unanswered> unanswered() const;
+  std::map<std::shared_ptr<Table>, WriterSession::Unanswered> unanswered() const;
 
  private:
   // Of those that are away the one that has been longest; the end if none is.

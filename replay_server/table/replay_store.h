@@ -87,11 +87,8 @@ class ReplayStore {
     int64_t held_bytes = 0;  // See WriterSession::held_bytes.
   };
   WriterInfo writer_info() const;
-  // See KnownWriters::unanswered.
-  std::map<std::string, WriterSession::Unanswered> unanswered() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    return writers_.unanswered();
-  }
+  // By table: what its writers wait for together, if anything. A block for several tables is counted at each.
+  std::map<std::string, WriterSession::Unanswered> unanswered() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Of all tables' rows.
   const MemoryUse& memory() const { return *memory_; }

@@ -1,5 +1,6 @@
 // No test of its own: replay_store_test.cc.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -213,6 +214,21 @@ void ReplayStore::TendWriters(absl::Time now) {
   just_gone.clear();  // They count as away again.
   MutexLock lock(&mutex_);
   writers_.ForgetForBytes(&forgotten);
+}
+
+std::map<std::string, WriterSession::Unanswered> ReplayStore::unanswered() const {
+  std::map<std::shared_ptr<Table>, WriterSession::Unanswered> by_table;
+  {
+    MutexLock lock(&mutex_);
+    by_table = writers_.unanswered();
+  }
+  std::map<std::string, WriterSession::Unanswered> by_name;
+  for (const auto& [table, unanswered] : by_table) {
+    WriterSession::Unanswered& all = by_name[table->name()];
+    all.blocks += unanswered.blocks;
+    all.bytes += unanswered.bytes;
+  }
+  return by_name;
 }
 
 ReplayStore::WriterInfo ReplayStore::writer_info() const {
