@@ -138,7 +138,8 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/true);
       }
-      actions.push_back([self = shared_from_this(), done = std::move(done)] { self->AfterCommit(done); });
+      TableLog::Answer answer = std::move(done);
+      actions.PushCall(&answer, [self = shared_from_this()](const TableLog::Answer& to) { self->AfterCommit(to); });
     } else {
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/false);

@@ -29,7 +29,7 @@ bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, 
   const size_t first = insert->next;
   const size_t end = first + static_cast<size_t>(std::min<int64_t>(most, insert->items.size() - first));
   for (; insert->next < end && state_.CanInsert(waiting_batch); ++insert->next) {
-    state_.Insert(std::move(insert->items[insert->next]), removed);
+    state_.Insert(insert->items[insert->next], removed);  // A copy: where memory runs out it is tried again.
   }
   const bool all = insert->next == insert->items.size();
   if (insert->next > first) {
@@ -44,8 +44,8 @@ bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, 
     insert_times_.Note(state_.next_generation() - (insert->next - first), now_ns);
   }
   if (all) {
-    actions->PushCall(&insert->done,
-                      [self = shared_from_this()](const TableLog::Answer& done) { self->AfterCommit(done); });
+    TableLog::Answer answer = insert->done;  // Made here: there may be no memory for it once the action runs.
+    actions->PushCall(&answer, [self = shared_from_this()](const TableLog::Answer& done) { self->AfterCommit(done); });
   }
   return all;
 }

@@ -20,7 +20,7 @@ WriterMarks::Mark& WriterMarks::Place(uint64_t writer) {
 }
 
 WriterMarks::Mark& WriterMarks::Change(uint64_t writer) {
-  Mark& mark = Place(writer);
+  Mark& mark = marks_[writer];
   if (!mark.changed) {
     changed_.push_back(writer);
     mark.changed = true;
@@ -59,6 +59,7 @@ void WriterMarks::NoteIn(const BlockOrigin& origin, uint64_t items, bool all) {
 }
 
 void WriterMarks::Restart(uint64_t writer, uint64_t sequence) {
+  Place(writer);
   Mark& mark = Change(writer);
   if (mark.sequence >= sequence) {  // Otherwise what is in is of a block that keeps its number.
     mark.sequence = sequence;
