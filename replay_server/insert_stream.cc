@@ -161,7 +161,10 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
                       [self = shared_from_this(), bytes = next.bytes,
                        share = std::move(next.share)](const absl::StatusOr<WriterSession::Result>& result) mutable {
                         share.reset();
-                        self->Applied(bytes, result);
+                        // Perhaps in another client's thread, which would end that one's stream instead.
+                        if (absl::Status failed = Guarded([&] { self->Applied(bytes, result); }); !failed.ok()) {
+                          self->Fail(std::move(failed));
+                        }
                       });
     }
   }

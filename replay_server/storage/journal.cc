@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "common/base/failpoint.h"
+#include "common/base/guard.h"
 #include "common/base/log.h"
 #include "common/base/steady_now.h"
 
@@ -56,7 +57,7 @@ void Journal::AfterCommit(Answer answer) {
       return;
     }
   }
-  answer(StoppedError());
+  Guarded([&answer] { answer(StoppedError()); }).IgnoreError();
 }
 
 void Journal::AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) {
@@ -76,14 +77,14 @@ void Journal::DropTable(const std::shared_ptr<Table>& table) {
   changed_.Signal();
 }
 
-void Journal::AddWriter(const std::string& id, const std::shared_ptr<WriterSession>& writer) {
+void Journal::AddWriters(NewWriters writers) {
   MutexLock lock(&mutex_);
-  new_writers_.emplace_back(id, writer);
+  new_writers_.splice(new_writers_.end(), writers);
 }
 
-void Journal::ForgetWriter(uint64_t number) {
+void Journal::ForgetWriters(WriterNumbers numbers) {
   MutexLock lock(&mutex_);
-  forgotten_writers_.push_back(number);
+  forgotten_writers_.splice(forgotten_writers_.end(), numbers);
 }
 
 void Journal::Checkpoint(CheckpointDone done) {
@@ -168,7 +169,7 @@ void Journal::Run() {
   }
   CallBack(std::move(left.answers), StoppedError());
   for (const CheckpointDone& done : left.checkpoints) {
-    done(StoppedError());
+    Guarded([&done] { done(StoppedError()); }).IgnoreError();
   }
 }
 
@@ -179,7 +180,8 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
   auto shared = std::make_shared<std::vector<Answer>>(std::move(answers));
   const auto call = [shared, status] {
     for (Answer& answer : *shared) {
-      answer(status);
+      // Whose memory has run out may have told its client; the others are told all the same.
+      Guarded([&] { answer(status); }).IgnoreError();
       answer = nullptr;  // Lets go of rows before the next one is called.
     }
   };
@@ -190,7 +192,7 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
 
 // Writers are taken over after their tables' changes were: whoever has written by then is known.
 void Journal::TakeRegistrations() {
-  std::vector<std::pair<std::string, std::weak_ptr<WriterSession>>> writers;
+  NewWriters writers;
   {
     MutexLock lock(&mutex_);
     writers.swap(new_writers_);
@@ -222,7 +224,9 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   auto shared = std::make_shared<std::vector<CheckpointDone>>(std::move(done));
   CallBack({[shared, status, info](const absl::Status& /*always_ok*/) {
              for (const CheckpointDone& call : *shared) {
-               call(status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status));
+               const absl::StatusOr<CheckpointInfo> result =
+                   status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status);
+               Guarded([&] { call(result); }).IgnoreError();
              }
            }},
            absl::OkStatus());

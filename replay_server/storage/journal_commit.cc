@@ -57,7 +57,7 @@ std::vector<std::shared_ptr<WriterSession>> Journal::TakeCut(bool checkpoint,
   });
   held.insert(held.end(), registered.begin(), registered.end());
   TakeRegistrations();
-  std::vector<uint64_t> forgotten;
+  WriterNumbers forgotten;
   {
     MutexLock lock(&mutex_);
     forgotten.swap(forgotten_writers_);

@@ -31,7 +31,10 @@ class JournalHealth {
   // Somebody waits for the next commit, from now on; it begins; they are answered. Called by who has the journal's
   // lock, but for the last.
   void CommitAwaited();
-  void CommitBegins() { commit_since_ns_ = next_since_ns_.exchange(0); }
+  void CommitBegins() {
+    commit_since_ns_ = next_since_ns_.load();  // First: at no time it looks as if nobody waited.
+    next_since_ns_ = 0;
+  }
   void CommitEnds() { commit_since_ns_ = 0; }
 
   void CheckpointBegins() { makes_checkpoint_ = true; }

@@ -1,43 +1,67 @@
 #pragma once
 
-#include <deque>
 #include <exception>
 #include <functional>
-#include <iterator>
+#include <initializer_list>
+#include <list>
+#include <memory>
 #include <utility>
-#include <vector>
 
 namespace waggle {
 
-// What is left to do once a lock is released: gathering, freeing, calling back.
-using Actions = std::vector<std::function<void()>>;
+// What is left to do once a lock is released: gathering, freeing, calling back. Once it is among these nothing keeps it
+// from being done: that takes no more memory.
+class Actions {
+ public:
+  using Nodes = std::list<std::function<void()>>;
+
+  Actions() = default;
+  Actions(std::initializer_list<std::function<void()>> actions) : nodes_(actions) {}
+
+  // Where memory runs out they are as they were.
+  void push_back(std::function<void()> action) { nodes_.push_back(std::move(action)); }
+  // Calls `call` with `*done`, which is empty from then on. Where memory runs out both are as they were.
+  template <class Done, class Call>
+  void PushCall(Done* done, Call call) {
+    auto taken = std::make_shared<Done>();
+    nodes_.push_back([taken, call = std::move(call)]() mutable { call(*taken); });
+    taken->swap(*done);
+  }
+  // Takes all that are there. Takes no memory.
+  void Splice(Nodes* nodes) { nodes_.splice(nodes_.end(), *nodes); }
+  // Within a handler: what was thrown under the lock is thrown again behind the actions that were there by then.
+  void ThrowLater() { thrown_ = thrown_ == nullptr ? std::current_exception() : thrown_; }
+
+ private:
+  friend void RunAfterLock(Actions actions);
+
+  Nodes nodes_;
+  std::exception_ptr thrown_;
+};
 
 // Runs the actions in their order, in this thread. Where an action calls this again, its actions are run after those
 // that wait already, by the outer call: a callback that asks for more each time it is called would otherwise recurse
 // without end.
 inline void RunAfterLock(Actions actions) {
-  thread_local std::deque<std::function<void()>>* running = nullptr;
+  thread_local Actions::Nodes* running = nullptr;
+  std::exception_ptr thrown = actions.thrown_;
   if (running != nullptr) {
-    for (auto& action : actions) {
-      running->push_back(std::move(action));
+    running->splice(running->end(), actions.nodes_);
+  } else {
+    Actions::Nodes& queue = actions.nodes_;
+    running = &queue;
+    // Memory may run out in one action. The others are other clients', and are run all the same.
+    while (!queue.empty()) {
+      const std::function<void()> action = std::move(queue.front());
+      queue.pop_front();
+      try {
+        action();
+      } catch (...) {
+        thrown = thrown == nullptr ? std::current_exception() : thrown;
+      }
     }
-    return;
+    running = nullptr;
   }
-  std::deque<std::function<void()>> queue(std::make_move_iterator(actions.begin()),
-                                          std::make_move_iterator(actions.end()));
-  running = &queue;
-  // Memory may run out in one action. The others are other clients', and are run all the same.
-  std::exception_ptr thrown;
-  while (!queue.empty()) {
-    const std::function<void()> action = std::move(queue.front());
-    queue.pop_front();
-    try {
-      action();
-    } catch (...) {
-      thrown = thrown == nullptr ? std::current_exception() : thrown;
-    }
-  }
-  running = nullptr;
   if (thrown != nullptr) {
     std::rethrow_exception(thrown);
   }

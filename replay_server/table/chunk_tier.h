@@ -38,6 +38,7 @@ class ChunkTier {
 
   // Calls `answer` with OK as soon as the rows in memory are not above the limit by more than the margin: here and now,
   // or later from the tiers' thread. With CANCELLED once that has stopped.
+  // Where it throws bad_alloc nothing was called, nor will be.
   using Answer = std::function<void(const absl::Status&)>;
   void AfterRoom(Answer answer) ABSL_LOCKS_EXCLUDED(mutex_);
 

@@ -27,14 +27,13 @@ void ForgottenWriters::Add(const std::string& id, const WriterSession& session) 
   }
 }
 
-std::optional<ForgottenWriters::Writer> ForgottenWriters::Take(const std::string& id, uint64_t incarnation,
-                                                               const std::vector<std::shared_ptr<Table>>& tables) {
+std::optional<ForgottenWriters::Writer> ForgottenWriters::Find(
+    const std::string& id, uint64_t incarnation, const std::vector<std::shared_ptr<Table>>& tables) const {
   const auto found = writers_.find(id);
   if (found == writers_.end()) {
     return std::nullopt;
   }
-  const Entry entry = std::move(found->second);
-  writers_.erase(found);
+  const Entry& entry = found->second;
   const bool same = entry.writer.incarnation == incarnation &&
                     std::equal(entry.tables.begin(), entry.tables.end(), tables.begin(), tables.end(),
                                [](const auto& then, const auto& now) { return then.lock() == now; });

@@ -32,10 +32,11 @@ class ForgottenWriters {
 
   // Nothing of it waits in a table. Where memory runs out it is not known.
   void Add(const std::string& id, const WriterSession& session);
-  // What is known of this writer, if it is the same one and wrote to these very tables. Whoever has this id now, it is
-  // not known from then on.
-  std::optional<Writer> Take(const std::string& id, uint64_t incarnation,
-                             const std::vector<std::shared_ptr<Table>>& tables);
+  // What is known of this writer, if it is the same one and wrote to these very tables.
+  std::optional<Writer> Find(const std::string& id, uint64_t incarnation,
+                             const std::vector<std::shared_ptr<Table>>& tables) const;
+  // Somebody has this id now: whoever it is, what is known is not needed from then on. Takes no memory.
+  void Drop(const std::string& id) { writers_.erase(id); }
 
   size_t size() const { return writers_.size(); }
 
@@ -49,7 +50,7 @@ class ForgottenWriters {
   const size_t most_;
   uint64_t added_ = 0;
   HashMap<std::string, Entry> writers_;
-  // By their numbers; some of them may have been taken, or added again, since.
+  // By their numbers; some of them may have been dropped, or added again, since.
   std::deque<std::pair<uint64_t, std::string>> order_;
 };
 

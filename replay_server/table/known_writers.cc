@@ -27,8 +27,14 @@ std::shared_ptr<WriterSession> KnownWriters::Find(const std::string& id) const {
   return found == writers_.end() ? nullptr : found->second.session;
 }
 
-void KnownWriters::Open(const std::string& id, const std::shared_ptr<WriterSession>& session) {
-  Writer& writer = writers_[id];
+KnownWriters::Place KnownWriters::MakePlace(const std::string& id) {
+  Writers one;
+  one.try_emplace(id);
+  return one.extract(one.begin());
+}
+
+void KnownWriters::Open(Place place, const std::shared_ptr<WriterSession>& session) {
+  Writer& writer = writers_.insert(std::move(place)).position->second;
   writer.session = session;
   writer.opened = ++openings_;
   writer.away_since = absl::InfiniteFuture();
@@ -104,12 +110,17 @@ int64_t KnownWriters::held_bytes() const {
   return bytes;
 }
 
-std::map<std::string, WriterSession::Unanswered> KnownWriters::unanswered() const {
-  std::map<std::string, WriterSession::Unanswered> by_table;
+// By the tables themselves, which are few: names would be made for each table of each writer. Whoever took the sessions
+// along instead would have writers that are away taken for connected ones.
+std::map<std::shared_ptr<Table>, WriterSession::Unanswered> KnownWriters::unanswered() const {
+  std::map<std::shared_ptr<Table>, WriterSession::Unanswered> by_table;
   for (const auto& [id, writer] : writers_) {
     const WriterSession::Unanswered unanswered = writer.session->unanswered();
+    if (unanswered.blocks == 0) {
+      continue;
+    }
     for (const std::shared_ptr<Table>& table : writer.session->tables()) {
-      WriterSession::Unanswered& all = by_table[table->name()];
+      WriterSession::Unanswered& all = by_table[table];
       all.blocks += unanswered.blocks;
       all.bytes += unanswered.bytes;
     }

@@ -31,38 +31,6 @@ struct KnownWritersOptions {
 // The writers of a replay server, connected or away. Not thread-safe. Sessions that are forgotten are handed over, to
 // be freed outside the lock.
 class KnownWriters {
- public:
-  using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
-
-  explicit KnownWriters(const KnownWritersOptions& options);
-
-  // Null if it is not known.
-  std::shared_ptr<WriterSession> Find(const std::string& id) const;
-  // A known writer has come back, or a new one has come.
-  void Open(const std::string& id, const std::shared_ptr<WriterSession>& session);
-  // False if there are as many as there may be, and all are connected.
-  bool HasRoom() { return size() < options_.max_writers || LongestAway() != writers_.end(); }
-  // Makes room for one more, where there is any.
-  void MakeRoom(Forgotten* forgotten);
-  void Forget(const std::string& id, Forgotten* forgotten);
-  // See ForgottenWriters::Take.
-  std::optional<ForgottenWriters::Writer> TakeForgotten(const std::string& id, uint64_t incarnation,
-                                                        const std::vector<std::shared_ptr<Table>>& tables) {
-    return forgotten_.Take(id, incarnation, tables);
-  }
-
-  // Forgets those that have been away for too long by now. Those that have just gone away are handed over too: they are
-  // to hold little.
-  void Tend(absl::Time now, Forgotten* forgotten, std::vector<std::shared_ptr<WriterSession>>* just_gone);
-  // Forgets those that are away and keep too much alive.
-  void ForgetForBytes(Forgotten* forgotten);
-
-  int64_t size() const { return static_cast<int64_t>(writers_.size()); }
-  int64_t held_bytes() const;  // See WriterSession::held_bytes.
-  // By table: what its writers wait for together. A block for several tables is counted at each.
-  std::map<std::string, WriterSession::Unanswered> unanswered() const;
-
- private:
   struct Writer {
     std::shared_ptr<WriterSession> session;
     uint64_t opened = 0;                             // When it opened last, in openings of all writers.
@@ -73,6 +41,41 @@ class KnownWriters {
   };
   using Writers = std::map<std::string, Writer>;
 
+ public:
+  using Forgotten = std::vector<std::shared_ptr<WriterSession>>;
+
+  explicit KnownWriters(const KnownWritersOptions& options);
+
+  // Null if it is not known.
+  std::shared_ptr<WriterSession> Find(const std::string& id) const;
+  // A known writer has come back, or a new one has come, whose place was made before. Takes no memory.
+  using Place = Writers::node_type;
+  static Place MakePlace(const std::string& id);
+  void Open(Place place, const std::shared_ptr<WriterSession>& session);
+  // False if there are as many as there may be, and all are connected.
+  bool HasRoom() { return size() < options_.max_writers || LongestAway() != writers_.end(); }
+  // Makes room for one more, where there is any.
+  void MakeRoom(Forgotten* forgotten);
+  void Forget(const std::string& id, Forgotten* forgotten);
+  // See ForgottenWriters.
+  std::optional<ForgottenWriters::Writer> FindForgotten(const std::string& id, uint64_t incarnation,
+                                                        const std::vector<std::shared_ptr<Table>>& tables) const {
+    return forgotten_.Find(id, incarnation, tables);
+  }
+  void DropForgotten(const std::string& id) { forgotten_.Drop(id); }
+
+  // Forgets those that have been away for too long by now. Those that have just gone away are handed over too: they are
+  // to hold little.
+  void Tend(absl::Time now, Forgotten* forgotten, std::vector<std::shared_ptr<WriterSession>>* just_gone);
+  // Forgets those that are away and keep too much alive.
+  void ForgetForBytes(Forgotten* forgotten);
+
+  int64_t size() const { return static_cast<int64_t>(writers_.size()); }
+  int64_t held_bytes() const;  // See WriterSession::held_bytes.
+  // By table: what its writers wait for together. A block for several tables is counted at each.
+  std::map<std::shared_ptr<Table>, WriterSession::Unanswered> unanswered() const;
+
+ private:
   // Of those that are away the one that has been longest; the end if none is.
   Writers::iterator LongestAway();
   void Forget(Writers::iterator writer, Forgotten* forgotten);

@@ -87,11 +87,8 @@ class ReplayStore {
     int64_t held_bytes = 0;  // See WriterSession::held_bytes.
   };
   WriterInfo writer_info() const;
-  // See KnownWriters::unanswered.
-  std::map<std::string, WriterSession::Unanswered> unanswered() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    return writers_.unanswered();
-  }
+  // By table: what its writers wait for together, if anything. A block for several tables is counted at each.
+  std::map<std::string, WriterSession::Unanswered> unanswered() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Of all tables' rows.
   const MemoryUse& memory() const { return *memory_; }
@@ -124,11 +121,11 @@ class ReplayStore {
       const std::string& writer_id, const std::vector<std::string>& tables, const std::vector<ArraySpec>& signature,
       std::optional<uint64_t> incarnation, Forgotten* forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null if it is not known either that it was forgotten.
-  std::shared_ptr<const SavedWriter> TakeForgottenLocked(const std::string& writer_id, uint64_t incarnation,
-                                                         const std::vector<std::shared_ptr<Table>>& tables)
+  std::shared_ptr<const SavedWriter> FindForgottenLocked(const std::string& writer_id, uint64_t incarnation,
+                                                         const std::vector<std::shared_ptr<Table>>& tables) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Null if there is none.
-  absl::StatusOr<std::shared_ptr<const SavedWriter>> TakeSavedLocked(const std::string& writer_id,
+  absl::StatusOr<std::shared_ptr<const SavedWriter>> FindSavedLocked(const std::string& writer_id,
                                                                      const std::vector<std::string>& tables,
                                                                      const std::vector<ArraySpec>& signature,
                                                                      const std::vector<Codec>& codecs)

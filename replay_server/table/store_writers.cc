@@ -1,5 +1,6 @@
 // No test of its own: replay_store_test.cc.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -102,7 +103,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
       return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kOtherWriter, "writer \"", writer_id,
                      "\" named other tables before than ", absl::StrJoin(tables, ", "));
     }
-    writers_.Open(writer_id, known);
+    writers_.Open(KnownWriters::MakePlace(writer_id), known);
     return known;
   }
   if (!writers_.HasRoom()) {
@@ -112,25 +113,39 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   // First, for it may refuse: nobody is to be forgotten for a writer that does not come.
   WAGGLE_ASSIGN_OR_RETURN(
       std::shared_ptr<const SavedWriter> saved,
-      TakeSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
+      FindSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
   writers_.MakeRoom(forgotten);
   if (saved == nullptr && incarnation.has_value()) {
-    saved = TakeForgottenLocked(writer_id, *incarnation, found);
+    saved = FindForgottenLocked(writer_id, *incarnation, found);
+  }
+  // Where memory runs out the writer is as unknown, saved or forgotten as it was; a session would be forgotten with all
+  // that is saved of it. All that takes memory comes before there is one.
+  KnownWriters::Place place = KnownWriters::MakePlace(writer_id);
+  TableLog::NewWriters added;
+  added.emplace_back(writer_id, std::weak_ptr<WriterSession>());
+  TableLog::WriterNumbers gone;
+  if (saved != nullptr) {
+    gone.push_back(saved->number);
   }
   auto session = std::make_shared<WriterSession>(std::move(found), signature, options_.writer, writer_id, log_,
                                                  saved.get(), writer_memory_);
   if (session->number() != 0) {
-    log_->AddWriter(writer_id, session);
+    added.front().second = session;
+    log_->AddWriters(std::move(added));
   } else if (saved != nullptr && log_ != nullptr) {
-    log_->ForgetWriter(saved->number);  // None of its tables is saved any more.
+    log_->ForgetWriters(std::move(gone));  // None of its tables is saved any more.
   }
-  writers_.Open(writer_id, session);
+  writers_.Open(std::move(place), session);
+  saved_writers_.erase(writer_id);
+  if (incarnation.has_value()) {
+    writers_.DropForgotten(writer_id);
+  }
   return session;
 }
 
-std::shared_ptr<const SavedWriter> ReplayStore::TakeForgottenLocked(const std::string& writer_id, uint64_t incarnation,
-                                                                    const std::vector<std::shared_ptr<Table>>& tables) {
-  const std::optional<ForgottenWriters::Writer> known = writers_.TakeForgotten(writer_id, incarnation, tables);
+std::shared_ptr<const SavedWriter> ReplayStore::FindForgottenLocked(
+    const std::string& writer_id, uint64_t incarnation, const std::vector<std::shared_ptr<Table>>& tables) const {
+  const std::optional<ForgottenWriters::Writer> known = writers_.FindForgotten(writer_id, incarnation, tables);
   if (!known.has_value()) {
     return nullptr;
   }
@@ -143,7 +158,7 @@ std::shared_ptr<const SavedWriter> ReplayStore::TakeForgottenLocked(const std::s
   return saved;
 }
 
-absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(const std::string& writer_id,
+absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::FindSavedLocked(const std::string& writer_id,
                                                                                 const std::vector<std::string>& tables,
                                                                                 const std::vector<ArraySpec>& signature,
                                                                                 const std::vector<Codec>& codecs) {
@@ -153,7 +168,7 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
   }
   if (found->second->signature != signature || found->second->codecs != codecs) {
     // All of its tables were replaced by such as have other rows: nothing of it means anything to them.
-    log_->ForgetWriter(found->second->number);
+    log_->ForgetWriters({found->second->number});
     saved_writers_.erase(found);
     return std::shared_ptr<const SavedWriter>();
   }
@@ -175,7 +190,6 @@ absl::StatusOr<std::shared_ptr<const SavedWriter>> ReplayStore::TakeSavedLocked(
   if (copy->marks.size() < marks) {
     copy->streams.clear();
   }
-  saved_writers_.erase(found);
   return std::shared_ptr<const SavedWriter>(std::move(copy));
 }
 
@@ -192,7 +206,7 @@ void ReplayStore::TendWriters(absl::Time now) {
     writers_.Tend(now, &forgotten, &just_gone);
   }
   for (const auto& [id, saved] : never_back) {
-    log_->ForgetWriter(saved->number);
+    log_->ForgetWriters({saved->number});
   }
   for (const std::shared_ptr<WriterSession>& session : just_gone) {
     session->Shrink();
@@ -200,6 +214,21 @@ void ReplayStore::TendWriters(absl::Time now) {
   just_gone.clear();  // They count as away again.
   MutexLock lock(&mutex_);
   writers_.ForgetForBytes(&forgotten);
+}
+
+std::map<std::string, WriterSession::Unanswered> ReplayStore::unanswered() const {
+  std::map<std::shared_ptr<Table>, WriterSession::Unanswered> by_table;
+  {
+    MutexLock lock(&mutex_);
+    by_table = writers_.unanswered();
+  }
+  std::map<std::string, WriterSession::Unanswered> by_name;
+  for (const auto& [table, unanswered] : by_table) {
+    WriterSession::Unanswered& all = by_name[table->name()];
+    all.blocks += unanswered.blocks;
+    all.bytes += unanswered.bytes;
+  }
+  return by_name;
 }
 
 ReplayStore::WriterInfo ReplayStore::writer_info() const {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/api/block_compression.h"
 #include "common/base/annotate.h"
+#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/tensor/byte_slices.h"
@@ -137,7 +138,8 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/true);
       }
-      actions.push_back([self = shared_from_this(), done = std::move(done)] { self->AfterCommit(done); });
+      TableLog::Answer answer = std::move(done);
+      actions.PushCall(&answer, [self = shared_from_this()](const TableLog::Answer& to) { self->AfterCommit(to); });
     } else {
       if (log_ != nullptr) {
         marks_.NoteCome(origin, /*empty=*/false);
@@ -152,7 +154,8 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
     }
   }
   removed.clear();
-  RunAfterLock(std::move(actions));
+  // It has the items: what memory runs out for now is other clients'.
+  Guarded([&actions] { RunAfterLock(std::move(actions)); }).IgnoreError();
 }
 
 uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done) {

@@ -79,7 +79,8 @@ class Table : public std::enable_shared_from_this<Table> {
   // Inserts items, in their order, as far as the rate limiter lets it; the rest waits its turn (see WaitingInserts).
   // Calls `done` once: OK when all are in, CANCELLED if the table is closed first. The windows lie within their
   // chunks and have at most max_window rows, and the priorities are valid. How much may wait is for the caller to
-  // bound. `requester` is one of requesters(), or null.
+  // bound. `requester` is one of requesters(), or null. Throws bad_alloc where it has not taken all of them; `done` is
+  // not called then.
   //
   // Here and below, what a table of durability "log" answers waits until it is on disk: other threads call back then,
   // with the reason if it will not be.
@@ -117,7 +118,7 @@ class Table : public std::enable_shared_from_this<Table> {
 
   // Calls `answer` once what was done before is as safe as the table's durability promises: updates, deletions and the
   // table itself are there before that.
-  void AfterCommit(TableLog::Answer answer) const;
+  void AfterCommit(const TableLog::Answer& answer) const;
   // UNAVAILABLE while that could not be kept, because the disk refuses.
   absl::Status log_status() const { return logged() ? log_->status() : absl::OkStatus(); }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "replay_server/table/table.h"
 
@@ -146,9 +147,12 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Restore(SavedTable saved, std::sha
   return table;
 }
 
-void Table::AfterCommit(TableLog::Answer answer) const {
+void Table::AfterCommit(const TableLog::Answer& answer) const {
   if (logged()) {
-    log_->AfterCommit(std::move(answer));
+    // Whoever waits may not be this thread's client: it hears of it in any case.
+    if (const absl::Status noted = Guarded([&] { log_->AfterCommit(answer); }); !noted.ok()) {
+      answer(noted);
+    }
   } else {
     answer(absl::OkStatus());
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/base/failpoint.h"
+#include "common/base/guard.h"
 #include "common/base/log.h"
 #include "replay_server/table/chunk_tier.h"
 #include "replay_server/table/chunk_tiers.h"
@@ -30,7 +31,7 @@ void ChunkTier::AfterRoom(Answer answer) {
       return;
     }
   }
-  answer(status);
+  Guarded([&] { answer(status); }).IgnoreError();
 }
 
 std::vector<TieredRows*> ChunkTier::TakeCondemned(std::vector<ColdBlock>* blocks) {
@@ -132,7 +133,8 @@ void ChunkTier::AnswerWaiting() {
     answers.swap(answers_);
   }
   for (const Answer& answer : answers) {
-    answer(status);
+    // Whose memory has run out may have told its client; the others are told all the same.
+    Guarded([&] { answer(status); }).IgnoreError();
   }
 }
 

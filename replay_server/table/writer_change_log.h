@@ -23,7 +23,7 @@ struct BlockChanges {
 
 // What of a writer is to be written down: all that its blocks have changed up to one of them, added up, and what each
 // later one changes. Not thread-safe. Where memory runs out in one of its methods nothing is lost or counted twice: the
-// next call does what is left to do.
+// next call does what is left to do. ReplaceStreams alone is to be called once more then, with all of them.
 class WriterChangeLog {
  public:
   // The writer goes on from there.

@@ -27,20 +27,27 @@ void WriterSession::Shrink() {
 }
 
 void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
-  if (!held_.Shrink() || log_ == nullptr) {
+  const bool owed = std::exchange(owes_streams_, log_ != nullptr);
+  if (!held_.Shrink() && !owed) {
+    owes_streams_ = false;
+  }
+  if (!owes_streams_) {
     return;
   }
   std::vector<StreamRecord> streams = held_.RecordAll();
-  MutexLock lock(&mutex_);
-  changes_.ReplaceStreams(std::move(streams), replaced);
+  {
+    MutexLock lock(&mutex_);
+    changes_.ReplaceStreams(std::move(streams), replaced);
+  }
+  owes_streams_ = false;
 }
 
 void WriterSession::CountHeldBytes() {
   const int64_t held = held_.bytes();
+  const int64_t needed = held_.NeededBytes({});
   held_bytes_.fetch_add(held - counted_, std::memory_order_relaxed);
   memory_->Hold(held - counted_);
   counted_ = held;
-  const int64_t needed = held_.NeededBytes({});
   memory_->Need(needed - needed_);
   needed_ = needed;
 }
@@ -67,7 +74,7 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t seq
   const uint64_t accepted = applied_ + waiting_.size();
   if (sequence > applied_ && sequence <= accepted) {
     // The one before is dropped, outside the lock: its stream is gone.
-    waiting_[sequence - applied_ - 1].done.swap(*done);
+    waiting_[sequence - applied_ - 1].answer->done.swap(*done);
     return TakenIn::kWaitsAlready;
   }
   if (sequence != accepted + 1) {
@@ -106,11 +113,11 @@ absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, 
   WAGGLE_RETURN_IF_ERROR(Prepare(sequence, block, streams, done, &prepared));
   std::move(undo).Cancel();
   Commit(block, &prepared);
-  if (held_.IsWasteful(memory_->tight())) {
+  if (owes_streams_ || held_.IsWasteful(memory_->tight())) {
     try {
       ShrinkHeld(&replaced);
     } catch (const std::bad_alloc&) {
-      // The block is in all the same, and the next one brings it about.
+      // The block is in all the same, and the next one brings about what is left of it.
     }
   }
   return kind;
@@ -133,7 +140,9 @@ absl::Status WriterSession::Prepare(uint64_t sequence, const InsertBlock& block,
   waiting.bytes += static_cast<int64_t>(block.data.size());
   waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
   waiting.unlogged_left = unlogged_;
-  waiting.done = std::move(*done);
+  waiting.answer = std::make_shared<BlockAnswer>();
+  waiting.answering.emplace_back([answer = waiting.answer] { answer->done(answer->result); });
+  waiting.answer->done = std::move(*done);
   MutexLock lock(&mutex_);
   std::vector<uint64_t> saved = CountSavedLocked(sequence, items);
   prepared->entering.front() = {sequence, std::move(items), std::move(saved)};
@@ -164,6 +173,7 @@ void WriterSession::Commit(const InsertBlock& block, PreparedBlock* prepared) {
     items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(entering.skipped[i]));
   }
   MutexLock lock(&mutex_);
+  waiting_.back().committed = true;
   changes_.ForgetSavedUpTo(entering.sequence);
   if (log_ != nullptr) {
     changes_.SetStreams(std::move(prepared->streams));

@@ -24,7 +24,8 @@ class WriterMarks {
 
   // A block has come, which has no items for the table if it is empty.
   void NoteCome(const BlockOrigin& origin, bool empty);
-  // The first `items` of those that have come with it are in, all of them if so.
+  // The first `items` of those that have come with it are in, all of them if so. Takes no memory once it has come: the
+  // items are in.
   void NoteIn(const BlockOrigin& origin, uint64_t items, bool all);
   // See Table::RestartMark.
   void Restart(uint64_t writer, uint64_t sequence);
@@ -44,6 +45,8 @@ class WriterMarks {
     bool changed = false;   // It is among changed_.
   };
 
+  // The writer's mark, with room for it and all others in changed_.
+  Mark& Place(uint64_t writer);
   // The writer's mark, which is to be handed over from now on.
   Mark& Change(uint64_t writer);
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/guard.h"
 #include "replay_server/table/writer_session.h"
 
 // How a writer is written down, and waits for that.
@@ -29,7 +30,7 @@ WriterChanges WriterSession::TakeChanges(uint64_t sequence) {
 uint64_t WriterSession::InUnloggedLocked() const {
   uint64_t sequence = applied_;
   for (const WaitingBlock& block : waiting_) {
-    if (block.unlogged_left > 0) {
+    if (!block.committed || block.unlogged_left > 0) {
       break;
     }
     ++sequence;
@@ -44,13 +45,18 @@ void WriterSession::SetWritten(uint64_t sequence, uint64_t durable) {
 }
 
 void WriterSession::WriteProgress() {
-  for (const std::shared_ptr<Table>& table : tables_) {
-    if (table->logged()) {
-      table->TouchMark(number_);
-      break;
+  const absl::Status asked = Guarded([this] {
+    for (const std::shared_ptr<Table>& table : tables_) {
+      if (table->logged()) {
+        table->TouchMark(number_);
+        break;
+      }
     }
+    log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
+  });
+  if (!asked.ok()) {
+    ProgressWritten(asked);
   }
-  log_->AfterCommit([self = shared_from_this()](const absl::Status& status) { self->ProgressWritten(status); });
 }
 
 void WriterSession::ProgressWritten(const absl::Status& status) {

@@ -34,6 +34,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
       number_(log_ == nullptr    ? 0
               : saved != nullptr ? saved->number
                                  : log_->NewNumber()),
+      own_number_{number_},
       first_sequence_(saved != nullptr ? saved->sequence : 0),
       home_(HomeOf(log_, tables_)),
       memory_(memory != nullptr ? std::move(memory) : std::make_shared<WriterMemory>()),
@@ -48,7 +49,6 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
   }
   MutexLock insert_lock(&insert_mutex_);
   held_.Restore(saved->streams);
-  CountHeldBytes();
   for (const auto& table : tables_) {
     const auto mark = std::find_if(saved->marks.begin(), saved->marks.end(),
                                    [&table](const auto& named) { return named.first == table->name(); });
@@ -60,6 +60,7 @@ WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::ve
   incarnation_ = saved->incarnation;
   applied_ = durable_ = written_ = saved->sequence;
   applied_items_ = saved->counts;
+  CountHeldBytes();  // Last: where memory runs out before, nobody would take it back.
 }
 
 WriterSession::~WriterSession() {
@@ -72,7 +73,7 @@ WriterSession::~WriterSession() {
     for (const auto& table : tables_) {
       table->ForgetWriter(number_);
     }
-    log_->ForgetWriter(number_);
+    log_->ForgetWriters(std::move(own_number_));
   }
 }
 
@@ -143,7 +144,7 @@ void WriterSession::EnterTables() {
     }
     absl::Status status = Guarded([this, &block] { Enter(&block.front()); });
     if (!status.ok()) {
-      EndEntering(block.front().sequence, std::move(status));
+      EndEntering(std::move(status));
       return EnterTables();
     }
   }
@@ -168,21 +169,23 @@ void WriterSession::Enter(EnteringBlock* block) {
   }
   if (home_.tier != nullptr) {
     // While rows come faster than they can be written to disk, their writers are told later that they are in.
-    home_.tier->AfterRoom(
-        [self, sequence](const absl::Status& status) { self->AnswerOne(sequence, /*of_unlogged=*/false, status); });
+    const auto answer = [self, sequence](const absl::Status& status) {
+      self->AnswerOne(sequence, /*of_unlogged=*/false, status);
+    };
+    if (!Guarded([&] { home_.tier->AfterRoom(answer); }).ok()) {
+      // The tables have it: that it does not wait for room is better than to lose its writer.
+      Guarded([&] { answer(absl::OkStatus()); }).IgnoreError();
+    }
   }
 }
 
-void WriterSession::EndEntering(uint64_t sequence, absl::Status status) {
+void WriterSession::EndEntering(absl::Status status) {
   Actions actions;
   {
     MutexLock lock(&mutex_);
     is_entering_ = false;
-    const bool is_in = sequence <= applied_ || waiting_[sequence - applied_ - 1].answers_left == 0;
-    if (!is_in) {
-      halted_ = true;
-      broken_ = broken_.ok() ? std::move(status) : broken_;
-    }
+    halted_ = true;
+    broken_ = broken_.ok() ? std::move(status) : broken_;
     AnswerLocked(&actions);
   }
   RunAfterLock(std::move(actions));
@@ -207,20 +210,27 @@ void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::S
 
 void WriterSession::AnswerLocked(Actions* actions) {
   const auto answer = [actions](WaitingBlock* block, const absl::StatusOr<Result>& result) {
-    if (block->done != nullptr) {
-      actions->push_back([done = std::exchange(block->done, nullptr), result] { done(result); });
+    if (block->answer != nullptr) {
+      block->answer->result = result;
+      block->answer = nullptr;
+      actions->Splice(&block->answering);
     }
   };
   while (broken_.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
     if (waiting_.front().status.ok() && awaits_progress_ && written_ <= applied_) {
       // After a crash it would not be known of this block, whose rows would be missing for windows to come.
-      if (!std::exchange(writing_, true)) {
-        actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
+      try {
+        if (!writing_) {
+          actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
+          writing_ = true;
+        }
+        break;
+      } catch (const std::bad_alloc&) {
+        waiting_.front().status = NoMemory();
       }
-      break;
     }
     if (waiting_.front().status.ok()) {
-      answer(&waiting_.front(), waiting_.front().result);  // First, for it takes memory.
+      answer(&waiting_.front(), waiting_.front().result);
       applied_items_.items_inserted += waiting_.front().result.items_inserted;
       applied_items_.items_without_rows += waiting_.front().result.items_without_rows;
       waiting_bytes_ -= waiting_.front().bytes;

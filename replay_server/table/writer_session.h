@@ -111,13 +111,20 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const std::vector<ArraySpec>& signature() const { return rows_->signature; }
 
  private:
+  struct BlockAnswer {
+    Done done;
+    absl::StatusOr<Result> result;
+  };
   struct WaitingBlock {
     Result result;
     int64_t bytes = 0;
     absl::Status status;
     int64_t answers_left = 0;   // Of its tables, and of the tier of its rows.
     int64_t unlogged_left = 0;  // Of its tables that are not logged.
-    Done done;                  // Empty once called.
+    bool committed = false;     // Before it is, it is not known what it makes of its streams.
+    // How it is answered, made before it is: null, and empty, once that is on its way.
+    std::shared_ptr<BlockAnswer> answer;
+    Actions::Nodes answering;
   };
   using ItemsByTable = std::vector<std::vector<NewItem>>;
   enum class TakenIn { kNew, kWaitsAlready, kAppliedBefore };
@@ -150,10 +157,11 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Gives the tables what was taken in, in that order, whichever threads have brought it.
   void EnterTables() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Throws unless all tables have taken the block, whether it is in or waits in them.
   void Enter(EnteringBlock* block) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Memory ran out while a block was put into its tables. Unless they all have it, some may have a part: it and all
-  // later ones are refused from now on, also when the writer comes back.
-  void EndEntering(uint64_t sequence, absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Memory ran out while a block was put into its tables, some of which may have a part: it and all later ones are
+  // refused from now on, also when the writer comes back.
+  void EndEntering(absl::Status status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is new and may be taken in.
   absl::StatusOr<TakenIn> CheckSequence(uint64_t sequence, const InsertBlock& block, Done* done);
   absl::StatusOr<std::vector<ChunkRef>> CopyRows(const InsertBlock& block) const;
@@ -170,13 +178,13 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   void CountHeldBytes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(insert_mutex_);
   // One of the block's tables has all its items, or will not have them; or there is room for more rows.
   void AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The block up to which tables that are not logged have all.
+  // The block up to which all is known and tables that are not logged have all.
   uint64_t InUnloggedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Has it written down how far it is.
   void WriteProgress() ABSL_LOCKS_EXCLUDED(mutex_);
   // That is done, or will not be.
   void ProgressWritten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Answers what can be by now, in order.
+  // Answers what can be by now, in order. What answers others may need is there already: it does not throw.
   void AnswerLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::vector<std::shared_ptr<Table>> tables_;
@@ -186,6 +194,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   const BlockChecks checks_;
   TableLog* const log_;  // Null where nothing is written down.
   const uint64_t number_;
+  TableLog::WriterNumbers own_number_;  // To be forgotten by. The destructor's.
   const uint64_t first_sequence_;
   const BlockHome home_;
   const std::shared_ptr<WriterMemory> memory_;
@@ -196,6 +205,8 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   Mutex insert_mutex_;  // Held while a block is taken in; before mutex_.
   HeldRows held_ ABSL_GUARDED_BY(insert_mutex_);
+  // The log is to hear of all streams: rows were copied, or some may have been, and memory ran out for telling it.
+  bool owes_streams_ ABSL_GUARDED_BY(insert_mutex_) = false;
   int64_t counted_ ABSL_GUARDED_BY(insert_mutex_) = 0;                  // Of held_, in held_bytes_ and in memory_.
   int64_t needed_ ABSL_GUARDED_BY(insert_mutex_) = 0;                   // The same, at the least, in memory_.
   std::vector<WriterMark> saved_marks_ ABSL_GUARDED_BY(insert_mutex_);  // By table; what belongs to the saved blocks.

@@ -1,6 +1,8 @@
 #include "replay_server/storage/journal_health.h"
 
 #include "absl/strings/match.h"
+#include "common/base/steady_now.h"
+#include "tests/support/await.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -9,8 +11,7 @@ namespace {
 // Until the coarse clock has gone on.
 void AwaitAMoment() {
   const int64_t start = CoarseSteadyNanoseconds();
-  while (CoarseSteadyNanoseconds() == start) {
-  }
+  testing::AwaitThat("the clock", [start] { return CoarseSteadyNanoseconds() != start; });
 }
 
 TEST_CASE("a failure lasts until a write succeeds, and only its first time is news", "[unit]") {

@@ -1,6 +1,7 @@
 #include "replay_server/storage/journal.h"
 
 #include <atomic>
+#include <new>
 #include <set>
 #include <string>
 
@@ -346,6 +347,19 @@ TEST_CASE("a journal that stops while the disk is full tells those who wait", "[
   REQUIRE_CODE(called.Wait(), absl::StatusCode::kUnavailable);
   REQUIRE_CODE(AwaitCommit(*ValueOf(store.FindTable("t"))), absl::StatusCode::kCancelled);
   REQUIRE_CODE(AwaitCheckpoint(&journal).status(), absl::StatusCode::kCancelled);
+}
+
+TEST_CASE("an answer that memory runs out for does not keep others from theirs", "[unit]") {
+  testing::FullDiskEnv env;
+  Journal journal(ValueOf(Database::Open("/db", /*create=*/true, &env)), SavedState(), {});
+  journal.AfterCommit([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
+  Called called;
+  journal.AfterCommit(called);
+  REQUIRE_OK(called.Wait());
+  journal.Checkpoint([](const auto& /*result*/) { throw std::bad_alloc(); });
+  REQUIRE_OK(AwaitCheckpoint(&journal).status());
+  journal.Stop();
+  journal.AfterCommit([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
 }
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED

@@ -154,6 +154,19 @@ TEST_CASE("inserts wait for a slow disk, and the memory stays bounded", "[unit]"
   bed.Settle();
 }
 
+TEST_CASE("an answer that memory runs out for does not keep others from theirs", "[unit]") {
+  Bed bed(8);
+  bed.disk->Hold(true);
+  const std::vector<ChunkRef> blocks = Blocks(bed, 0, 20);
+  bed.tier->AfterRoom([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
+  std::atomic<bool> answered{false};
+  bed.tier->AfterRoom([&](const absl::Status& /*status*/) { answered = true; });
+  bed.disk->Hold(false);
+  AwaitThat("the answer", [&] { return answered.load(); });
+  bed.Settle();
+  bed.tier->AfterRoom([](const absl::Status& /*status*/) { throw std::bad_alloc(); });  // Here and now.
+}
+
 TEST_CASE("a disk that refuses loses nothing, and all goes on when it does not any more", "[unit]") {
   Bed bed(8);
   bed.disk->Fail(absl::ResourceExhaustedError("no space"));

@@ -22,22 +22,30 @@ struct Known {
   std::shared_ptr<WriterSession> session;
 };
 
+// What is known of a writer, which comes back whoever it is.
+std::optional<ForgottenWriters::Writer> Take(ForgottenWriters* forgotten, const std::string& id, uint64_t incarnation,
+                                             const std::vector<std::shared_ptr<Table>>& tables) {
+  const std::optional<ForgottenWriters::Writer> known = forgotten->Find(id, incarnation, tables);
+  forgotten->Drop(id);
+  return known;
+}
+
 TEST_CASE("how far a writer was is known to itself alone, once, and for its very tables", "[unit]") {
   ReplayStore store({});
   REQUIRE_OK(store.CreateTable(SmallTable()));
   const Known known(&store);
   ForgottenWriters forgotten(10);
   forgotten.Add("w", *known.session);
-  CHECK(forgotten.Take("w", 7, known.session->tables())->sequence == 1);
-  CHECK_FALSE(forgotten.Take("w", 7, known.session->tables()).has_value());
+  CHECK(Take(&forgotten, "w", 7, known.session->tables())->sequence == 1);
+  CHECK_FALSE(Take(&forgotten, "w", 7, known.session->tables()).has_value());
   forgotten.Add("w", *known.session);
-  CHECK_FALSE(forgotten.Take("v", 7, known.session->tables()).has_value());
-  CHECK_FALSE(forgotten.Take("w", 8, known.session->tables()).has_value());
+  CHECK_FALSE(Take(&forgotten, "v", 7, known.session->tables()).has_value());
+  CHECK_FALSE(Take(&forgotten, "w", 8, known.session->tables()).has_value());
   CHECK(forgotten.size() == 0);
   forgotten.Add("w", *known.session);
   ReplayStore other({});
   REQUIRE_OK(other.CreateTable(SmallTable()));
-  CHECK_FALSE(forgotten.Take("w", 7, other.tables()).has_value());
+  CHECK_FALSE(Take(&forgotten, "w", 7, other.tables()).has_value());
 }
 
 TEST_CASE("those that were forgotten longest ago make room, however often some of them come and go", "[unit]") {
@@ -50,12 +58,12 @@ TEST_CASE("those that were forgotten longest ago make room, however often some o
     forgotten.Add(id, *known.session);
   }
   CHECK(forgotten.size() == 3);
-  CHECK_FALSE(forgotten.Take("b", 7, tables).has_value());
+  CHECK_FALSE(Take(&forgotten, "b", 7, tables).has_value());
   for (int i = 0; i < 1000; ++i) {
     forgotten.Add("often", *known.session);
   }
   CHECK(forgotten.size() <= 3);
-  CHECK(forgotten.Take("often", 7, tables).has_value());
+  CHECK(Take(&forgotten, "often", 7, tables).has_value());
 }
 
 TEST_CASE("a writer for which memory runs out is not known, and all others are", "[unit]") {
@@ -70,11 +78,11 @@ TEST_CASE("a writer for which memory runs out is not known, and all others are",
         forgotten.Add(std::to_string(i), *known.session);
       }
       const bool added = failure->Let([&] { forgotten.Add("a writer of a name that takes memory", *known.session); });
-      REQUIRE(forgotten.Take("a writer of a name that takes memory", 7, tables).has_value() == added);
+      REQUIRE(Take(&forgotten, "a writer of a name that takes memory", 7, tables).has_value() == added);
       forgotten.Add("v", *known.session);
-      REQUIRE(forgotten.Take("v", 7, tables).has_value());
+      REQUIRE(Take(&forgotten, "v", 7, tables).has_value());
       for (int i = 0; i < writers; ++i) {
-        REQUIRE(forgotten.Take(std::to_string(i), 7, tables).has_value());
+        REQUIRE(Take(&forgotten, std::to_string(i), 7, tables).has_value());
       }
       REQUIRE(forgotten.size() == 0);
     });

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/guard.h"
 #include "common/base/mutex.h"
 #include "replay_server/table/table_log.h"
 
@@ -22,14 +23,17 @@ class HeldLog final : public TableLog {
         return;
       }
     }
-    answer(absl::OkStatus());
+    Guarded([&answer] { answer(absl::OkStatus()); }).IgnoreError();
   }
   const std::shared_ptr<BlockLedger>& ledger() const override { return ledger_; }
   uint64_t NewNumber() override { return ledger_->NewId(); }
   void AddTable(std::shared_ptr<Table> /*table*/, const std::shared_ptr<Table>& /*replaced*/) override {}
   void DropTable(const std::shared_ptr<Table>& /*table*/) override {}
-  void AddWriter(const std::string& /*id*/, const std::shared_ptr<WriterSession>& /*writer*/) override {}
-  void ForgetWriter(uint64_t /*number*/) override {}
+  void AddWriters(NewWriters /*writers*/) override {}
+  void ForgetWriters(WriterNumbers numbers) override {
+    MutexLock lock(&mutex_);
+    forgotten_.splice(forgotten_.end(), numbers);
+  }
 
   // From now on answers wait.
   void Hold() {
@@ -48,12 +52,18 @@ class HeldLog final : public TableLog {
     }
     return answers.size();
   }
+  // Of the writers that were forgotten.
+  WriterNumbers forgotten() const {
+    MutexLock lock(&mutex_);
+    return forgotten_;
+  }
 
  private:
   const std::shared_ptr<BlockLedger> ledger_ = std::make_shared<BlockLedger>(1);
-  Mutex mutex_;
+  mutable Mutex mutex_;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<TableLog::Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  WriterNumbers forgotten_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle::testing

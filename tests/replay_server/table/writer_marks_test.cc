@@ -164,5 +164,28 @@ TEST_CASE("Marks for which there is no memory are handed over the next time", "[
   });
 }
 
+TEST_CASE("What has come is noted to be in without memory, however many others have come and are in", "[unit]") {
+  WriterMarks marks;
+  const auto each = [](const std::function<void(uint64_t)>& note) {
+    for (uint64_t writer = 1; writer <= 100; ++writer) {
+      note(writer);
+    }
+  };
+  const auto in = [&](uint64_t sequence) {
+    testing::FailingMemory none(0, /*for_good=*/true);
+    for (uint64_t writer = 1; writer <= 100; ++writer) {
+      marks.NoteIn({writer, sequence, 0}, 1, /*all=*/true);
+    }
+  };
+  each([&](uint64_t writer) {
+    marks.NoteCome({writer, 1, 0}, /*empty=*/false);
+    marks.NoteCome({writer, 2, 0}, /*empty=*/false);
+  });
+  in(1);
+  REQUIRE(TakeAll(&marks).size() == 100);
+  in(2);
+  REQUIRE(TakeAll(&marks).size() == 100);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -649,6 +650,127 @@ TEST_CASE("a block that memory ran out for is applied when it comes again, or it
       for_good);
   CHECK(applied > 15);
   CHECK(refused > 0);
+}
+
+TEST_CASE("a block that another client makes room for is answered, also where that client's memory runs out",
+          "[unit]") {
+  const bool with_log = GENERATE(false, true);
+  const bool for_good = GENERATE(false, true);
+  testing::ForEachFailure(
+      [with_log](testing::Failure* failure) {
+        testing::HeldLog log;
+        TableConfig config = Fixture::Config();
+        config.durability = with_log ? Durability::kLog : Durability::kNone;
+        config.rate_limiter.samples_per_insert = 1;
+        config.rate_limiter.error_buffer = 1;
+        std::vector<absl::Status> answers;
+        int batches = 0;
+        Fixture f(config, {}, with_log ? &log : nullptr);
+        f.session->Insert(1, Block({{0, 0, 3}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1)}),
+                          [&answers](const auto& result) { answers.push_back(result.status()); });
+        REQUIRE(answers.empty());
+        const auto layout =
+            std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
+        const auto sample = [&] { f.table->Sample(layout, 1, [&batches](const auto& /*batch*/) { ++batches; }); };
+        answers.reserve(2);
+        failure->Let(sample);
+        if (answers.empty()) {
+          sample();
+        }
+        REQUIRE(answers.size() == 1);
+        if (answers.front().ok()) {
+          REQUIRE(f.session->applied_sequence() == 1);
+        } else {
+          REQUIRE_CODE(answers.front(), absl::StatusCode::kResourceExhausted);
+        }
+      },
+      for_good);
+}
+
+TEST_CASE("a writer that goes where there is no memory is forgotten all the same", "[unit]") {
+  testing::HeldLog log;
+  TableConfig config = Fixture::Config();
+  config.durability = Durability::kLog;
+  Fixture f(config, {}, &log);
+  REQUIRE_OK(f.Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 2)})));
+  const uint64_t number = f.session->number();
+  {
+    testing::FailingMemory none(0, /*for_good=*/true);
+    f.session = nullptr;
+  }
+  REQUIRE(log.forgotten() == TableLog::WriterNumbers{number});
+}
+
+TEST_CASE("a restored writer that memory runs out for counts for nothing", "[unit]") {
+  Fixture f;
+  SavedWriter saved;
+  saved.sequence = 1;
+  saved.streams.emplace_back();
+  saved.streams.back().next = 3;
+  // Held by the table and by the writer.
+  const NewBlock rows = MakeChunks(std::make_shared<RowLayout>(Fixture::Config().signature), {3}, /*holders=*/2);
+  saved.streams.back().parts.push_back({0, rows.chunks.front()});
+  saved.fingerprints = {{2, 5}};
+  const auto memory = std::make_shared<WriterMemory>();
+  testing::ForEachFailure([&](testing::Failure* failure) {
+    std::shared_ptr<WriterSession> session;
+    const bool made = failure->Let([&] {
+      session = std::make_shared<WriterSession>(std::vector<std::shared_ptr<Table>>{f.table},
+                                                Fixture::Config().signature, WriterSessionOptions(),
+                                                "a writer of a name that takes memory", nullptr, &saved, memory);
+    });
+    REQUIRE((memory->held() > 0) == made);
+    session = nullptr;
+    REQUIRE(memory->held() == 0);
+    REQUIRE(memory->needed() == 0);
+  });
+}
+
+TEST_CASE("a block that waits in its table is not lost where memory runs out for whom it has served", "[unit]") {
+  TableConfig config = Fixture::Config();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.error_buffer = 1;
+  Fixture f(config);
+  const auto layout =
+      std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
+  bool served = false;
+  f.table->Sample(layout, 1, [&served](const auto& /*batch*/) {
+    served = true;
+    throw std::bad_alloc();
+  });
+  std::vector<absl::Status> answers;
+  f.session->Insert(1, Block({{0, 0, 5}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1), Item(0, 3, 1), Item(0, 4, 1)}),
+                    [&answers](const auto& result) { answers.push_back(result.status()); });
+  REQUIRE(served);
+  REQUIRE(answers.empty());
+  f.Sample(1);
+  f.Sample(1);
+  REQUIRE(answers == std::vector<absl::Status>{absl::OkStatus()});
+  REQUIRE(f.session->applied_sequence() == 1);
+}
+
+TEST_CASE("rows that were copied are known to the log by the next block, where memory ran out for telling it",
+          "[unit]") {
+  int owed = 0;
+  testing::ForEachFailure([&owed](testing::Failure* failure) {
+    testing::HeldLog log;
+    TableConfig config = Fixture::Config();
+    config.durability = Durability::kLog;
+    Fixture f(config, {}, &log);
+    REQUIRE_OK(f.Insert(1, Block({{0, 0, 1000}, {1, 0, 3}}, {})));
+    f.session->HoldChanges();
+    REQUIRE(f.session->TakeChanges(1).streams.size() == 2);
+    const int64_t before = f.session->held_bytes();
+    const bool shrunk = failure->Let([&] { f.session->Shrink(); });
+    REQUIRE_OK(f.Insert(2, Block({{0, 1000, 1}}, {})));
+    f.session->HoldChanges();
+    const WriterChanges changes = f.session->TakeChanges(2);
+    if (f.session->held_bytes() < before) {
+      owed += shrunk ? 0 : 1;
+      REQUIRE(changes.streams.size() == 2);
+    }
+  });
+  CHECK(owed > 0);
 }
 
 }  // namespace waggle
