@@ -62,6 +62,13 @@ class TcpSocket {
     }
     return true;
   }
+  // Whether the other side has closed the connection, and nothing is left to read.
+  bool HasEnded() const {
+    char byte = 0;
+    const ssize_t size = recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return size == 0 || (size < 0 && errno == ECONNRESET);
+  }
+
   // Reads until the other side has closed the connection. Returns false if it does not.
   bool AwaitEnd() {
     char buffer[4096];

@@ -2,6 +2,7 @@
 
 #include <netinet/tcp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -142,9 +143,11 @@ TEST_CASE("A listener that finds no descriptor goes on when there are some again
       REQUIRE(client->Connect(listener->address()));
     }
     AwaitThat("failures", [&] { return listener->failures() >= 2; });
-    CHECK(accepted.count() == 0);
   }
-  CHECK(accepted.Await(3));
+  // Those before may have been turned away, where another thread has given a descriptor back.
+  const size_t before = accepted.count();
+  const Socket after(listener->address());
+  AwaitThat("another connection", [&] { return accepted.count() > before; });
 }
 
 TEST_CASE("Clients are turned away where they would take the last quarter of the descriptors", "[grpc]") {
@@ -152,22 +155,21 @@ TEST_CASE("Clients are turned away where they would take the last quarter of the
   const auto listener = ValueOf(Listener::Open("127.0.0.1:0"));
   listener->Start(accepted.Add());
   std::vector<std::unique_ptr<Socket>> clients;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 20; ++i) {
     clients.push_back(std::make_unique<Socket>());
   }
   const int lowest = LowestFreeDescriptor();
   const NoDescriptors few((lowest + 4) * 4 / 3 + 1);
-  int ended = 0;
   for (const auto& client : clients) {
     REQUIRE(client->Connect(listener->address()));
   }
-  AwaitThat("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 8; });
+  AwaitThat("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 20; });
   CHECK(accepted.count() >= 3);
-  CHECK(accepted.count() <= 5);
-  for (size_t i = accepted.count(); i < clients.size(); ++i) {
-    ended += clients[i]->AwaitEnd() ? 1 : 0;
-  }
-  CHECK(ended == static_cast<int>(listener->failures()));
+  CHECK(accepted.count() <= 10);  // Some more than there were descriptors, where other threads give theirs back.
+  AwaitThat("the end of those who were turned away", [&] {
+    return std::count_if(clients.begin(), clients.end(), [](const auto& client) { return client->HasEnded(); }) ==
+           listener->failures();
+  });
   // Who goes makes room.
   accepted.CloseAll();
   REQUIRE(Socket(listener->address()).connected());
