@@ -109,7 +109,7 @@ std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_
   for (const std::string& difference : response.differences()) {
     absl::StrAppend(&text, "  ", Printable(Arrow(difference)), "\n");
   }
-  return absl::StrCat(text, "  ", dry_run ? "at least " : "", response.items_removed(), " items leave\n",
+  return absl::StrCat(text, "  ", dry_run ? "about " : "", response.items_removed(), " items leave\n",
                       LastsText(planned.request.config(), servers.address(planned.server), servers.of_run()));
 }
 

@@ -264,8 +264,11 @@ class PosixFileSystemImpl : public FileSystem {
   }
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
-    return rename(from.c_str(), to.c_str()) == 0 ? absl::OkStatus()
-                                                 : ErrorOf(errno, absl::StrCat("rename ", from, " to"), to);
+    int result = renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+    if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
+      result = rename(from.c_str(), to.c_str());  // A file system that cannot look and rename at once.
+    }
+    return result == 0 ? absl::OkStatus() : ErrorOf(errno, absl::StrCat("rename ", from, " to"), to);
   }
 
   absl::Status RemoveAll(const std::string& path) override {

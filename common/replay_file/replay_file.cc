@@ -23,8 +23,11 @@ std::string PartialPath(const std::string& path) {
 }
 
 absl::Status CheckFree(const std::string& path, FileSystem* files) {
-  return files->OpenFile(path).ok() ? absl::AlreadyExistsError(absl::StrCat(path, " is there already"))
-                                    : absl::OkStatus();
+  // Something that cannot be opened is there as well.
+  const absl::Status opened = files->OpenFile(path).status();
+  return absl::IsNotFound(opened) ? absl::OkStatus()
+                                  : absl::AlreadyExistsError(absl::StrCat(path, " is there already",
+                                                                          opened.ok() ? "" : ": ", opened.message()));
 }
 
 constexpr char kMagic[8] = {'W', 'A', 'G', 'G', 'L', 'E', 'R', 'P'};

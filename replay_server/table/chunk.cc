@@ -129,6 +129,9 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
     return made;
   }
   const bool tiered = home.tier != nullptr && made.bytes > 0;
+  // What may find no memory comes before there is a block that nobody would let go of.
+  made.chunks.reserve(rows.size());
+  auto durable_block = home.ledger != nullptr ? std::make_unique<DurableBlock>() : nullptr;
   char* rows_memory = nullptr;
   if (tiered && !cold) {
     rows_memory = AllocateRows(made.bytes);
@@ -145,7 +148,7 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
   block->live_chunks.store(static_cast<uint32_t>(rows.size()), std::memory_order_relaxed);
   const std::shared_ptr<ChunkTier> tier = tiered ? home.tier : nullptr;
   if (home.ledger != nullptr) {
-    block->durable = std::make_unique<DurableBlock>();
+    block->durable = std::move(durable_block);
     DurableBlock& durable = *block->durable;
     durable.stored = id != 0;
     durable.committed = id != 0;
@@ -168,7 +171,6 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
     block->piece_ends[i] = end;
   }
 
-  made.chunks.reserve(rows.size());
   size_t first_row = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     Chunk* chunk = new (memory + chunks_at + i * sizeof(Chunk)) Chunk(block, made.data, total_rows, first_row, rows[i]);

@@ -151,7 +151,21 @@ void TableState::RemoveSlot(uint32_t slot, RemovedRows* removed) {
 }
 
 int64_t TableState::ItemsOver(const TableConfig& config) const {
-  return std::max<int64_t>(0, items_ - config.max_items);
+  int64_t over = std::max<int64_t>(0, items_ - config.max_items);
+  if (bytes() > config.max_bytes && items_ > 0) {
+    // As if all were of one size; blocks leave whole, so it may be more.
+    const double item_bytes = static_cast<double>(bytes()) / static_cast<double>(items_);
+    const auto fit = static_cast<int64_t>(static_cast<double>(config.max_bytes) / item_bytes);
+    over = std::max(over, items_ - std::max<int64_t>(1, fit));  // One stays.
+  }
+  if (config.max_times_sampled > 0 && config.max_times_sampled != config_.max_times_sampled) {
+    int64_t used_up = 0;
+    for (uint32_t slot = 0; slot < in_.items.size(); ++slot) {
+      used_up += in_.items.generation(slot) != 0 && in_.items.times_sampled(slot) >= config.max_times_sampled ? 1 : 0;
+    }
+    over = std::max(over, used_up);
+  }
+  return over;
 }
 
 void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {

@@ -105,7 +105,7 @@ class TableState {
 
   // Changes the configuration to one that has no FixedDifferences from the present one. What is too much then leaves.
   void Reconfigure(const TableConfig& config, RemovedRows* removed);
-  // How many items would leave for their number alone.
+  // About how many items would leave; walks all of them where they may be sampled so many times only.
   int64_t ItemsOver(const TableConfig& config) const;
 
   // The spans have one length; the priorities are valid.

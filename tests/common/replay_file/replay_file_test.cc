@@ -101,6 +101,14 @@ TEST_CASE("A file has its name only when it is complete, and takes nobody else's
   REQUIRE_OK(ReadAll(path));
 }
 
+TEST_CASE("What cannot be opened is not replaced by a file either", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.File("link");
+  std::filesystem::create_symlink(folder.File("nowhere"), path);
+  REQUIRE_CODE(ReplayFileWriter::Create(path, SimpleTable("t"), 5).status(), absl::StatusCode::kAlreadyExists);
+  CHECK(std::filesystem::is_symlink(path));
+}
+
 TEST_CASE("What a writer left behind that was killed stands in nobody's way", "[unit]") {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path() + "/a.waggle";

@@ -103,6 +103,31 @@ TEST_CASE("bytes count the chunks of a window that has many", "[unit]") {
   REQUIRE(state.bytes() == 0);
 }
 
+TEST_CASE("how many items a change would make leave is told before", "[unit]") {
+  TableConfig config = SmallTable();
+  config.max_times_sampled = 10;
+  RemovedRows removed;
+  const int64_t one_row = OneRow(0).window.chunks[0]->block_bytes();
+  const auto told_and_left = [&](const TableConfig& changed) {
+    TableState fresh(config, 1);
+    for (uint64_t i = 0; i < 8; ++i) {
+      fresh.Insert(OneRow(i), &removed);
+    }
+    const int64_t told = fresh.ItemsOver(changed);
+    fresh.Reconfigure(changed, &removed);
+    return std::make_pair(told, 8 - fresh.items());
+  };
+  CHECK(told_and_left(config) == std::make_pair<int64_t, int64_t>(0, 0));
+  TableConfig changed = config;
+  changed.max_items = 3;
+  CHECK(told_and_left(changed) == std::make_pair<int64_t, int64_t>(5, 5));
+  changed = config;
+  changed.max_bytes = 2 * one_row;
+  CHECK(told_and_left(changed) == std::make_pair<int64_t, int64_t>(6, 6));
+  changed.max_bytes = 1;
+  CHECK(told_and_left(changed) == std::make_pair<int64_t, int64_t>(7, 7));
+}
+
 TEST_CASE("past max_bytes the oldest items leave, but never the last one", "[unit]") {
   const int64_t one_row = OneRow(0).window.chunks[0]->block_bytes();
   TableConfig config = SmallTable();
