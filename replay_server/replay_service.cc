@@ -69,20 +69,17 @@ void Audit(const std::string& table, const std::string& who, const absl::StatusO
 
 absl::Status ReplayServiceOptions::Validate() const {
   Problems problems;
-  const auto at_least = [&problems](absl::string_view field, int64_t value, int64_t least) {
-    problems.AddUnless(value >= least, field, ": ", value, " is less than ", least);
-  };
-  at_least("insert.max_blocks_in_flight", insert.max_blocks_in_flight, 1);
-  at_least("insert.max_bytes_in_flight", insert.max_bytes_in_flight, 1);
-  at_least("insert.turn_bytes", insert.turn_bytes, 0);
-  at_least("insert.max_inline_bytes", insert.max_inline_bytes, 0);
+  problems.AddUnlessAtLeast("insert.max_blocks_in_flight", insert.max_blocks_in_flight, 1);
+  problems.AddUnlessAtLeast("insert.max_bytes_in_flight", insert.max_bytes_in_flight, 1);
+  problems.AddUnlessAtLeast("insert.turn_bytes", insert.turn_bytes, 0);
+  problems.AddUnlessAtLeast("insert.max_inline_bytes", insert.max_inline_bytes, 0);
   problems.AddIfBad("sample.", sample.Validate());
   problems.AddIfBad("sample_readers.", sample_readers.Validate());
-  at_least("max_insert_bytes", max_insert_bytes, 1);
-  at_least("max_sample_bytes", max_sample_bytes, 1);
-  at_least("max_kept_sample_bytes", max_kept_sample_bytes, 0);
-  at_least("max_lent_sample_bytes", max_lent_sample_bytes, 0);
-  at_least("max_exports", max_exports, 1);
+  problems.AddUnlessAtLeast("max_insert_bytes", max_insert_bytes, 1);
+  problems.AddUnlessAtLeast("max_sample_bytes", max_sample_bytes, 1);
+  problems.AddUnlessAtLeast("max_kept_sample_bytes", max_kept_sample_bytes, 0);
+  problems.AddUnlessAtLeast("max_lent_sample_bytes", max_lent_sample_bytes, 0);
+  problems.AddUnlessAtLeast("max_exports", max_exports, 1);
   return problems.ToStatus("", "; ");
 }
 

@@ -18,15 +18,12 @@ namespace waggle {
 
 absl::Status SampleStreamOptions::Validate() const {
   Problems problems;
-  const auto at_least = [&problems](absl::string_view field, int64_t value, int64_t least) {
-    problems.AddUnless(value >= least, field, ": ", value, " is less than ", least);
-  };
-  at_least("max_batch_bytes", max_batch_bytes, 1);
-  at_least("max_batch_items", max_batch_items, 1);
-  at_least("max_credits", max_credits, 1);
-  at_least("max_batches_in_flight", max_batches_in_flight, 1);
-  at_least("max_bytes_in_flight", max_bytes_in_flight, 1);
-  at_least("max_inline_bytes", max_inline_bytes, 0);
+  problems.AddUnlessAtLeast("max_batch_bytes", max_batch_bytes, 1);
+  problems.AddUnlessAtLeast("max_batch_items", max_batch_items, 1);
+  problems.AddUnlessAtLeast("max_credits", max_credits, 1);
+  problems.AddUnlessAtLeast("max_batches_in_flight", max_batches_in_flight, 1);
+  problems.AddUnlessAtLeast("max_bytes_in_flight", max_bytes_in_flight, 1);
+  problems.AddUnlessAtLeast("max_inline_bytes", max_inline_bytes, 0);
   return problems.ToStatus("", "; ");
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ class Problems {
     if (!good) {
       Add(parts...);
     }
+  }
+  void AddUnlessAtLeast(absl::string_view field, int64_t value, int64_t least) {
+    AddUnless(value >= least, field, ": ", value, " is less than ", least);
   }
   // The status's message behind `prefix`.
   void AddIfBad(absl::string_view prefix, const absl::Status& status) {

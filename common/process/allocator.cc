@@ -7,6 +7,12 @@
 #include <atomic>
 #include <cstdlib>
 
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+#define WAGGLE_KNOWS_WHAT_IS_FREED
+#endif
+#endif
+
 namespace waggle {
 namespace {
 
@@ -29,7 +35,7 @@ void KeepFreedMemory() {
 }
 
 bool ReturnFreedMemory([[maybe_unused]] int64_t most_kept) {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#ifdef WAGGLE_KNOWS_WHAT_IS_FREED
   // What the system has back counts as freed still, where it lies between blocks in use.
   static std::atomic<int64_t> returned{0};
   if (UserHasSetItUp()) {

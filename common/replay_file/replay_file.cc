@@ -25,9 +25,12 @@ std::string PartialPath(const std::string& path) {
 absl::Status CheckFree(const std::string& path, FileSystem* files) {
   // Something that cannot be opened is there as well.
   const absl::Status opened = files->OpenFile(path).status();
-  return absl::IsNotFound(opened) ? absl::OkStatus()
-                                  : absl::AlreadyExistsError(absl::StrCat(path, " is there already",
-                                                                          opened.ok() ? "" : ": ", opened.message()));
+  if (absl::IsNotFound(opened)) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      opened.ok() ? absl::StrCat(path, " is there already")
+                  : absl::StrCat(path, " is there already, or cannot be looked at: ", opened.message()));
 }
 
 constexpr char kMagic[8] = {'W', 'A', 'G', 'G', 'L', 'E', 'R', 'P'};

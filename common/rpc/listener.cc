@@ -30,6 +30,8 @@ namespace {
 // Between two tries to accept where there was no descriptor, or something else that others have to give back.
 constexpr int kPauseMs = 100;
 constexpr int kTriesForAPort = 20;
+// Connections, and failures: however many come, it is seen in between that it is to stop.
+constexpr int kMostAtATime = 1024;
 constexpr absl::Duration kComplainInterval = absl::Seconds(30);
 
 std::string ErrorText(int error) {
@@ -258,13 +260,13 @@ void Listener::Run() {
     }
     pause = false;
     for (const int each : sockets_) {
-      pause = AcceptAll(each) || pause;
+      pause = AcceptSome(each) || pause;
     }
   }
 }
 
-bool Listener::AcceptAll(int socket) {
-  for (;;) {
+bool Listener::AcceptSome(int socket) {
+  for (int i = 0; i < kMostAtATime; ++i) {
     const int accepted = accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (accepted < 0) {
       switch (errno) {
@@ -305,6 +307,7 @@ bool Listener::AcceptAll(int socket) {
     }
     accepted_(accepted);
   }
+  return false;
 }
 
 void Listener::Complain(const std::string& why) {

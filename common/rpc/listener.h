@@ -48,8 +48,9 @@ class Listener {
   Listener(std::vector<int> sockets, std::string address, int wake);
 
   void Run();
-  // Accepts what there is. Returns whether to wait before the next try, because it would fail as this one has.
-  bool AcceptAll(int socket);
+  // Accepts what there is, up to a number. Returns whether to wait before the next try, because it would fail as this
+  // one has.
+  bool AcceptSome(int socket);
 
   // Says why it cannot accept, now and then.
   void Complain(const std::string& why);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "absl/cleanup/cleanup.h"
 #include "replay_server/table/chunk_tier.h"
 
 namespace waggle {
@@ -133,6 +134,7 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
   made.chunks.reserve(rows.size());
   auto durable_block = home.ledger != nullptr ? std::make_unique<DurableBlock>() : nullptr;
   char* rows_memory = nullptr;
+  absl::Cleanup free_rows = [&rows_memory] { FreeRows(rows_memory); };
   if (tiered && !cold) {
     rows_memory = AllocateRows(made.bytes);
     if (rows_memory == nullptr) {
@@ -179,6 +181,7 @@ NewBlock MakeBlock(std::shared_ptr<const RowLayout> layout, absl::Span<const uin
   }
   if (tiered) {
     block->tiered = std::make_unique<TieredRows>(tier, block, block->durable.get(), made.bytes);
+    std::move(free_rows).Cancel();  // The tier has them now.
     if (cold) {
       tier->AddCold(block->tiered.get());
     } else {

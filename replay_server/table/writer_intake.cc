@@ -1,4 +1,3 @@
-// No test of its own: writer_session_test.cc.
 #include <algorithm>
 #include <new>
 #include <utility>

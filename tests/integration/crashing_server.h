@@ -11,8 +11,8 @@
 
 #include "absl/strings/match.h"
 #include "cli/child_process.h"
-#include "tests/integration/eventually.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {

@@ -14,8 +14,8 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "tests/common/clients/replay_server_fixture.h"
-#include "tests/integration/eventually.h"
 #include "tests/replay_server/table/random_play.h"
+#include "tests/support/eventually.h"
 #include "tests/support/replay_fixtures.h"
 
 namespace waggle::testing {

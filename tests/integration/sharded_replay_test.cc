@@ -12,8 +12,8 @@
 #include "common/clients/replay_link.h"
 #include "common/clients/sharded_replay/shard_key.h"
 #include "tests/common/clients/replay_server_fixture.h"
-#include "tests/integration/eventually.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/replay_fixtures.h"
 
 namespace waggle {

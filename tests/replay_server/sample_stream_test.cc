@@ -383,7 +383,7 @@ TEST_CASE("Streams share a budget of bytes: one waits until another's batch has 
   CHECK(peer->AwaitMessages(2));
   peer->Forget();
   // Who has sent it has its share until that ends.
-  testing::AwaitThat("all bytes are back", [&] { return first.budget->used() == 0; });
+  testing::Eventually("all bytes are back", [&] { return first.budget->used() == 0; });
 }
 
 TEST_CASE("A stream that ends while its batches wait for bytes keeps nothing, and nobody waits behind it", "[unit]") {
@@ -432,7 +432,7 @@ struct TieredTable {
 
   void LeaveMemory() const {
     table->tier()->SetLimit(1);
-    testing::AwaitThat("the rows leave", [this] { return table->tier()->info().memory_bytes == 0; });
+    testing::Eventually("the rows leave", [this] { return table->tier()->info().memory_bytes == 0; });
   }
 
   const std::shared_ptr<testing::FakeColdRows> disk = std::make_shared<testing::FakeColdRows>();
@@ -560,13 +560,13 @@ TEST_CASE("Memory that runs out anywhere between a draw and its answer ends the 
     REQUIRE_OK(stream.executor.Submit([allocations] { testing::FailMemory(allocations, /*for_good=*/false); }));
     stream.Drain();
     stream.Send("", 0, 1);
-    testing::AwaitThat("an answer, or the end",
-                       [&stream] { return stream.peer->messages().size() == 2 || stream.peer->closed().has_value(); });
+    testing::Eventually("an answer, or the end",
+                        [&stream] { return stream.peer->messages().size() == 2 || stream.peer->closed().has_value(); });
     failed = stream.peer->closed().has_value();
     CHECK((!failed || ReasonOf(*stream.peer->closed()) == reasons::kOutOfMemory));
     stream.handler = nullptr;
     stream.peer->Forget();
-    testing::AwaitThat("all bytes are back", [&stream] { return stream.budget->used() == 0; });
+    testing::Eventually("all bytes are back", [&stream] { return stream.budget->used() == 0; });
   }
 }
 

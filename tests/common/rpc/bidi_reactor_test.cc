@@ -260,32 +260,50 @@ TEST_CASE("Each message is reported as sent once the transport has it", "[grpc]"
   CHECK(handlers.alive.AwaitNone(1));
 }
 
+// Megabytes that are sent to a peer, more than the way there holds.
+class Payload {
+ public:
+  static constexpr uint64_t kMessages = 64;
+
+  void SendTo(ServerPeer* peer, Seen* sent = nullptr) {
+    for (uint64_t i = 0; i < kMessages; ++i) {
+      Response response = Ack(i);
+      response.data.Append({bytes_->data(), bytes_->size(), bytes_});
+      peer->Send(
+          std::move(response), sent == nullptr ? std::function<void()>() : [sent, i] { sent->Add(i); });
+    }
+  }
+  // Whether nobody holds it any more, now or soon.
+  bool AwaitFreed() {
+    bytes_.reset();
+    return freed_.WaitFor(absl::Seconds(20));
+  }
+
+ private:
+  const StopToken freed_;
+  std::shared_ptr<std::string> bytes_{new std::string(1 << 20, 'x'), [freed = freed_](std::string* bytes) {
+                                        delete bytes;
+                                        freed.RequestStop();
+                                      }};
+};
+
 TEST_CASE("A peer that does not read holds up what is sent to it, and its end drops it", "[grpc]") {
   OpenHandlers handlers;
   const auto server = StartServer(&handlers.service);
   const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
   const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(0);
   REQUIRE(peer != nullptr);
-  const StopToken freed;
-  std::shared_ptr<std::string> payload(new std::string(1 << 20, 'x'), [freed](std::string* bytes) {
-    delete bytes;
-    freed.RequestStop();
-  });
+  Payload payload;
   Seen sent;
-  for (uint64_t i = 0; i < 64; ++i) {
-    Response response = Ack(i);
-    response.data.Append({payload->data(), payload->size(), payload});
-    peer->Send(std::move(response), [&sent, i] { sent.Add(i); });
-  }
+  payload.SendTo(peer.get(), &sent);
   REQUIRE(stream.seen->AwaitCount(1));
   // Flow control lets through what fits into buffers on the way, which is far less than all.
-  CHECK(sent.sequences().size() < 64);
+  CHECK(sent.sequences().size() < Payload::kMessages);
   stream.peer->Close(absl::CancelledError("enough"));
   REQUIRE(stream.seen->AwaitClosed());
   REQUIRE(handlers.alive.AwaitNone(1));
-  CHECK(sent.sequences().size() < 64);
-  payload.reset();
-  CHECK(freed.WaitFor(absl::Seconds(20)));
+  CHECK(sent.sequences().size() < Payload::kMessages);
+  CHECK(payload.AwaitFreed());
 }
 
 TEST_CASE("A stream that is aborted ends although its peer does not read, and what it held is free", "[grpc]") {
@@ -294,17 +312,8 @@ TEST_CASE("A stream that is aborted ends although its peer does not read, and wh
   const OpenStream stream = Open(NewChannel(server->address(), "test"), /*reads_on=*/false);
   const std::shared_ptr<ServerPeer> peer = handlers.peers.Await(0);
   REQUIRE(peer != nullptr);
-  const StopToken freed;
-  std::shared_ptr<std::string> payload(new std::string(1 << 20, 'x'), [freed](std::string* bytes) {
-    delete bytes;
-    freed.RequestStop();
-  });
-  for (uint64_t i = 0; i < 64; ++i) {
-    Response response = Ack(i);
-    response.data.Append({payload->data(), payload->size(), payload});
-    peer->Send(std::move(response));
-  }
-  payload.reset();
+  Payload payload;
+  payload.SendTo(peer.get());
   REQUIRE(stream.seen->AwaitCount(1));
   // To end it is not enough: the transport has a message that its peer is to have first.
   const bool ended_before = GENERATE(false, true);
@@ -313,7 +322,7 @@ TEST_CASE("A stream that is aborted ends although its peer does not read, and wh
   }
   peer->Abort(absl::UnavailableError("it does not read"));
   REQUIRE(handlers.alive.AwaitNone(1));
-  CHECK(freed.WaitFor(absl::Seconds(20)));
+  CHECK(payload.AwaitFreed());
   peer->Abort(absl::UnavailableError("again"));
 }
 

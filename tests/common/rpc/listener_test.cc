@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "common/base/mutex.h"
-#include "tests/support/await.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/tcp_socket.h"
 
 namespace waggle {
 namespace {
 
-using testing::AwaitThat;
+using testing::Eventually;
 using testing::LowestFreeDescriptor;
 using testing::NoDescriptors;
 using Socket = testing::TcpSocket;
@@ -37,7 +37,7 @@ class Accepted {
     return descriptors_.size();
   }
   bool Await(size_t count) {
-    AwaitThat("connections", [&] { return this->count() >= count; });
+    Eventually("connections", [&] { return this->count() >= count; });
     return this->count() == count;
   }
   void CloseAll() {
@@ -142,12 +142,12 @@ TEST_CASE("A listener that finds no descriptor goes on when there are some again
     for (const auto& client : clients) {
       REQUIRE(client->Connect(listener->address()));
     }
-    AwaitThat("failures", [&] { return listener->failures() >= 2; });
+    Eventually("failures", [&] { return listener->failures() >= 2; });
   }
   // Those before may have been turned away, where another thread has given a descriptor back.
   const size_t before = accepted.count();
   const Socket after(listener->address());
-  AwaitThat("another connection", [&] { return accepted.count() > before; });
+  Eventually("another connection", [&] { return accepted.count() > before; });
 }
 
 TEST_CASE("Clients are turned away where they would take the last quarter of the descriptors", "[grpc]") {
@@ -163,10 +163,10 @@ TEST_CASE("Clients are turned away where they would take the last quarter of the
   for (const auto& client : clients) {
     REQUIRE(client->Connect(listener->address()));
   }
-  AwaitThat("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 20; });
+  Eventually("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 20; });
   CHECK(accepted.count() >= 3);
   CHECK(accepted.count() <= 10);  // Some more than there were descriptors, where other threads give theirs back.
-  AwaitThat("the end of those who were turned away", [&] {
+  Eventually("the end of those who were turned away", [&] {
     return std::count_if(clients.begin(), clients.end(), [](const auto& client) { return client->HasEnded(); }) ==
            listener->failures();
   });

@@ -9,9 +9,9 @@
 #include "common/base/random.h"
 #include "common/rpc/channel.h"
 #include "tests/common/rpc/stream_service.h"
-#include "tests/support/await.h"
 #include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/tcp_socket.h"
 
 namespace waggle {
@@ -123,7 +123,7 @@ TEST_CASE("A server that had no descriptor left for a client accepts others when
   {
     const testing::NoDescriptors none;
     REQUIRE(turned_away.Connect(server->address()));
-    testing::AwaitThat("a failure to accept", [&] { return server->listener().failures() > 0; });
+    testing::Eventually("a failure to accept", [&] { return server->listener().failures() > 0; });
   }
   const OpenStream stream = Open(NewChannel(server->address(), "test"));
   REQUIRE(stream.seen->AwaitCount(1));

@@ -2,8 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "common/base/steady_now.h"
-#include "tests/support/await.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 
 namespace waggle {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // Until the coarse clock has gone on.
 void AwaitAMoment() {
   const int64_t start = CoarseSteadyNanoseconds();
-  testing::AwaitThat("the clock", [start] { return CoarseSteadyNanoseconds() != start; });
+  testing::Eventually("the clock", [start] { return CoarseSteadyNanoseconds() != start; });
 }
 
 TEST_CASE("a failure lasts until a write succeeds, and only its first time is news", "[unit]") {

@@ -59,7 +59,7 @@ void Write(WriterSession* session, int from, int to) {
 }
 
 template <class Condition>
-void AwaitThat(const Condition& condition) {
+void Eventually(const Condition& condition) {
   const absl::Time deadline = absl::Now() + absl::Seconds(60);
   while (!condition()) {
     REQUIRE(absl::Now() < deadline);
@@ -68,7 +68,7 @@ void AwaitThat(const Condition& condition) {
 }
 
 void AwaitLimit(const Table& table) {
-  AwaitThat([&] { return table.tier()->info().memory_bytes <= table.tier()->limit(); });
+  Eventually([&] { return table.tier()->info().memory_bytes <= table.tier()->limit(); });
 }
 
 absl::Status Sample(Table* table, int64_t count, std::vector<float>* rewards) {

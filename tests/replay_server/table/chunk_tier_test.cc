@@ -22,7 +22,7 @@
 namespace waggle {
 namespace {
 
-using testing::AwaitThat;
+using testing::Eventually;
 using testing::HasBytes;
 using testing::kTieredBlockBytes;
 using testing::TieredBlock;
@@ -32,7 +32,7 @@ struct Bed {
 
   // Waits until nothing is above the limit.
   void Settle() {
-    AwaitThat("rows leave", [this] { return tier->info().memory_bytes <= tier->limit(); });
+    Eventually("rows leave", [this] { return tier->info().memory_bytes <= tier->limit(); });
   }
   bool InMemory(const ChunkRef& chunk) const {
     const Chunk* const one = chunk.get();
@@ -46,7 +46,7 @@ struct Bed {
       *result = status;
       *answered = true;
     });
-    AwaitThat("the answer", [&] { return answered->load(); });
+    Eventually("the answer", [&] { return answered->load(); });
     return *result;
   }
 
@@ -110,10 +110,10 @@ TEST_CASE("pinned rows stay, however little may be in memory", "[unit]") {
   PinnedRows pinned;
   REQUIRE_OK(pinned.Pin(*blocks[0]));
   bed.tier->SetLimit(1);
-  AwaitThat("all others leave", [&] { return bed.tier->info().memory_bytes == kTieredBlockBytes; });
+  Eventually("all others leave", [&] { return bed.tier->info().memory_bytes == kTieredBlockBytes; });
   CHECK(HasBytes(*blocks[0], 0));
   pinned.Unpin();
-  AwaitThat("the last one leaves", [&] { return bed.tier->info().memory_bytes == 0; });
+  Eventually("the last one leaves", [&] { return bed.tier->info().memory_bytes == 0; });
   bed.tier->SetLimit(100 * kTieredBlockBytes);
   for (const ChunkRef& block : blocks) {
     REQUIRE_OK(pinned.Pin(*block));
@@ -129,7 +129,7 @@ TEST_CASE("a block that is gone leaves memory and disk", "[unit]") {
   blocks.clear();
   CHECK(bed.tier->info().memory_bytes == 0);
   CHECK(bed.tier->info().disk_bytes == 0);
-  AwaitThat("their records leave", [&] { return bed.disk->blocks() == 0; });
+  Eventually("their records leave", [&] { return bed.disk->blocks() == 0; });
 }
 
 TEST_CASE("inserts wait for a slow disk, and the memory stays bounded", "[unit]") {
@@ -150,7 +150,7 @@ TEST_CASE("inserts wait for a slow disk, and the memory stays bounded", "[unit]"
   bed.disk->AwaitWriter();
   CHECK(answered == inserted - 1);
   bed.disk->Hold(false);
-  AwaitThat("the answer", [&] { return answered == inserted; });
+  Eventually("the answer", [&] { return answered == inserted; });
   bed.Settle();
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("an answer that memory runs out for does not keep others from theirs",
   std::atomic<bool> answered{false};
   bed.tier->AfterRoom([&](const absl::Status& /*status*/) { answered = true; });
   bed.disk->Hold(false);
-  AwaitThat("the answer", [&] { return answered.load(); });
+  Eventually("the answer", [&] { return answered.load(); });
   bed.Settle();
   bed.tier->AfterRoom([](const absl::Status& /*status*/) { throw std::bad_alloc(); });  // Here and now.
 }
@@ -173,7 +173,7 @@ TEST_CASE("a disk that refuses loses nothing, and all goes on when it does not a
   std::vector<ChunkRef> blocks = Blocks(bed, 0, 20);
   bool answered = false;
   bed.tier->AfterRoom([&](const absl::Status& status) { answered = status.ok(); });
-  AwaitThat("the failure", [&] { return !bed.tier->info().status.ok(); });
+  Eventually("the failure", [&] { return !bed.tier->info().status.ok(); });
   CHECK(absl::StrContains(WhyTierWaits(bed.tier->info()), "no space"));
   CHECK(bed.tier->info().memory_bytes == 20 * kTieredBlockBytes);
   CHECK_FALSE(answered);
@@ -197,7 +197,7 @@ TEST_CASE("whoever reads what is logged of a disk that refuses holds nobody else
   testing::StuckStream stuck(STDERR_FILENO);
   bed.disk->Fail(absl::ResourceExhaustedError("no space"));
   const std::vector<ChunkRef> blocks = Blocks(bed, 0, 8);
-  AwaitThat("the failure", [&] { return !bed.tier->info().status.ok(); });
+  Eventually("the failure", [&] { return !bed.tier->info().status.ok(); });
   for (int i = 0; i < 8; ++i) {
     PinnedRows pinned;
     REQUIRE_OK(pinned.Pin(*blocks[i]));
@@ -287,7 +287,7 @@ TEST_CASE("a block that a journal has written is not written again", "[unit]") {
   // The journal deletes what it has referred to, the tier the rest.
   const uint64_t first = blocks[0]->durable()->id;
   blocks.clear();
-  AwaitThat("the records leave", [&] { return bed.disk->blocks() == 0; });
+  Eventually("the records leave", [&] { return bed.disk->blocks() == 0; });
   CHECK(ledger->TakeGone().logged == std::vector<uint64_t>{first});
 }
 
@@ -350,7 +350,7 @@ TEST_CASE("many readers of more than fits see every row as it was, and the memor
   bed.Settle();
   CHECK(bed.tier->info().disk_bytes + bed.tier->info().memory_bytes == kBlocks * kTieredBlockBytes);
   blocks.clear();
-  AwaitThat("all records leave", [&] { return bed.disk->blocks() == 0; });
+  Eventually("all records leave", [&] { return bed.disk->blocks() == 0; });
 }
 
 TEST_CASE("a reader that needs much memory gets it before those who came later, however little they need", "[unit]") {
@@ -366,7 +366,7 @@ TEST_CASE("a reader that needs much memory gets it before those who came later, 
   PinnedRows first;
   REQUIRE(first.TryPin(hot));
   const auto waiting = [&bed](int64_t readers) {
-    AwaitThat("readers wait", [&bed, readers] { return bed.tier->info().readers_waiting == readers; });
+    Eventually("readers wait", [&bed, readers] { return bed.tier->info().readers_waiting == readers; });
   };
   Mutex mutex;
   std::vector<int> order;

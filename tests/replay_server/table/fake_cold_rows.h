@@ -15,8 +15,8 @@
 #include "replay_server/table/chunk.h"
 #include "replay_server/table/chunk_tiers.h"
 #include "replay_server/table/cold_rows.h"
-#include "tests/support/await.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 
 namespace waggle::testing {
 

@@ -192,7 +192,7 @@ TEST_CASE("The rows of an item are read from the disk once for all columns", "[u
   Insert(std::move(items), table.get());
   const auto held = table->Hold(0);
   REQUIRE(held.has_value());
-  testing::AwaitThat("the rows leave", [&] { return tier->info().memory_bytes == 0; });
+  testing::Eventually("the rows leave", [&] { return tier->info().memory_bytes == 0; });
   CHECK(ValueOf(InspectColumns(*table, held->window, 1000)).size() == 2);
   CHECK(tier->info().reads == 1);
 }

@@ -194,7 +194,7 @@ TEST_CASE("creating a table that is to last waits until it is on disk, or is sto
   absl::Status status;
   {
     const Thread creating("creating", [&] { status = connection.CreateTable(config, stop); });
-    testing::AwaitThat("the answer", [&] { return log.AnswerAll(absl::OkStatus()) == 1; });
+    testing::Eventually("the answer", [&] { return log.AnswerAll(absl::OkStatus()) == 1; });
   }
   REQUIRE_OK(status);
   {

@@ -21,7 +21,7 @@
 namespace waggle {
 namespace {
 
-using testing::AwaitThat;
+using testing::Eventually;
 using testing::HasBytes;
 using testing::kTieredBlockBytes;
 using testing::TieredBlock;
@@ -99,7 +99,7 @@ struct Bed {
       if (table->tier() == nullptr) {
         REQUIRE(called);
       }
-      AwaitThat("the answer", [&] { return writer->applied_sequence() == sequence; });
+      Eventually("the answer", [&] { return writer->applied_sequence() == sequence; });
       REQUIRE_OK(inserted);
     }
   }
@@ -170,7 +170,7 @@ TEST_CASE("what is read of a table with a memory limit is what is read of one wi
   const Table::Info info = limited.table->info();
   CHECK(info.bytes > whole.table->info().bytes / 2);
   if (info.config->memory_limit <= 3000) {
-    AwaitThat("rows leave", [&] { return limited.table->tier()->info().memory_bytes <= info.config->memory_limit; });
+    Eventually("rows leave", [&] { return limited.table->tier()->info().memory_bytes <= info.config->memory_limit; });
     CHECK(info.tier.disk_bytes > 0);
     CHECK(info.tier.reads > 0);
   }

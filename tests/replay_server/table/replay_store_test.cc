@@ -69,7 +69,8 @@ TEST_CASE("whoever reads what a store logs holds nobody else up", "[unit]") {
   testing::StuckStream stuck(STDERR_FILENO);
   absl::Status created;
   Thread creating("creating", [&] { created = store.CreateTable(other, SavedPolicy::kReplace).status(); });
-  testing::AwaitThat("the table", [&] { return testing::ValueOf(store.FindTable("small"))->created().max_items == 7; });
+  testing::Eventually("the table",
+                      [&] { return testing::ValueOf(store.FindTable("small"))->created().max_items == 7; });
   stuck.LetGo();
   creating.Join();
   REQUIRE_OK(created);
