@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/api/model.h"
+#include "common/checkpoint/checkpoint_store.h"
+
+namespace waggle {
+
+// Weights that acted, with all that is needed to act with them again: what the parameter server keeps of a run's newest
+// and best version, and what `waggle evaluate` reads.
+struct SavedModel {
+  ModelSnapshot snapshot;
+  std::string experiment_yaml;  // Complete.
+  double env_steps = 0;         // Of the run when this version was published.
+};
+
+// The folders, below the parameter server's data folder, in which it keeps them; each is a CheckpointStore's.
+inline constexpr char kNewestModelFolder[] = "weights/newest";
+inline constexpr char kBestModelFolder[] = "weights/best";
+
+// As the contents of a checkpoint, whose step is the version. The bytes are shared, not copied.
+CheckpointContents ToCheckpoint(const SavedModel& model);
+
+// And back. INVALID_ARGUMENT, saying what is missing, for a checkpoint of something else, such as a learner's state.
+absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents);
+
+// The newest whole one in a folder. NOT_FOUND where there is none; else as CheckpointStore::LoadLatest and
+// ToSavedModel. Blocks on the disk.
+absl::StatusOr<SavedModel> LoadSavedModel(const std::string& folder);
+
+}  // namespace waggle

@@ -1,0 +1,72 @@
+#include "common/checkpoint/saved_model.h"
+
+#include <cstring>
+
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle::testing {
+namespace {
+
+SavedModel Example() {
+  SavedModel model;
+  ModelSnapshot& snapshot = model.snapshot;
+  snapshot.model = "cartpole";
+  snapshot.version = {3, 1500};
+  snapshot.network_hash = 0xfedcba9876543210;
+  snapshot.tensors = {{"weight", DType::kFloat32, {2, 3}}, {"bias", DType::kFloat32, {2}}};
+  const std::shared_ptr<char> data = AllocateBytes(32);
+  for (int i = 0; i < 8; ++i) {
+    const float value = static_cast<float>(i) / 3;
+    std::memcpy(data.get() + i * sizeof(value), &value, sizeof(value));
+  }
+  // Cut where no tensor is.
+  snapshot.data.Append({data.get(), 10, data});
+  snapshot.data.Append({data.get() + 10, 22, data});
+  model.experiment_yaml = "experiment: {name: cartpole}\n";
+  model.env_steps = 46'123;
+  return model;
+}
+
+std::string Bytes(const ByteSlices& data) {
+  std::string bytes(data.size(), '\0');
+  data.CopyTo(bytes.data());
+  return bytes;
+}
+
+TEST_CASE("Saved weights come back from the disk as they were", "[unit]") {
+  const TemporaryFolder folder;
+  const SavedModel model = Example();
+  {
+    auto store = CheckpointStore::Open(folder.path() + "/best", 1);
+    REQUIRE_OK(store.status());
+    REQUIRE_OK((*store)->Save(ToCheckpoint(model)));
+  }
+  const absl::StatusOr<SavedModel> loaded = LoadSavedModel(folder.path() + "/best");
+  REQUIRE_OK(loaded.status());
+  CHECK(loaded->snapshot.model == model.snapshot.model);
+  CHECK(loaded->snapshot.version == model.snapshot.version);
+  CHECK(loaded->snapshot.network_hash == model.snapshot.network_hash);
+  CHECK(loaded->snapshot.tensors == model.snapshot.tensors);
+  CHECK(Bytes(loaded->snapshot.data) == Bytes(model.snapshot.data));
+  CHECK(loaded->experiment_yaml == model.experiment_yaml);
+  CHECK(loaded->env_steps == model.env_steps);
+}
+
+TEST_CASE("A checkpoint of something else is not taken for weights", "[unit]") {
+  CheckpointContents contents = ToCheckpoint(Example());
+  contents.texts.erase("network_hash");
+  CHECK(absl::IsInvalidArgument(ToSavedModel(contents).status()));
+  contents.texts["network_hash"] = "many";
+  CHECK(absl::IsInvalidArgument(ToSavedModel(contents).status()));
+}
+
+TEST_CASE("A folder without weights says so", "[unit]") {
+  const TemporaryFolder folder;
+  CHECK(absl::IsNotFound(LoadSavedModel(folder.path() + "/best").status()));
+  REQUIRE_OK(CheckpointStore::Open(folder.path() + "/best", 1).status());
+  CHECK(absl::IsNotFound(LoadSavedModel(folder.path() + "/best").status()));
+}
+
+}  // namespace
+}  // namespace waggle::testing
