@@ -1,6 +1,5 @@
 // waggle-actor: steps environments and writes what happens, or evaluates greedily.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -82,20 +81,22 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
 }  // namespace waggle
 
 int main(int argc, char** argv) {
-  CLI::App app("Steps environments with the newest weights: writes what happens to replay, or evaluates greedily.",
-               "waggle-actor");
+  const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
+      "Steps environments with the newest weights: writes what happens to replay, or evaluates greedily.",
+      "waggle-actor");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   std::string hub_address;
   bool evaluate = false;
   std::optional<int64_t> index;
-  waggle::AddCommonFlags(&app, &level);
-  waggle::AddParamServerFlag(&app, &hub_address);
-  app.add_flag("--evaluator", evaluate, "Runs greedy episodes and reports their returns instead of training");
-  waggle::AddIntegerFlag(&app, "--index", &index, 0, 9999,
+  waggle::AddCommonFlags(app.get(), &level);
+  waggle::AddParamServerFlag(app.get(), &hub_address);
+  waggle::AddSwitch(app.get(), "--evaluator", &evaluate,
+                    "Runs greedy episodes and reports their returns instead of training");
+  waggle::AddIntegerFlag(app.get(), "--index", &index, 0, 9999,
                          "Which actor, or evaluator, this is: its random numbers and its share of the exploration "
                          "follow from it. One that is started again with its index takes the dead one's place; "
                          "without it the parameter server gives out the lowest that is free");
-  if (const std::optional<int> status = waggle::ParseCommandLine(&app, argc, argv)) {
+  if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {
     return *status;
   }
   return waggle::RunProcess(evaluate ? "evaluator" : "actor", level, [&](const waggle::StopToken& stop) {

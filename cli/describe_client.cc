@@ -18,7 +18,7 @@ namespace waggle {
 namespace {
 
 // Apart from the bulk data's connections, which may be full.
-constexpr char kPurpose[] = "status";
+constexpr char kDescribePurpose[] = "status";
 
 // One server's calls, while they run.
 struct Describing {
@@ -91,7 +91,7 @@ std::vector<ReplayServerState> DescribeClient::Describe(const std::vector<std::s
   std::vector<ReplayServerState> servers(addresses.size());
   for (size_t i = 0; i < addresses.size(); ++i) {
     const auto known = channels_.find(addresses[i]);
-    channels.push_back(known != channels_.end() ? known->second : NewChannel(addresses[i], kPurpose));
+    channels.push_back(known != channels_.end() ? known->second : NewChannel(addresses[i], kDescribePurpose));
     asked[addresses[i]] = channels.back();
     servers[i].address = addresses[i];
   }

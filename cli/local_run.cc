@@ -304,7 +304,7 @@ int LocalRun::Finish() {
   return met ? 0 : outcome == Outcome::kInterrupted ? 130 : 1;
 }
 
-int Complain(const absl::Status& status, int exit_status) {
+int ComplainAndExit(const absl::Status& status, int exit_status) {
   std::cerr << "waggle run: " << status.message() << std::endl;
   return exit_status;
 }
@@ -324,28 +324,28 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
 
   absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
   if (!checked.ok()) {
-    return Complain(checked.status(), 2);
+    return ComplainAndExit(checked.status(), 2);
   }
   const absl::Status executables = CheckExecutables(ProcessesOf(checked->experiment), binary_folder);
   if (!executables.ok()) {
-    return Complain(executables, 1);
+    return ComplainAndExit(executables, 1);
   }
   absl::StatusOr<OutputFolder> folder =
       OutputFolder::Create(flags.output_dir, checked->experiment.experiment.name, absl::Now());
   if (!folder.ok()) {
-    return Complain(folder.status(), 1);
+    return ComplainAndExit(folder.status(), 1);
   }
   const absl::Status written = folder->Write("experiment.yaml", ToYaml(checked->experiment));
   if (!written.ok()) {
-    return Complain(written, 1);
+    return ComplainAndExit(written, 1);
   }
   absl::StatusOr<std::unique_ptr<MetricsRecorder>> recorder = MetricsRecorder::Create(folder->path());
   if (!recorder.ok()) {
-    return Complain(recorder.status(), 1);
+    return ComplainAndExit(recorder.status(), 1);
   }
   LocalRun run(std::move(checked->experiment), *std::move(folder), binary_folder, *std::move(recorder), started_at);
   const absl::Status opened = run.Open(signals);
-  return opened.ok() ? run.Run() : Complain(opened, 1);
+  return opened.ok() ? run.Run() : ComplainAndExit(opened, 1);
 }
 
 }  // namespace waggle

@@ -9,7 +9,7 @@
 namespace waggle {
 namespace {
 
-std::map<std::string, double> Figures(const RunFacts& facts) {
+std::map<std::string, double> FiguresOf(const RunFacts& facts) {
   std::map<std::string, double> figures = {
       {"actor/env_steps_per_s", facts.env_steps_per_s},
       {"actor/episodes", facts.episodes},
@@ -36,7 +36,7 @@ std::map<std::string, double> Figures(const RunFacts& facts) {
   return figures;
 }
 
-std::map<std::string, double> Figures(const v1::Evaluation& evaluation) {
+std::map<std::string, double> FiguresOf(const v1::Evaluation& evaluation) {
   return {{"evaluation/mean_return", evaluation.mean_return()},
           {"evaluation/min_return", evaluation.min_return()},
           {"evaluation/max_return", evaluation.max_return()}};
@@ -61,9 +61,9 @@ absl::Status MetricsRecorder::Record(const RunFacts& facts, absl::Duration elaps
     last_evaluation_us_ = evaluation.finished_at_us();
     const absl::Time finished = std::min(now, absl::FromUnixMicros(evaluation.finished_at_us()));
     const absl::Duration at = std::max(written_until_, elapsed - (now - finished));
-    WAGGLE_RETURN_IF_ERROR(Write(step, at, finished, Figures(evaluation)));
+    WAGGLE_RETURN_IF_ERROR(Write(step, at, finished, FiguresOf(evaluation)));
   }
-  WAGGLE_RETURN_IF_ERROR(Write(step, elapsed, now, Figures(facts)));
+  WAGGLE_RETURN_IF_ERROR(Write(step, elapsed, now, FiguresOf(facts)));
   return tensorboard_->Flush();
 }
 

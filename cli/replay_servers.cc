@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-constexpr char kPurpose[] = "questions";
+constexpr char kQuestionPurpose[] = "questions";
 
 // Addresses in the order of the servers' indices, or as they were named, each once.
 struct Found {
@@ -99,7 +99,7 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
     return found;
   }
   v1::OverviewResponse overview;
-  const auto hub = v1::WorkerService::NewStub(NewChannel(target.param_server, kPurpose));
+  const auto hub = v1::WorkerService::NewStub(NewChannel(target.param_server, kQuestionPurpose));
   const absl::Status status = CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
     return hub->Overview(context, v1::OverviewRequest(), &overview);
   });
@@ -158,7 +158,7 @@ absl::StatusOr<ReplayServers> ReplayServers::Find(const ReplayTarget& target, ab
   servers.missing_ = found.missing;
   servers.of_run_ = target.replay_servers.empty();
   for (const std::string& address : found.addresses) {
-    servers.servers_.push_back({address, v1::ReplayService::NewStub(NewChannel(address, kPurpose))});
+    servers.servers_.push_back({address, v1::ReplayService::NewStub(NewChannel(address, kQuestionPurpose))});
   }
   return servers;
 }

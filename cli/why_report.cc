@@ -205,7 +205,7 @@ Json StorageJson(const Explanation& table) {
           {"checkpoint_problem", storage.checkpoint_problem()}};
 }
 
-Json TableJson(const TableAt& at) {
+Json WaitsJson(const TableAt& at) {
   const Explanation& table = *at.table;
   Json json = {{"table", table.config().name()},
                {"server", *at.address},
@@ -289,7 +289,7 @@ std::string WhyJson(const Explanations& explanations, const MissingServers& miss
   json["verdict"] = tables.empty() ? "flowing" : VerdictName(tables.front().table->verdict());
   json["tables"] = Json::array();
   for (const TableAt& at : tables) {
-    json["tables"].push_back(TableJson(at));
+    json["tables"].push_back(WaitsJson(at));
   }
   json["unanswered"] = Json::array();
   for (const auto& server : explanations) {

@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,23 +47,26 @@ absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& op
 }  // namespace waggle
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains one experiment: samples from the replay servers, publishes weights to the parameter server.",
-               "waggle-learner");
+  const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
+      "Trains one experiment: samples from the replay servers, publishes weights to the parameter server.",
+      "waggle-learner");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   std::string hub_address;
   waggle::LearnerProcessOptions options;
-  waggle::AddCommonFlags(&app, &level);
-  waggle::AddParamServerFlag(&app, &hub_address);
-  waggle::AddPathFlag(&app, "--output-dir", &options.output_dir, "DIR",
-                      "Checkpoints are written to DIR/checkpoints; none without this. A folder that holds some already "
-                      "is refused without --resume, unless they are what --restore names");
-  CLI::Option* const restore = waggle::AddPathFlag(&app, "--restore", &options.restore_dir, "DIR",
+  waggle::AddCommonFlags(app.get(), &level);
+  waggle::AddParamServerFlag(app.get(), &hub_address);
+  CLI::Option* const output = waggle::AddPathFlag(
+      app.get(), "--output-dir", &options.output_dir, "DIR",
+      "Checkpoints are written to DIR/checkpoints; none without this. A folder that holds some already "
+      "is refused without --resume, unless they are what --restore names");
+  CLI::Option* const restore = waggle::AddPathFlag(app.get(), "--restore", &options.restore_dir, "DIR",
                                                    "Goes on from the newest whole checkpoint in DIR");
-  app.add_flag("--resume", options.resume,
-               "Goes on from the checkpoints in the folder of --output-dir, or begins anew if there are none")
-      ->needs("--output-dir")
-      ->excludes(restore);
-  if (const std::optional<int> status = waggle::ParseCommandLine(&app, argc, argv)) {
+  CLI::Option* const resume =
+      waggle::AddSwitch(app.get(), "--resume", &options.resume,
+                        "Goes on from the checkpoints in the folder of --output-dir, or begins anew if there are none");
+  waggle::SetNeeds(resume, output);
+  waggle::SetExcludes(resume, restore);
+  if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {
     return *status;
   }
   return waggle::RunProcess("learner", level,

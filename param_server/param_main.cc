@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -95,18 +94,20 @@ absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& 
 }  // namespace waggle
 
 int main(int argc, char** argv) {
-  CLI::App app("Waggle's parameter server: keeps the newest weights, the experiment, and knows all workers.",
-               "waggle-param-server");
+  const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
+      "Waggle's parameter server: keeps the newest weights, the experiment, and knows all workers.",
+      "waggle-param-server");
   waggle::ParamServerOptions options;
-  waggle::AddListenFlag(&app, &options.listen);
-  waggle::AddPathFlag(&app, "--data-dir", &options.data_folder, "DIR",
-                      "The folder for what must survive this process; its address is written there, to the file "
-                      "\"address\"")
-      ->required();
-  waggle::AddPathFlag(&app, "--experiment", &options.experiment_file, "FILE",
+  waggle::AddListenFlag(app.get(), &options.listen);
+  waggle::SetRequired(
+      waggle::AddPathFlag(app.get(), "--data-dir", &options.data_folder, "DIR",
+                          "The folder for what must survive this process; its address is written there, to the file "
+                          "\"address\""),
+      true);
+  waggle::AddPathFlag(app.get(), "--experiment", &options.experiment_file, "FILE",
                       "The experiment to run; without it, the one that --data-dir holds, or none");
-  waggle::AddCommonFlags(&app, &options.log_level);
-  if (const std::optional<int> exit = waggle::ParseCommandLine(&app, argc, argv); exit.has_value()) {
+  waggle::AddCommonFlags(app.get(), &options.log_level);
+  if (const std::optional<int> exit = waggle::ParseCommandLine(app.get(), argc, argv); exit.has_value()) {
     return *exit;
   }
   return waggle::RunProcess("param-server", options.log_level, [&options](const waggle::StopToken& stop) {

@@ -1,11 +1,8 @@
 #include "replay_server/replay_flags.h"
 
-#include <CLI/CLI.hpp>
-
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/api/shard_config.h"
-#include "common/base/host_port.h"
 #include "common/process/flags.h"
 #include "replay_server/memory_budgets.h"
 
@@ -25,11 +22,10 @@ ReplayServerOptions ReplayFlags::ServerOptions() const {
 void AddReplayFlags(CLI::App* app, int64_t machine_bytes, ReplayFlags* flags) {
   AddCommonFlags(app, &flags->log_level);
   AddListenFlag(app, &flags->listen);
-  app->add_option("--advertise", flags->advertise, "Where others find this server; by default the address listened on")
-      ->check([](const std::string& address) { return std::string(ValidateReachable(address).message()); })
-      ->type_name("HOST:PORT");
-  AddParamServerFlag(app, &flags->param_server);
-  app->get_option("--param-server")->required(false);  // Without one it serves whoever knows its address.
+  AddAddressFlag(app, "--advertise", &flags->advertise,
+                 "Where others find this server; by default the address listened on");
+  // Without one it serves whoever knows its address.
+  SetRequired(AddParamServerFlag(app, &flags->param_server), false);
   AddPathFlag(app, "--data-dir", &flags->data_dir, "DIR",
               "Folder that tables are kept in whose durability is checkpoint or log, and rows past a memory_limit; "
               "without one there can be none");

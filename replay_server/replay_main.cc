@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -92,10 +91,11 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
 
 int main(int argc, char** argv) {
   waggle::ReplayFlags flags;
-  CLI::App app("Waggle's replay server: holds the tables that actors write to and learners sample from.",
-               "waggle-replay-server");
-  waggle::AddReplayFlags(&app, waggle::MachineMemoryBytes(), &flags);
-  if (const std::optional<int> exit_status = waggle::ParseCommandLine(&app, argc, argv); exit_status.has_value()) {
+  const std::shared_ptr<CLI::App> app =
+      waggle::NewCommandLine("Waggle's replay server: holds the tables that actors write to and learners sample from.",
+                             "waggle-replay-server");
+  waggle::AddReplayFlags(app.get(), waggle::MachineMemoryBytes(), &flags);
+  if (const std::optional<int> exit_status = waggle::ParseCommandLine(app.get(), argc, argv); exit_status.has_value()) {
     return *exit_status;
   }
   return waggle::RunProcess("replay-server", flags.log_level,

@@ -30,7 +30,7 @@ absl::StatusOr<std::string> TextOf(const CheckpointContents& contents, const cha
 }
 
 template <class Number, class Parse>
-absl::Status ParseText(const CheckpointContents& contents, const char* name, Parse parse, Number* out) {
+absl::Status ParseNumber(const CheckpointContents& contents, const char* name, Parse parse, Number* out) {
   WAGGLE_ASSIGN_OR_RETURN(const std::string text, TextOf(contents, name));
   return parse(text, out) ? absl::OkStatus()
                           : absl::InvalidArgumentError(absl::StrCat(name, ": \"", text, "\" is not a number"));
@@ -62,9 +62,9 @@ absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents) {
   ModelSnapshot& snapshot = model.snapshot;
   WAGGLE_ASSIGN_OR_RETURN(snapshot.model, TextOf(contents, kModel));
   WAGGLE_ASSIGN_OR_RETURN(model.experiment_yaml, TextOf(contents, kExperiment));
-  WAGGLE_RETURN_IF_ERROR(ParseText(contents, kEpoch, integer, &snapshot.version.epoch));
-  WAGGLE_RETURN_IF_ERROR(ParseText(contents, kNetworkHash, integer, &snapshot.network_hash));
-  WAGGLE_RETURN_IF_ERROR(ParseText(contents, kEnvSteps, real, &model.env_steps));
+  WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kEpoch, integer, &snapshot.version.epoch));
+  WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kNetworkHash, integer, &snapshot.network_hash));
+  WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kEnvSteps, real, &model.env_steps));
   snapshot.version.version = static_cast<uint64_t>(contents.step);
   for (const CheckpointArray& array : contents.arrays) {
     snapshot.tensors.push_back(array.spec);

@@ -24,7 +24,7 @@
 namespace waggle {
 namespace {
 
-constexpr char kMethod[] = "/waggle.v1.ReplayService/Insert";
+constexpr char kInsertMethod[] = "/waggle.v1.ReplayService/Insert";
 
 }  // namespace
 
@@ -318,7 +318,7 @@ GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWrite
       keeper_({
           absl::StrCat("writing to replay at ", link_->address()),
           [this](std::function<void(absl::Status)> ended) {
-            OpenRawClientStream(NewChannel(link_->FindAgain(), "replay-insert"), kMethod,
+            OpenRawClientStream(NewChannel(link_->FindAgain(), "replay-insert"), kInsertMethod,
                                 std::make_unique<Handler>(
                                     state_, [this] { keeper_.Opened(); }, std::move(ended)));
           },

@@ -17,7 +17,7 @@
 namespace waggle {
 namespace {
 
-constexpr char kMethod[] = "/waggle.v1.ReplayService/Sample";
+constexpr char kShardSampleMethod[] = "/waggle.v1.ReplayService/Sample";
 // Parts that have come and are being copied into their batch.
 constexpr size_t kKeptParts = 2;
 
@@ -160,7 +160,7 @@ GrpcShardSampler::GrpcShardSampler(std::shared_ptr<ReplayLink> link, std::shared
           absl::StrCat("sampling from replay at ", link_->address()),
           [this, shard, receiver](std::function<void(absl::Status)> ended) {
             OpenClientStream<v1::SampleRequest, v1::SampleResponse>(
-                NewChannel(link_->FindAgain(), "replay-sample"), kMethod,
+                NewChannel(link_->FindAgain(), "replay-sample"), kShardSampleMethod,
                 std::make_unique<Handler>(
                     shard, receiver, state_, [this] { keeper_.Opened(); }, std::move(ended)));
           },

@@ -28,8 +28,8 @@ constexpr char kWatch[] = "/waggle.v1.ModelService/Watch";
 constexpr absl::Duration kIdleTimeout = absl::Seconds(10);
 // A larger model is taken for a mistake before memory is.
 constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
-constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kLongestPause = absl::Seconds(2);
+constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestWatchPause = absl::Seconds(2);
 
 // What the ports promise: a server that is away or stopping is UNAVAILABLE, however the library puts it.
 absl::Status PortStatus(const absl::Status& status, absl::string_view what) {
@@ -166,7 +166,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   }
 
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override {
-    Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
+    Backoff backoff(kFirstWatchPause, kLongestWatchPause, Rng(std::random_device()()));
     while (true) {
       const absl::Status status = Watch(version, stop, &backoff);
       if (stop.StopRequested()) {

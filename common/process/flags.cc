@@ -72,6 +72,33 @@ int64_t ReadInteger(const std::string& flag, const std::string& text, int64_t sm
 
 }  // namespace
 
+std::shared_ptr<CLI::App> NewCommandLine(const std::string& description, const std::string& program) {
+  return std::make_shared<CLI::App>(description, program);
+}
+
+CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* given, const std::string& description) {
+  return app->add_flag(name, *given, description);
+}
+
+CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string* value,
+                            const std::string& description) {
+  return app->add_option(name, *value, description)
+      ->check([](const std::string& address) { return std::string(ValidateReachable(address).message()); })
+      ->type_name("HOST:PORT");
+}
+
+void SetRequired(CLI::Option* option, bool required) {
+  option->required(required);
+}
+
+void SetNeeds(CLI::Option* option, CLI::Option* other) {
+  option->needs(other);
+}
+
+void SetExcludes(CLI::Option* option, CLI::Option* other) {
+  option->excludes(other);
+}
+
 CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, std::optional<int64_t>* value, int64_t smallest,
                             int64_t largest, const std::string& description) {
   return AddTextFlag(app, name, "N", description,
@@ -151,8 +178,8 @@ void AddCommonFlags(CLI::App* app, LogLevel* level) {
   app->set_version_flag("--version", absl::StrCat("waggle ", kVersion), "Print the version and exit");
 }
 
-void AddParamServerFlag(CLI::App* app, std::string* address) {
-  app->add_option("--param-server", *address, "Where the parameter server is: all else is learned from it")
+CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
+  return app->add_option("--param-server", *address, "Where the parameter server is: all else is learned from it")
       ->envname("WAGGLE_PARAM_SERVER")
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/false); })
       ->type_name("HOST:PORT")

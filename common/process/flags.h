@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,23 +16,32 @@ class App;
 class Option;
 }  // namespace CLI
 
-// The flags that several executables share, so that they look and fail alike. They stand on CLI11; whoever has flags of
-// its own includes CLI/CLI.hpp and adds them to the same App.
+// The flags that several executables share, so that they look and fail alike. They stand on CLI11, whose header costs a
+// file ten seconds: this one does without it, and so do those who need no more than it offers.
 
 namespace waggle {
+
+// A command line without flags yet, but --help.
+std::shared_ptr<CLI::App> NewCommandLine(const std::string& description, const std::string& program);
 
 // Adds --log-level debug|info|warning|error and --version. `level` is left alone where the flag is not given; it must
 // outlive the parsing, as all targets here must.
 void AddCommonFlags(CLI::App* app, LogLevel* level);
 
 // Adds --param-server HOST:PORT, which WAGGLE_PARAM_SERVER replaces; one of the two must be there.
-void AddParamServerFlag(CLI::App* app, std::string* address);
+CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address);
 
 // Adds --listen HOST:PORT, where port 0 takes a free one. `address` holds the default; required if that is empty.
 void AddListenFlag(CLI::App* app, std::string* address);
 
 // Flags with a value, by its kind. A wrong value ends the parsing with "--NAME: got "…"; wanted …". Each returns the
 // option, for what is to be added to it.
+
+// One without a value: `given` says whether it is there.
+CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* given, const std::string& description);
+
+// A HOST:PORT that others can connect to. `value` is left alone where the flag is not given.
+CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& description);
 
 // A whole number. `value` is left alone where the flag is not given; the help shows no default.
 CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, std::optional<int64_t>* value, int64_t smallest,
@@ -69,6 +79,12 @@ CLI::Option* AddChoiceFlag(CLI::App* app, const std::string& name, T* value,
       app, name, std::move(words), default_word, [value, choices](size_t word) { *value = choices[word].second; },
       description);
 }
+
+// What holds of an option beside its value: that it must be given or need not be, that it is of no use without another,
+// that it cannot stand beside another.
+void SetRequired(CLI::Option* option, bool required);
+void SetNeeds(CLI::Option* option, CLI::Option* other);
+void SetExcludes(CLI::Option* option, CLI::Option* other);
 
 // Parses the command line. Returns nothing if the program is to go on; otherwise the exit status: 0 after --help or
 // --version, 2, with one line on the standard error stream that names the flag, for a wrong command line.

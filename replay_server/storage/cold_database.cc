@@ -11,10 +11,10 @@
 namespace waggle {
 namespace {
 
-constexpr absl::Duration kReopenPause = absl::Seconds(1);
+constexpr absl::Duration kColdReopenPause = absl::Seconds(1);
 
 // Its buffers are memory that no memory_limit counts, so they are small.
-rocksdb::Options MakeOptions(bool create, rocksdb::Env* env) {
+rocksdb::Options ColdOptions(bool create, rocksdb::Env* env) {
   rocksdb::Options options;
   options.create_if_missing = create;
   if (env != nullptr) {
@@ -39,16 +39,11 @@ rocksdb::WriteOptions NotAhead() {
   return options;
 }
 
-absl::Status ClosedError(const std::string& path, const absl::Status& why) {
-  return absl::UnavailableError(
-      absl::StrCat("the database ", path, " could not be opened again yet", why.ok() ? "" : ": ", why.message()));
-}
-
 }  // namespace
 
 absl::StatusOr<rocksdb::DB*> ColdDatabase::Use::get() const {
   if (database_->database_ == nullptr) {
-    return ClosedError(database_->path_, database_->why_closed_);
+    return ClosedDatabaseError(database_->path_, database_->why_closed_);
   }
   return database_->database_.get();
 }
@@ -61,7 +56,7 @@ absl::StatusOr<std::unique_ptr<ColdDatabase>> ColdDatabase::Create(const std::st
 
 absl::Status ColdDatabase::OpenFiles(bool create) {
   rocksdb::DB* opened = nullptr;
-  WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(MakeOptions(create, env_), path_, &opened)));
+  WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(ColdOptions(create, env_), path_, &opened)));
   database_.reset(opened);
   return absl::OkStatus();
 }
@@ -87,9 +82,9 @@ absl::Status ColdDatabase::Write(rocksdb::WriteBatch* batch) {
 absl::Status ColdDatabase::OpenAnew() {
   const absl::Time now = SteadyNow();
   if (now < reopen_at_) {
-    return ClosedError(path_, why_closed_);
+    return ClosedDatabaseError(path_, why_closed_);
   }
-  reopen_at_ = now + kReopenPause;
+  reopen_at_ = now + kColdReopenPause;
   WAGGLE_RETURN_IF_ERROR(TryWriting());
   if (database_ != nullptr) {
     WAGGLE_RETURN_IF_ERROR(KeepUnflushed());
@@ -107,7 +102,7 @@ absl::Status ColdDatabase::OpenAnew() {
   }
   why_closed_ = opened;
   gate_.Open();
-  reopen_at_ = SteadyNow() + std::max(kReopenPause, 10 * (SteadyNow() - now));
+  reopen_at_ = SteadyNow() + std::max(kColdReopenPause, 10 * (SteadyNow() - now));
   return opened;
 }
 

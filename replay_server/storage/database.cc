@@ -60,11 +60,6 @@ rocksdb::ColumnFamilyOptions BlockOptions(const rocksdb::Options& options) {
 
 constexpr absl::Duration kReopenPause = absl::Seconds(1);
 
-absl::Status ClosedError(const std::string& path, const absl::Status& why) {
-  return absl::UnavailableError(
-      absl::StrCat("the database ", path, " could not be opened again yet", why.ok() ? "" : ": ", why.message()));
-}
-
 rocksdb::Slice SliceOf(absl::string_view text) {
   return rocksdb::Slice(text.data(), text.size());
 }
@@ -75,6 +70,11 @@ bool ContainsAny(absl::string_view text, std::initializer_list<absl::string_view
 }
 
 }  // namespace
+
+absl::Status ClosedDatabaseError(const std::string& path, const absl::Status& why) {
+  return absl::UnavailableError(
+      absl::StrCat("the database ", path, " could not be opened again yet", why.ok() ? "" : ": ", why.message()));
+}
 
 std::shared_ptr<rocksdb::Logger> NewRocksDbLog() {
   return std::make_shared<DebugLog>();
@@ -138,7 +138,7 @@ void Database::CloseFiles() {
 
 absl::StatusOr<std::string> Database::Get(Family family, absl::string_view key) {
   if (database_ == nullptr) {
-    return ClosedError(path_, why_closed_);
+    return ClosedDatabaseError(path_, why_closed_);
   }
   std::string value;
   const rocksdb::Status status = database_->Get(rocksdb::ReadOptions(), this->family(family), SliceOf(key), &value);
@@ -151,7 +151,7 @@ absl::StatusOr<std::string> Database::Get(Family family, absl::string_view key) 
 
 absl::Status Database::Write(rocksdb::WriteBatch* batch, bool sync) {
   if (database_ == nullptr) {
-    return ClosedError(path_, why_closed_);
+    return ClosedDatabaseError(path_, why_closed_);
   }
   rocksdb::WriteOptions options;
   options.sync = sync;
@@ -166,7 +166,7 @@ absl::Status Database::Resume() {
   // grow, a device that was away) for the end. What it has acknowledged is in its files.
   const absl::Time now = SteadyNow();
   if (now < reopen_at_) {
-    return ClosedError(path_, why_closed_);
+    return ClosedDatabaseError(path_, why_closed_);
   }
   const absl::Status opened = OpenAnew();
   reopen_at_ = SteadyNow() + std::max(kReopenPause, 10 * (SteadyNow() - now));
@@ -183,7 +183,8 @@ absl::Status Database::OpenAnew() {
 }
 
 absl::Status Database::Use::status() const {
-  return database_->database_ != nullptr ? absl::OkStatus() : ClosedError(database_->path_, database_->why_closed_);
+  return database_->database_ != nullptr ? absl::OkStatus()
+                                         : ClosedDatabaseError(database_->path_, database_->why_closed_);
 }
 
 void Database::Use::TryResume() {
@@ -194,7 +195,7 @@ void Database::Use::TryResume() {
 
 absl::Status Database::Copy(const std::string& path) {
   if (database_ == nullptr) {
-    return ClosedError(path_, why_closed_);
+    return ClosedDatabaseError(path_, why_closed_);
   }
   rocksdb::Checkpoint* made = nullptr;
   WAGGLE_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(database_.get(), &made)));

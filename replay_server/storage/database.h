@@ -23,6 +23,9 @@ std::shared_ptr<rocksdb::Logger> NewRocksDbLog();
 // UNAVAILABLE for a database that another process has, PERMISSION_DENIED, and FAILED_PRECONDITION for the rest.
 absl::Status FromRocksDb(const rocksdb::Status& status);
 
+// UNAVAILABLE: the database in the folder `path` had to be closed and cannot be opened again yet. `why` may be OK.
+absl::Status ClosedDatabaseError(const std::string& path, const absl::Status& why);
+
 // One RocksDB database with the column families of a replay server. It has one owner, whose thread calls Resume; what
 // get() and family() returned before means nothing after that. Others use it by a Use only, and are thread-safe then.
 class Database {

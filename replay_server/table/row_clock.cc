@@ -11,7 +11,7 @@
 namespace waggle {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kRowAlignment{64};
 
 }  // namespace
 
@@ -24,11 +24,11 @@ bool OnDisk(const TieredRows& rows) {
 
 char* AllocateRows(size_t bytes) {
   // Enough for FreedRows.
-  return static_cast<char*>(::operator new(std::max(bytes, sizeof(char*)), kAlignment, std::nothrow));
+  return static_cast<char*>(::operator new(std::max(bytes, sizeof(char*)), kRowAlignment, std::nothrow));
 }
 
 void FreeRows(char* data) {
-  ::operator delete(data, kAlignment);
+  ::operator delete(data, kRowAlignment);
 }
 
 FreedRows::~FreedRows() {

@@ -10,7 +10,7 @@
 namespace waggle {
 namespace {
 
-constexpr size_t kMaxNamed = 3;
+constexpr size_t kMaxHoldersNamed = 3;
 
 // Less is what a sampler needs to be asked for its next message.
 constexpr absl::Duration kReads = absl::Seconds(2);
@@ -25,7 +25,7 @@ std::string WhyBatchesWait(const SampleMemory& memory) {
   std::string text = absl::StrCat(memory.waiting, memory.waiting == 1 ? " batch waits" : " batches wait",
                                   " for memory: samplers have ", held, " of ", memory.limit,
                                   " bytes for batches on their way (max_sample_bytes)");
-  for (size_t i = 0; i < std::min(kMaxNamed, memory.holders.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMaxHoldersNamed, memory.holders.size()); ++i) {
     const SampleMemory::Holder& holder = memory.holders[i];
     absl::StrAppend(
         &text, i == 0 ? ": " : "; ", holder.who, " at table \"", holder.table, "\" ", holder.bytes,
