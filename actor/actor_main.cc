@@ -69,8 +69,10 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
   ports.connect_replay = [hub = hub.get()](const std::vector<std::string>& addresses) {
     return NewGrpcReplayConnection(addresses, [hub] { return hub->assignment().replay_servers; });
   };
-  ports.new_subscriber = [&hub_address](const std::string& model) {
-    return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(hub_address, model));
+  // What an evaluator has pulled is kept until it has said how good it is.
+  const std::string holder = evaluate ? hub->assignment().worker_id : "";
+  ports.new_subscriber = [&hub_address, &holder](const std::string& model) {
+    return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(hub_address, model, holder));
   };
   ports.new_policy = [&algorithms](const PolicyRequest& request) { return NewPolicy(algorithms, request); };
   ports.process_id = NewProcessId(RoleName(role));

@@ -33,15 +33,17 @@ struct Setting {
   Rng rng = Rng(0);  // This process's own.
 };
 
-absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_view role) {
+// `stop`: until when this process has something to do.
+absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_view role, const StopToken& stop) {
   ports.metrics->SetActivity("waiting for an experiment");
   Setting setting;
   WAGGLE_ASSIGN_OR_RETURN(setting.assignment, ports.hub->WaitUntil(
                                                   [](const Assignment& assignment) {
-                                                    return assignment.run_state == RunState::kRunning &&
+                                                    return assignment.run_state != RunState::kNoExperiment &&
+                                                           !IsOver(assignment.run_state) &&
                                                            !assignment.experiment_yaml.empty();
                                                   },
-                                                  ports.hub->run_over()));
+                                                  stop));
   WAGGLE_ASSIGN_OR_RETURN(setting.experiment, ParseExperiment(setting.assignment.experiment_yaml,
                                                               "the hub's experiment", {}, *ports.algorithms));
   const EnvironmentOptions& options = setting.experiment.environment;
@@ -61,7 +63,7 @@ absl::Status AgreeOnEnvironment(const ActorPorts& ports, const Setting& setting)
   ports.hub->ReportEnvironment(setting.environment);
   WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment,
                           ports.hub->WaitUntil([](const Assignment& known) { return known.environment.has_value(); },
-                                               ports.hub->run_over()));
+                                               ports.hub->training_over()));
   if (!(*assignment.environment == setting.environment)) {
     return absl::FailedPreconditionError(absl::StrCat("this actor's environment is ", setting.environment.DebugString(),
                                                       "; the run's is ", assignment.environment->DebugString()));
@@ -73,7 +75,7 @@ absl::Status AgreeOnEnvironment(const ActorPorts& ports, const Setting& setting)
 absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& ports, int64_t servers,
                                                              const std::vector<TablePlan>& plans) {
   ports.metrics->SetActivity("waiting for replay");
-  const StopToken& stop = ports.hub->run_over();
+  const StopToken& stop = ports.hub->training_over();
   WAGGLE_ASSIGN_OR_RETURN(
       const Assignment assignment,
       ports.hub->WaitUntil([servers](const Assignment& known) { return !ReplayServersOf(known, servers).empty(); },
@@ -120,8 +122,8 @@ PolicyRequest ActorPolicy(Setting* setting) {
 }
 
 absl::Status Act(const ActorPorts& ports) {
-  const StopToken& stop = ports.hub->run_over();
-  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "actor"));
+  const StopToken& stop = ports.hub->training_over();
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "actor", stop));
   const ActorOptions& actor = setting.experiment.actor;
   WAGGLE_ASSIGN_OR_RETURN(
       std::vector<std::unique_ptr<Environment>> copies,
@@ -154,7 +156,7 @@ absl::Status Act(const ActorPorts& ports) {
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.
-    if (IsOver(ports.hub->assignment().run_state)) {
+    if (IsTrainingOver(ports.hub->assignment().run_state)) {
       LogInfo("the run is over, and the last rows are not in its tables: ", flushed.message());
     } else {
       LogWarning("the last rows may be lost: ", flushed.ToString());
@@ -165,7 +167,7 @@ absl::Status Act(const ActorPorts& ports) {
 
 absl::Status EvaluateRun(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->run_over();
-  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "evaluator"));
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "evaluator", stop));
   const EvaluationOptions& evaluation = setting.experiment.evaluation;
   if (!evaluation.enabled) {
     LogInfo("the experiment asks for no evaluation");
@@ -184,14 +186,18 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
                                             Rng(setting.rng.Next()), policy.get()));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSubscriber> subscriber,
                           ports.new_subscriber(setting.experiment.experiment.name));
-  EvaluationLoop loop(absl::Seconds(evaluation.period_seconds),
+  EvaluationLoop loop({absl::Seconds(evaluation.period_seconds), setting.experiment.stop.target_return},
                       Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
                       {evaluator.get(), policy.get(), subscriber.get(), ports.hub, ports.metrics});
   return loop.Run(stop);
 }
 
-// Says goodbye, and why if this is no peaceful end.
+// Says goodbye when the run is over, or at once, and why, if this is no peaceful end.
 absl::Status Finish(const ActorPorts& ports, const absl::Status& status) {
+  if (status.ok() || (absl::IsCancelled(status) && ports.hub->training_over().StopRequested())) {
+    ports.metrics->SetActivity("done");
+    ports.hub->run_over().Wait();
+  }
   const absl::Status end = EndOfWork(status, ports.hub);
   ports.hub->Leave(kGoodbyeTimeout);
   return end;

@@ -7,13 +7,13 @@
 
 namespace waggle {
 
-EvaluationLoop::EvaluationLoop(absl::Duration period, const Backoff& backoff, const Parts& parts)
-    : period_(period), backoff_(backoff), parts_(parts) {}
+EvaluationLoop::EvaluationLoop(const EvaluationLoopOptions& options, const Backoff& backoff, const Parts& parts)
+    : options_(options), backoff_(backoff), parts_(parts) {}
 
 absl::Status EvaluationLoop::Run(const StopToken& stop) {
   while (!stop.StopRequested()) {
     const auto weights = WaitForWeights(stop);
-    const Deadline next(period_);
+    const Deadline next(options_.period);
     absl::Status status = weights.status();
     if (status.ok() && weights->has_value()) {
       status = EvaluateOne(**weights, stop);
@@ -21,7 +21,8 @@ absl::Status EvaluationLoop::Run(const StopToken& stop) {
     if (!status.ok()) {
       return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
     }
-    stop.WaitFor(next.Left());
+    // The last weights of a run are waited for.
+    parts_.hub->training_over().WaitFor(next.Left());
   }
   return absl::OkStatus();
 }
@@ -49,14 +50,23 @@ absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::WaitForWeights(cons
 absl::Status EvaluationLoop::EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop) {
   parts_.metrics->SetActivity("evaluating");
   WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
-  WAGGLE_ASSIGN_OR_RETURN(Evaluation evaluation, parts_.evaluator->Evaluate(stop));
-  evaluation.version = snapshot.version;
+  WAGGLE_ASSIGN_OR_RETURN(const bool reached, EvaluateOnce(snapshot.version, stop));
   evaluated_ = snapshot.version;
+  if (reached) {
+    LogInfo("version ", snapshot.version.version, " reaches the target; evaluating it again");
+    WAGGLE_RETURN_IF_ERROR(EvaluateOnce(snapshot.version, stop).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> EvaluationLoop::EvaluateOnce(const ModelVersion& version, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(Evaluation evaluation, parts_.evaluator->Evaluate(stop));
+  evaluation.version = version;
   parts_.hub->ReportEvaluation(evaluation);
   parts_.metrics->Add("evaluations", 1);
-  LogInfo("version ", snapshot.version.version, ": mean return ", evaluation.mean_return, " over ", evaluation.episodes,
+  LogInfo("version ", version.version, ": mean return ", evaluation.mean_return, " over ", evaluation.episodes,
           " episodes, from ", evaluation.min_return, " to ", evaluation.max_return);
-  return absl::OkStatus();
+  return options_.target_return.has_value() && evaluation.mean_return >= *options_.target_return;
 }
 
 }  // namespace waggle

@@ -15,7 +15,15 @@
 
 namespace waggle {
 
-// Evaluates the newest weights time and again, each version at most once, and reports to the hub. One thread.
+struct EvaluationLoopOptions {
+  // From the start of one evaluation to the start of the next, while there is training.
+  absl::Duration period = absl::ZeroDuration();
+  // Weights that reach this are evaluated a second time, as the run is solved only if they reach it again.
+  std::optional<double> target_return;
+};
+
+// Evaluates the newest weights time and again, each version once unless it reaches the target, and reports to the hub.
+// One thread.
 class EvaluationLoop {
  public:
   // Everything is borrowed; `policy` is the evaluator's.
@@ -26,9 +34,8 @@ class EvaluationLoop {
     HubLink* hub = nullptr;
     Metrics* metrics = nullptr;
   };
-  // `period`: from the start of one evaluation to the start of the next. `backoff`: how long to leave a server alone
-  // that is away.
-  EvaluationLoop(absl::Duration period, const Backoff& backoff, const Parts& parts);
+  // `backoff`: how long to leave a server alone that is away.
+  EvaluationLoop(const EvaluationLoopOptions& options, const Backoff& backoff, const Parts& parts);
 
   // Until `stop`, after which it returns OK. Any error but that the weights' server is away is final.
   absl::Status Run(const StopToken& stop);
@@ -37,8 +44,10 @@ class EvaluationLoop {
   // Nothing where the wait ended without weights. Outlasts a server that is away.
   absl::StatusOr<std::optional<ModelSnapshot>> WaitForWeights(const StopToken& stop);
   absl::Status EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop);
+  // The weights that the policy has. Returns whether they reached the target.
+  absl::StatusOr<bool> EvaluateOnce(const ModelVersion& version, const StopToken& stop);
 
-  const absl::Duration period_;
+  const EvaluationLoopOptions options_;
   Backoff backoff_;
   const Parts parts_;
   std::optional<ModelVersion> evaluated_;

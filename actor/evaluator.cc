@@ -1,6 +1,7 @@
 #include "actor/evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -49,8 +50,13 @@ absl::StatusOr<Evaluation> Evaluator::Evaluate(const StopToken& stop) {
   }
   Evaluation evaluation;
   evaluation.episodes = input.lanes;
-  evaluation.mean_return =
-      std::accumulate(returns_.begin(), returns_.end(), 0.0) / static_cast<double>(returns_.size());
+  const auto episodes = static_cast<double>(returns_.size());
+  evaluation.mean_return = std::accumulate(returns_.begin(), returns_.end(), 0.0) / episodes;
+  const double squares = std::accumulate(returns_.begin(), returns_.end(), 0.0, [&](double sum, double value) {
+    return sum + (value - evaluation.mean_return) * (value - evaluation.mean_return);
+  });
+  evaluation.standard_deviation = input.lanes > 1 ? std::sqrt(squares / (episodes - 1)) : 0;
+  evaluation.mean_length = static_cast<double>(steps_) / episodes;
   const auto [least, most] = std::minmax_element(returns_.begin(), returns_.end());
   evaluation.min_return = *least;
   evaluation.max_return = *most;
@@ -65,6 +71,7 @@ absl::Status Evaluator::StartEpisodes() {
   std::fill(first_.begin(), first_.end(), 1);
   std::fill(running_.begin(), running_.end(), 1);
   std::fill(returns_.begin(), returns_.end(), 0.0);
+  steps_ = 0;
   lanes_running_ = static_cast<int64_t>(environments_.size());
   return absl::OkStatus();
 }
@@ -82,6 +89,7 @@ absl::Status Evaluator::StepLanes() {
       return Annotate(outcome.status(), absl::StrCat("evaluation lane ", lane));
     }
     returns_[lane] += outcome->reward;
+    ++steps_;
     if (outcome->terminated || outcome->truncated) {
       running_[lane] = 0;
       --lanes_running_;

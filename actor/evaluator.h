@@ -44,6 +44,7 @@ class Evaluator {
   std::vector<uint8_t> first_;
   std::vector<uint8_t> running_;
   std::vector<double> returns_;
+  int64_t steps_ = 0;  // Of all episodes of this evaluation.
   int64_t lanes_running_ = 0;
 };
 

@@ -53,7 +53,7 @@ class LocalRun {
         started_at_(started_at),
         supervision_(ProcessesOf(experiment_), RulesOf(experiment_), SteadyNow()),
         children_(supervision_.processes().size()),
-        summary_(started_at, experiment_.stop.target_return) {}
+        summary_(started_at) {}
 
   ~LocalRun() {
     close(signals_);
@@ -75,6 +75,7 @@ class LocalRun {
   void Do(const Supervision::Actions& actions);
   void StartProcess(size_t process);
   void Announce();
+  bool WeightsAreLost() const;
   int Finish();
   absl::Duration Elapsed() const { return SteadyNow() - started_at_; }
   ProgressContext Context() const;
@@ -98,6 +99,7 @@ class LocalRun {
   bool said_unrecorded_ = false;
   bool announced_ = false;
   int64_t last_evaluation_us_ = 0;
+  std::string weights_unsaved_;  // As the hub said last.
 };
 
 absl::Status LocalRun::Open(const sigset_t& signals) {
@@ -188,6 +190,7 @@ void LocalRun::HandleSnapshot() {
   last_answer_ = now;
   said_unanswered_ = false;
   const RunFacts facts = GatherFacts(**snapshot);
+  weights_unsaved_ = facts.weights_unsaved;
   summary_.Add(facts, (*snapshot)->requested_at);
   for (const v1::Evaluation& evaluation : facts.evaluations) {
     if (evaluation.finished_at_us() > last_evaluation_us_) {
@@ -280,8 +283,15 @@ ProgressContext LocalRun::Context() const {
   return {experiment_.experiment.name, folder_.path(), experiment_.stop.target_return, Elapsed()};
 }
 
+// A learner that ended in peace has written its own.
+bool LocalRun::WeightsAreLost() const {
+  return !weights_unsaved_.empty() && std::none_of(ended_.begin(), ended_.end(), [](const ProcessSummary& process) {
+    return process.role == RoleName(Role::kLearner) && process.exit == 0;
+  });
+}
+
 int LocalRun::Finish() {
-  const Outcome outcome = supervision_.outcome().value_or(Outcome::kFailed);
+  Outcome outcome = supervision_.outcome().value_or(Outcome::kFailed);
   RunSummary summary;
   summary.experiment = experiment_.experiment.name;
   summary.algorithm = experiment_.algorithm;
@@ -289,6 +299,11 @@ int LocalRun::Finish() {
   summary.seed = experiment_.experiment.seed;
   summary.outcome = outcome;
   summary.reason = supervision_.reason();
+  if ((outcome == Outcome::kSolved || outcome == Outcome::kLimit) && WeightsAreLost()) {
+    outcome = summary.outcome = Outcome::kFailed;
+    summary.reason = absl::StrCat(summary.reason, "; what was trained is lost: ", weights_unsaved_);
+    printer_.Event(summary.reason);
+  }
   summary_.Fill(&summary);
   summary.processes = ended_;
   summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());

@@ -84,6 +84,10 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
   facts.env_steps = static_cast<double>(overview.env_steps());
   facts.learner_steps = static_cast<double>(overview.learner_steps());
   facts.evaluations.assign(overview.evaluations().begin(), overview.evaluations().end());
+  if (overview.has_result()) {
+    facts.result = overview.result();
+  }
+  facts.weights_unsaved = overview.weights_unsaved();
   Mean training_return;
   Mean actor_waiting;
   for (const v1::WorkerInfo& worker : overview.workers()) {

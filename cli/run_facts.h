@@ -40,8 +40,10 @@ struct RunFacts {
   std::optional<double> policy_lag_max;     // Over the run.
   double policy_lag_sum = 0;                // Over all of items_learned.
   std::vector<v1::Evaluation> evaluations;  // Oldest first.
-  std::vector<std::string> gave_up;         // Workers that nobody has replaced, "actor-0: no such device".
-  std::vector<std::string> silent;          // Workers from which nothing was heard for seconds, "actor-0 (7 s)".
+  std::optional<v1::Result> result;
+  std::string weights_unsaved;       // Why the hub's disk does not hold all weights it should; empty: it does.
+  std::vector<std::string> gave_up;  // Workers that nobody has replaced, "actor-0: no such device".
+  std::vector<std::string> silent;   // Workers from which nothing was heard for seconds, "actor-0 (7 s)".
 };
 
 RunFacts GatherFacts(const ClusterSnapshot& snapshot);

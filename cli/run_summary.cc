@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/result_report.h"
+
 namespace waggle {
 namespace {
 
@@ -27,12 +29,7 @@ std::string RunSummary::ToJson() const {
   json["learner_steps"] = static_cast<int64_t>(learner_steps);
   json["wall_seconds"] = wall_seconds;
   json["seconds_to_first_env_step"] = OrNull(seconds_to_first_env_step);
-  json["evaluation"] = nullptr;
-  if (evaluation.has_value()) {
-    json["evaluation"] = {{"episodes", evaluation->episodes()},
-                          {"mean_return", evaluation->mean_return()},
-                          {"min_return", evaluation->min_return()}};
-  }
+  json["result"] = ResultJson(result);
   json["rates"] = {{"env_steps_per_s", env_steps_per_s},
                    {"items_inserted_per_s", items_inserted_per_s},
                    {"items_sampled_per_s", items_sampled_per_s},
@@ -51,7 +48,7 @@ std::string RunSummary::ToJson() const {
 
 void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
   // What the run was doing after its end must not thin its rates.
-  if (!newest_.has_value() || !IsOver(newest_->state)) {
+  if (!newest_.has_value() || !IsTrainingOver(newest_->state)) {
     ended_at_ = now;
   }
   // A server that was stopped has nothing to say any more; what it said before stands.
@@ -67,11 +64,6 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
       newest_->first_env_step_unix = before->first_env_step_unix;
     }
   }
-  for (const v1::Evaluation& evaluation : facts.evaluations) {
-    if (!reached_.has_value() && target_return_.has_value() && evaluation.mean_return() >= *target_return_) {
-      reached_ = evaluation;
-    }
-  }
   if (facts.policy_lag_max.has_value()) {
     lag_max_ = std::max(*facts.policy_lag_max, lag_max_.value_or(*facts.policy_lag_max));
   }
@@ -83,10 +75,7 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
   }
   summary->env_steps = newest_->env_steps;
   summary->learner_steps = newest_->learner_steps;
-  summary->evaluation = reached_;
-  if (!reached_.has_value() && !newest_->evaluations.empty()) {
-    summary->evaluation = newest_->evaluations.back();
-  }
+  summary->result = newest_->result;
   double first = absl::ToDoubleSeconds(started_at_ - absl::UnixEpoch());
   if (newest_->first_env_step_unix.has_value()) {
     summary->seconds_to_first_env_step = *newest_->first_env_step_unix - first;

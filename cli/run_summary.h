@@ -31,8 +31,7 @@ struct RunSummary {
   double learner_steps = 0;
   double wall_seconds = 0;  // From the command's start until its last process had ended.
   std::optional<double> seconds_to_first_env_step;
-  // The one that reached the target, or else the last.
-  std::optional<v1::Evaluation> evaluation;
+  std::optional<v1::Result> result;  // Of the weights that are kept as the best.
   // Means over the time from the first environment step to the run's end.
   double env_steps_per_s = 0;
   double items_inserted_per_s = 0;
@@ -49,8 +48,7 @@ struct RunSummary {
 // Gathers a summary from the facts as they come in.
 class SummaryBuilder {
  public:
-  SummaryBuilder(absl::Time started_at, std::optional<double> target_return)
-      : started_at_(started_at), target_return_(target_return) {}
+  explicit SummaryBuilder(absl::Time started_at) : started_at_(started_at) {}
 
   // `now` is when the facts were asked for.
   void Add(const RunFacts& facts, absl::Time now);
@@ -60,10 +58,8 @@ class SummaryBuilder {
 
  private:
   const absl::Time started_at_;
-  const std::optional<double> target_return_;
   std::optional<RunFacts> newest_;
-  std::optional<v1::Evaluation> reached_;  // The first evaluation at the target.
-  absl::Time ended_at_;                    // When the run was last seen going on.
+  absl::Time ended_at_;  // When the run was last seen training.
   std::optional<double> lag_max_;
 };
 

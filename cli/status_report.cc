@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "cli/progress_view.h"
+#include "cli/result_report.h"
 #include "cli/run_facts.h"
 #include "cli/tables_report.h"
 
@@ -72,6 +73,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (!facts.evaluations.empty()) {
     absl::StrAppend(&text, "  ", RenderEvaluation(facts.evaluations.back(), std::nullopt), "\n");
   }
+  if (facts.result.has_value()) {
+    absl::StrAppend(&text, "  ", ResultText(*facts.result), "\n");
+  }
   std::vector<std::vector<std::string>> rows = {
       {"process", "address", "host", "pid", "since", "heartbeat", "state", "rates"}};
   for (const v1::WorkerInfo& worker : overview.workers()) {
@@ -94,6 +98,9 @@ Json EvaluationJson(const v1::Evaluation& evaluation) {
           {"mean_return", evaluation.mean_return()},
           {"min_return", evaluation.min_return()},
           {"max_return", evaluation.max_return()},
+          {"standard_deviation", evaluation.standard_deviation()},
+          {"mean_length", evaluation.mean_length()},
+          {"env_steps", evaluation.env_steps()},
           {"finished_at_unix_seconds", static_cast<double>(evaluation.finished_at_us()) / 1e6}};
 }
 
@@ -146,6 +153,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
                      {"bytes", overview.model_bytes()}};
   }
   json["evaluation"] = facts.evaluations.empty() ? Json(nullptr) : EvaluationJson(facts.evaluations.back());
+  json["result"] = ResultJson(facts.result);
   json["processes"] = Json::array();
   for (const v1::WorkerInfo& worker : overview.workers()) {
     json["processes"].push_back(WorkerJson(worker));

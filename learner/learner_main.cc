@@ -36,6 +36,9 @@ absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& op
     return NewGrpcReplayConnection(addresses, [hub] { return hub->assignment().replay_servers; });
   };
   connections.new_publisher = [&hub_address] { return NewGrpcModelPublisher(hub_address); };
+  connections.new_subscriber = [&hub_address](const std::string& model) {
+    return NewGrpcModelSubscriber(hub_address, model);
+  };
   connections.definitions = &definitions;
   connections.algorithms = &algorithms;
   const absl::Status status = RunLearner(options, connections);
@@ -57,8 +60,8 @@ int main(int argc, char** argv) {
   waggle::AddParamServerFlag(app.get(), &hub_address);
   CLI::Option* const output = waggle::AddPathFlag(
       app.get(), "--output-dir", &options.output_dir, "DIR",
-      "Checkpoints are written to DIR/checkpoints; none without this. A folder that holds some already "
-      "is refused without --resume, unless they are what --restore names");
+      "Checkpoints are written to DIR/checkpoints, and the best weights to DIR/best; none without this. A folder that "
+      "holds checkpoints already is refused without --resume, unless they are what --restore names");
   CLI::Option* const restore = waggle::AddPathFlag(app.get(), "--restore", &options.restore_dir, "DIR",
                                                    "Goes on from the newest whole checkpoint in DIR");
   CLI::Option* const resume =

@@ -13,6 +13,7 @@
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment.h"
 #include "common/nn/device.h"
+#include "learner/best_keeper.h"
 #include "learner/learner_checkpoint.h"
 #include "learner/train_loop.h"
 
@@ -36,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connectio
                                                  return !assignment.experiment_yaml.empty() &&
                                                         assignment.environment.has_value();
                                                },
-                                               connections.hub->run_over()));
+                                               connections.hub->training_over()));
   const EnvironmentSpec& environment = *job->assignment.environment;
   WAGGLE_ASSIGN_OR_RETURN(job->experiment, ParseExperiment(job->assignment.experiment_yaml, "the hub's experiment", {},
                                                            *connections.definitions));
@@ -46,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connectio
                                                        [servers](const Assignment& assignment) {
                                                          return !ReplayServersOf(assignment, servers).empty();
                                                        },
-                                                       connections.hub->run_over()));
+                                                       connections.hub->training_over()));
   job->assignment.replay_servers = ReplayServersOf(joined, servers);
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, *connections.definitions));
   WAGGLE_ASSIGN_OR_RETURN(job->device, ParseDevice(experiment.learner.device));
@@ -131,10 +132,11 @@ absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& opti
   return checkpoints;
 }
 
-absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
+// Returns the model's name once training is over.
+absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(connections));
   const LearnerOptions& learner = job->experiment.learner;
-  const StopToken& stop = connections.hub->run_over();
+  const StopToken& stop = connections.hub->training_over();
   TrainLoopOptions loop_options;
   loop_options.algorithm = job->experiment.algorithm;
   loop_options.learner = learner;
@@ -167,19 +169,32 @@ absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnection
   TrainLoop loop(loop_options, ports, job->algorithm.get());
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   LogInfo("learned until step ", loop.step());
-  return absl::OkStatus();
+  return job->experiment.experiment.name;
+}
+
+// The hub has them too, so that failing to is no failure of this learner.
+void FetchBest(const std::string& model, const LearnerProcessOptions& options, const LearnerConnections& connections) {
+  const Assignment assignment = connections.hub->assignment();
+  if (options.output_dir.empty() || !IsOver(assignment.run_state)) {
+    return;
+  }
+  const absl::Status kept = KeepBest(assignment, options.output_dir, connections.new_subscriber(model).get());
+  if (!kept.ok()) {
+    LogWarning("the best weights are not in ", options.output_dir, ": ", kept.message());
+  }
 }
 
 }  // namespace
 
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections) {
-  const absl::Status status = Learn(options, connections);
-  if (status.ok()) {
-    // At its limit of steps the learner is done before the run is: the hub learns of it by the next heartbeat.
+  const absl::StatusOr<std::string> model = Learn(options, connections);
+  if (model.ok()) {
+    // A learner is done before the run is: its last weights may have to be evaluated.
     connections.metrics->SetActivity("done");
     connections.hub->run_over().Wait();
+    FetchBest(*model, options, connections);
   }
-  return EndOfWork(status, connections.hub);
+  return EndOfWork(model.status(), connections.hub);
 }
 
 }  // namespace waggle

@@ -17,7 +17,8 @@
 namespace waggle {
 
 struct LearnerProcessOptions {
-  // Checkpoints are written to its folder "checkpoints"; empty: none are. FAILED_PRECONDITION if that holds checkpoints
+  // Checkpoints are written to its folder "checkpoints", and the run's best weights to "best"; empty: none are.
+  // FAILED_PRECONDITION if that holds checkpoints
   // already and neither is `restore_dir` nor `resume` is set.
   std::string output_dir;
   std::string restore_dir;  // A folder of checkpoints to go on from; empty: training begins anew.
@@ -33,6 +34,7 @@ struct LearnerConnections {
   std::function<absl::StatusOr<std::unique_ptr<ReplayConnection>>(const std::vector<std::string>& addresses)>
       connect_replay;
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
+  std::function<std::unique_ptr<ModelSubscriber>(const std::string& model)> new_subscriber;
   const AlgorithmDefinitions* definitions = nullptr;
   const AlgorithmImplementations* algorithms = nullptr;
 };

@@ -118,6 +118,9 @@ absl::Status TrainLoop::SaveCheckpoint() {
 
 absl::Status TrainLoop::Finish() {
   const absl::Status published = Publish();
+  if (ports_.trained != nullptr) {
+    ports_.trained({options_.epoch, static_cast<uint64_t>(step_)});
+  }
   const absl::Status sent = Annotate(priorities_.Send(), "sending priorities");
   // The disk first: it is needed most, and never away.
   absl::Status saved = SaveCheckpoint();

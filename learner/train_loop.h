@@ -47,6 +47,8 @@ struct TrainLoopPorts {
   Metrics* metrics = nullptr;
   CheckpointStore* checkpoints = nullptr;                                // Null: none are written.
   std::function<std::optional<ModelVersion>()> known_version = nullptr;  // See AsyncPublisherOptions.
+  // Training has ended, and these last weights are being published. Null: nobody asks.
+  std::function<void(const ModelVersion& version)> trained = nullptr;
 };
 
 // Samples, updates, sends priorities back, publishes weights, writes checkpoints and reports, around an algorithm that

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/clients/hub_convert.h"
 #include "common/rpc/channel.h"
@@ -149,6 +150,13 @@ class VersionSource final : public WriteSource {
   std::unique_ptr<ModelStore::Subscription> subscription_;
 };
 
+absl::Status CheckPull(const v1::PullModelRequest& pull) {
+  if (!v1::PullModelRequest::Which_IsValid(pull.which())) {
+    return absl::InvalidArgumentError(absl::StrCat("which: ", static_cast<int>(pull.which()), " is unknown"));
+  }
+  return pull.holder().empty() ? absl::OkStatus() : Annotate(ValidateName(pull.holder()), "holder");
+}
+
 WriteReactor* Refuse(absl::Status status) {
   return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
 }
@@ -182,15 +190,23 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackSer
   if (!pull.ok()) {
     return Refuse(pull.status());
   }
-  const std::shared_ptr<const StoredModel> newest = models_->Newest(pull->model());
-  if (newest == nullptr || (pull->has_newer_than() && !(FromProto(pull->newer_than()) < newest->snapshot.version))) {
+  if (const absl::Status status = CheckPull(*pull); !status.ok()) {
+    return Refuse(status);
+  }
+  const bool best = pull->which() == v1::PullModelRequest::WHICH_BEST;
+  const std::shared_ptr<const StoredModel> chosen =
+      best ? models_->Best(pull->model()) : models_->Newest(pull->model());
+  if (chosen == nullptr || (pull->has_newer_than() && !(FromProto(pull->newer_than()) < chosen->snapshot.version))) {
     static const auto* const nothing = new std::shared_ptr<const EncodedModels::Pieces>(
         std::make_shared<const EncodedModels::Pieces>(1, EncodeMessage(v1::PullModelResponse(), ByteSlices())));
     return new WriteReactor(std::make_unique<PiecesSource>(*nothing));
   }
+  if (!pull->holder().empty()) {
+    models_->Hold(pull->holder(), chosen);
+  }
   metrics_->Add("models_pulled", 1);
-  metrics_->Add("bytes_pulled", static_cast<double>(newest->snapshot.data.size()));
-  return new WriteReactor(std::make_unique<PiecesSource>(encoded_.Get(newest)));
+  metrics_->Add("bytes_pulled", static_cast<double>(chosen->snapshot.data.size()));
+  return new WriteReactor(std::make_unique<PiecesSource>(encoded_.Get(chosen)));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Watch(grpc::CallbackServerContext* /*context*/,

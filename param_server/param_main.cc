@@ -48,7 +48,8 @@ absl::StatusOr<std::optional<RunPlan>> FindExperiment(const std::string& file, H
   }
   WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(yaml, "the stored experiment", {}, algorithms));
   return std::optional<RunPlan>(RunPlan{experiment.experiment.name, yaml, experiment.stop,
-                                        experiment.evaluation.episodes, experiment.replay.servers});
+                                        experiment.evaluation.episodes, experiment.replay.servers,
+                                        experiment.evaluation.enabled});
 }
 
 // Without its address, which is known only once it serves.
@@ -62,9 +63,10 @@ WorkerIntroduction Self() {
   return self;
 }
 
-absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubState> state, HubState::Open(options.data_folder));
-  WAGGLE_ASSIGN_OR_RETURN(std::optional<RunPlan> plan, FindExperiment(options.experiment_file, state.get()));
+// Until `stop`, with weights that come from there and are kept there.
+absl::Status Serve(const ParamServerOptions& options, WeightsFolder* newest, WeightsFolder* best, HubState* state,
+                   const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<RunPlan> plan, FindExperiment(options.experiment_file, state));
   const std::string address_file = absl::StrCat(options.data_folder, "/address");
   std::filesystem::remove(address_file);  // That of an earlier process would be taken for this one's.
   const std::string experiment = plan.has_value() ? plan->name : "";
@@ -74,8 +76,9 @@ absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& 
   HubOptions hub_options;
   hub_options.self = Self();
   hub_options.metrics = &metrics;
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Hub> hub,
-                          Hub::Create(hub_options, std::move(plan), state.get(), &models));
+  hub_options.newest_weights = newest;
+  hub_options.best_weights = best;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Hub> hub, Hub::Create(hub_options, std::move(plan), state, &models));
   ModelService model_service(&models, &metrics);
   WorkerService worker_service(hub.get(), kHeartbeatInterval);
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
@@ -87,6 +90,23 @@ absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& 
   stop.Wait();
   std::filesystem::remove(address_file);
   server->Shutdown(kShutdownGrace);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const ParamServerOptions& options, const char* name) {
+  WeightsFolderOptions folder;
+  folder.folder = absl::StrCat(options.data_folder, "/", name);
+  return WeightsFolder::Open(folder);
+}
+
+absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubState> state, HubState::Open(options.data_folder));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<WeightsFolder> newest, OpenWeights(options, kNewestModelFolder));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<WeightsFolder> best, OpenWeights(options, kBestModelFolder));
+  WAGGLE_RETURN_IF_ERROR(Serve(options, newest.get(), best.get(), state.get(), stop));
+  for (WeightsFolder* folder : {newest.get(), best.get()}) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(folder->Finish(), "the run's weights are not kept"));
+  }
   return absl::OkStatus();
 }
 

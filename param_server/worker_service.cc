@@ -1,5 +1,8 @@
 #include "param_server/worker_service.h"
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +14,7 @@
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 #include "common/rpc/unary_method.h"
+#include "common/rpc/write_reactor.h"
 
 namespace waggle {
 namespace {
@@ -57,6 +61,9 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
   for (const v1::Evaluation& evaluation : request.evaluations()) {
     report.evaluations.push_back(
         {FromProto(evaluation), absl::FromUnixMicros(evaluation.finished_at_us()), request.worker_id()});
+  }
+  if (request.has_final_version()) {
+    report.final_version = FromProto(request.final_version());
   }
   report.failure = request.failure();
   return report;
@@ -106,7 +113,36 @@ void Fill(const HubOverview& overview, v1::OverviewResponse* response) {
     *response->mutable_environment() = ToProto(*overview.environment);
   }
   response->set_software_version(kVersion);
+  if (overview.result.has_value()) {
+    *response->mutable_result() = ToProto(*overview.result);
+  }
+  response->set_weights_unsaved(overview.weights_unsaved);
 }
+
+// Sends a worker's assignment whenever there is news for it.
+class AssignmentSource final : public WriteSource {
+ public:
+  AssignmentSource(Hub* hub, std::string worker_id) : hub_(hub), worker_id_(std::move(worker_id)) {}
+
+  void OnOpen(std::function<void()> wake) override { subscription_ = hub_->Watch(std::move(wake)); }
+
+  Step Next() override {
+    const absl::StatusOr<std::optional<Assignment>> news = hub_->News(worker_id_, &seen_);
+    if (!news.ok()) {
+      return {std::nullopt, news.status()};
+    }
+    if (!news->has_value()) {
+      return {};
+    }
+    return {EncodeMessage(ToProto(**news), ByteSlices()), std::nullopt};
+  }
+
+ private:
+  Hub* const hub_;
+  const std::string worker_id_;
+  std::optional<int64_t> seen_;
+  std::unique_ptr<Listeners::Subscription> subscription_;
+};
 
 }  // namespace
 
@@ -166,6 +202,15 @@ absl::Status WorkerService::Heartbeat(const v1::HeartbeatRequest& request, v1::H
     response->mutable_assignment()->set_experiment_yaml(hub_->experiment_yaml());
   }
   return absl::OkStatus();
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* WorkerService::Watch(grpc::CallbackServerContext* /*context*/,
+                                                                 const grpc::ByteBuffer* request) {
+  v1::WatchWorkerRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
+  }
+  return new WriteReactor(std::make_unique<AssignmentSource>(hub_, decoded.worker_id()));
 }
 
 grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

@@ -26,6 +26,8 @@ const char* RunStateName(RunState state) {
       return "no experiment";
     case RunState::kRunning:
       return "running";
+    case RunState::kFinishing:
+      return "finishing";
     case RunState::kSolved:
       return "solved";
     case RunState::kLimit:
@@ -46,7 +48,7 @@ std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t s
 }
 
 absl::Status EndOfWork(const absl::Status& status, HubLink* hub) {
-  const bool stopped = absl::IsCancelled(status) && hub->run_over().StopRequested();
+  const bool stopped = absl::IsCancelled(status) && hub->training_over().StopRequested();
   if (!status.ok() && !stopped) {
     hub->ReportFailure(status);
     return status;

@@ -29,18 +29,42 @@ const char* RoleName(Role role);
 enum class RunState {
   kNoExperiment,
   kRunning,
-  kSolved,  // The target return was reached.
-  kLimit,   // A limit on steps or time was reached first.
+  kFinishing,  // A limit was reached; the last weights are evaluated before the run ends.
+  kSolved,     // The target return was reached.
+  kLimit,      // A limit on steps or time was reached first.
   kFailed,
 };
 
-// "no experiment", "running", "solved", "limit", "failed".
+// "no experiment", "running", "finishing", "solved", "limit", "failed".
 const char* RunStateName(RunState state);
 
 // Whether the run is over, so that workers should finish.
 inline bool IsOver(RunState state) {
   return state == RunState::kSolved || state == RunState::kLimit || state == RunState::kFailed;
 }
+
+// Whether nobody is to act or train any more.
+inline bool IsTrainingOver(RunState state) {
+  return state == RunState::kFinishing || IsOver(state);
+}
+
+// A greedy evaluation of one version of the weights.
+struct Evaluation {
+  ModelVersion version;
+  int64_t episodes = 0;
+  double mean_return = 0;
+  double min_return = 0;
+  double max_return = 0;
+  double standard_deviation = 0;  // Of the episodes' returns, with n - 1; 0 for a single one.
+  double mean_length = 0;         // Steps an episode.
+  uint64_t env_steps = 0;         // The run's when this version was published: for the hub to say.
+};
+
+// What a run has to show: the evaluation of the weights that are kept as its best.
+struct RunResult {
+  Evaluation evaluation;
+  bool confirmed = false;  // The target was reached twice, and this is the second time.
+};
 
 // What the hub wants of a worker and what it has to know.
 struct Assignment {
@@ -51,7 +75,10 @@ struct Assignment {
   std::vector<std::string> replay_servers;
   std::optional<ModelVersion> model_version;  // Of the newest weights.
   int64_t actors = 1;                         // That there are now.
+  absl::Time said_at;                         // By the hub's clock: of two assignments the later one holds.
+  std::optional<RunResult> result;            // Once the run is over.
   // This worker's own, fixed when it joined.
+  std::string worker_id;
   int64_t index = 0;   // Which one of its role it is.
   uint64_t epoch = 0;  // Learners: later than every learner before.
 };
@@ -59,17 +86,8 @@ struct Assignment {
 // The addresses of the first `servers` replay servers; empty until all of them have joined.
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers);
 
-// A greedy evaluation of one version of the weights.
-struct Evaluation {
-  ModelVersion version;
-  int64_t episodes = 0;
-  double mean_return = 0;
-  double min_return = 0;
-  double max_return = 0;
-};
-
-// One worker's link to the hub, kept up by heartbeats in the background; rejoins by itself after the hub was away.
-// Thread-safe.
+// One worker's link to the hub, kept up by heartbeats in the background; rejoins by itself after the hub was away. News
+// that cannot wait for a heartbeat comes at once. Thread-safe.
 class HubLink {
  public:
   virtual ~HubLink() = default;
@@ -85,6 +103,8 @@ class HubLink {
   // Reports; each is sent with the next heartbeat, which is hurried.
   virtual void ReportEnvironment(const EnvironmentSpec& environment) = 0;
   virtual void ReportEvaluation(const Evaluation& evaluation) = 0;
+  // This learner has stopped training; the run may end when these last weights of it are evaluated.
+  virtual void ReportFinalVersion(const ModelVersion& version) = 0;
   // Why this worker gives up: people see it beside the worker, and a learner that is the last one fails the run with
   // it. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;
@@ -92,12 +112,14 @@ class HubLink {
   // A token that is stopped when the run is over, when the hub refuses this worker, or when the process is told to
   // stop.
   virtual const StopToken& run_over() const = 0;
+  // The same for those who act and train: stopped as soon as the run is finishing.
+  virtual const StopToken& training_over() const = 0;
 
   // Sends what is pending and says goodbye, within `timeout`.
   virtual void Leave(absl::Duration timeout) = 0;
 };
 
-// What a worker's process ends with, where its work ended with `status`: OK for a peaceful end, the end of the run and
+// What a worker's process ends with, where its work ended with `status`: OK for a peaceful end, the end of training and
 // a stop; the hub's refusal, which stops a worker like the end of a run does; otherwise `status`, which is reported to
 // the hub.
 absl::Status EndOfWork(const absl::Status& status, HubLink* hub);

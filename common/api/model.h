@@ -57,6 +57,9 @@ class ModelSubscriber {
   // answer travels. UNAVAILABLE while the server is away.
   virtual absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) = 0;
 
+  // The weights with the best evaluation, if there are any. UNAVAILABLE while the server is away.
+  virtual absl::StatusOr<std::optional<ModelSnapshot>> PullBest() = 0;
+
   // Waits until there is something newer than `version`. CANCELLED after a stop.
   virtual absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) = 0;
 };

@@ -226,6 +226,19 @@ absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t 
   return status;
 }
 
+absl::Status CheckpointStore::RemoveLater(int64_t step) {
+  if (lock_ == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(folder_, " was opened to read its checkpoints only"));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ListCandidates());
+  for (const Candidate& candidate : candidates) {
+    if (candidate.step > step) {
+      WAGGLE_RETURN_IF_ERROR(Remove(candidate.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::optional<CheckpointContents>> CheckpointStore::LoadLatest() {
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ListCandidates());
   std::vector<std::string> reasons;

@@ -60,6 +60,9 @@ class CheckpointStore {
   // damaged ones and those of later steps; failing to is only logged.
   absl::Status Save(const CheckpointContents& contents);
 
+  // Removes the checkpoints of later steps: for whoever has gone back to this one for good.
+  absl::Status RemoveLater(int64_t step);
+
   // The whole checkpoint with the highest step; nothing if there never was one. Damaged ones are passed over and logged
   // with the reason. DATA_LOSS, with every reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the
   // newest, or if another one is of another run than the newest: which one was meant is not to be guessed;

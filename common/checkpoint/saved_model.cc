@@ -75,6 +75,12 @@ absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents) {
   return model;
 }
 
+absl::Status WriteSavedModel(const SavedModel& model, CheckpointStore* store) {
+  const CheckpointContents contents = ToCheckpoint(model);
+  WAGGLE_RETURN_IF_ERROR(store->Save(contents));
+  return store->RemoveLater(contents.step);
+}
+
 absl::StatusOr<SavedModel> LoadSavedModel(const std::string& folder) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(folder));
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<CheckpointContents> contents, store->LoadLatest());

@@ -27,6 +27,9 @@ CheckpointContents ToCheckpoint(const SavedModel& model);
 // And back. INVALID_ARGUMENT, saying what is missing, for a checkpoint of something else, such as a learner's state.
 absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents);
 
+// Saves it in the place of all that the store holds, also of a higher version, as one of another learner may have.
+absl::Status WriteSavedModel(const SavedModel& model, CheckpointStore* store);
+
 // The newest whole one in a folder. NOT_FOUND where there is none; else as CheckpointStore::LoadLatest and
 // ToSavedModel. Blocks on the disk.
 absl::StatusOr<SavedModel> LoadSavedModel(const std::string& folder);

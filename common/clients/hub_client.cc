@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/base/annotate.h"
 #include "common/base/backoff.h"
 #include "common/base/deadline.h"
-#include "common/base/host_port.h"
 #include "common/base/log.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
@@ -19,6 +17,7 @@
 #include "common/base/thread.h"
 #include "common/clients/hub_convert.h"
 #include "common/clients/hub_requests.h"
+#include "common/clients/hub_watch.h"
 #include "common/clients/pending_reports.h"
 #include "common/clients/retry.h"
 #include "common/rpc/channel.h"
@@ -34,7 +33,6 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 // While somebody waits for news, so that processes find each other without delay.
 constexpr absl::Duration kWaitingInterval = absl::Milliseconds(50);
-constexpr int64_t kMaxIndex = 1'000'000;  // The hub allows fewer; this much fits into the request.
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
 
 class GrpcHubLink final : public HubLink {
@@ -42,9 +40,11 @@ class GrpcHubLink final : public HubLink {
   GrpcHubLink(const HubClientOptions& options, const StopToken& stop)
       : options_(options),
         worker_id_(NewWorkerId(options.role)),
-        stub_(v1::WorkerService::NewStub(NewChannel(options.hub_address, "control"))),
+        channel_(NewChannel(options.hub_address, "control")),
+        stub_(v1::WorkerService::NewStub(channel_)),
         shared_(std::make_shared<Shared>()),
-        on_stop_(stop, [shared = shared_, run_over = run_over_] {
+        on_stop_(stop, [shared = shared_, training_over = training_over_, run_over = run_over_] {
+          training_over.RequestStop();
           run_over.RequestStop();
           MutexLock lock(&shared->mutex);
           shared->changed.SignalAll();
@@ -58,6 +58,7 @@ class GrpcHubLink final : public HubLink {
       shared_->changed.SignalAll();
     }
     thread_.Join();
+    watch_.reset();
   }
 
   // Joins, and starts the heartbeats.
@@ -88,6 +89,7 @@ class GrpcHubLink final : public HubLink {
       status = Join(stop);
     }
     thread_ = Thread("heartbeats", [this] { Run(); });
+    watch_.emplace(channel_, worker_id_, [this](const v1::Assignment& news) { return Take(news, Source::kWatch); });
     return absl::OkStatus();
   }
 
@@ -144,6 +146,12 @@ class GrpcHubLink final : public HubLink {
     HurryLocked();
   }
 
+  void ReportFinalVersion(const ModelVersion& version) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetFinalVersion(version);
+    HurryLocked();
+  }
+
   void ReportFailure(const absl::Status& failure) override {
     MutexLock lock(&shared_->mutex);
     reports_.SetFailure(failure);
@@ -151,6 +159,7 @@ class GrpcHubLink final : public HubLink {
   }
 
   const StopToken& run_over() const override { return run_over_; }
+  const StopToken& training_over() const override { return training_over_; }
 
   void Leave(absl::Duration timeout) override {
     {
@@ -169,9 +178,13 @@ class GrpcHubLink final : public HubLink {
     }
     abandon_.RequestStop();
     thread_.Join();
+    watch_.reset();
   }
 
  private:
+  // Where an assignment comes from: how much of it is said, and what may have overtaken it.
+  enum class Source { kJoin, kHeartbeat, kHeartbeatWithExperiment, kWatch };
+
   // What callbacks of stop tokens touch; these may outlive the link for a moment.
   struct Shared {
     Mutex mutex;
@@ -204,7 +217,7 @@ class GrpcHubLink final : public HubLink {
     }
     interval_ =
         response.heartbeat_interval_ms() == 0 ? kDefaultInterval : absl::Milliseconds(response.heartbeat_interval_ms());
-    return Take(response.assignment(), /*keep_experiment=*/false);
+    return Take(response.assignment(), Source::kJoin);
   }
 
   // The heartbeats' thread, until the link ends or the hub refuses the worker.
@@ -279,23 +292,34 @@ class GrpcHubLink final : public HubLink {
       MutexLock lock(&shared_->mutex);
       reports_.Acknowledge(request);
     }
-    return Take(response.assignment(), response.experiment_known());
+    return Take(response.assignment(),
+                response.experiment_known() ? Source::kHeartbeat : Source::kHeartbeatWithExperiment);
   }
 
-  // `keep_experiment`: the assignment comes without the experiment that this worker has.
-  absl::Status Take(const v1::Assignment& proto, bool keep_experiment) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+  absl::Status Take(const v1::Assignment& proto, Source source) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     absl::StatusOr<Assignment> assignment = FromProto(proto);
     WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
+    assignment->worker_id = worker_id_;
     assignment->index = index_;
     assignment->epoch = epoch_;
-    const bool over = IsOver(assignment->run_state);
-    if (!keep_experiment) {
+    const RunState state = assignment->run_state;
+    // Otherwise it comes without the experiment that this worker has.
+    const bool with_experiment = source == Source::kJoin || source == Source::kHeartbeatWithExperiment;
+    if (with_experiment) {
       const std::string& yaml = assignment->experiment_yaml;
       experiment_checksum_ = yaml.empty() ? 0 : Checksum(yaml.data(), yaml.size());
     }
     {
       MutexLock lock(&shared_->mutex);
-      if (keep_experiment) {
+      // News may overtake a heartbeat's answer, but not that to a hub's first question: another hub, another clock.
+      const bool overtaken = source != Source::kJoin && assignment->said_at < shared_->assignment.said_at;
+      if (overtaken && with_experiment) {
+        shared_->assignment.experiment_yaml = std::move(assignment->experiment_yaml);
+      }
+      if (overtaken) {
+        return absl::OkStatus();
+      }
+      if (!with_experiment) {
         assignment->experiment_yaml = std::move(shared_->assignment.experiment_yaml);
       }
       reports_.SetEnvironmentKnown(assignment->environment.has_value());
@@ -303,7 +327,10 @@ class GrpcHubLink final : public HubLink {
       ++shared_->news;
       shared_->changed.SignalAll();
     }
-    if (over) {
+    if (IsTrainingOver(state)) {
+      training_over_.RequestStop();
+    }
+    if (IsOver(state)) {
       run_over_.RequestStop();
     }
     return absl::OkStatus();
@@ -316,6 +343,7 @@ class GrpcHubLink final : public HubLink {
       shared_->refused = status;
       shared_->changed.SignalAll();
     }
+    training_over_.RequestStop();
     run_over_.RequestStop();
   }
 
@@ -344,8 +372,10 @@ class GrpcHubLink final : public HubLink {
 
   const HubClientOptions options_;
   const std::string worker_id_;
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::WorkerService::Stub> stub_;
   const std::shared_ptr<Shared> shared_;
+  const StopToken training_over_;
   const StopToken run_over_;
   const StopToken abandon_;  // Ends the call that is under way.
 
@@ -364,31 +394,10 @@ class GrpcHubLink final : public HubLink {
 
   const StopToken::Callback on_stop_;
   Thread thread_;
+  std::optional<HubWatch> watch_;  // Last: its thread uses everything above.
 };
 
 }  // namespace
-
-absl::Status HubClientOptions::Validate() const {
-  std::vector<std::string> errors;
-  const auto check = [&errors](const char* field, const absl::Status& status) {
-    if (!status.ok()) {
-      errors.push_back(absl::StrCat(field, ": ", status.message()));
-    }
-  };
-  check("hub_address", ValidateHostPort(hub_address));
-  if (!address.empty()) {
-    check("address", ValidateReachable(address));
-  } else if (role == Role::kReplayServer) {
-    errors.push_back("address: a replay server must say where it serves");
-  }
-  if (index.has_value() && (*index < 0 || *index > kMaxIndex)) {
-    errors.push_back(absl::StrCat("index: ", *index, " is not in 0 to ", kMaxIndex));
-  }
-  if (give_up_after < absl::ZeroDuration()) {
-    errors.push_back(absl::StrCat("give_up_after: ", absl::FormatDuration(give_up_after), " is negative"));
-  }
-  return errors.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(errors, "; "));
-}
 
 absl::StatusOr<std::unique_ptr<HubLink>> JoinHub(const HubClientOptions& options, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(options.Validate());

@@ -98,6 +98,8 @@ v1::RunState ToProto(RunState state) {
       return v1::RUN_STATE_NO_EXPERIMENT;
     case RunState::kRunning:
       return v1::RUN_STATE_RUNNING;
+    case RunState::kFinishing:
+      return v1::RUN_STATE_FINISHING;
     case RunState::kSolved:
       return v1::RUN_STATE_SOLVED;
     case RunState::kLimit:
@@ -114,6 +116,8 @@ absl::StatusOr<RunState> FromProto(v1::RunState proto) {
       return RunState::kNoExperiment;
     case v1::RUN_STATE_RUNNING:
       return RunState::kRunning;
+    case v1::RUN_STATE_FINISHING:
+      return RunState::kFinishing;
     case v1::RUN_STATE_SOLVED:
       return RunState::kSolved;
     case v1::RUN_STATE_LIMIT:
@@ -132,6 +136,9 @@ v1::Evaluation ToProto(const Evaluation& evaluation) {
   proto.set_mean_return(evaluation.mean_return);
   proto.set_min_return(evaluation.min_return);
   proto.set_max_return(evaluation.max_return);
+  proto.set_standard_deviation(evaluation.standard_deviation);
+  proto.set_mean_length(evaluation.mean_length);
+  proto.set_env_steps(evaluation.env_steps);
   return proto;
 }
 
@@ -142,7 +149,21 @@ Evaluation FromProto(const v1::Evaluation& proto) {
   evaluation.mean_return = proto.mean_return();
   evaluation.min_return = proto.min_return();
   evaluation.max_return = proto.max_return();
+  evaluation.standard_deviation = proto.standard_deviation();
+  evaluation.mean_length = proto.mean_length();
+  evaluation.env_steps = proto.env_steps();
   return evaluation;
+}
+
+v1::Result ToProto(const RunResult& result) {
+  v1::Result proto;
+  *proto.mutable_evaluation() = ToProto(result.evaluation);
+  proto.set_confirmed(result.confirmed);
+  return proto;
+}
+
+RunResult FromProto(const v1::Result& proto) {
+  return {FromProto(proto.evaluation()), proto.confirmed()};
 }
 
 v1::Assignment ToProto(const Assignment& assignment) {
@@ -159,6 +180,10 @@ v1::Assignment ToProto(const Assignment& assignment) {
     *proto.mutable_model_version() = ToProto(*assignment.model_version);
   }
   proto.set_actors(static_cast<uint32_t>(assignment.actors));
+  proto.set_said_at_us(absl::ToUnixMicros(assignment.said_at));
+  if (assignment.result.has_value()) {
+    *proto.mutable_result() = ToProto(*assignment.result);
+  }
   return proto;
 }
 
@@ -174,6 +199,10 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
     assignment.model_version = FromProto(proto.model_version());
   }
   assignment.actors = proto.actors();
+  assignment.said_at = absl::FromUnixMicros(proto.said_at_us());
+  if (proto.has_result()) {
+    assignment.result = FromProto(proto.result());
+  }
   return assignment;
 }
 

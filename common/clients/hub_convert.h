@@ -28,7 +28,10 @@ absl::StatusOr<RunState> FromProto(v1::RunState proto);
 v1::Evaluation ToProto(const Evaluation& evaluation);
 Evaluation FromProto(const v1::Evaluation& proto);
 
-// Without index and epoch, which a worker is given when it joins.
+v1::Result ToProto(const RunResult& result);
+RunResult FromProto(const v1::Result& proto);
+
+// Without what is the worker's own, which it is given when it joins.
 v1::Assignment ToProto(const Assignment& assignment);
 absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto);
 

@@ -147,22 +147,15 @@ class Assembly {
 
 class GrpcModelSubscriber final : public ModelSubscriber {
  public:
-  GrpcModelSubscriber(const std::string& address, std::string model)
-      : channel_(NewChannel(address, "model pull")), model_(std::move(model)) {}
+  GrpcModelSubscriber(const std::string& address, std::string model, std::string holder)
+      : channel_(NewChannel(address, "model pull")), model_(std::move(model)), holder_(std::move(holder)) {}
 
   absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) override {
-    absl::StatusOr<std::optional<ModelSnapshot>> pulled = Pull(version);
-    if (pulled.ok() && pulled->has_value()) {
-      const ModelSnapshot& snapshot = **pulled;
-      if (snapshot.model != model_ || (version.has_value() && !(*version < snapshot.version))) {
-        return absl::DataLossError(absl::StrCat("pulling model ", model_, ": the server sent epoch ",
-                                                snapshot.version.epoch, ", version ", snapshot.version.version,
-                                                " of model ", snapshot.model, ", which was not asked for"));
-      }
-    } else if (!pulled.ok()) {
-      return PortStatus(pulled.status(), absl::StrCat("pulling model ", model_));
-    }
-    return pulled;
+    return PullChecked(version, v1::PullModelRequest::WHICH_NEWEST);
+  }
+
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override {
+    return PullChecked(std::nullopt, v1::PullModelRequest::WHICH_BEST);
   }
 
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override {
@@ -181,9 +174,28 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   }
 
  private:
-  absl::StatusOr<std::optional<ModelSnapshot>> Pull(std::optional<ModelVersion> version) {
+  absl::StatusOr<std::optional<ModelSnapshot>> PullChecked(std::optional<ModelVersion> version,
+                                                           v1::PullModelRequest::Which which) {
+    absl::StatusOr<std::optional<ModelSnapshot>> pulled = Pull(version, which);
+    if (pulled.ok() && pulled->has_value()) {
+      const ModelSnapshot& snapshot = **pulled;
+      if (snapshot.model != model_ || (version.has_value() && !(*version < snapshot.version))) {
+        return absl::DataLossError(absl::StrCat("pulling model ", model_, ": the server sent epoch ",
+                                                snapshot.version.epoch, ", version ", snapshot.version.version,
+                                                " of model ", snapshot.model, ", which was not asked for"));
+      }
+    } else if (!pulled.ok()) {
+      return PortStatus(pulled.status(), absl::StrCat("pulling model ", model_));
+    }
+    return pulled;
+  }
+
+  absl::StatusOr<std::optional<ModelSnapshot>> Pull(std::optional<ModelVersion> version,
+                                                    v1::PullModelRequest::Which which) {
     v1::PullModelRequest request;
     request.set_model(model_);
+    request.set_holder(holder_);
+    request.set_which(which);
     if (version.has_value()) {
       *request.mutable_newer_than() = ToProto(*version);
     }
@@ -221,6 +233,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::string model_;
+  const std::string holder_;
 };
 
 }  // namespace
@@ -229,8 +242,9 @@ std::unique_ptr<ModelPublisher> NewGrpcModelPublisher(const std::string& address
   return std::make_unique<GrpcModelPublisher>(address);
 }
 
-std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const std::string& address, const std::string& model) {
-  return std::make_unique<GrpcModelSubscriber>(address, model);
+std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const std::string& address, const std::string& model,
+                                                        const std::string& holder) {
+  return std::make_unique<GrpcModelSubscriber>(address, model, holder);
 }
 
 }  // namespace waggle

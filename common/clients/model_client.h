@@ -12,7 +12,9 @@ namespace waggle {
 // DATA_LOSS where it does not hold.
 std::unique_ptr<ModelPublisher> NewGrpcModelPublisher(const std::string& address);
 
-// Of one model. A model that nobody has published is no error: there is nothing newer yet.
-std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const std::string& address, const std::string& model);
+// Of one model. A model that nobody has published is no error: there is nothing newer yet. The server keeps what was
+// pulled last for `holder` (an evaluator's worker_id), where one is named.
+std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const std::string& address, const std::string& model,
+                                                        const std::string& holder = "");
 
 }  // namespace waggle

@@ -42,6 +42,9 @@ void PendingReports::Fill(v1::HeartbeatRequest* request) const {
   for (const v1::Evaluation& evaluation : evaluations_) {
     *request->add_evaluations() = evaluation;
   }
+  if (final_version_.has_value()) {
+    *request->mutable_final_version() = ToProto(*final_version_);
+  }
   request->set_failure(failure_);
 }
 

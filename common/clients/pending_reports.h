@@ -19,6 +19,7 @@ class PendingReports {
   void SetEnvironment(const EnvironmentSpec& environment);
   // `finished` is the wall clock's time. The oldest is dropped, and logged, when too many wait.
   void AddEvaluation(const Evaluation& evaluation, absl::Time finished);
+  void SetFinalVersion(const ModelVersion& version) { final_version_ = version; }
   void SetFailure(const absl::Status& failure);
 
   // Adds what is pending.
@@ -34,6 +35,7 @@ class PendingReports {
   bool environment_acknowledged_ = false;  // It has seen this worker's.
   std::deque<v1::Evaluation> evaluations_;
   int64_t last_finished_us_ = 0;
+  std::optional<ModelVersion> final_version_;
   std::string failure_;
 };
 

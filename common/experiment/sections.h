@@ -100,8 +100,9 @@ struct LearnerOptions {
 struct EvaluationOptions {
   bool enabled = true;
   int64_t episodes = 20;  // Whose mean return is reported.
-  // From the start of one evaluation to the start of the next; each takes the newest weights.
-  double period_seconds = 1;
+  // From the start of one evaluation to the start of the next; each takes the newest weights. 0: without a pause, where
+  // there are newer ones.
+  double period_seconds = 0;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
@@ -109,7 +110,8 @@ struct EvaluationOptions {
 
 // `stop:` — when the run is over; absent and 0 mean "not by this". At least one must be given.
 struct StopOptions {
-  std::optional<double> target_return;  // Solved when an evaluation's mean return reaches it.
+  // Solved when the mean returns of two evaluations of the same weights reach it.
+  std::optional<double> target_return;
   int64_t max_env_steps = 0;            // Over all actors.
   int64_t max_learner_steps = 0;
   // Since the first environment step, so that processes may be started by hand in any order. `waggle run`, which starts

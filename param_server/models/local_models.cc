@@ -33,6 +33,11 @@ class LocalModelSubscriber final : public ModelSubscriber {
     return std::optional<ModelSnapshot>(newest->snapshot);
   }
 
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override {
+    const std::shared_ptr<const StoredModel> best = store_->Best(model_);
+    return best == nullptr ? std::nullopt : std::optional<ModelSnapshot>(best->snapshot);
+  }
+
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override {
     const StopToken::Callback on_stop(stop, [signal = signal_] { signal->Notify(); });
     while (true) {

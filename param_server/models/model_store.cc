@@ -1,5 +1,7 @@
 #include "param_server/models/model_store.h"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -12,9 +14,9 @@
 namespace waggle {
 
 absl::Status ModelStoreOptions::Validate() const {
-  if (max_bytes <= 0 || max_models <= 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_bytes and max_models must be positive; got ", max_bytes, " and ", max_models));
+  if (max_bytes <= 0 || max_models <= 0 || max_holders <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat("max_bytes, max_models and max_holders must be positive; got ",
+                                                   max_bytes, ", ", max_models, " and ", max_holders));
   }
   return absl::OkStatus();
 }
@@ -66,6 +68,61 @@ std::shared_ptr<const StoredModel> ModelStore::Newest(absl::string_view model) c
   return it == models_.end() ? nullptr : it->second;
 }
 
+void ModelStore::Hold(const std::string& holder, std::shared_ptr<const StoredModel> model) {
+  Held dropped;  // Destroyed outside the lock, as below.
+  Held evicted;
+  MutexLock lock(&mutex_);
+  dropped = std::exchange(held_[holder], Held{std::move(model), ++holds_});
+  if (static_cast<int64_t>(held_.size()) > options_.max_holders) {
+    const auto longest = std::min_element(held_.begin(), held_.end(),
+                                          [](const auto& a, const auto& b) { return a.second.since < b.second.since; });
+    evicted = std::move(longest->second);
+    held_.erase(longest);
+  }
+}
+
+void ModelStore::KeepHolders(const std::function<bool(const std::string& holder)>& stays) {
+  std::vector<Held> dropped;
+  MutexLock lock(&mutex_);
+  for (auto it = held_.begin(); it != held_.end();) {
+    if (stays(it->first)) {
+      ++it;
+    } else {
+      dropped.push_back(std::move(it->second));
+      it = held_.erase(it);
+    }
+  }
+}
+
+std::shared_ptr<const StoredModel> ModelStore::Find(absl::string_view model, const ModelVersion& version) const {
+  const auto matches = [&](const std::shared_ptr<const StoredModel>& stored) {
+    return stored->snapshot.model == model && stored->snapshot.version == version;
+  };
+  MutexLock lock(&mutex_);
+  for (const ByName* by_name : {&models_, &best_}) {
+    if (const auto it = by_name->find(model); it != by_name->end() && matches(it->second)) {
+      return it->second;
+    }
+  }
+  for (const auto& [holder, held] : held_) {
+    if (matches(held.model)) {
+      return held.model;
+    }
+  }
+  return nullptr;
+}
+
+std::shared_ptr<const StoredModel> ModelStore::SetBest(std::shared_ptr<const StoredModel> model) {
+  MutexLock lock(&mutex_);
+  return std::exchange(best_[model->snapshot.model], model);
+}
+
+std::shared_ptr<const StoredModel> ModelStore::Best(absl::string_view model) const {
+  MutexLock lock(&mutex_);
+  const auto it = best_.find(model);
+  return it == best_.end() ? nullptr : it->second;
+}
+
 std::unique_ptr<ModelStore::Subscription> ModelStore::Watch(absl::string_view model, std::function<void()> listener) {
   MutexLock lock(&mutex_);
   const int64_t id = next_watcher_++;
@@ -93,7 +150,8 @@ void ModelStore::Release(int64_t bytes) {
   reserved_bytes_ -= bytes;
 }
 
-absl::Status ModelStore::PublishChecked(std::shared_ptr<const StoredModel> model, int64_t reserved) {
+absl::Status ModelStore::PublishChecked(std::shared_ptr<StoredModel> model, int64_t reserved) {
+  model->published = options_.clock();
   const int64_t bytes = static_cast<int64_t>(model->snapshot.data.size());
   std::shared_ptr<const StoredModel> replaced;  // Destroyed outside the lock: freeing a large block takes a while.
   std::vector<std::function<void()>> listeners;
@@ -107,7 +165,6 @@ absl::Status ModelStore::PublishChecked(std::shared_ptr<const StoredModel> model
       }
     }
     replaced = std::exchange(models_[model->snapshot.model], model);
-    bytes_ += bytes - (replaced == nullptr ? 0 : static_cast<int64_t>(replaced->snapshot.data.size()));
   }
   for (const std::function<void()>& listener : listeners) {
     listener();
@@ -117,7 +174,7 @@ absl::Status ModelStore::PublishChecked(std::shared_ptr<const StoredModel> model
 
 absl::Status ModelStore::CheckLocked(const ModelSnapshot& header, int64_t bytes) const {
   const auto it = models_.find(header.model);
-  int64_t freed = 0;
+  const StoredModel* leaving = nullptr;
   if (it != models_.end()) {
     const ModelSnapshot& newest = it->second->snapshot;
     if (!(newest.version < header.version)) {
@@ -125,17 +182,35 @@ absl::Status ModelStore::CheckLocked(const ModelSnapshot& header, int64_t bytes)
                                                         " is not newer than what is published (",
                                                         DebugString(newest.version), ")"));
     }
-    freed = static_cast<int64_t>(newest.data.size());
+    leaving = it->second.get();
   } else if (static_cast<int64_t>(models_.size()) >= options_.max_models) {
     return absl::ResourceExhaustedError(
         absl::StrCat("model ", header.model, ": there are ", models_.size(), " models, as many as are allowed"));
   }
-  if (bytes > options_.max_bytes - (bytes_ - freed) - reserved_bytes_) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "model ", header.model, ": ", bytes, " bytes are more than the limit leaves: ", bytes_ + reserved_bytes_,
-        " of ", options_.max_bytes, " are taken"));
+  if (bytes > options_.max_bytes - BytesLocked(leaving) - reserved_bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("model ", header.model, ": ", bytes, " bytes are more than the limit leaves: ",
+                     BytesLocked(nullptr) + reserved_bytes_, " of ", options_.max_bytes, " are taken"));
   }
   return absl::OkStatus();
+}
+
+int64_t ModelStore::BytesLocked(const StoredModel* leaving) const {
+  std::set<const StoredModel*> kept;
+  for (const auto& [name, model] : models_) {
+    if (model.get() != leaving) {
+      kept.insert(model.get());
+    }
+  }
+  for (const auto& [name, model] : best_) {
+    kept.insert(model.get());
+  }
+  for (const auto& [holder, held] : held_) {
+    kept.insert(held.model.get());
+  }
+  return std::accumulate(kept.begin(), kept.end(), int64_t{0}, [](int64_t sum, const StoredModel* model) {
+    return sum + static_cast<int64_t>(model->snapshot.data.size());
+  });
 }
 
 }  // namespace waggle

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/api/model.h"
 #include "common/base/mutex.h"
+#include "common/base/steady_now.h"
 
 namespace waggle {
 
@@ -17,17 +19,20 @@ namespace waggle {
 struct StoredModel {
   ModelSnapshot snapshot;
   uint64_t checksum = 0;  // Of snapshot.data; see common/tensor/checksum.h.
+  absl::Time published;   // By the store's clock.
 };
 
 struct ModelStoreOptions {
-  int64_t max_bytes = int64_t{8} << 30;  // Of all models' newest versions and of what is being uploaded, together.
+  int64_t max_bytes = int64_t{16} << 30;  // Of all versions that are kept and of what is being uploaded, together.
   int64_t max_models = 1'000;
+  int64_t max_holders = 16;  // One more, and the one that pulled the longest ago holds nothing any more.
+  std::function<absl::Time()> clock = &SteadyNow;
 
   absl::Status Validate() const;
 };
 
-// The newest version of each model, by name. Thread-safe. Readers share one immutable copy, so an old version's memory
-// goes when its last reader is done with it.
+// The newest version of each model, by name, its best one, and what holders have pulled last. Thread-safe. Readers
+// share one immutable copy, so an old version's memory goes when its last reader is done with it.
 class ModelStore {
  public:
   // The options must be valid.
@@ -43,6 +48,20 @@ class ModelStore {
 
   // The newest version; null before the first.
   std::shared_ptr<const StoredModel> Newest(absl::string_view model) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Has a version kept until this holder pulls another one: so that what an evaluator found good is still there when it
+  // says so, though newer versions were published.
+  void Hold(const std::string& holder, std::shared_ptr<const StoredModel> model) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Lets go what holders hold that do not stay.
+  void KeepHolders(const std::function<bool(const std::string& holder)>& stays) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A version that is still kept, for whatever reason; null otherwise.
+  std::shared_ptr<const StoredModel> Find(absl::string_view model, const ModelVersion& version) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Makes a version the model's best. Returns what was that before, so that its memory goes where the caller lets it.
+  std::shared_ptr<const StoredModel> SetBest(std::shared_ptr<const StoredModel> model) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Null where none is known.
+  std::shared_ptr<const StoredModel> Best(absl::string_view model) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Keeps a listener registered until it is destroyed.
   class Subscription {
@@ -77,15 +96,26 @@ class ModelStore {
   absl::Status Reserve(const ModelSnapshot& header, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void Release(int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // `reserved` of the bytes have been counted by Reserve and are released whatever happens.
-  absl::Status PublishChecked(std::shared_ptr<const StoredModel> model, int64_t reserved) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status PublishChecked(std::shared_ptr<StoredModel> model, int64_t reserved) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CheckLocked(const ModelSnapshot& header, int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Of all versions that are kept, each once, but for `leaving` as the newest of its model.
+  int64_t BytesLocked(const StoredModel* leaving) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  struct Held {
+    std::shared_ptr<const StoredModel> model;
+    int64_t since = 0;  // Counts up from hold to hold.
+  };
+  using ByName = std::map<std::string, std::shared_ptr<const StoredModel>, std::less<>>;
 
   const ModelStoreOptions options_;
   mutable Mutex mutex_;
-  std::map<std::string, std::shared_ptr<const StoredModel>, std::less<>> models_ ABSL_GUARDED_BY(mutex_);
+  ByName models_ ABSL_GUARDED_BY(mutex_);
+  ByName best_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Held> held_ ABSL_GUARDED_BY(mutex_);
+  int64_t holds_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
   int64_t next_watcher_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;           // Of the models there are.
   int64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of uploads under way.
 };
 

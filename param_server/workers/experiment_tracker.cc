@@ -10,6 +10,11 @@
 namespace waggle {
 namespace {
 
+// How long the last weights of a run may take to be published and evaluated.
+constexpr absl::Duration kFinalEvaluationPatience = absl::Seconds(30);
+// As many as evaluators that may be about to confirm one.
+constexpr size_t kMaxCandidates = 16;
+
 double ValueOf(const std::map<std::string, double>& counters, const char* name) {
   const auto it = counters.find(name);
   return it == counters.end() ? 0 : it->second;
@@ -34,17 +39,95 @@ void ExperimentTracker::ReportCounters(const std::string& worker_id, Role role,
   Advance(now);
 }
 
-void ExperimentTracker::ReportEvaluation(const Evaluation& evaluation) {
-  const StopOptions& stop = plan_.stop;
-  if (stop.target_return.has_value() && evaluation.episodes >= plan_.evaluation_episodes &&
-      evaluation.mean_return >= *stop.target_return) {
-    End(RunState::kSolved, absl::StrCat("the mean return of ", evaluation.episodes, " greedy episodes was ",
-                                        evaluation.mean_return, "; the target is ", *stop.target_return));
+bool ExperimentTracker::ReportEvaluation(const Evaluation& evaluation) {
+  const std::optional<double>& target = plan_.stop.target_return;
+  if (evaluation.episodes < plan_.evaluation_episodes || IsOver(progress_.state)) {
+    return false;
+  }
+  if (!newest_evaluated_.has_value() || *newest_evaluated_ < evaluation.version) {
+    newest_evaluated_ = evaluation.version;
+  }
+  const bool reached = target.has_value() && evaluation.mean_return >= *target;
+  const Evaluation* const candidate = FindCandidate(evaluation.version);
+  const bool solved = reached && candidate != nullptr;
+  if (solved) {
+    End(RunState::kSolved,
+        absl::StrCat("the mean return of ", evaluation.episodes, " greedy episodes was ", candidate->mean_return,
+                     " and, with the same weights again, ", evaluation.mean_return, "; the target is ", *target));
+  }
+  std::optional<RunResult>& result = progress_.result;
+  // A later evaluation of the best weights stands in for the first, which was chosen for being good.
+  const bool best = solved || !result.has_value() || evaluation.version == result->evaluation.version ||
+                    evaluation.mean_return > result->evaluation.mean_return;
+  if (best) {
+    result = RunResult{evaluation, solved};
+  }
+  std::vector<Evaluation>& candidates = progress_.candidates;
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
+                                  [&](const Evaluation& other) { return other.version == evaluation.version; }),
+                   candidates.end());
+  if (reached && !solved) {
+    candidates.push_back(evaluation);
+    if (candidates.size() > kMaxCandidates) {
+      candidates.erase(candidates.begin());
+    }
+  }
+  return best;
+}
+
+const Evaluation* ExperimentTracker::FindCandidate(const ModelVersion& version) const {
+  for (const Evaluation& candidate : progress_.candidates) {
+    if (candidate.version == version) {
+      return &candidate;
+    }
+  }
+  return nullptr;
+}
+
+void ExperimentTracker::CorrectSteps(const ModelVersion& version, uint64_t env_steps) {
+  if (progress_.result.has_value() && progress_.result->evaluation.version == version) {
+    progress_.result->evaluation.env_steps = env_steps;
+  }
+}
+
+void ExperimentTracker::ReportFinalVersion(const ModelVersion& version, absl::Time now) {
+  // Its counter may come later than its word.
+  progress_.learner_steps =
+      std::max(progress_.learner_steps, std::min(kMaxCounter, static_cast<double>(version.version)));
+  Advance(now);
+  if (progress_.state == RunState::kFinishing) {
+    final_version_ = version;
   }
 }
 
 void ExperimentTracker::ReportLearnerFailure(const std::string& reason) {
-  End(RunState::kFailed, absl::StrCat("the learner gave up: ", reason));
+  const std::string words = absl::StrCat("the learner gave up: ", reason);
+  if (progress_.state == RunState::kFinishing) {
+    EndUnevaluated(words);
+  } else {
+    End(RunState::kFailed, words);
+  }
+}
+
+void ExperimentTracker::Conclude(const std::string& hindrance, absl::Time now) {
+  if (progress_.state != RunState::kFinishing) {
+    return;
+  }
+  finishing_since_ = finishing_since_.value_or(now);
+  const bool evaluated = final_version_.has_value() && newest_evaluated_.has_value() &&
+                         !(*newest_evaluated_ < *final_version_) && FindCandidate(*final_version_) == nullptr;
+  if (evaluated) {
+    progress_.state = RunState::kLimit;
+  } else if (!hindrance.empty()) {
+    EndUnevaluated(hindrance);
+  } else if (now - *finishing_since_ >= kFinalEvaluationPatience) {
+    EndUnevaluated(absl::StrCat("not within ", absl::FormatDuration(kFinalEvaluationPatience)));
+  }
+}
+
+void ExperimentTracker::EndUnevaluated(const std::string& why) {
+  progress_.state = RunState::kLimit;
+  absl::StrAppend(&progress_.reason, "; the final weights were not evaluated: ", why);
 }
 
 bool ExperimentTracker::Reopen() {
@@ -81,8 +164,9 @@ void ExperimentTracker::Advance(absl::Time now) {
 }
 
 void ExperimentTracker::End(RunState state, std::string reason) {
-  if (progress_.state == RunState::kRunning) {
-    progress_.state = state;
+  const bool finishing = progress_.state == RunState::kFinishing && state == RunState::kSolved;
+  if (progress_.state == RunState::kRunning || finishing) {
+    progress_.state = state == RunState::kLimit && plan_.evaluates ? RunState::kFinishing : state;
     progress_.reason = std::move(reason);
   }
 }

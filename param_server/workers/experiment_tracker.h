@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "common/api/hub.h"
@@ -20,6 +21,7 @@ struct RunPlan {
   StopOptions stop;                 // When it is over.
   int64_t evaluation_episodes = 1;  // Evaluations of fewer episodes do not count.
   int64_t replay_servers = 1;       // That the run has.
+  bool evaluates = true;            // Whether there are to be evaluations.
 };
 
 // How far a run is: what must survive the hub.
@@ -30,15 +32,16 @@ struct RunProgress {
   double env_steps = 0;                    // Over all actors that ever were.
   double learner_steps = 0;                // Of the learner that is farthest.
   std::map<std::string, double> steps_of;  // Of env_steps: by actors that may report again, as last reported.
-
-  friend bool operator==(const RunProgress& a, const RunProgress& b) {
-    return a.state == b.state && a.reason == b.reason && a.first_step == b.first_step && a.env_steps == b.env_steps &&
-           a.learner_steps == b.learner_steps && a.steps_of == b.steps_of;
-  }
+  std::optional<RunResult> result =
+      std::nullopt;                         // The best evaluation; at the end of a solved run the one that counts.
+  std::vector<Evaluation> candidates = {};  // Those that reached the target and are to be confirmed, oldest first.
 };
 
 // Decides from what workers report whether a run goes on: running → solved | limit | failed, and there it stays, but
-// for a failed one that is reopened. Pure logic; not thread-safe.
+// for a failed one that is reopened; on the way to its limit a run is finishing. Pure logic; not thread-safe.
+//
+// A run is solved by two evaluations of the same weights that each reach the target: of many versions one is sure to be
+// lucky once. A run that reaches a limit has the learner's last weights evaluated before it ends.
 //
 // The time limit counts from the first environment step that an actor reports, so that processes may be started by hand
 // in any order. Steps are added up worker by worker from counters that only grow while a worker lives, so a worker that
@@ -48,18 +51,31 @@ class ExperimentTracker {
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}
 
   // Goes on from what an earlier hub knew.
-  void Restore(RunProgress progress) { progress_ = std::move(progress); }
+  void Restore(RunProgress progress, std::optional<ModelVersion> newest_evaluated = std::nullopt) {
+    progress_ = std::move(progress);
+    newest_evaluated_ = newest_evaluated;
+  }
+  // The result's weights are lost.
+  void ForgetResult() { progress_.result.reset(); }
 
   // A worker's counters now: "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,
                       absl::Time now);
-  void ReportEvaluation(const Evaluation& evaluation);
+  // Of weights that can be kept. Returns whether they are the best now.
+  bool ReportEvaluation(const Evaluation& evaluation);
+  // The run's steps when a version was published have become known better.
+  void CorrectSteps(const ModelVersion& version, uint64_t env_steps);
+  // The learner has stopped at this version, which it publishes; heard again and again until the run is over.
+  void ReportFinalVersion(const ModelVersion& version, absl::Time now);
   // The last learner that there was gave up.
   void ReportLearnerFailure(const std::string& reason);
   // Another learner has come: a run that has failed goes on, with its time limit counted anew. Returns whether it had.
   bool Reopen();
   // Looks at the limits.
   void Advance(absl::Time now);
+  // Ends a finishing run if its last weights have been evaluated, cannot be (`hindrance` says why; empty: nothing
+  // hinders), or have not been for long.
+  void Conclude(const std::string& hindrance, absl::Time now);
 
   // Forgets workers that will not report again; what they did stays counted.
   void Forget(const std::string& worker_id) { progress_.steps_of.erase(worker_id); }
@@ -72,10 +88,18 @@ class ExperimentTracker {
   uint64_t learner_steps() const { return static_cast<uint64_t>(progress_.learner_steps); }
 
  private:
+  // A run that reaches a limit is finishing first, where there are evaluations.
   void End(RunState state, std::string reason);
+  // Ends a finishing run without an evaluation of its last weights.
+  void EndUnevaluated(const std::string& why);
+  // Of a version; null if there is none.
+  const Evaluation* FindCandidate(const ModelVersion& version) const;
 
   const RunPlan plan_;
   RunProgress progress_;
+  std::optional<ModelVersion> newest_evaluated_;
+  std::optional<ModelVersion> final_version_;  // Once the run is finishing.
+  std::optional<absl::Time> finishing_since_;
 };
 
 }  // namespace waggle

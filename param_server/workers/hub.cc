@@ -21,17 +21,18 @@ constexpr absl::Duration kSavePeriod = absl::Seconds(5);
 constexpr absl::Duration kRejoinTime = absl::Hours(1);
 // One that runs and one that will see what changed meanwhile.
 constexpr size_t kMaxSaves = 2;
-constexpr size_t kMaxEvaluations = 1'000;
 // Epochs are counted up by one, so that a larger one can only be wrong; what is left is room to count on.
 constexpr uint64_t kMaxEpoch = uint64_t{1} << 62;
 
 absl::Status Validate(const Evaluation& evaluation) {
   if (evaluation.episodes < 1 || !std::isfinite(evaluation.mean_return) || !std::isfinite(evaluation.min_return) ||
-      !std::isfinite(evaluation.max_return)) {
+      !std::isfinite(evaluation.max_return) || !std::isfinite(evaluation.standard_deviation) ||
+      !std::isfinite(evaluation.mean_length)) {
     return absl::InvalidArgumentError(
         absl::StrCat("an evaluation of ", evaluation.episodes, " episodes with returns of mean ",
-                     evaluation.mean_return, ", minimum ", evaluation.min_return, " and maximum ",
-                     evaluation.max_return, "; wanted at least one episode and finite returns"));
+                     evaluation.mean_return, ", minimum ", evaluation.min_return, ", maximum ", evaluation.max_return,
+                     " and standard deviation ", evaluation.standard_deviation, ", of mean length ",
+                     evaluation.mean_length, "; wanted at least one episode and finite numbers"));
   }
   return absl::OkStatus();
 }
@@ -58,6 +59,7 @@ absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, absl:
 absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(const HubOptions& options, std::optional<RunPlan> plan,
                                                  HubState* state, ModelStore* models) {
   auto hub = std::unique_ptr<Hub>(new Hub(options, std::move(plan), state, models));
+  WAGGLE_RETURN_IF_ERROR(hub->RestoreWeights());
   MutexLock lock(&hub->mutex_);
   WAGGLE_RETURN_IF_ERROR(hub->workers_.Join(options.self, /*epoch=*/0, options.clock()).status());
   return hub;
@@ -74,14 +76,17 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       begun_(options.clock()),
       earlier_epoch_(state->record().last_epoch),
       failed_epoch_(earlier_epoch_),
-      saver_(std::in_place, "hub-saver", 1, kMaxSaves) {
+      saver_(std::in_place, "hub-saver", 1, kMaxSaves),
+      teller_(std::in_place, "hub-teller", 1, kMaxSaves) {
   if (plan.has_value()) {
     HubRecord record = state->record();
     for (const auto& [worker_id, steps] : record.progress.steps_of) {
       restored_.insert(worker_id);
     }
     tracker_.emplace(*std::move(plan));
-    tracker_->Restore(std::move(record.progress));
+    tracker_->Restore(std::move(record.progress), record.last_evaluation.has_value()
+                                                      ? std::optional(record.last_evaluation->evaluation.version)
+                                                      : std::nullopt);
     if (record.last_evaluation.has_value()) {
       restored_.insert(record.last_evaluation->worker_id);
       last_evaluation_of_[record.last_evaluation->worker_id] = record.last_evaluation->finished;
@@ -91,7 +96,9 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
 }
 
 Hub::~Hub() {
+  teller_.reset();
   saver_.reset();  // A save that is under way may yet fail, and is repeated then.
+  SaveWeights(/*last=*/true);
   {
     MutexLock lock(&mutex_);
     if (!unsaved_ && !urgent_) {
@@ -151,6 +158,9 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
       return absl::UnavailableError("another worker has taken this one's seat meanwhile");
     }
     reopened = is_learner && ReopenForLocked(seat.epoch);
+    if (reopened || introduction.role == Role::kReplayServer) {
+      AnnounceLocked();
+    }
     seat.assignment = AssignmentLocked(*worker, now);
     LogInfo(RoleName(introduction.role), " ", seat.index, " joined from ", introduction.host, ", process ",
             introduction.process_id, introduction.address.empty() ? "" : ", serving at ", introduction.address);
@@ -166,9 +176,11 @@ absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
   const absl::Time now = options_.clock();
   absl::StatusOr<Assignment> assignment;
   bool save = false;
+  std::vector<std::shared_ptr<const StoredModel>> dropped;
   {
     MutexLock lock(&mutex_);
     const absl::Status status = TakeReportLocked(report, now);
+    dropped.swap(dropped_);
     const WorkerView* const worker = workers_.Find(report.worker_id);
     if (status.ok() && worker != nullptr) {
       assignment = AssignmentLocked(*worker, now);
@@ -184,14 +196,28 @@ absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
 }
 
 void Hub::Leave(const std::string& worker_id) {
-  MutexLock lock(&mutex_);
-  if (const WorkerView* const worker = workers_.Find(worker_id); worker != nullptr) {
-    LogInfo(RoleName(worker->introduction.role), " ", worker->index, " left");
+  const absl::Time now = options_.clock();
+  bool save = false;
+  {
+    MutexLock lock(&mutex_);
+    const WorkerView* const worker = workers_.Find(worker_id);
+    if (worker != nullptr) {
+      LogInfo(RoleName(worker->introduction.role), " ", worker->index, " left");
+      // A learner's last weights are written when it goes.
+      urgent_ = urgent_ || (tracker_.has_value() && worker->introduction.role == Role::kLearner);
+    }
+    workers_.Leave(worker_id, now);
+    last_evaluation_of_.erase(worker_id);
+    history_.Forget(worker_id);
+    if (tracker_.has_value()) {
+      tracker_->Forget(worker_id);
+      ConcludeLocked(now);
+    }
+    save = TakeSaveDueLocked(now);
   }
-  workers_.Leave(worker_id, options_.clock());
-  last_evaluation_of_.erase(worker_id);
-  if (tracker_.has_value()) {
-    tracker_->Forget(worker_id);
+  models_->KeepHolders([&worker_id](const std::string& holder) { return holder != worker_id; });
+  if (save) {
+    SaveSoon();
   }
 }
 
@@ -210,6 +236,8 @@ HubOverview Hub::Overview() {
       const RunState before = tracker_->state();
       tracker_->Advance(now);  // Its time may have run out with nobody left to report anything.
       NoteEndLocked(before);
+      ConcludeLocked(now);
+      CorrectStepsLocked();
       save = TakeSaveDueLocked(now);
     }
     FillOverviewLocked(now, &overview);
@@ -227,6 +255,8 @@ void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
     Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
     own = {std::move(snapshot.activity), std::move(snapshot.counters), std::move(snapshot.gauges), SteadyElapsed()};
   }
+  overview.weights_unsaved = WeightsUnsaved();
+  own.gauges["weights_unsaved"] = WeightsFailure().ok() ? 0 : 1;
   if (const absl::Status status = workers_.Heartbeat(options_.self.worker_id, std::move(own), now); !status.ok()) {
     LogWarning("own figures: ", status.message());
   }
@@ -242,6 +272,7 @@ void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
     overview.model = tracker_->plan().name;
     overview.env_steps = tracker_->env_steps();
     overview.learner_steps = tracker_->learner_steps();
+    overview.result = tracker_->progress().result;
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(overview.model); model != nullptr) {
       overview.model_version = model->snapshot.version;
       overview.model_bytes = model->snapshot.data.size();
@@ -262,6 +293,7 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
   const std::string name = absl::StrCat(RoleName(worker.introduction.role), " ", worker.index);
   if (report.environment.has_value() && !environment_.has_value()) {
     environment_ = report.environment;
+    AnnounceLocked();
     LogInfo("environment of the run: ", environment_->DebugString());
   }
   if (!report.failure.empty()) {
@@ -278,28 +310,21 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
                                 : std::pair<uint64_t, uint64_t>();
   };
   const auto steps_before = steps();
-  for (const DatedEvaluation& dated : report.evaluations) {
-    absl::Time& last = last_evaluation_of_.emplace(report.worker_id, absl::InfinitePast()).first->second;
-    if (dated.finished <= last) {
-      continue;  // Sent again, because the answer to it was lost.
-    }
-    last = dated.finished;
-    evaluations_.push_back(dated);
-    evaluations_.back().worker_id = report.worker_id;
-    unsaved_ = tracker_.has_value();
-    if (evaluations_.size() > kMaxEvaluations) {
-      evaluations_.pop_front();
-    }
-    if (tracker_.has_value()) {
-      tracker_->ReportEvaluation(dated.evaluation);
-    }
-  }
+  TakeEvaluationsLocked(report);
   if (tracker_.has_value()) {
     tracker_->ReportCounters(report.worker_id, worker.introduction.role, report.figures.counters, now);
+    if (worker.introduction.role == Role::kActor) {
+      history_.Add(report.worker_id, static_cast<double>(tracker_->env_steps() - steps_before.first), now);
+    }
+    if (report.final_version.has_value() && worker.introduction.role == Role::kLearner &&
+        worker.epoch >= LearningEpochLocked()) {
+      tracker_->ReportFinalVersion(*report.final_version, now);
+    }
     if (!report.failure.empty() && worker.introduction.role == Role::kLearner) {
       TakeLearnerFailureLocked(worker, now);
     }
     NoteEndLocked(before);
+    ConcludeLocked(now);
     unsaved_ = unsaved_ || steps() != steps_before;
     urgent_ = urgent_ || tracker_->progress().first_step.has_value() != had_step;
   }
@@ -308,7 +333,8 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
 
 uint64_t Hub::LearningEpochLocked() const {
   const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name);
-  return model == nullptr ? earlier_epoch_ : model->snapshot.version.epoch;
+  return model == nullptr || model->snapshot.version == restored_version_ ? earlier_epoch_
+                                                                          : model->snapshot.version.epoch;
 }
 
 void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
@@ -342,8 +368,10 @@ bool Hub::ReopenForLocked(uint64_t epoch) {
 
 void Hub::NoteEndLocked(RunState before) {
   if (tracker_->state() != before) {
-    LogInfo("the run is over: ", RunStateName(tracker_->state()), ": ", tracker_->progress().reason);
+    LogInfo("the run is ", IsOver(tracker_->state()) ? "over: " : "", RunStateName(tracker_->state()), ": ",
+            tracker_->progress().reason);
     urgent_ = true;
+    AnnounceLocked();
   }
 }
 
@@ -363,8 +391,12 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   assignment.environment = environment_;
   assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor, now));
   assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
+  assignment.said_at = options_.clock();  // Under the lock: later ones are said later.
   if (tracker_.has_value()) {
     assignment.run_state = tracker_->state();
+    if (IsOver(tracker_->state())) {
+      assignment.result = tracker_->progress().result;
+    }
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name); model != nullptr) {
       assignment.model_version = model->snapshot.version;
     }
@@ -397,12 +429,14 @@ void Hub::ForgetUnknownLocked() {
     return workers_.Knows(worker_id) || restored_.count(worker_id) > 0;
   };
   tracker_->KeepOnly(knows);
+  history_.KeepOnly(knows);
   for (auto last = last_evaluation_of_.begin(); last != last_evaluation_of_.end();) {
     last = knows(last->first) ? std::next(last) : last_evaluation_of_.erase(last);
   }
 }
 
 void Hub::SaveProgress() {
+  SaveWeights(/*last=*/false);
   const absl::Status status = state_->Update([this](HubRecord* record) {
     // Read here, under the record's lock: of two savers the later one writes what is newer.
     MutexLock lock(&mutex_);

@@ -19,8 +19,11 @@
 #include "common/base/steady_now.h"
 #include "common/metrics/metrics.h"
 #include "param_server/models/model_store.h"
+#include "param_server/models/weights_folder.h"
 #include "param_server/workers/experiment_tracker.h"
 #include "param_server/workers/hub_state.h"
+#include "param_server/workers/listeners.h"
+#include "param_server/workers/step_history.h"
 #include "param_server/workers/worker_table.h"
 
 namespace waggle {
@@ -31,7 +34,8 @@ struct WorkerReport {
   WorkerFigures figures;
   std::optional<EnvironmentSpec> environment;
   std::vector<DatedEvaluation> evaluations;
-  std::string failure;  // Why the worker gives up; empty otherwise.
+  std::optional<ModelVersion> final_version;  // Of a learner that has stopped training.
+  std::string failure;                        // Why the worker gives up; empty otherwise.
 };
 
 // Everything the hub knows, for people.
@@ -49,6 +53,8 @@ struct HubOverview {
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
   std::optional<EnvironmentSpec> environment;
+  std::optional<RunResult> result;
+  std::string weights_unsaved;  // Why the newest and the best weights are not all on the disk; empty where they are.
 };
 
 // The time; never goes back.
@@ -59,12 +65,16 @@ struct HubOptions {
   // How this process is shown among the others.
   WorkerIntroduction self;
   const Metrics* metrics = nullptr;  // Its own; outlives the hub. Null: none.
+  // Where the run's weights are kept, and come from when the hub begins; they outlive the hub. Null: nowhere.
+  WeightsFolder* newest_weights = nullptr;
+  WeightsFolder* best_weights = nullptr;
   Clock clock = &SteadyNow;
 };
 
 // Knows the experiment and the workers, and tells each what the others must know of it. Thread-safe; the calls return
 // at once, but for a learner's Join. Progress is written to the state by a thread of its own: its end and its beginning
-// at once, steps and evaluations every few seconds and when the hub ends.
+// at once, steps and evaluations every few seconds and when the hub ends. With it go the newest weights; the best ones
+// are written at once.
 class Hub {
  public:
   struct Seat {
@@ -74,7 +84,8 @@ class Hub {
   };
 
   // `state` and `models` outlive the hub. `plan` is absent where there is no experiment; the state must hold the same
-  // one (see AdoptExperiment).
+  // one (see AdoptExperiment). Publishes the weights that were kept. FAILED_PRECONDITION for those of another
+  // experiment.
   static absl::StatusOr<std::unique_ptr<Hub>> Create(const HubOptions& options, std::optional<RunPlan> plan,
                                                      HubState* state, ModelStore* models);
   // Returns when the last progress is written.
@@ -96,6 +107,15 @@ class Hub {
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Calls `listener` when there is something that workers must know at once, from a thread that it does not hold up for
+  // long. As ModelStore::Watch; the hub outlives the subscription.
+  std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {
+    return listeners_.Add(std::move(listener));
+  }
+  // The worker's assignment, as Heartbeat, if there is news since `*seen`, which it then sets; nothing otherwise.
+  absl::StatusOr<std::optional<Assignment>> News(const std::string& worker_id, std::optional<int64_t>* seen)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Where this process itself serves, once that is known: it may be told to take a free port.
   void SetOwnAddress(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -115,8 +135,25 @@ class Hub {
   void TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Lets a run that has failed go on with a learner that has come after. Returns whether it did.
   bool ReopenForLocked(uint64_t epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Checks the weights that were kept against the run, and makes them known.
+  absl::Status RestoreWeights() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Hands over the newest weights and, the last time, the best with what is known better of them by now.
+  void SaveWeights(bool last) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string WeightsUnsaved() const;
+  absl::Status WeightsFailure() const;
+  // The report has been checked.
+  void TakeEvaluationsLocked(const WorkerReport& report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Fills in what the hub knows of it and has it judged, where its weights are still there.
+  void CountEvaluationLocked(DatedEvaluation* dated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What actors have reported since tells better how many steps the run had when a version was published.
+  void CorrectStepsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends a run that is finishing, if it is time to.
+  void ConcludeLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // There is something that workers must know at once: tells them in the background.
+  void AnnounceLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Tell() ABSL_LOCKS_EXCLUDED(mutex_);
   void FillOverviewLocked(absl::Time now, HubOverview* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Says and has saved that the run has ended, if it has.
+  // Says, has saved and announces that the run has ended or is finishing, if it does so since then.
   void NoteEndLocked(RunState before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TakeReportLocked(const WorkerReport& report, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckEnvironmentLocked(const EnvironmentSpec& environment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -144,6 +181,13 @@ class Hub {
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, absl::Time> last_evaluation_of_ ABSL_GUARDED_BY(mutex_);  // By worker.
+  StepHistory history_ ABSL_GUARDED_BY(mutex_);
+  // Best weights that were replaced, to be freed without the lock.
+  std::vector<std::shared_ptr<const StoredModel>> dropped_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ModelVersion> restored_version_ ABSL_GUARDED_BY(mutex_);
+  Listeners listeners_;
+  int64_t news_ ABSL_GUARDED_BY(mutex_) = 0;      // Announcements so far.
+  bool telling_ ABSL_GUARDED_BY(mutex_) = false;  // One is queued that will tell all of them.
   // Workers of before this hub's restart, which may join again: what they had reported is not to be counted twice.
   std::set<std::string> restored_ ABSL_GUARDED_BY(mutex_);
   // While nobody has published to this hub: an earlier one's learners may have, up to this epoch.
@@ -154,7 +198,9 @@ class Hub {
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;   // Something that is written at once.
   bool saving_ ABSL_GUARDED_BY(mutex_) = false;   // A save is queued that will see what changes now.
   absl::Time last_save_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  std::optional<Executor> saver_;  // Last: its thread uses everything above. Gone while the hub ends.
+  // Last: their threads use everything above. Gone while the hub ends.
+  std::optional<Executor> saver_;
+  std::optional<Executor> teller_;
 };
 
 // Settles which experiment a hub has. Without a given text it is the stored one, or none (empty). A given one is

@@ -30,6 +30,7 @@ constexpr char kExperimentLine[] = "\nexperiment\n";
 constexpr size_t kMaxFileBytes = size_t{16} << 20;
 
 constexpr std::pair<RunState, const char*> kOutcomes[] = {{RunState::kRunning, "running"},
+                                                          {RunState::kFinishing, "finishing"},
                                                           {RunState::kSolved, "solved"},
                                                           {RunState::kLimit, "limit"},
                                                           {RunState::kFailed, "failed"}};
@@ -49,28 +50,53 @@ std::string Exact(double value) {
   return absl::StrFormat("%.17g", value);
 }
 
-void AppendEvaluation(const DatedEvaluation& dated, std::string* out) {
-  const Evaluation& evaluation = dated.evaluation;
-  absl::StrAppend(out, "evaluation ", dated.worker_id, " ", evaluation.version.epoch, " ", evaluation.version.version,
-                  " ", evaluation.episodes, " ", Exact(evaluation.mean_return), " ", Exact(evaluation.min_return), " ",
-                  Exact(evaluation.max_return), " ", absl::ToUnixMicros(dated.finished), "\n");
+constexpr size_t kEvaluationParts = 9;
+
+std::string EvaluationText(const Evaluation& evaluation) {
+  return absl::StrCat(evaluation.version.epoch, " ", evaluation.version.version, " ", evaluation.episodes, " ",
+                      Exact(evaluation.mean_return), " ", Exact(evaluation.min_return), " ",
+                      Exact(evaluation.max_return), " ", Exact(evaluation.standard_deviation), " ",
+                      Exact(evaluation.mean_length), " ", evaluation.env_steps);
 }
 
-bool ParseEvaluation(const std::string& text, std::optional<DatedEvaluation>* out) {
+// From the first kEvaluationParts of these.
+bool ParseEvaluation(const std::vector<std::string>& parts, Evaluation* out) {
+  return absl::SimpleAtoi(parts[0], &out->version.epoch) && absl::SimpleAtoi(parts[1], &out->version.version) &&
+         absl::SimpleAtoi(parts[2], &out->episodes) && absl::SimpleAtod(parts[3], &out->mean_return) &&
+         absl::SimpleAtod(parts[4], &out->min_return) && absl::SimpleAtod(parts[5], &out->max_return) &&
+         absl::SimpleAtod(parts[6], &out->standard_deviation) && absl::SimpleAtod(parts[7], &out->mean_length) &&
+         absl::SimpleAtoi(parts[8], &out->env_steps);
+}
+
+bool ParseLastEvaluation(const std::string& text, std::optional<DatedEvaluation>* out) {
   const std::vector<std::string> parts = absl::StrSplit(text, ' ');
   DatedEvaluation dated;
-  Evaluation& evaluation = dated.evaluation;
   int64_t finished_us = 0;
-  if (parts.size() != 8 || !absl::SimpleAtoi(parts[1], &evaluation.version.epoch) ||
-      !absl::SimpleAtoi(parts[2], &evaluation.version.version) || !absl::SimpleAtoi(parts[3], &evaluation.episodes) ||
-      !absl::SimpleAtod(parts[4], &evaluation.mean_return) || !absl::SimpleAtod(parts[5], &evaluation.min_return) ||
-      !absl::SimpleAtod(parts[6], &evaluation.max_return) || !absl::SimpleAtoi(parts[7], &finished_us)) {
+  if (parts.size() != kEvaluationParts + 2 || !ParseEvaluation(parts, &dated.evaluation) ||
+      !absl::SimpleAtoi(parts[kEvaluationParts], &finished_us)) {
     return false;
   }
-  dated.worker_id = parts[0];
   dated.finished = absl::FromUnixMicros(finished_us);
+  dated.worker_id = parts[kEvaluationParts + 1];
   *out = std::move(dated);
   return true;
+}
+
+bool ParseResult(const std::string& text, std::optional<RunResult>* out) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ' ');
+  RunResult result;
+  if (parts.size() != kEvaluationParts + 1 || !ParseEvaluation(parts, &result.evaluation) ||
+      !absl::SimpleAtob(parts[kEvaluationParts], &result.confirmed)) {
+    return false;
+  }
+  *out = result;
+  return true;
+}
+
+bool ParseCandidate(const std::string& text, std::vector<Evaluation>* candidates) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ' ');
+  candidates->emplace_back();
+  return parts.size() == kEvaluationParts && ParseEvaluation(parts, &candidates->back());
 }
 
 bool ParseStepsOf(const std::string& text, std::map<std::string, double>* steps_of) {
@@ -84,7 +110,10 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
   if ((key == "env_steps" && absl::SimpleAtod(value, &progress.env_steps)) ||
       (key == "learner_steps" && absl::SimpleAtod(value, &progress.learner_steps)) ||
       (key == "steps_of" && ParseStepsOf(value, &progress.steps_of)) ||
-      (key == "evaluation" && ParseEvaluation(value, &record->last_evaluation))) {
+      (key == "last_evaluation" && ParseLastEvaluation(value, &record->last_evaluation)) ||
+      (key == "result" && ParseResult(value, &progress.result)) ||
+      (key == "candidate" && ParseCandidate(value, &progress.candidates)) ||
+      key == "evaluation") {  // Of an earlier version of Waggle, which knew less of it.
     return absl::OkStatus();
   }
   if (key == "last_epoch" && absl::SimpleAtoi(value, &record->last_epoch)) {
@@ -145,8 +174,15 @@ std::string EncodeHubRecord(const HubRecord& record) {
   for (const auto& [worker_id, steps] : record.progress.steps_of) {
     absl::StrAppend(&body, "steps_of ", worker_id, " ", Exact(steps), "\n");
   }
-  if (record.last_evaluation.has_value()) {
-    AppendEvaluation(*record.last_evaluation, &body);
+  if (const std::optional<DatedEvaluation>& last = record.last_evaluation; last.has_value()) {
+    absl::StrAppend(&body, "last_evaluation ", EvaluationText(last->evaluation), " ",
+                    absl::ToUnixMicros(last->finished), " ", last->worker_id, "\n");
+  }
+  if (const std::optional<RunResult>& result = record.progress.result; result.has_value()) {
+    absl::StrAppend(&body, "result ", EvaluationText(result->evaluation), " ", result->confirmed, "\n");
+  }
+  for (const Evaluation& candidate : record.progress.candidates) {
+    absl::StrAppend(&body, "candidate ", EvaluationText(candidate), "\n");
   }
   for (const auto& [state, name] : kOutcomes) {
     if (record.progress.state == state) {

@@ -21,6 +21,7 @@ struct DatedEvaluation {
   Evaluation evaluation;
   absl::Time finished;
   std::string worker_id;
+  std::optional<absl::Time> published = std::nullopt;  // Of its weights, by the hub's clock, while they are known.
 };
 
 // What survives the hub.

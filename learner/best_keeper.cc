@@ -1,0 +1,32 @@
+#include "learner/best_keeper.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/checkpoint/checkpoint_store.h"
+#include "common/checkpoint/saved_model.h"
+
+namespace waggle {
+
+absl::Status KeepBest(const Assignment& over, const std::string& output_dir, ModelSubscriber* subscriber) {
+  if (!over.result.has_value()) {
+    return absl::OkStatus();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> best, subscriber->PullBest());
+  if (!best.has_value()) {
+    return absl::OkStatus();
+  }
+  const std::string folder = absl::StrCat(output_dir, "/", kBestFolder);
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::Open(folder, /*keep=*/1));
+  const ModelVersion version = best->version;
+  WAGGLE_RETURN_IF_ERROR(WriteSavedModel(
+      {*std::move(best), over.experiment_yaml, static_cast<double>(over.result->evaluation.env_steps)}, store.get()));
+  LogInfo("the best weights, of step ", version.version, ", are in ", folder);
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

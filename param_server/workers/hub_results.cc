@@ -1,0 +1,220 @@
+// What a hub makes of evaluations: the run's result, its best weights, and its end; and how it tells of it.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/tensor/checksum.h"
+#include "param_server/workers/hub.h"
+
+namespace waggle {
+namespace {
+
+constexpr size_t kMaxEvaluations = 1'000;
+// Evaluations whose weights were published so short a time ago that not all actors may have reported since then.
+constexpr size_t kCorrectedEvaluations = 8;
+
+}  // namespace
+
+absl::Status Hub::RestoreWeights() {
+  std::optional<SavedModel> newest;
+  std::optional<SavedModel> best;
+  if (options_.newest_weights != nullptr) {
+    newest = options_.newest_weights->TakeRestored();
+    best = options_.best_weights->TakeRestored();
+  }
+  for (const std::optional<SavedModel>* model : {&newest, &best}) {
+    if (model->has_value() && (*model)->experiment_yaml != experiment_yaml_) {
+      return absl::FailedPreconditionError(
+          "the data folder holds the weights of another experiment; give an empty --data-dir, or move its folder "
+          "\"weights\" away");
+    }
+  }
+  std::optional<ModelVersion> version;
+  if (newest.has_value()) {
+    version = newest->snapshot.version;
+    WAGGLE_RETURN_IF_ERROR(state_->Update(
+        [&version](HubRecord* record) { record->last_epoch = std::max(record->last_epoch, version->epoch); }));
+    WAGGLE_RETURN_IF_ERROR(Annotate(models_->Publish(std::move(newest->snapshot)), "the weights that were kept"));
+    LogInfo("goes on with the weights that were kept, ", DebugString(*version));
+  }
+  MutexLock lock(&mutex_);
+  restored_version_ = version;
+  if (!tracker_.has_value() || options_.best_weights == nullptr) {
+    return absl::OkStatus();
+  }
+  const std::optional<RunResult>& result = tracker_->progress().result;
+  if (result.has_value() && (!best.has_value() || best->snapshot.version != result->evaluation.version)) {
+    LogWarning("the weights of the best evaluation so far (", DebugString(result->evaluation.version),
+               ") were not kept: the best is looked for anew");
+    tracker_->ForgetResult();
+  }
+  if (best.has_value()) {
+    auto stored = std::make_shared<StoredModel>();
+    stored->checksum = Checksum(best->snapshot.data);
+    stored->snapshot = std::move(best->snapshot);
+    models_->SetBest(std::move(stored));
+  }
+  return absl::OkStatus();
+}
+
+void Hub::SaveWeights(bool last) {
+  if (options_.newest_weights == nullptr) {
+    return;
+  }
+  std::optional<SavedModel> newest;
+  std::optional<SavedModel> best;
+  std::set<std::string> alive;
+  {
+    MutexLock lock(&mutex_);
+    if (!tracker_.has_value()) {
+      return;
+    }
+    CorrectStepsLocked();
+    const std::string& model = tracker_->plan().name;
+    if (const std::shared_ptr<const StoredModel> stored = models_->Newest(model);
+        stored != nullptr && stored->snapshot.version != restored_version_) {
+      const double total = tracker_->progress().env_steps;
+      newest = SavedModel{stored->snapshot, experiment_yaml_, history_.Until(stored->published, total).value_or(total)};
+    }
+    const std::optional<RunResult>& result = tracker_->progress().result;
+    const std::shared_ptr<const StoredModel> stored = models_->Best(model);
+    // What is known better of the best weights is written down when nothing more is to come.
+    if (stored != nullptr && result.has_value() && last) {
+      best = SavedModel{stored->snapshot, experiment_yaml_, static_cast<double>(result->evaluation.env_steps)};
+    }
+    for (const WorkerView* evaluator : workers_.Alive(Role::kEvaluator, options_.clock())) {
+      alive.insert(evaluator->introduction.worker_id);
+    }
+  }
+  models_->KeepHolders([&alive](const std::string& holder) { return alive.count(holder) > 0; });
+  if (newest.has_value()) {
+    options_.newest_weights->Save(*std::move(newest));
+  }
+  if (best.has_value()) {
+    options_.best_weights->Save(*std::move(best));
+  }
+}
+
+std::string Hub::WeightsUnsaved() const {
+  if (options_.newest_weights == nullptr) {
+    return "";
+  }
+  const bool pending = options_.newest_weights->pending() || options_.best_weights->pending();
+  const absl::Status failure = WeightsFailure();
+  return !failure.ok() ? std::string(failure.message()) : pending ? "they are being written" : "";
+}
+
+absl::Status Hub::WeightsFailure() const {
+  for (const WeightsFolder* folder : {options_.newest_weights, options_.best_weights}) {
+    if (folder != nullptr) {
+      WAGGLE_RETURN_IF_ERROR(folder->failure());
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Hub::TakeEvaluationsLocked(const WorkerReport& report) {
+  for (const DatedEvaluation& dated : report.evaluations) {
+    absl::Time& last = last_evaluation_of_.emplace(report.worker_id, absl::InfinitePast()).first->second;
+    if (dated.finished <= last) {
+      continue;  // Sent again, because the answer to it was lost.
+    }
+    last = dated.finished;
+    evaluations_.push_back(dated);
+    evaluations_.back().worker_id = report.worker_id;
+    unsaved_ = tracker_.has_value();
+    if (tracker_.has_value()) {
+      CountEvaluationLocked(&evaluations_.back());
+    }
+    if (evaluations_.size() > kMaxEvaluations) {
+      evaluations_.pop_front();
+    }
+  }
+}
+
+void Hub::CountEvaluationLocked(DatedEvaluation* dated) {
+  Evaluation& evaluation = dated->evaluation;
+  const double total = tracker_->progress().env_steps;
+  evaluation.env_steps = tracker_->env_steps();
+  const std::shared_ptr<const StoredModel> weights = models_->Find(tracker_->plan().name, evaluation.version);
+  if (weights == nullptr) {
+    LogWarning("an evaluation of weights that are not here any more (", DebugString(evaluation.version),
+               ") is shown, but does not count: they could not be kept");
+    return;
+  }
+  dated->published = weights->published;
+  evaluation.env_steps = static_cast<uint64_t>(history_.Until(weights->published, total).value_or(total));
+  if (!tracker_->ReportEvaluation(evaluation)) {
+    return;
+  }
+  urgent_ = true;  // The result is to be written down with its weights.
+  dropped_.push_back(models_->SetBest(weights));
+  if (options_.best_weights != nullptr) {
+    options_.best_weights->Save({weights->snapshot, experiment_yaml_, static_cast<double>(evaluation.env_steps)});
+  }
+}
+
+void Hub::CorrectStepsLocked() {
+  size_t left = kCorrectedEvaluations;
+  for (auto dated = evaluations_.rbegin(); dated != evaluations_.rend() && left > 0; ++dated, --left) {
+    if (!dated->published.has_value()) {
+      continue;
+    }
+    if (const auto steps = history_.Until(*dated->published, tracker_->progress().env_steps); steps.has_value()) {
+      dated->evaluation.env_steps = static_cast<uint64_t>(*steps);
+      tracker_->CorrectSteps(dated->evaluation.version, dated->evaluation.env_steps);
+    }
+  }
+}
+
+void Hub::ConcludeLocked(absl::Time now) {
+  if (tracker_->state() != RunState::kFinishing) {
+    return;
+  }
+  const std::string hindrance = workers_.CountAlive(Role::kEvaluator, now) == 0 ? "there is no evaluator"
+                                : workers_.CountAlive(Role::kLearner, now) == 0 ? "there is no learner"
+                                                                                : "";
+  tracker_->Conclude(hindrance, now);
+  NoteEndLocked(RunState::kFinishing);
+}
+
+void Hub::AnnounceLocked() {
+  ++news_;
+  if (!std::exchange(telling_, true)) {
+    // Cannot be refused: at most one waits while one runs.
+    teller_->Submit([this] { Tell(); }).IgnoreError();
+  }
+}
+
+void Hub::Tell() {
+  {
+    MutexLock lock(&mutex_);
+    telling_ = false;
+  }
+  listeners_.CallAll();
+}
+
+absl::StatusOr<std::optional<Assignment>> Hub::News(const std::string& worker_id, std::optional<int64_t>* seen) {
+  const absl::Time now = options_.clock();
+  MutexLock lock(&mutex_);
+  const WorkerView* const worker = workers_.Find(worker_id);
+  if (worker == nullptr) {
+    return absl::NotFoundError("no such worker has joined; it has to join first");
+  }
+  if (*seen == news_) {
+    return std::optional<Assignment>();
+  }
+  *seen = news_;
+  return std::optional<Assignment>(AssignmentLocked(*worker, now));
+}
+
+}  // namespace waggle
