@@ -169,9 +169,11 @@ void Hub::CorrectStepsLocked() {
     if (!dated->published.has_value()) {
       continue;
     }
-    if (const auto steps = history_.Until(*dated->published, tracker_->progress().env_steps); steps.has_value()) {
+    const std::optional<double> steps = history_.Until(*dated->published, tracker_->progress().env_steps);
+    if (steps.has_value() && dated->evaluation.env_steps != static_cast<uint64_t>(*steps)) {
       dated->evaluation.env_steps = static_cast<uint64_t>(*steps);
       tracker_->CorrectSteps(dated->evaluation.version, dated->evaluation.env_steps);
+      unsaved_ = true;
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "tests/actor/fakes.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 
 namespace waggle {
 namespace {
@@ -218,6 +219,38 @@ TEST_CASE("an evaluator evaluates the newest weights and reports until the run i
   REQUIRE(fixture.replay.addresses.empty());
   REQUIRE_FALSE(fixture.hub.environment().has_value());
   REQUIRE(fixture.hub.farewells() == 1);
+}
+
+TEST_CASE("when training is over an actor stops acting, and stays until the run is over", "[unit]") {
+  Fixture fixture;
+  fixture.StartRun(0);
+  fixture.replay.sink.on_append = [&fixture](const StopToken&) {
+    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFinishing; });
+    return absl::OkStatus();
+  };
+  const StopToken ended;
+  absl::Status status;
+  Thread actor("actor", [&] {
+    status = RunActor(fixture.ports);
+    ended.RequestStop();
+  });
+  testing::Eventually("the actor is done", [&fixture] { return fixture.metrics.TakeSnapshot().activity == "done"; });
+  REQUIRE_FALSE(ended.StopRequested());
+  fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
+  actor.Join();
+  REQUIRE_OK(status);
+  REQUIRE(fixture.hub.farewells() == 1);
+}
+
+TEST_CASE("an evaluator that comes when training is over evaluates the last weights", "[unit]") {
+  Fixture fixture;
+  fixture.StartRun(0);
+  fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFinishing; });
+  fixture.hub.on_evaluation = [&fixture](const Evaluation&) {
+    fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
+  };
+  REQUIRE_OK(RunEvaluator(fixture.ports));
+  REQUIRE(fixture.hub.evaluations().size() == 1);
 }
 
 TEST_CASE("an evaluator that nobody asked for waits for the run's end", "[unit]") {

@@ -25,13 +25,13 @@ class Fixture {
         subscriber_(script) {}
 
   // Runs until `evaluations` were reported.
-  absl::Status Run(size_t evaluations) {
+  absl::Status Run(size_t evaluations, const EvaluationLoopOptions& options = {}) {
     hub.on_evaluation = [this, evaluations](const Evaluation&) {
       if (hub.evaluations().size() == evaluations) {
         stop.RequestStop();
       }
     };
-    EvaluationLoop loop(absl::ZeroDuration(), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
+    EvaluationLoop loop(options, Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                         {evaluator_.get(), &policy, &subscriber_, &hub, &metrics});
     return loop.Run(stop);
   }
@@ -64,6 +64,38 @@ TEST_CASE("each version of the weights is evaluated once and reported", "[unit]"
   REQUIRE(asked.at(1) == ModelVersion{1, 3});
   REQUIRE(asked.at(2) == ModelVersion{1, 3});
   REQUIRE(fixture.metrics.TakeSnapshot().counters["evaluations"] == 2);
+}
+
+TEST_CASE("weights that reach the target are evaluated a second time, in other episodes", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(SnapshotOf(3));
+  fixture.script->Add(SnapshotOf(8));
+  EvaluationLoopOptions options;
+  options.target_return = -1;  // Which everything reaches.
+  REQUIRE_OK(fixture.Run(4, options));
+  const std::vector<Evaluation> evaluations = fixture.hub.evaluations();
+  REQUIRE(evaluations[0].version == ModelVersion{1, 3});
+  REQUIRE(evaluations[1].version == ModelVersion{1, 3});
+  REQUIRE(evaluations[2].version == ModelVersion{1, 8});
+  REQUIRE(evaluations[3].version == ModelVersion{1, 8});
+  REQUIRE(evaluations[0].mean_return != evaluations[1].mean_return);
+
+  Fixture unreached;
+  unreached.script->Add(SnapshotOf(3));
+  unreached.script->Add(SnapshotOf(8));
+  options.target_return = 1e9;
+  REQUIRE_OK(unreached.Run(2, options));
+  REQUIRE(unreached.hub.evaluations()[1].version == ModelVersion{1, 8});
+}
+
+TEST_CASE("once training is over the last weights are evaluated without a pause", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(SnapshotOf(3));
+  fixture.script->Add(SnapshotOf(8));
+  fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFinishing; });
+  EvaluationLoopOptions options;
+  options.period = absl::Hours(10);
+  REQUIRE_OK(fixture.Run(2, options));
 }
 
 TEST_CASE("a server that is away is asked again", "[unit]") {

@@ -1,6 +1,7 @@
 #include "actor/evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "actor/vector_environment.h"
@@ -27,6 +28,8 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
     double sum = 0;
     double least = 1e9;
     double most = -1e9;
+    double squares = 0;
+    int64_t steps = 0;
     for (const auto& environment : alone) {
       float observation[3];
       const int64_t action = 0;  // What the greedy mode chooses.
@@ -35,9 +38,11 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
       for (bool over = false; !over;) {
         const StepOutcome outcome = ValueOf(environment->Step(&action, observation));
         total += outcome.reward;
+        ++steps;
         over = outcome.terminated || outcome.truncated;
       }
       sum += total;
+      squares += total * total;
       least = std::min(least, total);
       most = std::max(most, total);
     }
@@ -46,6 +51,8 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
     REQUIRE(evaluation.mean_return == Approx(sum / kEpisodes));
     REQUIRE(evaluation.min_return == least);
     REQUIRE(evaluation.max_return == most);
+    REQUIRE(evaluation.standard_deviation == Approx(std::sqrt((squares - sum * sum / kEpisodes) / (kEpisodes - 1))));
+    REQUIRE(evaluation.mean_length == Approx(static_cast<double>(steps) / kEpisodes));
     means.insert(evaluation.mean_return);
   }
   REQUIRE(means.size() > 1);  // The episodes of one evaluation are not those of the next.
@@ -58,6 +65,8 @@ TEST_CASE("an evaluation stops when it is told to, and hands on errors with thei
   const StopToken stop;
   stop.RequestStop();
   REQUIRE_CODE(evaluator->Evaluate(stop), absl::StatusCode::kCancelled);
+  const auto one = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), 1, Rng(5), &policy));
+  REQUIRE(ValueOf(one->Evaluate(StopToken())).standard_deviation == 0);
   policy.act_result = absl::InternalError("broken");
   REQUIRE_CODE(evaluator->Evaluate(StopToken()), absl::StatusCode::kInternal);
   REQUIRE_CODE(Evaluator::Create(definition, EnvironmentOptions(), 0, Rng(5), &policy),

@@ -146,14 +146,17 @@ ModelSnapshot SnapshotOf(uint64_t version) {
 }
 
 void FakeHub::Set(const std::function<void(Assignment*)>& change) {
-  bool over = false;
+  RunState state = RunState::kNoExperiment;
   {
     MutexLock lock(&mutex_);
     change(&assignment_);
-    over = IsOver(assignment_.run_state);
+    state = assignment_.run_state;
     changed_.SignalAll();
   }
-  if (over) {
+  if (IsTrainingOver(state)) {
+    training_over_.RequestStop();
+  }
+  if (IsOver(state)) {
     run_over_.RequestStop();
   }
 }
@@ -164,6 +167,7 @@ void FakeHub::Refuse(const absl::Status& reason) {
     refusal_ = reason;
     changed_.SignalAll();
   }
+  training_over_.RequestStop();
   run_over_.RequestStop();
 }
 

@@ -99,6 +99,9 @@ class ScriptedSubscriber : public ModelSubscriber {
   explicit ScriptedSubscriber(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 
   absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) override;
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override {
+    return absl::UnimplementedError("who acts has no use for the best weights");
+  }
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override;
 
  private:
@@ -129,11 +132,14 @@ class FakeHub : public HubLink {
                                        const StopToken& stop) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ReportEnvironment(const EnvironmentSpec& environment) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ReportEvaluation(const Evaluation& evaluation) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void ReportFinalVersion(const ModelVersion&) override {}
   void ReportFailure(const absl::Status& failure) override ABSL_LOCKS_EXCLUDED(mutex_);
   const StopToken& run_over() const override { return run_over_; }
+  const StopToken& training_over() const override { return training_over_; }
   void Leave(absl::Duration timeout) override ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  const StopToken training_over_;
   const StopToken run_over_;
   mutable Mutex mutex_;
   CondVar changed_;

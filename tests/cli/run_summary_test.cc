@@ -34,20 +34,20 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   }
   CHECK(keys == std::vector<std::string>{"experiment", "algorithm", "environment", "seed", "outcome", "reason",
                                          "env_steps", "learner_steps", "wall_seconds", "seconds_to_first_env_step",
-                                         "evaluation", "rates", "policy_lag", "processes"});
+                                         "result", "rates", "policy_lag", "processes"});
   CHECK(json["experiment"] == "po\"le\n\xef\xbf\xbd");
   CHECK(json["outcome"] == "solved");
   CHECK(json["env_steps"] == 38'000);
   CHECK(json["env_steps"].is_number_integer());
   CHECK(json["seconds_to_first_env_step"].is_null());
-  CHECK(json["evaluation"].is_null());
+  CHECK(json["result"].is_null());
   CHECK(json["rates"].size() == 4);
   CHECK(json["policy_lag"]["mean"].is_null());
   CHECK(json["processes"][0] == Json({{"role", "actor"}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
 }
 
 TEST_CASE("Rates are means from the first environment step to the run's end", "[unit]") {
-  SummaryBuilder builder(At(0), 475);
+  SummaryBuilder builder(At(0));
   RunFacts facts = GatherFacts(SampleSnapshot());
   builder.Add(facts, At(5));
   facts.state = RunState::kSolved;
@@ -66,7 +66,7 @@ TEST_CASE("Rates are means from the first environment step to the run's end", "[
 }
 
 TEST_CASE("What a stopped server has said stands", "[unit]") {
-  SummaryBuilder builder(At(0), std::nullopt);
+  SummaryBuilder builder(At(0));
   builder.Add(GatherFacts(SampleSnapshot()), At(5));
   ClusterSnapshot last = SampleSnapshot();
   last.replay_servers.clear();
@@ -79,7 +79,7 @@ TEST_CASE("What a stopped server has said stands", "[unit]") {
 }
 
 TEST_CASE("Policy lag is the mean over all items, however often it was asked for, and the largest", "[unit]") {
-  SummaryBuilder builder(At(0), std::nullopt);
+  SummaryBuilder builder(At(0));
   RunFacts facts;
   builder.Add(facts, At(1));
   facts.policy_lag_sum = 100;
@@ -100,32 +100,37 @@ TEST_CASE("Policy lag is the mean over all items, however often it was asked for
   CHECK(summary.policy_lag_max == 90.0);
 }
 
-TEST_CASE("The evaluation is the one that reached the target, or else the last", "[unit]") {
+TEST_CASE("The result is what the hub said last", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  *snapshot.overview.mutable_result()->mutable_evaluation() = snapshot.overview.evaluations(0);
+  SummaryBuilder builder(At(0));
+  builder.Add(GatherFacts(snapshot), At(1));
+  snapshot.overview.mutable_result()->set_confirmed(true);
+  builder.Add(GatherFacts(snapshot), At(2));
+  RunSummary summary;
+  builder.Fill(&summary);
+  const Json json = Json::parse(summary.ToJson());
+  CHECK(json["result"]["mean_return"] == 412.5);
+  CHECK(json["result"]["confirmed"] == true);
+}
+
+TEST_CASE("Rates do not count the time in which the last weights are evaluated", "[unit]") {
+  SummaryBuilder builder(At(0));
   RunFacts facts = GatherFacts(SampleSnapshot());
-  facts.evaluations.push_back(facts.evaluations.back());
-  facts.evaluations.back().set_mean_return(480);
-  facts.evaluations.push_back(facts.evaluations.back());
-  facts.evaluations.back().set_mean_return(100);
-  RunSummary reached;
-  SummaryBuilder with_target(At(0), 475);
-  with_target.Add(facts, At(1));
-  with_target.Fill(&reached);
-  REQUIRE(reached.evaluation.has_value());
-  CHECK(reached.evaluation->mean_return() == 480);
-  RunSummary last;
-  SummaryBuilder without_target(At(0), std::nullopt);
-  without_target.Add(facts, At(1));
-  without_target.Fill(&last);
-  CHECK(last.evaluation->mean_return() == 100);
-  const Json json = Json::parse(last.ToJson());
-  CHECK(json["evaluation"] == Json({{"episodes", 20}, {"mean_return", 100.0}, {"min_return", 210.0}}));
+  builder.Add(facts, At(5));
+  facts.state = RunState::kFinishing;
+  builder.Add(facts, At(11.25));
+  builder.Add(facts, At(20));
+  RunSummary summary;
+  builder.Fill(&summary);
+  CHECK(summary.env_steps_per_s == Approx(198'432 / 10.0));
 }
 
 TEST_CASE("A run that nothing was heard of has an empty summary", "[unit]") {
   RunSummary summary;
-  SummaryBuilder(At(0), 475).Fill(&summary);
+  SummaryBuilder(At(0)).Fill(&summary);
   CHECK(summary.env_steps == 0);
-  CHECK_FALSE(summary.evaluation.has_value());
+  CHECK_FALSE(summary.result.has_value());
 }
 
 }  // namespace

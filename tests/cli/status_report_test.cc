@@ -110,6 +110,7 @@ TEST_CASE("The JSON holds the same for programs", "[unit]") {
   CHECK(json["model"]["version"] == 12'300);
   CHECK(json["training_return"] == 250.0);
   CHECK(json["evaluation"]["mean_return"] == 412.5);
+  CHECK(json["result"].is_null());
   REQUIRE(json["processes"].size() == 5);
   CHECK(json["processes"][1]["name"] == "actor-1");
   CHECK(json["processes"][1]["role"] == "actor");

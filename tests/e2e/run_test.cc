@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "common/checkpoint/saved_model.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
@@ -22,8 +23,17 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
   REQUIRE(summary.at("outcome") == "solved");
   REQUIRE(summary.at("environment") == "CartPole-v1");
   REQUIRE(summary.at("algorithm") == "apex_dqn");
-  REQUIRE(summary.at("evaluation").at("mean_return").get<double>() >= 475);
-  REQUIRE(summary.at("evaluation").at("episodes").get<int>() >= 20);
+  const nlohmann::json& result = summary.at("result");
+  REQUIRE(result.at("mean_return").get<double>() >= 475);
+  REQUIRE(result.at("episodes").get<int>() >= 20);
+  REQUIRE(result.at("confirmed") == true);
+  REQUIRE(result.at("env_steps").get<int64_t>() > 0);
+  REQUIRE(result.at("env_steps").get<int64_t>() <= summary.at("env_steps").get<int64_t>());
+  for (const char* const folder : {"hub/weights/best", "best"}) {
+    const SavedModel kept = ValueOf(LoadSavedModel(run.File(folder)));
+    CHECK(kept.snapshot.version.version == result.at("version").at("version").get<uint64_t>());
+    CHECK(kept.experiment_yaml == Contents(run.File("experiment.yaml")));
+  }
   REQUIRE(summary.at("env_steps").get<int64_t>() > 0);
   REQUIRE(summary.at("env_steps").get<int64_t>() <= 150'000);
   REQUIRE(summary.at("learner_steps").get<int64_t>() > 0);

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "common/checkpoint/checkpoint_store.h"
+#include "common/checkpoint/saved_model.h"
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/builtin.h"
 #include "tests/learner/fakes.h"
@@ -32,11 +33,14 @@ class FakeHub : public HubLink {
   }
   void ReportEnvironment(const EnvironmentSpec&) override {}
   void ReportEvaluation(const Evaluation&) override {}
+  void ReportFinalVersion(const ModelVersion& version) override { final_version = version; }
   void ReportFailure(const absl::Status& status) override { failure = status; }
   const StopToken& run_over() const override { return over; }
+  const StopToken& training_over() const override { return over; }
   void Leave(absl::Duration) override {}
 
   Assignment said;
+  std::optional<ModelVersion> final_version;
   absl::Status failure;
   absl::Status refusal;  // Once `over` is stopped.
   StopToken over;
@@ -112,10 +116,29 @@ struct Fixture {
       return std::unique_ptr<ReplayConnection>(std::make_unique<FakeReplay>(hub.over));
     };
     connections.new_publisher = [&] { return std::make_unique<RecordingPublisher>(this); };
+    connections.new_subscriber = [&](const std::string& model) {
+      CHECK(model == "test");
+      return std::make_unique<BestOnly>(best);
+    };
     connections.definitions = &definitions;
     connections.algorithms = &algorithms;
     return RunLearner(options, connections);
   }
+
+  class BestOnly : public ModelSubscriber {
+   public:
+    explicit BestOnly(absl::StatusOr<std::optional<ModelSnapshot>> best) : best_(std::move(best)) {}
+    absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>) override {
+      return absl::UnimplementedError("not asked for");
+    }
+    absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return best_; }
+    absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
+      return absl::UnimplementedError("not asked for");
+    }
+
+   private:
+    const absl::StatusOr<std::optional<ModelSnapshot>> best_;
+  };
 
   class RecordingPublisher : public ModelPublisher {
    public:
@@ -136,6 +159,7 @@ struct Fixture {
   std::vector<std::string> connected_to;
   Mutex mutex;
   std::vector<ModelVersion> published;
+  absl::StatusOr<std::optional<ModelSnapshot>> best = std::optional<ModelSnapshot>();
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
 };
@@ -156,6 +180,34 @@ TEST_CASE("a learner does what the hub says until the run is over, and leaves a 
   REQUIRE_OK(restored.Run());
   const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
   CHECK(testing::ValueOf(store->LoadLatest())->step == 40);
+}
+
+TEST_CASE("a learner says which weights are its last, and keeps the run's best when that is over", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.options.output_dir = folder.path();
+  fixture.hub.said.run_state = RunState::kSolved;
+  fixture.hub.said.result = RunResult();
+  fixture.hub.said.result->evaluation.env_steps = 900;
+  ModelSnapshot best;
+  best.model = "test";
+  best.version = {5, 15};
+  fixture.best = std::optional<ModelSnapshot>(best);
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.hub.final_version == ModelVersion{5, 20});
+  const SavedModel kept = testing::ValueOf(LoadSavedModel(folder.File("best")));
+  CHECK(kept.snapshot.version == ModelVersion{5, 15});
+  CHECK(kept.env_steps == 900);
+  CHECK(kept.experiment_yaml == fixture.hub.said.experiment_yaml);
+
+  Fixture away;
+  const testing::TemporaryFolder other;
+  away.options.output_dir = other.path();
+  away.hub.said.run_state = RunState::kSolved;
+  away.hub.said.result = RunResult();
+  away.best = absl::UnavailableError("the hub is away");
+  REQUIRE_OK(away.Run());  // The hub has them.
+  CHECK_FALSE(std::filesystem::exists(other.File("best")));
 }
 
 std::string RunIn(const std::string& folder) {

@@ -12,6 +12,7 @@
 #include "common/base/build_info.h"
 #include "common/base/thread.h"
 #include "common/clients/hub_convert.h"
+#include "common/rpc/blocking_stream.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "common/tensor/checksum.h"
@@ -78,6 +79,7 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   beat.set_taken_at_us(1'000'000);
   v1::Evaluation* const evaluation = beat.add_evaluations();
   evaluation->set_episodes(20);
+  *evaluation->mutable_version() = ToProto(ModelVersion{1, 9});
   evaluation->set_mean_return(12.5);
   evaluation->set_finished_at_us(123);
   v1::HeartbeatResponse response;
@@ -98,6 +100,8 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   REQUIRE(overview.evaluations_size() == 1);
   CHECK(overview.evaluations(0).mean_return() == 12.5);
   CHECK(overview.evaluations(0).finished_at_us() == 123);
+  CHECK(overview.result().evaluation().mean_return() == 12.5);
+  CHECK_FALSE(overview.result().confirmed());
   REQUIRE(overview.workers_size() == 2);
   const v1::WorkerInfo& worker = overview.workers(0);
   CHECK(worker.worker_id() == "w1");
@@ -116,6 +120,44 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   REQUIRE_OK(CallUnary(absl::Seconds(30), StopToken(),
                        [&](grpc::ClientContext* context) { return fixture.stub->Leave(context, leave, &left); }));
   CHECK_FALSE(fixture.Overview().workers(0).alive());
+}
+
+v1::Assignment Next(BlockingStream* stream) {
+  grpc::ByteBuffer buffer;
+  REQUIRE(stream->Read(&buffer));
+  Message<v1::Assignment> message;
+  REQUIRE_OK(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
+  return message.header;
+}
+
+TEST_CASE("A worker that watches is told what it must know at once", "[grpc]") {
+  Fixture fixture;
+  v1::JoinResponse joined;
+  v1::WatchWorkerRequest request;
+  request.set_worker_id("w1");
+  constexpr char kWatch[] = "/waggle.v1.WorkerService/Watch";
+  const auto channel = NewChannel(fixture.server.address, "test");
+  BlockingStream early(channel, kWatch, absl::Minutes(2), StopToken());
+  REQUIRE(early.Write(EncodeMessage(request, ByteSlices())));
+  REQUIRE(early.WritesDone());
+  grpc::ByteBuffer nothing;
+  CHECK_FALSE(early.Read(&nothing));
+  CHECK(early.Finish().code() == absl::StatusCode::kNotFound);
+
+  REQUIRE_OK(fixture.Join(Introduction(v1::ROLE_LEARNER), &joined));
+  BlockingStream watch(channel, kWatch, absl::Minutes(2), StopToken());
+  REQUIRE(watch.Write(EncodeMessage(request, ByteSlices())));
+  REQUIRE(watch.WritesDone());
+  const v1::Assignment first = Next(&watch);
+  CHECK(first.run_state() == v1::RUN_STATE_RUNNING);
+  CHECK(first.experiment_yaml().empty());
+  CHECK(first.said_at_us() >= joined.assignment().said_at_us());
+  v1::HeartbeatRequest beat;
+  beat.set_worker_id("w1");
+  beat.set_failure("no such device");
+  v1::HeartbeatResponse response;
+  REQUIRE_OK(fixture.Heartbeat(beat, &response));
+  CHECK(Next(&watch).run_state() == v1::RUN_STATE_FAILED);
 }
 
 TEST_CASE("The experiment is sent only to a worker that has not got it", "[grpc]") {

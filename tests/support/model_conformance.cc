@@ -80,6 +80,11 @@ void CheckModelWithoutBytes(const ModelPorts& ports) {
   CHECK(pulled->version == ModelVersion{1, 1});
 }
 
+void CheckNothingIsBestBeforeItIsSaid(const ModelPorts& ports) {
+  REQUIRE_OK(ports.new_publisher()->Publish(MakeModel("m", {1, 1})));
+  CHECK_FALSE(ValueOf(ports.new_subscriber("m")->PullBest()).has_value());
+}
+
 void CheckWaiting(const ModelPorts& ports) {
   const auto publisher = ports.new_publisher();
   const auto subscriber = ports.new_subscriber("m");
@@ -123,6 +128,9 @@ void CheckModelConformance(const std::function<ModelPorts()>& new_ports) {
   }
   SECTION("A model may have no tensors") {
     CheckModelWithoutBytes(new_ports());
+  }
+  SECTION("Nothing is the best before somebody says so") {
+    CheckNothingIsBestBeforeItIsSaid(new_ports());
   }
   SECTION("Waiting ends with a newer version, or a stop") {
     CheckWaiting(new_ports());

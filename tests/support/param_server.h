@@ -27,9 +27,13 @@ class ParamServer {
   void Start() {
     models = std::make_unique<ModelStore>(model_options);
     state = ValueOf(HubState::Open(folder.path()));
+    newest_weights = OpenWeights(kNewestModelFolder);
+    best_weights = OpenWeights(kBestModelFolder);
+    hub_options.newest_weights = newest_weights.get();
+    hub_options.best_weights = best_weights.get();
     hub = ValueOf(Hub::Create(hub_options, plan, state.get(), models.get()));
     model_service = std::make_unique<ModelService>(models.get(), &metrics);
-    worker_service = std::make_unique<WorkerService>(hub.get(), absl::Milliseconds(20));
+    worker_service = std::make_unique<WorkerService>(hub.get(), heartbeat_interval);
     server = ValueOf(RpcServer::Start(address, {model_service.get(), worker_service.get()}));
     address = server->address();
   }
@@ -40,20 +44,31 @@ class ParamServer {
     worker_service.reset();
     model_service.reset();
     hub.reset();
+    newest_weights.reset();
+    best_weights.reset();
     state.reset();
     models.reset();
+  }
+
+  std::unique_ptr<WeightsFolder> OpenWeights(const std::string& name) const {
+    WeightsFolderOptions options;
+    options.folder = folder.File(name);
+    return ValueOf(WeightsFolder::Open(options));
   }
 
   // What may be changed before Start.
   RunPlan plan;
   HubOptions hub_options;
   ModelStoreOptions model_options;
+  absl::Duration heartbeat_interval = absl::Milliseconds(20);
 
   std::string address = "127.0.0.1:0";
   const TemporaryFolder folder;
   Metrics metrics;
   std::unique_ptr<ModelStore> models;
   std::unique_ptr<HubState> state;
+  std::unique_ptr<WeightsFolder> newest_weights;
+  std::unique_ptr<WeightsFolder> best_weights;
   std::unique_ptr<Hub> hub;
   std::unique_ptr<ModelService> model_service;
   std::unique_ptr<WorkerService> worker_service;

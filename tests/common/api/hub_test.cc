@@ -14,6 +14,7 @@ TEST_CASE("roles and run states have names", "[unit]") {
   REQUIRE(std::string(RoleName(Role::kEvaluator)) == "evaluator");
   REQUIRE(std::string(RunStateName(RunState::kNoExperiment)) == "no experiment");
   REQUIRE(std::string(RunStateName(RunState::kRunning)) == "running");
+  REQUIRE(std::string(RunStateName(RunState::kFinishing)) == "finishing");
   REQUIRE(std::string(RunStateName(RunState::kSolved)) == "solved");
   REQUIRE(std::string(RunStateName(RunState::kLimit)) == "limit");
   REQUIRE(std::string(RunStateName(RunState::kFailed)) == "failed");
@@ -27,6 +28,14 @@ TEST_CASE("a run is over when it was solved, reached a limit or failed", "[unit]
   REQUIRE(IsOver(RunState::kSolved));
   REQUIRE(IsOver(RunState::kLimit));
   REQUIRE(IsOver(RunState::kFailed));
+}
+
+TEST_CASE("training is over before the run is, where its last weights are evaluated", "[unit]") {
+  REQUIRE_FALSE(IsTrainingOver(RunState::kNoExperiment));
+  REQUIRE_FALSE(IsTrainingOver(RunState::kRunning));
+  REQUIRE(IsTrainingOver(RunState::kFinishing));
+  REQUIRE_FALSE(IsOver(RunState::kFinishing));
+  REQUIRE(IsTrainingOver(RunState::kSolved));
 }
 
 }  // namespace waggle

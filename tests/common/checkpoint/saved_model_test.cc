@@ -53,6 +53,19 @@ TEST_CASE("Saved weights come back from the disk as they were", "[unit]") {
   CHECK(loaded->env_steps == model.env_steps);
 }
 
+TEST_CASE("Weights that are written take the place of all others, also of a later step", "[unit]") {
+  const TemporaryFolder folder;
+  const auto store = ValueOf(CheckpointStore::Open(folder.path(), 1));
+  SavedModel model = Example();
+  REQUIRE_OK(WriteSavedModel(model, store.get()));
+  model.snapshot.version = {4, 10};
+  REQUIRE_OK(WriteSavedModel(model, store.get()));
+  CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{4, 10});
+  CHECK(ValueOf(store->NewestStep()) == 10);
+  const auto reader = ValueOf(CheckpointStore::OpenToRead(folder.path()));
+  CHECK(absl::IsFailedPrecondition(reader->RemoveLater(0)));
+}
+
 TEST_CASE("A checkpoint of something else is not taken for weights", "[unit]") {
   CheckpointContents contents = ToCheckpoint(Example());
   contents.texts.erase("network_hash");

@@ -7,6 +7,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "common/base/thread.h"
+#include "tests/support/model_conformance.h"
 #include "tests/support/param_server.h"
 
 namespace waggle {
@@ -34,6 +35,7 @@ EnvironmentSpec SomeEnvironment(int64_t actions = 2) {
 
 Evaluation Greedy(double mean_return) {
   Evaluation evaluation;
+  evaluation.version = {1, 7};
   evaluation.episodes = 20;
   evaluation.mean_return = mean_return;
   return evaluation;
@@ -80,8 +82,10 @@ TEST_CASE("Everyone learns that the run is over", "[grpc]") {
   const StopToken stop;
   const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
   const auto evaluator = ValueOf(JoinHub(Options(server, Role::kEvaluator), stop));
+  REQUIRE_OK(server.models->Publish(testing::MakeModel("x", Greedy(0).version)));
   evaluator->ReportEvaluation(Greedy(10));
   evaluator->ReportEvaluation(Greedy(100));
+  evaluator->ReportEvaluation(Greedy(101));
   REQUIRE(actor->run_over().WaitFor(kPatience));
   REQUIRE(evaluator->run_over().WaitFor(kPatience));
   const auto never = [](const Assignment&) { return false; };
@@ -91,8 +95,54 @@ TEST_CASE("Everyone learns that the run is over", "[grpc]") {
   CHECK(ValueOf(actor->WaitUntil([](const Assignment&) { return true; }, stop)).run_state == RunState::kSolved);
   CHECK(actor->assignment().experiment_yaml == "the experiment");  // Though no heartbeat brought it again.
   const HubOverview overview = server.hub->Overview();
-  REQUIRE(overview.evaluations.size() == 2);  // Not one more, though each may have been sent more than once.
-  CHECK(overview.evaluations[1].evaluation.mean_return == 100);
+  REQUIRE(overview.evaluations.size() == 3);  // Not one more, though each may have been sent more than once.
+  CHECK(overview.evaluations[2].evaluation.mean_return == 101);
+  CHECK(actor->assignment().result->evaluation.mean_return == 101);
+}
+
+TEST_CASE("The end of training, and of the run, is told without waiting for a heartbeat", "[grpc]") {
+  testing::ParamServer server;
+  server.heartbeat_interval = absl::Hours(1);
+  server.plan.stop.max_env_steps = 100;
+  server.Start();
+  const StopToken stop;
+  const auto evaluator = ValueOf(JoinHub(Options(server, Role::kEvaluator), stop));
+  const auto learner = ValueOf(JoinHub(Options(server, Role::kLearner), stop));
+  Metrics metrics;
+  HubClientOptions actor_options = Options(server, Role::kActor);
+  actor_options.metrics = &metrics;
+  const auto actor = ValueOf(JoinHub(actor_options, stop));
+  metrics.Add("env_steps", 100);
+  actor->ReportEnvironment(SomeEnvironment());  // Hurries a heartbeat.
+  REQUIRE(learner->training_over().WaitFor(kPatience));
+  REQUIRE(evaluator->training_over().WaitFor(kPatience));
+  CHECK(learner->assignment().run_state == RunState::kFinishing);
+  CHECK(learner->assignment().experiment_yaml == "the experiment");
+  CHECK_FALSE(evaluator->run_over().StopRequested());
+  REQUIRE_OK(server.models->Publish(testing::MakeModel("x", Greedy(0).version)));
+  learner->ReportFinalVersion(Greedy(0).version);
+  evaluator->ReportEvaluation(Greedy(10));
+  REQUIRE(actor->run_over().WaitFor(kPatience));
+  REQUIRE(learner->run_over().WaitFor(kPatience));
+  CHECK(actor->assignment().run_state == RunState::kLimit);
+}
+
+TEST_CASE("News come from a hub that was restarted, too", "[grpc]") {
+  testing::ParamServer server;
+  server.plan.stop.max_env_steps = 100;
+  server.Start();
+  const StopToken stop;
+  Metrics metrics;
+  HubClientOptions options = Options(server, Role::kActor);
+  options.metrics = &metrics;
+  const auto actor = ValueOf(JoinHub(options, stop));
+  server.Stop();
+  server.Start();
+  const auto other = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  REQUIRE_OK(other->WaitUntil([](const Assignment& current) { return current.actors == 2; }, stop));
+  metrics.Add("env_steps", 100);
+  REQUIRE(other->run_over().WaitFor(kPatience));
+  CHECK(other->assignment().run_state == RunState::kLimit);
 }
 
 TEST_CASE("A failure that a learner reports ends the run for the others", "[grpc]") {

@@ -32,17 +32,20 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   for (const Role role : {Role::kActor, Role::kLearner, Role::kReplayServer, Role::kParamServer, Role::kEvaluator}) {
     CHECK(ValueOf(FromProto(ToProto(role))) == role);
   }
-  for (const RunState state :
-       {RunState::kNoExperiment, RunState::kRunning, RunState::kSolved, RunState::kLimit, RunState::kFailed}) {
+  for (const RunState state : {RunState::kNoExperiment, RunState::kRunning, RunState::kFinishing, RunState::kSolved,
+                               RunState::kLimit, RunState::kFailed}) {
     CHECK(ValueOf(FromProto(ToProto(state))) == state);
   }
 
-  const Evaluation evaluation = FromProto(ToProto(Evaluation{{1, 2}, 20, 3.5, -1, 9}));
+  const Evaluation evaluation = FromProto(ToProto(Evaluation{{1, 2}, 20, 3.5, -1, 9, 2.5, 30.5, 4'000}));
   CHECK(evaluation.version == ModelVersion{1, 2});
   CHECK(evaluation.episodes == 20);
   CHECK(evaluation.mean_return == 3.5);
   CHECK(evaluation.min_return == -1);
   CHECK(evaluation.max_return == 9);
+  CHECK(evaluation.standard_deviation == 2.5);
+  CHECK(evaluation.mean_length == 30.5);
+  CHECK(evaluation.env_steps == 4'000);
 
   Assignment assignment;
   assignment.run_state = RunState::kSolved;
@@ -51,6 +54,8 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   assignment.replay_servers = {"a:1", "b:2"};
   assignment.model_version = ModelVersion{4, 5};
   assignment.actors = 3;
+  assignment.said_at = absl::FromUnixMicros(12'345);
+  assignment.result = RunResult{evaluation, true};
   const Assignment returned = ValueOf(FromProto(ToProto(assignment)));
   CHECK(returned.run_state == RunState::kSolved);
   CHECK(returned.experiment_yaml == "text");
@@ -58,6 +63,9 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   CHECK(returned.replay_servers == assignment.replay_servers);
   CHECK(returned.model_version == ModelVersion{4, 5});
   CHECK(returned.actors == 3);
+  CHECK(returned.said_at == assignment.said_at);
+  CHECK(returned.result->evaluation.mean_return == 3.5);
+  CHECK(returned.result->confirmed);
   CHECK_FALSE(ValueOf(FromProto(ToProto(Assignment{}))).environment.has_value());
 
   ModelSnapshot snapshot;

@@ -38,6 +38,57 @@ TEST_CASE("Watchers of a model hear of it, outside the lock, until they go", "[u
   CHECK(heard == std::vector<uint64_t>{1, 2});
 }
 
+TEST_CASE("A holder keeps what it pulled last until it pulls another version or leaves", "[unit]") {
+  ModelStoreOptions options;
+  options.max_holders = 2;
+  ModelStore store(options);
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));
+  store.Hold("e", store.Newest("m"));
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 2})));
+  CHECK(store.Find("m", {1, 1})->snapshot.version == ModelVersion{1, 1});
+  CHECK(store.Find("m", {1, 2}) == store.Newest("m"));
+  CHECK(store.Find("n", {1, 1}) == nullptr);
+  store.Hold("e", store.Newest("m"));
+  CHECK(store.Find("m", {1, 1}) == nullptr);
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 3})));
+  SECTION("It leaves") {
+    store.KeepHolders([](const std::string& holder) { return holder != "e"; });
+  }
+  SECTION("Others come") {
+    store.Hold("f", store.Newest("m"));
+    CHECK(store.Find("m", {1, 2}) != nullptr);
+    store.Hold("g", store.Newest("m"));
+  }
+  CHECK(store.Find("m", {1, 2}) == nullptr);
+}
+
+TEST_CASE("The best version stays whatever is published, and what is replaced is handed back", "[unit]") {
+  ModelStore store((ModelStoreOptions()));
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));
+  CHECK(store.Best("m") == nullptr);
+  CHECK(store.SetBest(store.Newest("m")) == nullptr);
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 2})));
+  CHECK(store.Best("m")->snapshot.version == ModelVersion{1, 1});
+  CHECK(store.Find("m", {1, 1}) == store.Best("m"));
+  CHECK(store.SetBest(store.Newest("m"))->snapshot.version == ModelVersion{1, 1});
+}
+
+TEST_CASE("What is held and the best count towards the byte limit, each once", "[unit]") {
+  ModelStoreOptions options;
+  options.max_bytes = 3 * 56;
+  ModelStore store(options);
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));
+  store.Hold("e", store.Newest("m"));
+  store.SetBest(store.Newest("m"));
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 2})));
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 3})));
+  store.Hold("f", store.Newest("m"));
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 4})));
+  REQUIRE_OK(store.Publish(MakeModel("m", {1, 5})));
+  store.Hold("g", store.Newest("m"));
+  CHECK(store.Publish(MakeModel("m", {1, 6})).code() == absl::StatusCode::kResourceExhausted);
+}
+
 TEST_CASE("The byte limit is over all models, and a replaced version makes room", "[unit]") {
   ModelStoreOptions options;
   options.max_bytes = 150;  // A model of three rows has 56 bytes.

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "tests/support/catch.h"
 
@@ -21,8 +22,9 @@ RunPlan Plan(std::optional<double> target) {
   return plan;
 }
 
-Evaluation Greedy(int64_t episodes, double mean_return) {
+Evaluation Greedy(int64_t episodes, double mean_return, uint64_t version = 1) {
   Evaluation evaluation;
+  evaluation.version = {1, version};
   evaluation.episodes = episodes;
   evaluation.mean_return = mean_return;
   return evaluation;
@@ -38,11 +40,41 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
   const Case cases[] = {
       {"nothing", [](ExperimentTracker* tracker) { tracker->Advance(kStart + absl::Hours(100)); }, RunState::kRunning,
        ""},
-      {"a good evaluation", [](ExperimentTracker* tracker) { tracker->ReportEvaluation(Greedy(20, 475)); },
-       RunState::kSolved, "mean return of 20 greedy episodes was 475; the target is 475"},
-      {"one that is not good enough", [](ExperimentTracker* tracker) { tracker->ReportEvaluation(Greedy(20, 474.9)); },
+      {"a good evaluation that is confirmed",
+       [](ExperimentTracker* tracker) {
+         tracker->ReportEvaluation(Greedy(20, 475));
+         tracker->ReportEvaluation(Greedy(20, 476));
+       },
+       RunState::kSolved,
+       "mean return of 20 greedy episodes was 475 and, with the same weights again, 476; the target is 475"},
+      {"one that is not", [](ExperimentTracker* tracker) { tracker->ReportEvaluation(Greedy(20, 500)); },
        RunState::kRunning, ""},
-      {"one of too few episodes", [](ExperimentTracker* tracker) { tracker->ReportEvaluation(Greedy(19, 500)); },
+      {"one whose second is not good enough by itself",
+       [](ExperimentTracker* tracker) {
+         tracker->ReportEvaluation(Greedy(20, 500));
+         tracker->ReportEvaluation(Greedy(20, 474.9));
+         tracker->ReportEvaluation(Greedy(20, 500));
+       },
+       RunState::kRunning, ""},
+      {"good ones of other weights",
+       [](ExperimentTracker* tracker) {
+         tracker->ReportEvaluation(Greedy(20, 500, 1));
+         tracker->ReportEvaluation(Greedy(20, 500, 2));
+         tracker->ReportEvaluation(Greedy(20, 500, 3));
+       },
+       RunState::kRunning, ""},
+      {"one that is confirmed while another one is looked at",
+       [](ExperimentTracker* tracker) {
+         tracker->ReportEvaluation(Greedy(20, 500, 1));
+         tracker->ReportEvaluation(Greedy(20, 10, 2));
+         tracker->ReportEvaluation(Greedy(20, 500, 1));
+       },
+       RunState::kSolved, "was 500 and"},
+      {"ones of too few episodes",
+       [](ExperimentTracker* tracker) {
+         tracker->ReportEvaluation(Greedy(19, 500));
+         tracker->ReportEvaluation(Greedy(19, 500));
+       },
        RunState::kRunning, ""},
       {"steps below the limit",
        [](ExperimentTracker* tracker) {
@@ -83,6 +115,7 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
       {"the first end",
        [](ExperimentTracker* tracker) {
          tracker->ReportEvaluation(Greedy(20, 480));
+         tracker->ReportEvaluation(Greedy(20, 481));
          tracker->ReportLearnerFailure("too late");
          tracker->ReportCounters("a", Role::kActor, {{"env_steps", 9'999}}, kStart);
        },
@@ -90,7 +123,9 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
   };
   for (const Case& each : cases) {
     INFO(each.what);
-    ExperimentTracker tracker(Plan(475));
+    RunPlan plan = Plan(475);
+    plan.evaluates = false;  // So that it ends at once.
+    ExperimentTracker tracker(plan);
     each.reports(&tracker);
     CHECK(tracker.state() == each.state);
     CHECK_THAT(tracker.progress().reason, Catch::Contains(each.reason));
@@ -101,7 +136,97 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
 TEST_CASE("Without a target no evaluation solves a run", "[unit]") {
   ExperimentTracker tracker(Plan(std::nullopt));
   tracker.ReportEvaluation(Greedy(20, 1e9));
+  tracker.ReportEvaluation(Greedy(20, 1e9));
   CHECK(tracker.state() == RunState::kRunning);
+}
+
+TEST_CASE("The result is the best evaluation, with what its weights did last, and at the end the confirmed one",
+          "[unit]") {
+  ExperimentTracker tracker(Plan(475));
+  const auto result = [&tracker] { return tracker.progress().result.value(); };
+  CHECK_FALSE(tracker.ReportEvaluation(Greedy(19, 300, 1)));
+  CHECK_FALSE(tracker.progress().result.has_value());
+  CHECK(tracker.ReportEvaluation(Greedy(20, -5, 1)));
+  CHECK(tracker.ReportEvaluation(Greedy(20, 500, 2)));
+  CHECK(tracker.ReportEvaluation(Greedy(20, 400, 2)));  // The first was lucky.
+  CHECK(result().evaluation.mean_return == 400);
+  CHECK_FALSE(tracker.ReportEvaluation(Greedy(20, 399, 3)));
+  CHECK(result().evaluation.version == ModelVersion{1, 2});
+  tracker.CorrectSteps({1, 3}, 7);
+  tracker.CorrectSteps({1, 2}, 1'234);
+  CHECK(result().evaluation.env_steps == 1'234);
+  CHECK(tracker.ReportEvaluation(Greedy(20, 600, 4)));
+  CHECK(tracker.ReportEvaluation(Greedy(20, 480, 5)) == false);
+  CHECK(tracker.ReportEvaluation(Greedy(20, 475, 5)));
+  CHECK(tracker.state() == RunState::kSolved);
+  CHECK(result().evaluation.version == ModelVersion{1, 5});
+  CHECK(result().evaluation.mean_return == 475);
+  CHECK(result().confirmed);
+  CHECK_FALSE(tracker.ReportEvaluation(Greedy(20, 999, 6)));
+  CHECK(result().evaluation.version == ModelVersion{1, 5});
+}
+
+TEST_CASE("A run that reaches its limit ends when its last weights are evaluated, or cannot be", "[unit]") {
+  ExperimentTracker tracker(Plan(475));
+  tracker.ReportFinalVersion({1, 3}, kStart);  // Of a learner that was stopped and started again.
+  tracker.ReportEvaluation(Greedy(20, 100, 3));
+  tracker.ReportCounters("a", Role::kActor, {{"env_steps", 1'000}}, kStart);
+  CHECK(tracker.state() == RunState::kFinishing);
+  tracker.Conclude("", kStart);
+  CHECK(tracker.state() == RunState::kFinishing);
+  const std::string limit = "1000 environment steps; stop.max_env_steps is 1000";
+  SECTION("They are") {
+    tracker.ReportEvaluation(Greedy(20, 100, 6));
+    tracker.Conclude("", kStart);
+    tracker.ReportFinalVersion({1, 7}, kStart);
+    tracker.Conclude("", kStart);
+    CHECK(tracker.state() == RunState::kFinishing);
+    tracker.ReportEvaluation(Greedy(20, 100, 7));
+    tracker.Conclude("", kStart);
+    CHECK(tracker.state() == RunState::kLimit);
+    CHECK(tracker.progress().reason == limit);
+  }
+  SECTION("They were before the learner said so") {
+    tracker.ReportEvaluation(Greedy(20, 100, 7));
+    tracker.ReportFinalVersion({1, 7}, kStart);
+    tracker.Conclude("there is no learner", kStart);
+    CHECK(tracker.progress().reason == limit);
+  }
+  SECTION("They solve the run") {
+    tracker.ReportFinalVersion({1, 7}, kStart);
+    tracker.ReportEvaluation(Greedy(20, 500, 7));
+    tracker.Conclude("", kStart);
+    CHECK(tracker.state() == RunState::kFinishing);
+    tracker.ReportEvaluation(Greedy(20, 500, 7));
+    CHECK(tracker.state() == RunState::kSolved);
+  }
+  SECTION("Nobody is there to do it") {
+    tracker.Conclude("there is no evaluator", kStart);
+    CHECK(tracker.state() == RunState::kLimit);
+    CHECK(tracker.progress().reason == limit + "; the final weights were not evaluated: there is no evaluator");
+  }
+  SECTION("The learner gives up") {
+    tracker.ReportLearnerFailure("the disk is full");
+    CHECK(tracker.state() == RunState::kLimit);
+    CHECK_THAT(tracker.progress().reason, Catch::Contains("were not evaluated: the learner gave up: the disk is full"));
+  }
+  SECTION("It takes too long") {
+    tracker.Conclude("", kStart + absl::Seconds(29));
+    CHECK(tracker.state() == RunState::kFinishing);
+    tracker.Conclude("", kStart + absl::Seconds(30));
+    CHECK(tracker.state() == RunState::kLimit);
+    CHECK_THAT(tracker.progress().reason, Catch::Contains("were not evaluated: not within 30s"));
+  }
+}
+
+TEST_CASE("A learner at its limit of steps says so with its last weights", "[unit]") {
+  ExperimentTracker tracker(Plan(475));
+  tracker.ReportFinalVersion({1, 500}, kStart);
+  CHECK(tracker.state() == RunState::kFinishing);
+  CHECK(tracker.learner_steps() == 500);
+  tracker.ReportEvaluation(Greedy(20, 1, 500));
+  tracker.Conclude("", kStart);
+  CHECK(tracker.state() == RunState::kLimit);
 }
 
 TEST_CASE("No step is lost or counted twice, whoever leaves, joins again or comes late", "[unit]") {
@@ -119,7 +244,9 @@ TEST_CASE("No step is lost or counted twice, whoever leaves, joins again or come
 }
 
 TEST_CASE("A reopened run has all its time again", "[unit]") {
-  ExperimentTracker tracker(Plan(475));
+  RunPlan plan = Plan(475);
+  plan.evaluates = false;
+  ExperimentTracker tracker(plan);
   CHECK_FALSE(tracker.Reopen());
   tracker.ReportCounters("a", Role::kActor, {{"env_steps", 5}}, kStart);
   tracker.ReportLearnerFailure("no device");
@@ -136,7 +263,9 @@ TEST_CASE("A reopened run has all its time again", "[unit]") {
 }
 
 TEST_CASE("A tracker goes on from what an earlier hub knew", "[unit]") {
-  ExperimentTracker running(Plan(475));
+  RunPlan plan = Plan(475);
+  plan.evaluates = false;
+  ExperimentTracker running(plan);
   running.Restore({RunState::kRunning, "", kStart, 100, 7, {{"a", 40}}});
   running.ReportCounters("a", Role::kActor, {{"env_steps", 50}}, kStart);
   CHECK(running.env_steps() == 110);

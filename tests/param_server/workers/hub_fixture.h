@@ -13,11 +13,23 @@ namespace waggle::testing {
 struct HubFixture {
   HubFixture() { Restart(); }
 
-  void Restart() {
+  void Stop() {
     hub.reset();
+    newest.reset();
+    best.reset();
     state.reset();
-    models = std::make_unique<ModelStore>(ModelStoreOptions());
+  }
+
+  void Restart() { REQUIRE_OK(TryRestart()); }
+
+  absl::Status TryRestart() {
+    Stop();
+    ModelStoreOptions model_options;
+    model_options.clock = [this] { return now; };
+    models = std::make_unique<ModelStore>(model_options);
     state = ValueOf(HubState::Open(folder.path()));
+    newest = OpenWeights(kNewestModelFolder);
+    best = OpenWeights(kBestModelFolder);
     RunPlan plan;
     plan.name = "x";
     plan.yaml = "the experiment";
@@ -28,8 +40,19 @@ struct HubFixture {
     options.self.worker_id = "self";
     options.self.role = Role::kParamServer;
     options.metrics = &metrics;
+    options.newest_weights = newest.get();
+    options.best_weights = best.get();
     options.clock = [this] { return now; };
-    hub = ValueOf(Hub::Create(options, plan, state.get(), models.get()));
+    absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
+    hub = created.ok() ? *std::move(created) : nullptr;
+    return created.status();
+  }
+
+  std::unique_ptr<WeightsFolder> OpenWeights(const std::string& name) const {
+    WeightsFolderOptions options;
+    options.folder = folder.File(name);
+    options.retry_pause = absl::Milliseconds(1);
+    return ValueOf(WeightsFolder::Open(options));
   }
 
   Hub::Seat Join(const std::string& worker_id, Role role, const std::string& address = "") {
@@ -64,6 +87,8 @@ struct HubFixture {
   absl::Time now = absl::FromUnixSeconds(1'000'000);
   std::unique_ptr<ModelStore> models;
   std::unique_ptr<HubState> state;
+  std::unique_ptr<WeightsFolder> newest;
+  std::unique_ptr<WeightsFolder> best;
   std::unique_ptr<Hub> hub;
 };
 

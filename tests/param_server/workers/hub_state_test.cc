@@ -23,7 +23,10 @@ HubRecord SomeRecord() {
   record.progress.env_steps = 9007199254740991;
   record.progress.learner_steps = 12;
   record.progress.steps_of = {{"actor-1", 1}, {"actor-2", 0.1}};
-  record.last_evaluation = DatedEvaluation{{{3, 4}, 20, 1.0 / 3, -1e300, 500}, absl::FromUnixMicros(-5), "evaluator-1"};
+  const Evaluation evaluation = {{3, 4}, 20, 1.0 / 3, -1e300, 500, 0.1, 2.0 / 3, uint64_t{1} << 53};
+  record.last_evaluation = DatedEvaluation{evaluation, absl::FromUnixMicros(-5), "evaluator-1"};
+  record.progress.result = RunResult{evaluation, true};
+  record.progress.candidates = {evaluation, evaluation};
   record.progress.state = RunState::kFailed;
   record.progress.reason = "two\nlines, the last one is\nexperiment";
   return record;
@@ -32,6 +35,15 @@ HubRecord SomeRecord() {
 TEST_CASE("A record comes back from its text as it was", "[unit]") {
   CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(SomeRecord()))) == SomeRecord());
   CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(HubRecord()))) == HubRecord());
+}
+
+TEST_CASE("Every number of an evaluation comes back", "[unit]") {
+  const Evaluation evaluation = ValueOf(DecodeHubRecord(EncodeHubRecord(SomeRecord()))).progress.candidates.at(1);
+  CHECK(evaluation.version == ModelVersion{3, 4});
+  CHECK(evaluation.mean_return == 1.0 / 3);
+  CHECK(evaluation.standard_deviation == 0.1);
+  CHECK(evaluation.mean_length == 2.0 / 3);
+  CHECK(evaluation.env_steps == uint64_t{1} << 53);
 }
 
 TEST_CASE("A text that is cut or changed anywhere is not taken for a record", "[unit]") {

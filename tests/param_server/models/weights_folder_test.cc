@@ -1,0 +1,99 @@
+#include "param_server/models/weights_folder.h"
+
+#include <filesystem>
+
+#include "common/base/atomic_file.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+#include "tests/support/model_conformance.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::BytesOf;
+using testing::Eventually;
+using testing::MakeModel;
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+SavedModel Weights(ModelVersion version, double env_steps = 0) {
+  return {MakeModel("x", version), "the experiment", env_steps};
+}
+
+std::unique_ptr<WeightsFolder> OpenFolder(const std::string& folder) {
+  WeightsFolderOptions options;
+  options.folder = folder;
+  options.retry_pause = absl::Milliseconds(1);
+  return ValueOf(WeightsFolder::Open(options));
+}
+
+TEST_CASE("The weights that were saved last are there after a restart, whatever their step", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("weights/newest");
+  {
+    const auto kept = OpenFolder(path);
+    CHECK_FALSE(kept->TakeRestored().has_value());
+    kept->Save(Weights({1, 900}));
+    Eventually("they are written", [&] { return !kept->pending(); });
+    kept->Save(Weights({2, 20}, 77));  // Of a learner that went on from an older checkpoint.
+  }
+  const auto kept = OpenFolder(path);
+  const std::optional<SavedModel> restored = kept->TakeRestored();
+  REQUIRE(restored.has_value());
+  CHECK(restored->snapshot.version == ModelVersion{2, 20});
+  CHECK(BytesOf(restored->snapshot.data) == BytesOf(MakeModel("x", {2, 20}).data));
+  CHECK(restored->env_steps == 77);
+  CHECK_FALSE(kept->TakeRestored().has_value());
+  kept->Save(Weights({2, 20}, 77));
+  CHECK_FALSE(kept->pending());  // They are there.
+  kept->Save(Weights({2, 20}, 78));
+  REQUIRE_OK(kept->Finish());
+  CHECK(ValueOf(LoadSavedModel(path)).env_steps == 78);
+}
+
+TEST_CASE("What cannot be written is tried again, also where the folder had gone", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("best");
+  const auto kept = OpenFolder(path);
+  std::filesystem::remove_all(path);
+  REQUIRE_OK(WriteFileAtomically(path, "in the way"));
+  kept->Save(Weights({1, 1}));
+  Eventually("an attempt fails", [&] { return !kept->failure().ok(); });
+  CHECK(kept->pending());
+  CHECK_THAT(std::string(kept->failure().message()), Catch::Contains(path));
+  kept->Save(Weights({1, 2}));
+  std::filesystem::remove(path);
+  Eventually("they are written", [&] { return !kept->pending(); });
+  CHECK(kept->failure().ok());
+  CHECK(ValueOf(LoadSavedModel(path)).snapshot.version == ModelVersion{1, 2});
+}
+
+TEST_CASE("The end does not wait for a disk that stays away, and says that the weights are not there", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("best");
+  const auto kept = OpenFolder(path);
+  std::filesystem::remove_all(path);
+  REQUIRE_OK(WriteFileAtomically(path, "in the way"));
+  kept->Save(Weights({1, 1}));
+  CHECK_FALSE(kept->Finish().ok());
+  CHECK(kept->pending());
+}
+
+TEST_CASE("Damaged weights are not passed over in silence", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("best");
+  {
+    const auto kept = OpenFolder(path);
+    kept->Save(Weights({1, 1}));
+  }
+  REQUIRE_OK(WriteFileAtomically(path + "/step-000000000001/MANIFEST", "nonsense"));
+  WeightsFolderOptions options;
+  options.folder = path;
+  const absl::Status status = WeightsFolder::Open(options).status();
+  CHECK(status.code() == absl::StatusCode::kDataLoss);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("move it away"));
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,242 @@
+#include <filesystem>
+#include <string>
+
+#include "common/base/atomic_file.h"
+#include "tests/param_server/workers/hub_fixture.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+#include "tests/support/model_conformance.h"
+
+namespace waggle {
+namespace {
+
+using testing::Eventually;
+using testing::ValueOf;
+
+struct Fixture : testing::HubFixture {
+  void Publish(uint64_t version) { REQUIRE_OK(models->Publish(testing::MakeModel("x", {1, version}))); }
+  // The evaluator has pulled the newest weights.
+  void Hold() { models->Hold("e", models->Newest("x")); }
+
+  RunState Evaluate(uint64_t version, double mean_return) {
+    WorkerReport report = Report("e");
+    DatedEvaluation dated;
+    dated.evaluation.version = {1, version};
+    dated.evaluation.episodes = 20;
+    dated.evaluation.mean_return = mean_return;
+    dated.finished = absl::FromUnixMicros(++evaluations);
+    report.evaluations = {dated};
+    return ValueOf(hub->Heartbeat(report)).run_state;
+  }
+  RunState EndTraining(const std::string& learner, uint64_t version) {
+    WorkerReport report = Report(learner);
+    report.final_version = ModelVersion{1, version};
+    return ValueOf(hub->Heartbeat(report)).run_state;
+  }
+  std::string BestFolder() const { return folder.File(kBestModelFolder); }
+
+  int64_t evaluations = 0;
+};
+
+TEST_CASE("Weights that were found the best are kept, though newer ones were published meanwhile", "[unit]") {
+  Fixture fixture;
+  fixture.Join("e", Role::kEvaluator);
+  for (const uint64_t version : {10, 20, 30}) {
+    fixture.Publish(version);
+    fixture.Hold();
+    fixture.Publish(version + 5);
+    fixture.Evaluate(version, version == 20 ? 50 : 10);
+  }
+  CHECK(fixture.models->Best("x")->snapshot.version == ModelVersion{1, 20});
+  CHECK(fixture.hub->Overview().result->evaluation.version == ModelVersion{1, 20});
+  Eventually("the best weights are on the disk", [&] {
+    const absl::StatusOr<SavedModel> kept = LoadSavedModel(fixture.BestFolder());
+    return kept.ok() &&
+           testing::BytesOf(kept->snapshot.data) == testing::BytesOf(testing::MakeModel("x", {1, 20}).data);
+  });
+  fixture.Restart();
+  CHECK(fixture.models->Best("x")->snapshot.version == ModelVersion{1, 20});
+  CHECK(fixture.models->Newest("x")->snapshot.version == ModelVersion{1, 35});
+  CHECK(fixture.hub->Overview().result->evaluation.mean_return == 50);
+  CHECK(fixture.Join("a", Role::kActor).assignment.model_version == ModelVersion{1, 35});
+}
+
+TEST_CASE("The version that is confirmed becomes the best, whatever came before, and everyone is told of it",
+          "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Publish(1);
+  fixture.Hold();
+  CHECK(fixture.Evaluate(1, 200) == RunState::kRunning);
+  CHECK(fixture.Evaluate(1, 99) == RunState::kRunning);
+  fixture.Publish(2);
+  fixture.Hold();
+  CHECK(fixture.Evaluate(2, 300) == RunState::kRunning);
+  fixture.Restart();  // The candidate is not forgotten.
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  CHECK(fixture.Evaluate(2, 100) == RunState::kSolved);
+  const Assignment told = ValueOf(fixture.Beat("a"));
+  REQUIRE(told.result.has_value());
+  CHECK(told.result->evaluation.version == ModelVersion{1, 2});
+  CHECK(told.result->confirmed);
+  CHECK(fixture.models->Best("x")->snapshot.version == ModelVersion{1, 2});
+}
+
+TEST_CASE("An evaluation of weights that are gone is shown and does not count", "[unit]") {
+  Fixture fixture;
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Publish(1);
+  fixture.Publish(2);
+  fixture.Evaluate(1, 500);
+  CHECK(fixture.Evaluate(1, 500) == RunState::kRunning);
+  CHECK(fixture.hub->Overview().evaluations.size() == 2);
+  CHECK_FALSE(fixture.hub->Overview().result.has_value());
+}
+
+TEST_CASE("What an evaluator holds goes when it leaves or is silent", "[unit]") {
+  Fixture fixture;
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Join("a", Role::kActor);
+  fixture.Publish(1);
+  fixture.Hold();
+  fixture.Publish(2);
+  SECTION("It leaves") {
+    fixture.hub->Leave("e");
+  }
+  SECTION("It is silent") {
+    fixture.now += absl::Seconds(11);
+    REQUIRE_OK(fixture.Beat("a", 10));  // What changes is saved, and who is gone is forgotten with it.
+  }
+  Eventually("the weights are gone", [&] { return fixture.models->Find("x", {1, 1}) == nullptr; });
+}
+
+TEST_CASE("An evaluation says how many steps the run had when its weights were published", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  REQUIRE_OK(fixture.Beat("a", 0));
+  fixture.now += absl::Seconds(1);
+  REQUIRE_OK(fixture.Beat("a", 100));
+  fixture.now += absl::Seconds(0.5);
+  fixture.Publish(1);
+  fixture.Hold();
+  fixture.now += absl::Seconds(0.1);
+  fixture.Evaluate(1, 5);
+  fixture.now += absl::Seconds(0.4);
+  REQUIRE_OK(fixture.Beat("a", 300));
+  fixture.now += absl::Seconds(10);
+  REQUIRE_OK(fixture.Beat("a", 900));
+  const HubOverview overview = fixture.hub->Overview();
+  CHECK(overview.evaluations.back().evaluation.env_steps == 200);
+  CHECK(overview.result->evaluation.env_steps == 200);
+  fixture.Restart();
+  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 200);
+  CHECK(ValueOf(LoadSavedModel(fixture.BestFolder())).env_steps == 200);
+}
+
+TEST_CASE("A run that reaches its limit ends when its final weights are evaluated", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("l", Role::kLearner);
+  fixture.Join("e", Role::kEvaluator);
+  CHECK(ValueOf(fixture.Beat("a", 1'000)).run_state == RunState::kFinishing);
+  fixture.Publish(9);
+  fixture.Hold();
+  CHECK(fixture.EndTraining("l", 9) == RunState::kFinishing);
+  SECTION("They are") {
+    CHECK(fixture.Evaluate(9, 50) == RunState::kLimit);
+  }
+  SECTION("They solve the run") {
+    CHECK(fixture.Evaluate(9, 150) == RunState::kFinishing);
+    CHECK(fixture.Evaluate(9, 150) == RunState::kSolved);
+  }
+  SECTION("After a restart of the hub") {
+    fixture.Restart();
+    CHECK(fixture.Join("e", Role::kEvaluator).assignment.run_state == RunState::kFinishing);
+    WorkerIntroduction learner;
+    learner.worker_id = "l";
+    learner.role = Role::kLearner;
+    learner.epoch = 1;
+    REQUIRE_OK(fixture.hub->Join(learner));
+    CHECK(fixture.EndTraining("l", 9) == RunState::kFinishing);
+    CHECK(fixture.Evaluate(9, 50) == RunState::kLimit);
+  }
+  SECTION("The evaluator leaves") {
+    fixture.hub->Leave("e");
+    CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
+    CHECK_THAT(fixture.hub->Overview().outcome_reason, Catch::Contains("not evaluated: there is no evaluator"));
+  }
+  SECTION("Nobody does it") {
+    for (int second = 0; second < 30; ++second) {
+      for (const char* worker : {"a", "l", "e"}) {
+        CHECK(ValueOf(fixture.Beat(worker, 1'000)).run_state == RunState::kFinishing);
+      }
+      fixture.now += absl::Seconds(1);
+    }
+    CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
+  }
+}
+
+TEST_CASE("News is told at once, and once", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  std::optional<int64_t> seen;
+  CHECK(fixture.hub->News("nobody", &seen).status().code() == absl::StatusCode::kNotFound);
+  CHECK(ValueOf(fixture.hub->News("a", &seen))->run_state == RunState::kRunning);
+  CHECK_FALSE(ValueOf(fixture.hub->News("a", &seen)).has_value());
+  const StopToken told;
+  const auto subscription = fixture.hub->Watch([told] { told.RequestStop(); });
+  REQUIRE_OK(fixture.Beat("a", 1'000));
+  REQUIRE(told.WaitFor(absl::Minutes(2)));
+  CHECK(ValueOf(fixture.hub->News("a", &seen))->run_state == RunState::kLimit);
+  CHECK_FALSE(ValueOf(fixture.hub->News("a", &seen)).has_value());
+}
+
+TEST_CASE("Weights that cannot be written do not stop a run, and everyone can see it", "[unit]") {
+  Fixture fixture;
+  fixture.Join("e", Role::kEvaluator);
+  CHECK(fixture.hub->Overview().weights_unsaved.empty());
+  std::filesystem::remove_all(fixture.BestFolder());
+  REQUIRE_OK(WriteFileAtomically(fixture.BestFolder(), "in the way"));
+  fixture.Publish(1);
+  CHECK(fixture.Evaluate(1, 5) == RunState::kRunning);
+  const auto gauge = [&] {
+    const std::vector<WorkerView> workers = fixture.hub->Overview().workers;
+    return workers.front().figures.gauges.at("weights_unsaved");  // The hub's own.
+  };
+  Eventually("the failure is seen", [&] { return gauge() == 1; });
+  CHECK_THAT(fixture.hub->Overview().weights_unsaved, Catch::Contains(fixture.BestFolder()));
+  std::filesystem::remove(fixture.BestFolder());
+  Eventually("it is over", [&] { return gauge() == 0 && fixture.hub->Overview().weights_unsaved.empty(); });
+}
+
+TEST_CASE("A result whose weights were lost is no result", "[unit]") {
+  Fixture fixture;
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Publish(1);
+  fixture.Evaluate(1, 5);
+  fixture.Stop();
+  std::filesystem::remove_all(fixture.BestFolder());
+  fixture.Restart();
+  CHECK_FALSE(fixture.hub->Overview().result.has_value());
+}
+
+TEST_CASE("Weights of another experiment are refused with advice", "[unit]") {
+  Fixture fixture;
+  fixture.Stop();
+  {
+    WeightsFolderOptions options;
+    options.folder = fixture.BestFolder();
+    const auto other = ValueOf(WeightsFolder::Open(options));
+    other->Save({testing::MakeModel("x", {1, 1}), "another experiment", 0});
+  }
+  const absl::Status status = fixture.TryRestart();
+  CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("weights of another experiment"));
+}
+
+}  // namespace
+}  // namespace waggle
