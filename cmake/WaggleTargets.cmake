@@ -1,6 +1,3 @@
-# Where CMAKE_UNITY_BUILD is on, so many sources of a library are compiled as one: what they include is read once.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
-
 # The three kinds of target there are. Each folder lists its own sources.
 
 add_library(waggle_warnings INTERFACE)
@@ -13,12 +10,44 @@ if(WAGGLE_WERROR)
   target_compile_options(waggle_warnings INTERFACE -Werror -Wno-error=maybe-uninitialized)
 endif()
 
+# Where CMAKE_UNITY_BUILD is on, sources of a target are compiled in groups, so that what they include is read once: see
+# unity_groups.py. Those of other folders are compiled alone.
+function(waggle_group_sources target)
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  set(own ${ARGN})
+  list(FILTER own INCLUDE REGEX "^[^.$].*[.]cc$")
+  set_property(GLOBAL APPEND_STRING PROPERTY WAGGLE_GROUPED "${target};${CMAKE_CURRENT_SOURCE_DIR};${own}\n")
+endfunction()
+
+# To be called once all targets are there.
+function(waggle_finish_groups)
+  get_property(targets GLOBAL PROPERTY WAGGLE_GROUPED)
+  if(NOT targets)
+    return()
+  endif()
+  file(WRITE "${CMAKE_BINARY_DIR}/unity_targets" "${targets}")
+  execute_process(COMMAND python3 "${CMAKE_SOURCE_DIR}/cmake/unity_groups.py" 2000
+    INPUT_FILE "${CMAKE_BINARY_DIR}/unity_targets" OUTPUT_VARIABLE grouped COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE ";" "," grouped "${grouped}")
+  string(REPLACE "\n" ";" grouped "${grouped}")
+  foreach(line IN LISTS grouped)
+    if(line MATCHES "^([^,]+),([^,]+),([^,]+)$")
+      set_source_files_properties("${CMAKE_MATCH_2}" TARGET_DIRECTORY ${CMAKE_MATCH_1}
+        PROPERTIES UNITY_GROUP "${CMAKE_MATCH_1}_${CMAKE_MATCH_3}")
+    endif()
+  endforeach()
+endfunction()
+
 # waggle_library(NAME SOURCES … DEPS … [TORCH | GRPC]): a static library waggle_NAME, alias waggle::NAME. TORCH and GRPC
 # mark what includes the headers of LibTorch or gRPC; those with the same mark share one precompiled header.
 function(waggle_library name)
   cmake_parse_arguments(ARG "TORCH;GRPC" "" "SOURCES;DEPS" ${ARGN})
   if(ARG_SOURCES)
     add_library(waggle_${name} STATIC ${ARG_SOURCES})
+    waggle_group_sources(waggle_${name} ${ARG_SOURCES})
     target_include_directories(waggle_${name} PUBLIC "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>")
     target_link_libraries(waggle_${name} PUBLIC ${ARG_DEPS} PRIVATE "$<BUILD_INTERFACE:waggle_warnings>")
     waggle_precompile(waggle_${name} "${ARG_TORCH}" "${ARG_GRPC}")
@@ -34,6 +63,7 @@ endfunction()
 function(waggle_binary name)
   cmake_parse_arguments(ARG "TORCH;GRPC" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  waggle_group_sources(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} waggle_warnings)
   waggle_precompile(${name} "${ARG_TORCH}" "${ARG_GRPC}")
   install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
