@@ -76,7 +76,7 @@ absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& 
   hub_options.metrics = &metrics;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Hub> hub,
                           Hub::Create(hub_options, std::move(plan), state.get(), &models));
-  ModelService model_service(&models, &metrics);
+  ModelService model_service(&models, &metrics, [&state] { return state->last_epoch(); });
   WorkerService worker_service(hub.get(), kHeartbeatInterval);
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
                           RpcServer::Start(options.listen, {&model_service, &worker_service}));

@@ -150,6 +150,27 @@ class GrpcHubLink final : public HubLink {
     HurryLocked();
   }
 
+  absl::StatusOr<int64_t> TakeSteps(const StepRequest& steps, const StopToken& stop) override {
+    v1::TakeStepsRequest request = ToProto(steps);
+    request.set_worker_id(worker_id_);
+    v1::TakeStepsResponse response;
+    const absl::Status status = CallUnary(kCallTimeout, stop, [&](grpc::ClientContext* context) {
+      return stub_->TakeSteps(context, request, &response);
+    });
+    if (stop.StopRequested()) {
+      return absl::CancelledError("stopped while asking for environment steps");
+    }
+    if (absl::IsNotFound(status)) {
+      MutexLock lock(&shared_->mutex);
+      HurryLocked();  // The heartbeat that is to join again.
+    }
+    if (absl::IsNotFound(status) || MayPass(status)) {
+      return absl::UnavailableError(status.message());
+    }
+    WAGGLE_RETURN_IF_ERROR(status);
+    return static_cast<int64_t>(response.allowed());
+  }
+
   const StopToken& run_over() const override { return run_over_; }
 
   void Leave(absl::Duration timeout) override {
@@ -194,6 +215,7 @@ class GrpcHubLink final : public HubLink {
     if (joined_) {
       request.set_index(static_cast<uint32_t>(index_));
       request.set_epoch(epoch_);
+      request.set_life(life_);
     }
     v1::JoinResponse response;
     WAGGLE_RETURN_IF_ERROR(CallUnary(
@@ -201,6 +223,8 @@ class GrpcHubLink final : public HubLink {
     if (!std::exchange(joined_, true)) {
       index_ = response.index();
       epoch_ = response.epoch();
+      life_ = response.life();
+      earlier_env_steps_ = static_cast<int64_t>(response.env_steps());
     }
     interval_ =
         response.heartbeat_interval_ms() == 0 ? kDefaultInterval : absl::Milliseconds(response.heartbeat_interval_ms());
@@ -288,6 +312,8 @@ class GrpcHubLink final : public HubLink {
     WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
     assignment->index = index_;
     assignment->epoch = epoch_;
+    assignment->life = life_;
+    assignment->earlier_env_steps = earlier_env_steps_;
     const bool over = IsOver(assignment->run_state);
     if (!keep_experiment) {
       const std::string& yaml = assignment->experiment_yaml;
@@ -353,6 +379,8 @@ class GrpcHubLink final : public HubLink {
   bool joined_ = false;
   int64_t index_ = 0;
   uint64_t epoch_ = 0;
+  uint64_t life_ = 0;
+  int64_t earlier_env_steps_ = 0;
   uint64_t experiment_checksum_ = 0;  // Of the one in the assignment; 0: none.
   absl::Duration interval_ = kDefaultInterval;
 

@@ -28,7 +28,11 @@ absl::StatusOr<RunState> FromProto(v1::RunState proto);
 v1::Evaluation ToProto(const Evaluation& evaluation);
 Evaluation FromProto(const v1::Evaluation& proto);
 
-// Without index and epoch, which a worker is given when it joins.
+// Without the worker's id.
+v1::TakeStepsRequest ToProto(const StepRequest& request);
+StepRequest FromProto(const v1::TakeStepsRequest& proto);
+
+// Without index, epoch, life and earlier steps, which a worker is given when it joins.
 v1::Assignment ToProto(const Assignment& assignment);
 absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto);
 

@@ -25,14 +25,15 @@ struct RunPlan {
 // How far a run is: what must survive the hub.
 struct RunProgress {
   RunState state = RunState::kRunning;
-  std::string reason;                      // In words, why the run ended; empty while it goes on.
-  std::optional<absl::Time> first_step;    // When the first environment step was reported.
+  std::string reason;  // In words, why the run ended; empty while it goes on.
+  // How long a hub has seen it go on since its first environment step; absent before that.
+  std::optional<absl::Duration> running;
   double env_steps = 0;                    // Over all actors that ever were.
   double learner_steps = 0;                // Of the learner that is farthest.
   std::map<std::string, double> steps_of;  // Of env_steps: by actors that may report again, as last reported.
 
   friend bool operator==(const RunProgress& a, const RunProgress& b) {
-    return a.state == b.state && a.reason == b.reason && a.first_step == b.first_step && a.env_steps == b.env_steps &&
+    return a.state == b.state && a.reason == b.reason && a.running == b.running && a.env_steps == b.env_steps &&
            a.learner_steps == b.learner_steps && a.steps_of == b.steps_of;
   }
 };
@@ -41,8 +42,9 @@ struct RunProgress {
 // for a failed one that is reopened. Pure logic; not thread-safe.
 //
 // The time limit counts from the first environment step that an actor reports, so that processes may be started by hand
-// in any order. Steps are added up worker by worker from counters that only grow while a worker lives, so a worker that
-// leaves takes nothing away, and one that joins again counts nothing twice.
+// in any order, and only while the run goes on: not between one hub and the next, nor while the run has failed. Steps
+// are added up worker by worker from counters that only grow while a worker lives, so a worker that leaves takes
+// nothing away, and one that joins again counts nothing twice.
 class ExperimentTracker {
  public:
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}
@@ -53,12 +55,14 @@ class ExperimentTracker {
   // A worker's counters now: "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,
                       absl::Time now);
+  // An actor's environment steps in all its life; Advance looks at the limit on them.
+  void ReportEnvSteps(const std::string& worker_id, double steps, absl::Time now);
   void ReportEvaluation(const Evaluation& evaluation);
   // The last learner that there was gave up.
   void ReportLearnerFailure(const std::string& reason);
-  // Another learner has come: a run that has failed goes on, with its time limit counted anew. Returns whether it had.
-  bool Reopen();
-  // Looks at the limits.
+  // Another learner has come: a run that has failed goes on. Returns whether it had.
+  bool Reopen(absl::Time now);
+  // Counts the time and looks at the limits.
   void Advance(absl::Time now);
 
   // Forgets workers that will not report again; what they did stays counted.
@@ -76,6 +80,7 @@ class ExperimentTracker {
 
   const RunPlan plan_;
   RunProgress progress_;
+  std::optional<absl::Time> counted_;  // Until when progress_.running counts.
 };
 
 }  // namespace waggle

@@ -33,6 +33,9 @@ class FakeHub : public HubLink {
   void ReportEnvironment(const EnvironmentSpec&) override {}
   void ReportEvaluation(const Evaluation&) override {}
   void ReportFailure(const absl::Status& status) override { failure = status; }
+  absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
+    return absl::UnimplementedError("a learner takes no environment steps");
+  }
   const StopToken& run_over() const override { return over; }
   void Leave(absl::Duration) override {}
 

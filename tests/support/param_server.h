@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +29,8 @@ class ParamServer {
     models = std::make_unique<ModelStore>(model_options);
     state = ValueOf(HubState::Open(folder.path()));
     hub = ValueOf(Hub::Create(hub_options, plan, state.get(), models.get()));
-    model_service = std::make_unique<ModelService>(models.get(), &metrics);
+    model_service = std::make_unique<ModelService>(models.get(), &metrics,
+                                                   [this] { return std::max(epochs_of_absent, state->last_epoch()); });
     worker_service = std::make_unique<WorkerService>(hub.get(), absl::Milliseconds(20));
     server = ValueOf(RpcServer::Start(address, {model_service.get(), worker_service.get()}));
     address = server->address();
@@ -48,6 +50,7 @@ class ParamServer {
   RunPlan plan;
   HubOptions hub_options;
   ModelStoreOptions model_options;
+  uint64_t epochs_of_absent = 1'000;  // Weights of these are taken although no learner was given them.
 
   std::string address = "127.0.0.1:0";
   const TemporaryFolder folder;
