@@ -64,14 +64,11 @@ void StepBudget::Run() {
   absl::Status asked;
   while (asked.ok() || absl::IsUnavailable(asked)) {
     WaitUntilDue();
-    asked = AskOnce();
+    asked = stop_.StopRequested() ? absl::CancelledError("asking for environment steps was stopped") : AskOnce();
     if (asked.ok()) {
       backoff_.Reset();
     } else if (absl::IsUnavailable(asked)) {
       stop_.WaitFor(backoff_.Next());
-    }
-    if (stop_.StopRequested()) {
-      asked = absl::CancelledError("asking for environment steps was stopped");
     }
   }
   MutexLock lock(&mutex_);

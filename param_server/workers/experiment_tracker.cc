@@ -69,7 +69,7 @@ void ExperimentTracker::KeepOnly(const std::function<bool(const std::string& wor
 
 void ExperimentTracker::Advance(absl::Time now) {
   if (progress_.running.has_value() && progress_.state == RunState::kRunning) {
-    *progress_.running += now - counted_.value_or(now);
+    *progress_.running += now - counted_;
   }
   counted_ = now;
   const StopOptions& stop = plan_.stop;

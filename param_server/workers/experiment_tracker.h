@@ -49,8 +49,11 @@ class ExperimentTracker {
  public:
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}
 
-  // Goes on from what an earlier hub knew.
-  void Restore(RunProgress progress) { progress_ = std::move(progress); }
+  // Goes on, from now, from what an earlier hub knew.
+  void Restore(RunProgress progress, absl::Time now) {
+    progress_ = std::move(progress);
+    counted_ = now;
+  }
 
   // A worker's counters now: "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,
@@ -80,7 +83,7 @@ class ExperimentTracker {
 
   const RunPlan plan_;
   RunProgress progress_;
-  std::optional<absl::Time> counted_;  // Until when progress_.running counts.
+  absl::Time counted_;  // Until when progress_.running counts; meaningless without it.
 };
 
 }  // namespace waggle

@@ -84,7 +84,7 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       step_leases_.emplace(plan->stop.max_env_steps, restored_, begun_);
     }
     tracker_.emplace(*std::move(plan));
-    tracker_->Restore(std::move(record.progress));
+    tracker_->Restore(std::move(record.progress), begun_);
     if (record.last_evaluation.has_value()) {
       restored_.insert(record.last_evaluation->worker_id);
       last_evaluation_of_[record.last_evaluation->worker_id] = record.last_evaluation->finished;

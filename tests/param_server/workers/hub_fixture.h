@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,9 +14,11 @@ namespace waggle::testing {
 struct HubFixture {
   HubFixture() { Restart(); }
 
-  void Restart() {
+  // `meanwhile` happens while there is no hub.
+  void Restart(const std::function<void()>& meanwhile = [] {}) {
     hub.reset();
     state.reset();
+    meanwhile();
     models = std::make_unique<ModelStore>(ModelStoreOptions());
     state = ValueOf(HubState::Open(folder.path()));
     RunPlan plan;
