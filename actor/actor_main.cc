@@ -44,6 +44,7 @@ absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmImplementations
   context.first_lane = request.first_lane;
   context.all_lanes = request.all_lanes;
   context.seed = request.seed;
+  context.first_step = request.first_step;
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const algorithm,
                           algorithms.Find(request.experiment->algorithm));
   return algorithm->new_policy(context);

@@ -1,12 +1,14 @@
 #include "actor/actor_process.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "actor/evaluation_loop.h"
 #include "actor/evaluator.h"
 #include "actor/rollout_loop.h"
+#include "actor/step_budget.h"
 #include "actor/trajectory_writer.h"
 #include "actor/vector_environment.h"
 #include "actor/weight_refresher.h"
@@ -21,6 +23,9 @@ namespace {
 
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
 constexpr absl::Duration kMaxRetry = absl::Seconds(5);
+// Others' steps come free within milliseconds where they use them up, or seconds after they are lost.
+constexpr absl::Duration kFirstStepsRetry = absl::Milliseconds(10);
+constexpr absl::Duration kMaxStepsRetry = absl::Seconds(1);
 // For the last rows to be acknowledged, and for the last report to the hub.
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
 
@@ -51,10 +56,13 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_
   WAGGLE_ASSIGN_OR_RETURN(setting.environment, setting.definition->spec(options));
   WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(setting.experiment, setting.environment, *ports.algorithms));
-  setting.rng = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), role,
-                           static_cast<uint64_t>(setting.assignment.index));
-  LogInfo(setting.experiment.experiment.name, ": ", role, " ", setting.assignment.index, " of ",
-          setting.environment.DebugString());
+  const uint64_t of_index = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), role,
+                                       static_cast<uint64_t>(setting.assignment.index))
+                                .Next();
+  // One that is started again must not repeat what was done before it.
+  setting.rng = Rng::Split(of_index, "life", setting.assignment.life);
+  LogInfo(setting.experiment.experiment.name, ": ", role, " ", setting.assignment.index, ", life ",
+          setting.assignment.life, ", of ", setting.environment.DebugString());
   return setting;
 }
 
@@ -118,6 +126,8 @@ PolicyRequest ActorPolicy(Setting* setting) {
   request.first_lane = index * actor.lanes;
   request.all_lanes = actors * actor.lanes;
   request.seed = setting->rng.Next();
+  // What each lane of the run has behind it on average; nothing in an index's first life, which follows from the seed.
+  request.first_step = setting->assignment.life == 0 ? 0 : setting->assignment.earlier_env_steps / request.all_lanes;
   return request;
 }
 
@@ -152,7 +162,18 @@ absl::Status Act(const ActorPorts& ports) {
   WeightRefresher weights(absl::Seconds(actor.refresh_seconds),
                           Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())), std::move(subscriber), stop);
 
-  RolloutLoop loop(RolloutOptions(), {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics});
+  std::optional<StepBudget> budget;
+  if (setting.experiment.stop.max_env_steps > 0) {
+    budget.emplace(
+        actor.lanes * actor.chunk_rows, Backoff(kFirstStepsRetry, kMaxStepsRetry, Rng(setting.rng.Next())),
+        [hub = ports.hub](const StepRequest& request, const StopToken& until) {
+          return hub->TakeSteps(request, until);
+        },
+        stop);
+  }
+
+  RolloutLoop loop(RolloutOptions(), {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics,
+                                      budget.has_value() ? &*budget : nullptr});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.

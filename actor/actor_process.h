@@ -27,6 +27,7 @@ struct PolicyRequest {
   int64_t first_lane = 0;
   int64_t all_lanes = 0;
   uint64_t seed = 0;
+  int64_t first_step = 0;
 };
 
 // What an actor or an evaluator needs from outside. Pointers are borrowed and never null.

@@ -47,21 +47,37 @@ absl::Status RolloutLoop::LoadWeights(const ModelSnapshot& snapshot) {
 
 absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
   const WaitingGauge gauge(parts_.metrics, {"acting", "waiting for room in replay"}, [this] {
-    const ReplayWriter::Stats stats = parts_.sink->stats();
-    return WaitingGauge::Wait{stats.waited, stats.waiting};
+    const ReplayWriter::Stats sink = parts_.sink->stats();
+    const StepBudget::Stats budget = parts_.budget == nullptr ? StepBudget::Stats() : parts_.budget->stats();
+    return WaitingGauge::Wait{sink.waited + budget.waited, sink.waiting || budget.waiting,
+                              budget.waiting ? "waiting for steps" : nullptr};
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
   block_began_ = reported_at_ = SteadyNow();
+  WAGGLE_RETURN_IF_ERROR(WaitForBudget(stop, block_began_));
   WAGGLE_RETURN_IF_ERROR(StepOnce());
   parts_.metrics->Set("first_env_step_unix_seconds", absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   Report(SteadyNow());
   while (!stop.StopRequested()) {
-    if (parts_.writer->BlockIsFull() || SteadyNow() - block_began_ >= options_.max_block_age) {
+    const absl::Time now = SteadyNow();
+    if (parts_.writer->BlockIsFull() || now - block_began_ >= options_.max_block_age) {
       WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
     }
+    WAGGLE_RETURN_IF_ERROR(WaitForBudget(stop, now));
     WAGGLE_RETURN_IF_ERROR(StepOnce());
   }
   return Drain();
+}
+
+absl::Status RolloutLoop::WaitForBudget(const StopToken& stop, absl::Time now) {
+  if (parts_.budget == nullptr || parts_.budget->Allows(parts_.environments->env_steps(), now)) {
+    return absl::OkStatus();
+  }
+  WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
+  Report(SteadyNow());
+  WAGGLE_RETURN_IF_ERROR(parts_.budget->Wait());
+  block_began_ = SteadyNow();
+  return absl::OkStatus();
 }
 
 absl::Status RolloutLoop::StepOnce() {

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "actor/policy_buffers.h"
+#include "actor/step_budget.h"
 #include "actor/trajectory_writer.h"
 #include "actor/vector_environment.h"
 #include "actor/weight_refresher.h"
@@ -36,17 +37,21 @@ class RolloutLoop {
     const ReplayWriter* sink = nullptr;
     WeightRefresher* weights = nullptr;
     Metrics* metrics = nullptr;
+    StepBudget* budget = nullptr;  // Null where the run has no limit on environment steps.
   };
   RolloutLoop(const RolloutOptions& options, const Parts& parts);
 
-  // Waits for the first weights, then acts until `stop`; what was gathered by then is handed over. OK after a stop. Any
-  // error is final: of an environment, the policy, the writer, or weights of another network.
+  // Waits for the first weights, then acts until `stop`; what was gathered by then is handed over. It takes steps while
+  // its budget allows them: the last one, in each lane at once, may pass it by fewer than there are lanes. OK after a
+  // stop. Any error is final: of an environment, the policy, the writer, the budget, or weights of another network.
   absl::Status Run(const StopToken& stop);
 
  private:
   absl::Status WaitForWeights();
   absl::Status LoadWeights(const ModelSnapshot& snapshot);
   absl::Status ActUntil(const StopToken& stop);
+  // Returns when the budget allows a step. Rows are handed over before a wait, as it may be the last.
+  absl::Status WaitForBudget(const StopToken& stop, absl::Time now);
   absl::Status StepOnce();
   absl::Status FinishBlock(const StopToken& stop);
   absl::Status Drain();

@@ -59,8 +59,8 @@ EncodedModels::Pieces Encode(const StoredModel& model) {
 
 class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModelResponse> {
  public:
-  PushHandler(ModelStore* models, EncodedModels* encoded, Metrics* metrics)
-      : models_(models), encoded_(encoded), metrics_(metrics) {}
+  PushHandler(ModelStore* models, EncodedModels* encoded, Metrics* metrics, const std::function<uint64_t()>& last_epoch)
+      : models_(models), encoded_(encoded), metrics_(metrics), last_epoch_(last_epoch) {}
 
   absl::Status OnMessage(Message<v1::PushModelRequest> message) override { return Count(Take(std::move(message))); }
 
@@ -80,11 +80,21 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
     if (upload_ == nullptr) {
       const v1::ModelHeader& header = message.header.header();
       WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, FromProto(header));
+      WAGGLE_RETURN_IF_ERROR(CheckEpoch(snapshot));
       model_ = snapshot.model;
       WAGGLE_ASSIGN_OR_RETURN(
           upload_, ModelUpload::Begin(models_, std::move(snapshot), header.total_bytes(), header.checksum()));
     }
     return upload_->Append(message.data);
+  }
+
+  absl::Status CheckEpoch(const ModelSnapshot& snapshot) const {
+    const uint64_t last = last_epoch_ == nullptr ? snapshot.version.epoch : last_epoch_();
+    return snapshot.version.epoch <= last
+               ? absl::OkStatus()
+               : absl::FailedPreconditionError(
+                     absl::StrCat("weights of epoch ", snapshot.version.epoch,
+                                  ", which no learner of this run was given; the largest that was is ", last));
   }
 
   absl::Status Commit() {
@@ -104,6 +114,7 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   ModelStore* const models_;
   EncodedModels* const encoded_;
   Metrics* const metrics_;
+  const std::function<uint64_t()>& last_epoch_;  // The service's.
   std::string model_;
   std::unique_ptr<ModelUpload> upload_;
 };
@@ -181,7 +192,7 @@ std::shared_ptr<const EncodedModels::Pieces> EncodedModels::Get(const std::share
 grpc::ServerReadReactor<grpc::ByteBuffer>* ModelService::Push(grpc::CallbackServerContext* context,
                                                               grpc::ByteBuffer* response) {
   return new ReadReactor<v1::PushModelRequest, v1::PushModelResponse>(
-      context, std::make_unique<PushHandler>(models_, &encoded_, metrics_), response);
+      context, std::make_unique<PushHandler>(models_, &encoded_, metrics_, last_epoch_), response);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackServerContext* /*context*/,

@@ -2,9 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -37,8 +39,10 @@ class ModelService final
     : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {
  public:
-  // Both outlive the service.
-  ModelService(ModelStore* models, Metrics* metrics) : models_(models), metrics_(metrics) {}
+  // Both outlive the service. `last_epoch`: the largest one that a learner was given, so that a push of a later one is
+  // refused with FAILED_PRECONDITION; asked in a gRPC reaction. Null: any epoch will do.
+  ModelService(ModelStore* models, Metrics* metrics, std::function<uint64_t()> last_epoch = nullptr)
+      : models_(models), metrics_(metrics), last_epoch_(std::move(last_epoch)) {}
 
   grpc::ServerReadReactor<grpc::ByteBuffer>* Push(grpc::CallbackServerContext* context,
                                                   grpc::ByteBuffer* response) override;
@@ -50,6 +54,7 @@ class ModelService final
  private:
   ModelStore* const models_;
   Metrics* const metrics_;
+  const std::function<uint64_t()> last_epoch_;
   EncodedModels encoded_;
 };
 

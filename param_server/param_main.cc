@@ -79,7 +79,7 @@ absl::Status Serve(const ParamServerOptions& options, WeightsFolder* newest, Wei
   hub_options.newest_weights = newest;
   hub_options.best_weights = best;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Hub> hub, Hub::Create(hub_options, std::move(plan), state, &models));
-  ModelService model_service(&models, &metrics);
+  ModelService model_service(&models, &metrics, [state] { return state->last_epoch(); });
   WorkerService worker_service(hub.get(), kHeartbeatInterval);
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
                           RpcServer::Start(options.listen, {&model_service, &worker_service}));

@@ -45,6 +45,9 @@ absl::StatusOr<WorkerIntroduction> IntroductionOf(const v1::JoinRequest& request
     introduction.own_index = request.own_index();
   }
   introduction.epoch = request.epoch();
+  if (request.has_life()) {
+    introduction.life = request.life();
+  }
   return introduction;
 }
 
@@ -147,7 +150,7 @@ class AssignmentSource final : public WriteSource {
 }  // namespace
 
 WorkerService::WorkerService(Hub* hub, absl::Duration heartbeat_interval)
-    : hub_(hub), heartbeat_interval_(heartbeat_interval), joins_("learner-joins", 1, kMaxJoins) {}
+    : hub_(hub), heartbeat_interval_(heartbeat_interval), joins_("joins", 1, kMaxJoins) {}
 
 grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* response) {
@@ -166,11 +169,11 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
     *response = EncodeMessage(answer, ByteSlices());
     reactor->Finish(ToGrpcStatus(status));
   };
-  if (introduction->role != Role::kLearner) {
+  if (introduction->role == Role::kReplayServer) {
     join();
   } else if (!joins_.Submit(join).ok()) {
     reactor->Finish(ToGrpcStatus(
-        absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxJoins, " other learners that join"))));
+        absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxJoins, " others that join"))));
   }
   return reactor;
 }
@@ -179,6 +182,8 @@ absl::Status WorkerService::Join(const WorkerIntroduction& introduction, v1::Joi
   WAGGLE_ASSIGN_OR_RETURN(const Hub::Seat seat, hub_->Join(introduction));
   response->set_index(static_cast<uint32_t>(seat.index));
   response->set_epoch(seat.epoch);
+  response->set_life(seat.life);
+  response->set_env_steps(static_cast<uint64_t>(seat.env_steps));
   response->set_heartbeat_interval_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(heartbeat_interval_)));
   *response->mutable_assignment() = ToProto(seat.assignment);
   return absl::OkStatus();
@@ -211,6 +216,17 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* WorkerService::Watch(grpc::CallbackS
     return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
   }
   return new WriteReactor(std::make_unique<AssignmentSource>(hub_, decoded.worker_id()));
+}
+
+grpc::ServerUnaryReactor* WorkerService::TakeSteps(grpc::CallbackServerContext* context,
+                                                   const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::TakeStepsRequest, v1::TakeStepsResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::TakeStepsRequest& decoded, v1::TakeStepsResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const int64_t allowed, hub_->TakeSteps(decoded.worker_id(), FromProto(decoded)));
+        answer->set_allowed(static_cast<uint64_t>(allowed));
+        return absl::OkStatus();
+      });
 }
 
 grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

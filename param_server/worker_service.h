@@ -11,8 +11,9 @@ namespace waggle {
 // All methods are raw, for a limit on what is parsed.
 using WorkerServiceBase =
     v1::WorkerService::WithRawCallbackMethod_Join<v1::WorkerService::WithRawCallbackMethod_Heartbeat<
-        v1::WorkerService::WithRawCallbackMethod_Watch<v1::WorkerService::WithRawCallbackMethod_Leave<
-            v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>;
+        v1::WorkerService::WithRawCallbackMethod_Watch<v1::WorkerService::WithRawCallbackMethod_TakeSteps<
+            v1::WorkerService::WithRawCallbackMethod_Leave<
+                v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>>;
 
 // waggle.v1.WorkerService over a Hub; see worker.proto. Translates, and decides nothing but that a worker of another
 // software version is refused.
@@ -27,6 +28,8 @@ class WorkerService final : public WorkerServiceBase {
                                       grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request) override;
+  grpc::ServerUnaryReactor* TakeSteps(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Leave(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                   grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Overview(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -38,7 +41,7 @@ class WorkerService final : public WorkerServiceBase {
 
   Hub* const hub_;
   const absl::Duration heartbeat_interval_;
-  Executor joins_;  // Of learners, which wait for the disk.
+  Executor joins_;  // Of those that wait for the disk.
 };
 
 }  // namespace waggle

@@ -81,10 +81,26 @@ struct Assignment {
   std::string worker_id;
   int64_t index = 0;   // Which one of its role it is.
   uint64_t epoch = 0;  // Learners: later than every learner before.
+  // Actors and evaluators: how many of its role had its index before it in this run.
+  uint64_t life = 0;
+  int64_t earlier_env_steps = 0;  // Of the run when this worker joined, over all actors.
 };
 
 // The addresses of the first `servers` replay servers; empty until all of them have joined.
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers);
+
+// What an actor says when it asks for environment steps.
+struct StepRequest {
+  int64_t used = 0;     // Taken in all its life.
+  int64_t allowed = 0;  // What it was told last; 0 before that.
+  int64_t block = 1;    // Handed over together: it is given no fewer where as many are left.
+  double rate = 0;      // A second, since its last request.
+};
+
+// The hub takes steps that it gave to an actor back when so much time has passed since the actor asked last. The actor,
+// which counts from before it asks, uses them for a shorter time, so that no step is ever given to two.
+constexpr absl::Duration kStepLeaseLife = absl::Seconds(10);
+constexpr absl::Duration kStepLeaseUse = absl::Seconds(5);
 
 // One worker's link to the hub, kept up by heartbeats in the background; rejoins by itself after the hub was away. News
 // that cannot wait for a heartbeat comes at once. Thread-safe.
@@ -108,6 +124,11 @@ class HubLink {
   // Why this worker gives up: people see it beside the worker, and a learner that is the last one fails the run with
   // it. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;
+
+  // For actors of a run with stop.max_env_steps: how many environment steps this one may take in all its life, for
+  // kStepLeaseUse. Blocks for one call. UNAVAILABLE while the hub is away or this worker has to join again;
+  // CANCELLED after a stop; any other error is final.
+  virtual absl::StatusOr<int64_t> TakeSteps(const StepRequest& request, const StopToken& stop) = 0;
 
   // A token that is stopped when the run is over, when the hub refuses this worker, or when the process is told to
   // stop.

@@ -158,6 +158,27 @@ class GrpcHubLink final : public HubLink {
     HurryLocked();
   }
 
+  absl::StatusOr<int64_t> TakeSteps(const StepRequest& steps, const StopToken& stop) override {
+    v1::TakeStepsRequest request = ToProto(steps);
+    request.set_worker_id(worker_id_);
+    v1::TakeStepsResponse response;
+    const absl::Status status = CallUnary(kCallTimeout, stop, [&](grpc::ClientContext* context) {
+      return stub_->TakeSteps(context, request, &response);
+    });
+    if (stop.StopRequested()) {
+      return absl::CancelledError("stopped while asking for environment steps");
+    }
+    if (absl::IsNotFound(status)) {
+      MutexLock lock(&shared_->mutex);
+      HurryLocked();  // The heartbeat that is to join again.
+    }
+    if (absl::IsNotFound(status) || MayPass(status)) {
+      return absl::UnavailableError(status.message());
+    }
+    WAGGLE_RETURN_IF_ERROR(status);
+    return static_cast<int64_t>(response.allowed());
+  }
+
   const StopToken& run_over() const override { return run_over_; }
   const StopToken& training_over() const override { return training_over_; }
 
@@ -207,6 +228,7 @@ class GrpcHubLink final : public HubLink {
     if (joined_) {
       request.set_index(static_cast<uint32_t>(index_));
       request.set_epoch(epoch_);
+      request.set_life(life_);
     }
     v1::JoinResponse response;
     WAGGLE_RETURN_IF_ERROR(CallUnary(
@@ -214,6 +236,8 @@ class GrpcHubLink final : public HubLink {
     if (!std::exchange(joined_, true)) {
       index_ = response.index();
       epoch_ = response.epoch();
+      life_ = response.life();
+      earlier_env_steps_ = static_cast<int64_t>(response.env_steps());
     }
     interval_ =
         response.heartbeat_interval_ms() == 0 ? kDefaultInterval : absl::Milliseconds(response.heartbeat_interval_ms());
@@ -302,6 +326,8 @@ class GrpcHubLink final : public HubLink {
     assignment->worker_id = worker_id_;
     assignment->index = index_;
     assignment->epoch = epoch_;
+    assignment->life = life_;
+    assignment->earlier_env_steps = earlier_env_steps_;
     const RunState state = assignment->run_state;
     // Otherwise it comes without the experiment that this worker has.
     const bool with_experiment = source == Source::kJoin || source == Source::kHeartbeatWithExperiment;
@@ -383,6 +409,8 @@ class GrpcHubLink final : public HubLink {
   bool joined_ = false;
   int64_t index_ = 0;
   uint64_t epoch_ = 0;
+  uint64_t life_ = 0;
+  int64_t earlier_env_steps_ = 0;
   uint64_t experiment_checksum_ = 0;  // Of the one in the assignment; 0: none.
   absl::Duration interval_ = kDefaultInterval;
 

@@ -166,6 +166,21 @@ RunResult FromProto(const v1::Result& proto) {
   return {FromProto(proto.evaluation()), proto.confirmed()};
 }
 
+v1::TakeStepsRequest ToProto(const StepRequest& request) {
+  v1::TakeStepsRequest proto;
+  proto.set_used(static_cast<uint64_t>(request.used));
+  proto.set_allowed(static_cast<uint64_t>(request.allowed));
+  proto.set_block(static_cast<uint64_t>(request.block));
+  proto.set_rate(request.rate);
+  return proto;
+}
+
+StepRequest FromProto(const v1::TakeStepsRequest& proto) {
+  // What does not fit becomes negative, and is refused as such.
+  return {static_cast<int64_t>(proto.used()), static_cast<int64_t>(proto.allowed()),
+          static_cast<int64_t>(proto.block()), proto.rate()};
+}
+
 v1::Assignment ToProto(const Assignment& assignment) {
   v1::Assignment proto;
   proto.set_run_state(ToProto(assignment.run_state));

@@ -31,6 +31,10 @@ Evaluation FromProto(const v1::Evaluation& proto);
 v1::Result ToProto(const RunResult& result);
 RunResult FromProto(const v1::Result& proto);
 
+// Without the worker's id.
+v1::TakeStepsRequest ToProto(const StepRequest& request);
+StepRequest FromProto(const v1::TakeStepsRequest& proto);
+
 // Without what is the worker's own, which it is given when it joins.
 v1::Assignment ToProto(const Assignment& assignment);
 absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto);

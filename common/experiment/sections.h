@@ -112,10 +112,12 @@ struct EvaluationOptions {
 struct StopOptions {
   // Solved when the mean returns of two evaluations of the same weights reach it.
   std::optional<double> target_return;
-  int64_t max_env_steps = 0;            // Over all actors.
+  // Over all actors, which are given their parts of what is left; each may pass it by fewer than its lanes.
+  int64_t max_env_steps = 0;
   int64_t max_learner_steps = 0;
-  // Since the first environment step, so that processes may be started by hand in any order. `waggle run`, which starts
-  // them itself, fails where no step comes within this and a minute.
+  // Since the first environment step, so that processes may be started by hand in any order; the time without a hub, or
+  // in which the run had failed, does not count. `waggle run`, which starts them itself, fails where no step comes within
+  // this and a minute.
   double max_seconds = 0;
 
   void Visit(ConfigVisitor& visitor);

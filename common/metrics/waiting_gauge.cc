@@ -22,7 +22,7 @@ WaitingGauge::~WaitingGauge() {
 
 void WaitingGauge::Refresh(absl::Duration period) {
   const Wait wait = wait_();
-  metrics_->SetActivity(wait.waiting ? words_.waiting : words_.working);
+  metrics_->SetActivity(!wait.waiting ? words_.working : wait.for_what == nullptr ? words_.waiting : wait.for_what);
   const absl::Duration elapsed = since_.Elapsed();
   // Two snapshots may follow at once on each other, and of no time there is no fraction.
   if (elapsed < period || elapsed <= absl::ZeroDuration()) {

@@ -20,8 +20,9 @@ class WaitingGauge {
     std::string waiting;  // "waiting for room in replay"
   };
   struct Wait {
-    absl::Duration total;  // Up to now.
-    bool waiting = false;  // Now.
+    absl::Duration total;            // Up to now.
+    bool waiting = false;            // Now.
+    const char* for_what = nullptr;  // Said instead of Words::waiting, where there are several things to wait for.
   };
 
   // `wait` is called by any thread. The fraction is that of at least `period`: the time since it was last set.

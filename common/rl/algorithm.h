@@ -92,6 +92,9 @@ struct PolicyContext {
   int64_t first_lane = 0;
   int64_t all_lanes = 0;
   uint64_t seed = 0;  // The actor's own.
+  // Exploring steps that its lanes have behind them, by actors of before its process was started again: what is
+  // annealed over a lane's steps goes on from there.
+  int64_t first_step = 0;
 };
 
 // The computing half of an algorithm; an AlgorithmDefinition has the same name.

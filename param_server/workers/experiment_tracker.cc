@@ -27,16 +27,20 @@ void ExperimentTracker::ReportCounters(const std::string& worker_id, Role role,
   if (role == Role::kLearner) {
     progress_.learner_steps = std::max(progress_.learner_steps, ValueOf(counters, "learner_steps"));
   } else if (role == Role::kActor) {
-    const double steps = ValueOf(counters, "env_steps");
-    double& before = progress_.steps_of[worker_id];
-    // Heartbeats may overtake each other: an older, smaller figure changes nothing.
-    progress_.env_steps = std::min(kMaxCounter, progress_.env_steps + std::max(0.0, steps - before));
-    before = std::max(before, steps);
-    if (steps > 0 && !progress_.first_step.has_value()) {
-      progress_.first_step = now;
-    }
+    ReportEnvSteps(worker_id, ValueOf(counters, "env_steps"), now);
   }
   Advance(now);
+}
+
+void ExperimentTracker::ReportEnvSteps(const std::string& worker_id, double steps, absl::Time now) {
+  double& before = progress_.steps_of[worker_id];
+  // Reports may overtake each other: an older, smaller figure changes nothing.
+  progress_.env_steps = std::min(kMaxCounter, progress_.env_steps + std::max(0.0, steps - before));
+  before = std::max(before, steps);
+  if (steps > 0 && !progress_.running.has_value()) {
+    progress_.running = absl::ZeroDuration();
+    counted_ = now;
+  }
 }
 
 bool ExperimentTracker::ReportEvaluation(const Evaluation& evaluation) {
@@ -130,13 +134,13 @@ void ExperimentTracker::EndUnevaluated(const std::string& why) {
   absl::StrAppend(&progress_.reason, "; the final weights were not evaluated: ", why);
 }
 
-bool ExperimentTracker::Reopen() {
+bool ExperimentTracker::Reopen(absl::Time now) {
   if (progress_.state != RunState::kFailed) {
     return false;
   }
+  Advance(now);  // The time in which nobody learned must not end the run.
   progress_.state = RunState::kRunning;
   progress_.reason.clear();
-  progress_.first_step.reset();  // The time in which nobody learned must not end the run.
   return true;
 }
 
@@ -147,6 +151,10 @@ void ExperimentTracker::KeepOnly(const std::function<bool(const std::string& wor
 }
 
 void ExperimentTracker::Advance(absl::Time now) {
+  if (progress_.running.has_value() && progress_.state == RunState::kRunning) {
+    *progress_.running += now - counted_;
+  }
+  counted_ = now;
   const StopOptions& stop = plan_.stop;
   if (stop.max_env_steps > 0 && env_steps() >= static_cast<uint64_t>(stop.max_env_steps)) {
     End(RunState::kLimit, absl::StrCat(env_steps(), " environment steps; stop.max_env_steps is ", stop.max_env_steps));
@@ -155,11 +163,10 @@ void ExperimentTracker::Advance(absl::Time now) {
     End(RunState::kLimit,
         absl::StrCat(learner_steps(), " learner steps; stop.max_learner_steps is ", stop.max_learner_steps));
   }
-  if (stop.max_seconds > 0 && progress_.first_step.has_value() &&
-      now - *progress_.first_step >= absl::Seconds(stop.max_seconds)) {
+  if (stop.max_seconds > 0 && progress_.running >= absl::Seconds(stop.max_seconds)) {
     End(RunState::kLimit,
-        absl::StrCat(absl::ToInt64Seconds(now - *progress_.first_step),
-                     " seconds since the first environment step; stop.max_seconds is ", stop.max_seconds));
+        absl::StrCat("the run has gone on for ", absl::ToInt64Seconds(*progress_.running),
+                     " seconds since its first environment step; stop.max_seconds is ", stop.max_seconds));
   }
 }
 

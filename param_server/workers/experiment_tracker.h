@@ -27,8 +27,9 @@ struct RunPlan {
 // How far a run is: what must survive the hub.
 struct RunProgress {
   RunState state = RunState::kRunning;
-  std::string reason;                      // In words, why the run ended; empty while it goes on.
-  std::optional<absl::Time> first_step;    // When the first environment step was reported.
+  std::string reason;  // In words, why the run ended; empty while it goes on.
+  // How long a hub has seen it go on since its first environment step; absent before that.
+  std::optional<absl::Duration> running;
   double env_steps = 0;                    // Over all actors that ever were.
   double learner_steps = 0;                // Of the learner that is farthest.
   std::map<std::string, double> steps_of;  // Of env_steps: by actors that may report again, as last reported.
@@ -44,15 +45,17 @@ struct RunProgress {
 // lucky once. A run that reaches a limit has the learner's last weights evaluated before it ends.
 //
 // The time limit counts from the first environment step that an actor reports, so that processes may be started by hand
-// in any order. Steps are added up worker by worker from counters that only grow while a worker lives, so a worker that
-// leaves takes nothing away, and one that joins again counts nothing twice.
+// in any order, and only while the run goes on: not between one hub and the next, nor while the run has failed. Steps
+// are added up worker by worker from counters that only grow while a worker lives, so a worker that leaves takes
+// nothing away, and one that joins again counts nothing twice.
 class ExperimentTracker {
  public:
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}
 
-  // Goes on from what an earlier hub knew.
-  void Restore(RunProgress progress, std::optional<ModelVersion> newest_evaluated = std::nullopt) {
+  // Goes on, from now, from what an earlier hub knew.
+  void Restore(RunProgress progress, absl::Time now, std::optional<ModelVersion> newest_evaluated = std::nullopt) {
     progress_ = std::move(progress);
+    counted_ = now;
     newest_evaluated_ = newest_evaluated;
   }
   // The result's weights are lost.
@@ -67,11 +70,13 @@ class ExperimentTracker {
   void CorrectSteps(const ModelVersion& version, uint64_t env_steps);
   // The learner has stopped at this version, which it publishes; heard again and again until the run is over.
   void ReportFinalVersion(const ModelVersion& version, absl::Time now);
+  // An actor's environment steps in all its life; Advance looks at the limit on them.
+  void ReportEnvSteps(const std::string& worker_id, double steps, absl::Time now);
   // The last learner that there was gave up.
   void ReportLearnerFailure(const std::string& reason);
-  // Another learner has come: a run that has failed goes on, with its time limit counted anew. Returns whether it had.
-  bool Reopen();
-  // Looks at the limits.
+  // Another learner has come: a run that has failed goes on. Returns whether it had.
+  bool Reopen(absl::Time now);
+  // Counts the time and looks at the limits.
   void Advance(absl::Time now);
   // Ends a finishing run if its last weights have been evaluated, cannot be (`hindrance` says why; empty: nothing
   // hinders), or have not been for long.
@@ -100,6 +105,7 @@ class ExperimentTracker {
   std::optional<ModelVersion> newest_evaluated_;
   std::optional<ModelVersion> final_version_;  // Once the run is finishing.
   std::optional<absl::Time> finishing_since_;
+  absl::Time counted_;  // Until when progress_.running counts; meaningless without it.
 };
 
 }  // namespace waggle

@@ -21,8 +21,9 @@ constexpr absl::Duration kSavePeriod = absl::Seconds(5);
 constexpr absl::Duration kRejoinTime = absl::Hours(1);
 // One that runs and one that will see what changed meanwhile.
 constexpr size_t kMaxSaves = 2;
-// Epochs are counted up by one, so that a larger one can only be wrong; what is left is room to count on.
-constexpr uint64_t kMaxEpoch = uint64_t{1} << 62;
+constexpr size_t kMaxEvaluations = 1'000;
+// Lives are counted up by one, so that a larger one can only be wrong; what is left is room to count on.
+constexpr uint64_t kMaxLife = uint64_t{1} << 62;
 
 absl::Status Validate(const Evaluation& evaluation) {
   if (evaluation.episodes < 1 || !std::isfinite(evaluation.mean_return) || !std::isfinite(evaluation.min_return) ||
@@ -83,8 +84,11 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
     for (const auto& [worker_id, steps] : record.progress.steps_of) {
       restored_.insert(worker_id);
     }
+    if (plan->stop.max_env_steps > 0) {
+      step_leases_.emplace(plan->stop.max_env_steps, restored_, begun_);
+    }
     tracker_.emplace(*std::move(plan));
-    tracker_->Restore(std::move(record.progress), record.last_evaluation.has_value()
+    tracker_->Restore(std::move(record.progress), begun_, record.last_evaluation.has_value()
                                                       ? std::optional(record.last_evaluation->evaluation.version)
                                                       : std::nullopt);
     if (record.last_evaluation.has_value()) {
@@ -108,14 +112,43 @@ Hub::~Hub() {
   SaveProgress();
 }
 
-absl::StatusOr<uint64_t> Hub::EpochFor(const WorkerIntroduction& learner) {
-  if (learner.epoch == 0) {
-    return state_->TakeEpoch();
+absl::Status Hub::CheckEpoch(const WorkerIntroduction& learner) const {
+  if (learner.role != Role::kLearner || learner.epoch <= state_->last_epoch()) {
+    return absl::OkStatus();
   }
-  // It joins again and still publishes under the epoch it was given, perhaps by a hub that lost its folder.
-  WAGGLE_RETURN_IF_ERROR(state_->Update(
-      [&learner](HubRecord* record) { record->last_epoch = std::max(record->last_epoch, learner.epoch); }));
-  return learner.epoch;
+  return absl::FailedPreconditionError(
+      absl::StrCat("epoch ", learner.epoch, " was given to no learner of this run; the largest that was is ",
+                   state_->last_epoch(), "; a parameter server whose --data-dir was lost needs new learners"));
+}
+
+absl::Status Hub::NumberSeat(const WorkerIntroduction& worker, Seat* seat) {
+  absl::Status status;
+  if (worker.role == Role::kLearner) {
+    seat->epoch = worker.epoch;
+    if (worker.epoch == 0) {
+      status = state_->Update([seat](HubRecord* record) { seat->epoch = ++record->last_epoch; });
+    }
+    status = Annotate(status, "the parameter server cannot write this learner's epoch down");
+  } else if (worker.role == Role::kActor || worker.role == Role::kEvaluator) {
+    status = state_->Update([&worker, seat](HubRecord* record) {
+      // One that joins again may sit elsewhere now; its life goes with the index that it had.
+      const int64_t index = worker.life.has_value() ? worker.index.value_or(seat->index) : seat->index;
+      uint64_t& lives = record->lives[{worker.role, index}];
+      seat->life = worker.life.value_or(lives);
+      lives = std::max(lives, seat->life + 1);
+      if (worker.role == Role::kActor) {
+        record->progress.steps_of.emplace(worker.worker_id, 0);  // A hub that comes after is to wait for its leases.
+      }
+    });
+    if (!status.ok()) {  // Its disk may be full for a moment, which is no reason for an actor to end.
+      status = absl::UnavailableError(
+          absl::StrCat("the parameter server cannot write this worker's life down: ", status.message()));
+    }
+  }
+  if (!status.ok()) {
+    LogError(RoleName(worker.role), " ", seat->index, " cannot join: ", status.message());
+  }
+  return status;
 }
 
 absl::Status Hub::CheckReplayServerLocked(const WorkerIntroduction& introduction) const {
@@ -130,34 +163,42 @@ absl::Status Hub::CheckReplayServerLocked(const WorkerIntroduction& introduction
 
 absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
   const bool is_learner = introduction.role == Role::kLearner;
-  if (is_learner && introduction.epoch > kMaxEpoch) {
-    return absl::InvalidArgumentError(absl::StrCat("epoch ", introduction.epoch, " was given to no learner"));
+  WAGGLE_RETURN_IF_ERROR(CheckEpoch(introduction));
+  if (introduction.life.value_or(0) > kMaxLife) {
+    return absl::InvalidArgumentError(absl::StrCat("life ", *introduction.life, " was given to nobody"));
   }
   const absl::Time now = options_.clock();
+  WorkerIntroduction numbered = introduction;  // With the life that it has already.
   Seat seat;
   {
     MutexLock lock(&mutex_);
     WAGGLE_RETURN_IF_ERROR(CheckReplayServerLocked(introduction));
-    WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(introduction, is_learner ? introduction.epoch : 0, now));
-  }
-  if (is_learner) {  // Once it has a seat: one that is refused takes no epoch.
-    const absl::StatusOr<uint64_t> epoch = EpochFor(introduction);
-    if (!epoch.ok()) {
-      LogError("a learner's epoch cannot be written down: ", epoch.status().message());
-      Leave(introduction.worker_id);
-      return Annotate(epoch.status(), "the parameter server cannot write this learner's epoch down");
+    if (const WorkerView* const known = workers_.Find(introduction.worker_id);
+        known != nullptr && known->life.has_value() && !introduction.life.has_value()) {
+      numbered.life = known->life;  // The answer to its first Join was lost.
+      numbered.index = known->index;
     }
-    seat.epoch = *epoch;
+    WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(introduction, is_learner ? introduction.epoch : 0, now));
+    if (introduction.role == Role::kActor && tracker_.has_value()) {
+      tracker_->ReportEnvSteps(introduction.worker_id, 0, now);
+    }
+  }
+  // Once it has a seat: one that is refused takes no number.
+  if (const absl::Status status = NumberSeat(numbered, &seat); !status.ok()) {
+    Leave(introduction.worker_id);
+    return status;
   }
   bool reopened = false;
   {
     MutexLock lock(&mutex_);
     workers_.SetEpoch(introduction.worker_id, seat.epoch);
+    workers_.SetLife(introduction.worker_id, seat.life);
     const WorkerView* const worker = workers_.Find(introduction.worker_id);
     if (worker == nullptr) {
       return absl::UnavailableError("another worker has taken this one's seat meanwhile");
     }
-    reopened = is_learner && ReopenForLocked(seat.epoch);
+    reopened = is_learner && ReopenForLocked(seat.epoch, now);
+    seat.env_steps = tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
     if (reopened || introduction.role == Role::kReplayServer) {
       AnnounceLocked();
     }
@@ -218,6 +259,9 @@ void Hub::Leave(const std::string& worker_id) {
   models_->KeepHolders([&worker_id](const std::string& holder) { return holder != worker_id; });
   if (save) {
     SaveSoon();
+  }
+  if (step_leases_.has_value()) {
+    step_leases_->Return(worker_id);
   }
 }
 
@@ -304,7 +348,7 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     workers_.SetFailure(report.worker_id, failure);
   }
   const RunState before = tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
-  const bool had_step = tracker_.has_value() && tracker_->progress().first_step.has_value();
+  const std::optional<absl::Duration> running = tracker_.has_value() ? tracker_->progress().running : std::nullopt;
   const auto steps = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return tracker_.has_value() ? std::make_pair(tracker_->env_steps(), tracker_->learner_steps())
                                 : std::pair<uint64_t, uint64_t>();
@@ -323,10 +367,13 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     if (!report.failure.empty() && worker.introduction.role == Role::kLearner) {
       TakeLearnerFailureLocked(worker, now);
     }
+    if (step_leases_.has_value() && worker.introduction.role == Role::kActor) {
+      step_leases_->Report(report.worker_id, static_cast<int64_t>(tracker_->progress().steps_of.at(report.worker_id)));
+    }
     NoteEndLocked(before);
     ConcludeLocked(now);
-    unsaved_ = unsaved_ || steps() != steps_before;
-    urgent_ = urgent_ || tracker_->progress().first_step.has_value() != had_step;
+    unsaved_ = unsaved_ || steps() != steps_before || tracker_->progress().running != running;
+    urgent_ = urgent_ || tracker_->progress().running.has_value() != running.has_value();
   }
   return absl::OkStatus();
 }
@@ -354,12 +401,12 @@ void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
   tracker_->ReportLearnerFailure(learner.failure);
 }
 
-bool Hub::ReopenForLocked(uint64_t epoch) {
+bool Hub::ReopenForLocked(uint64_t epoch, absl::Time now) {
   if (!tracker_.has_value() || epoch <= failed_epoch_) {
     return false;
   }
   const std::string reason = tracker_->progress().reason;
-  if (!tracker_->Reopen()) {
+  if (!tracker_->Reopen(now)) {
     return false;
   }
   LogWarning("the run, which had failed (", reason, "), goes on with a learner of epoch ", epoch);

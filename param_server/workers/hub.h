@@ -24,6 +24,7 @@
 #include "param_server/workers/hub_state.h"
 #include "param_server/workers/listeners.h"
 #include "param_server/workers/step_history.h"
+#include "param_server/workers/step_leases.h"
 #include "param_server/workers/worker_table.h"
 
 namespace waggle {
@@ -72,7 +73,7 @@ struct HubOptions {
 };
 
 // Knows the experiment and the workers, and tells each what the others must know of it. Thread-safe; the calls return
-// at once, but for a learner's Join. Progress is written to the state by a thread of its own: its end and its beginning
+// at once, but for the Join of a learner, an actor or an evaluator. Progress is written to the state by a thread of its own: its end and its beginning
 // at once, steps and evaluations every few seconds and when the hub ends. With it go the newest weights; the best ones
 // are written at once.
 class Hub {
@@ -80,6 +81,8 @@ class Hub {
   struct Seat {
     int64_t index = 0;
     uint64_t epoch = 0;
+    uint64_t life = 0;
+    int64_t env_steps = 0;  // Of the run so far.
     Assignment assignment;
   };
 
@@ -91,14 +94,22 @@ class Hub {
   // Returns when the last progress is written.
   ~Hub();
 
-  // A learner's blocks until its epoch is on the disk: no other can be given it, whatever happens. INVALID_ARGUMENT for
-  // an introduction that cannot be; RESOURCE_EXHAUSTED when there is no room.
+  // A learner's blocks until its epoch is on the disk, an actor's and an evaluator's until its life is: no other can be
+  // given it, whatever happens. INVALID_ARGUMENT for an introduction that cannot be; FAILED_PRECONDITION for one that
+  // brings an epoch back that no learner was given; RESOURCE_EXHAUSTED when there is no room; UNAVAILABLE where a life
+  // cannot be written down.
   absl::StatusOr<Seat> Join(const WorkerIntroduction& introduction) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The assignment comes without the experiment, which never changes. NOT_FOUND asks the worker to join again.
   // FAILED_PRECONDITION, with both in the message, for an environment that is not the run's. INVALID_ARGUMENT for
   // figures that cannot be.
   absl::StatusOr<Assignment> Heartbeat(const WorkerReport& report) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How many environment steps an actor may take in all its life; see StepLeases. NOT_FOUND asks the worker to join
+  // again. FAILED_PRECONDITION where the run has no limit on them. INVALID_ARGUMENT for figures that cannot be, and for
+  // a worker that is no actor.
+  absl::StatusOr<int64_t> TakeSteps(const std::string& worker_id, const StepRequest& request)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Complete; empty where there is none.
   const std::string& experiment_yaml() const { return experiment_yaml_; }
@@ -127,14 +138,16 @@ class Hub {
   // INVALID_ARGUMENT for a replay server that the run has no use for.
   absl::Status CheckReplayServerLocked(const WorkerIntroduction& introduction) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The epoch of a learner that has a seat, on the disk.
-  absl::StatusOr<uint64_t> EpochFor(const WorkerIntroduction& learner);
+  // FAILED_PRECONDITION for a learner that brings an epoch back that none was given.
+  absl::Status CheckEpoch(const WorkerIntroduction& learner) const;
+  // Gives a worker that has a seat its epoch or its life, once that is on the disk.
+  absl::Status NumberSeat(const WorkerIntroduction& worker, Seat* seat);
   // The epoch from which on a learner can publish, as nobody later has published.
   uint64_t LearningEpochLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A learner gives up: the run has failed if no other one is left that could go on with it.
   void TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Lets a run that has failed go on with a learner that has come after. Returns whether it did.
-  bool ReopenForLocked(uint64_t epoch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool ReopenForLocked(uint64_t epoch, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Checks the weights that were kept against the run, and makes them known.
   absl::Status RestoreWeights() ABSL_LOCKS_EXCLUDED(mutex_);
   // Hands over the newest weights and, the last time, the best with what is known better of them by now.
@@ -178,6 +191,7 @@ class Hub {
   WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
   const absl::Time begun_;  // Of this hub, by its clock.
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
+  std::optional<StepLeases> step_leases_ ABSL_GUARDED_BY(mutex_);  // Where the run has a limit on steps.
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, absl::Time> last_evaluation_of_ ABSL_GUARDED_BY(mutex_);  // By worker.

@@ -99,6 +99,20 @@ bool ParseCandidate(const std::string& text, std::vector<Evaluation>* candidates
   return parts.size() == kEvaluationParts && ParseEvaluation(parts, &candidates->back());
 }
 
+// Of whom lives are counted.
+constexpr Role kRolesWithLives[] = {Role::kActor, Role::kEvaluator};
+
+bool ParseLives(const std::string& text, std::map<std::pair<Role, int64_t>, uint64_t>* lives) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ' ');
+  int64_t index = 0;
+  for (const Role role : kRolesWithLives) {
+    if (parts.size() == 3 && parts[0] == RoleName(role) && absl::SimpleAtoi(parts[1], &index)) {
+      return absl::SimpleAtoi(parts[2], &(*lives)[{role, index}]);
+    }
+  }
+  return false;
+}
+
 bool ParseStepsOf(const std::string& text, std::map<std::string, double>* steps_of) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(' ', 1));
   return absl::SimpleAtod(parts.second, &(*steps_of)[parts.first]);
@@ -109,6 +123,7 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
   RunProgress& progress = record->progress;
   if ((key == "env_steps" && absl::SimpleAtod(value, &progress.env_steps)) ||
       (key == "learner_steps" && absl::SimpleAtod(value, &progress.learner_steps)) ||
+      (key == "lives" && ParseLives(value, &record->lives)) ||
       (key == "steps_of" && ParseStepsOf(value, &progress.steps_of)) ||
       (key == "last_evaluation" && ParseLastEvaluation(value, &record->last_evaluation)) ||
       (key == "result" && ParseResult(value, &progress.result)) ||
@@ -123,8 +138,8 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
     record->started = absl::FromUnixMicros(number);
     return absl::OkStatus();
   }
-  if (key == "first_step_us" && absl::SimpleAtoi(value, &number)) {
-    progress.first_step = absl::FromUnixMicros(number);
+  if (key == "running_us" && absl::SimpleAtoi(value, &number)) {
+    progress.running = absl::Microseconds(number);
     return absl::OkStatus();
   }
   if (key == "outcome_reason" && absl::CUnescape(value, &progress.reason)) {
@@ -168,9 +183,14 @@ bool operator==(const HubRecord& a, const HubRecord& b) {
 std::string EncodeHubRecord(const HubRecord& record) {
   std::string body = absl::StrCat("last_epoch ", record.last_epoch, "\n");
   AppendTime("started_us", record.started, &body);
-  AppendTime("first_step_us", record.progress.first_step, &body);
+  if (record.progress.running.has_value()) {
+    absl::StrAppend(&body, "running_us ", absl::ToInt64Microseconds(*record.progress.running), "\n");
+  }
   absl::StrAppend(&body, "env_steps ", Exact(record.progress.env_steps), "\nlearner_steps ",
                   Exact(record.progress.learner_steps), "\n");
+  for (const auto& [whose, lives] : record.lives) {
+    absl::StrAppend(&body, "lives ", RoleName(whose.first), " ", whose.second, " ", lives, "\n");
+  }
   for (const auto& [worker_id, steps] : record.progress.steps_of) {
     absl::StrAppend(&body, "steps_of ", worker_id, " ", Exact(steps), "\n");
   }
@@ -243,6 +263,7 @@ absl::StatusOr<std::unique_ptr<HubState>> HubState::Open(const std::string& fold
   // Written at once: that the folder cannot be written to should be known now, not when a learner joins.
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(path, EncodeHubRecord(record)));
   MutexLock lock(&state->mutex_);
+  state->last_epoch_ = record.last_epoch;
   state->record_ = std::move(record);
   return state;
 }
@@ -268,6 +289,7 @@ absl::Status HubState::Update(const std::function<void(HubRecord*)>& change) {
   }
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(absl::StrCat(folder_, "/", kFileName), EncodeHubRecord(changed)));
   record_ = std::move(changed);
+  last_epoch_ = record_.last_epoch;
   return absl::OkStatus();
 }
 

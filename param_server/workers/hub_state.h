@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,7 +29,9 @@ struct DatedEvaluation {
 
 // What survives the hub.
 struct HubRecord {
-  uint64_t last_epoch = 0;            // The largest one that a learner was given.
+  uint64_t last_epoch = 0;  // The largest one that a learner was given.
+  // By role and index: how many actors or evaluators were given it, each of which has another life.
+  std::map<std::pair<Role, int64_t>, uint64_t> lives;
   std::string experiment_yaml;        // Empty: none.
   std::optional<absl::Time> started;  // When the experiment was taken in.
   RunProgress progress;               // Meaningless without an experiment.
@@ -53,6 +58,8 @@ class HubState {
   HubState& operator=(const HubState&) = delete;
 
   HubRecord record() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // That of the record; never waits for the disk.
+  uint64_t last_epoch() const { return last_epoch_; }
 
   // Changes the record, and returns when the change will survive a power cut: takes as long as the disk does. After an
   // error the record is as before. Nothing is written where `change` changes nothing.
@@ -68,6 +75,7 @@ class HubState {
   const int lock_fd_;
   mutable Mutex mutex_;
   HubRecord record_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> last_epoch_{0};  // Atomic because mutex_ is held while the disk writes.
 };
 
 }  // namespace waggle

@@ -174,13 +174,18 @@ absl::Status WorkerTable::CheckNotReplaced(const std::string& worker_id) const {
   return absl::OkStatus();
 }
 
-absl::Status WorkerTable::Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now) {
-  const auto it = seated_.find(worker_id);
-  if (it == seated_.end()) {
-    WAGGLE_RETURN_IF_ERROR(CheckNotReplaced(worker_id));
-    return absl::NotFoundError(
-        absl::StrCat("no worker \"", absl::CHexEscape(worker_id), "\" has joined; it has to join again"));
+absl::Status WorkerTable::CheckSeated(const std::string& worker_id) const {
+  if (seated_.count(worker_id) > 0) {
+    return absl::OkStatus();
   }
+  WAGGLE_RETURN_IF_ERROR(CheckNotReplaced(worker_id));
+  return absl::NotFoundError(
+      absl::StrCat("no worker \"", absl::CHexEscape(worker_id), "\" has joined; it has to join again"));
+}
+
+absl::Status WorkerTable::Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now) {
+  WAGGLE_RETURN_IF_ERROR(CheckSeated(worker_id));
+  const auto it = seated_.find(worker_id);
   WAGGLE_RETURN_IF_ERROR(Annotate(Validate(figures), absl::StrCat("heartbeat of ", worker_id)));
   Hear(&it->second, now);
   it->second.heard_since_then = true;
@@ -206,6 +211,12 @@ void WorkerTable::Leave(const std::string& worker_id, absl::Time now) {
 void WorkerTable::SetEpoch(const std::string& worker_id, uint64_t epoch) {
   if (const auto it = seated_.find(worker_id); it != seated_.end()) {
     it->second.view.epoch = epoch;
+  }
+}
+
+void WorkerTable::SetLife(const std::string& worker_id, uint64_t life) {
+  if (const auto it = seated_.find(worker_id); it != seated_.end()) {
+    it->second.view.life = life;
   }
 }
 

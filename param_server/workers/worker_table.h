@@ -26,7 +26,8 @@ struct WorkerIntroduction {
   std::optional<int64_t> own_index;
   // Of a worker that joins again: what it was given before.
   std::optional<int64_t> index;
-  uint64_t epoch = 0;  // 0: none.
+  uint64_t epoch = 0;            // 0: none.
+  std::optional<uint64_t> life;  // Of actors and evaluators.
 };
 
 // What a worker says of itself with a heartbeat.
@@ -42,6 +43,7 @@ struct WorkerView {
   WorkerIntroduction introduction;
   int64_t index = 0;
   uint64_t epoch = 0;
+  std::optional<uint64_t> life;  // Once an actor or evaluator has one.
   absl::Time joined;
   absl::Duration silent;  // Since its last heartbeat.
   bool alive = false;
@@ -81,6 +83,9 @@ class WorkerTable {
   // be: too many, badly named, counters that are negative or above kMaxCounter.
   absl::Status Heartbeat(const std::string& worker_id, WorkerFigures figures, absl::Time now);
 
+  // OK for a seated worker; what Heartbeat says of others.
+  absl::Status CheckSeated(const std::string& worker_id) const;
+
   // A seated worker said why it gives up.
   void SetFailure(const std::string& worker_id, const std::string& failure);
 
@@ -89,6 +94,8 @@ class WorkerTable {
 
   // Sets the epoch of a seated worker.
   void SetEpoch(const std::string& worker_id, uint64_t epoch);
+  // Sets the life of a seated worker.
+  void SetLife(const std::string& worker_id, uint64_t life);
 
   // Changes where a seated worker serves.
   void SetAddress(const std::string& worker_id, const std::string& address);

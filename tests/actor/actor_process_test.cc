@@ -102,13 +102,15 @@ class Fixture {
   }
 
   // There is everything that an actor needs; its run is over after `blocks`.
-  void StartRun(size_t blocks, int64_t index = 1) {
+  void StartRun(size_t blocks, int64_t index = 1, uint64_t life = 0) {
     script->Add(SnapshotOf(5));
-    hub.Set([index](Assignment* assignment) {
+    hub.Set([index, life](Assignment* assignment) {
       assignment->run_state = RunState::kRunning;
       assignment->experiment_yaml = kExperiment;
       assignment->replay_servers = {"replay:1"};
       assignment->index = index;
+      assignment->life = life;
+      assignment->earlier_env_steps = 801;
     });
     EndAfter(blocks);
   }
@@ -204,6 +206,53 @@ TEST_CASE("an actor's randomness follows from the run's seed and its index", "[u
   }
   REQUIRE(seeds[0] != seeds[1]);
   REQUIRE(policy_seeds[0] != policy_seeds[1]);
+}
+
+TEST_CASE("an actor or evaluator that is started again draws anew, and explores on", "[unit]") {
+  std::vector<float> seeds_of_life[2];
+  uint64_t policy_seeds[2] = {};
+  for (const uint64_t life : {uint64_t{0}, uint64_t{1}}) {
+    Fixture fixture;
+    fixture.StartRun(1, 0, life);
+    REQUIRE_OK(RunActor(fixture.ports));
+    seeds_of_life[life] = SeedsOf(fixture.replay.sink.blocks.at(0));
+    policy_seeds[life] = fixture.request.seed;
+    REQUIRE(fixture.request.first_step == (life == 0 ? 0 : 801 / 8));  // The run has two actors of four lanes.
+  }
+  REQUIRE(seeds_of_life[0] != seeds_of_life[1]);
+  REQUIRE(policy_seeds[0] != policy_seeds[1]);
+
+  uint64_t evaluator_seeds[2] = {};
+  for (const uint64_t life : {uint64_t{0}, uint64_t{1}}) {
+    Fixture fixture;
+    fixture.StartRun(0, 0, life);
+    fixture.hub.on_evaluation = [&fixture](const Evaluation&) {
+      fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
+    };
+    REQUIRE_OK(RunEvaluator(fixture.ports));
+    evaluator_seeds[life] = fixture.request.seed;
+  }
+  REQUIRE(evaluator_seeds[0] != evaluator_seeds[1]);
+}
+
+TEST_CASE("where the run has a limit on steps an actor asks for its part of them", "[unit]") {
+  Fixture fixture;
+  fixture.StartRun(1'000'000);
+  fixture.hub.Set([](Assignment* assignment) {
+    const std::string words = "max_seconds: 100";
+    assignment->experiment_yaml.insert(assignment->experiment_yaml.find(words), "max_env_steps: 60, ");
+  });
+  fixture.hub.on_take_steps = [&fixture](const StepRequest& request) -> absl::StatusOr<int64_t> {
+    if (request.used >= 60) {
+      fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kLimit; });
+    }
+    return 60;
+  };
+  REQUIRE_OK(RunActor(fixture.ports));
+  REQUIRE(fixture.hub.step_requests().at(0).block == 4 * 5);
+  REQUIRE(fixture.hub.step_requests().back().used < 60 + 4);
+  REQUIRE(fixture.metrics.TakeSnapshot().counters["env_steps"] ==
+          static_cast<double>(fixture.hub.step_requests().back().used));
 }
 
 TEST_CASE("an evaluator evaluates the newest weights and reports until the run is over", "[unit]") {

@@ -242,6 +242,19 @@ void FakeHub::ReportFailure(const absl::Status& failure) {
   failures_.push_back(failure);
 }
 
+std::vector<StepRequest> FakeHub::step_requests() const {
+  MutexLock lock(&mutex_);
+  return step_requests_;
+}
+
+absl::StatusOr<int64_t> FakeHub::TakeSteps(const StepRequest& request, const StopToken&) {
+  {
+    MutexLock lock(&mutex_);
+    step_requests_.push_back(request);
+  }
+  return on_take_steps(request);
+}
+
 void FakeHub::Leave(absl::Duration) {
   MutexLock lock(&mutex_);
   ++farewells_;

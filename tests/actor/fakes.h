@@ -123,9 +123,13 @@ class FakeHub : public HubLink {
   std::vector<Evaluation> evaluations() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<absl::Status> failures() const ABSL_LOCKS_EXCLUDED(mutex_);
   int farewells() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // What was asked for with TakeSteps.
+  std::vector<StepRequest> step_requests() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Called after each evaluation that is reported, in the reporting thread.
   std::function<void(const Evaluation&)> on_evaluation;
+  // The answer to TakeSteps, in the asking thread.
+  std::function<absl::StatusOr<int64_t>(const StepRequest&)> on_take_steps;
 
   Assignment assignment() const override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
@@ -134,6 +138,8 @@ class FakeHub : public HubLink {
   void ReportEvaluation(const Evaluation& evaluation) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ReportFinalVersion(const ModelVersion&) override {}
   void ReportFailure(const absl::Status& failure) override ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<int64_t> TakeSteps(const StepRequest& request, const StopToken& stop) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
   const StopToken& run_over() const override { return run_over_; }
   const StopToken& training_over() const override { return training_over_; }
   void Leave(absl::Duration timeout) override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -149,6 +155,7 @@ class FakeHub : public HubLink {
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::vector<Evaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
   std::vector<absl::Status> failures_ ABSL_GUARDED_BY(mutex_);
+  std::vector<StepRequest> step_requests_ ABSL_GUARDED_BY(mutex_);
   int farewells_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -56,7 +56,7 @@ class Fixture {
     };
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
-    RolloutLoop loop(options, {&policy, &environments_, writer_.get(), &sink, &weights, &metrics});
+    RolloutLoop loop(options, {&policy, &environments_, writer_.get(), &sink, &weights, &metrics, budget.get()});
     return loop.Run(stop);
   }
 
@@ -67,6 +67,7 @@ class Fixture {
   Metrics metrics;
   const std::shared_ptr<ScriptedSubscriber::Script> script = std::make_shared<ScriptedSubscriber::Script>();
   const StopToken stop;
+  std::unique_ptr<StepBudget> budget;
   RolloutOptions options;
 
  private:
@@ -215,6 +216,32 @@ TEST_CASE("while the loop waits for room it says so", "[unit]") {
   CHECK(acting.activity == "acting");
 }
 
+TEST_CASE("the loop takes the steps that it is allowed, hands their rows over and waits for more", "[unit]") {
+  Fixture fixture;
+  fixture.script->Add(SnapshotOf(1));
+  constexpr int64_t kAllowed = 100;
+  int64_t rows_before_wait = -1;
+  Metrics::Snapshot waiting;
+  fixture.budget = std::make_unique<StepBudget>(
+      kLanes * kChunkRows, Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
+      [&](const StepRequest& request, const StopToken&) -> absl::StatusOr<int64_t> {
+        if (request.used >= kAllowed && fixture.budget->stats().waiting) {
+          rows_before_wait = RowsOf(fixture.sink.blocks);
+          waiting = fixture.metrics.TakeSnapshot();
+          fixture.stop.RequestStop();
+        }
+        return kAllowed;
+      },
+      fixture.stop);
+  REQUIRE_OK(fixture.Run(-1));
+  CHECK(fixture.env_steps() >= kAllowed);
+  CHECK(fixture.env_steps() < kAllowed + kLanes);
+  CHECK(rows_before_wait == fixture.policy.calls);
+  CHECK(RowsOf(fixture.sink.blocks) == rows_before_wait);
+  CHECK(waiting.activity == "waiting for steps");
+  CHECK(waiting.counters["env_steps"] == static_cast<double>(fixture.env_steps()));
+}
+
 TEST_CASE("a stop while waiting for the first weights ends the loop in peace", "[unit]") {
   Fixture fixture;
   fixture.stop.RequestStop();
@@ -263,6 +290,15 @@ TEST_CASE("errors of the policy, the writer, the environment and the weights are
     Fixture fixture;
     fixture.script->Add(SnapshotOf(1));
     fixture.policy.load_result = absl::FailedPreconditionError("another network");
+    REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kFailedPrecondition);
+    REQUIRE(fixture.policy.calls == 0);
+  }
+  SECTION("the hub refuses steps") {
+    Fixture fixture;
+    fixture.script->Add(SnapshotOf(1));
+    fixture.budget = std::make_unique<StepBudget>(
+        1, Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
+        [](const StepRequest&, const StopToken&) { return absl::FailedPreconditionError("no limit"); }, fixture.stop);
     REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kFailedPrecondition);
     REQUIRE(fixture.policy.calls == 0);
   }

@@ -90,7 +90,18 @@ TEST_CASE("a learning rate of zero solves nothing: the run ends at its limit and
   REQUIRE(exit.code == 1);
   REQUIRE(run.Summary().at("outcome") == "limit");
   REQUIRE(run.Summary().at("env_steps").get<int64_t>() >= 20'000);
+  REQUIRE(run.Summary().at("env_steps").get<int64_t>() <= 20'000 + 16 * 8);
   REQUIRE(run.Summary().at("learner_steps").get<int64_t>() > 0);
+}
+
+TEST_CASE("two actors together take the steps of the limit, and at most a block each beyond", "[e2e]") {
+  TrainingRun run({"--actors", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=2000"});
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "limit");
+  REQUIRE(run.Summary().at("env_steps").get<int64_t>() >= 2'000);
+  REQUIRE(run.Summary().at("env_steps").get<int64_t>() <= 2'000 + 2 * 16 * 8);
 }
 
 TEST_CASE("without a target the run succeeds when it reaches its limit", "[e2e]") {

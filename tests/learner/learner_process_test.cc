@@ -35,6 +35,9 @@ class FakeHub : public HubLink {
   void ReportEvaluation(const Evaluation&) override {}
   void ReportFinalVersion(const ModelVersion& version) override { final_version = version; }
   void ReportFailure(const absl::Status& status) override { failure = status; }
+  absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
+    return absl::UnimplementedError("a learner takes no environment steps");
+  }
   const StopToken& run_over() const override { return over; }
   const StopToken& training_over() const override { return over; }
   void Leave(absl::Duration) override {}

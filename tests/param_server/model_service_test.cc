@@ -167,6 +167,25 @@ TEST_CASE("A malformed push is refused with what was wrong, and the old version 
   CHECK(server.models->Newest("m")->snapshot.version == ModelVersion{1, 2});
 }
 
+TEST_CASE("Weights of an epoch that no learner was given are refused, and fence nobody off", "[grpc]") {
+  testing::ParamServer server;
+  server.epochs_of_absent = 0;
+  server.Start();
+  REQUIRE(ValueOf(server.state->TakeEpoch()) == 1);
+  const auto publisher = NewGrpcModelPublisher(server.address);
+  for (const uint64_t never_given : {uint64_t{2}, uint64_t{1} << 60}) {
+    const absl::Status refused = publisher->Publish(MakeModel("m", {never_given, 1}));
+    CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
+    CHECK_THAT(std::string(refused.message()), Catch::Contains("weights of epoch " + std::to_string(never_given)) &&
+                                                   Catch::Contains("the largest that was is 1"));
+  }
+  CHECK(server.metrics.TakeSnapshot().counters.at("pushes_refused") == 2);
+  CHECK(server.models->Newest("m") == nullptr);
+  CHECK(publisher->Publish(MakeModel("m", {1, 1})) == absl::OkStatus());
+  REQUIRE(ValueOf(server.state->TakeEpoch()) == 2);
+  CHECK(publisher->Publish(MakeModel("m", {2, 1})) == absl::OkStatus());
+}
+
 TEST_CASE("Bytes that are no message are refused by every method", "[grpc]") {
   testing::ParamServer server;
   server.Start();

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -24,7 +25,8 @@ namespace {
 
 // A server and a raw client.
 struct Fixture {
-  Fixture() {
+  explicit Fixture(int64_t max_env_steps = 0) {
+    server.plan.stop.max_env_steps = max_env_steps;
     server.Start();
     stub = v1::WorkerService::NewStub(NewChannel(server.address, "test"));
   }
@@ -36,6 +38,10 @@ struct Fixture {
   absl::Status Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response) {
     return CallUnary(absl::Seconds(30), StopToken(),
                      [&](grpc::ClientContext* context) { return stub->Heartbeat(context, request, response); });
+  }
+  absl::Status TakeSteps(const v1::TakeStepsRequest& request, v1::TakeStepsResponse* response) {
+    return CallUnary(absl::Seconds(30), StopToken(),
+                     [&](grpc::ClientContext* context) { return stub->TakeSteps(context, request, response); });
   }
   v1::OverviewResponse Overview() {
     v1::OverviewResponse response;
@@ -191,8 +197,12 @@ TEST_CASE("A worker of another version is refused, with both versions", "[grpc]"
   CHECK(fixture.Overview().workers_size() == 1);
 }
 
-TEST_CASE("Learners that wait for the disk hold up nobody else", "[grpc]") {
+TEST_CASE("Those that join and wait for the disk hold up nobody else", "[grpc]") {
   Fixture fixture;
+  v1::JoinRequest actor = Introduction(v1::ROLE_ACTOR);
+  actor.set_worker_id("a");
+  v1::JoinResponse actor_joined;
+  REQUIRE_OK(fixture.Join(actor, &actor_joined));
   // Writing blocks until somebody reads.
   const std::string path = fixture.server.folder.File("hub.state.new");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
@@ -208,12 +218,17 @@ TEST_CASE("Learners that wait for the disk hold up nobody else", "[grpc]") {
       status[i] = fixture.Join(request, response);
     });
   }
-  v1::JoinRequest actor = Introduction(v1::ROLE_ACTOR);
+  v1::JoinRequest replay = Introduction(v1::ROLE_REPLAY_SERVER);
+  replay.set_worker_id("r");
+  replay.set_address("10.0.0.1:7001");
+  v1::HeartbeatRequest beat;
+  beat.set_worker_id("a");
   absl::Status others;
   for (int i = 0; i < 200 && others.ok(); ++i) {
     v1::JoinResponse response;
-    actor.set_worker_id(absl::StrCat("a", i));
-    others = fixture.Join(actor, &response);
+    others = fixture.Join(replay, &response);
+    v1::HeartbeatResponse beaten;
+    others.Update(fixture.Heartbeat(beat, &beaten));
   }
   std::ifstream(path).get();
   threads.clear();
@@ -227,6 +242,33 @@ TEST_CASE("Learners that wait for the disk hold up nobody else", "[grpc]") {
   }
   CHECK(epochs.size() == kLearners - 1);
   CHECK(*epochs.rbegin() == kLearners - 1);
+}
+
+TEST_CASE("An actor is told its life and the run's steps, and is given steps", "[grpc]") {
+  Fixture fixture(1'000);
+  v1::JoinRequest introduction = Introduction(v1::ROLE_ACTOR);
+  v1::JoinResponse joined;
+  REQUIRE_OK(fixture.Join(introduction, &joined));
+  CHECK(joined.life() == 0);
+  CHECK(joined.env_steps() == 0);
+  v1::TakeStepsRequest request;
+  request.set_worker_id("w1");
+  request.set_used(16);
+  request.set_allowed(20);
+  request.set_block(100);
+  request.set_rate(1e6);
+  v1::TakeStepsResponse taken;
+  REQUIRE_OK(fixture.TakeSteps(request, &taken));
+  CHECK(taken.allowed() == 16 + 984 / 2);
+  request.set_used(std::numeric_limits<uint64_t>::max());
+  CHECK(fixture.TakeSteps(request, &taken).code() == absl::StatusCode::kInvalidArgument);
+
+  introduction.set_worker_id("w2");
+  introduction.set_index(0);
+  introduction.set_life(7);
+  REQUIRE_OK(fixture.Join(introduction, &joined));
+  CHECK(joined.life() == 7);
+  CHECK(joined.env_steps() == 16);
 }
 
 TEST_CASE("What a worker must not say is refused with what was wrong", "[grpc]") {

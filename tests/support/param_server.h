@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,8 @@ class ParamServer {
     hub_options.newest_weights = newest_weights.get();
     hub_options.best_weights = best_weights.get();
     hub = ValueOf(Hub::Create(hub_options, plan, state.get(), models.get()));
-    model_service = std::make_unique<ModelService>(models.get(), &metrics);
+    model_service = std::make_unique<ModelService>(models.get(), &metrics,
+                                                   [this] { return std::max(epochs_of_absent, state->last_epoch()); });
     worker_service = std::make_unique<WorkerService>(hub.get(), heartbeat_interval);
     server = ValueOf(RpcServer::Start(address, {model_service.get(), worker_service.get()}));
     address = server->address();
@@ -61,6 +63,7 @@ class ParamServer {
   HubOptions hub_options;
   ModelStoreOptions model_options;
   absl::Duration heartbeat_interval = absl::Milliseconds(20);
+  uint64_t epochs_of_absent = 1'000;  // Weights of these are taken although no learner was given them.
 
   std::string address = "127.0.0.1:0";
   const TemporaryFolder folder;

@@ -34,7 +34,9 @@ struct ApexDqnOptions : public AlgorithmOptions {
   // Lane i of all N acts at random with probability epsilon_base ^ (1 + epsilon_alpha * i / (N - 1)).
   double epsilon_base = 0.4;
   double epsilon_alpha = 7;
-  int64_t epsilon_anneal_steps = 0;  // A lane's first steps, over which that comes down from 1.
+  // A lane's first steps, over which that comes down from 1. An actor that is started again goes on where the run's
+  // lanes are on average.
+  int64_t epsilon_anneal_steps = 0;
 
   OptimizerOptions optimizer;
 

@@ -22,6 +22,7 @@ DqnPolicy::DqnPolicy(const PolicyContext& context, const ApexDqnOptions& options
       observation_bytes_(observations.nbytes()),
       observations_(std::move(observations)),
       anneal_steps_(options.epsilon_anneal_steps),
+      steps_(context.first_step),
       rng_(Rng::Split(context.seed, "epsilon", static_cast<uint64_t>(context.first_lane))) {
   for (int64_t lane = 0; lane < context.lanes; ++lane) {
     epsilons_.push_back(

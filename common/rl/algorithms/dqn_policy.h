@@ -43,7 +43,7 @@ class DqnPolicy : public Policy {
   torch::Tensor observations_;      // On the CPU; where a step's observations are put.
   std::vector<double> epsilons_;    // A lane's, once annealed.
   const int64_t anneal_steps_;
-  int64_t steps_ = 0;  // Exploring calls of Act.
+  int64_t steps_;  // Exploring calls of Act, those before a restart of the actor included.
   Rng rng_;
 };
 

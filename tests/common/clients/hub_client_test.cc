@@ -7,6 +7,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "common/base/thread.h"
+#include "tests/support/eventually.h"
 #include "tests/support/model_conformance.h"
 #include "tests/support/param_server.h"
 
@@ -211,6 +212,47 @@ TEST_CASE("A hub that is restarted finds its workers again", "[grpc]") {
   CHECK(overview.env_steps == 123);
   REQUIRE(overview.evaluations.size() == 1);
   CHECK(overview.evaluations[0].evaluation.mean_return == 7);
+}
+
+TEST_CASE("An actor keeps its life over a restart of the hub, and one that comes after it has another", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  const StopToken stop;
+  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  CHECK(actor->assignment().life == 0);
+  server.Stop();
+  server.Start();
+  testing::Eventually("the actor at the new hub",
+                      [&server] { return Find(server.hub->Overview(), Role::kActor) != nullptr; });
+  actor->Leave(absl::Seconds(30));
+  CHECK(actor->assignment().life == 0);
+  const auto next = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  CHECK(next->assignment().index == 0);
+  CHECK(next->assignment().life == 1);
+}
+
+TEST_CASE("An actor asks for steps, also of a hub that was restarted", "[grpc]") {
+  testing::ParamServer server;
+  server.plan.stop.max_env_steps = 1'000;
+  server.Start();
+  const StopToken stop;
+  const auto actor = ValueOf(JoinHub(Options(server, Role::kActor), stop));
+  StepRequest request;
+  request.block = 100;
+  CHECK(ValueOf(actor->TakeSteps(request, stop)) == 100);
+  server.Stop();
+  CHECK(actor->TakeSteps(request, stop).status().code() == absl::StatusCode::kUnavailable);
+  server.Start();
+  request = {90, 100, 100, 0};
+  absl::StatusOr<int64_t> allowed;
+  testing::Eventually("steps of the new hub", [&] {
+    allowed = actor->TakeSteps(request, stop);
+    return allowed.ok() || !absl::IsUnavailable(allowed.status());
+  });
+  CHECK(ValueOf(allowed) == 190);
+  CHECK(server.hub->Overview().env_steps == 90);
+  stop.RequestStop();
+  CHECK(actor->TakeSteps(request, stop).status().code() == absl::StatusCode::kCancelled);
 }
 
 // A hub that is being stopped or restarted for its first heartbeats, in all the ways in which that shows.

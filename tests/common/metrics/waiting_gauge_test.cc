@@ -33,6 +33,18 @@ TEST_CASE("a snapshot says that a thread waits, and how much, while it still doe
   CHECK(metrics.TakeSnapshot().activity == "finishing");
 }
 
+TEST_CASE("where there are several things to wait for, the one that is waited for now is named", "[unit]") {
+  Metrics metrics;
+  WaitingGauge::Wait wait;
+  const WaitingGauge gauge(&metrics, {"working", "waiting for room"}, [&wait] { return wait; });
+  wait = {absl::ZeroDuration(), true, "waiting for steps"};
+  CHECK(metrics.TakeSnapshot().activity == "waiting for steps");
+  wait.for_what = nullptr;
+  CHECK(metrics.TakeSnapshot().activity == "waiting for room");
+  wait = {absl::ZeroDuration(), false, "waiting for steps"};
+  CHECK(metrics.TakeSnapshot().activity == "working");
+}
+
 TEST_CASE("the fraction is that of a period, or of the whole time where that was less", "[unit]") {
   Metrics metrics;
   absl::Duration waited;

@@ -103,7 +103,7 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
          tracker->ReportCounters("a", Role::kActor, {{"env_steps", 1}}, kStart + absl::Hours(1));
          tracker->Advance(kStart + absl::Hours(1) + absl::Seconds(60));
        },
-       RunState::kLimit, "60 seconds since the first environment step; stop.max_seconds is 60"},
+       RunState::kLimit, "gone on for 60 seconds since its first environment step; stop.max_seconds is 60"},
       {"less time",
        [](ExperimentTracker* tracker) {
          tracker->ReportCounters("a", Role::kActor, {{"env_steps", 1}}, kStart);
@@ -243,38 +243,45 @@ TEST_CASE("No step is lost or counted twice, whoever leaves, joins again or come
   CHECK(tracker.learner_steps() == 40);
 }
 
-TEST_CASE("A reopened run has all its time again", "[unit]") {
+TEST_CASE("The time in which a run has failed does not count", "[unit]") {
   RunPlan plan = Plan(475);
   plan.evaluates = false;
   ExperimentTracker tracker(plan);
-  CHECK_FALSE(tracker.Reopen());
+  CHECK_FALSE(tracker.Reopen(kStart));
   tracker.ReportCounters("a", Role::kActor, {{"env_steps", 5}}, kStart);
+  tracker.Advance(kStart + absl::Seconds(20));
   tracker.ReportLearnerFailure("no device");
-  CHECK(tracker.Reopen());
-  CHECK(tracker.progress().reason.empty());
+  const bool reported_meanwhile = GENERATE(false, true);
+  if (reported_meanwhile) {
+    tracker.ReportCounters("a", Role::kActor, {{"env_steps", 5}}, kStart + absl::Minutes(30));
+  }
   const absl::Time later = kStart + absl::Hours(1);
+  CHECK(tracker.Reopen(later));
+  CHECK(tracker.progress().reason.empty());
   tracker.ReportCounters("a", Role::kActor, {{"env_steps", 6}}, later);
-  tracker.Advance(later + absl::Seconds(59));
+  tracker.Advance(later + absl::Seconds(39));
   CHECK(tracker.state() == RunState::kRunning);
   CHECK(tracker.env_steps() == 6);
-  tracker.Advance(later + absl::Seconds(60));
+  tracker.Advance(later + absl::Seconds(40));
   CHECK(tracker.state() == RunState::kLimit);
-  CHECK_FALSE(tracker.Reopen());
+  CHECK_FALSE(tracker.Reopen(later));
 }
 
 TEST_CASE("A tracker goes on from what an earlier hub knew", "[unit]") {
   RunPlan plan = Plan(475);
   plan.evaluates = false;
   ExperimentTracker running(plan);
-  running.Restore({RunState::kRunning, "", kStart, 100, 7, {{"a", 40}}});
+  running.Restore({RunState::kRunning, "", absl::Seconds(50), 100, 7, {{"a", 40}}}, kStart);
   running.ReportCounters("a", Role::kActor, {{"env_steps", 50}}, kStart);
   CHECK(running.env_steps() == 110);
   CHECK(running.learner_steps() == 7);
-  running.Advance(kStart + absl::Seconds(61));
+  running.Advance(kStart + absl::Seconds(9.9));
+  CHECK(running.state() == RunState::kRunning);  // The time before this hub does not count, whatever the clock says.
+  running.Advance(kStart + absl::Seconds(10));
   CHECK(running.state() == RunState::kLimit);
 
   ExperimentTracker over(Plan(475));
-  over.Restore({RunState::kSolved, "before", kStart, 0, 0, {}});
+  over.Restore({RunState::kSolved, "before", absl::Seconds(50), 0, 0, {}}, kStart);
   over.Advance(kStart + absl::Seconds(61));
   CHECK(over.state() == RunState::kSolved);
   CHECK(over.progress().reason == "before");

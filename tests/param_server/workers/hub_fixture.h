@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,10 +21,12 @@ struct HubFixture {
     state.reset();
   }
 
-  void Restart() { REQUIRE_OK(TryRestart()); }
+  // `meanwhile` happens while there is no hub.
+  void Restart(const std::function<void()>& meanwhile = [] {}) { REQUIRE_OK(TryRestart(meanwhile)); }
 
-  absl::Status TryRestart() {
+  absl::Status TryRestart(const std::function<void()>& meanwhile = [] {}) {
     Stop();
+    meanwhile();
     ModelStoreOptions model_options;
     model_options.clock = [this] { return now; };
     models = std::make_unique<ModelStore>(model_options);

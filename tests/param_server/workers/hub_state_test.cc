@@ -19,7 +19,8 @@ HubRecord SomeRecord() {
   record.last_epoch = 7;
   record.experiment_yaml = "experiment:\n  name: x  # \"quoted\"\n\nexperiment\n";
   record.started = absl::FromUnixMicros(1'700'000'000'123'456);
-  record.progress.first_step = absl::FromUnixMicros(1'700'000'001'000'000);
+  record.lives = {{{Role::kActor, 0}, 3}, {{Role::kActor, 17}, 1}, {{Role::kEvaluator, 0}, 2}};
+  record.progress.running = absl::Microseconds(61'000'001);
   record.progress.env_steps = 9007199254740991;
   record.progress.learner_steps = 12;
   record.progress.steps_of = {{"actor-1", 1}, {"actor-2", 0.1}};
@@ -46,6 +47,13 @@ TEST_CASE("Every number of an evaluation comes back", "[unit]") {
   CHECK(evaluation.env_steps == uint64_t{1} << 53);
 }
 
+TEST_CASE("Of nobody but actors and evaluators are there lives", "[unit]") {
+  HubRecord record = SomeRecord();
+  record.lives = {{{Role::kLearner, 0}, 3}};
+  CHECK_THAT(std::string(DecodeHubRecord(EncodeHubRecord(record)).status().message()),
+             Catch::Contains("cannot read the line \"lives learner 0 3\""));
+}
+
 TEST_CASE("A text that is cut or changed anywhere is not taken for a record", "[unit]") {
   const std::string text = EncodeHubRecord(SomeRecord());
   for (size_t i = 0; i < text.size(); ++i) {
@@ -65,11 +73,13 @@ TEST_CASE("What was updated is there after a restart", "[unit]") {
     REQUIRE_OK(state->Update([](HubRecord* record) { *record = SomeRecord(); }));
     CHECK(ValueOf(state->TakeEpoch()) == 8);
     CHECK(ValueOf(state->TakeEpoch()) == 9);
+    CHECK(state->last_epoch() == 9);
   }
   const auto state = ValueOf(HubState::Open(path));
   HubRecord expected = SomeRecord();
   expected.last_epoch = 9;
   CHECK(state->record() == expected);
+  CHECK(state->last_epoch() == 9);
   CHECK(ValueOf(state->TakeEpoch()) == 10);
 }
 

@@ -2,8 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <string>
 
 #include "common/base/deadline.h"
 #include "common/base/stop_token.h"
@@ -95,11 +97,62 @@ TEST_CASE("Epochs of learners never come again, not even after a restart", "[uni
   CHECK(ValueOf(fixture.hub->Join(again)).epoch == 2);  // It keeps what it publishes under.
   CHECK(fixture.Join("l3", Role::kLearner).epoch == 3);
   again.worker_id = "l9";
-  again.epoch = 9;  // Given by a hub whose folder was lost.
-  CHECK(ValueOf(fixture.hub->Join(again)).epoch == 9);
-  CHECK(fixture.Join("l10", Role::kLearner).epoch == 10);
-  again.epoch = std::numeric_limits<uint64_t>::max();
+  for (const uint64_t never_given : {uint64_t{4}, std::numeric_limits<uint64_t>::max()}) {
+    again.epoch = never_given;
+    const absl::Status refused = fixture.hub->Join(again).status();
+    CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
+    CHECK_THAT(std::string(refused.message()),
+               Catch::Contains(std::to_string(never_given)) && Catch::Contains("the largest that was is 3"));
+  }
+  CHECK(fixture.Join("l4", Role::kLearner).epoch == 4);
+}
+
+TEST_CASE("No two workers have the same role, index and life, not even after a restart", "[unit]") {
+  Fixture fixture;
+  CHECK(fixture.Join("a0", Role::kActor).life == 0);
+  CHECK(fixture.Join("a1", Role::kActor).life == 0);  // Of another index.
+  CHECK(fixture.Join("e0", Role::kEvaluator).life == 0);
+  fixture.hub->Leave("a0");
+  const Hub::Seat second = fixture.Join("b0", Role::kActor);
+  CHECK(second.index == 0);
+  CHECK(second.life == 1);
+  CHECK(fixture.Join("b0", Role::kActor).life == 1);  // The first answer was lost.
+  fixture.Restart();
+  CHECK(fixture.Join("c0", Role::kActor).life == 2);
+  WorkerIntroduction again;  // It was b0's index.
+  again.worker_id = "b0";
+  again.index = 0;
+  again.life = 1;
+  const Hub::Seat elsewhere = ValueOf(fixture.hub->Join(again));
+  CHECK(elsewhere.index == 1);
+  CHECK(elsewhere.life == 1);
+  again.worker_id = "lost";  // By a hub whose folder was lost.
+  again.index = 7;
+  again.life = 5;
+  CHECK(ValueOf(fixture.hub->Join(again)).life == 5);
+  fixture.hub->Leave("lost");
+  again.worker_id = "after";
+  again.own_index = 7;
+  again.life.reset();
+  CHECK(ValueOf(fixture.hub->Join(again)).life == 6);
+  again.life = std::numeric_limits<uint64_t>::max();
   CHECK(fixture.hub->Join(again).status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("A life that cannot be written down is given to nobody, and may be asked for again", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.hub->Leave("a");
+  const std::string folder = fixture.folder.path();
+  std::filesystem::rename(folder, folder + ".away");
+  WorkerIntroduction next;
+  next.worker_id = "b";
+  const absl::Status refused = fixture.hub->Join(next).status();
+  CHECK(refused.code() == absl::StatusCode::kUnavailable);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("cannot write this worker's life down"));
+  CHECK(fixture.Beat("b").status().code() == absl::StatusCode::kNotFound);
+  std::filesystem::rename(folder + ".away", folder);
+  CHECK(fixture.Join("b", Role::kActor).life == 1);
 }
 
 TEST_CASE("A learner that is refused a seat takes no epoch", "[unit]") {
@@ -219,7 +272,7 @@ TEST_CASE("A run that has failed goes on with a later learner, also after a rest
   again.role = Role::kLearner;
   again.epoch = 1;
   CHECK(ValueOf(fixture.hub->Join(again)).assignment.run_state == RunState::kFailed);  // It is no other.
-  fixture.now += absl::Hours(1);
+  fixture.now += absl::Hours(1);                                                       // Which is not time of the run.
   CHECK(fixture.Join("second", Role::kLearner).assignment.run_state == RunState::kRunning);
   CHECK(fixture.hub->Overview().outcome_reason.empty());
   fixture.Restart();
@@ -244,6 +297,20 @@ TEST_CASE("A run whose time is up is over though no worker is left to report any
   CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
   fixture.Restart();
   CHECK(fixture.state->record().progress.state == RunState::kLimit);
+}
+
+TEST_CASE("The time between two hubs is not time of the run, and what the first one saw is not lost", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  REQUIRE_OK(fixture.Beat("a", 10));
+  fixture.now += absl::Seconds(40);
+  REQUIRE_OK(fixture.Beat("a", 10));  // Without a step, as while it waits for room.
+  fixture.Restart([&fixture] { fixture.now += absl::Hours(1); });
+  fixture.Join("a", Role::kActor);
+  fixture.now += absl::Seconds(19);
+  CHECK(ValueOf(fixture.Beat("a", 20)).run_state == RunState::kRunning);
+  fixture.now += absl::Seconds(1);
+  CHECK(ValueOf(fixture.Beat("a", 30)).run_state == RunState::kLimit);
 }
 
 TEST_CASE("Why a worker gave up is kept for people, and cut where it is too long to be stored", "[unit]") {

@@ -109,6 +109,20 @@ TEST_CASE("exploration begins at random where it is annealed, and greedy acting 
   }
 }
 
+TEST_CASE("an actor that is started again explores on where it was", "[unit]") {
+  ApexDqnOptions options;
+  options.epsilon_base = 0;
+  options.epsilon_anneal_steps = 1'000'000;
+  Fixture fixture(options);
+  fixture.context.first_step = 1'000'000;
+  fixture.policy = testing::ValueOf(DqnPolicy::Create(fixture.context));
+  REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
+  for (int round = 0; round < 50; ++round) {
+    REQUIRE_OK(fixture.Act(ActMode::kExplore));
+    CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
+  }
+}
+
 TEST_CASE("the same seed explores alike", "[unit]") {
   Fixture one;
   Fixture two;
