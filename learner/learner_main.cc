@@ -36,6 +36,9 @@ absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& op
     return NewGrpcReplayConnection(addresses, [hub] { return hub->assignment().replay_servers; });
   };
   connections.new_publisher = [&hub_address] { return NewGrpcModelPublisher(hub_address); };
+  connections.new_subscriber = [&hub_address](const std::string& model) {
+    return NewGrpcModelSubscriber(hub_address, model);
+  };
   connections.definitions = &definitions;
   connections.algorithms = &algorithms;
   const absl::Status status = RunLearner(options, connections);
@@ -63,7 +66,7 @@ int main(int argc, char** argv) {
                                                    "Goes on from the newest whole checkpoint in DIR");
   CLI::Option* const resume =
       waggle::AddSwitch(app.get(), "--resume", &options.resume,
-                        "Goes on from the checkpoints in the folder of --output-dir, or begins anew if there are none");
+                        "Goes on from the checkpoints in the folder of --output-dir; if there are none, as without it");
   waggle::SetNeeds(resume, output);
   waggle::SetExcludes(resume, restore);
   if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {

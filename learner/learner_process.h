@@ -33,13 +33,15 @@ struct LearnerConnections {
   std::function<absl::StatusOr<std::unique_ptr<ReplayConnection>>(const std::vector<std::string>& addresses)>
       connect_replay;
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
+  std::function<std::unique_ptr<ModelSubscriber>(const std::string& model)> new_subscriber;
   const AlgorithmDefinitions* definitions = nullptr;
   const AlgorithmImplementations* algorithms = nullptr;
 };
 
 // A learner's whole life: waits until the hub knows an experiment, its environment and its replay servers, makes
-// the tables, trains, and writes a last checkpoint. Returns OK when the run is over or after a stop; the hub's refusal
-// where it refuses this learner; any other error is reported to the hub too.
+// the tables, trains, and writes a last checkpoint. It goes on from a checkpoint, where there is one to go on from;
+// else from the newest weights that the hub has, as another learner has gone before then. Returns OK when the run is
+// over or after a stop; the hub's refusal where it refuses this learner; any other error is reported to the hub too.
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections);
 
 }  // namespace waggle
