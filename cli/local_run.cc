@@ -26,6 +26,7 @@
 #include "cli/metrics_recorder.h"
 #include "cli/output_folder.h"
 #include "cli/progress_view.h"
+#include "cli/run_end.h"
 #include "cli/run_facts.h"
 #include "cli/run_summary.h"
 #include "cli/supervision.h"
@@ -73,6 +74,8 @@ class LocalRun {
   void HandleSnapshot();
   void ReapChildren();
   void Do(const Supervision::Actions& actions);
+  // The end of a process's log.
+  void ShowLog(const std::string& name);
   void StartProcess(size_t process);
   void Announce();
   int Finish();
@@ -226,13 +229,7 @@ void LocalRun::Do(const Supervision::Actions& actions) {
   }
   Announce();
   if (actions.show_log.has_value()) {
-    const std::string& name = supervision_.processes()[*actions.show_log].name;
-    const std::vector<std::string> lines = folder_.LastLogLines(name, kShownLogLines);
-    printer_.Event(lines.empty() ? absl::StrCat(folder_.LogFile(name), " is empty")
-                                 : absl::StrCat("the end of ", folder_.LogFile(name), ":"));
-    for (const std::string& line : lines) {
-      printer_.Event(absl::StrCat("  ", line));
-    }
+    ShowLog(supervision_.processes()[*actions.show_log].name);
   }
   for (const auto& [process, signal] : actions.signals) {
     if (children_[process] != nullptr) {
@@ -249,6 +246,15 @@ void LocalRun::Do(const Supervision::Actions& actions) {
   }
   if (actions.observe && watch_ != nullptr) {
     watch_->Hurry();
+  }
+}
+
+void LocalRun::ShowLog(const std::string& name) {
+  const std::vector<std::string> lines = folder_.LastLogLines(name, kShownLogLines);
+  printer_.Event(lines.empty() ? absl::StrCat(folder_.LogFile(name), " is empty")
+                               : absl::StrCat("the end of ", folder_.LogFile(name), ":"));
+  for (const std::string& line : lines) {
+    printer_.Event(absl::StrCat("  ", line));
   }
 }
 
@@ -281,14 +287,19 @@ ProgressContext LocalRun::Context() const {
 }
 
 int LocalRun::Finish() {
-  const Outcome outcome = supervision_.outcome().value_or(Outcome::kFailed);
+  const RunEnd end = JudgeEnd(supervision_.outcome().value_or(Outcome::kFailed), supervision_.reason(),
+                              supervision_.learner_exit(), /*hub_kept=*/std::nullopt);
+  const Outcome outcome = end.outcome;
+  if (!end.note.empty()) {
+    ShowLog("learner");
+  }
   RunSummary summary;
   summary.experiment = experiment_.experiment.name;
   summary.algorithm = experiment_.algorithm;
   summary.environment = experiment_.environment.name;
   summary.seed = experiment_.experiment.seed;
   summary.outcome = outcome;
-  summary.reason = supervision_.reason();
+  summary.reason = end.reason;
   summary_.Fill(&summary);
   summary.processes = ended_;
   summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
@@ -297,7 +308,8 @@ int LocalRun::Finish() {
     printer_.Event(std::string(written.message()));
   }
   printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortDuration(Elapsed()), " and ",
-                              ShortNumber(summary.env_steps), " environment steps; see ",
+                              ShortNumber(summary.env_steps), " environment steps; ",
+                              end.note.empty() ? "" : absl::StrCat(end.note, "; "), "see ",
                               folder_.File("summary.json")));
   const bool met =
       outcome == Outcome::kSolved || (outcome == Outcome::kLimit && !experiment_.stop.target_return.has_value());
