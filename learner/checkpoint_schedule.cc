@@ -6,15 +6,15 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kFirstInterval = absl::Seconds(2);
-constexpr absl::Duration kFirstPause = absl::Seconds(1);
-constexpr absl::Duration kLongestPause = absl::Minutes(1);
+constexpr absl::Duration kFirstRetry = absl::Seconds(1);
+constexpr absl::Duration kLongestRetry = absl::Minutes(1);
 
 }  // namespace
 
 CheckpointSchedule::CheckpointSchedule(absl::Duration period)
     : period_(period > absl::ZeroDuration() ? period : absl::InfiniteDuration()),
       interval_(period > absl::ZeroDuration() ? std::min(kFirstInterval, period) : absl::InfiniteDuration()),
-      pause_(kFirstPause) {}
+      pause_(kFirstRetry) {}
 
 void CheckpointSchedule::Begin(absl::Time now) {
   next_ = now + interval_;
@@ -27,10 +27,10 @@ void CheckpointSchedule::Started(absl::Time now) {
 void CheckpointSchedule::Ended(bool written, absl::Time now) {
   if (written) {
     interval_ = std::min(2 * interval_, period_);
-    pause_ = kFirstPause;
+    pause_ = kFirstRetry;
   } else {
     next_ = std::min(next_, now + pause_);
-    pause_ = std::min(2 * pause_, kLongestPause);
+    pause_ = std::min(2 * pause_, kLongestRetry);
   }
 }
 

@@ -19,8 +19,8 @@ namespace waggle {
 namespace {
 
 // Before the last checkpoint is tried again.
-constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kFirstSavePause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestSavePause = absl::Seconds(1);
 
 }  // namespace
 
@@ -124,8 +124,8 @@ absl::Status TrainLoop::SaveCheckpoint() {
 absl::Status TrainLoop::SaveLastCheckpoint() {
   const Deadline deadline(options_.last_checkpoint_timeout);
   saver_->Flush().IgnoreError();  // What became of an earlier one does not matter any more.
-  for (absl::Duration pause = kFirstPause; saver_->written_step() != step_;
-       pause = std::min(2 * pause, kLongestPause)) {
+  for (absl::Duration pause = kFirstSavePause; saver_->written_step() != step_;
+       pause = std::min(2 * pause, kLongestSavePause)) {
     WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
     const absl::Status written = saver_->Flush();
     if (!written.ok() && deadline.Left() <= pause) {
