@@ -12,6 +12,7 @@
 #include "actor/trajectory_writer.h"
 #include "actor/vector_environment.h"
 #include "actor/weight_refresher.h"
+#include "common/api/await_hub.h"
 #include "common/base/annotate.h"
 #include "common/base/backoff.h"
 #include "common/base/log.h"
@@ -42,13 +43,11 @@ struct Setting {
 absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_view role, const StopToken& stop) {
   ports.metrics->SetActivity("waiting for an experiment");
   Setting setting;
-  WAGGLE_ASSIGN_OR_RETURN(setting.assignment, ports.hub->WaitUntil(
-                                                  [](const Assignment& assignment) {
-                                                    return assignment.run_state != RunState::kNoExperiment &&
-                                                           !IsOver(assignment.run_state) &&
-                                                           !assignment.experiment_yaml.empty();
-                                                  },
-                                                  stop));
+  WAGGLE_ASSIGN_OR_RETURN(setting.assignment,
+                          AwaitHub(ports.hub, "an experiment", stop, [](const Assignment& assignment) {
+                            return assignment.run_state != RunState::kNoExperiment && !IsOver(assignment.run_state) &&
+                                   !assignment.experiment_yaml.empty();
+                          }));
   WAGGLE_ASSIGN_OR_RETURN(setting.experiment, ParseExperiment(setting.assignment.experiment_yaml,
                                                               "the hub's experiment", {}, *ports.algorithms));
   const EnvironmentOptions& options = setting.experiment.environment;
@@ -70,8 +69,8 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_
 absl::Status AgreeOnEnvironment(const ActorPorts& ports, const Setting& setting) {
   ports.hub->ReportEnvironment(setting.environment);
   WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment,
-                          ports.hub->WaitUntil([](const Assignment& known) { return known.environment.has_value(); },
-                                               ports.hub->training_over()));
+                          AwaitHub(ports.hub, "the run's environment", ports.hub->training_over(),
+                                   [](const Assignment& known) { return known.environment.has_value(); }));
   if (!(*assignment.environment == setting.environment)) {
     return absl::FailedPreconditionError(absl::StrCat("this actor's environment is ", setting.environment.DebugString(),
                                                       "; the run's is ", assignment.environment->DebugString()));
@@ -84,10 +83,10 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& p
                                                              const std::vector<TablePlan>& plans) {
   ports.metrics->SetActivity("waiting for replay");
   const StopToken& stop = ports.hub->training_over();
-  WAGGLE_ASSIGN_OR_RETURN(
-      const Assignment assignment,
-      ports.hub->WaitUntil([servers](const Assignment& known) { return !ReplayServersOf(known, servers).empty(); },
-                           stop));
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment,
+                          AwaitHub(ports.hub, "the replay servers", stop, [servers](const Assignment& known) {
+                            return !ReplayServersOf(known, servers).empty();
+                          }));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayConnection> connection,
                           ports.connect_replay(ReplayServersOf(assignment, servers)));
   for (const TablePlan& plan : plans) {

@@ -29,6 +29,9 @@ absl::Status EvaluationLoop::Run(const StopToken& stop) {
 
 absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::WaitForWeights(const StopToken& stop) {
   parts_.metrics->SetActivity("waiting for weights");
+  if (!evaluated_.has_value()) {
+    LogInfo("waiting for the first weights");
+  }
   while (true) {
     absl::StatusOr<std::optional<ModelSnapshot>> weights = std::optional<ModelSnapshot>();
     if (const absl::Status waited = parts_.subscriber->WaitNewer(evaluated_, stop); !waited.ok()) {

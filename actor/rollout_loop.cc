@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/base/thread.h"
@@ -35,7 +36,9 @@ absl::Status RolloutLoop::Run(const StopToken& stop) {
 absl::Status RolloutLoop::WaitForWeights() {
   parts_.metrics->SetActivity("waiting for weights");
   parts_.metrics->Set("waiting_fraction", 1);
+  LogInfo("waiting for the first weights");
   WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot snapshot, parts_.weights->WaitAndTake());
+  LogInfo("acts, from version ", snapshot.version.version, " of the weights on");
   return LoadWeights(snapshot);
 }
 

@@ -72,6 +72,7 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const R
     add("--listen", kLoopback);
   } else if (role == Role::kLearner) {
     add("--output-dir", folder.path());
+    command.push_back("--resume");  // For one that is started again; at first the folder holds nothing.
   } else {
     // Named, so that an actor that is started again explores as the one before did, and bears its log's name
     // everywhere.

@@ -26,6 +26,7 @@
 #include "cli/metrics_recorder.h"
 #include "cli/output_folder.h"
 #include "cli/progress_view.h"
+#include "cli/run_end.h"
 #include "cli/run_facts.h"
 #include "cli/run_summary.h"
 #include "cli/supervision.h"
@@ -73,9 +74,10 @@ class LocalRun {
   void HandleSnapshot();
   void ReapChildren();
   void Do(const Supervision::Actions& actions);
+  // The end of a process's log.
+  void ShowLog(const std::string& name);
   void StartProcess(size_t process);
   void Announce();
-  bool WeightsAreLost() const;
   int Finish();
   absl::Duration Elapsed() const { return SteadyNow() - started_at_; }
   ProgressContext Context() const;
@@ -99,7 +101,7 @@ class LocalRun {
   bool said_unrecorded_ = false;
   bool announced_ = false;
   int64_t last_evaluation_us_ = 0;
-  std::string weights_unsaved_;  // As the hub said last.
+  HubKeptWeights hub_kept_weights_;  // As the hub said last.
 };
 
 absl::Status LocalRun::Open(const sigset_t& signals) {
@@ -190,7 +192,7 @@ void LocalRun::HandleSnapshot() {
   last_answer_ = now;
   said_unanswered_ = false;
   const RunFacts facts = GatherFacts(**snapshot);
-  weights_unsaved_ = facts.weights_unsaved;
+  hub_kept_weights_ = facts.weights_unsaved.empty();
   summary_.Add(facts, (*snapshot)->requested_at);
   for (const v1::Evaluation& evaluation : facts.evaluations) {
     if (evaluation.finished_at_us() > last_evaluation_us_) {
@@ -229,13 +231,7 @@ void LocalRun::Do(const Supervision::Actions& actions) {
   }
   Announce();
   if (actions.show_log.has_value()) {
-    const std::string& name = supervision_.processes()[*actions.show_log].name;
-    const std::vector<std::string> lines = folder_.LastLogLines(name, kShownLogLines);
-    printer_.Event(lines.empty() ? absl::StrCat(folder_.LogFile(name), " is empty")
-                                 : absl::StrCat("the end of ", folder_.LogFile(name), ":"));
-    for (const std::string& line : lines) {
-      printer_.Event(absl::StrCat("  ", line));
-    }
+    ShowLog(supervision_.processes()[*actions.show_log].name);
   }
   for (const auto& [process, signal] : actions.signals) {
     if (children_[process] != nullptr) {
@@ -252,6 +248,15 @@ void LocalRun::Do(const Supervision::Actions& actions) {
   }
   if (actions.observe && watch_ != nullptr) {
     watch_->Hurry();
+  }
+}
+
+void LocalRun::ShowLog(const std::string& name) {
+  const std::vector<std::string> lines = folder_.LastLogLines(name, kShownLogLines);
+  printer_.Event(lines.empty() ? absl::StrCat(folder_.LogFile(name), " is empty")
+                               : absl::StrCat("the end of ", folder_.LogFile(name), ":"));
+  for (const std::string& line : lines) {
+    printer_.Event(absl::StrCat("  ", line));
   }
 }
 
@@ -283,27 +288,20 @@ ProgressContext LocalRun::Context() const {
   return {experiment_.experiment.name, folder_.path(), experiment_.stop.target_return, Elapsed()};
 }
 
-// A learner that ended in peace has written its own.
-bool LocalRun::WeightsAreLost() const {
-  return !weights_unsaved_.empty() && std::none_of(ended_.begin(), ended_.end(), [](const ProcessSummary& process) {
-    return process.role == RoleName(Role::kLearner) && process.exit == 0;
-  });
-}
-
 int LocalRun::Finish() {
-  Outcome outcome = supervision_.outcome().value_or(Outcome::kFailed);
+  const RunEnd end = JudgeEnd(supervision_.outcome().value_or(Outcome::kFailed), supervision_.reason(),
+                              supervision_.learner_exit(), hub_kept_weights_);
+  const Outcome outcome = end.outcome;
+  if (!end.note.empty()) {
+    ShowLog("learner");
+  }
   RunSummary summary;
   summary.experiment = experiment_.experiment.name;
   summary.algorithm = experiment_.algorithm;
   summary.environment = experiment_.environment.name;
   summary.seed = experiment_.experiment.seed;
   summary.outcome = outcome;
-  summary.reason = supervision_.reason();
-  if ((outcome == Outcome::kSolved || outcome == Outcome::kLimit) && WeightsAreLost()) {
-    outcome = summary.outcome = Outcome::kFailed;
-    summary.reason = absl::StrCat(summary.reason, "; what was trained is lost: ", weights_unsaved_);
-    printer_.Event(summary.reason);
-  }
+  summary.reason = end.reason;
   summary_.Fill(&summary);
   summary.processes = ended_;
   summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
@@ -312,7 +310,8 @@ int LocalRun::Finish() {
     printer_.Event(std::string(written.message()));
   }
   printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortDuration(Elapsed()), " and ",
-                              ShortNumber(summary.env_steps), " environment steps; see ",
+                              ShortNumber(summary.env_steps), " environment steps; ",
+                              end.note.empty() ? "" : absl::StrCat(end.note, "; "), "see ",
                               folder_.File("summary.json")));
   const bool met =
       outcome == Outcome::kSolved || (outcome == Outcome::kLimit && !experiment_.stop.target_return.has_value());

@@ -11,6 +11,7 @@ namespace waggle {
 namespace {
 
 constexpr int kMaxRestarts = 5;
+constexpr int kMaxLearnerRestarts = 3;
 // A process that lived this long did not die of what killed it before.
 constexpr absl::Duration kProvenLife = absl::Seconds(60);
 constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(500);
@@ -23,6 +24,10 @@ constexpr absl::Duration kJudgementPatience = absl::Seconds(3);
 constexpr absl::Duration kWorkersEndPatience = absl::Seconds(30);
 constexpr absl::Duration kTermPatience = absl::Seconds(10);
 constexpr absl::Duration kLastLookPatience = absl::Seconds(2);
+
+int MaxRestarts(Role role) {
+  return role == Role::kLearner ? kMaxLearnerRestarts : kMaxRestarts;
+}
 
 }  // namespace
 
@@ -101,13 +106,16 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
   state.running = false;
   state.clean_exit = exit.ok();
   const std::string& name = processes_[process].name;
+  const bool is_learner = processes_[process].role == Role::kLearner;
+  if (is_learner) {
+    learner_exit_ = exit;
+  }
   if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) {
     if (processes_[process].role == Role::kParamServer) {
       Fail(absl::StrCat(name, " ", exit.DebugString()), process, now, &actions);
-    } else if (processes_[process].role == Role::kLearner) {
+    } else if (is_learner && exit.signal == 0) {
       // It may have learned earlier than we that the run is over.
       ended_learner_ = process;
-      learner_exit_ = exit;
       learner_ended_at_ = now;
       actions.observe = true;
     } else {
@@ -126,9 +134,10 @@ void Supervision::Lost(size_t process, const ChildExit& exit, absl::Time now, Ac
   if (now - state.started_at >= kProvenLife) {
     state.restarts = 0;
   }
-  if (state.restarts == kMaxRestarts) {
+  const int max_restarts = MaxRestarts(processes_[process].role);
+  if (state.restarts == max_restarts) {
     actions->messages.push_back(
-        absl::StrCat(name, " ", exit.DebugString(), " for the ", kMaxRestarts + 1, "th time; it is not started again"));
+        absl::StrCat(name, " ", exit.DebugString(), " for the ", max_restarts + 1, "th time; it is not started again"));
     GiveUp(process, now, actions);
     return;
   }
@@ -138,7 +147,7 @@ void Supervision::Lost(size_t process, const ChildExit& exit, absl::Time now, Ac
   actions->observe = true;  // So that nothing is restarted after the run's end.
   if (!exit.ok()) {
     actions->messages.push_back(absl::StrCat(name, " ", exit.DebugString(), "; starting it again in ",
-                                             absl::FormatDuration(delay), " (", state.restarts, " of ", kMaxRestarts,
+                                             absl::FormatDuration(delay), " (", state.restarts, " of ", max_restarts,
                                              ")"));
   }
 }
@@ -198,8 +207,9 @@ Supervision::Actions Supervision::Observed(RunState state, const std::string& re
     if (asked_at < learner_ended_at_) {
       actions.observe = true;
     } else {
-      Fail(absl::StrCat(processes_[*ended_learner_].name, " ", learner_exit_.DebugString(), " before the run was over"),
-           ended_learner_, now, &actions);
+      Fail(
+          absl::StrCat(processes_[*ended_learner_].name, " ", learner_exit_->DebugString(), " before the run was over"),
+          ended_learner_, now, &actions);
     }
   }
   Advance(now, &actions);
@@ -238,7 +248,7 @@ Supervision::Actions Supervision::Tick(absl::Time now) {
       }
     }
     if (ended_learner_.has_value() && now >= learner_ended_at_ + JudgementPatience()) {
-      Fail(absl::StrCat(processes_[*ended_learner_].name, " ", learner_exit_.DebugString()), ended_learner_, now,
+      Fail(absl::StrCat(processes_[*ended_learner_].name, " ", learner_exit_->DebugString()), ended_learner_, now,
            &actions);
     } else if (now >= last_observed_ + kHubPatience) {
       Fail(absl::StrCat("param-server has not answered for ", absl::FormatDuration(kHubPatience)), std::nullopt, now,
@@ -334,7 +344,7 @@ std::optional<size_t> Supervision::FirstActor() const {
 
 absl::Duration Supervision::JudgementPatience() const {
   // One that ended in peace has most likely heard that the run is over; only the hub's word can tell otherwise.
-  return learner_exit_.ok() ? kHubPatience : kJudgementPatience;
+  return learner_exit_->ok() ? kHubPatience : kJudgementPatience;
 }
 
 absl::Time Supervision::NextDeadline() const {

@@ -23,8 +23,9 @@ const char* OutcomeName(Outcome outcome);
 //
 //   1. The hub is started; once its address is known, all others.
 //   2. An actor, an evaluator or a replay server that ends is started again, with a growing delay and a bounded number
-//      of times. If the hub or the learner ends, or none of a kind is left, the run has failed; so
-//      it has if one of several replay servers is given up before the first environment step.
+//      of times; so is a learner that a signal ended, as one that crashed. If the hub ends, or the learner by an error
+//      of its own, or none of a kind is left, the run has failed; so it has if one of several replay servers is given
+//      up before the first environment step.
 //   3. When the hub says that the run is over, workers end by themselves; after a failure or an interruption they are
 //      asked to. Who does not in time is killed.
 //   4. Once all workers have ended the hub is asked a last time how the run stands, and the servers are stopped.
@@ -82,6 +83,8 @@ class Supervision {
   // Once the outcome is decided, and why.
   std::optional<Outcome> outcome() const { return outcome_; }
   const std::string& reason() const { return reason_; }
+  // How the learner ended the last time, if it has.
+  const std::optional<ChildExit>& learner_exit() const { return learner_exit_; }
 
  private:
   enum class Phase {
@@ -138,9 +141,9 @@ class Supervision {
   bool asked_ = false;  // The phase's processes were sent SIGTERM.
   bool interrupted_ = false;
   bool killed_ = false;  // All of them, for the user would not wait.
-  // A learner that ended while the run was thought to go on, how, and when.
+  std::optional<ChildExit> learner_exit_;
+  // A learner that ended by itself while the run was thought to go on, and when.
   std::optional<size_t> ended_learner_;
-  ChildExit learner_exit_;
   absl::Time learner_ended_at_;
 };
 

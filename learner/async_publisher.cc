@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "common/base/deadline.h"
 #include "common/base/log.h"
+#include "common/base/reason.h"
 
 namespace waggle {
 namespace {
@@ -102,9 +103,9 @@ absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot, bool agai
   bool unanswered = false;
   while (true) {
     const absl::Status status = publisher_->Publish(snapshot);
-    if ((again || unanswered) && absl::IsFailedPrecondition(status)) {
-      // The server has this version: the attempt before arrived although its answer did not, or the server had not said
-      // so yet. Or it has a newer one. Whoever is truly outdated learns it from the next version.
+    if ((again || unanswered) && absl::IsFailedPrecondition(status) && ReasonOf(status) != reasons::kLaterLearner) {
+      // The server has this version or a newer one of this learner: the attempt before arrived although its answer did
+      // not, or the server had not said so yet.
       return absl::OkStatus();
     }
     if (status.ok() && again) {

@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "common/base/log.h"
+
 namespace waggle {
 
-AsyncSaver::AsyncSaver(CheckpointStore* store) : store_(store), thread_("checkpoints", [this] { Run(); }) {}
+AsyncSaver::AsyncSaver(CheckpointStore* store, Metrics* metrics)
+    : store_(store), metrics_(metrics), thread_("checkpoints", [this] { Run(); }) {}
 
 AsyncSaver::~AsyncSaver() {
   MutexLock lock(&mutex_);
@@ -18,27 +21,28 @@ bool AsyncSaver::busy() const {
   return busy_;
 }
 
-absl::Status AsyncSaver::status() const {
+int64_t AsyncSaver::written_step() const {
   MutexLock lock(&mutex_);
-  return status_;
+  return written_step_;
 }
 
-absl::Status AsyncSaver::Save(CheckpointContents contents) {
+void AsyncSaver::Save(CheckpointContents contents) {
   MutexLock lock(&mutex_);
   WaitForIdleLocked();
-  if (!status_.ok()) {
-    return status_;
-  }
   pending_ = std::move(contents);
   busy_ = true;
   changed_.SignalAll();
-  return absl::OkStatus();
+}
+
+std::optional<absl::Status> AsyncSaver::TakeResult() {
+  MutexLock lock(&mutex_);
+  return std::exchange(taken_, true) ? std::nullopt : std::make_optional(last_);
 }
 
 absl::Status AsyncSaver::Flush() {
   MutexLock lock(&mutex_);
   WaitForIdleLocked();
-  return status_;
+  return last_;
 }
 
 void AsyncSaver::WaitForIdleLocked() {
@@ -48,6 +52,7 @@ void AsyncSaver::WaitForIdleLocked() {
 }
 
 void AsyncSaver::Run() {
+  bool failing = false;
   while (true) {
     std::optional<CheckpointContents> contents;
     {
@@ -60,10 +65,22 @@ void AsyncSaver::Run() {
       }
       contents = std::exchange(pending_, std::nullopt);
     }
+    const int64_t step = contents->step;
     const absl::Status saved = store_->Save(*contents);
     contents.reset();  // Before it counts as done: the next one takes as much memory.
+    if (!saved.ok()) {
+      metrics_->Add("checkpoints_failed", 1);
+    }
+    if (saved.ok() == failing) {  // Once an absence, however long.
+      failing = !failing;
+      metrics_->Set("checkpoint_failing", failing ? 1 : 0);
+      failing ? LogWarning("a checkpoint could not be written and is tried again: ", saved.ToString())
+              : LogInfo("checkpoints are written again, from that of step ", step, " on");
+    }
     MutexLock lock(&mutex_);
-    status_ = saved;
+    written_step_ = saved.ok() ? step : written_step_;
+    last_ = saved;
+    taken_ = false;
     busy_ = false;
     changed_.SignalAll();
   }

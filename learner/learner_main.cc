@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
                                                    "Goes on from the newest whole checkpoint in DIR");
   CLI::Option* const resume =
       waggle::AddSwitch(app.get(), "--resume", &options.resume,
-                        "Goes on from the checkpoints in the folder of --output-dir, or begins anew if there are none");
+                        "Goes on from the checkpoints in the folder of --output-dir; if there are none, as without it");
   waggle::SetNeeds(resume, output);
   waggle::SetExcludes(resume, restore);
   if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {

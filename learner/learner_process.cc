@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/api/await_hub.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -15,6 +16,7 @@
 #include "common/nn/device.h"
 #include "learner/best_keeper.h"
 #include "learner/learner_checkpoint.h"
+#include "learner/published_weights.h"
 #include "learner/train_loop.h"
 
 namespace waggle {
@@ -32,22 +34,23 @@ struct Job {
 absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connections) {
   auto job = std::make_unique<Job>();
   connections.metrics->SetActivity("waiting for the others");
-  WAGGLE_ASSIGN_OR_RETURN(job->assignment, connections.hub->WaitUntil(
-                                               [](const Assignment& assignment) {
-                                                 return !assignment.experiment_yaml.empty() &&
-                                                        assignment.environment.has_value();
-                                               },
-                                               connections.hub->training_over()));
+  WAGGLE_RETURN_IF_ERROR(
+      AwaitHub(connections.hub, "an experiment", connections.hub->training_over(), [](const Assignment& assignment) {
+        return !assignment.experiment_yaml.empty();
+      }).status());
+  WAGGLE_ASSIGN_OR_RETURN(
+      job->assignment,
+      AwaitHub(connections.hub, "the first actor, which says what the environment is", connections.hub->training_over(),
+               [](const Assignment& assignment) { return assignment.environment.has_value(); }));
   const EnvironmentSpec& environment = *job->assignment.environment;
   WAGGLE_ASSIGN_OR_RETURN(job->experiment, ParseExperiment(job->assignment.experiment_yaml, "the hub's experiment", {},
                                                            *connections.definitions));
   const Experiment& experiment = job->experiment;
   const int64_t servers = experiment.replay.servers;
-  WAGGLE_ASSIGN_OR_RETURN(const Assignment joined, connections.hub->WaitUntil(
-                                                       [servers](const Assignment& assignment) {
-                                                         return !ReplayServersOf(assignment, servers).empty();
-                                                       },
-                                                       connections.hub->training_over()));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const Assignment joined,
+      AwaitHub(connections.hub, "the replay servers", connections.hub->training_over(),
+               [servers](const Assignment& assignment) { return !ReplayServersOf(assignment, servers).empty(); }));
   job->assignment.replay_servers = ReplayServersOf(joined, servers);
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, *connections.definitions));
   WAGGLE_ASSIGN_OR_RETURN(job->device, ParseDevice(experiment.learner.device));
@@ -70,6 +73,7 @@ struct Checkpoints {
   std::unique_ptr<CheckpointStore> store;  // To write to; null: none are written.
   std::string run;
   int64_t first_step = 0;
+  bool restored = false;  // The algorithm has the state of one.
 };
 
 // Not one that any other run has: a name is used again from run to run.
@@ -86,6 +90,7 @@ absl::Status Restore(const std::string& folder, CheckpointStore* store, Job* job
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(RestoreLearner(*contents, job->experiment.algorithm, job->algorithm.get()), folder));
   checkpoints->first_step = contents->step;
+  checkpoints->restored = true;
   // One that names no run goes on without a name: its later checkpoints stand beside it.
   const auto run = contents->texts.find(kCheckpointRun);
   checkpoints->run = run == contents->texts.end() ? "" : run->second;
@@ -132,6 +137,33 @@ absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& opti
   return checkpoints;
 }
 
+// A learner that comes back without a checkpoint goes on from the hub's newest weights. A checkpoint is better even
+// where it is older: it has the whole state.
+absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Checkpoints* checkpoints) {
+  const std::optional<ModelVersion>& published = job->assignment.model_version;
+  if (!published.has_value()) {
+    return absl::OkStatus();
+  }
+  if (checkpoints->restored) {
+    const int64_t behind = static_cast<int64_t>(published->version) - checkpoints->first_step;
+    if (behind > 0) {
+      LogInfo("the parameter server's newest weights are of step ", published->version, ": ", behind,
+              " learner steps since the checkpoint are done again");
+    }
+    return absl::OkStatus();
+  }
+  const std::unique_ptr<ModelSubscriber> subscriber = connections.new_subscriber(job->experiment.experiment.name);
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::optional<int64_t> step,
+      LoadPublishedWeights(subscriber.get(), connections.hub->training_over(), job->algorithm.get()));
+  if (step.has_value()) {
+    checkpoints->first_step = *step;
+    LogWarning("there is no checkpoint: goes on from the parameter server's newest weights, of step ", *step,
+               "; the optimizer begins anew");
+  }
+  return absl::OkStatus();
+}
+
 // Returns the model's name once training is over.
 absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(connections));
@@ -143,7 +175,8 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   loop_options.max_learner_steps = job->experiment.stop.max_learner_steps;
   loop_options.epoch = job->assignment.epoch;
   loop_options.device = job->device;
-  WAGGLE_ASSIGN_OR_RETURN(const Checkpoints checkpoints, PrepareCheckpoints(options, job.get()));
+  WAGGLE_ASSIGN_OR_RETURN(Checkpoints checkpoints, PrepareCheckpoints(options, job.get()));
+  WAGGLE_RETURN_IF_ERROR(MeetPublished(connections, job.get(), &checkpoints));
   loop_options.run = checkpoints.run;
   loop_options.first_step = checkpoints.first_step;
 

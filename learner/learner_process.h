@@ -40,8 +40,9 @@ struct LearnerConnections {
 };
 
 // A learner's whole life: waits until the hub knows an experiment, its environment and its replay servers, makes
-// the tables, trains, and writes a last checkpoint. Returns OK when the run is over or after a stop; the hub's refusal
-// where it refuses this learner; any other error is reported to the hub too.
+// the tables, trains, and writes a last checkpoint. It goes on from a checkpoint, where there is one to go on from;
+// else from the newest weights that the hub has, as another learner has gone before then. Returns OK when the run is
+// over or after a stop; the hub's refusal where it refuses this learner; any other error is reported to the hub too.
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections);
 
 }  // namespace waggle

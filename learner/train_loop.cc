@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
@@ -17,7 +18,9 @@
 namespace waggle {
 namespace {
 
-constexpr char kSaving[] = "writing a checkpoint";
+// Before the last checkpoint is tried again.
+constexpr absl::Duration kFirstSavePause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestSavePause = absl::Seconds(1);
 
 }  // namespace
 
@@ -27,15 +30,13 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
       algorithm_(algorithm),
       stepper_(std::make_unique<LocalStepper>()),
       publisher_(ports.publisher, AsyncPublisherOptions{ports.known_version, options.publish_patience}),
-      saver_(ports.checkpoints != nullptr ? std::make_unique<AsyncSaver>(ports.checkpoints) : nullptr),
+      saver_(ports.checkpoints != nullptr ? std::make_unique<AsyncSaver>(ports.checkpoints, ports.metrics) : nullptr),
+      checkpoints_(absl::Seconds(options.learner.checkpoint.period_seconds)),
       priorities_(ports.priorities, options.learner.priority_update_steps),
       step_(options.first_step) {}
 
 absl::Status TrainLoop::Run(const StopToken& stop) {
-  const absl::Time now = SteadyNow();
-  last_report_ = now;
-  const double period = options_.learner.checkpoint.period_seconds;
-  next_checkpoint_ = period > 0 ? now + absl::Seconds(period) : absl::InfiniteFuture();
+  last_report_ = SteadyNow();
   // Those before a restore count too: limits are of the whole experiment.
   ports_.metrics->Add("learner_steps", static_cast<double>(step_));
   WAGGLE_RETURN_IF_ERROR(Publish());
@@ -82,18 +83,10 @@ absl::Status TrainLoop::TrainStep(SampledBatch batch) {
     WAGGLE_RETURN_IF_ERROR(Publish());
   }
   const absl::Time now = SteadyNow();
-  // Where the disk takes longer than the period, it is done as often as the disk can.
-  if (saver_ != nullptr && now >= next_checkpoint_ && !saver_->busy()) {
-    WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
-    next_checkpoint_ = SteadyNow() + absl::Seconds(options_.learner.checkpoint.period_seconds);
-  }
-  if (now - last_report_ < options_.report_period) {
-    return absl::OkStatus();
-  }
   if (saver_ != nullptr) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(saver_->status(), kSaving));
+    WAGGLE_RETURN_IF_ERROR(SaveIfDue(now));
   }
-  return Report();
+  return now - last_report_ < options_.report_period ? absl::OkStatus() : Report();
 }
 
 absl::Status TrainLoop::Publish() {
@@ -106,41 +99,78 @@ absl::Status TrainLoop::Publish() {
   return Annotate(publisher_.Publish(std::move(snapshot)), "publishing weights");
 }
 
-absl::Status TrainLoop::SaveCheckpoint() {
-  if (saver_ == nullptr || saved_step_ == step_) {
+absl::Status TrainLoop::SaveIfDue(absl::Time now) {
+  if (step_ == options_.first_step + 1) {
+    checkpoints_.Begin(now);
+  }
+  if (const std::optional<absl::Status> result = saver_->TakeResult()) {
+    checkpoints_.Ended(result->ok(), now);
+  }
+  // Where the disk takes longer than the period, it is done as often as the disk can.
+  if (!checkpoints_.IsDue(now) || saver_->busy()) {
     return absl::OkStatus();
   }
+  checkpoints_.Started(now);
+  return SaveCheckpoint();
+}
+
+absl::Status TrainLoop::SaveCheckpoint() {
   WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, algorithm_));
   contents.texts[kCheckpointRun] = options_.run;
-  saved_step_ = step_;
-  return Annotate(saver_->Save(std::move(contents)), kSaving);
+  saver_->Save(std::move(contents));
+  return absl::OkStatus();
+}
+
+absl::Status TrainLoop::SaveLastCheckpoint() {
+  const Deadline deadline(options_.last_checkpoint_timeout);
+  saver_->Flush().IgnoreError();  // What became of an earlier one does not matter any more.
+  for (absl::Duration pause = kFirstSavePause; saver_->written_step() != step_;
+       pause = std::min(2 * pause, kLongestSavePause)) {
+    WAGGLE_RETURN_IF_ERROR(SaveCheckpoint());
+    const absl::Status written = saver_->Flush();
+    if (!written.ok() && deadline.Left() <= pause) {
+      return Annotate(written, "the last checkpoint could not be written");
+    }
+    if (!written.ok()) {
+      StopToken().WaitFor(pause);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status TrainLoop::Finish() {
-  const absl::Status published = Publish();
+  absl::Status first;
+  const auto take = [&first](const absl::Status& status) {
+    if (first.ok()) {
+      first = status;
+    } else if (!status.ok()) {
+      LogError("while the learner ended: ", status.ToString());
+    }
+  };
+  take(Publish());
   if (ports_.trained != nullptr) {
     ports_.trained({options_.epoch, static_cast<uint64_t>(step_)});
   }
-  const absl::Status sent = Annotate(priorities_.Send(), "sending priorities");
+  take(Annotate(priorities_.Send(), "sending priorities"));
   // The disk first: it is needed most, and never away.
-  absl::Status saved = SaveCheckpoint();
-  if (saved.ok() && saver_ != nullptr) {
-    saved = Annotate(saver_->Flush(), kSaving);
-  }
-  const absl::Status reported = Report();
+  const absl::Status saved = saver_ != nullptr ? SaveLastCheckpoint() : absl::OkStatus();
+  take(saved);
+  take(Report());
+  take(FlushWeights(/*has_checkpoint=*/saver_ != nullptr && saved.ok()));
   // At the end of a run its servers may be gone already, and then nobody needs these.
-  if (const absl::Status flushed = publisher_.Flush(options_.finish_timeout); absl::IsDeadlineExceeded(flushed)) {
-    LogWarning("the last weights were not published: ", flushed.ToString());
-  } else if (!flushed.ok()) {
-    return Annotate(flushed, "publishing weights");
-  }
   if (const absl::Status flushed = ports_.priorities->Flush(options_.finish_timeout); !flushed.ok()) {
     LogWarning("the last priorities were not applied: ", flushed.ToString());
   }
-  for (const absl::Status& status : {published, sent, saved, reported}) {
-    WAGGLE_RETURN_IF_ERROR(status);
+  return first;
+}
+
+absl::Status TrainLoop::FlushWeights(bool has_checkpoint) {
+  const absl::Status flushed = publisher_.Flush(options_.finish_timeout);
+  if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
+    LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return Annotate(flushed, "publishing weights");
 }
 
 void TrainLoop::CountLag(const SampledBatch& batch) {

@@ -20,6 +20,7 @@
 #include "learner/async_publisher.h"
 #include "learner/async_saver.h"
 #include "learner/batch_stager.h"
+#include "learner/checkpoint_schedule.h"
 #include "learner/priority_batcher.h"
 
 namespace waggle {
@@ -37,6 +38,9 @@ struct TrainLoopOptions {
   absl::Duration publish_patience = AsyncPublisherOptions().patience;  // See there.
   // That the last weights, priorities and acknowledgements may take.
   absl::Duration finish_timeout = absl::Seconds(5);
+  // How long the last checkpoint is tried again where it cannot be written. Shorter than `waggle run` waits for a
+  // process that it has asked to end.
+  absl::Duration last_checkpoint_timeout = absl::Seconds(8);
 };
 
 // What the loop talks to; all of it outlives the loop.
@@ -58,9 +62,10 @@ class TrainLoop {
   // `algorithm` outlives the loop.
   TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Algorithm* algorithm);
 
-  // Publishes the weights as they are, then trains. Returns OK once max_learner_steps are done or after a stop, with
-  // the last weights published, the last priorities sent and a last checkpoint written. Otherwise the error that ended
-  // training: FAILED_PRECONDITION where a later learner has taken over.
+  // Publishes the weights as they are, then trains. A checkpoint that cannot be written is tried again later; training
+  // goes on meanwhile. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the
+  // last priorities sent and a last checkpoint written. Otherwise the error that ended training: FAILED_PRECONDITION
+  // where a later learner has taken over; or the first of those that its end met, the others being logged.
   absl::Status Run(const StopToken& stop);
 
   // Updates so far, those before a restore included.
@@ -70,9 +75,15 @@ class TrainLoop {
   absl::Status Train(const StopToken& stop);
   absl::Status TrainStep(SampledBatch batch);
   absl::Status Publish();
+  // Writes a checkpoint if one is due.
+  absl::Status SaveIfDue(absl::Time now);
   // Copies the state, and leaves it to saver_.
   absl::Status SaveCheckpoint();
+  // Returns once it is on the device, or has failed for too long.
+  absl::Status SaveLastCheckpoint();
   absl::Status Finish();
+  // The last weights, which need not be published where the last checkpoint has them.
+  absl::Status FlushWeights(bool has_checkpoint);
   void CountLag(const SampledBatch& batch);
   absl::Status Report();
 
@@ -82,13 +93,12 @@ class TrainLoop {
   std::unique_ptr<Stepper> stepper_;
   AsyncPublisher publisher_;
   std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
+  CheckpointSchedule checkpoints_;
   PriorityBatcher priorities_;
   StagedBatch staged_;
 
   int64_t step_ = 0;
   int64_t published_step_ = -1;
-  int64_t saved_step_ = -1;
-  absl::Time next_checkpoint_;
   absl::Time last_report_;
   int64_t lag_max_ = 0;
 

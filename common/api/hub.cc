@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/log.h"
+
 namespace waggle {
 
 const char* RoleName(Role role) {
@@ -55,6 +57,10 @@ absl::Status EndOfWork(const absl::Status& status, HubLink* hub) {
   }
   // Only this tells a refusal from the end of the run.
   const absl::Status refusal = hub->WaitUntil([](const Assignment&) { return true; }, StopToken()).status();
+  if (const RunState state = hub->assignment().run_state;
+      IsOver(state) && (refusal.ok() || absl::IsCancelled(refusal))) {
+    LogInfo("the run is over: ", RunStateName(state));
+  }
   return absl::IsCancelled(refusal) ? absl::OkStatus() : refusal;
 }
 

@@ -142,7 +142,7 @@ class HubLink {
 
 // What a worker's process ends with, where its work ended with `status`: OK for a peaceful end, the end of training and
 // a stop; the hub's refusal, which stops a worker like the end of a run does; otherwise `status`, which is reported to
-// the hub.
+// the hub. Logs how the run ended where it has.
 absl::Status EndOfWork(const absl::Status& status, HubLink* hub);
 
 }  // namespace waggle

@@ -43,8 +43,9 @@ class ModelPublisher {
  public:
   virtual ~ModelPublisher() = default;
 
-  // FAILED_PRECONDITION if a learner of a later epoch has published, or if the version is not newer than the last one:
-  // this learner is no longer the one that counts. UNAVAILABLE while the server is away; the next one may succeed.
+  // FAILED_PRECONDITION if the version is not newer than what is published; with reasons::kLaterLearner if that is of a
+  // later epoch: this learner is no longer the one that counts. UNAVAILABLE while the server is away; the next one may
+  // succeed.
   virtual absl::Status Publish(const ModelSnapshot& snapshot) = 0;
 };
 

@@ -94,11 +94,8 @@ bool IsDamage(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std::string& folder, int keep,
-                                                                       FileSystem* file_system) {
-  if (keep < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("a checkpoint store keeps at least 1 checkpoint; got ", keep));
-  }
+absl::StatusOr<std::unique_ptr<FileLock>> CheckpointStore::MakeFolder(const std::string& folder,
+                                                                      FileSystem* file_system) {
   WAGGLE_RETURN_IF_ERROR(Annotate(file_system->CreateFolders(folder), "the checkpoint folder"));
   absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system->LockFile(absl::StrCat(folder, "/", kLockFile));
   if (absl::IsUnavailable(lock.status())) {
@@ -106,6 +103,15 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std
         folder, ": another learner writes its checkpoints here; give each one an --output-dir of its own"));
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(lock.status(), "the checkpoint folder"));
+  return lock;
+}
+
+absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std::string& folder, int keep,
+                                                                       FileSystem* file_system) {
+  if (keep < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a checkpoint store keeps at least 1 checkpoint; got ", keep));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> lock, MakeFolder(folder, file_system));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system->ListFolder(folder));
   for (const std::string& name : names) {
     if (IsTemporary(name)) {
@@ -113,13 +119,14 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std
       LogInfo("removed ", folder, "/", name, ", which a checkpoint that was cut short left");
     }
   }
-  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, keep, file_system, *std::move(lock)));
+  return std::unique_ptr<CheckpointStore>(
+      new CheckpointStore(folder, keep, file_system, /*writes=*/true, std::move(lock)));
 }
 
 absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToRead(const std::string& folder,
                                                                              FileSystem* file_system) {
   WAGGLE_RETURN_IF_ERROR(Annotate(file_system->ListFolder(folder).status(), "the checkpoint folder"));
-  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, 1, file_system, nullptr));
+  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, 1, file_system, /*writes=*/false, nullptr));
 }
 
 absl::StatusOr<std::optional<int64_t>> CheckpointStore::NewestStep() const {
@@ -128,12 +135,15 @@ absl::StatusOr<std::optional<int64_t>> CheckpointStore::NewestStep() const {
 }
 
 absl::Status CheckpointStore::Save(const CheckpointContents& contents) {
-  if (lock_ == nullptr) {
+  if (!writes_) {
     return absl::FailedPreconditionError(absl::StrCat(folder_, " was opened to read its checkpoints only"));
   }
   WAGGLE_RETURN_IF_ERROR(ValidateContents(contents));
   const std::string temporary = Path(TemporaryName());
-  absl::Status status = WriteFiles(temporary, contents);
+  absl::Status status = ClaimFolder();
+  if (status.ok()) {
+    status = WriteFiles(temporary, contents);
+  }
   if (status.ok()) {
     status = MoveIntoPlace(temporary, contents.step);
   }
@@ -146,6 +156,18 @@ absl::Status CheckpointStore::Save(const CheckpointContents& contents) {
   }
   damaged_.erase(NameOf(contents.step));
   Prune(contents.step);
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointStore::ClaimFolder() {
+  if (lock_ != nullptr && lock_->InPlace()) {
+    return absl::OkStatus();
+  }
+  if (lock_ != nullptr) {
+    LogWarning(folder_, " or the lock in it is gone; it is made again");
+    lock_ = nullptr;
+  }
+  WAGGLE_ASSIGN_OR_RETURN(lock_, MakeFolder(folder_, file_system_));
   return absl::OkStatus();
 }
 

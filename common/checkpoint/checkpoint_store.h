@@ -55,8 +55,9 @@ class CheckpointStore {
   // The highest step that a checkpoint is there for, be it whole or damaged; nothing if there is none.
   absl::StatusOr<std::optional<int64_t>> NewestStep() const;
 
-  // Returns once the checkpoint is on the device; replaces one of the same step. INVALID_ARGUMENT for contents that
-  // break a rule above; any other error is the file system's. Then removes the oldest beyond `keep`, not counting
+  // Returns once the checkpoint is on the device; replaces one of the same step. Makes the folder again where it is
+  // gone, UNAVAILABLE if another store has made it to save in. INVALID_ARGUMENT for contents that break a rule above;
+  // any other error is the file system's. Then removes the oldest beyond `keep`, not counting
   // damaged ones and those of later steps; failing to is only logged.
   absl::Status Save(const CheckpointContents& contents);
 
@@ -77,11 +78,16 @@ class CheckpointStore {
     std::string name;
   };
 
-  CheckpointStore(std::string folder, int keep, FileSystem* file_system, std::unique_ptr<FileLock> lock)
-      : folder_(std::move(folder)), keep_(keep), file_system_(file_system), lock_(std::move(lock)) {}
+  CheckpointStore(std::string folder, int keep, FileSystem* file_system, bool writes, std::unique_ptr<FileLock> lock)
+      : folder_(std::move(folder)), keep_(keep), file_system_(file_system), writes_(writes), lock_(std::move(lock)) {}
+
+  // Makes the folder where it is missing, and locks it.
+  static absl::StatusOr<std::unique_ptr<FileLock>> MakeFolder(const std::string& folder, FileSystem* file_system);
 
   // Newest first.
   absl::StatusOr<std::vector<Candidate>> ListCandidates() const;
+  // Makes the folder and its lock again where they are gone.
+  absl::Status ClaimFolder();
   // Writes and syncs all files of a checkpoint under the folder `path`.
   absl::Status WriteFiles(const std::string& path, const CheckpointContents& contents) const;
   absl::StatusOr<std::vector<ManifestEntry>> WriteData(const std::string& path, const CheckpointContents& contents,
@@ -104,8 +110,9 @@ class CheckpointStore {
   const std::string folder_;
   const int keep_;
   FileSystem* const file_system_;
-  const std::unique_ptr<FileLock> lock_;  // Null where the store is to read only.
-  std::set<std::string> damaged_;         // Names whose data LoadLatest() found damaged: manifests do not show it.
+  const bool writes_;               // Not to read only.
+  std::unique_ptr<FileLock> lock_;  // Null where the store is to read only, or has lost its folder.
+  std::set<std::string> damaged_;   // Names whose data LoadLatest() found damaged: manifests do not show it.
 };
 
 }  // namespace waggle

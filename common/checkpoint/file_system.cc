@@ -173,11 +173,19 @@ class PosixReadableFile : public ReadableFile {
 // flock() locks go with the last descriptor of the opened file, and so with the process.
 class PosixFileLock : public FileLock {
  public:
-  explicit PosixFileLock(int number) : descriptor_(number) {}
+  PosixFileLock(std::string path, int number) : path_(std::move(path)), descriptor_(number) {}
 
   int number() const { return descriptor_.number(); }
 
+  bool InPlace() const override {
+    struct stat locked;
+    struct stat found;
+    return fstat(descriptor_.number(), &locked) == 0 && lstat(path_.c_str(), &found) == 0 &&
+           locked.st_dev == found.st_dev && locked.st_ino == found.st_ino;
+  }
+
  private:
+  const std::string path_;
   const Descriptor descriptor_;
 };
 
@@ -201,7 +209,7 @@ class PosixFileSystemImpl : public FileSystem {
   }
 
   absl::StatusOr<std::unique_ptr<FileLock>> LockFile(const std::string& path) override {
-    auto lock = std::make_unique<PosixFileLock>(OpenRetrying(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0644));
+    auto lock = std::make_unique<PosixFileLock>(path, OpenRetrying(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0644));
     if (lock->number() < 0) {
       return ErrorOf(errno, "create", path);
     }

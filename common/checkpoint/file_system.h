@@ -39,6 +39,9 @@ class ReadableFile {
 class FileLock {
  public:
   virtual ~FileLock() = default;
+
+  // Whether the file is still the one at its path, so that it keeps others out: it may have been removed or replaced.
+  virtual bool InPlace() const = 0;
 };
 
 // What the checkpoint store needs of a file system, so that tests can make any of it fail. Thread-safe. Blocks.

@@ -72,8 +72,9 @@ struct ActorOptions {
 
 // `learner.checkpoint:` — what survives the learner.
 struct CheckpointOptions {
-  double period_seconds = 60;  // Between checkpoints; one is also written at the end. 0: only that one.
-  int64_t keep = 3;            // Older ones are deleted.
+  // At most, from one checkpoint to the next: the first come sooner. One is also written at the end; 0: only that one.
+  double period_seconds = 60;
+  int64_t keep = 3;  // Older ones are deleted.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

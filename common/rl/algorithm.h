@@ -73,6 +73,12 @@ class Algorithm {
   // The parameters that act, in the layout that the policy expects. One copy to the CPU.
   virtual absl::StatusOr<ModelSnapshot> Publish() = 0;
 
+  // The other way round, for a learner that comes back without its state: the parameters that act, and targets that
+  // follow them, become the snapshot's, and updates are counted on from its version. Optimizers and all else stay as
+  // they are. FAILED_PRECONDITION if it is of another network, INVALID_ARGUMENT for values that are not finite; nothing
+  // has changed then.
+  virtual absl::Status LoadPublished(const ModelSnapshot& snapshot) = 0;
+
   // Walks over everything that must survive: networks, targets, optimizers, schedules, generators, counters.
   virtual void VisitState(StateVisitor* visitor) = 0;
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/check.h"
+#include "common/base/reason.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 
@@ -178,9 +179,10 @@ absl::Status ModelStore::CheckLocked(const ModelSnapshot& header, int64_t bytes)
   if (it != models_.end()) {
     const ModelSnapshot& newest = it->second->snapshot;
     if (!(newest.version < header.version)) {
-      return absl::FailedPreconditionError(absl::StrCat("model ", header.model, ": ", DebugString(header.version),
-                                                        " is not newer than what is published (",
-                                                        DebugString(newest.version), ")"));
+      const absl::Status refusal = absl::FailedPreconditionError(
+          absl::StrCat("model ", header.model, ": ", DebugString(header.version),
+                       " is not newer than what is published (", DebugString(newest.version), ")"));
+      return header.version.epoch < newest.version.epoch ? WithReason(reasons::kLaterLearner, refusal) : refusal;
     }
     leaving = it->second.get();
   } else if (static_cast<int64_t>(models_.size()) >= options_.max_models) {

@@ -43,7 +43,8 @@ class ModelStore {
 
   // Makes a version the model's newest and tells its watchers. The snapshot's bytes are shared, not copied.
   // INVALID_ARGUMENT for a bad name or tensors that do not fit the bytes; FAILED_PRECONDITION for a version that is not
-  // newer than the one there is; RESOURCE_EXHAUSTED above the limits. The old version stays after every error.
+  // newer than the one there is, with reasons::kLaterLearner where that is of a later epoch; RESOURCE_EXHAUSTED above
+  // the limits. The old version stays after every error.
   absl::Status Publish(ModelSnapshot snapshot) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The newest version; null before the first.

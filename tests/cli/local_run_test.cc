@@ -121,14 +121,43 @@ TEST_CASE("A solved run has succeeded", "[e2e]") {
   CHECK(run.Summary()["seed"] == 7);
 }
 
-TEST_CASE("A learner that is killed fails the run, which says so and stops the rest", "[e2e]") {
+TEST_CASE("A learner that ends by itself fails the run, which says so and stops the rest", "[e2e]") {
   ScriptedRun run;
-  run.Tell("waggle-learner", "echo famous last words; kill -9 $$");
+  run.Tell("waggle-learner", "echo famous last words; exit 1");
   CHECK(run.WaitForExit().code == 1);
   CHECK(run.Summary()["outcome"] == "failed");
-  CHECK(run.Log().find("failed: learner was killed by signal 9 (Killed) before the run was over\n") !=
-        std::string::npos);
+  CHECK(run.Log().find("failed: learner exited with status 1 before the run was over\n") != std::string::npos);
   CHECK(run.Log().find("  famous last words\n") != std::string::npos);
+}
+
+TEST_CASE("A learner that is killed is started again to go on, and so does the run", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-learner", "kill -9 $$");
+  run.Tell("waggle-learner", "read line < waggle-learner.3.fifo", 2);
+  run.SetState("limit");
+  run.Tell("waggle-actor", "exit 0");
+  run.Tell("evaluator", "exit 0");
+  run.Tell("waggle-learner", "", 3);
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Log().find("learner was killed by signal 9 (Killed); starting it again in 500ms (1 of 3)") !=
+        std::string::npos);
+  const std::string log = Contents(run.folder().File("out/logs/learner.log"));
+  CHECK(log.find(" --resume\n") != log.rfind(" --resume\n"));
+}
+
+TEST_CASE("A solved run whose weights were kept by nobody has failed, and its last line says so", "[e2e]") {
+  ScriptedRun run;
+  run.SetState("solved");
+  run.Tell("waggle-learner", "echo no space left; exit 1");
+  run.Tell("waggle-actor", "exit 0");
+  run.Tell("evaluator", "exit 0");
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Summary()["outcome"] == "failed");
+  CHECK(run.Log().find("  no space left\n") != std::string::npos);
+  const std::string log = run.Log();
+  const std::string last = log.substr(log.rfind('\n', log.size() - 2) + 1);
+  CHECK(last.find("failed after ") != std::string::npos);
+  CHECK(last.find("the learner exited with status 1 without its last checkpoint") != std::string::npos);
 }
 
 TEST_CASE("A replay server that ends is started again on the folder that it had, and the run goes on", "[e2e]") {

@@ -166,17 +166,53 @@ TEST_CASE("Without a hub nobody is asked a last time", "[unit]") {
   CHECK(supervision.done());
 }
 
-TEST_CASE("A learner's death fails the run once the hub says that it was not over", "[unit]") {
+TEST_CASE("A learner that ends by itself fails the run once the hub says that it was not over", "[unit]") {
   Supervision supervision = NewRun();
-  CHECK(supervision.Exited(kLearner, Killed(), At(1)).observe);
+  CHECK(supervision.Exited(kLearner, Status(1), At(1)).observe);
   CHECK_FALSE(supervision.outcome().has_value());
   // Asked before the learner ended: what the hub knew then proves nothing.
   CHECK(supervision.Observed(RunState::kRunning, "", At(0.9), At(1.1)).observe);
   CHECK_FALSE(supervision.outcome().has_value());
   const Actions actions = supervision.Observed(RunState::kRunning, "", At(1.1), At(1.2));
   CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "learner was killed by signal 9 (Killed) before the run was over");
+  CHECK(supervision.reason() == "learner exited with status 1 before the run was over");
   CHECK(actions.show_log == kLearner);
+  CHECK(supervision.learner_exit()->code == 1);
+}
+
+TEST_CASE("A learner that is killed is started again, up to three times in a row", "[unit]") {
+  Supervision supervision = NewRun();
+  CHECK_FALSE(supervision.learner_exit().has_value());
+  double now = 1;
+  const char* const numbers[] = {"500ms (1 of 3)", "1s (2 of 3)", "2s (3 of 3)"};
+  for (const char* const number : numbers) {
+    const Actions death = supervision.Exited(kLearner, Killed(), At(now));
+    CHECK(death.observe);
+    CHECK(death.messages == std::vector<std::string>{std::string("learner was killed by signal 9 (Killed); starting it "
+                                                                 "again in ") +
+                                                     number});
+    CHECK(supervision.learner_exit()->signal == SIGKILL);
+    supervision.Observed(RunState::kRunning, "", At(now), At(now));
+    now += 5;
+    CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kLearner});
+  }
+  CHECK_FALSE(supervision.outcome().has_value());
+  const Actions last = supervision.Exited(kLearner, Killed(), At(now));
+  CHECK(last.messages == std::vector<std::string>{"learner was killed by signal 9 (Killed) for the 4th time; it is not "
+                                                  "started again"});
+  CHECK(last.show_log == kLearner);
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "no learner is left");
+}
+
+TEST_CASE("A learner that is killed when the run is over is not started again", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Killed(), At(1));
+  supervision.Observed(RunState::kSolved, "", At(1.1), At(1.2));
+  CHECK(supervision.outcome() == Outcome::kSolved);
+  CHECK(supervision.Tick(At(10)).start.empty());
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator}, 11);
+  CHECK(supervision.learner_exit()->signal == SIGKILL);
 }
 
 TEST_CASE("A learner that ends because the run is over has not failed", "[unit]") {
@@ -187,7 +223,7 @@ TEST_CASE("A learner that ends because the run is over has not failed", "[unit]"
   EndAll(&supervision, {kActor0, kActor1, kEvaluator}, 2);
 }
 
-TEST_CASE("A learner's death fails the run where the hub does not answer", "[unit]") {
+TEST_CASE("A learner that ends by itself fails the run where the hub does not answer", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Exited(kLearner, Status(1), At(1));
   CHECK(supervision.NextDeadline() == At(4));
@@ -407,6 +443,7 @@ TEST_CASE("A failed end after the run is told", "[unit]") {
   CHECK(supervision.Exited(kLearner, Status(1), At(2)).messages ==
         std::vector<std::string>{"learner exited with status 1 while the run ended"});
   CHECK(supervision.outcome() == Outcome::kSolved);
+  CHECK(supervision.learner_exit()->code == 1);
 }
 
 TEST_CASE("A server that dies before it is asked to end is told, one that was asked or killed is not", "[unit]") {

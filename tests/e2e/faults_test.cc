@@ -127,19 +127,23 @@ TEST_CASE("one of two replay servers is killed, the other one paused, and the ru
   REQUIRE(absl::StrContains(run.process()->Log(), "replay-server-0 was killed by signal 9"));
 }
 
-TEST_CASE("a killed learner ends the run, which says so, stops the rest and fails", "[e2e]") {
-  TrainingRun run({"--set", "stop.target_return=600"});
-  run.WaitForEnvSteps(1000);
+TEST_CASE("a learner that is killed early is started again and goes on, and so does the run to its target", "[e2e]") {
+  TrainingRun run({"--seed", "3"});
+  run.WaitForEnvSteps(5000);
   const pid_t learner = run.PidOf("learner");
   REQUIRE(learner > 0);
   REQUIRE(kill(learner, SIGKILL) == 0);
 
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());
-  REQUIRE(exit.code == 1);
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "solved");
   REQUIRE(absl::StrContains(run.process()->Log(), "learner was killed by signal 9"));
-  REQUIRE(run.Summary().at("outcome") == "failed");
-  REQUIRE(run.Processes().empty());
+  const std::string log = Contents(run.File("logs/learner.log"));
+  INFO(log);
+  // From a checkpoint, if one was written in so short a time.
+  REQUIRE(
+      (absl::StrContains(log, "goes on from step ") || absl::StrContains(log, "goes on from the parameter server")));
 }
 
 TEST_CASE("no process outlives a killed waggle run", "[e2e]") {

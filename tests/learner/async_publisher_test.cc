@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/deadline.h"
+#include "common/base/reason.h"
 #include "tests/learner/scripted_publisher.h"
 #include "tests/support/catch.h"
 
@@ -71,6 +72,17 @@ TEST_CASE("a version that arrived although its answer was lost counts as publish
   REQUIRE_OK(publisher.Publish(Version(2)));
   REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
   CHECK((port.versions() == std::vector<ModelVersion>{{1, 1}, {1, 1}, {1, 2}}));
+}
+
+TEST_CASE("the last version of a learner that was fenced off while the server was away does not count as published",
+          "[unit]") {
+  ScriptedPublisher port([](size_t attempt) {
+    return attempt == 0 ? absl::UnavailableError("away")
+                        : WithReason(reasons::kLaterLearner, absl::FailedPreconditionError("epoch 2 has published"));
+  });
+  AsyncPublisher publisher(&port, {});
+  REQUIRE_OK(publisher.Publish(Version(1)));
+  REQUIRE_CODE(publisher.Flush(absl::Seconds(60)), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("a refusal is final and every later call says so", "[unit]") {

@@ -32,16 +32,19 @@ CheckpointContents AtStep(int64_t step) {
 TEST_CASE("saving does not wait for the disk, and the last one can be waited for", "[unit]") {
   HangingFileSystem file_system;
   const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
-  AsyncSaver saver(store.get());
+  Metrics metrics;
+  AsyncSaver saver(store.get(), &metrics);
   CHECK_FALSE(saver.busy());
-  REQUIRE_OK(saver.Save(AtStep(1)));
+  CHECK(saver.written_step() == -1);
+  saver.Save(AtStep(1));
   file_system.arrived.Wait();
   CHECK(saver.busy());
-  CHECK(saver.status() == absl::OkStatus());
+  CHECK_FALSE(saver.TakeResult().has_value());
   file_system.released.RequestStop();
-  REQUIRE_OK(saver.Save(AtStep(2)));  // After the first.
+  saver.Save(AtStep(2));  // After the first.
   REQUIRE_OK(saver.Flush());
   CHECK_FALSE(saver.busy());
+  CHECK(saver.written_step() == 2);
   CHECK(ValueOf(store->LoadLatest())->step == 2);
   CHECK(ValueOf(file_system.ListFolder("run")).size() == 2);
 }
@@ -49,19 +52,33 @@ TEST_CASE("saving does not wait for the disk, and the last one can be waited for
 TEST_CASE("what was handed over is written before the saver is gone", "[unit]") {
   SimulatedFileSystem file_system;
   const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
-  REQUIRE_OK(AsyncSaver(store.get()).Save(AtStep(1)));
+  Metrics metrics;
+  AsyncSaver(store.get(), &metrics).Save(AtStep(1));
   CHECK(ValueOf(store->LoadLatest())->step == 1);
 }
 
-TEST_CASE("a checkpoint that could not be written is an error of every later call", "[unit]") {
+TEST_CASE("a checkpoint that could not be written is told once, and the next one is tried all the same", "[unit]") {
   SimulatedFileSystem file_system;
   const auto store = ValueOf(CheckpointStore::Open("run", 9, &file_system));
-  AsyncSaver saver(store.get());
+  Metrics metrics;
+  AsyncSaver saver(store.get(), &metrics);
   file_system.FailAt(0, absl::ResourceExhaustedError("no space left"), true);
-  REQUIRE_OK(saver.Save(AtStep(1)));
-  REQUIRE_CODE(saver.Flush(), absl::StatusCode::kResourceExhausted);
-  REQUIRE_CODE(saver.status(), absl::StatusCode::kResourceExhausted);
-  REQUIRE_CODE(saver.Save(AtStep(2)), absl::StatusCode::kResourceExhausted);
+  for (const int64_t step : {1, 2}) {
+    saver.Save(AtStep(step));
+    REQUIRE_CODE(saver.Flush(), absl::StatusCode::kResourceExhausted);
+    CHECK(absl::IsResourceExhausted(saver.TakeResult().value()));
+    CHECK_FALSE(saver.TakeResult().has_value());
+  }
+  CHECK(saver.written_step() == -1);
+  CHECK(metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
+  CHECK(metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 1);
+  file_system.FailNothing();
+  saver.Save(AtStep(3));
+  REQUIRE_OK(saver.Flush());
+  CHECK(saver.TakeResult() == absl::OkStatus());
+  CHECK(saver.written_step() == 3);
+  CHECK(metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
+  CHECK(metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 0);
 }
 
 }  // namespace

@@ -136,6 +136,13 @@ class CountingAlgorithm : public Algorithm {
     snapshot.model = "counting";
     return snapshot;
   }
+  absl::Status LoadPublished(const ModelSnapshot& snapshot) override {
+    if (snapshot.model != "counting") {
+      return absl::FailedPreconditionError("weights of another network");
+    }
+    updates = static_cast<int64_t>(snapshot.version.version);
+    return absl::OkStatus();
+  }
   void VisitState(StateVisitor* visitor) override {
     visitor->Tensor("value", &value);
     visitor->Scope("inner", [&] {

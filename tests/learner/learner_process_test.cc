@@ -120,35 +120,19 @@ struct Fixture {
     };
     connections.new_publisher = [&] { return std::make_unique<RecordingPublisher>(this); };
     connections.new_subscriber = [&](const std::string& model) {
-      CHECK(model == "test");
-      return std::make_unique<BestOnly>(best);
+      return std::make_unique<HubWeights>(best, model == newest.model ? &newest : nullptr);
     };
     connections.definitions = &definitions;
     connections.algorithms = &algorithms;
     return RunLearner(options, connections);
   }
 
-  class BestOnly : public ModelSubscriber {
-   public:
-    explicit BestOnly(absl::StatusOr<std::optional<ModelSnapshot>> best) : best_(std::move(best)) {}
-    absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>) override {
-      return absl::UnimplementedError("not asked for");
-    }
-    absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return best_; }
-    absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
-      return absl::UnimplementedError("not asked for");
-    }
-
-   private:
-    const absl::StatusOr<std::optional<ModelSnapshot>> best_;
-  };
-
   class RecordingPublisher : public ModelPublisher {
    public:
     explicit RecordingPublisher(Fixture* fixture) : fixture_(fixture) {}
     absl::Status Publish(const ModelSnapshot& snapshot) override {
       MutexLock lock(&fixture_->mutex);
-      fixture_->published.push_back(snapshot.version);
+      fixture_->published.push_back(snapshot);
       return absl::OkStatus();
     }
 
@@ -156,13 +140,29 @@ struct Fixture {
     Fixture* const fixture_;
   };
 
+  class HubWeights : public ModelSubscriber {
+   public:
+    HubWeights(absl::StatusOr<std::optional<ModelSnapshot>> best, const ModelSnapshot* newest)
+        : best_(std::move(best)), newest_(newest) {}
+    absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>) override {
+      return newest_ == nullptr ? std::nullopt : std::make_optional(*newest_);
+    }
+    absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return best_; }
+    absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override { return absl::OkStatus(); }
+
+   private:
+    const absl::StatusOr<std::optional<ModelSnapshot>> best_;
+    const ModelSnapshot* const newest_;
+  };
+
   FakeHub hub;
   Metrics metrics;
   LearnerProcessOptions options;
   std::vector<std::string> connected_to;
   Mutex mutex;
-  std::vector<ModelVersion> published;
+  std::vector<ModelSnapshot> published;
   absl::StatusOr<std::optional<ModelSnapshot>> best = std::optional<ModelSnapshot>();
+  ModelSnapshot newest;  // What the hub has of it.
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
 };
@@ -173,7 +173,7 @@ TEST_CASE("a learner does what the hub says until the run is over, and leaves a 
   fixture.options.output_dir = folder.path();
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.connected_to == std::vector<std::string>{"localhost:1"});
-  CHECK(fixture.published.back() == ModelVersion{5, 20});
+  CHECK(fixture.published.back().version == ModelVersion{5, 20});
   CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 20);
   CHECK(fixture.hub.failure == absl::OkStatus());
 
@@ -269,6 +269,55 @@ TEST_CASE("a learner that resumes begins anew where there is nothing, and goes o
     const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
     CHECK(testing::ValueOf(store->LoadLatest())->step == step);
   }
+}
+
+std::string BytesOf(const ModelSnapshot& snapshot) {
+  std::string bytes(snapshot.data.size(), '\0');
+  snapshot.data.CopyTo(bytes.data());
+  return bytes;
+}
+
+TEST_CASE("a learner that comes back without a checkpoint goes on from the hub's newest weights and their step",
+          "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture first;
+  first.hub.said.experiment_yaml.replace(first.hub.said.experiment_yaml.find("name: test"), 10, "name: test, seed: 9");
+  REQUIRE_OK(first.Run());
+  Fixture back;  // Whose own weights would be others.
+  back.hub.said.epoch = 6;
+  back.newest = first.published.back();
+  back.hub.said.model_version = back.newest.version;
+  back.options.output_dir = folder.path();
+  back.options.resume = true;
+  REQUIRE_OK(back.Run());
+  CHECK(back.published.front().version == ModelVersion{6, 20});
+  CHECK(BytesOf(back.published.front()) == BytesOf(first.published.back()));
+  CHECK(back.published.back().version == ModelVersion{6, 40});
+  CHECK(back.metrics.TakeSnapshot().counters.at("learner_steps") == 40);
+
+  // A checkpoint has the whole state, and wins over newer weights.
+  Fixture restored;
+  restored.newest = first.published.back();
+  restored.newest.version = {7, 1000};
+  restored.hub.said.model_version = restored.newest.version;
+  restored.options.output_dir = folder.path();
+  restored.options.resume = true;
+  REQUIRE_OK(restored.Run());
+  CHECK(restored.published.front().version.version == 40);
+  Fixture anew;
+  REQUIRE_OK(anew.Run());
+  CHECK(BytesOf(anew.published.front()) != BytesOf(first.published.back()));
+}
+
+TEST_CASE("the hub's weights are not taken where they are of another network", "[unit]") {
+  Fixture fixture;
+  fixture.newest.model = "test";
+  fixture.newest.version = {4, 700};
+  fixture.hub.said.model_version = fixture.newest.version;
+  const absl::Status status = fixture.Run();
+  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
+  CHECK(fixture.hub.failure == status);
+  CHECK(fixture.published.empty());
 }
 
 TEST_CASE("a damaged checkpoint that was passed over does not push out the one to go on from", "[unit]") {

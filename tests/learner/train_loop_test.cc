@@ -1,8 +1,11 @@
 #include "learner/train_loop.h"
 
+#include <atomic>
+
 #include "tests/common/checkpoint/simulated_file_system.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -172,18 +175,85 @@ TEST_CASE("checkpoints are written as time passes", "[unit]") {
   CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step >= 1);
 }
 
-TEST_CASE("a checkpoint that cannot be written ends training, soon or at its end", "[unit]") {
-  testing::SimulatedFileSystem file_system;
+// A disk that is full for the next so many checkpoints.
+class FullDisk : public testing::SimulatedFileSystem {
+ public:
+  absl::Status CreateFolder(const std::string& path) override {
+    return left-- > 0 ? absl::ResourceExhaustedError("no space left") : SimulatedFileSystem::CreateFolder(path);
+  }
+
+  std::atomic<int> left{1'000'000};
+};
+
+TEST_CASE("a disk that is full for a while does not end training, and checkpoints are written again", "[unit]") {
+  FullDisk disk;
   Fixture fixture;
-  const bool during = GENERATE(true, false);
-  fixture.options.max_learner_steps = during ? 0 : 3;
-  fixture.options.learner.checkpoint.period_seconds = during ? 1e-9 : 0;
-  fixture.options.report_period = absl::ZeroDuration();
-  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &file_system));
-  file_system.FailAt(0, absl::ResourceExhaustedError("no space left"), /*dead=*/true);
+  fixture.options.learner.checkpoint.period_seconds = 1e-9;
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &disk));
+  fixture.sampler.policy_version = [&](int64_t batch) {
+    if (batch == 4) {  // One is due after the second step at the latest.
+      testing::Eventually("a checkpoint that failed", [&] {
+        const auto gauges = fixture.metrics.TakeSnapshot().gauges;
+        return gauges.count("checkpoint_failing") == 1 && gauges.at("checkpoint_failing") == 1;
+      });
+      disk.left = 0;
+    } else if (batch == 8) {
+      testing::Eventually("one that was written",
+                          [&] { return fixture.metrics.TakeSnapshot().gauges.at("checkpoint_failing") == 0; });
+    }
+    return 0;
+  };
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.algorithm.updates == 12);
+  CHECK(fixture.metrics.TakeSnapshot().counters.at("checkpoints_failed") >= 1);
+  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
+}
+
+TEST_CASE("the last checkpoint is tried again for a while", "[unit]") {
+  FullDisk disk;
+  disk.left = 2;
+  Fixture fixture;
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &disk));
+  fixture.options.last_checkpoint_timeout = absl::Seconds(60);
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.metrics.TakeSnapshot().counters.at("checkpoints_failed") == 2);
+  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
+}
+
+TEST_CASE("a last checkpoint that cannot be written is an error, after all else is done", "[unit]") {
+  FullDisk disk;
+  Fixture fixture;
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open("run", 2, &disk));
+  fixture.options.last_checkpoint_timeout = absl::ZeroDuration();
   const absl::Status status = fixture.Run();
   REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
-  CHECK(status.message().find("writing a checkpoint: checkpoint of step ") != std::string::npos);
+  CHECK(status.message() == "the last checkpoint could not be written: checkpoint of step 12: no space left");
+  CHECK(fixture.publisher->versions().back() == ModelVersion{3, 12});
+  CHECK(fixture.updater.items.size() == 48);
+  CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == 12);
+}
+
+TEST_CASE("of several errors at the end the first is returned, and none keeps the rest from being done", "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  fixture.options.learner.publish_period_steps = 100;
+  const bool both = GENERATE(true, false);
+  if (both) {
+    fixture.options.learner.priority_update_steps = 100;
+    fixture.updater.result = absl::InvalidArgumentError("priority 0 is nan");
+  }
+  const StopToken published;
+  fixture.publisher = std::make_unique<testing::ScriptedPublisher>([published](size_t attempt) {
+    published.RequestStop();
+    return attempt == 0 ? absl::OkStatus() : absl::FailedPreconditionError("epoch 4 has published");
+  });
+  fixture.sampler.before_first = [&] { CHECK(published.WaitFor(absl::Seconds(60))); };
+  const absl::Status status = fixture.Run();
+  CHECK(status == (both ? absl::InvalidArgumentError("sending priorities: priority 0 is nan")
+                        : absl::FailedPreconditionError("publishing weights: epoch 4 has published")));
+  CHECK(fixture.publisher->versions().back() == ModelVersion{3, 12});
+  CHECK(testing::ValueOf(fixture.checkpoints->LoadLatest())->step == 12);
 }
 
 TEST_CASE("an error of the algorithm, the sampler or the updater ends training and says where", "[unit]") {
@@ -214,12 +284,18 @@ TEST_CASE("a learner that another has replaced stops", "[unit]") {
   CHECK(status.message().find("publishing weights: epoch 4 has published") != std::string::npos);
 }
 
-TEST_CASE("at the end a server that is gone is no error", "[unit]") {
+TEST_CASE("at the end a server that is gone is an error only where no checkpoint has the last weights", "[unit]") {
+  const testing::TemporaryFolder folder;
   Fixture fixture;
+  const bool has_checkpoint = GENERATE(true, false);
+  if (has_checkpoint) {
+    fixture.checkpoints = testing::ValueOf(CheckpointStore::Open(folder.path(), 2));
+  }
   fixture.options.finish_timeout = absl::Milliseconds(1);
   fixture.publisher =
       std::make_unique<testing::ScriptedPublisher>([](size_t) { return absl::UnavailableError("gone"); });
-  REQUIRE_OK(fixture.Run());
+  const absl::Status status = fixture.Run();
+  CHECK(status.code() == (has_checkpoint ? absl::StatusCode::kOk : absl::StatusCode::kDeadlineExceeded));
   CHECK(fixture.last_step == 12);
 }
 

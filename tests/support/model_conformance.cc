@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/base/reason.h"
 #include "common/base/thread.h"
 #include "tests/support/catch.h"
 
@@ -47,6 +48,7 @@ void CheckStaleIsFenced(const ModelPorts& ports) {
     const absl::Status refused = zombie->Publish(MakeModel("m", stale));
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(refused.message()), Catch::Contains("is not newer than what is published (epoch 2"));
+    CHECK(ReasonOf(refused) == (stale.epoch < 2 ? reasons::kLaterLearner : ""));
   }
   CHECK(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt))->version == ModelVersion{2, 5});
   CHECK(BytesOf(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt))->data) ==

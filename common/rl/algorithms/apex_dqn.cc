@@ -137,6 +137,18 @@ absl::StatusOr<ModelSnapshot> ApexDqn::Publish() {
   return snapshot;
 }
 
+absl::Status ApexDqn::LoadPublished(const ModelSnapshot& snapshot) {
+  WAGGLE_RETURN_IF_ERROR(DecodeWeights(snapshot, online_->hash(), &online_->parameters()));
+  updates_ = static_cast<int64_t>(snapshot.version.version);
+  return CatchTorch("loading apex_dqn's target", [&] {
+    torch::NoGradGuard no_grad;
+    if (target_ != nullptr) {
+      torch::Tensor values = target_->parameters().values();
+      values.copy_(online_->parameters().values());
+    }
+  });
+}
+
 void ApexDqn::VisitState(StateVisitor* visitor) {
   torch::Tensor online = online_->parameters().values();
   visitor->Tensor("online", &online);

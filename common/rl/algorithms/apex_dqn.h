@@ -26,6 +26,7 @@ class ApexDqn : public Algorithm {
 
   absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, Stepper* stepper) override;
   absl::StatusOr<ModelSnapshot> Publish() override;
+  absl::Status LoadPublished(const ModelSnapshot& snapshot) override;
   void VisitState(StateVisitor* visitor) override;
 
   Network& online() { return *online_; }

@@ -320,6 +320,33 @@ TEST_CASE("a folder has one writer at a time", "[unit]") {
   REQUIRE_OK(CheckpointStore::Open(folder.path(), 2));
 }
 
+TEST_CASE("a folder that vanishes is made again, also later and under another lock", "[unit]") {
+  const TemporaryFolder parent;
+  const std::string folder = parent.File("out/checkpoints");
+  const auto store = ValueOf(CheckpointStore::Open(folder, 2));
+  REQUIRE_OK(store->Save(ContentsOf(1)));
+  std::filesystem::remove_all(parent.File("out"));
+  std::ofstream(parent.File("out")) << "in the way";
+  REQUIRE_CODE(store->Save(ContentsOf(2)), absl::StatusCode::kFailedPrecondition);
+  std::filesystem::remove(parent.File("out"));
+  REQUIRE_OK(store->Save(ContentsOf(3)));
+  CHECK(Same(*ValueOf(store->LoadLatest()), ContentsOf(3)));
+  REQUIRE_CODE(CheckpointStore::Open(folder, 2), absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("a folder that vanished and is another learner's now is left to that one while it lives", "[unit]") {
+  const TemporaryFolder parent;
+  const std::string folder = parent.File("checkpoints");
+  const auto store = ValueOf(CheckpointStore::Open(folder, 2));
+  std::filesystem::remove_all(folder);
+  auto other = ValueOf(CheckpointStore::Open(folder, 2));
+  REQUIRE_CODE(store->Save(ContentsOf(1)), absl::StatusCode::kUnavailable);
+  REQUIRE_CODE(store->Save(ContentsOf(2)), absl::StatusCode::kUnavailable);
+  CHECK(ValueOf(store->NewestStep()) == std::nullopt);
+  other.reset();
+  REQUIRE_OK(store->Save(ContentsOf(3)));
+}
+
 TEST_CASE("the newest step counts damaged checkpoints too", "[unit]") {
   SimulatedFileSystem file_system;
   const auto store = OpenStore(&file_system);

@@ -84,6 +84,17 @@ TEST_CASE("a file is locked once, until the lock is gone", "[unit]") {
   REQUIRE_CODE(PosixFileSystem()->LockFile(folder.File("missing/LOCK")), absl::StatusCode::kNotFound);
 }
 
+TEST_CASE("a lock knows when its file is gone or another one", "[unit]") {
+  const TemporaryFolder folder;
+  const auto lock = ValueOf(PosixFileSystem()->LockFile(folder.File("LOCK")));
+  CHECK(lock->InPlace());
+  REQUIRE_OK(PosixFileSystem()->RemoveAll(folder.File("LOCK")));
+  CHECK_FALSE(lock->InPlace());
+  const auto other = ValueOf(PosixFileSystem()->LockFile(folder.File("LOCK")));
+  CHECK_FALSE(lock->InPlace());
+  CHECK(other->InPlace());
+}
+
 TEST_CASE("a folder's names are listed, moved and removed", "[unit]") {
   const TemporaryFolder folder;
   REQUIRE_OK(PosixFileSystem()->CreateFolders(folder.File("a/b")));

@@ -60,7 +60,8 @@ class SimulatedFileSystem : public FileSystem {
     return std::make_unique<Reader>(node->bytes);
   }
 
-  // Is no operation and makes no file: locks are not what a crash leaves.
+  // Is no operation and makes no file: locks are not what a crash leaves. The lock of a folder that is
+  // removed is no one's any more.
   absl::StatusOr<std::unique_ptr<FileLock>> LockFile(const std::string& path) override {
     const auto token = std::make_shared<int>();
     if (!locked_->emplace(path, token).second) {
@@ -130,6 +131,9 @@ class SimulatedFileSystem : public FileSystem {
     }
     WAGGLE_RETURN_IF_ERROR(Operate());
     Find(ParentOf(path))->entries.erase(NameOf(path));
+    for (auto lock = locked_->lower_bound(path + "/"); lock != locked_->end() && ParentOf(lock->first) == path;) {
+      lock = locked_->erase(lock);
+    }
     return absl::OkStatus();
   }
 
@@ -191,10 +195,14 @@ class SimulatedFileSystem : public FileSystem {
     Lock(std::string path, std::shared_ptr<int> token, std::shared_ptr<Locked> locked)
         : path_(std::move(path)), token_(std::move(token)), locked_(std::move(locked)) {}
     ~Lock() override {
-      const auto it = locked_->find(path_);
-      if (it != locked_->end() && it->second == token_) {  // Otherwise power was cut meanwhile.
-        locked_->erase(it);
+      if (InPlace()) {
+        locked_->erase(path_);
       }
+    }
+    // Not once power was cut or the folder was removed.
+    bool InPlace() const override {
+      const auto it = locked_->find(path_);
+      return it != locked_->end() && it->second == token_;
     }
 
    private:

@@ -175,6 +175,50 @@ TEST_CASE("importance weights anneal with the updates", "[unit]") {
         Approx((1 + 0.25) / 2));
 }
 
+// The number of updates that the algorithm has counted.
+int64_t UpdatesOf(Algorithm* algorithm) {
+  class Reader : public StateVisitor {
+   public:
+    bool Loading() const override { return false; }
+    int64_t updates = -1;
+
+   private:
+    void VisitTensor(const std::string&, torch::Tensor*) override {}
+    void VisitInt(const std::string& path, int64_t* value) override { updates = path == "updates" ? *value : updates; }
+    void VisitDouble(const std::string&, double*) override {}
+    void VisitString(const std::string&, std::string*) override {}
+    void Problem(std::string problem) override { FAIL(problem); }
+  };
+  Reader reader;
+  algorithm->VisitState(&reader);
+  return reader.updates;
+}
+
+TEST_CASE("published weights are put back into the online network and the target, and updates go on from them",
+          "[unit]") {
+  for (const char* const mode : {"double", "fixed_target", "vanilla"}) {
+    INFO(mode);
+    Fixture first(Sgd(mode));
+    SetQ(&first.algorithm->online(), Q({{1, 2}, {3, 4}}));
+    ModelSnapshot published = testing::ValueOf(first.algorithm->Publish());
+    published.version = {1, 30};
+    Fixture back(Sgd(mode));
+    REQUIRE_OK(back.algorithm->LoadPublished(published));
+    const torch::Tensor values = first.algorithm->online().parameters().values();
+    CHECK(torch::equal(back.algorithm->online().parameters().values(), values));
+    CHECK(torch::equal(back.algorithm->target().parameters().values(), values));
+    CHECK(UpdatesOf(back.algorithm.get()) == 30);
+
+    published.network_hash += 1;
+    published.version.version = 40;
+    SetQ(&back.algorithm->target(), Q({{5, 6}, {7, 8}}));
+    const torch::Tensor before = back.algorithm->target().parameters().values().clone();
+    REQUIRE_CODE(back.algorithm->LoadPublished(published), absl::StatusCode::kFailedPrecondition);
+    CHECK(torch::equal(back.algorithm->target().parameters().values(), before));
+    CHECK(UpdatesOf(back.algorithm.get()) == 30);
+  }
+}
+
 TEST_CASE("a loss or a gradient that is not finite is refused and changes nothing", "[unit]") {
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -1,0 +1,72 @@
+#include "learner/published_weights.h"
+
+#include "tests/learner/fakes.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+// Answers by a script: `answer` is given the number of the pull, from 0.
+class ScriptedSubscriber : public ModelSubscriber {
+ public:
+  using Answer = absl::StatusOr<std::optional<ModelSnapshot>>;
+
+  explicit ScriptedSubscriber(std::function<Answer(int pull)> answer) : answer_(std::move(answer)) {}
+
+  Answer PullNewer(std::optional<ModelVersion> version) override {
+    CHECK_FALSE(version.has_value());
+    return answer_(pulls_++);
+  }
+  absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
+    return absl::InternalError("nobody is to wait: there may be no weights at all");
+  }
+
+ private:
+  const std::function<Answer(int)> answer_;
+  int pulls_ = 0;
+};
+
+ModelSnapshot Snapshot(const std::string& model, ModelVersion version) {
+  ModelSnapshot snapshot;
+  snapshot.model = model;
+  snapshot.version = version;
+  return snapshot;
+}
+
+TEST_CASE("the newest weights are loaded once the server is there, and say which step they are of", "[unit]") {
+  testing::CountingAlgorithm algorithm;
+  ScriptedSubscriber subscriber([](int pull) -> ScriptedSubscriber::Answer {
+    if (pull == 0) {
+      return absl::UnavailableError("away");
+    }
+    return Snapshot("counting", {4, 700});
+  });
+  CHECK(testing::ValueOf(LoadPublishedWeights(&subscriber, StopToken(), &algorithm)) == 700);
+  CHECK(algorithm.updates == 700);
+}
+
+TEST_CASE("where nobody has published there is nothing to load", "[unit]") {
+  testing::CountingAlgorithm algorithm;
+  ScriptedSubscriber subscriber([](int) { return std::optional<ModelSnapshot>(); });
+  CHECK(testing::ValueOf(LoadPublishedWeights(&subscriber, StopToken(), &algorithm)) == std::nullopt);
+  CHECK(algorithm.updates == 0);
+}
+
+TEST_CASE("weights that cannot be loaded are an error, and a stop ends the wait", "[unit]") {
+  testing::CountingAlgorithm algorithm;
+  ScriptedSubscriber other([](int) { return Snapshot("other", {4, 700}); });
+  const absl::Status status = LoadPublishedWeights(&other, StopToken(), &algorithm).status();
+  CHECK(status == absl::FailedPreconditionError("going on from the newest weights: weights of another network"));
+  ScriptedSubscriber far([](int) { return Snapshot("counting", {4, ~uint64_t{0}}); });
+  REQUIRE_CODE(LoadPublishedWeights(&far, StopToken(), &algorithm), absl::StatusCode::kDataLoss);
+  const StopToken stop;
+  ScriptedSubscriber away([stop](int) -> ScriptedSubscriber::Answer {
+    stop.RequestStop();
+    return absl::UnavailableError("away");
+  });
+  REQUIRE_CODE(LoadPublishedWeights(&away, stop, &algorithm), absl::StatusCode::kCancelled);
+  CHECK(algorithm.updates == 0);
+}
+
+}  // namespace
+}  // namespace waggle
