@@ -11,6 +11,7 @@
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 #include "common/rpc/unary_method.h"
+#include "param_server/metrics/run_figures.h"
 
 namespace waggle {
 namespace {
@@ -106,6 +107,9 @@ void Fill(const HubOverview& overview, v1::OverviewResponse* response) {
     *response->mutable_environment() = ToProto(*overview.environment);
   }
   response->set_software_version(kVersion);
+  const Figures figures = RunFigures(overview);
+  response->mutable_figures()->insert(figures.begin(), figures.end());
+  response->set_figures_unrecorded(overview.figures_unrecorded);
 }
 
 }  // namespace

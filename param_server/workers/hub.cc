@@ -86,6 +86,7 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       restored_.insert(record.last_evaluation->worker_id);
       last_evaluation_of_[record.last_evaluation->worker_id] = record.last_evaluation->finished;
       evaluations_.push_back(*std::move(record.last_evaluation));
+      evaluation_count_ = 1;
     }
   }
 }
@@ -200,6 +201,11 @@ void Hub::SetOwnAddress(const std::string& address) {
   workers_.SetAddress(options_.self.worker_id, address);
 }
 
+void Hub::SetFiguresUnrecorded(const std::string& why) {
+  MutexLock lock(&mutex_);
+  figures_unrecorded_ = why;
+}
+
 HubOverview Hub::Overview() {
   const absl::Time now = options_.clock();
   bool save = false;
@@ -233,6 +239,8 @@ void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
   overview.started = started_;
   overview.workers = workers_.Overview(now);
   overview.evaluations.assign(evaluations_.begin(), evaluations_.end());
+  overview.evaluation_count = evaluation_count_;
+  overview.figures_unrecorded = figures_unrecorded_;
   overview.environment = environment_;
   if (tracker_.has_value()) {
     overview.run_state = tracker_->state();
@@ -240,6 +248,7 @@ void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
     overview.experiment_name = tracker_->plan().name;
     overview.experiment_yaml = tracker_->plan().yaml;
     overview.model = tracker_->plan().name;
+    overview.replay_servers = tracker_->plan().replay_servers;
     overview.env_steps = tracker_->env_steps();
     overview.learner_steps = tracker_->learner_steps();
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(overview.model); model != nullptr) {
@@ -286,6 +295,7 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     last = dated.finished;
     evaluations_.push_back(dated);
     evaluations_.back().worker_id = report.worker_id;
+    ++evaluation_count_;
     unsaved_ = tracker_.has_value();
     if (evaluations_.size() > kMaxEvaluations) {
       evaluations_.pop_front();

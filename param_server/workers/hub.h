@@ -46,9 +46,12 @@ struct HubOverview {
   std::optional<ModelVersion> model_version;
   uint64_t model_bytes = 0;
   std::vector<DatedEvaluation> evaluations;  // The newest, oldest first.
+  uint64_t evaluation_count = 0;             // All that this hub has had: more than those above, once they are many.
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
+  int64_t replay_servers = 0;  // That the run has; 0 without an experiment.
   std::optional<EnvironmentSpec> environment;
+  std::string figures_unrecorded;  // Why figures are not on the disk; empty where they are.
 };
 
 // The time; never goes back.
@@ -101,6 +104,9 @@ class Hub {
 
   HubOverview Overview() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // For people: why figures are not recorded for now; empty where they are.
+  void SetFiguresUnrecorded(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state, ModelStore* models);
 
@@ -143,6 +149,8 @@ class Hub {
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
+  uint64_t evaluation_count_ ABSL_GUARDED_BY(mutex_) = 0;  // Those that evaluations_ holds no more included.
+  std::string figures_unrecorded_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, absl::Time> last_evaluation_of_ ABSL_GUARDED_BY(mutex_);  // By worker.
   // Workers of before this hub's restart, which may join again: what they had reported is not to be counted twice.
   std::set<std::string> restored_ ABSL_GUARDED_BY(mutex_);
