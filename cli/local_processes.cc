@@ -64,6 +64,7 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const R
   };
   if (role == Role::kParamServer) {
     add("--data-dir", folder.File("hub"));
+    add("--metrics-dir", folder.path());
     add("--experiment", folder.File("experiment.yaml"));
   } else {
     add("--param-server", hub_address);

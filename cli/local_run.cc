@@ -23,7 +23,6 @@
 #include "cli/cluster_watch.h"
 #include "cli/human_text.h"
 #include "cli/local_processes.h"
-#include "cli/metrics_recorder.h"
 #include "cli/output_folder.h"
 #include "cli/progress_view.h"
 #include "cli/run_end.h"
@@ -45,12 +44,10 @@ constexpr size_t kShownLogLines = 10;
 // One run from its first process to its last.
 class LocalRun {
  public:
-  LocalRun(Experiment experiment, OutputFolder folder, std::string binary_folder,
-           std::unique_ptr<MetricsRecorder> recorder, absl::Time started_at)
+  LocalRun(Experiment experiment, OutputFolder folder, std::string binary_folder, absl::Time started_at)
       : experiment_(std::move(experiment)),
         folder_(std::move(folder)),
         binary_folder_(std::move(binary_folder)),
-        recorder_(std::move(recorder)),
         started_at_(started_at),
         supervision_(ProcessesOf(experiment_), RulesOf(experiment_), SteadyNow()),
         children_(supervision_.processes().size()),
@@ -85,7 +82,6 @@ class LocalRun {
   const Experiment experiment_;
   const OutputFolder folder_;
   const std::string binary_folder_;
-  const std::unique_ptr<MetricsRecorder> recorder_;
   const absl::Time started_at_;  // As all times here, by SteadyNow(): setting the clock must not end a run.
   int signals_ = -1;             // A signalfd.
   int hub_files_ = -1;           // An inotify on the hub's folder.
@@ -98,7 +94,7 @@ class LocalRun {
   SummaryBuilder summary_;
   absl::Time last_answer_;
   bool said_unanswered_ = false;
-  bool said_unrecorded_ = false;
+  std::string figures_unrecorded_;  // As the hub said last.
   bool announced_ = false;
   int64_t last_evaluation_us_ = 0;
   HubKeptWeights hub_kept_weights_;  // As the hub said last.
@@ -145,8 +141,9 @@ void LocalRun::Wait() {
 void LocalRun::HandleSignals() {
   signalfd_siginfo info;
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
-    // SIGCHLD only wakes the loop: several of them may arrive as one.
-    if (info.ssi_signo != SIGCHLD) {
+    if (info.ssi_signo == SIGWINCH) {
+      printer_.Redraw();
+    } else if (info.ssi_signo != SIGCHLD) {  // Which only wakes the loop: several of them may arrive as one.
       Do(supervision_.Interrupted(SteadyNow()));
     }
   }
@@ -200,10 +197,10 @@ void LocalRun::HandleSnapshot() {
       printer_.Event(RenderEvaluation(evaluation, experiment_.stop.target_return));
     }
   }
-  const absl::Status recorded = recorder_->Record(facts, now - started_at_, absl::Now());
-  if (!recorded.ok() && !said_unrecorded_) {
-    said_unrecorded_ = true;
-    printer_.Event(absl::StrCat("metrics are not written any more: ", recorded.message()));
+  if (const std::string& why = (*snapshot)->overview.figures_unrecorded(); why != figures_unrecorded_) {
+    figures_unrecorded_ = why;
+    printer_.Event(why.empty() ? "figures are recorded again"
+                               : absl::StrCat("figures are not recorded, and kept until they can be: ", why));
   }
   printer_.Update(facts, Context());
   if (facts.env_steps > 0) {
@@ -218,14 +215,18 @@ void LocalRun::ReapChildren() {
       continue;
     }
     const ChildExit exit = *children_[i]->Poll();
+    const Supervision::Process& process = supervision_.processes()[i];
     ended_.push_back(
-        {RoleName(supervision_.processes()[i].role), children_[i]->pid(), exit.ShellStatus(), exit.peak_rss_mebibytes});
+        {RoleName(process.role), process.index, children_[i]->pid(), exit.ShellStatus(), exit.peak_rss_mebibytes});
     children_[i] = nullptr;
     Do(supervision_.Exited(i, exit, SteadyNow()));
   }
 }
 
 void LocalRun::Do(const Supervision::Actions& actions) {
+  if (supervision_.outcome().has_value()) {
+    printer_.SetOutcome(OutcomeName(*supervision_.outcome()));
+  }
   for (const std::string& message : actions.messages) {
     printer_.Event(message);
   }
@@ -285,7 +286,8 @@ void LocalRun::Announce() {
 }
 
 ProgressContext LocalRun::Context() const {
-  return {experiment_.experiment.name, folder_.path(), experiment_.stop.target_return, Elapsed()};
+  return {experiment_.experiment.name, folder_.path(), experiment_.stop.target_return, Elapsed(),
+          supervision_.outcome().has_value() ? OutcomeName(*supervision_.outcome()) : ""};
 }
 
 int LocalRun::Finish() {
@@ -309,10 +311,13 @@ int LocalRun::Finish() {
   if (!written.ok()) {
     printer_.Event(std::string(written.message()));
   }
+  if (const std::optional<RunFacts> last = summary_.LastFacts(summary); last.has_value()) {
+    printer_.Last(*last, Context());
+  }
   printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortDuration(Elapsed()), " and ",
-                              ShortNumber(summary.env_steps), " environment steps; ",
-                              end.note.empty() ? "" : absl::StrCat(end.note, "; "), "see ",
-                              folder_.File("summary.json")));
+                              ShortNumber(summary.env_steps), " environment steps",
+                              end.note.empty() ? "" : absl::StrCat("; ", end.note),
+                              written.ok() ? absl::StrCat("; see ", folder_.File("summary.json")) : ""));
   const bool met =
       outcome == Outcome::kSolved || (outcome == Outcome::kLimit && !experiment_.stop.target_return.has_value());
   return met ? 0 : outcome == Outcome::kInterrupted ? 130 : 1;
@@ -330,7 +335,7 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   // Before the first thread, so that all inherit it.
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGWINCH}) {
     sigaddset(&signals, signal);
   }
   sigprocmask(SIG_BLOCK, &signals, nullptr);
@@ -353,11 +358,7 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   if (!written.ok()) {
     return ComplainAndExit(written, 1);
   }
-  absl::StatusOr<std::unique_ptr<MetricsRecorder>> recorder = MetricsRecorder::Create(folder->path());
-  if (!recorder.ok()) {
-    return ComplainAndExit(recorder.status(), 1);
-  }
-  LocalRun run(std::move(checked->experiment), *std::move(folder), binary_folder, *std::move(recorder), started_at);
+  LocalRun run(std::move(checked->experiment), *std::move(folder), binary_folder, started_at);
   const absl::Status opened = run.Open(signals);
   return opened.ok() ? run.Run() : ComplainAndExit(opened, 1);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,18 +18,24 @@ namespace {
 
 constexpr absl::Duration kLinePeriod = absl::Seconds(2);
 constexpr size_t kDefaultWidth = 100;
+constexpr size_t kDefaultHeight = 24;
 
 // One decimal; "-" where there is no value yet.
 std::string Decimal(std::optional<double> value) {
   return value.has_value() ? absl::StrFormat("%.1f", *value) : "-";
 }
 
-std::string Percent(double fraction) {
-  return absl::StrFormat("%.0f%%", 100 * std::clamp(fraction, 0.0, 1.0));
+// "-" where there is no value, here too.
+std::string Percent(std::optional<double> fraction) {
+  return fraction.has_value() ? absl::StrFormat("%.0f%%", 100 * std::clamp(*fraction, 0.0, 1.0)) : "-";
 }
 
-std::string Rate(double per_second, const char* what) {
-  return absl::StrCat(ShortNumber(per_second), " ", what);
+std::string Number(std::optional<double> value) {
+  return value.has_value() ? ShortNumber(*value) : "-";
+}
+
+std::string Rate(std::optional<double> per_second, const char* what) {
+  return absl::StrCat(Number(per_second), " ", what);
 }
 
 std::string EvaluationText(const RunFacts& facts, const ProgressContext& context) {
@@ -43,6 +50,10 @@ std::string EvaluationText(const RunFacts& facts, const ProgressContext& context
     absl::StrAppend(&text, " target ", Decimal(context.target_return));
   }
   return text;
+}
+
+std::string Bold(const std::string& text) {
+  return absl::StrCat("\x1b[1m", text, "\x1b[0m");
 }
 
 // Who holds up whom, in one sentence.
@@ -66,8 +77,10 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
                                ? absl::StrFormat("table %.0f of %.0f (%s)", facts.table_items, facts.table_max_items,
                                                  Percent(facts.table_items / facts.table_max_items))
                                : "no table yet";
-  const std::string title = absl::StrFormat("%s: %s, %.1f s, %s", context.experiment, RunStateName(facts.state),
-                                            absl::ToDoubleSeconds(context.elapsed), context.output_folder);
+  const std::string title =
+      absl::StrFormat("%s: %s, %.1f s, %s", context.experiment,
+                      context.outcome.empty() ? RunStateName(facts.state) : context.outcome.c_str(),
+                      absl::ToDoubleSeconds(context.elapsed), context.output_folder);
   const std::vector<std::string> lines = {
       title,
       absl::StrFormat("  actors      %-13s %-13s %d running, return %s", Rate(facts.env_steps_per_s, "steps/s"),
@@ -85,7 +98,7 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
     block.push_back(Printable(line, width));
   }
   if (color) {
-    block[0] = absl::StrCat("\x1b[1m", block[0], "\x1b[0m");
+    block[0] = Bold(block[0]);
   }
   return block;
 }
@@ -93,9 +106,9 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
 std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
   std::string line = absl::StrFormat(
       "%6.1f s  %s env steps (%s/s)  items %s/s in %s/s out  %s learner steps (%s/s)  table %.0f  return %s",
-      absl::ToDoubleSeconds(context.elapsed), ShortNumber(facts.env_steps), ShortNumber(facts.env_steps_per_s),
-      ShortNumber(facts.items_inserted_per_s), ShortNumber(facts.items_sampled_per_s), ShortNumber(facts.learner_steps),
-      ShortNumber(facts.learner_steps_per_s), facts.table_items, Decimal(facts.training_return));
+      absl::ToDoubleSeconds(context.elapsed), ShortNumber(facts.env_steps), Number(facts.env_steps_per_s),
+      Number(facts.items_inserted_per_s), Number(facts.items_sampled_per_s), ShortNumber(facts.learner_steps),
+      Number(facts.learner_steps_per_s), facts.table_items, Decimal(facts.training_return));
   std::optional<double> newest;
   if (!facts.evaluations.empty()) {
     newest = facts.evaluations.back().mean_return();
@@ -135,42 +148,73 @@ void ProgressPrinter::Write(const std::string& text) const {
   }
 }
 
-std::string ProgressPrinter::EraseBlock() {
-  if (block_.empty()) {
+ProgressPrinter::Size ProgressPrinter::TerminalSize() const {
+  winsize size = {};
+  const bool known = ioctl(file_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
+  return known ? Size{size.ws_col, size.ws_row} : Size{kDefaultWidth + 1, kDefaultHeight};
+}
+
+std::string ProgressPrinter::Erase() {
+  const size_t columns = TerminalSize().columns;
+  size_t rows = 0;
+  for (const size_t length : std::exchange(drawn_, {})) {
+    // A terminal that has become narrower has wrapped what it showed.
+    rows += length == 0 ? 1 : (length + columns - 1) / columns;
+  }
+  return rows == 0 ? "" : absl::StrCat("\x1b[", rows, "A\r\x1b[J");
+}
+
+std::string ProgressPrinter::Draw() {
+  if (!terminal_ || !shown_.has_value()) {
     return "";
   }
-  const size_t lines = block_.size();
-  block_.clear();
-  return absl::StrCat("\x1b[", lines, "A\r\x1b[J");
+  const Size size = TerminalSize();
+  // The last column stays free: some terminals wrap when it is written. So does the last row, where the cursor waits:
+  // what has scrolled out of sight cannot be drawn anew.
+  const size_t width = std::max<size_t>(1, size.columns - 1);
+  std::vector<std::string> block = RenderBlock(shown_->facts, shown_->context, width, /*color=*/false);
+  block.resize(std::min(block.size(), std::max<size_t>(1, size.rows - 1)));
+  for (const std::string& line : block) {
+    drawn_.push_back(line.size());
+  }
+  if (color_) {
+    block[0] = Bold(block[0]);
+  }
+  return absl::StrCat(absl::StrJoin(block, "\n"), "\n");
 }
 
 void ProgressPrinter::Update(const RunFacts& facts, const ProgressContext& context) {
-  if (!terminal_) {
-    if (context.elapsed >= next_line_) {
-      next_line_ = context.elapsed + kLinePeriod;
-      Write(absl::StrCat(RenderLine(facts, context), "\n"));
-    }
-    return;
+  if (terminal_) {
+    shown_ = Shown{facts, context};
+    Redraw();
+  } else if (context.elapsed >= next_line_) {
+    Last(facts, context);
   }
-  winsize size = {};
-  const bool known = ioctl(file_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  // The last column stays free: some terminals wrap when it is written.
-  const size_t width = known ? std::max(1, size.ws_col - 1) : kDefaultWidth;
-  std::string text = EraseBlock();
-  block_ = RenderBlock(facts, context, width, color_);
-  absl::StrAppend(&text, absl::StrJoin(block_, "\n"), "\n");
-  Write(text);
+}
+
+void ProgressPrinter::Last(const RunFacts& facts, const ProgressContext& context) {
+  if (terminal_) {
+    Update(facts, context);
+  } else {
+    next_line_ = context.elapsed + kLinePeriod;
+    Write(absl::StrCat(RenderLine(facts, context), "\n"));
+  }
 }
 
 void ProgressPrinter::Event(const std::string& line) {
-  const std::vector<std::string> block = block_;
-  std::string text = EraseBlock();
-  absl::StrAppend(&text, Printable(line), "\n");
-  if (!block.empty()) {
-    absl::StrAppend(&text, absl::StrJoin(block, "\n"), "\n");
-    block_ = block;
+  const std::string erase = Erase();
+  Write(absl::StrCat(erase, Printable(line), "\n", Draw()));
+}
+
+void ProgressPrinter::SetOutcome(const std::string& outcome) {
+  if (shown_.has_value()) {
+    shown_->context.outcome = outcome;
   }
-  Write(text);
+}
+
+void ProgressPrinter::Redraw() {
+  const std::string erase = Erase();
+  Write(absl::StrCat(erase, Draw()));
 }
 
 }  // namespace waggle

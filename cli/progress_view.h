@@ -15,6 +15,7 @@ struct ProgressContext {
   std::string output_folder;
   std::optional<double> target_return;
   absl::Duration elapsed;
+  std::string outcome;  // Once it is decided, which the hub may not know: "interrupted". Empty until then.
 };
 
 // The live block: one line a stage, each cut to `width` columns. Colours only where `color`.
@@ -37,17 +38,36 @@ class ProgressPrinter {
 
   // Shows how the run stands.
   void Update(const RunFacts& facts, const ProgressContext& context);
+  // The same for the last time, whether a line is due or not.
+  void Last(const RunFacts& facts, const ProgressContext& context);
   // Prints a line that stays, above the block.
   void Event(const std::string& line);
+  // What blocks tell from now on as the outcome.
+  void SetOutcome(const std::string& outcome);
+  // To be called when the terminal's size has changed.
+  void Redraw();
 
  private:
+  struct Shown {
+    RunFacts facts;
+    ProgressContext context;
+  };
+  struct Size {
+    size_t columns;
+    size_t rows;
+  };
+
   void Write(const std::string& text) const;
-  std::string EraseBlock();
+  Size TerminalSize() const;
+  // The text that takes the block away, and the text that draws it as it should be now.
+  std::string Erase();
+  std::string Draw();
 
   const int file_;
   const bool terminal_;
   const bool color_;
-  std::vector<std::string> block_;                   // As drawn last.
+  std::optional<Shown> shown_;
+  std::vector<size_t> drawn_;                        // Of the block that stands there: how long each line is.
   absl::Duration next_line_ = absl::ZeroDuration();  // Elapsed time at which the next plain line is due.
 };
 

@@ -18,27 +18,15 @@ std::optional<double> Get(const Figures& figures, const char* name) {
   return it == figures.end() ? std::nullopt : std::optional<double>(it->second);
 }
 
-// The mean of what several processes report.
-class Mean {
- public:
-  void Add(std::optional<double> value) {
-    if (value.has_value()) {
-      sum_ += *value;
-      ++count_;
-    }
-  }
-  std::optional<double> value() const { return count_ == 0 ? std::nullopt : std::optional<double>(sum_ / count_); }
-
- private:
-  double sum_ = 0;
-  int count_ = 0;
-};
-
-void AddLearner(const v1::WorkerInfo& learner, RunFacts* facts) {
-  facts->learner_steps_per_s += Get(learner.rates(), "learner_steps").value_or(0);
-  facts->learner_waiting = Get(learner.gauges(), "waiting_fraction").value_or(0);
-  facts->loss = Get(learner.gauges(), "loss");
-  facts->policy_lag_mean = Get(learner.gauges(), "policy_lag_mean");
+void AddFigures(const Figures& figures, RunFacts* facts) {
+  facts->env_steps_per_s = Get(figures, "actor/env_steps_per_s");
+  facts->training_return = Get(figures, "actor/return_mean");
+  facts->actor_waiting = Get(figures, "actor/waiting_fraction");
+  facts->items_inserted_per_s = Get(figures, "replay/items_inserted_per_s");
+  facts->items_sampled_per_s = Get(figures, "replay/items_sampled_per_s");
+  facts->learner_steps_per_s = Get(figures, "learner/steps_per_s");
+  facts->learner_waiting = Get(figures, "learner/waiting_fraction");
+  facts->policy_lag_mean = Get(figures, "learner/policy_lag_mean");
 }
 
 // What a learner has counted, its largest lag included, stands when it is gone.
@@ -57,7 +45,6 @@ void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
       facts->items_sampled += static_cast<double>(table.items_sampled());
       facts->table_items += static_cast<double>(table.items());
       facts->table_max_items += static_cast<double>(table.config().max_items());
-      facts->table_bytes += static_cast<double>(table.bytes());
       if (!table.blocked_because().empty()) {
         facts->blocked.push_back(table.blocked_because());
       }
@@ -84,15 +71,13 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
   facts.env_steps = static_cast<double>(overview.env_steps());
   facts.learner_steps = static_cast<double>(overview.learner_steps());
   facts.evaluations.assign(overview.evaluations().begin(), overview.evaluations().end());
+  AddFigures(overview.figures(), &facts);
   if (overview.has_result()) {
     facts.result = overview.result();
   }
   facts.weights_unsaved = overview.weights_unsaved();
-  Mean training_return;
-  Mean actor_waiting;
   for (const v1::WorkerInfo& worker : overview.workers()) {
     if (worker.role() == v1::ROLE_ACTOR) {
-      facts.episodes += Get(worker.counters(), "episodes").value_or(0);
       const std::optional<double> first = Get(worker.gauges(), "first_env_step_unix_seconds");
       if (first.has_value() && *first > 0) {
         facts.first_env_step_unix = std::min(*first, facts.first_env_step_unix.value_or(*first));
@@ -109,20 +94,8 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     if (worker.silent_ms() >= kSilentMs) {
       facts.silent.push_back(absl::StrCat(WorkerName(worker), " (", worker.silent_ms() / 1000, " s)"));
     }
-    if (worker.role() == v1::ROLE_ACTOR) {
-      ++facts.actors;
-      facts.env_steps_per_s += Get(worker.rates(), "env_steps").value_or(0);
-      training_return.Add(Get(worker.gauges(), "return_mean"));
-      actor_waiting.Add(Get(worker.gauges(), "waiting_fraction"));
-    } else if (worker.role() == v1::ROLE_LEARNER) {
-      AddLearner(worker, &facts);
-    } else if (worker.role() == v1::ROLE_REPLAY_SERVER) {
-      facts.items_inserted_per_s += Get(worker.rates(), "items_inserted").value_or(0);
-      facts.items_sampled_per_s += Get(worker.rates(), "items_sampled").value_or(0);
-    }
+    facts.actors += worker.role() == v1::ROLE_ACTOR ? 1 : 0;
   }
-  facts.training_return = training_return.value();
-  facts.actor_waiting = actor_waiting.value().value_or(0);
   AddTables(snapshot, &facts);
   return facts;
 }

@@ -11,29 +11,27 @@
 namespace waggle {
 
 // How a run stands, in numbers that people ask for: gathered from all processes of a snapshot. Rates are a second, over
-// the last heartbeats.
+// the last heartbeats. Momentary figures are the hub's own, as it records them (worker.proto): absent while those are
+// away who could tell.
 struct RunFacts {
   RunState state = RunState::kNoExperiment;
   std::string outcome_reason;
   double env_steps = 0;
-  double env_steps_per_s = 0;
-  double episodes = 0;
+  std::optional<double> env_steps_per_s;
   std::optional<double> training_return;      // Mean over the actors' last episodes.
   std::optional<double> first_env_step_unix;  // Seconds.
-  double actor_waiting = 0;                   // Share of the actors' time, 0 to 1.
+  std::optional<double> actor_waiting;        // Share of the actors' time, 0 to 1.
   int64_t actors = 0;                         // Alive.
   double items_inserted = 0;
-  double items_inserted_per_s = 0;
+  std::optional<double> items_inserted_per_s;
   double items_sampled = 0;
-  double items_sampled_per_s = 0;
+  std::optional<double> items_sampled_per_s;
   double table_items = 0;
   double table_max_items = 0;
-  double table_bytes = 0;
   std::vector<std::string> blocked;  // In words, what tables wait for.
   double learner_steps = 0;
-  double learner_steps_per_s = 0;
-  double learner_waiting = 0;
-  std::optional<double> loss;
+  std::optional<double> learner_steps_per_s;
+  std::optional<double> learner_waiting;
   double items_learned = 0;  // Sampled items that the learner has used.
   // Learner steps between the policy that acted and the step that learns from it.
   std::optional<double> policy_lag_mean;    // Over the last second.

@@ -38,6 +38,7 @@ std::string RunSummary::ToJson() const {
   json["processes"] = Json::array();
   for (const ProcessSummary& process : processes) {
     json["processes"].push_back({{"role", process.role},
+                                 {"index", process.index},
                                  {"pid", process.pid},
                                  {"exit", process.exit},
                                  {"peak_rss_mib", process.peak_rss_mebibytes}});
@@ -62,6 +63,9 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
     }
     if (!newest_->first_env_step_unix.has_value()) {
       newest_->first_env_step_unix = before->first_env_step_unix;
+    }
+    if (!newest_->training_return.has_value()) {
+      newest_->training_return = before->training_return;
     }
   }
   if (facts.policy_lag_max.has_value()) {
@@ -92,6 +96,19 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
     summary->policy_lag_mean = newest_->policy_lag_sum / newest_->items_learned;
   }
   summary->policy_lag_max = lag_max_;
+}
+
+std::optional<RunFacts> SummaryBuilder::LastFacts(const RunSummary& summary) const {
+  std::optional<RunFacts> facts = newest_;
+  if (facts.has_value()) {
+    facts->env_steps_per_s = summary.env_steps_per_s;
+    facts->items_inserted_per_s = summary.items_inserted_per_s;
+    facts->items_sampled_per_s = summary.items_sampled_per_s;
+    facts->learner_steps_per_s = summary.learner_steps_per_s;
+    facts->policy_lag_mean = summary.policy_lag_mean;
+    facts->policy_lag_max = summary.policy_lag_max;
+  }
+  return facts;
 }
 
 }  // namespace waggle

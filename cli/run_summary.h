@@ -14,6 +14,7 @@ namespace waggle {
 // A process of the run, once it has ended. One that was started again is there once a start.
 struct ProcessSummary {
   std::string role;
+  int64_t index = 0;  // Among those of its role.
   int64_t pid = 0;
   int64_t exit = 0;  // As a shell counts.
   double peak_rss_mebibytes = 0;
@@ -55,6 +56,10 @@ class SummaryBuilder {
 
   // Fills in all that the facts tell.
   void Fill(RunSummary* summary) const;
+
+  // The run in the end, for a last look at it: with the means of a summary that has been filled in where there were
+  // momentary figures, as nobody has any more. Nothing where nothing was heard.
+  std::optional<RunFacts> LastFacts(const RunSummary& summary) const;
 
  private:
   const absl::Time started_at_;

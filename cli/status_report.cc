@@ -73,6 +73,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (!facts.evaluations.empty()) {
     absl::StrAppend(&text, "  ", RenderEvaluation(facts.evaluations.back(), std::nullopt), "\n");
   }
+  if (!overview.figures_unrecorded().empty()) {
+    absl::StrAppend(&text, "  figures are not recorded: ", Printable(overview.figures_unrecorded()), "\n");
+  }
   if (facts.result.has_value()) {
     absl::StrAppend(&text, "  ", ResultText(*facts.result), "\n");
   }
@@ -144,6 +147,8 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
                                 : Json(absl::ToDoubleSeconds(now - FromMicros(overview.started_at_us())));
   json["env_steps"] = overview.env_steps();
   json["learner_step"] = overview.learner_steps();
+  json["figures"] = FiguresJson(overview.figures());
+  json["figures_unrecorded"] = overview.figures_unrecorded();
   json["training_return"] = facts.training_return.has_value() ? Json(*facts.training_return) : Json(nullptr);
   json["model"] = nullptr;
   if (overview.has_model_version()) {

@@ -21,6 +21,8 @@ namespace {
 // Before the last checkpoint is tried again.
 constexpr absl::Duration kFirstSavePause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestSavePause = absl::Seconds(1);
+// Long enough for a heartbeat to tell of what was reported.
+constexpr absl::Duration kShortestLifetime = absl::Seconds(2);
 
 }  // namespace
 
@@ -75,7 +77,7 @@ absl::Status TrainLoop::TrainStep(SampledBatch batch) {
   ++step_;
   ++steps_;
   items_ += staged_.tensors.size;
-  algorithm_metrics_ = std::move(result.metrics);
+  WAGGLE_RETURN_IF_ERROR(algorithm_metrics_.Add(result.metrics));
   if (result.priorities.defined()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(priorities_.Add(staged_.host, result.priorities), "sending priorities"));
   }
@@ -188,9 +190,11 @@ void TrainLoop::CountLag(const SampledBatch& batch) {
 
 absl::Status TrainLoop::Report() {
   Metrics& metrics = *ports_.metrics;
+  // What is a mean over the updates of a period is not repeated while there are none.
+  const absl::Duration lifetime = std::max(2 * options_.report_period, kShortestLifetime);
   metrics.Add("learner_steps", static_cast<double>(std::exchange(steps_, 0)));
   if (items_ > 0) {
-    metrics.Set("policy_lag_mean", static_cast<double>(lag_sum_) / static_cast<double>(items_));
+    metrics.Set("policy_lag_mean", static_cast<double>(lag_sum_) / static_cast<double>(items_), lifetime);
     metrics.Set("policy_lag_max", static_cast<double>(lag_max_));
   }
   metrics.Add("items_sampled", static_cast<double>(std::exchange(items_, 0)));
@@ -202,11 +206,11 @@ absl::Status TrainLoop::Report() {
   metrics.Add("priorities_unknown", static_cast<double>(counts.unknown - counts_before_.unknown));
   counts_before_ = counts;
   last_report_ = SteadyNow();
-  return CatchTorch("reading metrics", [&] {
-    for (const auto& [name, value] : algorithm_metrics_) {
-      metrics.Set(name, value.item<double>());
-    }
-  });
+  WAGGLE_ASSIGN_OR_RETURN(const auto means, algorithm_metrics_.Take());
+  for (const auto& [name, mean] : means) {
+    metrics.Set(absl::StrCat("algorithm/", name), mean, lifetime);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace waggle

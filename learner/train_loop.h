@@ -21,6 +21,7 @@
 #include "learner/async_saver.h"
 #include "learner/batch_stager.h"
 #include "learner/checkpoint_schedule.h"
+#include "learner/metric_means.h"
 #include "learner/priority_batcher.h"
 
 namespace waggle {
@@ -107,7 +108,7 @@ class TrainLoop {
   int64_t items_ = 0;
   int64_t lag_sum_ = 0;
   PriorityUpdateCounts counts_before_;
-  std::vector<std::pair<std::string, torch::Tensor>> algorithm_metrics_;
+  MetricMeans algorithm_metrics_;
 };
 
 }  // namespace waggle

@@ -18,6 +18,8 @@
 #include "common/process/process.h"
 #include "common/rl/algorithms/builtin.h"
 #include "common/rpc/server.h"
+#include "param_server/metrics/metrics_recorder.h"
+#include "param_server/metrics/recording.h"
 #include "param_server/model_service.h"
 #include "param_server/worker_service.h"
 
@@ -25,11 +27,14 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
+// As often as figures come.
+constexpr absl::Duration kRecordingPeriod = kHeartbeatInterval;
 constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
 
 struct ParamServerOptions {
   std::string listen;
   std::string data_folder;
+  std::string metrics_folder;   // Empty: the data folder.
   std::string experiment_file;  // Empty: the stored one, if there is one.
   LogLevel log_level = LogLevel::kInfo;
 };
@@ -79,6 +84,9 @@ absl::Status Serve(const ParamServerOptions& options, WeightsFolder* newest, Wei
   hub_options.newest_weights = newest;
   hub_options.best_weights = best;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Hub> hub, Hub::Create(hub_options, std::move(plan), state, &models));
+  const std::string& metrics_folder = options.metrics_folder.empty() ? options.data_folder : options.metrics_folder;
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<MetricsRecorder> recorder,
+                          MetricsRecorder::Create(metrics_folder, hub->Overview()));
   ModelService model_service(&models, &metrics, [state] { return state->last_epoch(); });
   WorkerService worker_service(hub.get(), kHeartbeatInterval);
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
@@ -87,6 +95,7 @@ absl::Status Serve(const ParamServerOptions& options, WeightsFolder* newest, Wei
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address(), experiment.empty() ? ", without an experiment" : ", experiment ",
           experiment);
+  const Recording recording(hub.get(), std::move(recorder), kRecordingPeriod);
   stop.Wait();
   std::filesystem::remove(address_file);
   server->Shutdown(kShutdownGrace);
@@ -124,6 +133,10 @@ int main(int argc, char** argv) {
                           "The folder for what must survive this process; its address is written there, to the file "
                           "\"address\""),
       true);
+  waggle::AddPathFlag(
+      app.get(), "--metrics-dir", &options.metrics_folder, "DIR",
+      "The folder for the run's figures over time, metrics.csv and a TensorBoard event file; --data-dir "
+      "unless given");
   waggle::AddPathFlag(app.get(), "--experiment", &options.experiment_file, "FILE",
                       "The experiment to run; without it, the one that --data-dir holds, or none");
   waggle::AddCommonFlags(app.get(), &options.log_level);

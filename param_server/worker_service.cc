@@ -15,6 +15,7 @@
 #include "common/rpc/status_convert.h"
 #include "common/rpc/unary_method.h"
 #include "common/rpc/write_reactor.h"
+#include "param_server/metrics/run_figures.h"
 
 namespace waggle {
 namespace {
@@ -120,6 +121,9 @@ void Fill(const HubOverview& overview, v1::OverviewResponse* response) {
     *response->mutable_result() = ToProto(*overview.result);
   }
   response->set_weights_unsaved(overview.weights_unsaved);
+  const Figures figures = RunFigures(overview);
+  response->mutable_figures()->insert(figures.begin(), figures.end());
+  response->set_figures_unrecorded(overview.figures_unrecorded);
 }
 
 // Sends a worker's assignment whenever there is news for it.

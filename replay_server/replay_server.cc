@@ -1,6 +1,9 @@
 #include "replay_server/replay_server.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -94,15 +97,22 @@ ReplayServer::~ReplayServer() {
 }
 
 void ReplayServer::UpdateGauges() {
-  double items = 0;
-  double bytes = 0;
+  std::map<std::string, int64_t> sums;
   for (const std::shared_ptr<Table>& table : store_.tables()) {
     const Table::Info info = table->info();
-    items += static_cast<double>(info.items);
-    bytes += static_cast<double>(info.bytes);
+    sums["max_items"] += info.config->max_items;
+    sums["items"] += info.items;
+    sums["bytes"] += info.bytes;
+    sums["items_removed"] += info.items_removed;
+    sums["inserts_waiting"] += info.inserts_waiting;
+    sums["samples_waiting"] += info.samples_waiting;
+    sums["memory_bytes"] += table->tier() != nullptr ? info.tier.memory_bytes : info.bytes;
+    sums["disk_bytes"] += info.tier.disk_bytes;
+    sums["disk_reads"] += info.tier.reads;
   }
-  metrics_->Set("items", items);
-  metrics_->Set("bytes", bytes);
+  for (const auto& [name, sum] : sums) {
+    metrics_->Set(name, static_cast<double>(sum));
+  }
   store_.TendWriters(SteadyNow());
   service_.TendSamplers(SteadyNow());
   const ReplayStore::WriterInfo writers = store_.writer_info();

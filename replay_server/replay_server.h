@@ -40,7 +40,8 @@ class ReplayServer {
   // HOST:PORT, with the port that was taken.
   const std::string& address() const { return server_->address(); }
 
-  // Sets the gauges: items and bytes over all tables, writers and writer_bytes (what these hold beside the tables).
+  // Sets the gauges: sums over all tables of what Describe tells of each (items, bytes, memory_bytes, …; none without a
+  // table), writers and writer_bytes (what these hold beside the tables).
   // Tends the writers that have gone away, and the samplers that do not read: to be called about once a second.
   void UpdateGauges();
 

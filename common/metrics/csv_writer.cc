@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
 
@@ -64,6 +67,20 @@ absl::StatusOr<int64_t> WholeRows(int descriptor, int64_t size, const std::strin
   return static_cast<int64_t>(kHeader.size());
 }
 
+// Where the last of the whole rows stands; zeros where there is none.
+absl::StatusOr<CsvWriter::Position> LastRow(int descriptor, int64_t size, const std::string& path) {
+  constexpr int64_t kLongestRow = 4096;
+  const int64_t begin = std::max(static_cast<int64_t>(kHeader.size()), size - kLongestRow);
+  WAGGLE_ASSIGN_OR_RETURN(const std::string rows, ReadAt(descriptor, begin, std::max<int64_t>(0, size - begin), path));
+  const size_t end = rows.size() < 2 ? std::string::npos : rows.rfind('\n', rows.size() - 2);
+  const std::vector<absl::string_view> fields =
+      absl::StrSplit(absl::string_view(rows).substr(end == std::string::npos ? 0 : end + 1), ',');
+  CsvWriter::Position position;
+  const bool is_row = fields.size() >= 4 && absl::SimpleAtoi(fields[0], &position.step) &&
+                      absl::SimpleAtod(fields[1], &position.seconds);
+  return is_row ? position : CsvWriter::Position();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CsvWriter>> CsvWriter::Create(const std::string& path) {
@@ -71,23 +88,20 @@ absl::StatusOr<std::unique_ptr<CsvWriter>> CsvWriter::Create(const std::string& 
   if (descriptor < 0) {
     return ErrorOf(errno, "open", path);
   }
-  std::unique_ptr<CsvWriter> writer(new CsvWriter(path, descriptor, 0));
   const off_t size = lseek(descriptor, 0, SEEK_END);
-  if (size < 0) {
-    return ErrorOf(errno, "seek in", path);
-  }
-  WAGGLE_ASSIGN_OR_RETURN(writer->size_, WholeRows(descriptor, size, path));
-  if (writer->size_ < size && ftruncate(descriptor, writer->size_) != 0) {
+  const absl::StatusOr<int64_t> whole = size < 0 ? ErrorOf(errno, "seek in", path) : WholeRows(descriptor, size, path);
+  auto file = std::make_unique<GrowingFile>(path, descriptor, whole.value_or(0));
+  WAGGLE_RETURN_IF_ERROR(whole.status());
+  if (*whole < size && ftruncate(descriptor, *whole) != 0) {
     return ErrorOf(errno, "truncate", path);
   }
-  if (writer->size_ == 0) {
-    WAGGLE_RETURN_IF_ERROR(writer->Write(std::string(kHeader)));
+  WAGGLE_ASSIGN_OR_RETURN(const Position last, LastRow(descriptor, *whole, path));
+  if (*whole == 0) {
+    WAGGLE_RETURN_IF_ERROR(file->Add(kHeader));
+    // What fails here fails again with the first rows, and is told then.
+    file->Flush().IgnoreError();
   }
-  return writer;
-}
-
-CsvWriter::~CsvWriter() {
-  close(descriptor_);
+  return std::unique_ptr<CsvWriter>(new CsvWriter(std::move(file), last));
 }
 
 absl::Status CsvWriter::Append(int64_t step, double seconds, const std::map<std::string, double>& values) {
@@ -96,29 +110,8 @@ absl::Status CsvWriter::Append(int64_t step, double seconds, const std::map<std:
     // 17 digits tell all doubles apart.
     absl::StrAppendFormat(&rows, "%d,%.3f,%s,%.17g\n", step, seconds, Quoted(name), value);
   }
-  return Write(rows);
-}
-
-absl::Status CsvWriter::Write(const std::string& bytes) {
-  absl::string_view left = bytes;
-  while (!left.empty()) {
-    const int64_t offset = size_ + static_cast<int64_t>(bytes.size() - left.size());
-    const ssize_t written = pwrite(descriptor_, left.data(), left.size(), offset);
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written < 0) {
-      const absl::Status status = ErrorOf(errno, "write", path_);
-      if (ftruncate(descriptor_, size_) != 0) {
-        // Nothing better to do: the next Append() writes over the part of a row, or the next Create() cuts it off.
-        return status;
-      }
-      return status;
-    }
-    left.remove_prefix(static_cast<size_t>(written));
-  }
-  size_ += static_cast<int64_t>(bytes.size());
-  return absl::OkStatus();
+  WAGGLE_RETURN_IF_ERROR(file_->Add(rows));
+  return file_->Flush();
 }
 
 }  // namespace waggle

@@ -4,9 +4,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/metrics/growing_file.h"
 
 namespace waggle {
 
@@ -17,26 +19,28 @@ class CsvWriter {
  public:
   // Opens the file, or creates it with its header. A file that has one is continued, after its last whole row: what a
   // process that died while it wrote left of a row is cut off. FAILED_PRECONDITION if the file is another kind of file.
+  // A disk that is full is no error yet.
   static absl::StatusOr<std::unique_ptr<CsvWriter>> Create(const std::string& path);
 
-  CsvWriter(const CsvWriter&) = delete;
-  CsvWriter& operator=(const CsvWriter&) = delete;
-  ~CsvWriter();
+  // Where the file that is continued ends; zeros for a new one.
+  struct Position {
+    int64_t step = 0;
+    double seconds = 0;
+  };
+  const Position& begins_after() const { return begins_after_; }
 
   // Writes a row for each value, which reads back as exactly the same number ("nan", "inf" and "-inf" for those).
   // `seconds` is the time since the run's start. The rows are with the operating system when this returns: they outlive
-  // the process. After an error the file ends with its last whole row, where the device still allows that.
+  // the process. After an error they are kept, and the next call writes them first; the file ends with a whole row.
+  // Where too many are kept already (see GrowingFile) they are lost.
   absl::Status Append(int64_t step, double seconds, const std::map<std::string, double>& values);
 
  private:
-  CsvWriter(std::string path, int descriptor, int64_t size)
-      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+  CsvWriter(std::unique_ptr<GrowingFile> file, const Position& begins_after)
+      : file_(std::move(file)), begins_after_(begins_after) {}
 
-  absl::Status Write(const std::string& bytes);
-
-  const std::string path_;
-  const int descriptor_;
-  int64_t size_;  // Of the file's whole rows, in bytes.
+  const std::unique_ptr<GrowingFile> file_;
+  const Position begins_after_;
 };
 
 }  // namespace waggle

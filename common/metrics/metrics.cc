@@ -2,21 +2,24 @@
 
 #include <algorithm>
 
+#include "common/base/steady_now.h"
+
 namespace waggle {
 
 void Metrics::Add(absl::string_view counter, double amount) {
   MutexLock lock(&mutex_);
-  values_.counters[std::string(counter)] += amount;
+  counters_[std::string(counter)] += amount;
 }
 
-void Metrics::Set(absl::string_view gauge, double value) {
+void Metrics::Set(absl::string_view gauge, double value, absl::Duration lifetime) {
+  const absl::Time holds_until = SteadyNow() + lifetime;
   MutexLock lock(&mutex_);
-  values_.gauges[std::string(gauge)] = value;
+  gauges_[std::string(gauge)] = {value, holds_until};
 }
 
 void Metrics::SetActivity(absl::string_view activity) {
   MutexLock lock(&mutex_);
-  values_.activity = std::string(activity);
+  activity_ = std::string(activity);
 }
 
 std::unique_ptr<Metrics::Registration> Metrics::BeforeSnapshot(std::function<void()> refresh) {
@@ -53,8 +56,15 @@ Metrics::Snapshot Metrics::TakeSnapshot() const {
       refresher->refresh();
     }
   }
+  const absl::Time now = SteadyNow();
   MutexLock lock(&mutex_);
-  return values_;
+  Snapshot snapshot = {counters_, {}, activity_};
+  for (const auto& [name, gauge] : gauges_) {
+    if (now < gauge.holds_until) {
+      snapshot.gauges[name] = gauge.value;
+    }
+  }
+  return snapshot;
 }
 
 }  // namespace waggle

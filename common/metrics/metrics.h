@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/base/mutex.h"
 
 namespace waggle {
@@ -18,8 +19,10 @@ class Metrics {
  public:
   // Adds to a counter. Counters only grow.
   void Add(absl::string_view counter, double amount) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Sets a gauge.
-  void Set(absl::string_view gauge, double value) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Sets a gauge. What is measured over a period holds for about another one: unless it is set again within `lifetime`,
+  // snapshots are without it.
+  void Set(absl::string_view gauge, double value, absl::Duration lifetime = absl::InfiniteDuration())
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Sets what the process is doing, in a word or two.
   void SetActivity(absl::string_view activity) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -61,8 +64,15 @@ class Metrics {
   std::unique_ptr<Registration> BeforeSnapshot(std::function<void()> refresh) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  struct Gauge {
+    double value = 0;
+    absl::Time holds_until;  // By SteadyNow().
+  };
+
   mutable Mutex mutex_;
-  Snapshot values_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, double> counters_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Gauge> gauges_ ABSL_GUARDED_BY(mutex_);
+  std::string activity_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Refresher>> refreshers_ ABSL_GUARDED_BY(mutex_);
 };
 

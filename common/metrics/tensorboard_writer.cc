@@ -11,7 +11,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/metrics/crc32c.h"
 
@@ -19,9 +18,6 @@ namespace waggle {
 namespace {
 
 constexpr size_t kMaxPendingBytes = 64 << 10;
-
-// Bytes that fail to be written are kept, but not without end: a full disk must not fill the memory as well.
-constexpr size_t kMaxKeptBytes = 16 << 20;
 
 template <class T>
 void AppendRaw(T value, std::string* out) {
@@ -88,7 +84,7 @@ absl::StatusOr<std::unique_ptr<TensorBoardWriter>> TensorBoardWriter::Create(con
       absl::StrFormat("%s/events.out.tfevents.%010d.%s.%d", folder, absl::ToUnixSeconds(now), HostName(), getpid());
   for (int number = 0;; ++number) {
     const std::string path = absl::StrCat(stem, ".", number);
-    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor < 0 && errno == EEXIST) {
       continue;
     }
@@ -98,23 +94,16 @@ absl::StatusOr<std::unique_ptr<TensorBoardWriter>> TensorBoardWriter::Create(con
     std::unique_ptr<TensorBoardWriter> writer(new TensorBoardWriter(path, descriptor));
     std::string event = EventAt(absl::ToDoubleSeconds(now - absl::UnixEpoch()), 0);
     AppendBytes(3, "brain.Event:2", &event);  // file_version
-    AppendRecord(event, &writer->pending_);
-    WAGGLE_RETURN_IF_ERROR(writer->Flush());
+    std::string record;
+    AppendRecord(event, &record);
+    WAGGLE_RETURN_IF_ERROR(writer->file_.Add(record));
+    // What fails here fails again with the first points, and is told then.
+    writer->Flush().IgnoreError();
     return writer;
   }
 }
 
-TensorBoardWriter::~TensorBoardWriter() {
-  if (const absl::Status status = Flush(); !status.ok()) {
-    LogWarning("the last TensorBoard points are lost: ", status.message());
-  }
-  close(descriptor_);
-}
-
 absl::Status TensorBoardWriter::Scalar(absl::string_view tag, int64_t step, double wall_time_seconds, double value) {
-  if (pending_.size() > kMaxKeptBytes) {
-    WAGGLE_RETURN_IF_ERROR(Flush());
-  }
   std::string point;  // tensorflow.Summary.Value { string tag = 1; float simple_value = 2; }
   AppendBytes(1, tag, &point);
   AppendKey(2, kFixed32, &point);
@@ -123,23 +112,14 @@ absl::Status TensorBoardWriter::Scalar(absl::string_view tag, int64_t step, doub
   AppendBytes(1, point, &summary);
   std::string event = EventAt(wall_time_seconds, step);
   AppendBytes(5, summary, &event);  // summary
-  AppendRecord(event, &pending_);
-  return pending_.size() < kMaxPendingBytes ? absl::OkStatus() : Flush();
+  std::string record;
+  AppendRecord(event, &record);
+  WAGGLE_RETURN_IF_ERROR(file_.Add(record));
+  return file_.kept_bytes() < kMaxPendingBytes ? absl::OkStatus() : Flush();
 }
 
 absl::Status TensorBoardWriter::Flush() {
-  size_t done = 0;
-  absl::Status status;
-  while (status.ok() && done < pending_.size()) {
-    const ssize_t written = write(descriptor_, pending_.data() + done, pending_.size() - done);
-    if (written >= 0) {
-      done += static_cast<size_t>(written);
-    } else if (errno != EINTR) {
-      status = absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
-    }
-  }
-  pending_.erase(0, done);
-  return status;
+  return file_.Flush();
 }
 
 }  // namespace waggle

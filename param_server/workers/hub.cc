@@ -88,13 +88,14 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       step_leases_.emplace(plan->stop.max_env_steps, restored_, begun_);
     }
     tracker_.emplace(*std::move(plan));
-    tracker_->Restore(std::move(record.progress), begun_, record.last_evaluation.has_value()
-                                                      ? std::optional(record.last_evaluation->evaluation.version)
-                                                      : std::nullopt);
+    tracker_->Restore(
+        std::move(record.progress), begun_,
+        record.last_evaluation.has_value() ? std::optional(record.last_evaluation->evaluation.version) : std::nullopt);
     if (record.last_evaluation.has_value()) {
       restored_.insert(record.last_evaluation->worker_id);
       last_evaluation_of_[record.last_evaluation->worker_id] = record.last_evaluation->finished;
       evaluations_.push_back(*std::move(record.last_evaluation));
+      evaluation_count_ = 1;
     }
   }
 }
@@ -270,6 +271,11 @@ void Hub::SetOwnAddress(const std::string& address) {
   workers_.SetAddress(options_.self.worker_id, address);
 }
 
+void Hub::SetFiguresUnrecorded(const std::string& why) {
+  MutexLock lock(&mutex_);
+  figures_unrecorded_ = why;
+}
+
 HubOverview Hub::Overview() {
   const absl::Time now = options_.clock();
   bool save = false;
@@ -307,6 +313,8 @@ void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
   overview.started = started_;
   overview.workers = workers_.Overview(now);
   overview.evaluations.assign(evaluations_.begin(), evaluations_.end());
+  overview.evaluation_count = evaluation_count_;
+  overview.figures_unrecorded = figures_unrecorded_;
   overview.environment = environment_;
   if (tracker_.has_value()) {
     overview.run_state = tracker_->state();
@@ -314,6 +322,7 @@ void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
     overview.experiment_name = tracker_->plan().name;
     overview.experiment_yaml = tracker_->plan().yaml;
     overview.model = tracker_->plan().name;
+    overview.replay_servers = tracker_->plan().replay_servers;
     overview.env_steps = tracker_->env_steps();
     overview.learner_steps = tracker_->learner_steps();
     overview.result = tracker_->progress().result;

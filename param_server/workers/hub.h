@@ -51,11 +51,14 @@ struct HubOverview {
   std::optional<ModelVersion> model_version;
   uint64_t model_bytes = 0;
   std::vector<DatedEvaluation> evaluations;  // The newest, oldest first.
+  uint64_t evaluation_count = 0;             // All that this hub has had: more than those above, once they are many.
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
+  int64_t replay_servers = 0;  // That the run has; 0 without an experiment.
   std::optional<EnvironmentSpec> environment;
   std::optional<RunResult> result;
-  std::string weights_unsaved;  // Why the newest and the best weights are not all on the disk; empty where they are.
+  std::string weights_unsaved;     // Why the newest and the best weights are not all on the disk; empty where they are.
+  std::string figures_unrecorded;  // Why figures are not on the disk; empty where they are.
 };
 
 // The time; never goes back.
@@ -73,9 +76,9 @@ struct HubOptions {
 };
 
 // Knows the experiment and the workers, and tells each what the others must know of it. Thread-safe; the calls return
-// at once, but for the Join of a learner, an actor or an evaluator. Progress is written to the state by a thread of its own: its end and its beginning
-// at once, steps and evaluations every few seconds and when the hub ends. With it go the newest weights; the best ones
-// are written at once.
+// at once, but for the Join of a learner, an actor or an evaluator. Progress is written to the state by a thread of its
+// own: its end and its beginning at once, steps and evaluations every few seconds and when the hub ends. With it go the
+// newest weights; the best ones are written at once.
 class Hub {
  public:
   struct Seat {
@@ -131,6 +134,9 @@ class Hub {
   void SetOwnAddress(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
 
   HubOverview Overview() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // For people: why figures are not recorded for now; empty where they are.
+  void SetFiguresUnrecorded(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state, ModelStore* models);
@@ -194,6 +200,8 @@ class Hub {
   std::optional<StepLeases> step_leases_ ABSL_GUARDED_BY(mutex_);  // Where the run has a limit on steps.
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
+  uint64_t evaluation_count_ ABSL_GUARDED_BY(mutex_) = 0;  // Those that evaluations_ holds no more included.
+  std::string figures_unrecorded_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, absl::Time> last_evaluation_of_ ABSL_GUARDED_BY(mutex_);  // By worker.
   StepHistory history_ ABSL_GUARDED_BY(mutex_);
   // Best weights that were replaced, to be freed without the lock.

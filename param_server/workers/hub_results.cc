@@ -131,6 +131,7 @@ void Hub::TakeEvaluationsLocked(const WorkerReport& report) {
     last = dated.finished;
     evaluations_.push_back(dated);
     evaluations_.back().worker_id = report.worker_id;
+    ++evaluation_count_;
     unsaved_ = tracker_.has_value();
     if (tracker_.has_value()) {
       CountEvaluationLocked(&evaluations_.back());

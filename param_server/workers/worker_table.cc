@@ -21,6 +21,8 @@ constexpr size_t kMaxText = 256;
 // Rates are taken over ten samples at least half a second apart: hurried heartbeats would make them jump.
 constexpr size_t kSamples = 10;
 constexpr absl::Duration kSampleSpacing = absl::Milliseconds(500);
+// A rate over a longer silence would say for seconds after it how things stood on average, and not how they stand.
+constexpr absl::Duration kLongestSpacing = absl::Seconds(5);
 
 absl::Status ValidateText(const char* what, const std::string& text) {
   if (text.size() > kMaxText) {
@@ -285,11 +287,12 @@ int64_t WorkerTable::CountAlive(Role role, absl::Time now) {
 std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
   std::vector<WorkerView> views;
   views.reserve(seated_.size() + gone_.size());
-  const auto add = [&views, now](const Worker& worker, bool alive) {
+  const auto add = [this, &views, now](const Worker& worker, bool alive) {
     WorkerView view = worker.view;
     view.silent = now - worker.last_heartbeat;
     view.alive = alive;
-    if (alive) {
+    view.current = alive && view.silent <= options_.current_for && !worker.samples.empty();
+    if (view.current) {
       view.rates = Rates(worker);
     }
     views.push_back(std::move(view));
@@ -345,6 +348,9 @@ void WorkerTable::AddSample(Worker* worker) {
   const WorkerFigures& figures = worker->view.figures;
   if (!samples.empty() && figures.taken_at <= samples.back().taken_at) {
     return;
+  }
+  if (!samples.empty() && figures.taken_at - samples.back().taken_at > kLongestSpacing) {
+    samples.clear();
   }
   if (samples.size() >= 2 && figures.taken_at - samples[samples.size() - 2].taken_at < kSampleSpacing) {
     samples.pop_back();

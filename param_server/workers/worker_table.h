@@ -47,13 +47,15 @@ struct WorkerView {
   absl::Time joined;
   absl::Duration silent;  // Since its last heartbeat.
   bool alive = false;
+  bool current = false;  // Its figures are of now: a heartbeat came a moment ago.
   WorkerFigures figures;
   std::string failure;                  // Why it gives up; empty otherwise.
-  std::map<std::string, double> rates;  // Of each counter, a second, over the last heartbeats; empty where not alive.
+  std::map<std::string, double> rates;  // Of each counter, a second, over the last heartbeats; empty where not current.
 };
 
 struct WorkerTableOptions {
   absl::Duration silent_after = absl::Seconds(10);  // A worker that is silent for longer is not alive.
+  absl::Duration current_for = absl::Seconds(2);    // Two heartbeats: a worker's figures are old after that.
   // A worker that is silent for longer has lost its own index to one on its host that was started with the same: a few
   // heartbeats, as whoever starts a killed process again does so at once.
   absl::Duration replaced_after = absl::Seconds(3);

@@ -1,5 +1,6 @@
 // A parameter server that knows no workers. Each Overview tells the run state that stands in the file `state` two
-// folders above DATA_DIR ("running" where there is none). Takes the flags of waggle-param-server.
+// folders above DATA_DIR ("running" where there is none), and adds a byte to the file `looks` beside it. Takes the
+// flags of waggle-param-server.
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <signal.h>
@@ -26,6 +27,7 @@ class FakeWorkerService final : public waggle::v1::WorkerService::Service {
                                                : waggle::v1::RUN_STATE_RUNNING);
     response->set_outcome_reason(state.empty() ? "" : "the test said " + state);
     response->set_env_steps(1234);
+    std::ofstream(folder_ + "/../../looks", std::ios::app) << '.';
     return grpc::Status::OK;
   }
 

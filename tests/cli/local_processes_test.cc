@@ -24,8 +24,8 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
   const std::string out = folder.path();
   CHECK(commands ==
         std::vector<std::vector<std::string>>{
-            {"/bin/waggle-param-server", "--data-dir", out + "/hub", "--experiment", out + "/experiment.yaml",
-             "--listen", "127.0.0.1:0"},
+            {"/bin/waggle-param-server", "--data-dir", out + "/hub", "--metrics-dir", out, "--experiment",
+             out + "/experiment.yaml", "--listen", "127.0.0.1:0"},
             {"/bin/waggle-replay-server", "--param-server", "127.0.0.1:7", "--listen", "127.0.0.1:0", "--index", "0"},
             {"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--output-dir", out, "--resume"},
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0"},

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -101,7 +100,8 @@ TEST_CASE("A run that reaches its limit, where no target is set, has succeeded",
   CHECK(Contents(run.folder().File("out/logs/learner.log")).find("--output-dir " + run.folder().File("out")) !=
         std::string::npos);
   CHECK(Contents(run.folder().File("out/experiment.yaml")).find("batch_size: 128") != std::string::npos);
-  CHECK(std::filesystem::exists(run.folder().File("out/metrics.csv")));
+  // The last look at it is shown, though no line was due.
+  CHECK(run.Log().find("1.23k env steps") < run.Log().find("limit after "));
 }
 
 TEST_CASE("A run that reaches a limit before its target has not succeeded", "[e2e]") {
@@ -203,18 +203,15 @@ TEST_CASE("Setting the wall clock, forth or back, does not disturb a run", "[e2e
   for (const char* const seconds : {"3600", "-3600"}) {
     ScriptedRun run;
     run.Tell("evaluator", "kill -9 $$");  // So that the run has begun.
-    const auto rows = [&run] {
-      const std::string metrics = Contents(run.folder().File("out/metrics.csv"));
-      return std::count(metrics.begin(), metrics.end(), '\n');
-    };
+    const auto looks = [&run] { return Contents(run.folder().File("looks")).size(); };
     std::ofstream(run.folder().File("clock.new")) << seconds << std::flush;
     std::filesystem::rename(run.folder().File("clock.new"), run.folder().File("clock"));
-    const auto before = rows();
+    const auto before = looks();
     const Deadline deadline(absl::Minutes(2));
-    while (rows() < before + 3 && !run.process()->Poll().has_value() && deadline.Left() > absl::ZeroDuration()) {
+    while (looks() < before + 3 && !run.process()->Poll().has_value() && deadline.Left() > absl::ZeroDuration()) {
       StopToken().WaitFor(absl::Milliseconds(20));
     }
-    CHECK(rows() >= before + 3);
+    CHECK(looks() >= before + 3);
     run.process()->Signal(SIGINT);
     CHECK(run.WaitForExit().code == 130);
     CHECK(run.Summary()["outcome"] == "interrupted");
@@ -230,6 +227,16 @@ TEST_CASE("An interrupted run stops everything and says so", "[e2e]") {
     CHECK(run.WaitForExit().code == 130);
     CHECK(run.Summary()["outcome"] == "interrupted");
   }
+}
+
+TEST_CASE("A summary that could not be written is not pointed to", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-actor", "kill -9 $$");  // So that the run has begun.
+  std::filesystem::create_directory(run.folder().File("out/summary.json"));
+  run.process()->Signal(SIGINT);
+  CHECK(run.WaitForExit().code == 130);
+  CHECK(run.Log().find("interrupted after ") != std::string::npos);
+  CHECK(run.Log().find("see ") == std::string::npos);
 }
 
 TEST_CASE("A run that is killed leaves no process behind", "[e2e]") {

@@ -1,7 +1,11 @@
 #include "cli/progress_view.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -14,7 +18,7 @@ namespace {
 using ::waggle::testing::SampleSnapshot;
 
 ProgressContext Context(double seconds = 12.4) {
-  return {"pole", "runs/pole-1", 475.0, absl::Seconds(seconds)};
+  return {"pole", "runs/pole-1", 475.0, absl::Seconds(seconds), ""};
 }
 
 TEST_CASE("The block has a line for each stage", "[unit]") {
@@ -34,9 +38,16 @@ TEST_CASE("A block of a run that has not begun says so", "[unit]") {
   context.target_return.reset();
   const std::vector<std::string> block = RenderBlock(RunFacts(), context, 100, false);
   CHECK(block[0] == "pole: no experiment, 0.3 s, runs/pole-1");
-  CHECK(block[1] == "  actors      0 steps/s     0 steps       0 running, return -");
-  CHECK(block[2] == "  replay      0 in/s        0 out/s       no table yet");
+  CHECK(block[1] == "  actors      - steps/s     0 steps       0 running, return -");
+  CHECK(block[2] == "  replay      - in/s        - out/s       no table yet");
   CHECK(block[4] == "  evaluation  mean return -        best -       ");
+  CHECK(block[5] == "  waiting     actors -, learner - of their time");
+}
+
+TEST_CASE("Once the outcome is decided the block tells it, whatever the hub says", "[unit]") {
+  ProgressContext context = Context();
+  context.outcome = "interrupted";
+  CHECK(RenderBlock(GatherFacts(SampleSnapshot()), context, 100, false)[0] == "pole: interrupted, 12.4 s, runs/pole-1");
 }
 
 TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable characters", "[unit]") {
@@ -112,6 +123,9 @@ TEST_CASE("Piped, a line comes every two seconds and for each event", "[unit]") 
   printer.Event("hello");
   printer.Update(facts, Context(2.6));
   CHECK(pipe.Read() == RenderLine(facts, Context(0.5)) + "\nhello\n" + RenderLine(facts, Context(2.6)) + "\n");
+  printer.Redraw();
+  printer.Last(facts, Context(2.7));
+  CHECK(pipe.Read() == RenderLine(facts, Context(2.7)) + "\n");
 }
 
 TEST_CASE("On a terminal the block is redrawn in place, and events stay above it", "[unit]") {
@@ -130,6 +144,88 @@ TEST_CASE("On a terminal the block is redrawn in place, and events stay above it
   CHECK(pipe.Read() == "\x1b[6A\r\x1b[J" + block);
   printer.Event("second");
   CHECK(pipe.Read() == "\x1b[6A\r\x1b[Jsecond\n" + block);
+}
+
+// A terminal of its own: what a printer writes to it, and its size.
+class Terminal {
+ public:
+  Terminal() : own_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    REQUIRE((own_ >= 0 && grantpt(own_) == 0 && unlockpt(own_) == 0));
+    printers_ = open(ptsname(own_), O_RDWR | O_NOCTTY);
+    REQUIRE(printers_ >= 0);
+    termios plain = {};
+    REQUIRE(tcgetattr(printers_, &plain) == 0);
+    cfmakeraw(&plain);
+    REQUIRE(tcsetattr(printers_, TCSANOW, &plain) == 0);
+  }
+  ~Terminal() {
+    close(printers_);
+    close(own_);
+  }
+  int writer() const { return printers_; }
+  void Resize(int columns, int rows) {
+    winsize size = {};
+    size.ws_col = static_cast<uint16_t>(columns);
+    size.ws_row = static_cast<uint16_t>(rows);
+    REQUIRE(ioctl(own_, TIOCSWINSZ, &size) == 0);
+  }
+  std::string Read() const {
+    char buffer[8192];
+    const ssize_t got = read(own_, buffer, sizeof(buffer));
+    return std::string(buffer, got > 0 ? static_cast<size_t>(got) : 0);
+  }
+
+ private:
+  const int own_;
+  int printers_ = -1;
+};
+
+std::string BlockText(const RunFacts& facts, const ProgressContext& context, size_t width, size_t lines = 6) {
+  std::vector<std::string> block = RenderBlock(facts, context, width, false);
+  std::string text;
+  for (size_t i = 0; i < lines; ++i) {
+    text += block.at(i) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("A terminal that changes its size gets the whole block taken away and one of its width", "[unit]") {
+  Terminal terminal;
+  terminal.Resize(101, 24);
+  ProgressPrinter printer(terminal.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.Update(facts, Context());
+  CHECK(terminal.Read() == BlockText(facts, Context(), 100));
+  terminal.Resize(31, 24);
+  printer.Redraw();
+  // Of the six lines, of 34, 65, 70, 62, 60 and 48 characters, it had made two, three, three, two, two and two.
+  CHECK(terminal.Read() == "\x1b[14A\r\x1b[J" + BlockText(facts, Context(), 30));
+  terminal.Resize(101, 24);
+  printer.Event("hello");
+  CHECK(terminal.Read() == "\x1b[6A\r\x1b[Jhello\n" + BlockText(facts, Context(), 100));
+}
+
+TEST_CASE("A terminal that is low gets as many lines as it can take back", "[unit]") {
+  Terminal terminal;
+  terminal.Resize(101, 4);
+  ProgressPrinter printer(terminal.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.Update(facts, Context());
+  CHECK(terminal.Read() == BlockText(facts, Context(), 100, 3));
+  printer.Last(facts, Context());
+  CHECK(terminal.Read() == "\x1b[3A\r\x1b[J" + BlockText(facts, Context(), 100, 3));
+}
+
+TEST_CASE("No block says that a run goes on once its outcome is decided", "[unit]") {
+  Terminal terminal;
+  ProgressPrinter printer(terminal.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.SetOutcome("interrupted");
+  printer.Update(facts, Context());
+  CHECK(terminal.Read().find("pole: running") == 0);
+  printer.SetOutcome("interrupted");
+  printer.Event("stopping");
+  CHECK(terminal.Read().find("stopping\npole: interrupted, 12.4 s") != std::string::npos);
 }
 
 }  // namespace

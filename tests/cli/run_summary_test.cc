@@ -1,6 +1,7 @@
 #include "cli/run_summary.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   summary.outcome = Outcome::kSolved;
   summary.env_steps = 38'000;
   summary.wall_seconds = 14.25;
-  summary.processes.push_back({"actor", 4711, 137, 101.5});
+  summary.processes.push_back({"actor", 2, 4711, 137, 101.5});
   const Json json = Json::parse(summary.ToJson());
   std::vector<std::string> keys;
   for (const auto& entry : json.items()) {
@@ -43,7 +44,8 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   CHECK(json["result"].is_null());
   CHECK(json["rates"].size() == 4);
   CHECK(json["policy_lag"]["mean"].is_null());
-  CHECK(json["processes"][0] == Json({{"role", "actor"}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
+  CHECK(json["processes"][0] ==
+        Json({{"role", "actor"}, {"index", 2}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
 }
 
 TEST_CASE("Rates are means from the first environment step to the run's end", "[unit]") {
@@ -76,6 +78,29 @@ TEST_CASE("What a stopped server has said stands", "[unit]") {
   builder.Fill(&summary);
   CHECK(summary.items_inserted_per_s > 0);
   CHECK(summary.seconds_to_first_env_step == Approx(1.25));
+}
+
+TEST_CASE("The last look at a run has the means of its summary and the last return that was known", "[unit]") {
+  SummaryBuilder builder(At(0), 475);
+  builder.Add(GatherFacts(SampleSnapshot()), At(11.25));
+  ClusterSnapshot last = SampleSnapshot();
+  last.overview.clear_figures();
+  last.overview.set_run_state(v1::RUN_STATE_SOLVED);
+  last.overview.set_env_steps(200'000);
+  builder.Add(GatherFacts(last), At(11.25));
+  RunSummary summary;
+  CHECK_FALSE(SummaryBuilder(At(0), 475).LastFacts(summary).has_value());
+  builder.Fill(&summary);
+  const std::optional<RunFacts> facts = builder.LastFacts(summary);
+  REQUIRE(facts.has_value());
+  CHECK(facts->state == RunState::kSolved);
+  CHECK(facts->env_steps == 200'000);
+  CHECK(facts->env_steps_per_s == 20'000.0);
+  CHECK(facts->items_sampled_per_s == summary.items_sampled_per_s);
+  CHECK(facts->learner_steps_per_s == summary.learner_steps_per_s);
+  CHECK(facts->policy_lag_mean == 30.0);
+  CHECK(facts->policy_lag_max == 80.0);
+  CHECK(facts->training_return == 250.0);
 }
 
 TEST_CASE("Policy lag is the mean over all items, however often it was asked for, and the largest", "[unit]") {

@@ -44,7 +44,7 @@ inline ClusterSnapshot SampleSnapshot() {
   }
   v1::WorkerInfo* learner = AddWorker(v1::ROLE_LEARNER, 0, &overview);
   (*learner->mutable_rates())["learner_steps"] = 2'000;
-  (*learner->mutable_gauges())["loss"] = 0.125;
+  (*learner->mutable_gauges())["algorithm/loss"] = 0.125;
   (*learner->mutable_gauges())["policy_lag_mean"] = 31;
   (*learner->mutable_gauges())["policy_lag_max"] = 80;
   (*learner->mutable_counters())["policy_lag_sum"] = 90'000;
@@ -55,6 +55,16 @@ inline ClusterSnapshot SampleSnapshot() {
   (*replay->mutable_rates())["items_inserted"] = 16'200;
   (*replay->mutable_rates())["items_sampled"] = 259'000;
   AddWorker(v1::ROLE_EVALUATOR, 0, &overview);
+  auto& figures = *overview.mutable_figures();
+  figures["actor/env_steps_per_s"] = 16'200;
+  figures["actor/return_mean"] = 250;
+  figures["actor/waiting_fraction"] = 0.1;
+  figures["algorithm/loss"] = 0.125;
+  figures["learner/policy_lag_mean"] = 31;
+  figures["learner/steps_per_s"] = 2'000;
+  figures["learner/waiting_fraction"] = 0.03;
+  figures["replay/items_inserted_per_s"] = 16'200;
+  figures["replay/items_sampled_per_s"] = 259'000;
   v1::Evaluation* evaluation = overview.add_evaluations();
   evaluation->mutable_version()->set_epoch(1);
   evaluation->mutable_version()->set_version(5'200);

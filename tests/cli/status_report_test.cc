@@ -99,6 +99,13 @@ TEST_CASE("Why a process gave up is told, and nothing of what it says steers the
   CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["processes"][0]["failure"] == "no\r\nsuch device\x07");
 }
 
+TEST_CASE("That figures are not recorded is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.set_figures_unrecorded("cannot write metrics.csv: \x1b");
+  CHECK(StatusText(snapshot, kNow).find("\n  figures are not recorded: cannot write metrics.csv: ?\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("The JSON holds the same for programs", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");
@@ -109,6 +116,9 @@ TEST_CASE("The JSON holds the same for programs", "[unit]") {
   CHECK(json["learner_step"] == 12'345);
   CHECK(json["model"]["version"] == 12'300);
   CHECK(json["training_return"] == 250.0);
+  CHECK(json["figures"].size() == 9);
+  CHECK(json["figures"]["algorithm/loss"] == 0.125);
+  CHECK(json["figures_unrecorded"] == "");
   CHECK(json["evaluation"]["mean_return"] == 412.5);
   CHECK(json["result"].is_null());
   REQUIRE(json["processes"].size() == 5);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/rpc/server.h"
+#include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
 
@@ -44,6 +45,8 @@ TEST_CASE("processes started by hand in the wrong order find each other and trai
   REQUIRE(replay.Wait().ok());
   param_server.Signal(SIGTERM);
   REQUIRE(param_server.Wait().ok());
+  const std::string figures = Contents(folder.File("hub/metrics.csv"));
+  CHECK_THAT(figures, Catch::StartsWith("step,seconds,name,value\n") && Catch::Contains(",algorithm/loss,"));
 }
 
 TEST_CASE("a hub that knows no experiment yet keeps its workers waiting until they are told to stop", "[e2e]") {

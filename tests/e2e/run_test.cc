@@ -43,7 +43,11 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
     REQUIRE(process.at("exit") == 0);
     REQUIRE(process.at("peak_rss_mib").get<double>() > 1);
   }
-  REQUIRE(std::filesystem::file_size(run.File("metrics.csv")) > 0);
+  const std::string figures = Contents(run.File("metrics.csv"));
+  for (const char* const name :
+       {"actor/return_mean", "learner/steps", "replay/items", "algorithm/loss", "evaluation/mean_return"}) {
+    CHECK_THAT(figures, Catch::Contains(std::string(",") + name + ","));
+  }
   REQUIRE(std::filesystem::file_size(run.File("experiment.yaml")) > 0);
   REQUIRE_FALSE(std::filesystem::is_empty(run.File("checkpoints")));
   REQUIRE(std::filesystem::exists(run.File("logs/learner.log")));
@@ -125,6 +129,11 @@ TEST_CASE("status shows every process, the table and the model while the run goe
   INFO(status.dump(2));
   REQUIRE(status.at("state") == "running");
   REQUIRE(status.at("processes").size() == 5);
+  for (const auto& figure : status.at("figures").items()) {
+    Eventually(figure.key() + " in metrics.csv", [&run, &figure] {
+      return Contents(run.File("metrics.csv")).find("," + figure.key() + ",") != std::string::npos;
+    });
+  }
   run.process()->Signal(SIGINT);
   REQUIRE(run.Wait().ShellStatus() == 130);
   REQUIRE(run.Summary().at("outcome") == "interrupted");

@@ -113,13 +113,28 @@ TEST_CASE("what is counted and measured is reported by name", "[unit]") {
   CHECK(snapshot.counters.at("priorities_applied") == 48);
   CHECK(snapshot.counters.at("priorities_stale") == 0);
   CHECK(snapshot.counters.at("priorities_unknown") == 0);
-  CHECK(snapshot.gauges.at("loss") == 12);
+  CHECK(snapshot.gauges.at("algorithm/loss") == 12);
   CHECK(snapshot.gauges.count("waiting_fraction") == 1);
   // All items were made by version 0, and the batches of 4 used at steps 0 to 11.
   CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 66);
   CHECK(snapshot.gauges.at("policy_lag_mean") == 11);
   CHECK(snapshot.gauges.at("policy_lag_max") == 11);
   CHECK(snapshot.activity == "finishing");
+}
+
+TEST_CASE("what the algorithm reports is the mean over the updates since the last report", "[unit]") {
+  Fixture fixture;
+  REQUIRE_OK(fixture.Run());
+  // The loss of the nth update is n; no report but the last was due.
+  CHECK(fixture.metrics.TakeSnapshot().gauges.at("algorithm/loss") == 6.5);
+}
+
+TEST_CASE("a learner that has made no update reports nothing of the algorithm", "[unit]") {
+  Fixture fixture;
+  fixture.sampler.batches = 0;
+  fixture.sampler.on_wait = [&] { fixture.stop.RequestStop(); };
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.metrics.TakeSnapshot().gauges.count("algorithm/loss") == 0);
 }
 
 TEST_CASE("the largest lag is that of the whole run", "[unit]") {

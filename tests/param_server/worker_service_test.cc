@@ -81,7 +81,7 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   beat.set_worker_id("w1");
   beat.set_activity("training");
   (*beat.mutable_counters())["learner_steps"] = 10;
-  (*beat.mutable_gauges())["loss"] = 0.5;
+  (*beat.mutable_gauges())["algorithm/loss"] = 0.5;
   beat.set_taken_at_us(1'000'000);
   v1::Evaluation* const evaluation = beat.add_evaluations();
   evaluation->set_episodes(20);
@@ -115,10 +115,15 @@ TEST_CASE("Everything that a worker says is seen in the overview", "[grpc]") {
   CHECK(worker.process_id() == 77);
   CHECK(worker.host() == "h");
   CHECK(worker.activity() == "training");
-  CHECK(worker.gauges().at("loss") == 0.5);
+  CHECK(worker.gauges().at("algorithm/loss") == 0.5);
   CHECK(worker.rates().at("learner_steps") == Approx(10));
   CHECK(worker.alive());
   CHECK(overview.workers(1).role() == v1::ROLE_PARAM_SERVER);
+  CHECK(overview.figures().at("algorithm/loss") == 0.5);
+  CHECK(overview.figures().at("learner/steps") == 30);
+  CHECK(overview.figures().at("learner/steps_per_s") == Approx(10));
+  CHECK(overview.figures().at("model/version") == 9);
+  CHECK(overview.figures_unrecorded().empty());
 
   v1::LeaveRequest leave;
   leave.set_worker_id("w1");

@@ -48,6 +48,12 @@ TEST_CASE("A server counts what is inserted and sampled, and measures what it ho
   CHECK(snapshot.counters.at("items_sampled") >= 4);
   CHECK(snapshot.gauges.at("items") == 6);
   CHECK(snapshot.gauges.at("bytes") > 0);
+  CHECK(snapshot.gauges.at("memory_bytes") == snapshot.gauges.at("bytes"));
+  CHECK(snapshot.gauges.at("max_items") >= 6);
+  CHECK(snapshot.gauges.at("items_removed") == 0);
+  for (const char* const name : {"inserts_waiting", "samples_waiting", "disk_bytes", "disk_reads"}) {
+    CHECK(snapshot.gauges.count(name) == 1);
+  }
   CHECK(snapshot.gauges.at("writers") == 1);
   CHECK(snapshot.gauges.at("writer_bytes") > 0);
 }

@@ -1,22 +1,22 @@
 #include "common/metrics/csv_writer.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <sstream>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
+using testing::FullDisk;
 using testing::TemporaryFolder;
 using testing::ValueOf;
 
@@ -98,24 +98,42 @@ TEST_CASE("a path that cannot be opened is an error that names it", "[unit]") {
   CHECK(absl::StrContains(status.message(), folder.File("none/f")));
 }
 
-TEST_CASE("a row that does not fit is an error and leaves no part of it", "[unit]") {
+TEST_CASE("a file that is continued says where it ended", "[unit]") {
+  const TemporaryFolder folder;
+  CHECK(ValueOf(CsvWriter::Create(folder.File("f")))->begins_after().step == 0);
+  Write(folder.File("f"), "step,seconds,name,value\n1,0.500,x,2\n70,3.250,\"a,b\",9\n80,4.00");
+  const auto writer = ValueOf(CsvWriter::Create(folder.File("f")));
+  CHECK(writer->begins_after().step == 70);
+  CHECK(writer->begins_after().seconds == 3.25);
+}
+
+TEST_CASE("rows that do not fit leave no part of them, and come once there is room, before the later ones", "[unit]") {
   const TemporaryFolder folder;
   const auto writer = ValueOf(CsvWriter::Create(folder.File("f")));
   REQUIRE_OK(writer->Append(1, 0, {{"x", 2}}));
   const std::string before = Read(folder.File("f"));
-  // A limit on the size of files stands for a full disk: the write goes part of the way and then fails.
-  rlimit old_limit;
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
-  const auto old_handler = signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{before.size() + 4, old_limit.rlim_max};
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const absl::Status status = writer->Append(2, 0, {{"x", 3}});
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
-  signal(SIGXFSZ, old_handler);
-  CHECK_FALSE(status.ok());
-  CHECK(Read(folder.File("f")) == before);
-  REQUIRE_OK(writer->Append(3, 0, {{"x", 4}}));
-  CHECK(Read(folder.File("f")) == before + "3,0.000,x,4\n");
+  {
+    const FullDisk full(before.size() + 4);
+    CHECK_FALSE(writer->Append(2, 0, {{"x", 3}}).ok());
+    CHECK(Read(folder.File("f")) == before);
+    CHECK_FALSE(writer->Append(3, 0, {{"x", 4}}).ok());
+    CHECK(Read(folder.File("f")) == before);
+  }
+  REQUIRE_OK(writer->Append(4, 0, {{"x", 5}}));
+  CHECK(Read(folder.File("f")) == before + "2,0.000,x,3\n3,0.000,x,4\n4,0.000,x,5\n");
+}
+
+TEST_CASE("a file that is begun on a full disk gets its header with its first rows", "[unit]") {
+  const TemporaryFolder folder;
+  std::unique_ptr<CsvWriter> writer;
+  {
+    const FullDisk full(0);
+    writer = ValueOf(CsvWriter::Create(folder.File("f")));
+    CHECK_FALSE(writer->Append(1, 0, {{"x", 2}}).ok());
+    CHECK(Read(folder.File("f")).empty());
+  }
+  REQUIRE_OK(writer->Append(2, 0, {{"x", 3}}));
+  CHECK(Read(folder.File("f")) == "step,seconds,name,value\n1,0.000,x,2\n2,0.000,x,3\n");
 }
 
 }  // namespace

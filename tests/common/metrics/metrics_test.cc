@@ -25,6 +25,16 @@ TEST_CASE("a counter adds up and a gauge holds its last value", "[unit]") {
   CHECK(snapshot.activity == "waiting for weights");
 }
 
+TEST_CASE("a gauge is gone once it has not been set again for its lifetime", "[unit]") {
+  Metrics metrics;
+  metrics.Set("short", 1, absl::Hours(1));
+  metrics.Set("long", 2, absl::Hours(1));
+  metrics.Set("short", 3, absl::ZeroDuration());
+  CHECK(metrics.TakeSnapshot().gauges == std::map<std::string, double>{{"long", 2}});
+  metrics.Set("short", 4, absl::Hours(1));
+  CHECK(metrics.TakeSnapshot().gauges.at("short") == 4);
+}
+
 TEST_CASE("a snapshot does not change afterwards", "[unit]") {
   Metrics metrics;
   metrics.Add("x", 1);

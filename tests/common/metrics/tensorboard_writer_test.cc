@@ -1,21 +1,21 @@
 #include "common/metrics/tensorboard_writer.h"
 
-#include <signal.h>
-#include <sys/resource.h>
-
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
 namespace {
 
+using testing::FullDisk;
 using testing::TemporaryFolder;
 using testing::ValueOf;
 
@@ -92,18 +92,25 @@ TEST_CASE("points that could not be written are written later, each byte once", 
   REQUIRE_OK(writer->Scalar("x", 1, 2, 3));
   REQUIRE_OK(reference->Scalar("x", 1, 2, 3));
   REQUIRE_OK(reference->Flush());
-  // A limit on the size of files stands for a full disk: the write goes part of the way and then fails.
-  rlimit old_limit;
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
-  const auto old_handler = signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{kFirstRecordSize + 5, old_limit.rlim_max};
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const absl::Status status = writer->Flush();
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
-  signal(SIGXFSZ, old_handler);
-  CHECK_FALSE(status.ok());
+  {
+    const FullDisk full(kFirstRecordSize + 5);
+    CHECK_FALSE(writer->Flush().ok());
+    // TensorBoard reads no further than half a record.
+    CHECK(std::filesystem::file_size(writer->path()) == kFirstRecordSize);
+  }
   REQUIRE_OK(writer->Flush());
   CHECK(Read(writer->path()).substr(kFirstRecordSize) == Read(reference->path()).substr(kFirstRecordSize));
+}
+
+TEST_CASE("a file that is begun on a full disk has its first record once there is room", "[unit]") {
+  const TemporaryFolder folder;
+  std::unique_ptr<TensorBoardWriter> writer;
+  {
+    const FullDisk full(0);
+    writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+  }
+  REQUIRE_OK(writer->Flush());
+  CHECK(std::filesystem::file_size(writer->path()) == kFirstRecordSize);
 }
 
 }  // namespace

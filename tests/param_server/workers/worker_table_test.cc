@@ -199,6 +199,33 @@ TEST_CASE("Rates are over the last heartbeats, however close these are", "[unit]
   CHECK(table.Overview(kStart + absl::Hours(1))[0].rates.empty());
 }
 
+TEST_CASE("Figures are of now for two heartbeats, and a worker that is silent for longer has no rates", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  CHECK_FALSE(table.Overview(kStart)[0].current);  // It has said nothing yet.
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(i), 100 * i), kStart + absl::Seconds(i)));
+  }
+  const auto at = [&table](double seconds) { return table.Overview(kStart + absl::Seconds(seconds))[0]; };
+  CHECK(at(4).current);
+  CHECK(at(4).rates.at("env_steps") == Approx(100));
+  CHECK(at(4.5).alive);
+  CHECK_FALSE(at(4.5).current);
+  CHECK(at(4.5).rates.empty());
+  CHECK(at(4.5).figures.counters.at("env_steps") == 200);
+}
+
+TEST_CASE("After a silence rates are of what comes after it", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(0), 0), kStart));
+  REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(1), 100), kStart));
+  REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(60), 100), kStart));
+  CHECK(table.Overview(kStart)[0].rates.empty());
+  REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(61), 200), kStart));
+  CHECK(table.Overview(kStart)[0].rates.at("env_steps") == Approx(100));
+}
+
 TEST_CASE("A bad introduction is refused", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   WorkerIntroduction bad = Worker("");

@@ -1,0 +1,73 @@
+#include "common/metrics/growing_file.h"
+
+#include <fcntl.h>
+
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::FullDisk;
+using testing::TemporaryFolder;
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+std::unique_ptr<GrowingFile> Open(const std::string& path) {
+  return std::make_unique<GrowingFile>(path, open(path.c_str(), O_WRONLY | O_CREAT, 0600), 0);
+}
+
+TEST_CASE("pieces that do not fit are written later, each byte once", "[unit]") {
+  const TemporaryFolder folder;
+  const auto file = Open(folder.File("f"));
+  REQUIRE_OK(file->Add("one"));
+  REQUIRE_OK(file->Flush());
+  {
+    const FullDisk full(5);
+    REQUIRE_OK(file->Add("two"));
+    CHECK_FALSE(file->Flush().ok());
+    CHECK(Read(folder.File("f")) == "one");
+    REQUIRE_OK(file->Add("three"));
+    CHECK_FALSE(file->Flush().ok());
+    CHECK(file->kept_bytes() == 8);
+  }
+  REQUIRE_OK(file->Flush());
+  CHECK(file->kept_bytes() == 0);
+  CHECK(Read(folder.File("f")) == "onetwothree");
+}
+
+TEST_CASE("what is kept has a bound, beyond which pieces are refused until there is room", "[unit]") {
+  const TemporaryFolder folder;
+  const auto file = Open(folder.File("f"));
+  const std::string piece(1 << 20, 'x');
+  {
+    const FullDisk full(5);
+    for (int i = 0; i < 17; ++i) {
+      REQUIRE_OK(file->Add(piece));
+    }
+    CHECK_FALSE(file->Add(piece).ok());
+    CHECK(file->kept_bytes() == 17 * piece.size());
+  }
+  REQUIRE_OK(file->Add(piece));
+  CHECK(Read(folder.File("f")).size() == 17 * piece.size());
+}
+
+TEST_CASE("what is kept is written in the end", "[unit]") {
+  const TemporaryFolder folder;
+  auto file = Open(folder.File("f"));
+  REQUIRE_OK(file->Add("last"));
+  file.reset();
+  CHECK(Read(folder.File("f")) == "last");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,192 @@
+#include "param_server/metrics/metrics_recorder.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::FullDisk;
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
+constexpr char kHeader[] = "step,seconds,name,value\n";
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+std::string Csv(const TemporaryFolder& folder) {
+  return Contents(folder.File("metrics.csv"));
+}
+
+// Of all event files together.
+std::string Events(const TemporaryFolder& folder) {
+  std::string events;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+    if (file.path().filename().string().find("tfevents") != std::string::npos) {
+      events += Contents(file.path().string());
+    }
+  }
+  return events;
+}
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+// A run with an actor.
+struct Run {
+  Run() {
+    overview.started = kStart;
+    overview.run_state = RunState::kRunning;
+    WorkerView& actor = overview.workers.emplace_back();
+    actor.introduction.role = Role::kActor;
+    actor.alive = actor.current = true;
+    actor.figures.counters["episodes"] = 3;
+  }
+  void AddEvaluation(double mean_return, double finished_seconds) {
+    DatedEvaluation dated;
+    dated.evaluation.episodes = 20;
+    dated.evaluation.mean_return = mean_return;
+    dated.finished = kStart + absl::Seconds(finished_seconds);
+    overview.evaluations.push_back(dated);
+    ++overview.evaluation_count;
+  }
+  absl::Status Record(MetricsRecorder* recorder, uint64_t env_steps, double seconds) {
+    overview.env_steps = env_steps;
+    const absl::Time now = kStart + absl::Seconds(seconds);
+    return recorder->Record(overview, now, now);
+  }
+
+  HubOverview overview;
+};
+
+std::unique_ptr<MetricsRecorder> NewRecorder(const TemporaryFolder& folder, const HubOverview& known = {}) {
+  return ValueOf(MetricsRecorder::Create(folder.path(), known));
+}
+
+TEST_CASE("Figures go to both files under the same names", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  const auto recorder = NewRecorder(folder);
+  REQUIRE_OK(run.Record(recorder.get(), 10, 1));
+  REQUIRE_OK(run.Record(recorder.get(), 20, 2.5));
+  CHECK(Csv(folder) == std::string(kHeader) +
+                           "10,1.000,actor/env_steps,10\n10,1.000,actor/episodes,3\n"
+                           "20,2.500,actor/env_steps,20\n20,2.500,actor/episodes,3\n");
+  CHECK(Count(Events(folder), "actor/episodes") == 2);
+}
+
+TEST_CASE("Evaluations are written once, each at its time", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  const auto recorder = NewRecorder(folder);
+  run.AddEvaluation(412.5, 8);
+  run.AddEvaluation(480.5, 9.5);
+  REQUIRE_OK(run.Record(recorder.get(), 100, 10));
+  REQUIRE_OK(run.Record(recorder.get(), 110, 11));
+  CHECK(Count(Csv(folder), "evaluation/mean_return") == 2);
+  CHECK(Count(Csv(folder), "100,8.000,evaluation/mean_return,412.5\n") == 1);
+  CHECK(Count(Csv(folder), "100,9.500,evaluation/mean_return,480.5\n") == 1);
+  CHECK(Count(Events(folder), "evaluation/mean_return") == 2);
+  // Two evaluators' clocks may differ.
+  run.AddEvaluation(490, 7);
+  run.overview.evaluations.erase(run.overview.evaluations.begin());  // The hub keeps the newest.
+  REQUIRE_OK(run.Record(recorder.get(), 120, 12));
+  CHECK(Count(Csv(folder), "120,11.000,evaluation/mean_return,490\n") == 1);
+  CHECK(Count(Csv(folder), "evaluation/mean_return") == 3);
+}
+
+TEST_CASE("A disk that is full for a while takes nothing away", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  const auto recorder = NewRecorder(folder);
+  REQUIRE_OK(run.Record(recorder.get(), 10, 1));
+  const std::string before = Csv(folder);
+  const size_t events_before = Events(folder).size();
+  {
+    const FullDisk full(before.size() + 5);
+    run.AddEvaluation(412.5, 1.5);
+    CHECK_FALSE(run.Record(recorder.get(), 20, 2).ok());
+    CHECK_FALSE(run.Record(recorder.get(), 30, 3).ok());
+    CHECK(Csv(folder) == before);
+    CHECK(Events(folder).size() == events_before);
+  }
+  REQUIRE_OK(run.Record(recorder.get(), 40, 4));
+  const std::string csv = Csv(folder);
+  CHECK(csv.compare(0, before.size(), before) == 0);
+  CHECK(Count(csv, "actor/episodes") == 4);
+  CHECK(Count(csv, "evaluation/mean_return") == 1);
+  CHECK(Count(csv, kHeader) == 1);
+  CHECK(csv.back() == '\n');
+  CHECK(Count(Events(folder), "actor/episodes") == 4);
+}
+
+TEST_CASE("A hub that goes on with the file of one before it turns back neither steps nor time", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  run.AddEvaluation(400, 4);
+  REQUIRE_OK(run.Record(NewRecorder(folder).get(), 1'000, 5));
+  // It was killed, and knows less than was written.
+  const auto next = NewRecorder(folder, run.overview);
+  REQUIRE_OK(run.Record(next.get(), 900, 4.5));
+  REQUIRE_OK(run.Record(next.get(), 1'100, 20));
+  const std::string csv = Csv(folder);
+  CHECK(Count(csv, kHeader) == 1);
+  CHECK(Count(csv, "1000,5.000,actor/episodes,3\n") == 2);
+  CHECK(Count(csv, "1100,20.000,actor/episodes,3\n") == 1);
+  CHECK(Count(csv, "evaluation/mean_return") == 1);
+  CHECK(Count(Events(folder), "brain.Event:2") == 2);
+}
+
+TEST_CASE("Without an experiment nothing is recorded, and of one that is over until its workers have gone", "[unit]") {
+  const TemporaryFolder folder;
+  const auto recorder = NewRecorder(folder);
+  Run run;
+  run.overview.started.reset();
+  REQUIRE_OK(run.Record(recorder.get(), 0, 1));
+  CHECK(Csv(folder) == kHeader);
+  CHECK(Events(folder).empty());
+  run.overview.started = kStart;
+  run.overview.run_state = RunState::kSolved;
+  REQUIRE_OK(run.Record(recorder.get(), 10, 2));
+  REQUIRE_OK(run.Record(recorder.get(), 10, 3));
+  const auto rows = [&folder] { return Count(Csv(folder), "\n"); };
+  const size_t with_actor = rows();
+  run.overview.workers[0].alive = run.overview.workers[0].current = false;
+  run.overview.model_version = ModelVersion{1, 7};
+  REQUIRE_OK(run.Record(recorder.get(), 12, 4));
+  const size_t in_the_end = rows();
+  CHECK(in_the_end > with_actor);
+  REQUIRE_OK(run.Record(recorder.get(), 12, 5));
+  CHECK(rows() == in_the_end);
+  run.AddEvaluation(500, 4.5);
+  REQUIRE_OK(run.Record(recorder.get(), 12, 6));
+  CHECK(Count(Csv(folder), "evaluation/mean_return") == 1);
+}
+
+TEST_CASE("The folder is made; one that cannot be is an error that names it", "[unit]") {
+  const TemporaryFolder folder;
+  REQUIRE_OK(MetricsRecorder::Create(folder.File("a/b"), {}));
+  CHECK(std::filesystem::exists(folder.File("a/b/metrics.csv")));
+  std::ofstream(folder.File("file")) << "x";
+  const absl::Status status = MetricsRecorder::Create(folder.File("file/b"), {}).status();
+  REQUIRE_FALSE(status.ok());
+  CHECK_THAT(std::string(status.message()), Catch::Contains(folder.File("file/b")));
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,121 @@
+#include "param_server/metrics/run_figures.h"
+
+#include <limits>
+
+#include "param_server/workers/hub.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+WorkerView* AddWorker(Role role, HubOverview* overview) {
+  WorkerView& worker = overview->workers.emplace_back();
+  worker.introduction.role = role;
+  worker.alive = true;
+  worker.current = true;
+  return &worker;
+}
+
+// Two actors, a learner and a replay server.
+HubOverview SampleOverview() {
+  HubOverview overview;
+  overview.env_steps = 5'000;
+  overview.learner_steps = 900;
+  overview.replay_servers = 1;
+  for (const double factor : {1.0, 3.0}) {
+    WorkerView* const actor = AddWorker(Role::kActor, &overview);
+    actor->figures.counters = {{"env_steps", 2'000}, {"episodes", 10 * factor}};
+    actor->figures.gauges = {{"return_mean", 100 * factor}, {"first_env_step_unix_seconds", 1e9}};
+    actor->rates = {{"env_steps", 50 * factor}, {"episodes", factor}};
+  }
+  WorkerView* const learner = AddWorker(Role::kLearner, &overview);
+  learner->figures.counters = {{"learner_steps", 850}, {"policy_lag_sum", 4'000}};
+  learner->figures.gauges = {{"policy_lag_mean", 12}, {"algorithm/loss", 0.5}};
+  learner->rates = {{"learner_steps", 80}, {"policy_lag_sum", 400}};
+  WorkerView* const replay = AddWorker(Role::kReplayServer, &overview);
+  replay->figures.counters = {{"items_inserted", 700}};
+  replay->figures.gauges = {{"items", 600}};
+  replay->rates = {{"items_inserted", 70}};
+  return overview;
+}
+
+TEST_CASE("Each figure has a name and is of all processes of its role", "[unit]") {
+  HubOverview overview = SampleOverview();
+  overview.model_version = ModelVersion{2, 850};
+  overview.model_bytes = 4'096;
+  CHECK(RunFigures(overview) == Figures{{"actor/env_steps", 5'000},
+                                        {"actor/env_steps_per_s", 200},
+                                        {"actor/episodes", 40},
+                                        {"actor/episodes_per_s", 4},
+                                        {"actor/return_mean", 200},
+                                        {"algorithm/loss", 0.5},
+                                        {"learner/policy_lag_mean", 12},
+                                        {"learner/steps", 900},
+                                        {"learner/steps_per_s", 80},
+                                        {"model/bytes", 4'096},
+                                        {"model/epoch", 2},
+                                        {"model/version", 850},
+                                        {"replay/items", 600},
+                                        {"replay/items_inserted", 700},
+                                        {"replay/items_inserted_per_s", 70}});
+}
+
+TEST_CASE("Of a role that is away nothing is known, and the others' figures stand", "[unit]") {
+  for (const Role away : {Role::kActor, Role::kLearner, Role::kReplayServer}) {
+    HubOverview overview = SampleOverview();
+    for (WorkerView& worker : overview.workers) {
+      worker.current = worker.introduction.role != away;
+    }
+    const Figures figures = RunFigures(overview);
+    const auto has = [&figures](const char* name) { return figures.count(name) == 1; };
+    CHECK(has("actor/env_steps") == (away != Role::kActor));
+    CHECK(has("actor/return_mean") == (away != Role::kActor));
+    CHECK(has("learner/steps") == (away != Role::kLearner));
+    CHECK(has("algorithm/loss") == (away != Role::kLearner));
+    CHECK(has("replay/items") == (away != Role::kReplayServer));
+    CHECK(has("replay/items_inserted") == (away != Role::kReplayServer));
+  }
+}
+
+TEST_CASE("An actor that is away takes its rates along, and what it counted stays", "[unit]") {
+  HubOverview overview = SampleOverview();
+  overview.workers[1].alive = overview.workers[1].current = false;
+  overview.workers[1].rates.clear();
+  const Figures figures = RunFigures(overview);
+  CHECK(figures.at("actor/episodes") == 40);
+  CHECK(figures.at("actor/env_steps_per_s") == 50);
+  CHECK(figures.at("actor/return_mean") == 100);
+}
+
+TEST_CASE("Replay servers hold parts of one buffer: their figures are sums, and known while all of them are",
+          "[unit]") {
+  HubOverview overview = SampleOverview();
+  overview.replay_servers = 2;
+  CHECK(RunFigures(overview).count("replay/items") == 0);
+  CHECK(RunFigures(overview).count("replay/items_inserted_per_s") == 0);
+  overview.workers.push_back(overview.workers.back());
+  CHECK(RunFigures(overview).at("replay/items") == 1'200);
+  CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 140);
+  // One that was started again has no rates before its second heartbeat.
+  overview.workers.back().rates.clear();
+  CHECK(RunFigures(overview).at("replay/items") == 1'200);
+  CHECK(RunFigures(overview).count("replay/items_inserted_per_s") == 0);
+  // Where nothing has been counted yet there is nothing to wait for.
+  overview.workers.back().figures.counters.clear();
+  CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 70);
+}
+
+TEST_CASE("A gauge that is no number counts for nothing", "[unit]") {
+  HubOverview overview = SampleOverview();
+  overview.workers[0].figures.gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(RunFigures(overview).at("actor/return_mean") == 300);
+  overview.workers[1].figures.gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();
+  CHECK(RunFigures(overview).count("actor/return_mean") == 0);
+}
+
+TEST_CASE("A hub that knows nobody has no figures", "[unit]") {
+  CHECK(RunFigures(HubOverview()).empty());
+}
+
+}  // namespace
+}  // namespace waggle
