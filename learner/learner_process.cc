@@ -13,7 +13,7 @@
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment.h"
 #include "common/nn/device.h"
-#include "learner/learner_checkpoint.h"
+#include "common/rl/learner_checkpoint.h"
 #include "learner/train_loop.h"
 
 namespace waggle {
@@ -143,6 +143,7 @@ absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnection
   loop_options.device = job->device;
   WAGGLE_ASSIGN_OR_RETURN(const Checkpoints checkpoints, PrepareCheckpoints(options, job.get()));
   loop_options.run = checkpoints.run;
+  loop_options.experiment_yaml = job->assignment.experiment_yaml;
   loop_options.first_step = checkpoints.first_step;
 
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
