@@ -1,6 +1,7 @@
-// waggle-actor: steps environments and writes what happens, or evaluates greedily.
+// waggle-actor: steps environments and writes what happens, or evaluates greedily: during a run, or what one saved.
 
 #include <cstdint>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -11,15 +12,20 @@
 #include "absl/strings/str_cat.h"
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
+#include "actor/saved_evaluation.h"
+#include "actor/saved_evaluation_report.h"
+#include "actor/saved_weights.h"
 #include "common/base/status_macros.h"
 #include "common/clients/hub_client.h"
 #include "common/clients/model_client.h"
 #include "common/clients/replay_client.h"
 #include "common/nn/device.h"
+#include "common/process/evaluation_flags.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/builtin.h"
+#include "common/rl/learner_checkpoint.h"
 
 namespace waggle {
 namespace {
@@ -31,6 +37,8 @@ std::string NewProcessId(const std::string& role) {
   const uint64_t id = (uint64_t{device()} << 32) | device();
   return absl::StrCat(role, "-", absl::Hex(id, absl::kZeroPad16));
 }
+
+constexpr char kVerb[] = "waggle evaluate: ";
 
 absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmImplementations& algorithms,
                                                   const PolicyRequest& request) {
@@ -80,27 +88,94 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
   return evaluate ? RunEvaluator(ports) : RunActor(ports);
 }
 
+// The weights that act, of a learner's whole state: any algorithm puts its own back and publishes it.
+absl::StatusOr<ModelSnapshot> LearnerWeights(const AlgorithmImplementations& algorithms,
+                                             const CheckpointContents& learner, const PolicyRequest& request) {
+  WAGGLE_ASSIGN_OR_RETURN(const torch::Device device, ParseDevice(request.experiment->actor.device));
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const implementation,
+                          algorithms.Find(request.experiment->algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Algorithm> algorithm,
+                          implementation->new_algorithm({request.experiment, request.environment, device}));
+  WAGGLE_RETURN_IF_ERROR(RestoreLearner(learner, request.experiment->algorithm, algorithm.get()));
+  return algorithm->Publish();
+}
+
+absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const SavedWeights weights, LoadSavedWeights(flags.path, flags.newest));
+  const EnvironmentDefinitions environments = BuiltinEnvironments();
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  const AlgorithmImplementations algorithms = BuiltinAlgorithms();
+  SavedEvaluationPorts ports;
+  ports.environments = &environments;
+  ports.algorithms = &definitions;
+  ports.new_policy = [&algorithms](const PolicyRequest& request) { return NewPolicy(algorithms, request); };
+  ports.learner_weights = [&algorithms](const CheckpointContents& learner, const PolicyRequest& request) {
+    return LearnerWeights(algorithms, learner, request);
+  };
+  SavedEvaluationOptions options;
+  options.episodes = flags.episodes;
+  options.seed = flags.seed.value_or(static_cast<int64_t>(std::random_device()()));
+  options.device = flags.device;
+  return EvaluateSaved(weights, options, ports, stop);
+}
+
+// 0, 1 if it could not be done, 2 if there is nothing that could be evaluated, 130 if interrupted.
+int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
+  absl::StatusOr<SavedEvaluation> evaluation = absl::UnknownError("nothing was done");
+  const int status = RunProcess("evaluate", level, [&](const StopToken& stop) {
+    evaluation = Evaluate(flags, stop);
+    return absl::OkStatus();
+  });
+  if (status != 0) {
+    return status;
+  }
+  if (absl::IsCancelled(evaluation.status())) {
+    return 130;
+  }
+  if (!evaluation.ok()) {
+    std::cerr << kVerb << evaluation.status().message() << std::endl;
+    return absl::IsInternal(evaluation.status()) || absl::IsUnknown(evaluation.status()) ? 1 : 2;
+  }
+  std::cout << (flags.json ? SavedEvaluationJson(*evaluation) : SavedEvaluationText(*evaluation)) << std::flush;
+  if (!std::cout) {
+    std::cerr << kVerb << "the result could not be written" << std::endl;
+    return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace waggle
 
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
-      "Steps environments with the newest weights: writes what happens to replay, or evaluates greedily.",
+      "Steps environments with the newest weights: writes what happens to replay, or evaluates greedily. With "
+      "--evaluate it takes part in no run, but says how well saved weights do, as waggle evaluate does by it.",
       "waggle-actor");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
   std::string hub_address;
   bool evaluate = false;
   std::optional<int64_t> index;
+  waggle::EvaluationFlags saved;
   waggle::AddCommonFlags(app.get(), &level);
-  waggle::AddParamServerFlag(app.get(), &hub_address);
+  CLI::Option* const hub = waggle::AddParamServerFlag(app.get(), &hub_address);
   waggle::AddSwitch(app.get(), "--evaluator", &evaluate,
                     "Runs greedy episodes and reports their returns instead of training");
   waggle::AddIntegerFlag(app.get(), "--index", &index, 0, 9999,
                          "Which actor, or evaluator, this is: its random numbers and its share of the exploration "
                          "follow from it. One that is started again with its index takes the dead one's place; "
                          "without it the parameter server gives out the lowest that is free");
+  CLI::Option* const evaluate_saved =
+      waggle::AddPathFlag(app.get(), "--evaluate", &saved.path, "PATH", "Evaluates the saved weights that PATH holds");
+  waggle::SetReplaces(evaluate_saved, hub);
+  for (CLI::Option* const option : waggle::AddEvaluationFlags(app.get(), &saved)) {
+    waggle::SetNeeds(option, evaluate_saved);
+  }
   if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {
     return *status;
+  }
+  if (!saved.path.empty()) {
+    return waggle::RunEvaluation(saved, level);
   }
   return waggle::RunProcess(evaluate ? "evaluator" : "actor", level, [&](const waggle::StopToken& stop) {
     return waggle::Run(hub_address, evaluate, index, stop);

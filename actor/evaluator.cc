@@ -1,44 +1,74 @@
 #include "actor/evaluator.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "actor/vector_environment.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/metrics/sample_statistics.h"
 
 namespace waggle {
 
 absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(const EnvironmentDefinition& definition,
-                                                             const EnvironmentOptions& options, int64_t episodes,
-                                                             Rng rng, Policy* policy) {
-  if (episodes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("evaluation episodes: ", episodes, "; wanted at least 1"));
+                                                             const EnvironmentOptions& options, int64_t lanes, Rng rng,
+                                                             Policy* policy) {
+  if (lanes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("evaluation episodes: ", lanes, "; wanted at least 1"));
   }
   WAGGLE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Environment>> environments,
-                          MakeEnvironments(definition, options, episodes, std::move(rng)));
+                          MakeEnvironments(definition, options, lanes, std::move(rng)));
   // The constructor is private.
   return std::unique_ptr<Evaluator>(new Evaluator(std::move(environments), policy));
 }
 
 Evaluator::Evaluator(std::vector<std::unique_ptr<Environment>> environments, Policy* policy)
     : environments_(std::move(environments)),
+      lanes_(static_cast<int64_t>(environments_.size())),
       observation_bytes_(static_cast<size_t>(environments_[0]->spec().observation.NumBytes())),
       action_bytes_(static_cast<size_t>(environments_[0]->spec().action.Array().NumBytes())),
       policy_(policy),
-      buffers_(*policy, environments_[0]->spec().action.Array(), static_cast<int64_t>(environments_.size())),
+      buffers_(*policy, environments_[0]->spec().action.Array(), lanes_),
       observations_(environments_.size() * observation_bytes_),
       first_(environments_.size()),
-      running_(environments_.size()),
-      returns_(environments_.size()) {}
+      running_(environments_.size()) {
+  outcomes_.returns.resize(environments_.size());
+  outcomes_.lengths.resize(environments_.size());
+}
 
 absl::StatusOr<Evaluation> Evaluator::Evaluate(const StopToken& stop) {
-  WAGGLE_RETURN_IF_ERROR(StartEpisodes());
+  WAGGLE_ASSIGN_OR_RETURN(const EpisodeOutcomes outcomes, RunEpisodes(lanes_, stop));
+  const SampleStatistics returns = StatisticsOf(outcomes.returns);
+  Evaluation evaluation;
+  evaluation.episodes = returns.count;
+  evaluation.mean_return = returns.mean;
+  evaluation.min_return = returns.min;
+  evaluation.max_return = returns.max;
+  evaluation.standard_deviation = returns.standard_deviation;
+  evaluation.mean_length = StatisticsOf(outcomes.lengths).mean;
+  return evaluation;
+}
+
+absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const StopToken& stop) {
+  EpisodeOutcomes all;
+  const auto append = [](const std::vector<double>& from, int64_t count, std::vector<double>* to) {
+    to->insert(to->end(), from.begin(), from.begin() + count);
+  };
+  for (int64_t left = episodes; left > 0;) {
+    const int64_t round = std::min(left, lanes_);
+    WAGGLE_RETURN_IF_ERROR(RunRound(round, stop));
+    append(outcomes_.returns, round, &all.returns);
+    append(outcomes_.lengths, round, &all.lengths);
+    left -= round;
+  }
+  return all;
+}
+
+absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(StartEpisodes(episodes));
   PolicyInput input;
-  input.lanes = static_cast<int64_t>(environments_.size());
+  input.lanes = lanes_;
   input.observations = observations_.data();
   input.first = first_.data();
   while (lanes_running_ > 0) {
@@ -48,31 +78,20 @@ absl::StatusOr<Evaluation> Evaluator::Evaluate(const StopToken& stop) {
     WAGGLE_RETURN_IF_ERROR(policy_->Act(input, ActMode::kGreedy, buffers_.output()));
     WAGGLE_RETURN_IF_ERROR(StepLanes());
   }
-  Evaluation evaluation;
-  evaluation.episodes = input.lanes;
-  const auto episodes = static_cast<double>(returns_.size());
-  evaluation.mean_return = std::accumulate(returns_.begin(), returns_.end(), 0.0) / episodes;
-  const double squares = std::accumulate(returns_.begin(), returns_.end(), 0.0, [&](double sum, double value) {
-    return sum + (value - evaluation.mean_return) * (value - evaluation.mean_return);
-  });
-  evaluation.standard_deviation = input.lanes > 1 ? std::sqrt(squares / (episodes - 1)) : 0;
-  evaluation.mean_length = static_cast<double>(steps_) / episodes;
-  const auto [least, most] = std::minmax_element(returns_.begin(), returns_.end());
-  evaluation.min_return = *least;
-  evaluation.max_return = *most;
-  return evaluation;
+  return absl::OkStatus();
 }
 
-absl::Status Evaluator::StartEpisodes() {
-  for (size_t lane = 0; lane < environments_.size(); ++lane) {
+absl::Status Evaluator::StartEpisodes(int64_t episodes) {
+  std::fill(running_.begin(), running_.end(), 0);
+  for (size_t lane = 0; lane < static_cast<size_t>(episodes); ++lane) {
     const absl::Status started = environments_[lane]->Reset(observations_.data() + lane * observation_bytes_);
     WAGGLE_RETURN_IF_ERROR(Annotate(started, absl::StrCat("evaluation lane ", lane)));
+    running_[lane] = 1;
   }
   std::fill(first_.begin(), first_.end(), 1);
-  std::fill(running_.begin(), running_.end(), 1);
-  std::fill(returns_.begin(), returns_.end(), 0.0);
-  steps_ = 0;
-  lanes_running_ = static_cast<int64_t>(environments_.size());
+  std::fill(outcomes_.returns.begin(), outcomes_.returns.end(), 0.0);
+  std::fill(outcomes_.lengths.begin(), outcomes_.lengths.end(), 0.0);
+  lanes_running_ = episodes;
   return absl::OkStatus();
 }
 
@@ -88,8 +107,8 @@ absl::Status Evaluator::StepLanes() {
     if (!outcome.ok()) {
       return Annotate(outcome.status(), absl::StrCat("evaluation lane ", lane));
     }
-    returns_[lane] += outcome->reward;
-    ++steps_;
+    outcomes_.returns[lane] += outcome->reward;
+    outcomes_.lengths[lane] += 1;
     if (outcome->terminated || outcome->truncated) {
       running_[lane] = 0;
       --lanes_running_;

@@ -15,27 +15,40 @@
 
 namespace waggle {
 
-// Measures how well a policy does when it is greedy. As many lanes as episodes, each of which runs exactly one: were
-// lanes to start again until enough episodes are over, short episodes would come in more often than long ones. Start
-// states go on from one evaluation to the next, so no two see the same. One thread.
+// How episodes went: one entry each, in the same order.
+struct EpisodeOutcomes {
+  std::vector<double> returns;
+  std::vector<double> lengths;  // Steps.
+};
+
+// Measures how well a policy does when it is greedy. Every lane runs exactly one episode, and waits until the others'
+// are over: were lanes to start again until enough episodes are over, short episodes would come in more often than long
+// ones. Start states go on from one evaluation to the next, so no two see the same. One thread.
 class Evaluator {
  public:
-  // INVALID_ARGUMENT for less than one episode, or where an environment is not as its definition says. `policy`, made
-  // for `episodes` lanes, is borrowed.
+  // INVALID_ARGUMENT for less than one lane, or where an environment is not as its definition says. `policy`, made for
+  // `lanes` lanes, is borrowed.
   static absl::StatusOr<std::unique_ptr<Evaluator>> Create(const EnvironmentDefinition& definition,
-                                                           const EnvironmentOptions& options, int64_t episodes, Rng rng,
+                                                           const EnvironmentOptions& options, int64_t lanes, Rng rng,
                                                            Policy* policy);
 
-  // Runs the episodes with the policy's present weights. CANCELLED after a stop. `version` of the result is not set.
+  // Runs as many episodes as there are lanes with the policy's present weights. CANCELLED after a stop. `version` of
+  // the result is not set.
   absl::StatusOr<Evaluation> Evaluate(const StopToken& stop);
+
+  // Runs so many episodes, at least 1: as many rounds of all lanes as it takes, the last of them perhaps of fewer.
+  absl::StatusOr<EpisodeOutcomes> RunEpisodes(int64_t episodes, const StopToken& stop);
 
  private:
   Evaluator(std::vector<std::unique_ptr<Environment>> environments, Policy* policy);
 
-  absl::Status StartEpisodes();
+  // One episode in each of the first so many lanes.
+  absl::Status RunRound(int64_t episodes, const StopToken& stop);
+  absl::Status StartEpisodes(int64_t episodes);
   absl::Status StepLanes();
 
   const std::vector<std::unique_ptr<Environment>> environments_;
+  const int64_t lanes_;
   const size_t observation_bytes_;
   const size_t action_bytes_;
   Policy* const policy_;
@@ -43,8 +56,7 @@ class Evaluator {
   std::vector<char> observations_;
   std::vector<uint8_t> first_;
   std::vector<uint8_t> running_;
-  std::vector<double> returns_;
-  int64_t steps_ = 0;  // Of all episodes of this evaluation.
+  EpisodeOutcomes outcomes_;  // Of this round, by lane.
   int64_t lanes_running_ = 0;
 };
 

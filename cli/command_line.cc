@@ -31,6 +31,8 @@ usage: waggle VERB ...
   run FILE      train an experiment with all its processes on this machine
   status        what each process and each table of a running experiment does, or of replay servers alone
   check FILE    check an experiment's file, print every value of it, and estimate what it takes
+  evaluate PATH run greedy episodes with what was trained, and say how well it does
+  plot RUN ...  draw the curves of runs, as a PNG
   why [TABLE]   who waits for whom at the replay tables of a running experiment, why, and what would free them
   inspect TABLE the items of a replay table: their keys, ages, priorities and writers, or all columns of one
   reconfigure TABLE KEY=VALUE ...
@@ -124,6 +126,7 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
                  "How many replay servers, which hold parts of one buffer; the same as --set replay.servers=N");
   AddIntegerFlag(app, "--seed", &seed, 0, kMost, "All randomness follows from it; the same as --set experiment.seed=N");
   AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR", "Where results go; runs/NAME-TIME unless given");
+  app->add_flag("!--no-plot", flags.plot, "Draw no curves at the end");
   if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
     return *instead;
   }
@@ -288,6 +291,34 @@ Command ParseReplay(int argc, const char* const* argv) {
                                                 DidYouMean(verb, {"export", "import"}), "; wanted export or import"));
 }
 
+Command ParseEvaluate(CLI::App* app, int argc, const char* const* argv) {
+  EvaluationFlags flags;
+  app->add_option("PATH", flags.path,
+                  "A run's folder or a parameter server's data folder: its best weights, or else its newest; or a "
+                  "folder of weights or of a learner's checkpoints, or one of these")
+      ->required();
+  AddEvaluationFlags(app, &flags);
+  if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
+    return *instead;
+  }
+  if (flags.path.empty()) {
+    return WrongUsage(app->get_name(), "PATH: got \"\"; wanted a folder");
+  }
+  return flags;
+}
+
+Command ParsePlot(CLI::App* app, int argc, const char* const* argv) {
+  PlotFlags flags;
+  app->add_option("RUN", flags.runs, "A run's folder; several that differ in their seed only become one curve")
+      ->required();
+  AddPathFlag(app, "--out", &flags.out, "FILE",
+              "The picture to write; RUN/curves.png for one run and curves.png for several unless given");
+  if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
 Command ParseCheck(CLI::App* app, int argc, const char* const* argv) {
   CheckFlags flags;
   AddFile(app, &flags.file);
@@ -327,6 +358,24 @@ Command ParseCommand(int argc, const char* const* argv) {
     CLI::App app("Checks an experiment's file, prints every value of it, and estimates what it takes.", "waggle check");
     return ParseCheck(&app, argc, argv);
   }
+  if (verb == "evaluate") {
+    CLI::App app(
+        "Runs greedy episodes with what was trained: mean return, its standard error, the spread, and how long "
+        "episodes "
+        "are. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be evaluated, 130 if "
+        "interrupted.",
+        "waggle evaluate");
+    return ParseEvaluate(&app, argc, argv);
+  }
+  if (verb == "plot") {
+    CLI::App app(
+        "Draws the curves of runs as a PNG: returns, rates and policy lag. Runs of one experiment become one curve, "
+        "their mean, in a band of one standard deviation. Needs a python3 with matplotlib. Exits with 0, 2 if a flag "
+        "or "
+        "a folder is wrong, 3 if there is no matplotlib, 1 if it failed otherwise.",
+        "waggle plot");
+    return ParsePlot(&app, argc, argv);
+  }
   if (verb == "why") {
     CLI::App app(
         "Says who waits for whom at the replay tables of a running experiment, why, and what would free them. Exits "
@@ -356,7 +405,8 @@ Command ParseCommand(int argc, const char* const* argv) {
   if (verb == "replay") {
     return ParseReplay(argc, argv);
   }
-  const std::vector<std::string> verbs = {"run", "status", "check", "why", "inspect", "reconfigure", "replay"};
+  const std::vector<std::string> verbs = {"run", "status",  "check",       "evaluate", "plot",
+                                          "why", "inspect", "reconfigure", "replay"};
   return WrongUsage("waggle", verb.empty()
                                   ? absl::StrCat("a verb is missing; wanted one of ", absl::StrJoin(verbs, ", "))
                                   : absl::StrCat("there is no verb \"", verb, "\"", DidYouMean(verb, verbs),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/replay_target.h"
+#include "common/process/evaluation_flags.h"
 
 namespace waggle {
 
@@ -16,6 +17,12 @@ struct RunFlags {
   // Values that replace those of the file: --set, then --actors, --replay-servers and --seed.
   std::vector<std::pair<std::string, std::string>> overrides;
   std::string output_dir;  // Empty: runs/NAME-TIME.
+  bool plot = true;        // Whether its curves are drawn at the end.
+};
+
+struct PlotFlags {
+  std::vector<std::string> runs;  // Their folders.
+  std::string out;                // Empty: RUN/curves.png for one run, curves.png for several.
 };
 
 struct StatusFlags {
@@ -67,7 +74,7 @@ struct PrintAndExit {
 };
 
 using Command = std::variant<PrintAndExit, RunFlags, StatusFlags, CheckFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                             ExportFlags, ImportFlags>;
+                             ExportFlags, ImportFlags, EvaluationFlags, PlotFlags>;
 
 // Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

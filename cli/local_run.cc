@@ -21,6 +21,7 @@
 #include "cli/checked_experiment.h"
 #include "cli/child_process.h"
 #include "cli/cluster_watch.h"
+#include "cli/curves.h"
 #include "cli/human_text.h"
 #include "cli/local_processes.h"
 #include "cli/output_folder.h"
@@ -40,15 +41,18 @@ constexpr absl::Duration kWatchTimeout = absl::Seconds(2);
 // The hub may be slow for a moment on a busy machine; only then is it worth a word.
 constexpr absl::Duration kUnansweredWorthSaying = absl::Seconds(4);
 constexpr size_t kShownLogLines = 10;
+// The curves can be drawn later too.
+constexpr absl::Duration kDrawingTimeout = absl::Seconds(20);
 
 // One run from its first process to its last.
 class LocalRun {
  public:
-  LocalRun(Experiment experiment, OutputFolder folder, std::string binary_folder, absl::Time started_at)
+  LocalRun(Experiment experiment, OutputFolder folder, std::string binary_folder, absl::Time started_at, bool plot)
       : experiment_(std::move(experiment)),
         folder_(std::move(folder)),
         binary_folder_(std::move(binary_folder)),
         started_at_(started_at),
+        plot_(plot),
         supervision_(ProcessesOf(experiment_), RulesOf(experiment_), SteadyNow()),
         children_(supervision_.processes().size()),
         summary_(started_at) {}
@@ -83,8 +87,9 @@ class LocalRun {
   const OutputFolder folder_;
   const std::string binary_folder_;
   const absl::Time started_at_;  // As all times here, by SteadyNow(): setting the clock must not end a run.
-  int signals_ = -1;             // A signalfd.
-  int hub_files_ = -1;           // An inotify on the hub's folder.
+  const bool plot_;
+  int signals_ = -1;    // A signalfd.
+  int hub_files_ = -1;  // An inotify on the hub's folder.
   Supervision supervision_;
   std::vector<std::unique_ptr<ChildProcess>> children_;  // By the supervision's index; null where none runs.
   std::vector<ProcessSummary> ended_;
@@ -318,6 +323,9 @@ int LocalRun::Finish() {
                               ShortNumber(summary.env_steps), " environment steps",
                               end.note.empty() ? "" : absl::StrCat("; ", end.note),
                               written.ok() ? absl::StrCat("; see ", folder_.File("summary.json")) : ""));
+  if (plot_ && summary.env_steps > 0) {
+    printer_.Event(DrawCurves(binary_folder_, folder_, signals_, kDrawingTimeout));
+  }
   const bool met =
       outcome == Outcome::kSolved || (outcome == Outcome::kLimit && !experiment_.stop.target_return.has_value());
   return met ? 0 : outcome == Outcome::kInterrupted ? 130 : 1;
@@ -358,7 +366,7 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   if (!written.ok()) {
     return ComplainAndExit(written, 1);
   }
-  LocalRun run(std::move(checked->experiment), *std::move(folder), binary_folder, started_at);
+  LocalRun run(std::move(checked->experiment), *std::move(folder), binary_folder, started_at, flags.plot);
   const absl::Status opened = run.Open(signals);
   return opened.ok() ? run.Run() : ComplainAndExit(opened, 1);
 }

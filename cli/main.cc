@@ -1,12 +1,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +18,7 @@
 #include "cli/checked_experiment.h"
 #include "cli/cluster_client.h"
 #include "cli/command_line.h"
+#include "cli/curves.h"
 #include "cli/inspect.h"
 #include "cli/inspect_report.h"
 #include "cli/local_run.h"
@@ -103,6 +107,28 @@ int Do(const CheckFlags& flags) {
   }
   std::cout << ToYaml(checked->experiment) << "\n" << *estimate << std::flush;
   return 0;
+}
+
+// Becomes another program, whose output and exit status are then this one's.
+int Become(const char* verb, std::vector<std::string> command) {
+  std::vector<char*> arguments;
+  for (std::string& argument : command) {
+    arguments.push_back(argument.data());
+  }
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  return Complain(verb, absl::ErrnoToStatus(errno, absl::StrCat("cannot start ", command[0])), 1);
+}
+
+int Do(const EvaluationFlags& flags) {
+  std::vector<std::string> command = ActorArguments(flags);
+  command.insert(command.begin(), absl::StrCat(OwnFolder(), "/waggle-actor"));
+  return Become("evaluate", std::move(command));
+}
+
+int Do(const PlotFlags& flags) {
+  absl::StatusOr<std::vector<std::string>> command = PlotCommand(OwnFolder(), flags.runs, flags.out);
+  return command.ok() ? Become("plot", *std::move(command)) : Complain("plot", command.status(), kNoPlotter);
 }
 
 int Do(const WhyFlags& flags) {

@@ -14,8 +14,8 @@
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment.h"
 #include "common/nn/device.h"
+#include "common/rl/learner_checkpoint.h"
 #include "learner/best_keeper.h"
-#include "learner/learner_checkpoint.h"
 #include "learner/published_weights.h"
 #include "learner/train_loop.h"
 
@@ -178,6 +178,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   WAGGLE_ASSIGN_OR_RETURN(Checkpoints checkpoints, PrepareCheckpoints(options, job.get()));
   WAGGLE_RETURN_IF_ERROR(MeetPublished(connections, job.get(), &checkpoints));
   loop_options.run = checkpoints.run;
+  loop_options.experiment_yaml = job->assignment.experiment_yaml;
   loop_options.first_step = checkpoints.first_step;
 
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,

@@ -12,8 +12,8 @@
 #include "common/base/steady_now.h"
 #include "common/metrics/waiting_gauge.h"
 #include "common/nn/torch_compat.h"
+#include "common/rl/learner_checkpoint.h"
 #include "common/rl/steppers.h"
-#include "learner/learner_checkpoint.h"
 
 namespace waggle {
 namespace {
@@ -119,6 +119,7 @@ absl::Status TrainLoop::SaveIfDue(absl::Time now) {
 absl::Status TrainLoop::SaveCheckpoint() {
   WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, algorithm_));
   contents.texts[kCheckpointRun] = options_.run;
+  contents.texts[kCheckpointExperiment] = options_.experiment_yaml;
   saver_->Save(std::move(contents));
   return absl::OkStatus();
 }

@@ -27,8 +27,9 @@
 namespace waggle {
 
 struct TrainLoopOptions {
-  std::string algorithm;  // Its name, for checkpoints.
-  std::string run;        // Which run it is, for checkpoints.
+  std::string algorithm;        // Its name, for checkpoints.
+  std::string run;              // Which run it is, for checkpoints.
+  std::string experiment_yaml;  // What is trained, for checkpoints.
   LearnerOptions learner;
   int64_t first_step = 0;         // Where a restored learner goes on.
   int64_t max_learner_steps = 0;  // 0: no limit.

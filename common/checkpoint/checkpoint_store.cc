@@ -285,6 +285,25 @@ absl::StatusOr<std::optional<CheckpointContents>> CheckpointStore::LoadLatest() 
   return std::nullopt;
 }
 
+absl::StatusOr<CheckpointContents> CheckpointStore::LoadStep(int64_t step) const {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ListCandidates());
+  absl::Status status = absl::NotFoundError(absl::StrCat("no checkpoint of step ", step, " in ", folder_));
+  for (const Candidate& candidate : candidates) {
+    if (candidate.step != step) {
+      continue;
+    }
+    absl::StatusOr<CheckpointContents> contents = Load(candidate);
+    if (contents.ok()) {
+      return contents;
+    }
+    // Part of it is missing: that is damage too.
+    const auto code = absl::IsNotFound(contents.status()) ? absl::StatusCode::kDataLoss : contents.status().code();
+    status =
+        Annotate(absl::Status(code, contents.status().message()), absl::StrCat("checkpoint ", Path(candidate.name)));
+  }
+  return status;
+}
+
 absl::Status CheckpointStore::CheckOneRun(const CheckpointContents& newest,
                                           const std::vector<Candidate>& candidates) const {
   const std::string run = RunOf(newest.texts);

@@ -33,6 +33,9 @@ struct CheckpointContents {
 
 // The text of this name says which run a checkpoint is of. Going on from a checkpoint is the same run.
 inline constexpr char kCheckpointRun[] = "run";
+// Those of these names, beside a learner's state, say whose state it is and what was trained: the experiment's YAML.
+inline constexpr char kCheckpointAlgorithm[] = "algorithm";
+inline constexpr char kCheckpointExperiment[] = "experiment";
 
 // The checkpoints of one run, a folder each ("step-000000012345") in one folder. Not thread-safe. Blocks on the disk.
 //
@@ -69,6 +72,9 @@ class CheckpointStore {
   // newest, or if another one is of another run than the newest: which one was meant is not to be guessed;
   // RESOURCE_EXHAUSTED if memory does not suffice.
   absl::StatusOr<std::optional<CheckpointContents>> LoadLatest();
+
+  // The checkpoint of this step. NOT_FOUND if there is none; DATA_LOSS if it is damaged; else as LoadLatest.
+  absl::StatusOr<CheckpointContents> LoadStep(int64_t step) const;
 
  private:
   // One folder under folder_ that looks like a checkpoint.

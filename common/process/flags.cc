@@ -99,6 +99,11 @@ void SetExcludes(CLI::Option* option, CLI::Option* other) {
   option->excludes(other);
 }
 
+void SetReplaces(CLI::Option* option, CLI::Option* other) {
+  // Parsing comes before the look for what is missing.
+  option->trigger_on_parse()->each([other](const std::string&) { other->required(false); });
+}
+
 CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, std::optional<int64_t>* value, int64_t smallest,
                             int64_t largest, const std::string& description) {
   return AddTextFlag(app, name, "N", description,

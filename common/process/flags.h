@@ -81,10 +81,11 @@ CLI::Option* AddChoiceFlag(CLI::App* app, const std::string& name, T* value,
 }
 
 // What holds of an option beside its value: that it must be given or need not be, that it is of no use without another,
-// that it cannot stand beside another.
+// that it cannot stand beside another, that where it is given another, which is required, need not be.
 void SetRequired(CLI::Option* option, bool required);
 void SetNeeds(CLI::Option* option, CLI::Option* other);
 void SetExcludes(CLI::Option* option, CLI::Option* other);
+void SetReplaces(CLI::Option* option, CLI::Option* other);
 
 // Parses the command line. Returns nothing if the program is to go on; otherwise the exit status: 0 after --help or
 // --version, 2, with one line on the standard error stream that names the flag, for a wrong command line.

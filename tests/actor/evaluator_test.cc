@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
 
 #include "actor/vector_environment.h"
 #include "tests/actor/fakes.h"
@@ -56,6 +57,34 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
     means.insert(evaluation.mean_return);
   }
   REQUIRE(means.size() > 1);  // The episodes of one evaluation are not those of the next.
+}
+
+TEST_CASE("more episodes than lanes run in rounds, and every one that began is counted", "[unit]") {
+  constexpr int64_t kLanes = 4;
+  constexpr int64_t kEpisodes = 10;
+  CountingPolicy policy;
+  const auto definition = CountingEnvironment::Definition(kMaxSteps);
+  const auto evaluator = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), kLanes, Rng(5), &policy));
+  const EpisodeOutcomes outcomes = ValueOf(evaluator->RunEpisodes(kEpisodes, StopToken()));
+  const auto alone = ValueOf(MakeEnvironments(definition, EnvironmentOptions(), kLanes, Rng(5)));
+  std::vector<double> returns;
+  std::vector<double> lengths;
+  for (int64_t episode = 0; episode < kEpisodes; ++episode) {
+    Environment* const environment = alone[static_cast<size_t>(episode % kLanes)].get();
+    float observation[3];
+    const int64_t action = 0;
+    REQUIRE_OK(environment->Reset(observation));
+    returns.push_back(0);
+    lengths.push_back(0);
+    for (bool over = false; !over;) {
+      const StepOutcome outcome = ValueOf(environment->Step(&action, observation));
+      returns.back() += outcome.reward;
+      lengths.back() += 1;
+      over = outcome.terminated || outcome.truncated;
+    }
+  }
+  CHECK(outcomes.returns == returns);
+  CHECK(outcomes.lengths == lengths);
 }
 
 TEST_CASE("an evaluation stops when it is told to, and hands on errors with their lane", "[unit]") {

@@ -36,6 +36,35 @@ TEST_CASE("run takes a file and its flags", "[unit]") {
           {"a.b", "c"}, {"d", "[1, 2]"}, {"actor.processes", "3"}, {"replay.servers", "2"}, {"experiment.seed", "7"}});
 }
 
+TEST_CASE("evaluate takes what holds the weights, and how to evaluate them", "[unit]") {
+  const Command plain = Parse({"evaluate", "runs/x"});
+  REQUIRE(std::holds_alternative<EvaluationFlags>(plain));
+  CHECK(std::get<EvaluationFlags>(plain).path == "runs/x");
+  CHECK(std::get<EvaluationFlags>(plain).episodes == 100);
+  CHECK_FALSE(std::get<EvaluationFlags>(plain).seed.has_value());
+  const Command full =
+      Parse({"evaluate", "x", "--episodes", "7", "--seed", "3", "--device", "cpu", "--newest", "--json"});
+  REQUIRE(std::holds_alternative<EvaluationFlags>(full));
+  const EvaluationFlags& flags = std::get<EvaluationFlags>(full);
+  CHECK(flags.episodes == 7);
+  CHECK(flags.seed == 3);
+  CHECK(flags.device == "cpu");
+  CHECK(flags.newest);
+  CHECK(flags.json);
+  CHECK(Printed({"evaluate", ""}).text ==
+        "waggle evaluate: PATH: got \"\"; wanted a folder; see waggle evaluate --help\n");
+}
+
+TEST_CASE("plot takes runs, and a run may be told to leave it", "[unit]") {
+  const Command command = Parse({"plot", "a", "b", "--out", "c.png"});
+  REQUIRE(std::holds_alternative<PlotFlags>(command));
+  CHECK(std::get<PlotFlags>(command).runs == std::vector<std::string>{"a", "b"});
+  CHECK(std::get<PlotFlags>(command).out == "c.png");
+  CHECK(std::get<PlotFlags>(Parse({"plot", "a"})).out.empty());
+  CHECK(std::get<RunFlags>(Parse({"run", "x.yaml"})).plot);
+  CHECK_FALSE(std::get<RunFlags>(Parse({"run", "x.yaml", "--no-plot"})).plot);
+}
+
 TEST_CASE("replay exports a table and imports a file", "[unit]") {
   const Command out = Parse({"replay", "export", "t", "f.waggle", "--replay-server", "hive:1"});
   REQUIRE(std::holds_alternative<ExportFlags>(out));
@@ -141,7 +170,9 @@ TEST_CASE("Help and version go to the standard output, for every verb", "[unit]"
                                                                                          {"check", "--help"},
                                                                                          {"why", "--help"},
                                                                                          {"inspect", "--help"},
-                                                                                         {"reconfigure", "--help"}}) {
+                                                                                         {"reconfigure", "--help"},
+                                                                                         {"evaluate", "--help"},
+                                                                                         {"plot", "--help"}}) {
     const PrintAndExit printed = Printed(arguments);
     CHECK(printed.status == 0);
     CHECK_FALSE(printed.text.empty());
@@ -158,12 +189,15 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
       {{},
-       "waggle: a verb is missing; wanted one of run, status, check, why, inspect, reconfigure, replay; see waggle "
-       "--help\n"},
+       "waggle: a verb is missing; wanted one of run, status, check, evaluate, plot, why, inspect, reconfigure, "
+       "replay; see waggle --help\n"},
       {{"rnu"},
-       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, status, check, why, inspect, "
-       "reconfigure, replay; see waggle "
+       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, status, check, evaluate, plot, "
+       "why, "
+       "inspect, reconfigure, replay; see waggle "
        "--help\n"},
+      {{"evaluate"}, "waggle evaluate: PATH is required; see waggle evaluate --help\n"},
+      {{"plot"}, "waggle plot: RUN is required; see waggle plot --help\n"},
       {{"run"}, "waggle run: FILE is required; see waggle run --help\n"},
       {{"run", "a", "b"}, "waggle run: one argument too many: b; see waggle run --help\n"},
       {{"run", "a", "--actor", "3"},
@@ -192,6 +226,7 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
   const std::string positive = "wanted a whole number of at least 1";
   const std::string natural = "wanted a whole number of at least 0";
   const std::string limit = "wanted a whole number from 1 to 1000000";
+  const std::string episodes = "wanted a whole number from 1 to 10000000";
   const std::string idle = "wanted a whole number from 1 to 1000000000";
   const std::string key = "wanted an item's key, a number >= 0";
   const std::string pair = "wanted KEY=VALUE";
@@ -209,6 +244,11 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
        "--replay-servers",
        {{"", positive}, {"2.5", positive}, {"-1", positive}, {"0", positive}, {huge, positive}}},
       {run, "--seed", {{"", natural}, {"lucky", natural}, {"-1", natural}, {huge, natural}}},
+      {{"evaluate", "x"},
+       "--episodes",
+       {{"", episodes}, {"all", episodes}, {"-1", episodes}, {"0", episodes}, {"10000001", episodes}}},
+      {{"evaluate", "x"}, "--seed", {{"", natural}, {"lucky", natural}, {"-1", natural}, {huge, natural}}},
+      {{"plot", "x"}, "--out", {{"", "wanted a file"}}},
       {run, "--output-dir", {{"", "wanted a folder"}}},
       {run, "--set", {{"", pair}, {"a", pair}, {"=1", pair}}},
       {{"check", "x.yaml"}, "--set", {{"", pair}, {"a", pair}}},

@@ -14,7 +14,7 @@ namespace waggle::testing {
 namespace {
 
 TEST_CASE("one command trains CartPole until it is solved, and leaves everything behind", "[e2e]") {
-  TrainingRun run;
+  TrainingRun run({}, /*plot=*/true);
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());
   REQUIRE(exit.ok());
@@ -57,6 +57,15 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
     CHECK_THAT(Contents(log.path()), !Catch::Contains("lost"));
   }
   REQUIRE(run.Processes().empty());
+  // Where there is no matplotlib, it says so.
+  CHECK((std::filesystem::exists(run.File("curves.png")) ||
+         run.process()->Log().find("no curves were drawn: waggle plot: matplotlib") != std::string::npos));
+  const TemporaryFolder folder;
+  RunningProcess evaluate(folder, "log", {"waggle", "evaluate", run.File(""), "--episodes", "20", "--json"});
+  REQUIRE(evaluate.Wait().ok());
+  const nlohmann::json evaluation = nlohmann::json::parse(evaluate.Log());
+  CHECK(evaluation.at("environment") == "CartPole-v1");
+  CHECK(evaluation.at("episodes") == 20);
 }
 
 TEST_CASE("three actors solve it too", "[e2e]") {

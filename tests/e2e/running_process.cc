@@ -45,7 +45,7 @@ std::string RunningProcess::Log() const {
   return Contents(log_path_);
 }
 
-TrainingRun::TrainingRun(std::vector<std::string> arguments) {
+TrainingRun::TrainingRun(std::vector<std::string> arguments, bool plot) {
   // The shipped limit on seconds is for an idle machine.
   std::vector<std::string> command = {"waggle",
                                       "run",
@@ -54,6 +54,9 @@ TrainingRun::TrainingRun(std::vector<std::string> arguments) {
                                       folder_.File("out"),
                                       "--set",
                                       "stop.max_seconds=280"};
+  if (!plot) {
+    command.emplace_back("--no-plot");
+  }
   command.insert(command.end(), arguments.begin(), arguments.end());
   process_ = std::make_unique<RunningProcess>(folder_, "log", std::move(command));
 }

@@ -40,7 +40,8 @@ class RunningProcess {
 class TrainingRun {
  public:
   // `arguments` follow those of the command line: {"--seed", "2", "--set", "a.b=c"}.
-  explicit TrainingRun(std::vector<std::string> arguments = {});
+  // Curves are drawn at its end where `plot` asks for them: that takes a second or two.
+  explicit TrainingRun(std::vector<std::string> arguments = {}, bool plot = false);
 
   RunningProcess* process() { return process_.get(); }
   ChildExit Wait() { return process_->Wait(); }

@@ -182,7 +182,9 @@ TEST_CASE("a learner does what the hub says until the run is over, and leaves a 
   restored.options.output_dir = folder.path();
   REQUIRE_OK(restored.Run());
   const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
-  CHECK(testing::ValueOf(store->LoadLatest())->step == 40);
+  const auto last = testing::ValueOf(store->LoadLatest());
+  CHECK(last->step == 40);
+  CHECK(last->texts.at(kCheckpointExperiment) == fixture.hub.said.experiment_yaml);
 }
 
 TEST_CASE("a learner says which weights are its last, and keeps the run's best when that is over", "[unit]") {

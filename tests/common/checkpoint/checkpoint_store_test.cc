@@ -223,6 +223,18 @@ TEST_CASE("when every checkpoint is damaged the error gives every reason", "[uni
   CHECK(absl::StrContains(status.message(), "step-000000000002: the data of policy/weight: float32[3] is damaged"));
 }
 
+TEST_CASE("a checkpoint is loaded by its step, and a damaged one is not passed over", "[unit]") {
+  SimulatedFileSystem file_system;
+  const auto store = OpenStore(&file_system);
+  REQUIRE_OK(store->Save(ContentsOf(1)));
+  REQUIRE_OK(store->Save(ContentsOf(2)));
+  CHECK(Same(ValueOf(store->LoadStep(1)), ContentsOf(1)));
+  CHECK(Same(ValueOf(store->LoadStep(2)), ContentsOf(2)));
+  REQUIRE_CODE(store->LoadStep(3), absl::StatusCode::kNotFound);
+  REQUIRE_OK(file_system.RemoveAll("run/step-000000000002/data.bin"));
+  REQUIRE_CODE(store->LoadStep(2), absl::StatusCode::kDataLoss);
+}
+
 TEST_CASE("an error that is no damage is returned, not passed over", "[unit]") {
   SimulatedFileSystem file_system;
   const auto store = OpenStore(&file_system);

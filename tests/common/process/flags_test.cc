@@ -43,6 +43,26 @@ struct Parsed {
   std::string output;
 };
 
+TEST_CASE("One flag may stand in the place of another that is required", "[unit]") {
+  unsetenv("WAGGLE_PARAM_SERVER");
+  for (const bool given : {false, true}) {
+    const std::shared_ptr<CLI::App> app = NewCommandLine("a test", "waggle-test");
+    std::string address;
+    std::string path;
+    CLI::Option* const server = AddParamServerFlag(app.get(), &address);
+    SetReplaces(AddPathFlag(app.get(), "--from", &path, "FILE", "A file"), server);
+    std::vector<const char*> arguments = {"waggle-test"};
+    if (given) {
+      arguments.push_back("--from=x");
+    }
+    std::ostringstream errors;
+    std::streambuf* const before = std::cerr.rdbuf(errors.rdbuf());
+    const std::optional<int> exit = ParseCommandLine(app.get(), static_cast<int>(arguments.size()), arguments.data());
+    std::cerr.rdbuf(before);
+    CHECK(exit.has_value() != given);
+  }
+}
+
 TEST_CASE("Flags are read, and the parameter server from the environment as well", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const Parsed flags({"--param-server", "h:7000", "--log-level=debug", "--listen", "0.0.0.0:0"});

@@ -11,7 +11,8 @@
 namespace waggle {
 
 // All that a learner needs to go on at `step`: the algorithm's state, copied to the CPU. `algorithm_name` is kept
-// beside it. INTERNAL where two parts of the state have one name.
+// beside it; the caller may add texts of its own, whose names do not begin with "state/". INTERNAL where two parts of
+// the state have one name.
 absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& algorithm_name, Algorithm* algorithm);
 
 // Puts that back; the step to go on with is `contents.step`. FAILED_PRECONDITION, saying what was got and what was

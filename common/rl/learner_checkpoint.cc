@@ -1,10 +1,11 @@
-#include "learner/learner_checkpoint.h"
+#include "common/rl/learner_checkpoint.h"
 
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -16,7 +17,6 @@
 namespace waggle {
 namespace {
 
-constexpr char kAlgorithm[] = "algorithm";
 // Before the names of the algorithm's own texts and arrays.
 constexpr char kState[] = "state/";
 
@@ -90,7 +90,7 @@ class StateLoader : public StateVisitor {
       }
     }
     for (const auto& [name, text] : contents_.texts) {
-      if (used_.count(name) == 0 && name != kAlgorithm && name != kCheckpointRun) {
+      if (used_.count(name) == 0 && absl::StartsWith(name, kState)) {
         Problem(absl::StrCat(name, " is in the checkpoint only"));
       }
     }
@@ -168,7 +168,7 @@ class StateLoader : public StateVisitor {
 absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& algorithm_name, Algorithm* algorithm) {
   CheckpointContents contents;
   contents.step = step;
-  contents.texts[kAlgorithm] = algorithm_name;
+  contents.texts[kCheckpointAlgorithm] = algorithm_name;
   StateSaver saver(&contents);
   WAGGLE_RETURN_IF_ERROR(CatchTorch("copying the learner's state", [&] {
     torch::NoGradGuard no_grad;
@@ -180,7 +180,7 @@ absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& 
 
 absl::Status RestoreLearner(const CheckpointContents& contents, const std::string& algorithm_name,
                             Algorithm* algorithm) {
-  const auto saved_by = contents.texts.find(kAlgorithm);
+  const auto saved_by = contents.texts.find(kCheckpointAlgorithm);
   if (saved_by == contents.texts.end() || saved_by->second != algorithm_name) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the checkpoint is of the algorithm \"", saved_by == contents.texts.end() ? std::string() : saved_by->second,

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "actor/actor_process.h"
+#include "actor/environments/environment.h"
+#include "actor/saved_weights.h"
+#include "common/base/stop_token.h"
+#include "common/experiment/algorithm_definition.h"
+#include "common/metrics/sample_statistics.h"
+
+namespace waggle {
+
+// How well saved weights do.
+struct SavedEvaluation {
+  SavedKind kind = SavedKind::kWeights;
+  std::string folder;
+  std::string experiment;
+  std::string algorithm;
+  std::string environment;
+  std::optional<uint64_t> epoch;    // Of the learner that made them; a learner's checkpoint does not know its own.
+  uint64_t version = 0;             // That learner's step.
+  std::optional<double> env_steps;  // Of the run when they were published; a learner does not know them.
+  int64_t seed = 0;
+  SampleStatistics returns;
+  SampleStatistics lengths;  // In steps.
+  double seconds = 0;        // That the episodes took.
+};
+
+struct SavedEvaluationOptions {
+  int64_t episodes = 100;
+  int64_t seed = 0;
+  std::string device;  // Empty: the experiment's own.
+};
+
+// How the evaluation gets its environments and networks. Pointers are borrowed and never null.
+struct SavedEvaluationPorts {
+  const EnvironmentDefinitions* environments = nullptr;
+  const AlgorithmDefinitions* algorithms = nullptr;
+  std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
+  // The weights with which the learner of this state acts. FAILED_PRECONDITION if the state is not that of the
+  // request's experiment.
+  std::function<absl::StatusOr<ModelSnapshot>(const CheckpointContents& learner, const PolicyRequest& request)>
+      learner_weights;
+};
+
+// Runs greedy episodes with the weights. The same seed gives the same episodes on the same machine. CANCELLED after a
+// stop; any other error names the weights' folder.
+absl::StatusOr<SavedEvaluation> EvaluateSaved(const SavedWeights& weights, const SavedEvaluationOptions& options,
+                                              const SavedEvaluationPorts& ports, const StopToken& stop);
+
+}  // namespace waggle

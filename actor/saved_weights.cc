@@ -1,0 +1,156 @@
+#include "actor/saved_weights.h"
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/annotate.h"
+#include "common/base/status_macros.h"
+#include "common/checkpoint/saved_model.h"
+
+namespace waggle {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kWanted[] =
+    "wanted a run's folder, a parameter server's data folder, or a folder of weights or of a learner's checkpoints";
+// A run that goes on replaces what it has saved while that is read.
+constexpr int kMostAttempts = 5;
+
+struct Place {
+  std::string folder;
+  SavedKind kind = SavedKind::kWeights;
+};
+
+// Where weights may lie below a folder, the best choice first.
+constexpr struct {
+  const char* folder;
+  SavedKind kind;
+} kPlaces[] = {
+    {"", SavedKind::kWeights},      {"hub/weights/best", SavedKind::kBest},     {"weights/best", SavedKind::kBest},
+    {"best", SavedKind::kBest},     {"hub/weights/newest", SavedKind::kNewest}, {"weights/newest", SavedKind::kNewest},
+    {"newest", SavedKind::kNewest}, {"checkpoints", SavedKind::kLearner},
+};
+
+// Whether something was saved in a folder, be it whole or damaged.
+absl::StatusOr<bool> HoldsCheckpoint(const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return false;
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(folder));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> step, store->NewestStep());
+  return step.has_value();
+}
+
+absl::StatusOr<Place> FindPlace(const std::string& path, bool newest) {
+  for (const auto& [folder, kind] : kPlaces) {
+    if (newest && kind == SavedKind::kBest) {
+      continue;
+    }
+    const std::string candidate = *folder == '\0' ? path : absl::StrCat(path, "/", folder);
+    WAGGLE_ASSIGN_OR_RETURN(const bool found, HoldsCheckpoint(candidate));
+    if (found) {
+      return Place{candidate, kind};
+    }
+  }
+  std::error_code error;
+  return absl::NotFoundError(
+      absl::StrCat(path, fs::is_empty(path, error) ? " is empty" : " holds nothing that was saved", "; ", kWanted));
+}
+
+// The newest whole one in a folder that had one a moment ago.
+absl::StatusOr<CheckpointContents> LoadNewest(const std::string& folder) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(folder));
+  absl::StatusOr<std::optional<CheckpointContents>> contents = std::optional<CheckpointContents>();
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> before, store->NewestStep());
+    contents = store->LoadLatest();
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> after, store->NewestStep());
+    if ((contents.ok() && contents->has_value()) || before == after) {
+      break;
+    }
+  }
+  WAGGLE_RETURN_IF_ERROR(contents.status());
+  if (!contents->has_value()) {
+    return absl::NotFoundError(absl::StrCat("what was in ", folder, " is gone"));
+  }
+  return **std::move(contents);
+}
+
+absl::StatusOr<SavedWeights> FromContents(CheckpointContents contents, Place place) {
+  SavedWeights weights;
+  weights.kind = place.kind;
+  weights.folder = std::move(place.folder);
+  if (contents.texts.count(kCheckpointAlgorithm) > 0) {
+    const auto experiment = contents.texts.find(kCheckpointExperiment);
+    if (experiment == contents.texts.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(weights.folder, " does not say of which experiment it is: an older Waggle wrote it"));
+    }
+    weights.kind = SavedKind::kLearner;
+    weights.experiment_yaml = experiment->second;
+    weights.learner = std::move(contents);
+    return weights;
+  }
+  absl::StatusOr<SavedModel> model = ToSavedModel(contents);
+  if (!model.ok()) {
+    return Annotate(model.status(), weights.folder);
+  }
+  weights.experiment_yaml = std::move(model->experiment_yaml);
+  weights.snapshot = std::move(model->snapshot);
+  weights.env_steps = model->env_steps;
+  return weights;
+}
+
+// The step in "step-000000012345".
+std::optional<int64_t> StepOf(const fs::path& path) {
+  const std::string name = path.filename().string();
+  absl::string_view rest = name;
+  int64_t step = 0;
+  if (absl::ConsumePrefix(&rest, "step-") && absl::SimpleAtoi(rest, &step)) {
+    return step;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const char* SavedKindName(SavedKind kind) {
+  switch (kind) {
+    case SavedKind::kBest:
+      return "best";
+    case SavedKind::kNewest:
+      return "newest";
+    case SavedKind::kLearner:
+      return "learner_checkpoint";
+    default:
+      return "weights";
+  }
+}
+
+absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest) {
+  fs::path folder = fs::path(path).lexically_normal();
+  folder = folder.has_filename() ? folder : folder.parent_path();  // "runs/x/" has an empty last part.
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return absl::NotFoundError(
+        absl::StrCat(path, fs::exists(folder, error) ? " is a file; " : " is not there; ", kWanted));
+  }
+  if (const std::optional<int64_t> step = StepOf(folder); step.has_value()) {
+    const std::string parent = folder.has_parent_path() ? folder.parent_path().string() : ".";
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::OpenToRead(parent));
+    WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, store->LoadStep(*step));
+    return FromContents(std::move(contents), {folder.string(), SavedKind::kWeights});
+  }
+  WAGGLE_ASSIGN_OR_RETURN(Place place, FindPlace(folder.string(), newest));
+  WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, LoadNewest(place.folder));
+  return FromContents(std::move(contents), std::move(place));
+}
+
+}  // namespace waggle

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/api/model.h"
+#include "common/checkpoint/checkpoint_store.h"
+
+namespace waggle {
+
+enum class SavedKind {
+  kBest,     // Of a run: the weights that did best when they were evaluated.
+  kNewest,   // Of a run: those published last.
+  kWeights,  // Of a folder that is not known to be either.
+  kLearner,  // A learner's checkpoint, whose networks may be trained further than what was published.
+};
+
+// "best", "newest", "weights", "learner_checkpoint".
+const char* SavedKindName(SavedKind kind);
+
+// What was trained, read from the disk.
+struct SavedWeights {
+  SavedKind kind = SavedKind::kWeights;
+  std::string folder;  // Where exactly.
+  std::string experiment_yaml;
+  std::optional<ModelSnapshot> snapshot;      // Absent in a learner's checkpoint…
+  std::optional<double> env_steps;            // …and this too.
+  std::optional<CheckpointContents> learner;  // The learner's state, which an algorithm makes a snapshot from.
+};
+
+// What `path` holds: that of a run's folder or of a parameter server's data folder is its best weights, or its newest
+// where there are no best ones or `newest` asks for them, or else the learner's checkpoint; that of a folder of weights
+// or checkpoints is the newest whole one; and a checkpoint may be named itself (".../step-000000012345").
+//
+// NOT_FOUND or INVALID_ARGUMENT where there is nothing of that kind, saying what would be right; DATA_LOSS where what
+// there is is damaged. Blocks on the disk.
+absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest);
+
+}  // namespace waggle

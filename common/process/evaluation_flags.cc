@@ -1,0 +1,47 @@
+#include "common/process/evaluation_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "common/process/flags.h"
+
+namespace waggle {
+namespace {
+
+constexpr int64_t kMostEpisodes = 10'000'000;  // Two numbers of each are kept.
+
+}  // namespace
+
+std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags) {
+  return {
+      AddIntegerFlag(app, "--episodes", &flags->episodes, 1, kMostEpisodes, "How many episodes"),
+      AddIntegerFlag(app, "--seed", &flags->seed, 0, std::numeric_limits<int64_t>::max(),
+                     "The start states follow from it: the same seed gives the same episodes; another one each time "
+                     "unless given"),
+      app->add_option("--device", flags->device, "cpu, cuda or cuda:N; that of the experiment's actors unless given")
+          ->type_name("DEVICE"),
+      AddSwitch(app, "--newest", &flags->newest, "The newest weights rather than the best"),
+      AddSwitch(app, "--json", &flags->json, "Print JSON"),
+  };
+}
+
+std::vector<std::string> ActorArguments(const EvaluationFlags& flags) {
+  std::vector<std::string> arguments = {absl::StrCat("--evaluate=", flags.path),
+                                        absl::StrCat("--episodes=", flags.episodes), "--log-level=warning"};
+  if (flags.seed.has_value()) {
+    arguments.push_back(absl::StrCat("--seed=", *flags.seed));
+  }
+  if (!flags.device.empty()) {
+    arguments.push_back(absl::StrCat("--device=", flags.device));
+  }
+  if (flags.newest) {
+    arguments.push_back("--newest");
+  }
+  if (flags.json) {
+    arguments.push_back("--json");
+  }
+  return arguments;
+}
+
+}  // namespace waggle

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace waggle {
+
+// How saved weights are to be evaluated: what `waggle evaluate` is told, and hands to waggle-actor.
+struct EvaluationFlags {
+  std::string path;  // Where the weights are, or something that holds them.
+  int64_t episodes = 100;
+  std::optional<int64_t> seed;  // Nothing: another one each time.
+  std::string device;           // Empty: that on which the experiment's actors act.
+  bool newest = false;          // The newest weights rather than the best.
+  bool json = false;
+};
+
+// Adds all but the path. `flags` outlives the parsing.
+std::vector<CLI::Option*> AddEvaluationFlags(CLI::App* app, EvaluationFlags* flags);
+
+// The flags of waggle-actor, "--evaluate=PATH" among them, that say the same.
+std::vector<std::string> ActorArguments(const EvaluationFlags& flags);
+
+}  // namespace waggle

@@ -1,0 +1,147 @@
+#include "actor/saved_evaluation.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/actor/fakes.h"
+#include "tests/common/experiment/fake_algorithm.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::CountingEnvironment;
+using testing::CountingPolicy;
+using testing::SnapshotOf;
+using testing::ValueOf;
+
+constexpr char kExperiment[] = R"(
+experiment: {name: counting}
+environment: {name: Counting}
+algorithm: {name: fake}
+actor: {device: cuda:3}
+stop: {max_seconds: 1}
+)";
+
+class Fixture {
+ public:
+  Fixture() {
+    REQUIRE_OK(environments_.Register("Counting", CountingEnvironment::Definition(9)));
+    ports.environments = &environments_;
+    ports.algorithms = &algorithms_;
+    ports.new_policy = [this](const PolicyRequest& request) {
+      lanes = request.lanes;
+      device = request.experiment->actor.device;
+      auto policy = std::make_unique<CountingPolicy>();
+      policy->load_result = load_result;
+      return absl::StatusOr<std::unique_ptr<Policy>>(std::move(policy));
+    };
+    ports.learner_weights = [this](const CheckpointContents& learner, const PolicyRequest&) {
+      published = learner.step;
+      return SnapshotOf(0);
+    };
+    weights.kind = SavedKind::kBest;
+    weights.folder = "here";
+    weights.experiment_yaml = kExperiment;
+    weights.snapshot = SnapshotOf(12);
+    weights.snapshot->version.epoch = 3;
+    weights.env_steps = 400;
+    options.episodes = 20;
+    options.seed = 5;
+  }
+
+  absl::StatusOr<SavedEvaluation> Evaluate() { return EvaluateSaved(weights, options, ports, stop); }
+
+  SavedWeights weights;
+  SavedEvaluationOptions options;
+  SavedEvaluationPorts ports;
+  StopToken stop;
+  int64_t lanes = 0;
+  std::string device;
+  int64_t published = -1;
+  absl::Status load_result;
+
+ private:
+  EnvironmentDefinitions environments_{"environment"};
+  const AlgorithmDefinitions algorithms_ = testing::FakeAlgorithms();
+};
+
+TEST_CASE("Saved weights are evaluated on the experiment that they are of", "[unit]") {
+  Fixture fixture;
+  const SavedEvaluation evaluation = ValueOf(fixture.Evaluate());
+  CHECK(evaluation.kind == SavedKind::kBest);
+  CHECK(evaluation.folder == "here");
+  CHECK(evaluation.experiment == "counting");
+  CHECK(evaluation.algorithm == "fake");
+  CHECK(evaluation.environment == "Counting");
+  CHECK(evaluation.epoch == 3);
+  CHECK(evaluation.version == 12);
+  CHECK(evaluation.env_steps == 400);
+  CHECK(evaluation.seed == 5);
+  CHECK(evaluation.returns.count == 20);
+  CHECK(evaluation.lengths.count == 20);
+  CHECK(evaluation.lengths.min >= 1);
+  CHECK(evaluation.lengths.max <= 9);
+  CHECK(evaluation.lengths.max > evaluation.lengths.min);
+  // The environment rewards step i with 10 i.
+  CHECK(evaluation.returns.max == 5 * evaluation.lengths.max * (evaluation.lengths.max - 1));
+  CHECK(fixture.device == "cuda:3");
+  CHECK(fixture.lanes == 20);
+}
+
+TEST_CASE("A seed gives the same episodes again, and another one others", "[unit]") {
+  Fixture fixture;
+  const SavedEvaluation one = ValueOf(fixture.Evaluate());
+  const SavedEvaluation again = ValueOf(fixture.Evaluate());
+  fixture.options.seed = 6;
+  const SavedEvaluation other = ValueOf(fixture.Evaluate());
+  CHECK(one.returns.mean == again.returns.mean);
+  CHECK(one.returns.standard_deviation == again.returns.standard_deviation);
+  CHECK(one.returns.mean != other.returns.mean);
+}
+
+TEST_CASE("However many the episodes, the lanes are bounded; and the device may be another", "[unit]") {
+  Fixture fixture;
+  fixture.options.episodes = 1000;
+  fixture.options.device = "cpu";
+  CHECK(ValueOf(fixture.Evaluate()).returns.count == 1000);
+  CHECK(fixture.lanes == 256);
+  CHECK(fixture.device == "cpu");
+}
+
+TEST_CASE("Of a learner's checkpoint the algorithm makes the weights", "[unit]") {
+  Fixture fixture;
+  fixture.weights.kind = SavedKind::kLearner;
+  fixture.weights.snapshot.reset();
+  fixture.weights.env_steps.reset();
+  fixture.weights.learner = CheckpointContents();
+  fixture.weights.learner->step = 77;
+  const SavedEvaluation evaluation = ValueOf(fixture.Evaluate());
+  CHECK(fixture.published == 77);
+  CHECK(evaluation.version == 77);
+  CHECK_FALSE(evaluation.epoch.has_value());
+  CHECK_FALSE(evaluation.env_steps.has_value());
+}
+
+TEST_CASE("What cannot be evaluated is refused with its folder and the reason", "[unit]") {
+  using Catch::Contains;
+  using Catch::StartsWith;
+  Fixture network;
+  network.load_result = absl::FailedPreconditionError("another network");
+  CHECK(network.Evaluate().status().message() == "here: another network");
+  Fixture environment;
+  environment.weights.experiment_yaml = "environment: {name: Hive}\nalgorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  CHECK_THAT(std::string(environment.Evaluate().status().message()),
+             StartsWith("here: ") && Contains("no environment named \"Hive\""));
+  Fixture experiment;
+  experiment.weights.experiment_yaml = "of another time";
+  CHECK_THAT(std::string(experiment.Evaluate().status().message()), StartsWith("here: the experiment in it"));
+  Fixture stopped;
+  stopped.stop.RequestStop();
+  REQUIRE_CODE(stopped.Evaluate(), absl::StatusCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace waggle

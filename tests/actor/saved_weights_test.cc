@@ -1,0 +1,133 @@
+#include "actor/saved_weights.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/checkpoint/saved_model.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+constexpr char kExperiment[] = "experiment: {name: bees}\n";
+
+void Save(const std::string& folder, const CheckpointContents& contents) {
+  REQUIRE_OK(ValueOf(CheckpointStore::Open(folder, 5))->Save(contents));
+}
+
+void SaveModel(const std::string& folder, uint64_t version) {
+  SavedModel model;
+  model.snapshot.model = "bees";
+  model.snapshot.version = {2, version};
+  model.experiment_yaml = kExperiment;
+  model.env_steps = 10.0 * static_cast<double>(version);
+  Save(folder, ToCheckpoint(model));
+}
+
+void SaveLearnerState(const std::string& folder, int64_t step) {
+  CheckpointContents contents;
+  contents.step = step;
+  contents.texts = {{kCheckpointAlgorithm, "fake"}, {kCheckpointExperiment, kExperiment}, {"state/updates", "7"}};
+  Save(folder, contents);
+}
+
+void CheckModel(const absl::StatusOr<SavedWeights>& weights, SavedKind kind, const std::string& folder,
+                uint64_t version) {
+  REQUIRE_OK(weights.status());
+  CHECK(weights->kind == kind);
+  CHECK(weights->folder == folder);
+  CHECK(weights->experiment_yaml == kExperiment);
+  REQUIRE(weights->snapshot.has_value());
+  CHECK(weights->snapshot->version == ModelVersion{2, version});
+  CHECK(weights->env_steps == 10.0 * static_cast<double>(version));
+  CHECK_FALSE(weights->learner.has_value());
+}
+
+TEST_CASE("A run's best weights come before its newest, and these before the learner's checkpoint", "[unit]") {
+  const TemporaryFolder run;
+  SaveLearnerState(run.File("checkpoints"), 30);
+  const SavedWeights learner = ValueOf(LoadSavedWeights(run.path(), false));
+  CHECK(learner.kind == SavedKind::kLearner);
+  CHECK(learner.folder == run.File("checkpoints"));
+  CHECK(learner.experiment_yaml == kExperiment);
+  CHECK(learner.learner->step == 30);
+  CHECK_FALSE(learner.snapshot.has_value());
+  CHECK_FALSE(learner.env_steps.has_value());
+
+  SaveModel(run.File("hub/weights/newest"), 20);
+  CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kNewest, run.File("hub/weights/newest"), 20);
+  SaveModel(run.File("hub/weights/best"), 10);
+  CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kBest, run.File("hub/weights/best"), 10);
+  CheckModel(LoadSavedWeights(run.path(), true), SavedKind::kNewest, run.File("hub/weights/newest"), 20);
+  // The hub's own folder, and what is in it.
+  CheckModel(LoadSavedWeights(run.File("hub/"), false), SavedKind::kBest, run.File("hub/weights/best"), 10);
+  CheckModel(LoadSavedWeights(run.File("hub/weights"), true), SavedKind::kNewest, run.File("hub/weights/newest"), 20);
+  CheckModel(LoadSavedWeights(run.File("hub/weights/best"), false), SavedKind::kWeights, run.File("hub/weights/best"),
+             10);
+}
+
+TEST_CASE("Of a folder the newest is taken, unless one is named", "[unit]") {
+  const TemporaryFolder folder;
+  SaveModel(folder.path(), 10);
+  SaveModel(folder.path(), 20);
+  CheckModel(LoadSavedWeights(folder.path(), false), SavedKind::kWeights, folder.path(), 20);
+  const std::string first = folder.File("step-000000000010");
+  CheckModel(LoadSavedWeights(first, false), SavedKind::kWeights, first, 10);
+  CheckModel(LoadSavedWeights(first + "/", false), SavedKind::kWeights, first, 10);
+
+  const TemporaryFolder checkpoints;
+  SaveLearnerState(checkpoints.path(), 30);
+  SaveLearnerState(checkpoints.path(), 40);
+  CHECK(ValueOf(LoadSavedWeights(checkpoints.path(), false)).learner->step == 40);
+  CHECK(ValueOf(LoadSavedWeights(checkpoints.File("step-000000000030"), true)).learner->step == 30);
+}
+
+TEST_CASE("What holds no weights is refused by what was found", "[unit]") {
+  const TemporaryFolder folder;
+  const auto message = [](const std::string& path, absl::StatusCode code) {
+    const absl::Status status = LoadSavedWeights(path, false).status();
+    REQUIRE_CODE(status, code);
+    return std::string(status.message());
+  };
+  using Catch::StartsWith;
+  CHECK_THAT(message(folder.path(), absl::StatusCode::kNotFound),
+             StartsWith(folder.path() + " is empty; wanted a run"));
+  std::ofstream(folder.File("file")) << "text";
+  CHECK_THAT(message(folder.path(), absl::StatusCode::kNotFound),
+             StartsWith(folder.path() + " holds nothing that was saved; wanted"));
+  CHECK_THAT(message(folder.File("file"), absl::StatusCode::kNotFound),
+             StartsWith(folder.File("file") + " is a file;"));
+  CHECK_THAT(message(folder.File("none"), absl::StatusCode::kNotFound),
+             StartsWith(folder.File("none") + " is not there;"));
+
+  CheckpointContents contents;
+  Save(folder.File("other"), contents);
+  CHECK_THAT(message(folder.File("other"), absl::StatusCode::kInvalidArgument),
+             StartsWith(folder.File("other") + ": holds no weights"));
+  contents.texts[kCheckpointAlgorithm] = "fake";
+  Save(folder.File("old"), contents);
+  CHECK_THAT(message(folder.File("old"), absl::StatusCode::kInvalidArgument),
+             StartsWith(folder.File("old") + " does not say of which experiment it is"));
+}
+
+TEST_CASE("Damaged best weights are no reason to take others in silence", "[unit]") {
+  const TemporaryFolder run;
+  SaveModel(run.File("weights/newest"), 20);
+  SaveModel(run.File("weights/best"), 10);
+  const std::string best = run.File("weights/best/step-000000000010");
+  std::filesystem::remove(best + "/MANIFEST");
+  REQUIRE_CODE(LoadSavedWeights(run.path(), false), absl::StatusCode::kDataLoss);
+  REQUIRE_CODE(LoadSavedWeights(best, false), absl::StatusCode::kDataLoss);
+  REQUIRE_OK(LoadSavedWeights(run.path(), true));
+  // An older one that is whole is as good as its word.
+  SaveModel(run.File("weights/best"), 5);
+  CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kBest, run.File("weights/best"), 5);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,170 @@
+// No source of its own: `waggle evaluate` on networks that a test has made, untrained and so as good as any.
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actor/environments/environment.h"
+#include "common/checkpoint/saved_model.h"
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithm.h"
+#include "common/rl/algorithms/builtin.h"
+#include "common/rl/learner_checkpoint.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+// CartPole with a network of this width.
+Experiment CartPole(int64_t seed, const std::string& width = "8") {
+  return ValueOf(LoadExperiment(
+      std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml",
+      {{"experiment.seed", std::to_string(seed)}, {"network.torso", "[{type: mlp, units: [" + width + "]}]"}},
+      BuiltinAlgorithmDefinitions()));
+}
+
+// What a learner has at step 12 and a hub at version 12 of one run.
+class Run {
+ public:
+  explicit Run(const Experiment& experiment) : experiment_(experiment) {
+    const EnvironmentDefinitions environments = BuiltinEnvironments();
+    const AlgorithmImplementations algorithms = BuiltinAlgorithms();
+    AlgorithmContext context;
+    context.experiment = &experiment_;
+    context.environment = ValueOf(ValueOf(environments.Find("CartPole-v1"))->spec(experiment_.environment));
+    algorithm_ = ValueOf(ValueOf(algorithms.Find("apex_dqn"))->new_algorithm(context));
+  }
+
+  void SaveWeights(const std::string& folder) {
+    SavedModel model;
+    model.snapshot = ValueOf(algorithm_->Publish());
+    model.snapshot.version = {1, 12};
+    model.experiment_yaml = ToYaml(experiment_);
+    model.env_steps = 345;
+    REQUIRE_OK(ValueOf(CheckpointStore::Open(folder, 1))->Save(ToCheckpoint(model)));
+  }
+  void SaveLearnerState(const std::string& folder, const Experiment& said) {
+    CheckpointContents contents = ValueOf(SaveLearner(12, "apex_dqn", algorithm_.get()));
+    contents.texts[kCheckpointRun] = "cartpole-1";
+    contents.texts[kCheckpointExperiment] = ToYaml(said);
+    REQUIRE_OK(ValueOf(CheckpointStore::Open(folder, 1))->Save(contents));
+  }
+  const Experiment& experiment() const { return experiment_; }
+
+ private:
+  const Experiment experiment_;
+  std::unique_ptr<Algorithm> algorithm_;
+};
+
+struct Answer {
+  int status = 0;
+  std::string text;
+};
+
+Answer Evaluate(const std::string& path, std::vector<std::string> flags) {
+  const TemporaryFolder folder;
+  std::vector<std::string> command = {"waggle", "evaluate", path};
+  command.insert(command.end(), flags.begin(), flags.end());
+  RunningProcess process(folder, "log", std::move(command));
+  const int status = process.Wait().ShellStatus();
+  return {status, process.Log()};
+}
+
+nlohmann::json Result(const std::string& path, std::vector<std::string> flags) {
+  flags.emplace_back("--json");
+  const Answer answer = Evaluate(path, std::move(flags));
+  INFO(answer.text);
+  REQUIRE(answer.status == 0);
+  return nlohmann::json::parse(answer.text);
+}
+
+// What two evaluations have in common that saw the same.
+std::vector<double> Figures(const nlohmann::json& result) {
+  std::vector<double> figures;
+  for (const char* name : {"episodes", "mean_return", "standard_error", "standard_deviation", "min_return",
+                           "max_return", "mean_length", "min_length", "max_length"}) {
+    figures.push_back(result.at(name).get<double>());
+  }
+  return figures;
+}
+
+TEST_CASE("a run's weights are evaluated, the best before others, and a seed repeats itself", "[e2e]") {
+  const TemporaryFolder run;
+  Run other(CartPole(2));
+  other.SaveWeights(run.File("hub/weights/newest"));
+  Run best(CartPole(1));
+  best.SaveWeights(run.File("hub/weights/best"));
+
+  const nlohmann::json one = Result(run.path(), {"--episodes", "300", "--seed", "5"});
+  CHECK(one.at("path") == run.File("hub/weights/best"));
+  CHECK(one.at("kind") == "best");
+  CHECK(one.at("experiment") == "cartpole_apex_dqn");
+  CHECK(one.at("environment") == "CartPole-v1");
+  CHECK(one.at("version") == nlohmann::json({{"epoch", 1}, {"version", 12}}));
+  CHECK(one.at("env_steps") == 345);
+  CHECK(one.at("episodes") == 300);
+  CHECK(one.at("seed") == 5);
+  CHECK(one.at("mean_return").get<double>() >= 8);  // No episode of CartPole is shorter.
+  CHECK(one.at("mean_return") == one.at("mean_length"));
+  CHECK(Figures(Result(run.path(), {"--episodes", "300", "--seed", "5"})) == Figures(one));
+  CHECK(Figures(Result(run.path(), {"--episodes", "300", "--seed", "6"})) != Figures(one));
+  const nlohmann::json newest = Result(run.path(), {"--episodes", "300", "--seed", "5", "--newest"});
+  CHECK(newest.at("kind") == "newest");
+  CHECK(Figures(newest) != Figures(one));
+
+  // The learner's whole state has the same network in it.
+  best.SaveLearnerState(run.File("checkpoints"), best.experiment());
+  const nlohmann::json learner =
+      Result(run.File("checkpoints/step-000000000012"), {"--episodes", "300", "--seed", "5", "--device", "cpu"});
+  CHECK(learner.at("kind") == "learner_checkpoint");
+  CHECK(learner.at("version").at("version") == 12);
+  CHECK(Figures(learner) == Figures(one));
+
+  const Answer text = Evaluate(run.path(), {"--episodes", "3"});
+  CHECK(text.status == 0);
+  CHECK_THAT(text.text, Catch::StartsWith("evaluated   " + run.File("hub/weights/best") + ", the best weights\n") &&
+                            Catch::Contains("\nepisodes    3, greedy, seed "));
+}
+
+TEST_CASE("what cannot be evaluated ends it with 2 and one line that says why", "[e2e]") {
+  const TemporaryFolder folder;
+  const auto refused = [](const std::string& path, const std::vector<std::string>& flags, const std::string& says) {
+    const Answer answer = Evaluate(path, flags);
+    CHECK(answer.status == 2);
+    // Log lines about what is damaged may come first.
+    const size_t last = answer.text.rfind('\n', answer.text.size() - 2) + 1;
+    CHECK_THAT(answer.text.substr(last), Catch::StartsWith("waggle evaluate: ") && Catch::Contains(says));
+  };
+  refused(folder.path(), {}, folder.path() + " is empty; wanted a run's folder");
+  refused(folder.File("none"), {}, "is not there");
+
+  Run run(CartPole(1));
+  run.SaveWeights(folder.File("weights/best"));
+  refused(folder.path(), {"--device", "abacus"}, "abacus");
+  run.SaveLearnerState(folder.File("checkpoints"), CartPole(1, "9"));
+  refused(folder.File("checkpoints"), {}, "the checkpoint has state/");
+  std::fstream data(folder.File("weights/best/step-000000000012/data.bin"), std::ios::in | std::ios::out);
+  data.put('\x7f');
+  data.close();
+  refused(folder.path(), {}, "no checkpoint is whole");
+}
+
+TEST_CASE("a result that cannot be written is no success", "[e2e]") {
+  const TemporaryFolder folder;
+  Run(CartPole(1)).SaveWeights(folder.path());
+  ChildOptions options;
+  options.command = {
+      "/bin/sh", "-c",
+      std::string(WAGGLE_TEST_BIN_DIR) + "/waggle evaluate " + folder.path() + " --episodes 2 --json > /dev/full"};
+  options.log_path = folder.File("log");
+  const auto child = ValueOf(ChildProcess::Spawn(options));
+  Eventually("the end of the evaluation", [&] { return child->Poll().has_value(); });
+  CHECK(child->Poll()->code == 1);
+}
+
+}  // namespace
+}  // namespace waggle::testing
