@@ -15,6 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
+#include "common/experiment/memory_estimate.h"
 
 namespace waggle {
 namespace {
@@ -33,7 +34,7 @@ struct Setting {
   Rng rng = Rng(0);  // This process's own.
 };
 
-absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_view role) {
+absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role) {
   ports.metrics->SetActivity("waiting for an experiment");
   Setting setting;
   WAGGLE_ASSIGN_OR_RETURN(setting.assignment, ports.hub->WaitUntil(
@@ -49,9 +50,11 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_
   WAGGLE_ASSIGN_OR_RETURN(setting.environment, setting.definition->spec(options));
   WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(setting.experiment, setting.environment, *ports.algorithms));
-  setting.rng = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), role,
+  WAGGLE_RETURN_IF_ERROR(
+      CheckOwnMemory(role, setting.experiment, setting.environment, *ports.algorithms, ports.memory_bytes));
+  setting.rng = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), RoleName(role),
                            static_cast<uint64_t>(setting.assignment.index));
-  LogInfo(setting.experiment.experiment.name, ": ", role, " ", setting.assignment.index, " of ",
+  LogInfo(setting.experiment.experiment.name, ": ", RoleName(role), " ", setting.assignment.index, " of ",
           setting.environment.DebugString());
   return setting;
 }
@@ -121,7 +124,7 @@ PolicyRequest ActorPolicy(Setting* setting) {
 
 absl::Status Act(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->run_over();
-  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "actor"));
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kActor));
   const ActorOptions& actor = setting.experiment.actor;
   WAGGLE_ASSIGN_OR_RETURN(
       std::vector<std::unique_ptr<Environment>> copies,
@@ -165,7 +168,7 @@ absl::Status Act(const ActorPorts& ports) {
 
 absl::Status EvaluateRun(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->run_over();
-  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "evaluator"));
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kEvaluator));
   const EvaluationOptions& evaluation = setting.experiment.evaluation;
   if (!evaluation.enabled) {
     LogInfo("the experiment asks for no evaluation");

@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment.h"
+#include "common/experiment/memory_estimate.h"
 #include "common/nn/device.h"
 #include "learner/learner_checkpoint.h"
 #include "learner/train_loop.h"
@@ -28,7 +29,8 @@ struct Job {
   std::unique_ptr<Algorithm> algorithm;
 };
 
-absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connections) {
+absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& options,
+                                             const LearnerConnections& connections) {
   auto job = std::make_unique<Job>();
   connections.metrics->SetActivity("waiting for the others");
   WAGGLE_ASSIGN_OR_RETURN(job->assignment, connections.hub->WaitUntil(
@@ -49,6 +51,8 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connectio
                                                        connections.hub->run_over()));
   job->assignment.replay_servers = ReplayServersOf(joined, servers);
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, *connections.definitions));
+  WAGGLE_RETURN_IF_ERROR(
+      CheckOwnMemory(Role::kLearner, experiment, environment, *connections.definitions, options.memory_bytes));
   WAGGLE_ASSIGN_OR_RETURN(job->device, ParseDevice(experiment.learner.device));
   ConfigureTorch(experiment.learner.threads);
 
@@ -132,7 +136,7 @@ absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& opti
 }
 
 absl::Status Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(connections));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(options, connections));
   const LearnerOptions& learner = job->experiment.learner;
   const StopToken& stop = connections.hub->run_over();
   TrainLoopOptions loop_options;
