@@ -319,8 +319,8 @@ Command ParseCommand(int argc, const char* const* argv) {
   if (verb == "run") {
     CLI::App app(
         "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 "
-        "if that is met, 1 if the run failed or reached a limit before its target, 2 if the file or a flag is "
-        "wrong, 130 if interrupted.",
+        "if that is met, 1 if the run failed, reached a limit before its target, or needs more memory than this "
+        "machine has, 2 if the file or a flag is wrong, 130 if interrupted.",
         "waggle run");
     return ParseRun(&app, argc, argv);
   }

@@ -140,6 +140,17 @@ std::string Mebibytes(double bytes) {
   return absl::StrFormat("%.0f MiB", bytes / kMebibyte);
 }
 
+// Those that are worth a word.
+std::string PartsText(const ProcessMemory& memory) {
+  std::vector<std::string> parts;
+  for (const MemoryPart& part : memory.parts) {
+    if (part.bytes >= kMebibyte) {
+      parts.push_back(absl::StrCat(part.name, " ", Mebibytes(part.bytes)));
+    }
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 }  // namespace
 
 double ProcessMemory::Bytes() const {
@@ -205,17 +216,10 @@ absl::Status CheckMemory(const std::vector<ProcessMemory>& processes, int64_t ma
   }
   std::vector<std::string> shares;
   for (const ProcessMemory& memory : processes) {
-    std::string share = absl::StrCat(memory.processes > 1 ? absl::StrCat(memory.processes, " x ") : "",
-                                     RoleName(memory.role), " ", Mebibytes(memory.Bytes()));
-    if (memory.Bytes() * static_cast<double>(memory.processes) == most) {
-      absl::StrAppend(&share, " (",
-                      absl::StrJoin(memory.parts, ", ",
-                                    [](std::string* out, const MemoryPart& part) {
-                                      absl::StrAppend(out, part.name, " ", Mebibytes(part.bytes));
-                                    }),
-                      ")");
-    }
-    shares.push_back(std::move(share));
+    const double bytes = memory.Bytes() * static_cast<double>(memory.processes);
+    shares.push_back(absl::StrCat(memory.processes > 1 ? absl::StrCat(memory.processes, " x ") : "",
+                                  RoleName(memory.role), " ", Mebibytes(memory.Bytes()),
+                                  bytes == most ? absl::StrCat(" (", PartsText(memory), ")") : ""));
   }
   return absl::ResourceExhaustedError(
       absl::StrCat("about ", Mebibytes(sum), " of memory are needed, and this machine, or its control group, has ",

@@ -50,9 +50,9 @@ TEST_CASE("What each process takes of the machine's memory is told", "[unit]") {
   CHECK(MemoryText({hub, actor}, int64_t{2} << 30) ==
         "# memory that each process needs at most, about; without the environments' own and the libraries that all "
         "share:\n"
-        "#   param-server  8.0 MiB   program 8.0 MiB, weights 512 B\n"
-        "#   12 x actor    64.0 MiB  program 64.0 MiB, and 3.0 KiB on cuda:1\n"
-        "#   together      776 MiB   of the 2.0 GiB that this machine, or its control group, has\n");
+        "#   param-server  8.0 MiB    program 8.0 MiB, weights 512 B\n"
+        "#   12 x actor    64.0 MiB   program 64.0 MiB, and 3.0 KiB on cuda:1\n"
+        "#   together      776.0 MiB  of the 2.0 GiB that this machine, or its control group, has\n");
 }
 
 }  // namespace

@@ -115,11 +115,9 @@ TEST_CASE("an experiment that fits passes, and one that does not is refused with
   REQUIRE_OK(CheckMemory(small, kGibibyte));
   const absl::Status refused = CheckMemory(small, 300 << 20);
   REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
-  CHECK_THAT(std::string(refused.message()),
-             Catch::StartsWith("about 346 MiB of memory are needed, and this machine, or its control group, has 300 "
-                               "MiB: param-server 8 MiB, replay-server 2") &&
-                 Catch::Contains(" MiB, learner 64 MiB, 3 x actor 64 MiB (program 64 MiB, parameters 0 MiB, ") &&
-                 Catch::EndsWith("), evaluator 64 MiB"));
+  CHECK(refused.message() ==
+        "about 352 MiB of memory are needed, and this machine, or its control group, has 300 MiB: param-server 8 MiB, "
+        "replay-server 23 MiB, learner 65 MiB, 3 x actor 64 MiB (program 64 MiB), evaluator 64 MiB");
 }
 
 TEST_CASE("a network of four billion parameters is refused by whoever would build it, unbuilt", "[unit]") {
@@ -143,9 +141,8 @@ TEST_CASE("one process counts itself alone, and one that is not asked for nothin
 }
 
 TEST_CASE("the largest values that a file may have are estimated too", "[unit]") {
-  const std::string most = "9223372036854775807";
-  const std::vector<ProcessMemory> all = Estimate({{"replay.max_items", most},
-                                                   {"replay.max_bytes", most},
+  const std::vector<ProcessMemory> all = Estimate({{"replay.max_items", "2147483648"},
+                                                   {"replay.max_bytes", "9223372036854775807"},
                                                    {"actor.lanes", "65536"},
                                                    {"actor.chunk_rows", "65536"},
                                                    {"learner.prefetch_batches", "1024"},
@@ -154,7 +151,7 @@ TEST_CASE("the largest values that a file may have are estimated too", "[unit]")
   for (const ProcessMemory& memory : all) {
     CHECK(memory.Bytes() > 0);
   }
-  REQUIRE_CODE(CheckMemory(all, int64_t{1} << 62), absl::StatusCode::kResourceExhausted);
+  REQUIRE_CODE(CheckMemory(all, 100 * kGibibyte), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace
