@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
+#include "common/experiment/memory_estimate.h"
 
 namespace waggle {
 namespace {
@@ -40,7 +41,7 @@ struct Setting {
 };
 
 // `stop`: until when this process has something to do.
-absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_view role, const StopToken& stop) {
+absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, const StopToken& stop) {
   ports.metrics->SetActivity("waiting for an experiment");
   Setting setting;
   WAGGLE_ASSIGN_OR_RETURN(setting.assignment,
@@ -55,12 +56,14 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, absl::string_
   WAGGLE_ASSIGN_OR_RETURN(setting.environment, setting.definition->spec(options));
   WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(setting.experiment, setting.environment, *ports.algorithms));
-  const uint64_t of_index = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), role,
+  WAGGLE_RETURN_IF_ERROR(
+      CheckOwnMemory(role, setting.experiment, setting.environment, *ports.algorithms, ports.memory_bytes));
+  const uint64_t of_index = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), RoleName(role),
                                        static_cast<uint64_t>(setting.assignment.index))
                                 .Next();
   // One that is started again must not repeat what was done before it.
   setting.rng = Rng::Split(of_index, "life", setting.assignment.life);
-  LogInfo(setting.experiment.experiment.name, ": ", role, " ", setting.assignment.index, ", life ",
+  LogInfo(setting.experiment.experiment.name, ": ", RoleName(role), " ", setting.assignment.index, ", life ",
           setting.assignment.life, ", of ", setting.environment.DebugString());
   return setting;
 }
@@ -132,7 +135,7 @@ PolicyRequest ActorPolicy(Setting* setting) {
 
 absl::Status Act(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->training_over();
-  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "actor", stop));
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kActor, stop));
   const ActorOptions& actor = setting.experiment.actor;
   WAGGLE_ASSIGN_OR_RETURN(
       std::vector<std::unique_ptr<Environment>> copies,
@@ -187,7 +190,7 @@ absl::Status Act(const ActorPorts& ports) {
 
 absl::Status EvaluateRun(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->run_over();
-  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, "evaluator", stop));
+  WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kEvaluator, stop));
   const EvaluationOptions& evaluation = setting.experiment.evaluation;
   if (!evaluation.enabled) {
     LogInfo("the experiment asks for no evaluation");

@@ -12,6 +12,7 @@
 #include "common/api/hub.h"
 #include "common/api/model.h"
 #include "common/api/replay.h"
+#include "common/base/machine_memory.h"
 #include "common/experiment/experiment.h"
 #include "common/metrics/metrics.h"
 #include "common/rl/policy.h"
@@ -43,6 +44,8 @@ struct ActorPorts {
   std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
   // Names this process among all that ever take part in the run.
   std::string process_id;
+  // An experiment that makes this process take more is refused, with RESOURCE_EXHAUSTED, before a policy is made.
+  int64_t memory_bytes = MachineMemoryBytes();
 };
 
 // Takes part in a run until it is over: waits for the experiment, makes environments, says what they are, creates the

@@ -1,8 +1,5 @@
 #include "cli/check_report.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -14,31 +11,13 @@ namespace waggle {
 namespace {
 
 constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No limit of ours: an estimate of too much is what is wanted.
-// A server's own record of an item (its window, key, generation, priority and place in the sampler), as measured.
-constexpr double kItemBytes = 48;
-
-int64_t RowBytes(const std::vector<ArraySpec>& signature) {
-  int64_t bytes = 0;
-  for (const ArraySpec& column : signature) {
-    bytes += column.NumBytes();
-  }
-  return bytes;
-}
-
 absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOptions& learner, int64_t servers) {
   const TableConfig& table = plan.table;
-  const double row = static_cast<double>(RowBytes(table.signature));
-  // Windows of a sequence share the rows where they overlap, n-step windows all but one.
-  const double rows_an_item = plan.window.kind == WindowPlan::Kind::kNStep ? 1
-                              : plan.window.kind == WindowPlan::Kind::kSequence
-                                  ? static_cast<double>(std::min(plan.window.period, plan.window.length))
-                                  : static_cast<double>(plan.window.length);
-  const double items = static_cast<double>(table.max_items);
-  const double rows = std::min(items * rows_an_item * row, static_cast<double>(table.max_bytes));
   WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch, MakeBatchLayout(table, learner.batch_size, kMaxBatchBytes));
   const double batches = static_cast<double>(batch.total_bytes) * static_cast<double>(learner.prefetch_batches + 1);
-  std::string text = absl::StrFormat("# table %s: %d items of up to %d rows, %.0f bytes a row: about %s", table.name,
-                                     table.max_items, table.max_window, row, ShortBytes(rows + items * kItemBytes));
+  std::string text =
+      absl::StrFormat("# table %s: %d items of up to %d rows, %d bytes a row: about %s", table.name, table.max_items,
+                      table.max_window, RowBytes(table.signature), ShortBytes(EstimateTableBytes(plan)));
   absl::StrAppend(&text, servers == 1 ? " on the replay server\n" : absl::StrCat(" on ", servers, " replay servers\n"));
   absl::StrAppend(&text, "#   batches: ", learner.batch_size, " items, ", batch.total_bytes, " bytes each; ",
                   ShortBytes(batches), " with those asked for ahead, on the learner\n");
@@ -74,6 +53,31 @@ absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const Env
   }
   absl::StrAppend(&text, "\n");
   return text;
+}
+
+std::string MemoryText(const std::vector<ProcessMemory>& processes, int64_t machine_bytes) {
+  std::vector<std::vector<std::string>> rows;
+  double sum = 0;
+  for (const ProcessMemory& memory : processes) {
+    sum += memory.Bytes() * static_cast<double>(memory.processes);
+    std::vector<std::string> parts;
+    for (const MemoryPart& part : memory.parts) {
+      parts.push_back(absl::StrCat(part.name, " ", ShortBytes(part.bytes)));
+    }
+    if (!memory.device.empty()) {
+      parts.push_back(absl::StrCat("and ", ShortBytes(memory.device_bytes), " on ", memory.device));
+    }
+    rows.push_back(
+        {absl::StrCat(memory.processes > 1 ? absl::StrCat(memory.processes, " x ") : "", RoleName(memory.role)),
+         ShortBytes(memory.Bytes()), absl::StrJoin(parts, ", ")});
+  }
+  rows.push_back({"together", ShortBytes(sum),
+                  absl::StrCat("of the ", ShortBytes(static_cast<double>(machine_bytes)),
+                               " that this machine, or its control group, has")});
+  return absl::StrCat(
+      "# memory that each process needs at most, about; without the environments' own and the libraries that all "
+      "share:\n",
+      AlignedColumns(rows, "#   "));
 }
 
 }  // namespace waggle

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/experiment/experiment.h"
+#include "common/experiment/memory_estimate.h"
 #include "common/rl/environment_spec.h"
 
 namespace waggle {
@@ -12,5 +15,8 @@ namespace waggle {
 // of weights, and how much memory the replay tables and the batches will take at most.
 absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const EnvironmentSpec& environment,
                                          const AlgorithmDefinitions& algorithms);
+
+// And then: what each process takes of the memory of this machine, which has so much.
+std::string MemoryText(const std::vector<ProcessMemory>& processes, int64_t machine_bytes);
 
 }  // namespace waggle

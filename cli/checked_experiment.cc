@@ -13,13 +13,10 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   const EnvironmentDefinitions environments = BuiltinEnvironments();
   CheckedExperiment checked;
-  WAGGLE_ASSIGN_OR_RETURN(checked.experiment, LoadExperiment(file, overrides, algorithms));
-  const absl::StatusOr<const EnvironmentDefinition*> definition =
-      environments.Find(checked.experiment.environment.name);
-  if (!definition.ok()) {
-    return LocateProblems(Annotate(definition.status(), "environment.name"), file, overrides);
-  }
-  absl::StatusOr<EnvironmentSpec> environment = (*definition)->spec(checked.experiment.environment);
+  WAGGLE_ASSIGN_OR_RETURN(checked.experiment, LoadExperiment(file, overrides, algorithms, environments.Names()));
+  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* definition,
+                          environments.Find(checked.experiment.environment.name));
+  absl::StatusOr<EnvironmentSpec> environment = definition->spec(checked.experiment.environment);
   if (!environment.ok()) {
     return LocateProblems(Annotate(environment.status(), "environment"), file, overrides);
   }

@@ -10,18 +10,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/api/shard_config.h"
 #include "common/base/build_info.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
 #include "common/config/yaml_file.h"
+#include "common/experiment/sections.h"
 #include "common/process/flags.h"
 
 namespace waggle {
 namespace {
 
 constexpr int kUsageError = 2;
-// Of numbers whose limits the experiment's file knows.
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
 constexpr char kHelp[] =
     R"(waggle: distributed actor-learner training of deep reinforcement learning
@@ -42,7 +42,7 @@ usage: waggle VERB ...
   replay import FILE
                 inserts a file's items into a replay table
 
-  --help        after a verb: its flags
+  help VERB     the flags of a verb; the same as waggle VERB --help
   --version     print the version
 )";
 
@@ -121,10 +121,12 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   std::optional<int64_t> seed;
   AddFile(app, &flags.file);
   AddOverrides(app, &flags.overrides);
-  AddIntegerFlag(app, "--actors", &actors, 1, kMost, "How many actor processes; the same as --set actor.processes=N");
-  AddIntegerFlag(app, "--replay-servers", &replay_servers, 1, kMost,
+  AddIntegerFlag(app, "--actors", &actors, 1, kMaxActorProcesses,
+                 "How many actor processes; the same as --set actor.processes=N");
+  AddIntegerFlag(app, "--replay-servers", &replay_servers, 1, kMaxShards,
                  "How many replay servers, which hold parts of one buffer; the same as --set replay.servers=N");
-  AddIntegerFlag(app, "--seed", &seed, 0, kMost, "All randomness follows from it; the same as --set experiment.seed=N");
+  AddIntegerFlag(app, "--seed", &seed, 0, std::numeric_limits<int64_t>::max(),
+                 "All randomness follows from it; the same as --set experiment.seed=N");
   AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR", "Where results go; runs/NAME-TIME unless given");
   app->add_flag("!--no-plot", flags.plot, "Draw no curves at the end");
   if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
@@ -333,6 +335,12 @@ Command ParseCheck(CLI::App* app, int argc, const char* const* argv) {
 
 Command ParseCommand(int argc, const char* const* argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == "help" && argc > 2) {
+    std::vector<const char*> words(argv + 2, argv + argc);
+    words.insert(words.begin(), argv[0]);
+    words.push_back("--help");
+    return ParseCommand(static_cast<int>(words.size()), words.data());
+  }
   if (verb == "--help" || verb == "-h" || verb == "help") {
     return PrintAndExit{kHelp, 0};
   }
@@ -342,8 +350,8 @@ Command ParseCommand(int argc, const char* const* argv) {
   if (verb == "run") {
     CLI::App app(
         "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 "
-        "if that is met, 1 if the run failed or reached a limit before its target, 2 if the file or a flag is "
-        "wrong, 130 if interrupted.",
+        "if that is met, 1 if the run failed, reached a limit before its target, or needs more memory than this "
+        "machine has, 2 if the file or a flag is wrong, 130 if interrupted.",
         "waggle run");
     return ParseRun(&app, argc, argv);
   }

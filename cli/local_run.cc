@@ -30,8 +30,11 @@
 #include "cli/run_facts.h"
 #include "cli/run_summary.h"
 #include "cli/supervision.h"
+#include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "common/experiment/memory_estimate.h"
+#include "common/rl/algorithms/builtin.h"
 
 namespace waggle {
 namespace {
@@ -352,6 +355,12 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
   if (!checked.ok()) {
     return ComplainAndExit(checked.status(), 2);
+  }
+  const absl::StatusOr<std::vector<ProcessMemory>> memory =
+      EstimateMemory(checked->experiment, checked->environment, BuiltinAlgorithmDefinitions());
+  const absl::Status fits = memory.ok() ? CheckMemory(*memory, MachineMemoryBytes()) : memory.status();
+  if (!fits.ok()) {
+    return Complain(fits, 1);
   }
   const absl::Status executables = CheckExecutables(ProcessesOf(checked->experiment), binary_folder);
   if (!executables.ok()) {

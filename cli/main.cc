@@ -28,6 +28,8 @@
 #include "cli/replay_status.h"
 #include "cli/status_report.h"
 #include "cli/why_report.h"
+#include "common/base/machine_memory.h"
+#include "common/experiment/memory_estimate.h"
 #include "common/process/process.h"
 #include "common/rl/algorithms/builtin.h"
 
@@ -100,12 +102,19 @@ int Do(const CheckFlags& flags) {
   if (!checked.ok()) {
     return Complain("check", checked.status(), 2);
   }
-  const absl::StatusOr<std::string> estimate =
-      EstimateText(checked->experiment, checked->environment, BuiltinAlgorithmDefinitions());
-  if (!estimate.ok()) {
-    return Complain("check", estimate.status(), 2);
+  const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
+  const absl::StatusOr<std::string> estimate = EstimateText(checked->experiment, checked->environment, algorithms);
+  const absl::StatusOr<std::vector<ProcessMemory>> memory =
+      EstimateMemory(checked->experiment, checked->environment, algorithms);
+  if (!estimate.ok() || !memory.ok()) {
+    return Complain("check", estimate.ok() ? memory.status() : estimate.status(), 2);
   }
-  std::cout << ToYaml(checked->experiment) << "\n" << *estimate << std::flush;
+  const int64_t machine_bytes = MachineMemoryBytes();
+  std::cout << ToYaml(checked->experiment) << "\n" << *estimate << MemoryText(*memory, machine_bytes) << std::flush;
+  // It may be meant for another machine, or for several.
+  if (const absl::Status fits = CheckMemory(*memory, machine_bytes); !fits.ok()) {
+    return Complain("check: warning", fits, 0);
+  }
   return 0;
 }
 
@@ -234,5 +243,12 @@ int Do(const ImportFlags& flags) {
 }  // namespace waggle
 
 int main(int argc, char** argv) {
-  return std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
+  const int status =
+      std::visit([](const auto& command) { return waggle::Do(command); }, waggle::ParseCommand(argc, argv));
+  // What was asked for and cannot be read was not done, whatever the verb says.
+  if (!std::cout.flush()) {
+    std::cerr << "waggle: the standard output cannot be written to" << std::endl;
+    return status == 0 ? 1 : status;
+  }
+  return status;
 }

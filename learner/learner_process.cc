@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment.h"
+#include "common/experiment/memory_estimate.h"
 #include "common/nn/device.h"
 #include "common/rl/learner_checkpoint.h"
 #include "learner/best_keeper.h"
@@ -31,7 +32,8 @@ struct Job {
   std::unique_ptr<Algorithm> algorithm;
 };
 
-absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connections) {
+absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& options,
+                                             const LearnerConnections& connections) {
   auto job = std::make_unique<Job>();
   connections.metrics->SetActivity("waiting for the others");
   WAGGLE_RETURN_IF_ERROR(
@@ -53,6 +55,8 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerConnections& connectio
                [servers](const Assignment& assignment) { return !ReplayServersOf(assignment, servers).empty(); }));
   job->assignment.replay_servers = ReplayServersOf(joined, servers);
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, *connections.definitions));
+  WAGGLE_RETURN_IF_ERROR(
+      CheckOwnMemory(Role::kLearner, experiment, environment, *connections.definitions, options.memory_bytes));
   WAGGLE_ASSIGN_OR_RETURN(job->device, ParseDevice(experiment.learner.device));
   ConfigureTorch(experiment.learner.threads);
 
@@ -166,7 +170,7 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
 
 // Returns the model's name once training is over.
 absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(connections));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(options, connections));
   const LearnerOptions& learner = job->experiment.learner;
   const StopToken& stop = connections.hub->training_over();
   TrainLoopOptions loop_options;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "common/api/hub.h"
 #include "common/api/model.h"
 #include "common/api/replay.h"
+#include "common/base/machine_memory.h"
 #include "common/experiment/algorithm_definition.h"
 #include "common/metrics/metrics.h"
 #include "common/rl/algorithm.h"
@@ -25,6 +27,8 @@ struct LearnerProcessOptions {
   // Goes on from the checkpoints in `output_dir`, or begins anew where there are none: for whatever starts a learner
   // again and again. Not together with `restore_dir`.
   bool resume = false;
+  // An experiment whose learner takes more is refused before anything of it is built, with RESOURCE_EXHAUSTED.
+  int64_t memory_bytes = MachineMemoryBytes();
 };
 
 // How a learner reaches the others, and what it can learn with.

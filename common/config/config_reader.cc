@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/nearest_name.h"
+#include "common/base/whole_number.h"
 #include "common/config/scalar_text.h"
 
 namespace waggle {
@@ -42,9 +43,6 @@ std::string Describe(const YamlNode& node) {
 }
 
 std::string IntegerRange(int64_t minimum, int64_t maximum) {
-  if (maximum == INT64_MAX) {
-    return absl::StrCat("an integer >= ", minimum);
-  }
   return absl::StrCat("an integer in [", minimum, ", ", maximum, "]");
 }
 
@@ -65,13 +63,16 @@ bool IsPlainScalar(const YamlNode& node, ScalarType type) {
   return node.kind == YamlNode::Kind::kScalar && !node.quoted && ClassifyScalar(node.text) == type;
 }
 
+bool IsNumber(const YamlNode& node) {
+  return IsPlainScalar(node, ScalarType::kInteger) || IsPlainScalar(node, ScalarType::kReal);
+}
+
 bool ParseInteger(const YamlNode& node, int64_t minimum, int64_t maximum, int64_t* value) {
-  int64_t parsed = 0;
-  if (!IsPlainScalar(node, ScalarType::kInteger) || !absl::SimpleAtoi(node.text, &parsed) || parsed < minimum ||
-      parsed > maximum) {
+  const std::optional<int64_t> parsed = IsNumber(node) ? ParseWholeNumber(node.text) : std::nullopt;
+  if (!parsed.has_value() || *parsed < minimum || *parsed > maximum) {
     return false;
   }
-  *value = parsed;
+  *value = *parsed;
   return true;
 }
 
@@ -117,8 +118,7 @@ void ConfigReader::Int(const char* key, int64_t* value, int64_t minimum, int64_t
 void ConfigReader::ReadNumber(const YamlNode& node, const char* key, double* value, double minimum, double maximum) {
   double parsed = 0;
   // "1e999" parses to infinity.
-  const bool is_number = IsPlainScalar(node, ScalarType::kInteger) || IsPlainScalar(node, ScalarType::kReal);
-  if (!is_number || !absl::SimpleAtod(node.text, &parsed) || !std::isfinite(parsed) || parsed < minimum ||
+  if (!IsNumber(node) || !absl::SimpleAtod(node.text, &parsed) || !std::isfinite(parsed) || parsed < minimum ||
       parsed > maximum) {
     Wrong(node, key, NumberRange(minimum, maximum));
     return;
@@ -161,17 +161,30 @@ void ConfigReader::Bool(const char* key, bool* value) {
   *value = node->text == "true" || node->text == "True" || node->text == "TRUE";
 }
 
-void ConfigReader::String(const char* key, std::string* value) {
+const YamlNode* ConfigReader::LookupText(const char* key) {
   const YamlNode* node = Lookup(key);
-  if (node == nullptr) {
-    return;
-  }
-  if (!IsText(*node)) {
+  if (node != nullptr && !IsText(*node)) {
     // Otherwise "name: 1.10" would silently become another name once a program has read and written it.
     Wrong(*node, key, node->kind == YamlNode::Kind::kScalar ? "text; put it in quotes if it is meant" : "text");
-    return;
+    return nullptr;
   }
-  *value = node->text;
+  return node;
+}
+
+void ConfigReader::String(const char* key, std::string* value) {
+  if (const YamlNode* node = LookupText(key)) {
+    *value = node->text;
+  }
+}
+
+void ConfigReader::CheckedString(const char* key, std::string* value, bool (*is_right)(const std::string&),
+                                 const char* wanted) {
+  const YamlNode* node = LookupText(key);
+  if (node != nullptr && !is_right(node->text)) {
+    Wrong(*node, key, wanted);
+  } else if (node != nullptr) {
+    *value = node->text;
+  }
 }
 
 void ConfigReader::Choice(const char* key, std::string* value, const std::vector<std::string>& choices) {

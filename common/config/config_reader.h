@@ -31,6 +31,8 @@ class ConfigReader final : public ConfigVisitor {
   void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) override;
   void Bool(const char* key, bool* value) override;
   void String(const char* key, std::string* value) override;
+  void CheckedString(const char* key, std::string* value, bool (*is_right)(const std::string&),
+                     const char* wanted) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
   void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) override;
   void AllowOtherKeys() override;
@@ -63,6 +65,8 @@ class ConfigReader final : public ConfigVisitor {
   std::string PathOf(absl::string_view key) const;
   // The value under `key`, or null if it is absent.
   const YamlNode* Lookup(const char* key);
+  // The same, and null, which is reported, where it is no text.
+  const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
   void ReadNumber(const YamlNode& node, const char* key, double* value, double minimum, double maximum);
   void ReportUnknownKeys();

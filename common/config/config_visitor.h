@@ -34,6 +34,11 @@ class ConfigVisitor {
   virtual void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) = 0;
   virtual void Bool(const char* key, bool* value) = 0;
   virtual void String(const char* key, std::string* value) = 0;
+  // Text that is right by itself, as `is_right` knows; `wanted` says what that is: "cpu, cuda or cuda:N".
+  virtual void CheckedString(const char* key, std::string* value, bool (* /*is_right*/)(const std::string&),
+                             const char* /*wanted*/) {
+    String(key, value);
+  }
   // One of a few words. Where the default is none of them, the key must be given.
   virtual void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) = 0;
   virtual void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) = 0;

@@ -23,6 +23,12 @@ class AlgorithmOptions {
   virtual absl::Status Validate() const = 0;
 };
 
+// How many arrays of the size of its network's parameters, in float32, a learner keeps.
+struct LearnerArrays {
+  int64_t all = 2;    // The values and their gradients, and what there is beside them: targets, the optimizer's state.
+  int64_t saved = 1;  // Those that a checkpoint has.
+};
+
 // What can be said of an algorithm without a tensor library: its facts, its options, the tables it wants. The command
 // line checks configurations with it, and actors and learners make their tables from it. The computing half, with the
 // same name, is an AlgorithmImplementation (common/rl/algorithm.h).
@@ -33,6 +39,9 @@ struct AlgorithmDefinition {
 
   // Options at their defaults.
   std::function<std::unique_ptr<AlgorithmOptions>()> new_options;
+
+  // For estimates of memory; a pure function.
+  std::function<LearnerArrays(const AlgorithmOptions& options)> learner_arrays;
 
   // Its tables, made from replay.TableFor(learner.batch_size); a pure function. INVALID_ARGUMENT where options of
   // several sections contradict each other: one problem a line, each behind its key ("algorithm.n_step: …").

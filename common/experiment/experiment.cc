@@ -74,6 +74,22 @@ void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
   }
 }
 
+// Gathers problems of any code, one a line: the first one's code is that of all.
+class FirstOfAll {
+ public:
+  void Add(const absl::Status& status) {
+    if (status_.ok()) {
+      status_ = status;
+    } else if (!status.ok()) {
+      status_ = absl::Status(status_.code(), absl::StrCat(status_.message(), "\n", status.message()));
+    }
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
 // Problems with fields of a table, with the keys that these have in an experiment.
 absl::Status InReplaySection(const absl::Status& problems) {
   return absl::Status(problems.code(),
@@ -81,42 +97,49 @@ absl::Status InReplaySection(const absl::Status& problems) {
 }
 
 // What travels at once is known before a process starts.
-absl::Status CheckSizes(const Experiment& experiment, const TableConfig& table) {
+absl::Status CheckBatch(const Experiment& experiment, const TableConfig& table) {
   const int64_t batch_size = experiment.learner.batch_size;
   const auto max_batch_bytes = static_cast<size_t>(ReplaySamplerOptions().max_batch_bytes);
-  WAGGLE_RETURN_IF_ERROR(Annotate(MakeBatchLayout(table, batch_size, max_batch_bytes).status(),
-                                  absl::StrCat("learner.batch_size: ", batch_size)));
-  int64_t row_bytes = 0;
-  for (const ArraySpec& column : table.signature) {
-    row_bytes += column.NumBytes();
+  return Annotate(MakeBatchLayout(table, batch_size, max_batch_bytes).status(),
+                  absl::StrCat("learner.batch_size: ", batch_size));
+}
+
+absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
+  const int64_t lanes = experiment.actor.lanes;
+  const int64_t row_bytes = RowBytes(table.signature);
+  const int64_t most = row_bytes == 0 ? lanes : kMaxStepBytes / row_bytes;
+  if (lanes <= most) {
+    return absl::OkStatus();
   }
-  if (row_bytes > kMaxStepBytes / experiment.actor.lanes) {
-    const int64_t lanes = experiment.actor.lanes;
-    const int64_t most = kMaxStepBytes / row_bytes;
-    return absl::InvalidArgumentError(
-        absl::StrCat("actor.lanes: ", lanes, ": a step of ", lanes, lanes == 1 ? " lane has " : " lanes has ",
-                     lanes * row_bytes, " bytes and is sent at once, which at most ", kMaxStepBytes,
-                     " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
+  return absl::InvalidArgumentError(
+      absl::StrCat("actor.lanes: ", lanes, ": a step of ", lanes, lanes == 1 ? " lane has " : " lanes has ",
+                   lanes * row_bytes, " bytes and is sent at once, which at most ", kMaxStepBytes,
+                   " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
+}
+
+absl::Status CheckTable(const Experiment& experiment, const TableConfig& table) {
+  if (const absl::Status compression = table.ValidateCompression(); !compression.ok()) {
+    return InReplaySection(compression);
   }
-  return absl::OkStatus();
+  WAGGLE_RETURN_IF_ERROR(table.Validate());
+  FirstOfAll problems;
+  problems.Add(CheckBatch(experiment, table));
+  problems.Add(CheckStep(experiment, table));
+  if (experiment.replay.servers > 1) {
+    problems.Add(Annotate(CheckShardedBatch(table, experiment.replay.servers, experiment.learner.batch_size),
+                          absl::StrCat("replay.servers: ", experiment.replay.servers)));
+  }
+  return problems.status();
 }
 
 absl::Status CheckTables(const Experiment& experiment, const EnvironmentSpec& environment,
                          const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
+  FirstOfAll problems;
   for (const TablePlan& plan : plans) {
-    if (const absl::Status compression = plan.table.ValidateCompression(); !compression.ok()) {
-      return InReplaySection(compression);
-    }
-    WAGGLE_RETURN_IF_ERROR(plan.table.Validate());
-    WAGGLE_RETURN_IF_ERROR(CheckSizes(experiment, plan.table));
-    if (experiment.replay.servers > 1) {
-      WAGGLE_RETURN_IF_ERROR(
-          Annotate(CheckShardedBatch(plan.table, experiment.replay.servers, experiment.learner.batch_size),
-                   absl::StrCat("replay.servers: ", experiment.replay.servers)));
-    }
+    problems.Add(CheckTable(experiment, plan.table));
   }
-  return absl::OkStatus();
+  return problems.status();
 }
 
 template <class T>
@@ -128,11 +151,26 @@ const char* KindName(ActionSpec::Kind kind) {
   return kind == ActionSpec::Kind::kDiscrete ? "discrete" : "continuous";
 }
 
+absl::Status CheckActions(const Experiment& experiment, const EnvironmentSpec& environment,
+                          const AlgorithmDefinition& definition) {
+  if (Contains(definition.action_kinds, environment.action.kind)) {
+    return absl::OkStatus();
+  }
+  std::vector<std::string> kinds;
+  for (const ActionSpec::Kind kind : definition.action_kinds) {
+    kinds.push_back(KindName(kind));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("environment.name: ", environment.name, " takes ", KindName(environment.action.kind),
+                   " actions; algorithm ", experiment.algorithm, " wants ", absl::StrJoin(kinds, " or "), " ones"));
+}
+
 }  // namespace
 
 absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::string& origin,
                                            const std::vector<std::pair<std::string, std::string>>& overrides,
-                                           const AlgorithmDefinitions& algorithms) {
+                                           const AlgorithmDefinitions& algorithms,
+                                           const std::vector<std::string>& environments) {
   WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, origin));
   ConfigErrors errors;
   ApplyOverrides(overrides, &root, &errors);
@@ -142,6 +180,12 @@ absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::s
   algorithm.definitions = &algorithms;
   VisitSections(&experiment, &algorithm, reader);
   reader.Finish();
+  const std::string& environment = experiment.environment.name;
+  if (!environments.empty() && !Contains(environments, environment)) {
+    reader.Report("environment.name",
+                  absl::StrCat("no environment named \"", environment, "\"", DidYouMean(environment, environments),
+                               "; known: ", absl::StrJoin(environments, ", ")));
+  }
   if (errors.count() == 0) {
     CheckAcrossSections(experiment, &reader);
   }
@@ -153,9 +197,10 @@ absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::s
 
 absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const std::vector<std::pair<std::string, std::string>>& overrides,
-                                          const AlgorithmDefinitions& algorithms) {
+                                          const AlgorithmDefinitions& algorithms,
+                                          const std::vector<std::string>& environments) {
   WAGGLE_ASSIGN_OR_RETURN(const std::string yaml, ReadYamlFile(path));
-  return ParseExperiment(yaml, path, overrides, algorithms);
+  return ParseExperiment(yaml, path, overrides, algorithms, environments);
 }
 
 absl::Status LocateProblems(const absl::Status& problems, const std::string& path,
@@ -213,27 +258,19 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
                                      const AlgorithmDefinitions& algorithms) {
   WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
-  if (!Contains(definition->action_kinds, environment.action.kind)) {
-    std::vector<std::string> kinds;
-    for (const ActionSpec::Kind kind : definition->action_kinds) {
-      kinds.push_back(KindName(kind));
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("environment.name: ", environment.name, " takes ", KindName(environment.action.kind),
-                     " actions; algorithm ", experiment.algorithm, " wants ", absl::StrJoin(kinds, " or "), " ones"));
-  }
+  FirstOfAll problems;
+  problems.Add(CheckActions(experiment, environment, *definition));
   const std::string& head = experiment.network.head.type;
   if (!Contains(definition->head_types, head)) {
-    return absl::InvalidArgumentError(
+    problems.Add(absl::InvalidArgumentError(
         absl::StrCat("network.head.type: got ", head, "; algorithm ", experiment.algorithm, " wants one of ",
-                     absl::StrJoin(definition->head_types, ", "), DidYouMean(head, definition->head_types)));
+                     absl::StrJoin(definition->head_types, ", "), DidYouMean(head, definition->head_types))));
   }
-  const absl::StatusOr<NetworkShape> shape =
-      InferShapes(experiment.network, environment.observation, NumOutputs(environment.action));
-  if (!shape.ok()) {
-    return Annotate(shape.status(), absl::StrCat("network for ", environment.name));
-  }
-  return CheckTables(experiment, environment, algorithms);
+  problems.Add(
+      Annotate(InferShapes(experiment.network, environment.observation, NumOutputs(environment.action)).status(),
+               absl::StrCat("network for ", environment.name)));
+  problems.Add(CheckTables(experiment, environment, algorithms));
+  return problems.status();
 }
 
 }  // namespace waggle

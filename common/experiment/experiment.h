@@ -32,15 +32,17 @@ struct Experiment {
 //
 // INVALID_ARGUMENT lists every problem, one a line: "FILE:LINE: PATH: what is wrong, what would be right". Unknown keys
 // (with the nearest known one), keys given twice, wrong types and values out of range are problems; so is an unknown
-// algorithm.
+// algorithm, and an environment that is not in `environments`, for whom knows them: empty is any.
 absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::string& origin,
                                            const std::vector<std::pair<std::string, std::string>>& overrides,
-                                           const AlgorithmDefinitions& algorithms);
+                                           const AlgorithmDefinitions& algorithms,
+                                           const std::vector<std::string>& environments = {});
 
 // ParseExperiment on a file. NOT_FOUND or another error of the file system where it cannot be read.
 absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const std::vector<std::pair<std::string, std::string>>& overrides,
-                                          const AlgorithmDefinitions& algorithms);
+                                          const AlgorithmDefinitions& algorithms,
+                                          const std::vector<std::string>& environments = {});
 
 // The same problems, each of whose lines that begins with a key ("replay.servers: …") with the place where that key, or
 // else its section, stands, the others with the file's name. For what is found out later of an experiment that was
@@ -60,7 +62,8 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const Experiment& experiment, 
                                                   const AlgorithmDefinitions& algorithms);
 
 // Checks what needs the environment's facts: the algorithm can take its actions, the network fits its observations, the
-// tables can be made. The same checks run at the start of every process that needs them.
+// tables can be made. The error has the code of the first problem, and lists all, one a line. The same checks run at
+// the start of every process that needs them.
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
                                      const AlgorithmDefinitions& algorithms);
 

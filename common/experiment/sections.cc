@@ -20,7 +20,10 @@ namespace {
 constexpr int64_t kMaxCount = 1'000'000'000'000;
 constexpr double kMaxSeconds = 1e9;
 
-bool IsDevice(absl::string_view device) {
+// PyTorch's names of those that are supported; whether there is one is found out by the process that is to use it.
+constexpr char kDevices[] = "cpu, cuda or cuda:N";
+bool IsDevice(const std::string& name) {
+  absl::string_view device = name;
   if (device == "cpu" || device == "cuda") {
     return true;
   }
@@ -30,9 +33,15 @@ bool IsDevice(absl::string_view device) {
 }
 
 // It becomes part of a folder's name.
+constexpr char kFileNames[] = "1 to 64 of the characters A-Z a-z 0-9 . _ -, with neither . nor - first";
 bool IsFileName(const std::string& name) {
   return ValidateName(name).ok() && name.size() <= 64 && name.find('/') == std::string::npos && name[0] != '.' &&
          name[0] != '-';
+}
+
+constexpr char kNames[] = "1 to 128 of the characters A-Z a-z 0-9 . _ / -";
+bool IsName(const std::string& name) {
+  return ValidateName(name).ok();
 }
 
 // A key that another key's value leaves without a meaning would be ignored in silence.
@@ -63,26 +72,20 @@ void CheckUnusedSamplerKeys(const SamplerConfig& sampler, Problems* problems) {
 }  // namespace
 
 void ExperimentOptions::Visit(ConfigVisitor& visitor) {
-  visitor.String("name", &name);
+  visitor.CheckedString("name", &name, IsFileName, kFileNames);
   visitor.Int("seed", &seed, 0, std::numeric_limits<int64_t>::max());
 }
 
 absl::Status ExperimentOptions::Validate() const {
-  Problems problems;
-  problems.AddUnless(IsFileName(name), "name: got \"", name,
-                     "\"; wanted 1 to 64 of the characters A-Z a-z 0-9 . _ -, with neither . nor - first");
-  return problems.ToStatus();
+  return absl::OkStatus();
 }
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
-  visitor.String("name", &name);
+  visitor.CheckedString("name", &name, IsName, kNames);
 }
 
 absl::Status EnvironmentOptions::Validate() const {
-  Problems problems;
-  problems.AddUnless(ValidateName(name).ok(), "name: got \"", name,
-                     "\"; wanted 1 to 128 of the characters A-Z a-z 0-9 . _ / -");
-  return problems.ToStatus();
+  return absl::OkStatus();
 }
 
 ReplayOptions::ReplayOptions() {
@@ -138,20 +141,18 @@ bool ReplayOptions::NeedsDataFolder() const {
 }
 
 void ActorOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("processes", &processes, 1, 1024);
+  visitor.Int("processes", &processes, 1, kMaxActorProcesses);
   visitor.Int("lanes", &lanes, 1, 65'536);
   visitor.Int("chunk_rows", &chunk_rows, 1, 65'536);
   visitor.Int("threads", &threads, 1, 1024);
-  visitor.String("device", &device);
+  visitor.CheckedString("device", &device, IsDevice, kDevices);
   visitor.Double("refresh_seconds", &refresh_seconds, 0, 3600);
   visitor.Int("max_unacknowledged_blocks", &max_unacknowledged_blocks, 1, 1'000'000);
   visitor.Int("max_unacknowledged_mebibytes", &max_unacknowledged_mebibytes, 1, 65'536);
 }
 
 absl::Status ActorOptions::Validate() const {
-  Problems problems;
-  problems.AddUnless(IsDevice(device), "device: got \"", device, "\"; wanted cpu, cuda or cuda:N");
-  return problems.ToStatus();
+  return absl::OkStatus();
 }
 
 void CheckpointOptions::Visit(ConfigVisitor& visitor) {
@@ -164,7 +165,7 @@ absl::Status CheckpointOptions::Validate() const {
 }
 
 void LearnerOptions::Visit(ConfigVisitor& visitor) {
-  visitor.String("device", &device);
+  visitor.CheckedString("device", &device, IsDevice, kDevices);
   visitor.Int("threads", &threads, 1, 1024);
   visitor.Int("batch_size", &batch_size, 1, 1'000'000);
   visitor.Int("prefetch_batches", &prefetch_batches, 1, 1024);
@@ -175,9 +176,7 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
 }
 
 absl::Status LearnerOptions::Validate() const {
-  Problems problems;
-  problems.AddUnless(IsDevice(device), "device: got \"", device, "\"; wanted cpu, cuda or cuda:N");
-  return problems.ToStatus();
+  return absl::OkStatus();
 }
 
 void EvaluationOptions::Visit(ConfigVisitor& visitor) {

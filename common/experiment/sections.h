@@ -14,6 +14,9 @@
 
 namespace waggle {
 
+// The most actor processes that an experiment may ask for.
+inline constexpr int64_t kMaxActorProcesses = 1024;
+
 // `experiment:` — what the run is called.
 struct ExperimentOptions {
   std::string name = "experiment";  // Names the output folder and the model.

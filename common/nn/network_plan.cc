@@ -72,8 +72,14 @@ class Planner {
     }
     WAGGLE_RETURN_IF_ERROR(Annotate(AddHead(), absl::StrCat("network.head (", network_.head.type, ")")));
     plan_.shape.activations.push_back({plan_.num_outputs});
+    int64_t bytes = 0;
     for (const ArraySpec& parameter : plan_.shape.parameters) {
       plan_.shape.num_parameters += parameter.NumElements();
+      bytes += parameter.NumBytes();
+      if (bytes > kMaxArrayBytes) {  // They become one array.
+        return absl::InvalidArgumentError(
+            absl::StrCat("network: its parameters have more than ", kMaxArrayBytes, " bytes together"));
+      }
     }
     plan_.shape.hash = Hash();
     return std::move(plan_);

@@ -25,6 +25,8 @@ struct OptimizerOptions {
 
   // The learning rate of step `step`, counted from 0.
   double LearningRate(int64_t step) const;
+  // How many arrays of the values' size an optimizer keeps beside them.
+  int64_t StateArrays() const { return type == "sgd" ? 1 : 2; }
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

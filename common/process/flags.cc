@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <iostream>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "common/base/byte_size.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
+#include "common/base/whole_number.h"
 
 namespace waggle {
 namespace {
@@ -60,14 +60,11 @@ CLI::Option* AddTextFlag(CLI::App* app, const std::string& name, const std::stri
 }
 
 int64_t ReadInteger(const std::string& flag, const std::string& text, int64_t smallest, int64_t largest) {
-  int64_t number = 0;
-  if (!absl::SimpleAtoi(text, &number) || number < smallest || number > largest) {
-    Refuse(flag, text,
-           largest == std::numeric_limits<int64_t>::max()
-               ? absl::StrCat("a whole number of at least ", smallest)
-               : absl::StrCat("a whole number from ", smallest, " to ", largest));
+  const std::optional<int64_t> number = ParseWholeNumber(text);
+  if (!number.has_value() || *number < smallest || *number > largest) {
+    Refuse(flag, text, absl::StrCat("a whole number from ", smallest, " to ", largest));
   }
-  return number;
+  return *number;
 }
 
 }  // namespace

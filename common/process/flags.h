@@ -43,7 +43,8 @@ CLI::Option* AddSwitch(CLI::App* app, const std::string& name, bool* given, cons
 // A HOST:PORT that others can connect to. `value` is left alone where the flag is not given.
 CLI::Option* AddAddressFlag(CLI::App* app, const std::string& name, std::string* value, const std::string& description);
 
-// A whole number. `value` is left alone where the flag is not given; the help shows no default.
+// A whole number, as ParseWholeNumber has them: 1e9 is one. `value` is left alone where the flag is not given; the help
+// shows no default.
 CLI::Option* AddIntegerFlag(CLI::App* app, const std::string& name, std::optional<int64_t>* value, int64_t smallest,
                             int64_t largest, const std::string& description);
 // The same, where `value` holds the default, which the help shows.

@@ -44,6 +44,9 @@ struct ArraySpec {
 // file names and messages.
 absl::Status ValidateName(const std::string& name);
 
+// Of one row of these columns, which are valid.
+int64_t RowBytes(const std::vector<ArraySpec>& columns);
+
 // "[observation: float32[4], action: int64[]]".
 std::string DebugString(const std::vector<ArraySpec>& specs);
 

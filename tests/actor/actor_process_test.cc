@@ -364,6 +364,12 @@ TEST_CASE("what stops an actor is told to the hub", "[unit]") {
     code = absl::StatusCode::kFailedPrecondition;
     words = "cuda:3";
   }
+  SECTION("a machine with too little memory") {
+    fixture.ports.memory_bytes = int64_t{10} << 20;
+    fixture.ports.new_policy = nullptr;
+    code = absl::StatusCode::kResourceExhausted;
+    words = "has 10 MiB: actor ";
+  }
   const absl::Status status = RunActor(fixture.ports);
   REQUIRE_CODE(status, code);
   REQUIRE_THAT(std::string(status.message()), Catch::Contains(words));

@@ -41,6 +41,10 @@ TEST_CASE("What is wrong is said with the file and the key", "[unit]") {
   CHECK(error("environment.name", "CartPol-v1")
             .find("--set environment.name=CartPol-v1: environment.name: no environment named "
                   "\"CartPol-v1\"; did you mean \"CartPole-v1\"?") == 0);
+  const absl::Status both =
+      LoadCheckedExperiment(kCartPole, {{"environment.name", "x"}, {"learner.device", "gpu"}}).status();
+  CHECK_THAT(std::string(both.message()), Catch::StartsWith("--set learner.device=gpu: learner.device: got ") &&
+                                              Catch::Contains("\n--set environment.name=x: environment.name: no "));
   CHECK(error("network.torso[0].type", "conv").find(kCartPole + ": network for CartPole-v1: ") == 0);
   CHECK(error("replay.compression", "[{column: x}]") ==
         "--set replay.compression=[{column: x}]: replay.compression: no column named \"x\"");

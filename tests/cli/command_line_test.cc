@@ -181,6 +181,24 @@ TEST_CASE("Help and version go to the standard output, for every verb", "[unit]"
   CHECK(Printed({"run", "--help"}).text.find("--output-dir DIR") != std::string::npos);
 }
 
+TEST_CASE("help before a verb is --help behind it", "[unit]") {
+  for (const char* const verb : {"run", "status", "check", "why", "inspect", "reconfigure", "replay"}) {
+    INFO(verb);
+    CHECK(Printed({"help", verb}).text == Printed({verb, "--help"}).text);
+    CHECK(Printed({"help", verb}).status == 0);
+  }
+  CHECK(Printed({"help", "replay", "export"}).text == Printed({"replay", "export", "--help"}).text);
+  CHECK(Printed({"help", "help"}).text == Printed({"--help"}).text);
+  CHECK(Printed({"help", "rnu"}).text.find("waggle: there is no verb \"rnu\"; did you mean \"run\"?") == 0);
+}
+
+TEST_CASE("Whole numbers may be written with an exponent", "[unit]") {
+  const Command command = Parse({"run", "x.yaml", "--actors", "1e1", "--seed=9007199254740993"});
+  REQUIRE(std::holds_alternative<RunFlags>(command));
+  CHECK(std::get<RunFlags>(command).overrides ==
+        Overrides{{"actor.processes", "10"}, {"experiment.seed", "9007199254740993"}});
+}
+
 TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   struct Case {
     std::vector<const char*> arguments;
@@ -223,8 +241,8 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
 TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::string address = "is not an address: wanted HOST:PORT, such as 127.0.0.1:7000";
-  const std::string positive = "wanted a whole number of at least 1";
-  const std::string natural = "wanted a whole number of at least 0";
+  const std::string positive = "wanted a whole number from 1 to 1024";
+  const std::string natural = "wanted a whole number from 0 to 9223372036854775807";
   const std::string limit = "wanted a whole number from 1 to 1000000";
   const std::string episodes = "wanted a whole number from 1 to 10000000";
   const std::string idle = "wanted a whole number from 1 to 1000000000";
@@ -239,10 +257,12 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
   const std::vector<std::string> run = {"run", "x.yaml"};
   const std::vector<std::string> inspect = {"inspect", "t", "--replay-server", "a:1"};
   const Case cases[] = {
-      {run, "--actors", {{"", positive}, {"many", positive}, {"-1", positive}, {"0", positive}, {huge, positive}}},
+      {run,
+       "--actors",
+       {{"", positive}, {"many", positive}, {"-1", positive}, {"0", positive}, {"5000", positive}, {huge, positive}}},
       {run,
        "--replay-servers",
-       {{"", positive}, {"2.5", positive}, {"-1", positive}, {"0", positive}, {huge, positive}}},
+       {{"", positive}, {"2.5", positive}, {"-1", positive}, {"0", positive}, {"1025", positive}, {huge, positive}}},
       {run, "--seed", {{"", natural}, {"lucky", natural}, {"-1", natural}, {huge, natural}}},
       {{"evaluate", "x"},
        "--episodes",

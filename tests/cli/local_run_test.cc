@@ -260,6 +260,10 @@ TEST_CASE("Nothing starts where the experiment, the executables or the folder ar
   const TemporaryFolder folder;
   std::ofstream(folder.File("good.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 1}\n";
   std::ofstream(folder.File("bad.yaml")) << "algorithm: {name: apex_dqm}\n";
+  // No machine has the memory for it.
+  std::ofstream(folder.File("large.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 1}\n"
+                                              "network: {torso: [{units: [65536, 65536, 65536, 65536, 65536]}]}\n"
+                                              "actor: {processes: 1024}\n";
   struct Case {
     std::string binaries;
     std::string file;
@@ -276,6 +280,7 @@ TEST_CASE("Nothing starts where the experiment, the executables or the folder ar
       {folder.File("bin"), folder.File("bad.yaml"), folder.File("out1"), 2, "did you mean \"apex_dqn\"?"},
       {folder.File("bin"), folder.File("none.yaml"), folder.File("out2"), 2, "none.yaml: No such file or directory"},
       {folder.File("none"), folder.File("good.yaml"), folder.File("out3"), 1, "waggle-param-server, which has to lie"},
+      {folder.File("bin"), folder.File("large.yaml"), folder.File("out4"), 1, " MiB of memory are needed, and this "},
       {folder.File("bin"), folder.File("good.yaml"), "/proc/waggle", 1, "cannot create /proc/waggle: "},
   };
   for (const Case& one : cases) {

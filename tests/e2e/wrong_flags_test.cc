@@ -44,7 +44,7 @@ TEST_CASE("A wrong value of a flag ends an executable at once, with one line tha
       {hub, "--log-level", "7", level},
       // The others of it: replay_flags_test.cc. Of waggle: command_line_test.cc.
       {{"waggle-replay-server"}, "--memory-bytes", "0", "wanted at least 1048576 bytes"},
-      {{"waggle", "run", "x.yaml"}, "--actors", "0", "wanted a whole number of at least 1"},
+      {{"waggle", "run", "x.yaml"}, "--actors", "5000", "wanted a whole number from 1 to 1024"},
   };
   const TemporaryFolder folder;
   int number = 0;

@@ -360,6 +360,17 @@ TEST_CASE("restoring from a folder leaves what else is there", "[unit]") {
   CHECK(std::filesystem::exists(folder.File("checkpoints/tmp-0123456789abcdef")));
 }
 
+TEST_CASE("a network that the machine has no memory for is refused before it is built", "[unit]") {
+  Fixture fixture;
+  fixture.hub.said.experiment_yaml += "network: {torso: [{units: [65536, 61000]}]}\n";  // Four billion parameters.
+  fixture.options.memory_bytes = int64_t{32} << 30;
+  const absl::Status status = fixture.Run();
+  REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("has 32768 MiB: learner "));
+  CHECK(fixture.hub.failure == status);
+  CHECK(fixture.connected_to.empty());
+}
+
 TEST_CASE("a stop while the learner waits for the others is no error", "[unit]") {
   Fixture fixture;
   fixture.hub.said.replay_servers.clear();

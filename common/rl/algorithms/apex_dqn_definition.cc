@@ -50,6 +50,16 @@ absl::Status CheckPriorities(const ApexDqnOptions& options, const TableConfig& t
   return problems.ToStatus();
 }
 
+LearnerArrays CountArrays(const AlgorithmOptions& algorithm_options) {
+  const auto& options = static_cast<const ApexDqnOptions&>(algorithm_options);
+  LearnerArrays arrays;
+  // A target network has gradients, too, which nothing uses.
+  const int64_t targets = options.mode == "vanilla" ? 0 : 1;
+  arrays.all += 2 * targets + options.optimizer.StateArrays();
+  arrays.saved += targets + options.optimizer.StateArrays();
+  return arrays;
+}
+
 absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algorithm_options,
                                                   const EnvironmentSpec& environment, const ReplayOptions& replay,
                                                   const LearnerOptions& learner) {
@@ -144,6 +154,7 @@ AlgorithmDefinition ApexDqnDefinition() {
   definition.action_kinds = {ActionSpec::Kind::kDiscrete};
   definition.head_types = {"q", "dueling"};
   definition.new_options = [] { return std::make_unique<ApexDqnOptions>(); };
+  definition.learner_arrays = CountArrays;
   definition.plan_tables = PlanTables;
   return definition;
 }

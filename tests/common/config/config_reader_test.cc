@@ -67,6 +67,58 @@ TEST_CASE("Values are read", "[unit]") {
   CHECK(outcome.options.layers[1].units == std::vector<int64_t>{1, 2});
 }
 
+TEST_CASE("A whole number may be written with an exponent", "[unit]") {
+  const Outcome outcome = Read("train: {mode: double, batch_size: 1.5e3, layers: [{units: [1e3, 2.0]}]}");
+  CHECK(outcome.errors.empty());
+  CHECK(outcome.options.batch_size == 1500);
+  REQUIRE(outcome.options.layers.size() == 1);
+  CHECK(outcome.options.layers[0].units == std::vector<int64_t>{1000, 2});
+}
+
+struct WideOptions {
+  int64_t seed = 0;
+  std::string color = "red";
+  void Visit(ConfigVisitor& visitor) {
+    visitor.Int("seed", &seed, 0, INT64_MAX);
+    visitor.CheckedString(
+        "color", &color, [](const std::string& text) { return text == "red" || text == "blue"; }, "red or blue");
+  }
+  static absl::Status Validate() { return absl::OkStatus(); }
+};
+
+std::string ReadWide(const std::string& yaml, WideOptions* options) {
+  const YamlNode root = testing::ValueOf(ParseYaml("wide: {" + yaml + "}", "x.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  reader.Section("wide", options);
+  reader.Finish();
+  return std::string(errors.ToStatus().message());
+}
+
+TEST_CASE("Numbers are read to the last digit, and the largest range is told", "[unit]") {
+  for (const int64_t seed : {int64_t{9007199254740993}, int64_t{INT64_MAX}}) {
+    WideOptions options;
+    CHECK(ReadWide("seed: " + std::to_string(seed), &options).empty());
+    CHECK(options.seed == seed);
+  }
+  WideOptions options;
+  CHECK(ReadWide("seed: 9223372036854775808", &options) ==
+        "x.yaml:1: wide.seed: got the number 9223372036854775808; wanted an integer in [0, 9223372036854775807]");
+}
+
+TEST_CASE("Text that can be checked by itself is, whatever else is wrong", "[unit]") {
+  WideOptions options;
+  CHECK(ReadWide("color: blue", &options).empty());
+  CHECK(options.color == "blue");
+  CHECK(ReadWide("color: rde, seed: -1, colour: red", &options) ==
+        "x.yaml:1: wide.seed: got the number -1; wanted an integer in [0, 9223372036854775807]\n"
+        "x.yaml:1: wide.color: got \"rde\"; wanted red or blue\n"
+        "x.yaml:1: wide.colour: unknown key; did you mean \"color\"?");
+  CHECK(options.color == "blue");
+  CHECK(ReadWide("color: 3", &options) ==
+        "x.yaml:1: wide.color: got the number 3; wanted text; put it in quotes if it is meant");
+}
+
 TEST_CASE("An explicit null takes an optional number away", "[unit]") {
   CHECK(Read("train: {mode: double, target: null}").errors.empty());
   CHECK(Read("train: {mode: double, target: ~}").errors.empty());
@@ -80,7 +132,9 @@ TEST_CASE("A wrong file is answered with where, what was got and what is wanted"
   const std::string m = "train:\n  mode: double\n";
   const std::vector<Case> cases = {
       {m + "  batch_size: 3.7\n", "x.yaml:3: train.batch_size: got the number 3.7; wanted an integer in [1, 4096]"},
-      {m + "  batch_size: 1e3\n", "x.yaml:3: train.batch_size: got the number 1e3; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: 1e4\n", "x.yaml:3: train.batch_size: got the number 1e4; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: 1e-3\n", "x.yaml:3: train.batch_size: got the number 1e-3; wanted an integer in [1, 4096]"},
+      {m + "  batch_size: .inf\n", "x.yaml:3: train.batch_size: got the number .inf; wanted an integer in [1, 4096]"},
       {m + "  batch_size: \"128\"\n",
        "x.yaml:3: train.batch_size: got the text \"128\"; wanted an integer in [1, 4096]"},
       {m + "  batch_size: 0x10\n", "x.yaml:3: train.batch_size: got \"0x10\"; wanted an integer in [1, 4096]"},

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -109,12 +110,13 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
       {"stop: {max_seconds: 1}\nalgorithm:\n  name: fake\n  discount: 0\n",
        "x.yaml:4: algorithm.discount: 0 makes every step its own episode"},
       {m + "lerner: {}\n", "x.yaml:3: lerner: unknown key; did you mean \"learner\"?"},
-      {m + "experiment: {seed: -1}\n", "x.yaml:3: experiment.seed: got the number -1; wanted an integer >= 0"},
+      {m + "experiment: {seed: -1}\n",
+       "x.yaml:3: experiment.seed: got the number -1; wanted an integer in [0, 9223372036854775807]"},
       {m + "experiment:\n  name: ../x\n",
        "x.yaml:4: experiment.name: got \"../x\"; wanted 1 to 64 of the characters A-Z a-z 0-9 . _ -, with neither . "
        "nor - first"},
       {m + "environment: {name: ''}\n",
-       "x.yaml:3: environment.name: got \"\"; wanted 1 to 128 of the characters A-Z a-z 0-9 . _ / -"},
+       "x.yaml:3: environment.name: got the text \"\"; wanted 1 to 128 of the characters A-Z a-z 0-9 . _ / -"},
       {m + "replay:\n  max_items: 10\n  rate_limiter:\n    min_items: 11\n",
        "x.yaml:6: replay.rate_limiter.min_items: 11 is more than max_items, 10: nothing could ever be sampled"},
       {m + "replay: {rate_limiter: {error_buffer: 10}}\n",
@@ -136,7 +138,8 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
        "x.yaml:3: replay.min_items: unknown key; did you mean \"rate_limiter.min_items\"?"},
       {m + "replay: {servers: 0}\n", "x.yaml:3: replay.servers: got the number 0; wanted an integer in [1, 1024]"},
       {m + "actor: {device: gpu}\n", "x.yaml:3: actor.device: got \"gpu\"; wanted cpu, cuda or cuda:N"},
-      {m + "learner: {device: \"cuda:x\"}\n", "x.yaml:3: learner.device: got \"cuda:x\"; wanted cpu, cuda or cuda:N"},
+      {m + "learner: {device: \"cuda:x\"}\n",
+       "x.yaml:3: learner.device: got the text \"cuda:x\"; wanted cpu, cuda or cuda:N"},
       {m + "learner: {checkpoint: {keep: 0}}\n",
        "x.yaml:3: learner.checkpoint.keep: got the number 0; wanted an integer in [1, 1000000]"},
       {m + "network: {torso: [{units: []}]}\n", "x.yaml:3: network.torso[0].units: an mlp needs at least one layer"},
@@ -166,6 +169,25 @@ TEST_CASE("Errors of the file and of the command line come together", "[unit]") 
         "--set learner.bach_size=3: learner.bach_size: unknown key; did you mean \"batch_size\"?");
 }
 
+TEST_CASE("Names of environments and devices are reported with all that is wrong", "[unit]") {
+  const std::string yaml =
+      "algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment:\n  name: Pole\nactor:\n  device: gpu\n"
+      "  lanes: 0\nlearner:\n  device: 'cuda:'\n  bach_size: 3\n";
+  CHECK(ParseExperiment(yaml, "x.yaml", {}, FakeAlgorithms(), {"Cart", "Poles"}).status().message() ==
+        "x.yaml:4: environment.name: no environment named \"Pole\"; did you mean \"Poles\"?; known: Cart, Poles\n"
+        "x.yaml:6: actor.device: got \"gpu\"; wanted cpu, cuda or cuda:N\n"
+        "x.yaml:7: actor.lanes: got the number 0; wanted an integer in [1, 65536]\n"
+        "x.yaml:9: learner.device: got the text \"cuda:\"; wanted cpu, cuda or cuda:N\n"
+        "x.yaml:10: learner.bach_size: unknown key; did you mean \"batch_size\"?");
+  // Who does not know them takes any; one of a wrong form is reported once.
+  REQUIRE_OK(Parse("algorithm: {name: fake}\nstop: {max_seconds: 1}\nenvironment: {name: Pole}\n"));
+  CHECK(ParseExperiment(kMinimal, "x.yaml", {{"environment.name", "a b"}}, FakeAlgorithms(), {"CartPole-v1"})
+            .status()
+            .message() ==
+        "--set environment.name=a b: environment.name: got \"a b\"; wanted 1 to 128 of the characters A-Z a-z 0-9 . _ "
+        "/ -");
+}
+
 TEST_CASE("A file that is not there is named", "[unit]") {
   const absl::Status status = LoadExperiment("/no/such.yaml", {}, FakeAlgorithms()).status();
   CHECK(status == absl::NotFoundError("/no/such.yaml: No such file or directory"));
@@ -190,6 +212,25 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
   EnvironmentSpec broken = FakeEnvironmentSpec();
   broken.observation.shape = {-4};
   CHECK(CheckWith({}, broken).message().find("environment: ") == 0);
+}
+
+TEST_CASE("All that does not fit the environment is said at once", "[unit]") {
+  EnvironmentSpec large = FakeEnvironmentSpec();
+  large.observation.shape = {15'000'000};
+  const absl::Status status = CheckWith({{"algorithm.name", "fake_continuous"},
+                                         {"network.head.type", "dueling"},
+                                         {"network.torso[0].type", "conv"},
+                                         {"actor.lanes", "1"}},
+                                        large);
+  CAPTURE(status.message());
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  const std::vector<std::string> lines = absl::StrSplit(status.message(), '\n');
+  REQUIRE(lines.size() == 5);
+  CHECK(lines[0].find("environment.name: ") == 0);
+  CHECK(lines[1].find("network.head.type: ") == 0);
+  CHECK(lines[2].find("network for CartPole-v1: ") == 0);
+  CHECK(lines[3].find("learner.batch_size: ") == 0);
+  CHECK(lines[4].find("actor.lanes: ") == 0);
 }
 
 TEST_CASE("a table that cannot be spread over so many servers is refused", "[unit]") {

@@ -29,6 +29,7 @@ inline AlgorithmDefinitions FakeAlgorithms() {
   fake.action_kinds = {ActionSpec::Kind::kDiscrete};
   fake.head_types = {"q"};
   fake.new_options = [] { return std::make_unique<FakeOptions>(); };
+  fake.learner_arrays = [](const AlgorithmOptions&) { return LearnerArrays{5, 3}; };
   fake.plan_tables = [](const AlgorithmOptions& options, const EnvironmentSpec& environment,
                         const ReplayOptions& replay,
                         const LearnerOptions& learner) -> absl::StatusOr<std::vector<TablePlan>> {

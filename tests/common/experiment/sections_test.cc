@@ -132,26 +132,40 @@ TEST_CASE("Any one way to end suffices", "[unit]") {
   REQUIRE_OK(by_time.Validate());
 }
 
+// What a reader says of a section of which one key has this value.
+template <class Options>
+std::string ProblemsWith(const std::string& key, const std::string& value) {
+  YamlNode root = testing::ValueOf(ParseYaml("section: {}\n", "x"));
+  root.entries[0].value.entries.push_back({key, {}, {}});
+  YamlNode& node = root.entries[0].value.entries[0].value;
+  node.kind = YamlNode::Kind::kScalar;
+  node.text = value;
+  node.quoted = true;
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  Options options;
+  reader.Section("section", &options);
+  reader.Finish();
+  return std::string(errors.ToStatus().message());
+}
+
 TEST_CASE("Devices are cpu, cuda or cuda with a number", "[unit]") {
   for (const char* good : {"cpu", "cuda", "cuda:0", "cuda:15"}) {
-    LearnerOptions learner;
-    learner.device = good;
-    REQUIRE_OK(learner.Validate());
+    CHECK(ProblemsWith<LearnerOptions>("device", good).empty());
   }
   for (const char* bad : {"", "gpu", "cuda:", "cuda:-1", "cuda:+1", "cuda:1234", "cuda: 1", "CPU"}) {
     INFO(bad);
-    ActorOptions actor;
-    actor.device = bad;
-    CHECK(actor.Validate().message() == std::string("device: got \"") + bad + "\"; wanted cpu, cuda or cuda:N");
+    const std::string problem = std::string("section.device: got the text \"") + bad + "\"; wanted cpu, cuda or cuda:N";
+    CHECK_THAT(ProblemsWith<ActorOptions>("device", bad), Catch::EndsWith(problem));
+    CHECK_THAT(ProblemsWith<LearnerOptions>("device", bad), Catch::EndsWith(problem));
   }
 }
 
 TEST_CASE("A run's name must be good for a folder", "[unit]") {
+  CHECK(ProblemsWith<ExperimentOptions>("name", "pole.1").empty());
   for (const char* bad : {"", ".", "..", "a/b", ".hidden", "-x", "a b", "a\n"}) {
     INFO(bad);
-    ExperimentOptions options;
-    options.name = bad;
-    REQUIRE_CODE(options.Validate(), absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(ProblemsWith<ExperimentOptions>("name", bad), Catch::Contains("wanted 1 to 64 of the characters "));
   }
 }
 

@@ -38,6 +38,18 @@ TEST_CASE("a plan lists each layer with its parameters and what follows it", "[u
   CHECK(plan.observation == observation);
 }
 
+TEST_CASE("a network of more parameters than one array can have is refused", "[unit]") {
+  NetworkSpec network;
+  // 2 ^ 32 parameters a layer, but for the first.
+  network.torso[0].units.assign(64, 65'536);
+  const ArraySpec observation{"observation", DType::kFloat32, {4}};
+  CHECK(testing::ValueOf(PlanNetwork(network, observation, 2)).shape.num_parameters > 63 * (int64_t{1} << 32));
+  network.torso[0].units.assign(65, 65'536);
+  const absl::Status refused = PlanNetwork(network, observation, 2).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CHECK(refused.message() == "network: its parameters have more than 1099511627776 bytes together");
+}
+
 TEST_CASE("every activation and initialisation that may be written is planned as itself", "[unit]") {
   const std::vector<std::pair<std::string, Activation>> activations = {{"none", Activation::kNone},
                                                                        {"relu", Activation::kRelu},

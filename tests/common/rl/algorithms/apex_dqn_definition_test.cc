@@ -109,6 +109,19 @@ TEST_CASE("the target follows softly by default and periodically where steps are
   CHECK(ApexDqnOptions().EffectiveUpdateRate() == 0.005);
 }
 
+TEST_CASE("a learner keeps as many arrays as its mode and its optimizer want", "[unit]") {
+  const auto arrays = [](const std::string& mode, const std::string& type) {
+    ApexDqnOptions options;
+    options.mode = mode;
+    options.optimizer.type = type;
+    const LearnerArrays counted = ApexDqnDefinition().learner_arrays(options);
+    return std::pair(counted.all, counted.saved);
+  };
+  CHECK(arrays("double", "adam") == std::pair<int64_t, int64_t>(6, 4));
+  CHECK(arrays("fixed_target", "sgd") == std::pair<int64_t, int64_t>(5, 3));
+  CHECK(arrays("vanilla", "rmsprop") == std::pair<int64_t, int64_t>(4, 3));
+}
+
 TEST_CASE("contradictions between options are errors at their place", "[unit]") {
   absl::Status status = Parse("update_rate: 0.01, update_steps: 100").status();
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);

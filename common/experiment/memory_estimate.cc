@@ -1,0 +1,243 @@
+#include "common/experiment/memory_estimate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/api/batch_layout.h"
+#include "common/base/status_macros.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No limit of ours: an estimate of too much is what is wanted.
+
+// What a process takes by itself, as measured.
+constexpr double kTorchProgramBytes = 64 * kMebibyte;
+constexpr double kHubProgramBytes = 8 * kMebibyte;
+constexpr double kReplayProgramBytes = 16 * kMebibyte;
+// A server's own record of an item (its window, key, generation, priority and place in the sampler), as measured.
+constexpr double kItemBytes = 48;
+
+// How many copies of the weights there are where most come together. An actor: its network with gradients, which
+// nothing uses, the weights that it takes over, those that it copies them from, and the next ones.
+constexpr double kActorParameters = 2;
+constexpr double kActorWeights = 3;
+// A learner: what is being published, and what will be next.
+constexpr double kPublishedWeights = 2;
+// The hub: the newest, those that come in, the best, those of an evaluation that is going on, and two older ones on
+// their way out.
+constexpr double kHubWeights = 6;
+
+// A layer's values: before and after what follows it, and the gradient.
+constexpr double kLearnerActivations = 3;
+constexpr double kActorActivations = 2;
+
+// What the estimates are made from.
+struct Sizes {
+  double weights = 0;         // Bytes of the network's parameters.
+  double row_values = 0;      // Bytes of what a network computes for one row of observations, its input among it.
+  double observation = 0;     // Bytes.
+  double batches = 0;         // Bytes of one batch of each table.
+  double batch_rows = 0;      // Rows of observations in these.
+  double tables = 0;          // Bytes, of all servers together.
+  double unacknowledged = 0;  // Bytes of rows that an actor holds for one server.
+  LearnerArrays learner;
+};
+
+double RowValues(const NetworkShape& shape) {
+  double floats = 0;
+  for (const std::vector<int64_t>& activation : shape.activations) {
+    floats += static_cast<double>(ArraySpec{"", DType::kFloat32, activation}.NumElements());
+  }
+  for (const ArraySpec& parameter : shape.parameters) {
+    // The layers between, which are dense: each convolution is among the activations.
+    floats += parameter.shape.size() == 2 ? static_cast<double>(parameter.shape[0]) : 0;
+  }
+  return floats * sizeof(float);
+}
+
+// Rows of observations that an item has in a batch.
+double ObservationRows(const TableConfig& table) {
+  double rows = 0;
+  for (const ViewField& field : table.view) {
+    if (field.column == kObservation) {
+      rows += field.rows == ViewField::Rows::kAll ? static_cast<double>(table.max_window) : 1;
+    }
+  }
+  return rows;
+}
+
+absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpec& environment,
+                              const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape,
+                          InferShapes(experiment.network, environment.observation, NumOutputs(environment.action)));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
+  const auto batch_size = static_cast<double>(experiment.learner.batch_size);
+  const ActorOptions& actor = experiment.actor;
+  Sizes sizes;
+  sizes.learner = definition->learner_arrays(*experiment.algorithm_options);
+  sizes.weights = static_cast<double>(shape.num_parameters) * sizeof(float);
+  sizes.row_values = RowValues(shape);
+  sizes.observation = static_cast<double>(environment.observation.NumBytes());
+  for (const TablePlan& plan : plans) {
+    WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch,
+                            MakeBatchLayout(plan.table, experiment.learner.batch_size, kMaxBatchBytes));
+    sizes.batches += static_cast<double>(batch.total_bytes);
+    sizes.batch_rows += batch_size * ObservationRows(plan.table);
+    sizes.tables += EstimateTableBytes(plan);
+  }
+  if (!plans.empty()) {  // All tables' rows are the same.
+    const double block = static_cast<double>(RowBytes(plans[0].table.signature)) * static_cast<double>(actor.lanes) *
+                         static_cast<double>(actor.chunk_rows);
+    // One more is being filled.
+    sizes.unacknowledged = std::min(block * static_cast<double>(actor.max_unacknowledged_blocks + 1),
+                                    block + static_cast<double>(actor.max_unacknowledged_mebibytes) * kMebibyte);
+  }
+  return sizes;
+}
+
+// On an accelerator, what is computed with is there, and what is kept of it or travels is here.
+void AddComputing(const std::string& device, double parameters, double activations, ProcessMemory* memory) {
+  if (device == "cpu") {
+    memory->parts.push_back({"parameters", parameters});
+    memory->parts.push_back({"activations", activations});
+  } else {
+    memory->device = device;
+    memory->device_bytes = parameters + activations;
+  }
+}
+
+ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
+  ProcessMemory memory;
+  memory.role = Role::kLearner;
+  memory.parts = {{"program", kTorchProgramBytes}};
+  AddComputing(learner.device, static_cast<double>(sizes.learner.all) * sizes.weights,
+               sizes.batch_rows * sizes.row_values * kLearnerActivations, &memory);
+  memory.parts.push_back({"weights to publish", kPublishedWeights * sizes.weights});
+  memory.parts.push_back({"checkpoint", static_cast<double>(sizes.learner.saved) * sizes.weights});
+  memory.parts.push_back({"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1)});
+  return memory;
+}
+
+// An actor's or an evaluator's, of so many environments.
+ProcessMemory ActingMemory(Role role, const std::string& device, int64_t lanes, const Sizes& sizes) {
+  const auto rows = static_cast<double>(lanes);
+  ProcessMemory memory;
+  memory.role = role;
+  memory.parts = {{"program", kTorchProgramBytes}};
+  AddComputing(device, kActorParameters * sizes.weights, rows * sizes.row_values * kActorActivations, &memory);
+  memory.parts.push_back({"newer weights", kActorWeights * sizes.weights});
+  memory.parts.push_back({"observations", 2 * rows * sizes.observation});
+  return memory;
+}
+
+std::string Mebibytes(double bytes) {
+  return absl::StrFormat("%.0f MiB", bytes / kMebibyte);
+}
+
+// Those that are worth a word.
+std::string PartsText(const ProcessMemory& memory) {
+  std::vector<std::string> parts;
+  for (const MemoryPart& part : memory.parts) {
+    if (part.bytes >= kMebibyte) {
+      parts.push_back(absl::StrCat(part.name, " ", Mebibytes(part.bytes)));
+    }
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
+
+double ProcessMemory::Bytes() const {
+  double sum = 0;
+  for (const MemoryPart& part : parts) {
+    sum += part.bytes;
+  }
+  return sum;
+}
+
+double EstimateTableBytes(const TablePlan& plan) {
+  const TableConfig& table = plan.table;
+  // Windows of a sequence share the rows where they overlap, n-step windows all but one.
+  const double rows_an_item = plan.window.kind == WindowPlan::Kind::kNStep ? 1
+                              : plan.window.kind == WindowPlan::Kind::kSequence
+                                  ? static_cast<double>(std::min(plan.window.period, plan.window.length))
+                                  : static_cast<double>(plan.window.length);
+  const auto items = static_cast<double>(table.max_items);
+  double rows = std::min(items * rows_an_item * static_cast<double>(RowBytes(table.signature)),
+                         static_cast<double>(table.max_bytes));
+  if (table.memory_limit > 0) {  // The others are on the disk.
+    rows = std::min(rows, static_cast<double>(table.memory_limit));
+  }
+  return rows + items * kItemBytes;
+}
+
+absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& experiment,
+                                                          const EnvironmentSpec& environment,
+                                                          const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(experiment, environment, algorithms));
+  const auto servers = static_cast<double>(experiment.replay.servers);
+  ProcessMemory hub;
+  hub.role = Role::kParamServer;
+  hub.parts = {{"program", kHubProgramBytes}, {"weights", kHubWeights * sizes.weights}};
+  ProcessMemory replay;
+  replay.role = Role::kReplayServer;
+  replay.processes = experiment.replay.servers;
+  replay.parts = {{"program", kReplayProgramBytes},
+                  {"tables", sizes.tables / servers},
+                  {"batches", sizes.batches * static_cast<double>(experiment.learner.prefetch_batches) / servers}};
+  const ActorOptions& actor = experiment.actor;
+  ProcessMemory acting = ActingMemory(Role::kActor, actor.device, actor.lanes, sizes);
+  acting.processes = actor.processes;
+  // While a server is lost, an actor holds what it would have sent there.
+  acting.parts.push_back({"rows to send", sizes.unacknowledged * servers});
+  std::vector<ProcessMemory> processes = {std::move(hub), std::move(replay), LearnerMemory(experiment.learner, sizes),
+                                          std::move(acting)};
+  if (experiment.evaluation.enabled) {
+    processes.push_back(ActingMemory(Role::kEvaluator, actor.device, experiment.evaluation.episodes, sizes));
+  }
+  return processes;
+}
+
+absl::Status CheckMemory(const std::vector<ProcessMemory>& processes, int64_t machine_bytes) {
+  double sum = 0;
+  double most = 0;
+  for (const ProcessMemory& memory : processes) {
+    sum += memory.Bytes() * static_cast<double>(memory.processes);
+    most = std::max(most, memory.Bytes() * static_cast<double>(memory.processes));
+  }
+  if (sum <= static_cast<double>(machine_bytes)) {
+    return absl::OkStatus();
+  }
+  std::vector<std::string> shares;
+  for (const ProcessMemory& memory : processes) {
+    const double bytes = memory.Bytes() * static_cast<double>(memory.processes);
+    shares.push_back(absl::StrCat(memory.processes > 1 ? absl::StrCat(memory.processes, " x ") : "",
+                                  RoleName(memory.role), " ", Mebibytes(memory.Bytes()),
+                                  bytes == most ? absl::StrCat(" (", PartsText(memory), ")") : ""));
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("about ", Mebibytes(sum), " of memory are needed, and this machine, or its control group, has ",
+                   Mebibytes(static_cast<double>(machine_bytes)), ": ", absl::StrJoin(shares, ", ")));
+}
+
+absl::Status CheckOwnMemory(Role role, const Experiment& experiment, const EnvironmentSpec& environment,
+                            const AlgorithmDefinitions& algorithms, int64_t machine_bytes) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ProcessMemory> processes,
+                          EstimateMemory(experiment, environment, algorithms));
+  const auto own = std::find_if(processes.begin(), processes.end(),
+                                [role](const ProcessMemory& memory) { return memory.role == role; });
+  if (own == processes.end()) {
+    return absl::OkStatus();
+  }
+  ProcessMemory alone = *own;
+  alone.processes = 1;
+  return CheckMemory({alone}, machine_bytes);
+}
+
+}  // namespace waggle

@@ -1,0 +1,57 @@
+// The executable itself: tests/cli/command_line_test.cc has what it understands.
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/child_process.h"
+#include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::Contents;
+using ::waggle::testing::TemporaryFolder;
+using ::waggle::testing::ValueOf;
+
+const std::string kConfig = std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml";
+
+// What a shell says of `waggle` with these words behind it: the exit status, and what stands on the standard error
+// stream.
+std::pair<int, std::string> Shell(const std::string& words) {
+  const TemporaryFolder folder;
+  ChildOptions options;
+  options.command = {"/bin/sh", "-c", std::string(WAGGLE_TEST_BIN_DIR) + "/waggle " + words};
+  options.log_path = folder.File("log");
+  const auto shell = ValueOf(ChildProcess::Spawn(options));
+  siginfo_t info;
+  waitid(P_PID, static_cast<id_t>(shell->pid()), &info, WEXITED | WNOWAIT);
+  return {shell->Poll()->ShellStatus(), Contents(folder.File("log"))};
+}
+
+TEST_CASE("What cannot be printed was not done", "[e2e]") {
+  const std::string said = "waggle: the standard output cannot be written to\n";
+  for (const std::string& words : {std::string("--version"), std::string("help run"), "check " + kConfig}) {
+    INFO(words);
+    CHECK(Shell(words + " > /dev/full") == std::pair(1, said));
+    CHECK(Shell(words + " > /dev/null") == std::pair(0, std::string()));
+  }
+  // Nobody is there to be asked, and the exit status stays that of this.
+  CHECK(Shell("status --json --replay-server 127.0.0.1:1 > /dev/full").first == 1);
+}
+
+TEST_CASE("check warns of what this machine has no memory for, which may be meant for another", "[e2e]") {
+  const auto [status, said] = Shell("check " + kConfig +
+                                    " --set network.torso[0].units='[65536, 65536, 65536, 65536]' --set "
+                                    "actor.processes=1024 > /dev/null");
+  CHECK(status == 0);
+  CHECK_THAT(said, Catch::StartsWith("waggle check: warning: about ") && Catch::Contains(" MiB of memory are needed"));
+}
+
+}  // namespace
+}  // namespace waggle
