@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "common/api/model.h"
 #include "common/base/mutex.h"
+#include "common/tensor/spare_block.h"
 
 namespace waggle {
 
@@ -20,7 +21,9 @@ struct StoredModel {
 };
 
 struct ModelStoreOptions {
-  int64_t max_bytes = int64_t{8} << 30;  // Of all models' newest versions and of what is being uploaded, together.
+  // Of all models' newest versions and of what is being uploaded, together; not of old versions that are still read,
+  // nor of one that is kept for the next upload to fill.
+  int64_t max_bytes = int64_t{8} << 30;
   int64_t max_models = 1'000;
 
   absl::Status Validate() const;
@@ -81,6 +84,7 @@ class ModelStore {
   absl::Status CheckLocked(const ModelSnapshot& header, int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ModelStoreOptions options_;
+  SpareBlock spare_;  // The last version that nobody reads any more, for the next upload.
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<const StoredModel>, std::less<>> models_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
