@@ -24,21 +24,6 @@ absl::StatusOr<Request> DecodeRequest(const grpc::ByteBuffer& buffer) {
   return std::move(message.header);
 }
 
-// The bytes [first, first + size) of a payload that is one run.
-ByteSlices Part(const ByteSlices& data, size_t first, size_t size) {
-  size_t skipped = 0;
-  ByteSlices part;
-  for (const ByteSlice& slice : data.slices()) {
-    const size_t begin = std::max(first, skipped);
-    const size_t end = std::min(first + size, skipped + slice.size);
-    if (begin < end) {
-      part.Append({slice.data + (begin - skipped), end - begin, slice.owner});
-    }
-    skipped += slice.size;
-  }
-  return part;
-}
-
 EncodedModels::Pieces Encode(const StoredModel& model) {
   const ByteSlices& data = model.snapshot.data;
   EncodedModels::Pieces pieces;
@@ -49,7 +34,7 @@ EncodedModels::Pieces Encode(const StoredModel& model) {
   size_t sent = 0;
   do {  // At least once: a model without bytes has a header all the same.
     const size_t size = std::min(data.size() - sent, static_cast<size_t>(kPieceBytes));
-    message.data = Part(data, sent, size);
+    message.data = data.Part(sent, size);
     pieces.push_back(EncodeMessage(message));
     message.header.clear_header();
     sent += size;
@@ -127,10 +112,12 @@ class PiecesSource final : public WriteSource {
   void OnOpen(std::function<void()> /*wake*/) override {}
 
   Step Next() override {
+    Step step;
+    step.message = (*pieces_)[next_++];  // The copy shares the bytes.
     if (next_ == pieces_->size()) {
-      return {std::nullopt, absl::OkStatus()};
+      step.end = absl::OkStatus();
     }
-    return {(*pieces_)[next_++], std::nullopt};  // The copy shares the bytes.
+    return step;
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "common/base/executor.h"
 #include "common/metrics/metrics.h"
+#include "common/rpc/keepalive.h"
 #include "common/rpc/server.h"
 #include "replay_server/replay_service.h"
 #include "replay_server/storage/data_folder.h"
@@ -22,6 +23,7 @@ struct ReplayServerOptions {
   // Where tables are kept that are to survive a restart, and rows past a memory_limit; empty where there are none.
   std::string data_dir;
   absl::Duration checkpoint_period = absl::Minutes(5);
+  Keepalive keepalive = kServerKeepalive;
   ReplayStoreOptions store;
   ReplayServiceOptions service;
 };

@@ -195,7 +195,7 @@ GrpcReplaySampler::GrpcReplaySampler(std::shared_ptr<ReplayLink> link, const Rep
           absl::StrCat("sampling from replay at ", link_->address()),
           [this](std::function<void(absl::Status)> ended) {
             OpenClientStream<v1::SampleRequest, v1::SampleResponse>(
-                NewChannel(link_->FindAgain(), "replay-sample"), kMethod,
+                NewChannel(link_->FindAgain(), "replay-sample", link_->keepalive()), kMethod,
                 std::make_unique<Handler>(
                     state_, [this] { keeper_.Opened(); }, std::move(ended)));
           },

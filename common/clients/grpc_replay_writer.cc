@@ -318,7 +318,7 @@ GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWrite
       keeper_({
           absl::StrCat("writing to replay at ", link_->address()),
           [this](std::function<void(absl::Status)> ended) {
-            OpenRawClientStream(NewChannel(link_->FindAgain(), "replay-insert"), kInsertMethod,
+            OpenRawClientStream(NewChannel(link_->FindAgain(), "replay-insert", link_->keepalive()), kInsertMethod,
                                 std::make_unique<Handler>(
                                     state_, [this] { keeper_.Opened(); }, std::move(ended)));
           },

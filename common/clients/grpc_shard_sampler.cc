@@ -160,7 +160,7 @@ GrpcShardSampler::GrpcShardSampler(std::shared_ptr<ReplayLink> link, std::shared
           absl::StrCat("sampling from replay at ", link_->address()),
           [this, shard, receiver](std::function<void(absl::Status)> ended) {
             OpenClientStream<v1::SampleRequest, v1::SampleResponse>(
-                NewChannel(link_->FindAgain(), "replay-sample"), kShardSampleMethod,
+                NewChannel(link_->FindAgain(), "replay-sample", link_->keepalive()), kShardSampleMethod,
                 std::make_unique<Handler>(
                     shard, receiver, state_, [this] { keeper_.Opened(); }, std::move(ended)));
           },

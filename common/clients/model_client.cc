@@ -16,6 +16,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/raw_codec.h"
 #include "common/tensor/checksum.h"
+#include "common/tensor/spare_block.h"
 #include "waggle/v1/model.pb.h"
 
 namespace waggle {
@@ -74,6 +75,8 @@ class GrpcModelPublisher final : public ModelPublisher {
 // Takes the messages of a pull together, believing none of them.
 class Assembly {
  public:
+  explicit Assembly(SpareBlock* spare) : spare_(spare) {}
+
   absl::Status Take(Message<v1::PullModelResponse> message) {
     if (!begun_) {
       begun_ = true;
@@ -128,7 +131,7 @@ class Assembly {
                                               " were announced; at most ", kMaxModelBytes, " are taken"));
     }
     try {
-      bytes_ = AllocateBytes(total_bytes_);
+      bytes_ = spare_->Take(total_bytes_);
     } catch (const std::bad_alloc&) {
       return absl::ResourceExhaustedError(absl::StrCat("there is no memory for ", total_bytes_, " bytes"));
     }
@@ -136,6 +139,7 @@ class Assembly {
     return absl::OkStatus();
   }
 
+  SpareBlock* const spare_;
   bool begun_ = false;
   std::optional<ModelSnapshot> snapshot_;
   uint64_t total_bytes_ = 0;
@@ -200,8 +204,8 @@ class GrpcModelSubscriber final : public ModelSubscriber {
       *request.mutable_newer_than() = ToProto(*version);
     }
     BlockingStream stream(channel_, kPull, kIdleTimeout, StopToken());
-    bool open = stream.Write(EncodeMessage(request, ByteSlices())) && stream.WritesDone();
-    Assembly assembly;
+    bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
+    Assembly assembly(&spare_);
     grpc::ByteBuffer buffer;
     while (open && (open = stream.Read(&buffer))) {
       Message<v1::PullModelResponse> message;
@@ -217,7 +221,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
     v1::WatchModelRequest request;
     request.set_model(model_);
     BlockingStream stream(channel_, kWatch, absl::InfiniteDuration(), stop);
-    bool open = stream.Write(EncodeMessage(request, ByteSlices())) && stream.WritesDone();
+    bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
     grpc::ByteBuffer buffer;
     while (open && (open = stream.Read(&buffer))) {
       backoff->Reset();
@@ -234,6 +238,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::string model_;
   const std::string holder_;
+  SpareBlock spare_;
 };
 
 }  // namespace

@@ -47,7 +47,8 @@ class GrpcReplayConnection final : public ReplayConnection {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses,
-                                                                          const FindReplayServers& find) {
+                                                                          const FindReplayServers& find,
+                                                                          const Keepalive& keepalive) {
   if (addresses.empty() || addresses.size() > static_cast<size_t>(kMaxShards)) {
     return absl::InvalidArgumentError(
         absl::StrCat("got ", addresses.size(), " replay servers; wanted 1 to ", kMaxShards));
@@ -65,7 +66,7 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const 
         return i < found.size() ? found[i] : std::string();
       };
     }
-    links.push_back(std::make_shared<ReplayLink>(addresses[i], std::move(find_one)));
+    links.push_back(std::make_shared<ReplayLink>(addresses[i], std::move(find_one), keepalive));
   }
   if (links.size() == 1) {
     return std::unique_ptr<ReplayConnection>(std::make_unique<GrpcReplayConnection>(links.front()));

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/api/replay.h"
+#include "common/rpc/keepalive.h"
 
 namespace waggle {
 
@@ -25,7 +26,8 @@ using FindReplayServers = std::function<std::vector<std::string>()>;
 // NOT_FOUND.
 //
 // What is made here may outlive the connection.
-absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses,
-                                                                          const FindReplayServers& find = nullptr);
+absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(
+    const std::vector<std::string>& addresses, const FindReplayServers& find = nullptr,
+    const Keepalive& keepalive = kClientKeepalive);
 
 }  // namespace waggle

@@ -18,14 +18,14 @@ namespace {
 
 constexpr absl::Duration kCreateTimeout = absl::Seconds(5);
 
-std::unique_ptr<v1::ReplayService::StubInterface> NewStub(const std::string& address) {
-  return v1::ReplayService::NewStub(NewChannel(address, "replay-control"));
-}
-
 }  // namespace
 
-ReplayLink::ReplayLink(const std::string& address, Find find)
-    : find_(std::move(find)), address_(address), stub_(NewStub(address)) {}
+ReplayLink::ReplayLink(const std::string& address, Find find, const Keepalive& keepalive)
+    : find_(std::move(find)), keepalive_(keepalive), address_(address), stub_(NewStub(address)) {}
+
+std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::NewStub(const std::string& address) const {
+  return v1::ReplayService::NewStub(NewChannel(address, "replay-control", keepalive_));
+}
 
 std::string ReplayLink::address() const {
   MutexLock lock(&mutex_);

@@ -11,6 +11,7 @@
 #include "common/api/table_config.h"
 #include "common/base/mutex.h"
 #include "common/base/stop_token.h"
+#include "common/rpc/keepalive.h"
 #include "waggle/v1/replay.grpc.pb.h"
 
 namespace waggle {
@@ -22,9 +23,10 @@ class ReplayLink {
   // Says where the server is now; empty where that is not known. Called from any thread, at every attempt to reach it.
   using Find = std::function<std::string()>;
 
-  explicit ReplayLink(const std::string& address, Find find = nullptr);
+  explicit ReplayLink(const std::string& address, Find find = nullptr, const Keepalive& keepalive = kClientKeepalive);
 
   std::string address() const ABSL_LOCKS_EXCLUDED(mutex_);
+  const Keepalive& keepalive() const { return keepalive_; }  // Of every channel to the server.
   std::shared_ptr<v1::ReplayService::StubInterface> stub() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Asks where the server is: to be called before every attempt to reach it after one that failed. Returns its address.
@@ -46,9 +48,11 @@ class ReplayLink {
   absl::Status RestoreTables(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  std::shared_ptr<v1::ReplayService::StubInterface> NewStub(const std::string& address) const;
   absl::Status TryCreate(const TableConfig& config, const StopToken& stop);
 
   const Find find_;  // May be empty.
+  const Keepalive keepalive_;
   mutable Mutex mutex_;
   std::string address_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<v1::ReplayService::StubInterface> stub_ ABSL_GUARDED_BY(mutex_);

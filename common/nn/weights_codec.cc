@@ -57,15 +57,14 @@ absl::Status DecodeWeights(const ModelSnapshot& snapshot, uint64_t network_hash,
     return absl::InvalidArgumentError(
         absl::StrCat("model \"", snapshot.model, "\": ", snapshot.data.size(), " bytes of weights; wanted ", bytes));
   }
-  const std::shared_ptr<char> data = AllocateBytes(bytes);
-  snapshot.data.CopyTo(data.get());
+  const std::shared_ptr<const char> data = InOneRun(snapshot.data);
   if (const int64_t index = FindNonFinite(DType::kFloat32, data.get(), count); index >= 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("model \"", snapshot.model, "\": weight ", index, " of ", count, " is not finite"));
   }
   return CatchTorch("loading weights", [&] {
     torch::NoGradGuard no_grad;
-    parameters->values().copy_(torch::from_blob(data.get(), {count}, torch::kFloat32));
+    parameters->values().copy_(torch::from_blob(const_cast<char*>(data.get()), {count}, torch::kFloat32));
   });
 }
 

@@ -176,7 +176,7 @@ absl::StatusOr<TransferProgress> ExportTable(const std::string& address, const s
   std::unique_ptr<ReplayFileWriter> file;
   TransferProgress progress;
   grpc::ByteBuffer buffer;
-  bool open = stream.Write(EncodeMessage(request, ByteSlices())) && stream.WritesDone();
+  bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
   while (open && (open = stream.Read(&buffer))) {
     Message<v1::ExportResponse> message;
     WAGGLE_RETURN_IF_ERROR(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));

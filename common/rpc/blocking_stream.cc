@@ -29,8 +29,8 @@ BlockingStream::BlockingStream(const std::shared_ptr<grpc::Channel>& channel, co
       context_(std::make_shared<grpc::ClientContext>()),
       call_(grpc::GenericStub(channel).PrepareCall(context_.get(), method, &queue_)),
       on_stop_(stop, [context = context_] { context->TryCancel(); }) {
-  call_->StartCall(nullptr);
-  broken_ = !WaitForStep();
+  context_->set_initial_metadata_corked(true);
+  call_->StartCall(nullptr);  // What begins the call travels with its first message.
 }
 
 BlockingStream::~BlockingStream() {
@@ -48,6 +48,14 @@ BlockingStream::~BlockingStream() {
 bool BlockingStream::Write(const grpc::ByteBuffer& message) {
   if (!broken_) {
     call_->Write(message, nullptr);
+    broken_ = !WaitForStep();
+  }
+  return !broken_;
+}
+
+bool BlockingStream::WriteLast(const grpc::ByteBuffer& message) {
+  if (!broken_) {
+    call_->WriteLast(message, grpc::WriteOptions(), nullptr);
     broken_ = !WaitForStep();
   }
   return !broken_;

@@ -29,8 +29,9 @@ class BlockingStream {
   BlockingStream(const BlockingStream&) = delete;
   BlockingStream& operator=(const BlockingStream&) = delete;
 
-  // False: the stream has ended; Finish says why.
+  // False: the stream has ended; Finish says why. The call begins with the first of these three.
   bool Write(const grpc::ByteBuffer& message);
+  bool WriteLast(const grpc::ByteBuffer& message);  // Write and WritesDone at once.
   bool WritesDone();
   bool Read(grpc::ByteBuffer* message);
 

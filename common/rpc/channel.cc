@@ -33,7 +33,8 @@ class CallbackThreads {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose) {
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose,
+                                          const Keepalive& keepalive) {
   // Never destroyed; in static memory, so that what it holds does not count as leaked.
   alignas(CallbackThreads) static unsigned char memory[sizeof(CallbackThreads)];
   static const auto* const threads = new (memory) CallbackThreads();
@@ -41,8 +42,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std:
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(kMaxMessageBytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(kMaxMessageBytes));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(absl::ToInt64Milliseconds(keepalive.period)));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, static_cast<int>(absl::ToInt64Milliseconds(keepalive.timeout)));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // Servers restart in seconds; the library's own back-off grows to two minutes.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/rpc/keepalive.h"
 
 namespace waggle {
 
@@ -16,10 +17,10 @@ inline constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
 // Bulk data is cut into pieces of this size: larger ones gain little and cost memory on both sides.
 inline constexpr int64_t kPieceBytes = int64_t{2} << 20;
 
-// A channel to HOST:PORT. Connects when first used and again after a loss, with a short back-off. Keepalive finds a
-// dead peer within half a minute. Channels with different `purpose` do not share a connection: bulk data would hold up
-// control messages behind it.
-std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose);
+// A channel to HOST:PORT. Connects when first used and again after a loss, with a short back-off. Channels with
+// different `purpose` do not share a connection: bulk data would hold up control messages behind it.
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const std::string& purpose,
+                                          const Keepalive& keepalive = kClientKeepalive);
 
 // Gives a call its deadline, on the monotonic clock: a step of the wall clock must not end it.
 void SetDeadline(absl::Duration timeout, grpc::ClientContext* context);

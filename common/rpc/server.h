@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/rpc/keepalive.h"
 #include "common/rpc/listener.h"
 
 namespace waggle {
@@ -20,7 +21,8 @@ class RpcServer {
   // Listens on HOST:PORT; port 0 takes a free one. The services outlive the server. INVALID_ARGUMENT for an address
   // that is none; UNAVAILABLE where it cannot be listened on, as when another server has the port.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const std::string& listen,
-                                                          const std::vector<grpc::Service*>& services);
+                                                          const std::vector<grpc::Service*>& services,
+                                                          const Keepalive& keepalive = kServerKeepalive);
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;

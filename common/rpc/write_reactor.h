@@ -27,7 +27,7 @@ class WriteSource {
 
   struct Step {
     std::optional<grpc::ByteBuffer> message;  // To be sent.
-    std::optional<absl::Status> end;          // Without a message: the stream ends with this.
+    std::optional<absl::Status> end;          // The stream ends with this, after the message if there is one.
     // Neither: there is nothing now; to be asked again after a wake.
   };
   // Calls arrive one at a time. It must not block, nor call `wake`.
@@ -139,7 +139,13 @@ class WriteReactor final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
         if (step.message.has_value()) {
           outgoing_ = *std::move(step.message);
           writing_ = true;
-          reactor_->StartWrite(&outgoing_);
+          end_ = std::move(step.end);
+          if (end_.has_value() && end_->ok()) {  // Both at once, which a reader of little notices.
+            finished_ = true;
+            reactor_->StartWriteAndFinish(&outgoing_, grpc::WriteOptions(), grpc::Status::OK);
+          } else {
+            reactor_->StartWrite(&outgoing_);
+          }
           return std::nullopt;
         }
         end_ = std::move(step.end);

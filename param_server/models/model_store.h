@@ -12,6 +12,7 @@
 #include "common/api/model.h"
 #include "common/base/mutex.h"
 #include "common/base/steady_now.h"
+#include "common/tensor/spare_block.h"
 
 namespace waggle {
 
@@ -23,7 +24,9 @@ struct StoredModel {
 };
 
 struct ModelStoreOptions {
-  int64_t max_bytes = int64_t{16} << 30;  // Of all versions that are kept and of what is being uploaded, together.
+  // Of all versions that are kept and of what is being uploaded, together; not of old versions that are still read, nor
+  // of one that is kept for the next upload to fill.
+  int64_t max_bytes = int64_t{16} << 30;
   int64_t max_models = 1'000;
   int64_t max_holders = 16;  // One more, and the one that pulled the longest ago holds nothing any more.
   std::function<absl::Time()> clock = &SteadyNow;
@@ -110,6 +113,7 @@ class ModelStore {
   using ByName = std::map<std::string, std::shared_ptr<const StoredModel>, std::less<>>;
 
   const ModelStoreOptions options_;
+  SpareBlock spare_;  // The last version that nobody reads any more, for the next upload.
   mutable Mutex mutex_;
   ByName models_ ABSL_GUARDED_BY(mutex_);
   ByName best_ ABSL_GUARDED_BY(mutex_);

@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<ModelUpload>> ModelUpload::Begin(ModelStore* stor
   WAGGLE_RETURN_IF_ERROR(store->Reserve(header, static_cast<int64_t>(total_bytes)));
   std::shared_ptr<char> bytes;
   try {
-    bytes = AllocateBytes(total_bytes);
+    bytes = store->spare_.Take(total_bytes);
   } catch (const std::bad_alloc&) {  // A peer must not be able to end the process with a large number.
     store->Release(static_cast<int64_t>(total_bytes));
     return absl::ResourceExhaustedError(

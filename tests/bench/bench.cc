@@ -30,6 +30,28 @@ absl::Duration TimeOnce(const std::function<void()>& call) {
   return absl::Now() - begin;
 }
 
+// Of so many calls, for each.
+absl::Duration TimeRound(int calls, const std::function<void()>& call) {
+  return TimeOnce([&] {
+           for (int i = 0; i < calls; ++i) {
+             call();
+           }
+         }) /
+         calls;
+}
+
+int CallsPerRound(const std::function<void()>& call) {
+  call();  // Fills caches and takes memory.
+  int calls = 1;
+  while (true) {
+    const absl::Duration taken = TimeRound(calls, call) * calls;
+    if (taken >= kRoundTime / 4) {
+      return std::max(1, static_cast<int>(calls * absl::FDivDuration(kRoundTime, taken)));
+    }
+    calls *= 2;
+  }
+}
+
 void Print(const std::string& name, const Result& result) {
   const double ratio = result.limit == 0       ? 0
                        : result.less_is_better ? result.limit / result.value
@@ -57,29 +79,23 @@ int RunCases(int argc, char** argv, const std::vector<Case>& cases) {
   return 0;
 }
 
-Timing TimePerCall(const std::function<void()>& call) {
-  call();  // Fills caches and takes memory.
-  int calls = 1;
-  while (true) {
-    const absl::Duration taken = TimeOnce([&] {
-      for (int i = 0; i < calls; ++i) {
-        call();
-      }
-    });
-    if (taken >= kRoundTime / 4) {
-      calls = std::max(1, static_cast<int>(calls * absl::FDivDuration(kRoundTime, taken)));
-      break;
-    }
-    calls *= 2;
+TimingBesideLimit TimeBesideLimit(const std::function<void()>& call, const std::function<void()>& limit) {
+  const int calls = CallsPerRound(call);
+  const int limits = CallsPerRound(limit);
+  std::vector<absl::Duration> call_rounds;
+  std::vector<absl::Duration> limit_rounds;
+  for (int round = 0; round < kRounds; ++round) {
+    call_rounds.push_back(TimeRound(calls, call));
+    limit_rounds.push_back(TimeRound(limits, limit));
   }
+  return {Summarise(std::move(call_rounds)), Summarise(std::move(limit_rounds))};
+}
+
+Timing TimePerCall(const std::function<void()>& call) {
+  const int calls = CallsPerRound(call);
   std::vector<absl::Duration> rounds;
   for (int round = 0; round < kRounds; ++round) {
-    rounds.push_back(TimeOnce([&] {
-                       for (int i = 0; i < calls; ++i) {
-                         call();
-                       }
-                     }) /
-                     calls);
+    rounds.push_back(TimeRound(calls, call));
   }
   return Summarise(std::move(rounds));
 }

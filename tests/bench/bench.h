@@ -41,6 +41,13 @@ Timing TimePerCall(const std::function<void()>& call);
 // The same for a call that needs something prepared, untimed, before each round of one call.
 Timing TimePerCall(const std::function<void()>& prepare, const std::function<void()>& call);
 
+// Times a call and what limits it by turns, so that other programs disturb both alike.
+struct TimingBesideLimit {
+  Timing call;
+  Timing limit;
+};
+TimingBesideLimit TimeBesideLimit(const std::function<void()>& call, const std::function<void()>& limit);
+
 // A rate out of a timing: `count` things a call.
 Result Rate(const Timing& timing, double count, const std::string& unit, double limit, const std::string& limit_name);
 // The same of a measurement that times itself: `measure` returns a rate, and is called in several rounds.

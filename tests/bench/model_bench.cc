@@ -2,10 +2,12 @@
 // TCP and memcpy take for the same bytes.
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,17 +23,16 @@
 namespace waggle::bench {
 namespace {
 
-constexpr double kMebibyte = 1 << 20;
+constexpr size_t kMebibyte = size_t{1} << 20;
 
 // A server in this process with one model, and its clients.
 struct Fixture {
-  explicit Fixture(int64_t mebibytes) {
+  explicit Fixture(size_t bytes) {
     auto started = RpcServer::Start("127.0.0.1:0", {&service});
     WAGGLE_CHECK(started.ok(), "a free port can be had");
     server = *std::move(started);
     publisher = NewGrpcModelPublisher(server->address());
     subscriber = NewGrpcModelSubscriber(server->address(), "m");
-    const size_t bytes = static_cast<size_t>(mebibytes) << 20;
     const std::shared_ptr<char> data = AllocateBytes(bytes);
     std::fill_n(data.get(), bytes, 'x');
     snapshot.model = "m";
@@ -58,43 +59,41 @@ struct Fixture {
   ModelSnapshot snapshot;
 };
 
-Result AgainstTcp(const Timing& timing, int64_t mebibytes) {
-  LoopbackTcp tcp(static_cast<size_t>(mebibytes) << 20);
-  return Milliseconds(timing, absl::ToDoubleMilliseconds(TimePerCall([&tcp] { tcp.Transfer(); }).best), "loopback TCP");
+Result BesideTcp(const std::function<void()>& call, size_t bytes) {
+  LoopbackTcp tcp(bytes);
+  const TimingBesideLimit timing = TimeBesideLimit(call, [&tcp] { tcp.Transfer(); });
+  return Milliseconds(timing.call, absl::ToDoubleMilliseconds(timing.limit.best), "loopback TCP");
 }
 
-Result Push(int64_t mebibytes) {
-  Fixture fixture(mebibytes);
-  return AgainstTcp(TimePerCall([&fixture] { fixture.Push(); }), mebibytes);
+Result Push(size_t bytes) {
+  Fixture fixture(bytes);
+  return BesideTcp([&fixture] { fixture.Push(); }, bytes);
 }
 
-Result Pull(int64_t mebibytes) {
-  Fixture fixture(mebibytes);
+Result Pull(size_t bytes) {
+  Fixture fixture(bytes);
   fixture.Push();
-  return AgainstTcp(TimePerCall([&fixture] { fixture.Pull(std::nullopt); }), mebibytes);
+  return BesideTcp([&fixture] { fixture.Pull(std::nullopt); }, bytes);
 }
 
-Result PullAgainstMemcpy(int64_t mebibytes) {
-  Fixture fixture(mebibytes);
+Result PullAgainstMemcpy(size_t bytes) {
+  Fixture fixture(bytes);
   fixture.Push();
-  const double copied = MemcpyBytesPerSecond(static_cast<size_t>(mebibytes) << 20);
+  const double copied = MemcpyBytesPerSecond(bytes);
   return Milliseconds(TimePerCall([&fixture] { fixture.Pull(std::nullopt); }),
-                      1'000 * static_cast<double>(mebibytes) * kMebibyte / copied, "memcpy");
+                      1'000 * static_cast<double>(bytes) / copied, "memcpy");
 }
 
 Result PullAgainstAim() {
-  Fixture fixture(1);
+  Fixture fixture(kMebibyte);
   fixture.Push();
   return Milliseconds(TimePerCall([&fixture] { fixture.Pull(std::nullopt); }), 2, "aim");
 }
 
 Result PullNothing() {
-  Fixture fixture(1);
+  Fixture fixture(kMebibyte);
   fixture.Push();
-  LoopbackTcp tcp(1);
-  return Milliseconds(TimePerCall([&fixture] { fixture.Pull(fixture.snapshot.version); }),
-                      absl::ToDoubleMilliseconds(TimePerCall([&tcp] { tcp.Transfer(); }).best),
-                      "loopback TCP round trip");
+  return BesideTcp([&fixture] { fixture.Pull(fixture.snapshot.version); }, 1);
 }
 
 }  // namespace
@@ -103,13 +102,13 @@ Result PullNothing() {
 int main(int argc, char** argv) {
   using waggle::bench::Case;
   std::vector<Case> cases;
-  for (const int64_t mebibytes : {1, 64}) {
-    cases.push_back(
-        {absl::StrCat("model_push_", mebibytes, "MiB"), [mebibytes] { return waggle::bench::Push(mebibytes); }});
-    cases.push_back(
-        {absl::StrCat("model_pull_", mebibytes, "MiB"), [mebibytes] { return waggle::bench::Pull(mebibytes); }});
-    cases.push_back({absl::StrCat("model_pull_", mebibytes, "MiB_memcpy"),
-                     [mebibytes] { return waggle::bench::PullAgainstMemcpy(mebibytes); }});
+  const std::vector<std::pair<std::string, size_t>> sizes = {
+      {"4KiB", size_t{4} << 10}, {"1MiB", size_t{1} << 20}, {"64MiB", size_t{64} << 20}, {"512MiB", size_t{512} << 20}};
+  for (const auto& [name, bytes] : sizes) {
+    cases.push_back({absl::StrCat("model_push_", name), [bytes = bytes] { return waggle::bench::Push(bytes); }});
+    cases.push_back({absl::StrCat("model_pull_", name), [bytes = bytes] { return waggle::bench::Pull(bytes); }});
+    cases.push_back({absl::StrCat("model_pull_", name, "_memcpy"),
+                     [bytes = bytes] { return waggle::bench::PullAgainstMemcpy(bytes); }});
   }
   cases.push_back({"model_pull_1MiB_aim", &waggle::bench::PullAgainstAim});
   cases.push_back({"model_pull_nothing_newer", &waggle::bench::PullNothing});

@@ -21,11 +21,12 @@ namespace waggle::testing {
 // A server in this process with a folder, and a proxy before it.
 class ProxiedServer {
  public:
-  explicit ProxiedServer(ReplayServiceOptions service = {}) {
+  explicit ProxiedServer(ReplayServiceOptions service = {}, const Keepalive& keepalive = kServerKeepalive) {
     ReplayServerOptions options;
     options.listen = "127.0.0.1:0";
     options.data_dir = folder_.File("data");
     options.service = std::move(service);
+    options.keepalive = keepalive;
     server_ = ValueOf(ReplayServer::Start(std::move(options), &metrics_));
     proxy_ = std::make_unique<TcpProxy>(server_->address());
     direct_ = ValueOf(NewGrpcReplayConnection({server_->address()}));

@@ -63,6 +63,25 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
   CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 1}))->version == published);
 }
 
+TEST_CASE("A pull takes the memory of an earlier one that nobody uses any more, and no other", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  const auto subscriber = NewGrpcModelSubscriber(server.address, "m");
+  const auto pull = [&](uint64_t version) {
+    REQUIRE_OK(server.models->Publish(MakeModel("m", {1, version})));
+    return *ValueOf(subscriber->PullNewer(std::nullopt));
+  };
+  const auto address = [](const ModelSnapshot& snapshot) { return snapshot.data.slices()[0].data; };
+  const ModelSnapshot kept = pull(1);
+  const char* const free = address(pull(2));
+  for (uint64_t version = 3; version < 10; ++version) {
+    const ModelSnapshot pulled = pull(version);
+    CHECK(address(pulled) == free);
+    CHECK(BytesOf(pulled.data) == BytesOf(MakeModel("m", {1, version}).data));
+  }
+  CHECK(BytesOf(kept.data) == BytesOf(MakeModel("m", {1, 1}).data));
+}
+
 // Answers every pull with given messages.
 class LyingServer final : public v1::ModelService::WithRawCallbackMethod_Pull<v1::ModelService::CallbackService> {
  public:

@@ -19,7 +19,8 @@ using testing::ValueOf;
 constexpr absl::Duration kIdle = absl::Seconds(30);
 
 // Push: adds up the bytes, refuses a piece of 13 and has no memory for one of 17. Pull: as many messages as the model's
-// name says, then OUT_OF_RANGE, or no memory after 17. Watch: nothing, ever.
+// name says, then OUT_OF_RANGE, or no memory after 17; where it is "ok" or "lost", one message and that end. Watch:
+// nothing, ever.
 class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::ModelService::WithRawCallbackMethod_Pull<
                           v1::ModelService::WithRawCallbackMethod_Watch<v1::ModelService::Service>>> {
  public:
@@ -66,6 +67,17 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
     uint64_t next_ = 0;
   };
 
+  // One message that brings the end.
+  class Once final : public WriteSource {
+   public:
+    explicit Once(absl::Status end) : end_(std::move(end)) {}
+    void OnOpen(std::function<void()> /*wake*/) override {}
+    Step Next() override { return {EncodeMessage(v1::ModelVersion(), ByteSlices()), end_}; }
+
+   private:
+    const absl::Status end_;
+  };
+
   class Silence final : public WriteSource {
    public:
     void OnOpen(std::function<void()> wake) override { wake(); }  // Before there is anything: harmless.
@@ -80,7 +92,12 @@ class Service final : public v1::ModelService::WithRawCallbackMethod_Push<v1::Mo
                                                    const grpc::ByteBuffer* request) override {
     Message<v1::PullModelRequest> message;
     (void)DecodeMessage(*request, kMaxHeaderBytes, &message.header, &message.data);
-    return new WriteReactor(std::make_unique<Counter>(std::stoul(message.header.model())));
+    const std::string& model = message.header.model();
+    if (model == "ok" || model == "lost") {
+      return new WriteReactor(
+          std::make_unique<Once>(model == "ok" ? absl::OkStatus() : absl::DataLossError("it is lost")));
+    }
+    return new WriteReactor(std::make_unique<Counter>(std::stoul(model)));
   }
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(grpc::CallbackServerContext* /*context*/,
                                                     const grpc::ByteBuffer* /*request*/) override {
@@ -114,6 +131,38 @@ TEST_CASE("A client-streaming call hands over every message and brings one answe
   CHECK(message.header.version() == 10'000'000);
   CHECK_FALSE(stream.Read(&answer));
   CHECK(stream.Finish() == absl::OkStatus());
+}
+
+TEST_CASE("The last message may end the writing, be it the only one or one of many", "[grpc]") {
+  const Fixture fixture;
+  for (const int before : {0, 3}) {
+    BlockingStream stream(fixture.channel, "/waggle.v1.ModelService/Push", kIdle, StopToken());
+    for (int i = 0; i < before; ++i) {
+      REQUIRE(stream.Write(Piece(100)));
+    }
+    REQUIRE(stream.WriteLast(Piece(10)));
+    grpc::ByteBuffer answer;
+    REQUIRE(stream.Read(&answer));
+    Message<v1::ModelVersion> message;
+    REQUIRE_OK(DecodeMessage(answer, kMaxHeaderBytes, &message.header, &message.data));
+    CHECK(message.header.version() == static_cast<uint64_t>(before * 100 + 10));
+    CHECK(stream.Finish() == absl::OkStatus());
+  }
+}
+
+TEST_CASE("A server's last message may bring its end", "[grpc]") {
+  const Fixture fixture;
+  for (const char* const model : {"ok", "lost"}) {
+    v1::PullModelRequest request;
+    request.set_model(model);
+    BlockingStream stream(fixture.channel, "/waggle.v1.ModelService/Pull", kIdle, StopToken());
+    REQUIRE(stream.WriteLast(EncodeMessage(request, ByteSlices())));
+    grpc::ByteBuffer buffer;
+    CHECK(stream.Read(&buffer));
+    CHECK_FALSE(stream.Read(&buffer));
+    CHECK(stream.Finish().code() ==
+          (absl::string_view(model) == "ok" ? absl::StatusCode::kOk : absl::StatusCode::kDataLoss));
+  }
 }
 
 TEST_CASE("A handler's error ends the call with it, in the middle or at the end", "[grpc]") {

@@ -35,6 +35,27 @@ TEST_CASE("An upload is published when it is complete, and not before", "[unit]"
   CHECK(store.Newest("m")->checksum == sent.checksum);
 }
 
+void Upload(ModelStore* store, const Sent& sent) {
+  const auto upload = ValueOf(ModelUpload::Begin(store, sent.header, sent.bytes.size(), sent.checksum));
+  REQUIRE_OK(upload->Append(SlicesOf(sent.bytes)));
+  REQUIRE_OK(upload->Commit());
+}
+
+TEST_CASE("An upload takes the memory of an old version that nobody reads any more, and no other", "[unit]") {
+  ModelStore store((ModelStoreOptions()));
+  const Sent first({1, 1});
+  Upload(&store, first);
+  const char* const unread = store.Newest("m")->snapshot.data.slices()[0].data;
+  Upload(&store, Sent({1, 2}));
+  const std::shared_ptr<const StoredModel> read = store.Newest("m");
+  for (uint64_t version = 3; version < 10; ++version) {
+    Upload(&store, Sent({1, version}));
+    CHECK(BytesOf(store.Newest("m")->snapshot.data) == Sent({1, version}).bytes);
+    CHECK((version > 3 || store.Newest("m")->snapshot.data.slices()[0].data == unread));
+  }
+  CHECK(BytesOf(read->snapshot.data) == Sent({1, 2}).bytes);
+}
+
 TEST_CASE("An upload that is short, long or damaged is refused", "[unit]") {
   ModelStore store((ModelStoreOptions()));
   REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "common/base/mutex.h"
+#include "common/tensor/buffer_pool.h"
+
+namespace waggle {
+
+// Hands out large blocks of bytes whose size is mostly that of the one before, and keeps one that is not in use any
+// more for whoever takes the next: the page faults of a fresh one cost more than filling it. A block of another size
+// than the last one taken is not kept. Thread-safe; the blocks may outlive it.
+class SpareBlock {
+ public:
+  // A block of uninitialised bytes aligned to 64. Throws std::bad_alloc where there is no memory.
+  std::shared_ptr<char> Take(size_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  Mutex mutex_;
+  std::shared_ptr<BufferPool> pool_ ABSL_GUARDED_BY(mutex_);
+  size_t block_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace waggle
