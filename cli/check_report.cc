@@ -17,7 +17,7 @@ absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOp
   const double batches = static_cast<double>(batch.total_bytes) * static_cast<double>(learner.prefetch_batches + 1);
   std::string text =
       absl::StrFormat("# table %s: %d items of up to %d rows, %d bytes a row: about %s", table.name, table.max_items,
-                      table.max_window, RowBytes(table.signature), ShortBytes(EstimateTableBytes(plan)));
+                      table.max_window, BytesARow(table.signature), ShortBytes(EstimateTableBytes(plan)));
   absl::StrAppend(&text, servers == 1 ? " on the replay server\n" : absl::StrCat(" on ", servers, " replay servers\n"));
   absl::StrAppend(&text, "#   batches: ", learner.batch_size, " items, ", batch.total_bytes, " bytes each; ",
                   ShortBytes(batches), " with those asked for ahead, on the learner\n");

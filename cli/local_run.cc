@@ -360,7 +360,7 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
       EstimateMemory(checked->experiment, checked->environment, BuiltinAlgorithmDefinitions());
   const absl::Status fits = memory.ok() ? CheckMemory(*memory, MachineMemoryBytes()) : memory.status();
   if (!fits.ok()) {
-    return Complain(fits, 1);
+    return ComplainAndExit(fits, 1);
   }
   const absl::Status executables = CheckExecutables(ProcessesOf(checked->experiment), binary_folder);
   if (!executables.ok()) {

@@ -4,7 +4,7 @@
 usage: unity_groups.py LINES < TARGETS
 
 Each line of the standard input is a target and its sources, with semicolons between them; the first two are the target
-and the folder of the sources. For each source that shares a group with another, prints "TARGET;SOURCE;GROUP". A group
+and the folder of the sources. For each source that shares a group with another, prints "TARGET;PATH;GROUP". A group
 has at most LINES lines, and no two of its sources give one name to two things: files have helpers of their own, in
 unnamed namespaces, and call them what fits there.
 """
@@ -62,7 +62,7 @@ def main():
         texts = [(source, (pathlib.Path(folder) / source).read_text()) for source in sources]
         for number, group in enumerate(groups_of(texts, most_lines)):
             for source in group if len(group) > 1 else []:
-                print(f"{target};{source};{number}")
+                print(f"{target};{folder}/{source};{number}")
 
 
 if __name__ == "__main__":

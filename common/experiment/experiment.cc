@@ -106,7 +106,7 @@ absl::Status CheckBatch(const Experiment& experiment, const TableConfig& table) 
 
 absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
   const int64_t lanes = experiment.actor.lanes;
-  const int64_t row_bytes = RowBytes(table.signature);
+  const int64_t row_bytes = BytesARow(table.signature);
   const int64_t most = row_bytes == 0 ? lanes : kMaxStepBytes / row_bytes;
   if (lanes <= most) {
     return absl::OkStatus();

@@ -92,7 +92,7 @@ absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpe
     sizes.tables += EstimateTableBytes(plan);
   }
   if (!plans.empty()) {  // All tables' rows are the same.
-    const double block = static_cast<double>(RowBytes(plans[0].table.signature)) * static_cast<double>(actor.lanes) *
+    const double block = static_cast<double>(BytesARow(plans[0].table.signature)) * static_cast<double>(actor.lanes) *
                          static_cast<double>(actor.chunk_rows);
     // One more is being filled.
     sizes.unacknowledged = std::min(block * static_cast<double>(actor.max_unacknowledged_blocks + 1),
@@ -169,7 +169,7 @@ double EstimateTableBytes(const TablePlan& plan) {
                                   ? static_cast<double>(std::min(plan.window.period, plan.window.length))
                                   : static_cast<double>(plan.window.length);
   const auto items = static_cast<double>(table.max_items);
-  double rows = std::min(items * rows_an_item * static_cast<double>(RowBytes(table.signature)),
+  double rows = std::min(items * rows_an_item * static_cast<double>(BytesARow(table.signature)),
                          static_cast<double>(table.max_bytes));
   if (table.memory_limit > 0) {  // The others are on the disk.
     rows = std::min(rows, static_cast<double>(table.memory_limit));

@@ -62,7 +62,7 @@ absl::Status ValidateName(const std::string& name) {
   return absl::OkStatus();
 }
 
-int64_t RowBytes(const std::vector<ArraySpec>& columns) {
+int64_t BytesARow(const std::vector<ArraySpec>& columns) {
   int64_t bytes = 0;
   for (const ArraySpec& column : columns) {
     bytes += column.NumBytes();

@@ -45,7 +45,7 @@ struct ArraySpec {
 absl::Status ValidateName(const std::string& name);
 
 // Of one row of these columns, which are valid.
-int64_t RowBytes(const std::vector<ArraySpec>& columns);
+int64_t BytesARow(const std::vector<ArraySpec>& columns);
 
 // "[observation: float32[4], action: int64[]]".
 std::string DebugString(const std::vector<ArraySpec>& specs);
