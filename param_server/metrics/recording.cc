@@ -25,12 +25,12 @@ Recording::~Recording() {
 
 void Recording::RecordOnce() {
   const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now());
-  if (status != last_) {
+  if (status.ok() != works_) {
+    works_ = status.ok();
     hub_->SetFiguresUnrecorded(std::string(status.message()));
-    status.ok() ? LogInfo("figures are recorded again")
-                : LogError("figures are not recorded, and kept until they can be: ", status.message());
+    works_ ? LogInfo("figures are recorded again")
+           : LogError("figures are not recorded, and kept until they can be: ", status.message());
   }
-  last_ = status;
 }
 
 }  // namespace waggle

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/stop_token.h"
 #include "common/base/thread.h"
@@ -28,7 +27,7 @@ class Recording {
   const StopToken stop_;
   // Of the thread.
   const std::unique_ptr<MetricsRecorder> recorder_;
-  absl::Status last_;
+  bool works_ = true;
   Thread thread_;  // Last: it uses everything above.
 };
 
