@@ -1,3 +1,4 @@
+// No test of its own: tests/common/clients/hub_client_test.cc sees it through JoinHub.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -31,6 +31,29 @@ TEST_CASE("The model ports over gRPC do what the ports promise", "[grpc]") {
   });
 }
 
+TEST_CASE("What a holder has pulled is kept on the server, and the best is pulled by itself", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  const auto evaluator = NewGrpcModelSubscriber(server.address, "m", "evaluator-1");
+  const auto actor = NewGrpcModelSubscriber(server.address, "m");
+  for (uint64_t version = 1; version <= 3; ++version) {
+    REQUIRE_OK(server.models->Publish(MakeModel("m", {1, version})));
+    const auto& puller = version == 2 ? evaluator : actor;
+    CHECK(ValueOf(puller->PullNewer(std::nullopt))->version == ModelVersion{1, version});
+  }
+  CHECK_FALSE(ValueOf(evaluator->PullNewer(ModelVersion{1, 3})).has_value());
+  CHECK(server.models->Find("m", {1, 1}) == nullptr);
+  const auto held = server.models->Find("m", {1, 2});
+  REQUIRE(held != nullptr);
+  server.models->SetBest(held);
+  const std::optional<ModelSnapshot> best = ValueOf(actor->PullBest());
+  REQUIRE(best.has_value());
+  CHECK(best->version == ModelVersion{1, 2});
+  CHECK(BytesOf(best->data) == BytesOf(held->snapshot.data));
+  REQUIRE_CODE(NewGrpcModelSubscriber(server.address, "m", "no such name!")->PullNewer(std::nullopt).status(),
+               absl::StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") {
   testing::ParamServer server;
   server.Start();

@@ -1,5 +1,6 @@
 #include "common/clients/pending_reports.h"
 
+#include "common/clients/hub_convert.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -67,6 +68,14 @@ TEST_CASE("An environment is sent until the hub has seen it, and again when the 
   CHECK_FALSE(Filled(reports).has_environment());
   reports.SetEnvironmentKnown(false);
   CHECK(Filled(reports).environment().name() == "CartPole-v1");
+}
+
+TEST_CASE("The last weights of a learner are said with every heartbeat from then on", "[unit]") {
+  PendingReports reports;
+  CHECK_FALSE(Filled(reports).has_final_version());
+  reports.SetFinalVersion({3, 4});
+  reports.Acknowledge(Filled(reports));
+  CHECK(FromProto(Filled(reports).final_version()) == ModelVersion{3, 4});
 }
 
 TEST_CASE("A failure is said with every heartbeat from then on", "[unit]") {
