@@ -357,7 +357,8 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     workers_.SetFailure(report.worker_id, failure);
   }
   const RunState before = tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
-  const std::optional<absl::Duration> running = tracker_.has_value() ? tracker_->progress().running : std::nullopt;
+  const bool had_step = tracker_.has_value() && tracker_->progress().running.has_value();
+  const absl::Duration running = had_step ? *tracker_->progress().running : absl::ZeroDuration();
   const auto steps = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return tracker_.has_value() ? std::make_pair(tracker_->env_steps(), tracker_->learner_steps())
                                 : std::pair<uint64_t, uint64_t>();
@@ -381,8 +382,8 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     }
     NoteEndLocked(before);
     ConcludeLocked(now);
-    unsaved_ = unsaved_ || steps() != steps_before || tracker_->progress().running != running;
-    urgent_ = urgent_ || tracker_->progress().running.has_value() != running.has_value();
+    unsaved_ = unsaved_ || steps() != steps_before || tracker_->progress().running > running;
+    urgent_ = urgent_ || tracker_->progress().running.has_value() != had_step;
   }
   return absl::OkStatus();
 }

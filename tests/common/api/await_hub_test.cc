@@ -25,7 +25,12 @@ class FakeHub : public HubLink {
   void ReportEnvironment(const EnvironmentSpec&) override {}
   void ReportEvaluation(const Evaluation&) override {}
   void ReportFailure(const absl::Status& failure) override { reported = failure; }
+  void ReportFinalVersion(const ModelVersion&) override {}
+  absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
+    return absl::UnimplementedError("not asked for");
+  }
   const StopToken& run_over() const override { return over; }
+  const StopToken& training_over() const override { return over; }
   void Leave(absl::Duration) override {}
 
   Assignment before;
