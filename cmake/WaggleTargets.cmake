@@ -18,7 +18,7 @@ function(waggle_group_sources target)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
   set(own ${ARGN})
-  list(FILTER own INCLUDE REGEX "^[^.$].*[.]cc$")
+  list(FILTER own INCLUDE REGEX "^[^./$].*[.]cc$")
   set_property(GLOBAL APPEND_STRING PROPERTY WAGGLE_GROUPED "${target};${CMAKE_CURRENT_SOURCE_DIR};${own}\n")
 endfunction()
 

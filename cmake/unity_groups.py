@@ -6,7 +6,8 @@ usage: unity_groups.py LINES < TARGETS
 Each line of the standard input is a target and its sources, with semicolons between them; the first two are the target
 and the folder of the sources. For each source that shares a group with another, prints "TARGET;PATH;GROUP". A group
 has at most LINES lines, and no two of its sources give one name to two things: files have helpers of their own, in
-unnamed namespaces, and call them what fits there.
+unnamed namespaces, and call them what fits there. That no other source of the group so much as mentions the name of such
+a helper keeps a helper from being taken for something else.
 """
 
 import pathlib
@@ -25,44 +26,51 @@ NAMES = re.compile(
 )
 # A name that another file's declaration is taken over by; that two files do so is no clash.
 TAKEN_OVER = re.compile(r"^using\s+[\w:]+::(\w+);", re.MULTILINE)
+UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace\n", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"//.*")
 NOT_NAMES = {"namespace", "TEST_CASE", "TEMPLATE_TEST_CASE", "waggle", "testing"}
 
 
 def names_of(text):
-    """What a source declares, and what it takes over."""
-    taken_over = set(TAKEN_OVER.findall(text))
-    text = TAKEN_OVER.sub("", text)
-    return {name for match in NAMES.finditer(text) for name in match.groups() if name} - NOT_NAMES, taken_over
+    return {name for match in NAMES.finditer(text) for name in match.groups() if name} - NOT_NAMES
+
+
+class Source:
+    def __init__(self, folder, name):
+        self.path = f"{folder}/{name}"
+        text = pathlib.Path(self.path).read_text()
+        self.lines = text.count("\n")
+        text = TAKEN_OVER.sub("", COMMENT.sub("", text))
+        self.declared = names_of(text)
+        self.helpers = set().union(*map(names_of, UNNAMED.findall(text))) if UNNAMED.search(text) else set()
+        self.words = set(re.findall(r"\w+", text))
+
+    def clashes(self, other):
+        return self.declared & other.declared or self.helpers & other.words or self.words & other.helpers
 
 
 def groups_of(sources, most_lines):
-    """Lists of sources, each put into the first list that has room and none of its names."""
+    """Lists of sources, each put into the first list that has room and where it clashes with nothing."""
     groups = []
-    for source, text in sources:
-        declared, taken_over = names_of(text)
-        lines = text.count("\n")
+    for source in sources:
         for group in groups:
-            clashes = declared & (group["declared"] | group["taken_over"]) or taken_over & group["declared"]
-            if group["lines"] + lines <= most_lines and not clashes:
+            has_room = sum(other.lines for other in group) + source.lines <= most_lines
+            if has_room and not any(source.clashes(other) for other in group):
+                group.append(source)
                 break
         else:
-            group = {"sources": [], "declared": set(), "taken_over": set(), "lines": 0}
-            groups.append(group)
-        group["sources"].append(source)
-        group["declared"] |= declared
-        group["taken_over"] |= taken_over
-        group["lines"] += lines
-    return [group["sources"] for group in groups]
+            groups.append([source])
+    return groups
 
 
 def main():
     most_lines = int(sys.argv[1])
     for line in sys.stdin:
         target, folder, *sources = line.strip().split(";")
-        texts = [(source, (pathlib.Path(folder) / source).read_text()) for source in sources]
-        for number, group in enumerate(groups_of(texts, most_lines)):
+        sources = [Source(folder, name) for name in sources]
+        for number, group in enumerate(groups_of(sources, most_lines)):
             for source in group if len(group) > 1 else []:
-                print(f"{target};{folder}/{source};{number}")
+                print(f"{target};{source.path};{number}")
 
 
 if __name__ == "__main__":

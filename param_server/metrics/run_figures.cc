@@ -122,7 +122,10 @@ Figures RunFigures(const HubOverview& overview) {
 Figures EvaluationFigures(const Evaluation& evaluation) {
   return {{"evaluation/episodes", static_cast<double>(evaluation.episodes)},
           {"evaluation/version", static_cast<double>(evaluation.version.version)},
+          {"evaluation/env_steps", static_cast<double>(evaluation.env_steps)},
           {"evaluation/mean_return", evaluation.mean_return},
+          {"evaluation/standard_deviation", evaluation.standard_deviation},
+          {"evaluation/mean_length", evaluation.mean_length},
           {"evaluation/min_return", evaluation.min_return},
           {"evaluation/max_return", evaluation.max_return}};
 }

@@ -11,7 +11,8 @@ namespace waggle {
 namespace {
 
 // How long the last weights of a run may take to be published and evaluated.
-constexpr absl::Duration kFinalEvaluationPatience = absl::Seconds(30);
+// Long: an evaluation may take minutes. Without an evaluator or a learner nobody waits.
+constexpr absl::Duration kFinalEvaluationPatience = absl::Minutes(10);
 // As many as evaluators that may be about to confirm one.
 constexpr size_t kMaxCandidates = 16;
 

@@ -17,6 +17,7 @@ class ScriptedSubscriber : public ModelSubscriber {
     CHECK_FALSE(version.has_value());
     return answer_(pulls_++);
   }
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return absl::UnimplementedError("not asked for"); }
   absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
     return absl::InternalError("nobody is to wait: there may be no weights at all");
   }
