@@ -40,9 +40,10 @@ class Source:
         self.path = f"{folder}/{name}"
         text = pathlib.Path(self.path).read_text()
         self.lines = text.count("\n")
-        text = TAKEN_OVER.sub("", COMMENT.sub("", text))
+        text = TAKEN_OVER.sub("", text)
         self.declared = names_of(text)
-        self.helpers = set().union(*map(names_of, UNNAMED.findall(text))) if UNNAMED.search(text) else set()
+        self.helpers = set().union(*map(names_of, UNNAMED.findall(text)))
+        text = COMMENT.sub("", text)
         self.words = set(re.findall(r"\w+", text))
 
     def clashes(self, other):
@@ -66,7 +67,7 @@ def groups_of(sources, most_lines):
 def main():
     most_lines = int(sys.argv[1])
     for line in sys.stdin:
-        target, folder, *sources = line.strip().split(";")
+        target, folder, *sources = line.strip().rstrip(";").split(";")
         sources = [Source(folder, name) for name in sources]
         for number, group in enumerate(groups_of(sources, most_lines)):
             for source in group if len(group) > 1 else []:
