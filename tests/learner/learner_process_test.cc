@@ -49,16 +49,19 @@ class FakeHub : public HubLink {
   StopToken over;
 };
 
-// Endless batches of windows of zeros of whatever table is asked for.
+// Batches of windows of zeros of whatever table is asked for, once the first weights are published, as they would be
+// made with these.
 class ZeroSampler : public ReplaySampler {
  public:
-  ZeroSampler(const ReplaySamplerOptions& options, int64_t batches, StopToken over)
+  ZeroSampler(const ReplaySamplerOptions& options, int64_t batches, StopToken published, StopToken over)
       : layout_(std::make_shared<BatchLayout>(
             testing::ValueOf(MakeBatchLayout(options.table, options.batch_size, 1 << 20)))),
         left_(batches),
+        published_(std::move(published)),
         over_(std::move(over)) {}
 
   absl::StatusOr<SampledBatch> Next(const StopToken&) override {
+    published_.WaitFor(absl::Seconds(60));
     if (left_-- == 0) {
       over_.RequestStop();
       return absl::CancelledError("stopped");
@@ -77,25 +80,27 @@ class ZeroSampler : public ReplaySampler {
  private:
   const std::shared_ptr<const BatchLayout> layout_;
   int64_t left_;
+  const StopToken published_;
   const StopToken over_;
 };
 
 class FakeReplay : public ReplayConnection {
  public:
-  explicit FakeReplay(StopToken over) : over_(std::move(over)) {}
+  FakeReplay(StopToken published, StopToken over) : published_(std::move(published)), over_(std::move(over)) {}
 
   absl::Status CreateTable(const TableConfig& config, const StopToken&) override { return config.Validate(); }
   absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions&) override {
     return absl::FailedPreconditionError("a learner does not write");
   }
   absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) override {
-    return std::unique_ptr<ReplaySampler>(std::make_unique<ZeroSampler>(options, 20, over_));
+    return std::unique_ptr<ReplaySampler>(std::make_unique<ZeroSampler>(options, 20, published_, over_));
   }
   absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string&) override {
     return std::unique_ptr<PriorityUpdater>(std::make_unique<testing::RecordingUpdater>());
   }
 
  private:
+  const StopToken published_;
   const StopToken over_;
 };
 
@@ -116,7 +121,7 @@ struct Fixture {
     connections.connect_replay =
         [&](const std::vector<std::string>& addresses) -> absl::StatusOr<std::unique_ptr<ReplayConnection>> {
       connected_to = addresses;
-      return std::unique_ptr<ReplayConnection>(std::make_unique<FakeReplay>(hub.over));
+      return std::unique_ptr<ReplayConnection>(std::make_unique<FakeReplay>(first_published, hub.over));
     };
     connections.new_publisher = [&] { return std::make_unique<RecordingPublisher>(this); };
     connections.new_subscriber = [&](const std::string& model) {
@@ -133,6 +138,7 @@ struct Fixture {
     absl::Status Publish(const ModelSnapshot& snapshot) override {
       MutexLock lock(&fixture_->mutex);
       fixture_->published.push_back(snapshot);
+      fixture_->first_published.RequestStop();
       return absl::OkStatus();
     }
 
@@ -162,6 +168,7 @@ struct Fixture {
   Mutex mutex;
   std::vector<ModelSnapshot> published;
   absl::StatusOr<std::optional<ModelSnapshot>> best = std::optional<ModelSnapshot>();
+  const StopToken first_published;
   ModelSnapshot newest;  // What the hub has of it.
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
