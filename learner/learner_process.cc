@@ -198,10 +198,14 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PriorityUpdater> priorities,
                           replay->NewPriorityUpdater(job->table.table.name));
   const std::unique_ptr<ModelPublisher> publisher = connections.new_publisher();
-  const TrainLoopPorts ports = {
-      sampler.get(),           priorities.get(),
-      publisher.get(),         connections.metrics,
-      checkpoints.store.get(), [&connections] { return connections.hub->assignment().model_version; }};
+  TrainLoopPorts ports;
+  ports.sampler = sampler.get();
+  ports.priorities = priorities.get();
+  ports.publisher = publisher.get();
+  ports.metrics = connections.metrics;
+  ports.checkpoints = checkpoints.store.get();
+  ports.known_version = [&connections] { return connections.hub->assignment().model_version; };
+  ports.trained = [&connections](const ModelVersion& version) { connections.hub->ReportFinalVersion(version); };
   LogInfo("learns ", loop_options.algorithm, " on ", job->assignment.environment->name, " from step ",
           loop_options.first_step, ", epoch ", loop_options.epoch);
   TrainLoop loop(loop_options, ports, job->algorithm.get());

@@ -81,7 +81,7 @@ TEST_CASE("What a stopped server has said stands", "[unit]") {
 }
 
 TEST_CASE("The last look at a run has the means of its summary and the last return that was known", "[unit]") {
-  SummaryBuilder builder(At(0), 475);
+  SummaryBuilder builder(At(0));
   builder.Add(GatherFacts(SampleSnapshot()), At(11.25));
   ClusterSnapshot last = SampleSnapshot();
   last.overview.clear_figures();
@@ -89,7 +89,7 @@ TEST_CASE("The last look at a run has the means of its summary and the last retu
   last.overview.set_env_steps(200'000);
   builder.Add(GatherFacts(last), At(11.25));
   RunSummary summary;
-  CHECK_FALSE(SummaryBuilder(At(0), 475).LastFacts(summary).has_value());
+  CHECK_FALSE(SummaryBuilder(At(0)).LastFacts(summary).has_value());
   builder.Fill(&summary);
   const std::optional<RunFacts> facts = builder.LastFacts(summary);
   REQUIRE(facts.has_value());
