@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -41,12 +42,14 @@ bool WaitForEnd(ChildProcess* child, int signals, absl::Duration timeout) {
   const Deadline deadline(timeout);
   while (!child->Poll().has_value()) {
     pollfd file = {signals, POLLIN, 0};
-    if (poll(&file, 1, static_cast<int>(absl::ToInt64Milliseconds(deadline.Left())) + 1) == 0) {
+    const absl::Duration left = std::min(deadline.Left(), absl::Hours(1));
+    if (poll(&file, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1) == 0 &&
+        deadline.Left() <= absl::ZeroDuration()) {
       return false;
     }
     signalfd_siginfo info = {};
     while (read(signals, &info, sizeof(info)) == sizeof(info)) {
-      if (info.ssi_signo != SIGCHLD) {
+      if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH) {
         return false;
       }
     }

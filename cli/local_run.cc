@@ -322,13 +322,13 @@ int LocalRun::Finish() {
   if (const std::optional<RunFacts> last = summary_.LastFacts(summary); last.has_value()) {
     printer_.Last(*last, Context());
   }
-  printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortDuration(Elapsed()), " and ",
-                              ShortNumber(summary.env_steps), " environment steps",
-                              end.note.empty() ? "" : absl::StrCat("; ", end.note),
-                              written.ok() ? absl::StrCat("; see ", folder_.File("summary.json")) : ""));
   if (plot_ && summary.env_steps > 0) {
     printer_.Event(DrawCurves(binary_folder_, folder_, signals_, kDrawingTimeout));
   }
+  printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortDuration(absl::Seconds(summary.wall_seconds)),
+                              " and ", ShortNumber(summary.env_steps), " environment steps",
+                              end.note.empty() ? "" : absl::StrCat("; ", end.note),
+                              written.ok() ? absl::StrCat("; see ", folder_.File("summary.json")) : ""));
   const bool met =
       outcome == Outcome::kSolved || (outcome == Outcome::kLimit && !experiment_.stop.target_return.has_value());
   return met ? 0 : outcome == Outcome::kInterrupted ? 130 : 1;

@@ -291,8 +291,9 @@ std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
     WorkerView view = worker.view;
     view.silent = now - worker.last_heartbeat;
     view.alive = alive;
-    view.current = alive && view.silent <= options_.current_for && !worker.samples.empty();
-    if (view.current) {
+    // The last figures of a worker that has just left are as good as those of one that will be heard again.
+    view.current = view.silent <= options_.current_for && !worker.samples.empty();
+    if (view.current && alive) {
       view.rates = Rates(worker);
     }
     views.push_back(std::move(view));
@@ -336,7 +337,10 @@ void WorkerTable::Unseat(const std::string& worker_id) {
   const auto it = seated_.find(worker_id);
   RemoveFromRole(&it->second);
   gone_.push_back(std::move(it->second));
-  gone_.back().samples.clear();
+  std::deque<Sample>& samples = gone_.back().samples;
+  while (samples.size() > 1) {
+    samples.pop_front();
+  }
   seated_.erase(it);
   while (static_cast<int64_t>(gone_.size()) > options_.max_gone) {
     gone_.pop_front();

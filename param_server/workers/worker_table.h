@@ -47,10 +47,10 @@ struct WorkerView {
   absl::Time joined;
   absl::Duration silent;  // Since its last heartbeat.
   bool alive = false;
-  bool current = false;  // Its figures are of now: a heartbeat came a moment ago.
+  bool current = false;  // Its figures are of now: a heartbeat came a moment ago, even if it has left since.
   WorkerFigures figures;
   std::string failure;                  // Why it gives up; empty otherwise.
-  std::map<std::string, double> rates;  // Of each counter, a second, over the last heartbeats; empty where not current.
+  std::map<std::string, double> rates;  // Of each counter, a second, over the last heartbeats; empty where not current or gone.
 };
 
 struct WorkerTableOptions {

@@ -1,6 +1,6 @@
 // A parameter server that knows no workers. Each Overview tells the run state that stands in the file `state` two
-// folders above DATA_DIR ("running" where there is none), and adds a byte to the file `looks` beside it. Takes the
-// flags of waggle-param-server.
+// folders above DATA_DIR ("running" where there is none), why weights are not kept as the file `weights_unsaved` beside
+// it says, and adds a byte to the file `looks` beside it. Takes the flags of waggle-param-server.
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <signal.h>
@@ -27,6 +27,9 @@ class FakeWorkerService final : public waggle::v1::WorkerService::Service {
                                                : waggle::v1::RUN_STATE_RUNNING);
     response->set_outcome_reason(state.empty() ? "" : "the test said " + state);
     response->set_env_steps(1234);
+    std::string unsaved;
+    std::ifstream(folder_ + "/../../weights_unsaved") >> unsaved;
+    response->set_weights_unsaved(unsaved);
     std::ofstream(folder_ + "/../../looks", std::ios::app) << '.';
     return grpc::Status::OK;
   }

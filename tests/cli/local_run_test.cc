@@ -148,6 +148,7 @@ TEST_CASE("A learner that is killed is started again to go on, and so does the r
 TEST_CASE("A solved run whose weights were kept by nobody has failed, and its last line says so", "[e2e]") {
   ScriptedRun run;
   run.SetState("solved");
+  std::ofstream(run.folder().File("weights_unsaved")) << "full";
   run.Tell("waggle-learner", "echo no space left; exit 1");
   run.Tell("waggle-actor", "exit 0");
   run.Tell("evaluator", "exit 0");

@@ -198,8 +198,8 @@ TEST_CASE("A terminal that changes its size gets the whole block taken away and 
   CHECK(terminal.Read() == BlockText(facts, Context(), 100));
   terminal.Resize(31, 24);
   printer.Redraw();
-  // Of the six lines, of 34, 65, 70, 62, 60 and 48 characters, it had made two, three, three, two, two and two.
-  CHECK(terminal.Read() == "\x1b[14A\r\x1b[J" + BlockText(facts, Context(), 30));
+  // Of the six lines, of 34, 65, 68, 72, 61 and 50 characters, it had made two, three, three, three, two and two.
+  CHECK(terminal.Read() == "\x1b[15A\r\x1b[J" + BlockText(facts, Context(), 30));
   terminal.Resize(101, 24);
   printer.Event("hello");
   CHECK(terminal.Read() == "\x1b[6A\r\x1b[Jhello\n" + BlockText(facts, Context(), 100));
