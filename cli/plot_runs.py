@@ -276,7 +276,7 @@ class Picture:
             if label is not None:
                 panel.plot([], [], color="gray", linestyle=style, label=label)
         if any(label is not None for _, _, label in curves):
-            panel.legend(fontsize=8, loc="upper left")
+            panel.legend(fontsize=8, loc="best")
         self.finish(panel, True)
         panel.set_ylim(bottom=0)
 
