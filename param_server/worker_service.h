@@ -9,11 +9,10 @@
 namespace waggle {
 
 // All methods are raw, for a limit on what is parsed.
-using WorkerServiceBase =
-    v1::WorkerService::WithRawCallbackMethod_Join<v1::WorkerService::WithRawCallbackMethod_Heartbeat<
-        v1::WorkerService::WithRawCallbackMethod_Watch<v1::WorkerService::WithRawCallbackMethod_TakeSteps<
-            v1::WorkerService::WithRawCallbackMethod_Leave<
-                v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>>;
+using WorkerServiceBase = v1::WorkerService::WithRawCallbackMethod_Join<
+    v1::WorkerService::WithRawCallbackMethod_Heartbeat<v1::WorkerService::WithRawCallbackMethod_Watch<
+        v1::WorkerService::WithRawCallbackMethod_TakeSteps<v1::WorkerService::WithRawCallbackMethod_Leave<
+            v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>>;
 
 // waggle.v1.WorkerService over a Hub; see worker.proto. Translates, and decides nothing but that a worker of another
 // software version is refused.

@@ -120,8 +120,8 @@ struct StopOptions {
   int64_t max_env_steps = 0;
   int64_t max_learner_steps = 0;
   // Since the first environment step, so that processes may be started by hand in any order; the time without a hub, or
-  // in which the run had failed, does not count. `waggle run`, which starts them itself, fails where no step comes within
-  // this and a minute.
+  // in which the run had failed, does not count. `waggle run`, which starts them itself, fails where no step comes
+  // within this and a minute.
   double max_seconds = 0;
 
   void Visit(ConfigVisitor& visitor);

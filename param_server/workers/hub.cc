@@ -251,6 +251,9 @@ void Hub::Leave(const std::string& worker_id) {
     workers_.Leave(worker_id, now);
     last_evaluation_of_.erase(worker_id);
     history_.Forget(worker_id);
+    if (step_leases_.has_value()) {
+      step_leases_->Return(worker_id);
+    }
     if (tracker_.has_value()) {
       tracker_->Forget(worker_id);
       ConcludeLocked(now);
@@ -260,9 +263,6 @@ void Hub::Leave(const std::string& worker_id) {
   models_->KeepHolders([&worker_id](const std::string& holder) { return holder != worker_id; });
   if (save) {
     SaveSoon();
-  }
-  if (step_leases_.has_value()) {
-    step_leases_->Return(worker_id);
   }
 }
 

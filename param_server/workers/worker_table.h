@@ -49,8 +49,9 @@ struct WorkerView {
   bool alive = false;
   bool current = false;  // Its figures are of now: a heartbeat came a moment ago, even if it has left since.
   WorkerFigures figures;
-  std::string failure;                  // Why it gives up; empty otherwise.
-  std::map<std::string, double> rates;  // Of each counter, a second, over the last heartbeats; empty where not current or gone.
+  std::string failure;  // Why it gives up; empty otherwise.
+  std::map<std::string, double>
+      rates;  // Of each counter, a second, over the last heartbeats; empty where not current or gone.
 };
 
 struct WorkerTableOptions {
