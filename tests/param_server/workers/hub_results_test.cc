@@ -136,6 +136,21 @@ TEST_CASE("An evaluation says how many steps the run had when its weights were p
   CHECK(ValueOf(LoadSavedModel(fixture.BestFolder())).env_steps == 200);
 }
 
+TEST_CASE("Steps that an actor tells of when it asks for more count as those of a heartbeat", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  StepRequest steps;
+  REQUIRE_OK(fixture.hub->TakeSteps("a", steps));
+  fixture.Publish(1);
+  fixture.Hold();
+  fixture.now += absl::Seconds(1);
+  steps.used = 400;
+  REQUIRE_OK(fixture.hub->TakeSteps("a", steps));
+  fixture.Evaluate(1, 5);
+  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 0);
+}
+
 TEST_CASE("A run that reaches its limit ends when its final weights are evaluated", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
