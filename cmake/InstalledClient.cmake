@@ -51,5 +51,6 @@ install(FILES ${base_headers} COMPONENT replay_client DESTINATION "${include_fol
 install(FILES ${tensor_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/tensor")
 install(FILES common/api/batch_layout.h common/api/replay.h common/api/row_writer.h common/api/table_config.h
   COMPONENT replay_client DESTINATION "${include_folder}/common/api")
+install(FILES common/rpc/keepalive.h COMPONENT replay_client DESTINATION "${include_folder}/common/rpc")
 install(FILES common/clients/replay_client.h common/clients/replay_tables.h
   COMPONENT replay_client DESTINATION "${include_folder}/common/clients")
