@@ -37,16 +37,19 @@ absl::StatusOr<std::string> FindPython() {
   return absl::NotFoundError("curves are drawn by python3 with matplotlib; Debian has both in python3-matplotlib");
 }
 
+// Another thread may take the signal that a child has ended: then it is seen after so long.
+constexpr absl::Duration kLookPeriod = absl::Milliseconds(100);
+
 // Whether it ended by itself.
 bool WaitForEnd(ChildProcess* child, int signals, absl::Duration timeout) {
   const Deadline deadline(timeout);
   while (!child->Poll().has_value()) {
-    pollfd file = {signals, POLLIN, 0};
-    const absl::Duration left = std::min(deadline.Left(), absl::Hours(1));
-    if (poll(&file, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1) == 0 &&
-        deadline.Left() <= absl::ZeroDuration()) {
+    const absl::Duration left = std::min(deadline.Left(), kLookPeriod);
+    if (left <= absl::ZeroDuration()) {
       return false;
     }
+    pollfd file = {signals, POLLIN, 0};
+    poll(&file, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
     signalfd_siginfo info = {};
     while (read(signals, &info, sizeof(info)) == sizeof(info)) {
       if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH) {
