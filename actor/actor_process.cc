@@ -209,7 +209,8 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
                                             Rng(setting.rng.Next()), policy.get()));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSubscriber> subscriber,
                           ports.new_subscriber(setting.experiment.experiment.name));
-  EvaluationLoop loop({absl::Seconds(evaluation.period_seconds), setting.experiment.stop.target_return},
+  EvaluationLoop loop({evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
+                       setting.experiment.stop.target_return},
                       Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
                       {evaluator.get(), policy.get(), subscriber.get(), ports.hub, ports.metrics});
   return loop.Run(stop);

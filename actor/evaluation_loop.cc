@@ -53,17 +53,19 @@ absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::WaitForWeights(cons
 absl::Status EvaluationLoop::EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop) {
   parts_.metrics->SetActivity("evaluating");
   WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
-  WAGGLE_ASSIGN_OR_RETURN(const bool reached, EvaluateOnce(snapshot.version, stop));
+  WAGGLE_ASSIGN_OR_RETURN(const bool reached, EvaluateOnce(snapshot.version, options_.episodes, stop));
   evaluated_ = snapshot.version;
   if (reached) {
-    LogInfo("version ", snapshot.version.version, " reaches the target; evaluating it again");
-    WAGGLE_RETURN_IF_ERROR(EvaluateOnce(snapshot.version, stop).status());
+    LogInfo("version ", snapshot.version.version, " reaches the target; evaluating it again, over ",
+            options_.confirm_episodes, " episodes");
+    WAGGLE_RETURN_IF_ERROR(EvaluateOnce(snapshot.version, options_.confirm_episodes, stop).status());
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> EvaluationLoop::EvaluateOnce(const ModelVersion& version, const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(Evaluation evaluation, parts_.evaluator->Evaluate(stop));
+absl::StatusOr<bool> EvaluationLoop::EvaluateOnce(const ModelVersion& version, int64_t episodes,
+                                                  const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(Evaluation evaluation, parts_.evaluator->Evaluate(episodes, stop));
   evaluation.version = version;
   parts_.hub->ReportEvaluation(evaluation);
   parts_.metrics->Add("evaluations", 1);

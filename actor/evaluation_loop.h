@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -16,6 +17,8 @@
 namespace waggle {
 
 struct EvaluationLoopOptions {
+  int64_t episodes = 1;          // Of an evaluation.
+  int64_t confirm_episodes = 1;  // Of the second one of the same weights.
   // From the start of one evaluation to the start of the next, while there is training.
   absl::Duration period = absl::ZeroDuration();
   // Weights that reach this are evaluated a second time, as the run is solved only if they reach it again.
@@ -45,7 +48,7 @@ class EvaluationLoop {
   absl::StatusOr<std::optional<ModelSnapshot>> WaitForWeights(const StopToken& stop);
   absl::Status EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop);
   // The weights that the policy has. Returns whether they reached the target.
-  absl::StatusOr<bool> EvaluateOnce(const ModelVersion& version, const StopToken& stop);
+  absl::StatusOr<bool> EvaluateOnce(const ModelVersion& version, int64_t episodes, const StopToken& stop);
 
   const EvaluationLoopOptions options_;
   Backoff backoff_;

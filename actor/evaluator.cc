@@ -37,8 +37,8 @@ Evaluator::Evaluator(std::vector<std::unique_ptr<Environment>> environments, Pol
   outcomes_.lengths.resize(environments_.size());
 }
 
-absl::StatusOr<Evaluation> Evaluator::Evaluate(const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(const EpisodeOutcomes outcomes, RunEpisodes(lanes_, stop));
+absl::StatusOr<Evaluation> Evaluator::Evaluate(int64_t episodes, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const EpisodeOutcomes outcomes, RunEpisodes(episodes, stop));
   const SampleStatistics returns = StatisticsOf(outcomes.returns);
   Evaluation evaluation;
   evaluation.episodes = returns.count;

@@ -32,11 +32,9 @@ class Evaluator {
                                                            const EnvironmentOptions& options, int64_t lanes, Rng rng,
                                                            Policy* policy);
 
-  // Runs as many episodes as there are lanes with the policy's present weights. CANCELLED after a stop. `version` of
-  // the result is not set.
-  absl::StatusOr<Evaluation> Evaluate(const StopToken& stop);
-
-  // Runs so many episodes, at least 1: as many rounds of all lanes as it takes, the last of them perhaps of fewer.
+  // Runs `episodes`, at least 1, with the policy's present weights: as many rounds of all lanes as it takes, the last
+  // of them perhaps of fewer. CANCELLED after a stop. `version` of the result is not set.
+  absl::StatusOr<Evaluation> Evaluate(int64_t episodes, const StopToken& stop);
   absl::StatusOr<EpisodeOutcomes> RunEpisodes(int64_t episodes, const StopToken& stop);
 
  private:

@@ -33,6 +33,7 @@
 #include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "common/checkpoint/saved_model.h"
 #include "common/experiment/memory_estimate.h"
 #include "common/rl/algorithms/builtin.h"
 
@@ -83,6 +84,9 @@ class LocalRun {
   void StartProcess(size_t process);
   void Announce();
   int Finish();
+  RunEnd Judge(const std::optional<v1::Result>& result);
+  // Whether a folder of the run's has the weights that were evaluated so.
+  bool Holds(const std::string& folder, const v1::Result& result) const;
   absl::Duration Elapsed() const { return SteadyNow() - started_at_; }
   ProgressContext Context() const;
 
@@ -105,7 +109,7 @@ class LocalRun {
   std::string figures_unrecorded_;  // As the hub said last.
   bool announced_ = false;
   int64_t last_evaluation_us_ = 0;
-  HubKeptWeights hub_kept_weights_;  // As the hub said last.
+  std::optional<bool> hub_kept_weights_;  // As the hub said last.
 };
 
 absl::Status LocalRun::Open(const sigset_t& signals) {
@@ -207,8 +211,7 @@ void LocalRun::HandleSnapshot() {
   }
   if (const std::string& why = (*snapshot)->overview.figures_unrecorded(); why != figures_unrecorded_) {
     figures_unrecorded_ = why;
-    printer_.Event(why.empty() ? "figures are recorded again"
-                               : absl::StrCat("figures are not recorded, and kept until they can be: ", why));
+    printer_.Event(why.empty() ? "figures are recorded again" : absl::StrCat("figures are not recorded: ", why));
   }
   printer_.Update(facts, Context());
   if (facts.env_steps > 0) {
@@ -298,21 +301,45 @@ ProgressContext LocalRun::Context() const {
           supervision_.outcome().has_value() ? OutcomeName(*supervision_.outcome()) : ""};
 }
 
-int LocalRun::Finish() {
-  const RunEnd end = JudgeEnd(supervision_.outcome().value_or(Outcome::kFailed), supervision_.reason(),
-                              supervision_.learner_exit(), hub_kept_weights_);
-  const Outcome outcome = end.outcome;
-  if (!end.note.empty()) {
+bool LocalRun::Holds(const std::string& folder, const v1::Result& result) const {
+  const absl::StatusOr<SavedModel> saved = LoadSavedModel(folder_.File(folder));
+  const v1::ModelVersion& version = result.evaluation().version();
+  return saved.ok() && saved->snapshot.version == ModelVersion{version.epoch(), version.version()};
+}
+
+RunEnd LocalRun::Judge(const std::optional<v1::Result>& result) {
+  KeptWeights weights;
+  weights.learner = supervision_.learner_exit();
+  weights.failed_learner = supervision_.failed_learner_exit();
+  weights.hub = supervision_.hub_exit();
+  weights.hub_said_kept = hub_kept_weights_;
+  weights.has_best = result.has_value();
+  const bool hub_failed = weights.hub.has_value() && !weights.hub->ok();
+  if (hub_failed && result.has_value()) {  // Else it has them, and large files need not be read.
+    weights.learner_kept_best = Holds("best", *result);
+    weights.hub_kept_best = Holds(absl::StrCat("hub/", kBestModelFolder), *result);
+  }
+  const RunEnd end = JudgeEnd(supervision_.outcome().value_or(Outcome::kFailed), supervision_.reason(), weights);
+  if (!end.note.empty() && !weights.learner->ok()) {
     ShowLog("learner");
   }
+  if (hub_failed && weights.hub->signal == 0 && end.outcome != supervision_.outcome()) {
+    ShowLog("param-server");
+  }
+  return end;
+}
+
+int LocalRun::Finish() {
   RunSummary summary;
   summary.experiment = experiment_.experiment.name;
   summary.algorithm = experiment_.algorithm;
   summary.environment = experiment_.environment.name;
   summary.seed = experiment_.experiment.seed;
+  summary_.Fill(&summary);
+  const RunEnd end = Judge(summary.result);
+  const Outcome outcome = end.outcome;
   summary.outcome = outcome;
   summary.reason = end.reason;
-  summary_.Fill(&summary);
   summary.processes = ended_;
   summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
   const absl::Status written = folder_.Write("summary.json", summary.ToJson());

@@ -20,9 +20,9 @@ import sys
 SYSTEM_PYTHON = "/usr/bin/python3"
 NO_MATPLOTLIB = 3
 HEADER = ["step", "seconds", "name", "value"]
-# Figures come twice a second. A pause is a gap once it is this many times as long as is usual, and this long.
+# Figures come once a second. A pause is a gap once it is this many times as long as is usual, and this long.
 GAP_FACTOR = 5
-GAP_SECONDS = 2.5
+GAP_SECONDS = 5
 GRID_POINTS = 300
 
 EVALUATION = "evaluation/mean_return"
@@ -47,7 +47,10 @@ class PlotError(Exception):
 
 
 class Series:
-    """One figure of one run over time. Gaps are pauses in `seconds`, or values that are not finite."""
+    """One figure of one run over time. Gaps are pauses in `seconds`, or values that are not finite.
+
+    `seconds` never go back; `steps` may, as several evaluators do not finish in the order in which they began.
+    """
 
     def __init__(self):
         self.steps, self.seconds, self.values = [], [], []
@@ -67,7 +70,8 @@ class Series:
             for i in reversed([i for i, pause in enumerate(pauses) if pause > longest]):
                 xs.insert(i + 1, (xs[i] + xs[i + 1]) / 2)
                 ys.insert(i + 1, math.nan)
-        return xs, ys
+        points = sorted(zip(xs, ys), key=lambda point: point[0])
+        return [x for x, _ in points], [y for _, y in points]
 
 
 class Run:

@@ -73,6 +73,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (!facts.evaluations.empty()) {
     absl::StrAppend(&text, "  ", RenderEvaluation(facts.evaluations.back(), std::nullopt), "\n");
   }
+  if (!overview.weights_unsaved().empty()) {
+    absl::StrAppend(&text, "  weights are not all on the disk: ", Printable(overview.weights_unsaved()), "\n");
+  }
   if (!overview.figures_unrecorded().empty()) {
     absl::StrAppend(&text, "  figures are not recorded: ", Printable(overview.figures_unrecorded()), "\n");
   }
@@ -148,6 +151,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
   json["env_steps"] = overview.env_steps();
   json["learner_step"] = overview.learner_steps();
   json["figures"] = FiguresJson(overview.figures());
+  json["weights_unsaved"] = overview.weights_unsaved();
   json["figures_unrecorded"] = overview.figures_unrecorded();
   json["training_return"] = facts.training_return.has_value() ? Json(*facts.training_return) : Json(nullptr);
   json["model"] = nullptr;

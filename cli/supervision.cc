@@ -107,11 +107,16 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
   state.clean_exit = exit.ok();
   const std::string& name = processes_[process].name;
   const bool is_learner = processes_[process].role == Role::kLearner;
+  const bool is_hub = processes_[process].role == Role::kParamServer;
   if (is_learner) {
     learner_exit_ = exit;
+    failed_learner_exit_ = exit.ok() ? failed_learner_exit_ : exit;
+  }
+  if (is_hub) {
+    hub_exit_ = exit;
   }
   if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) {
-    if (processes_[process].role == Role::kParamServer) {
+    if (is_hub) {
       Fail(absl::StrCat(name, " ", exit.DebugString()), process, now, &actions);
     } else if (is_learner && exit.signal == 0) {
       // It may have learned earlier than we that the run is over.
@@ -121,7 +126,7 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
     } else {
       Lost(process, exit, now, &actions);
     }
-  } else if (!exit.ok() && !WasAskedToEnd(PartOf(processes_[process].role))) {
+  } else if (!EndedAsAsked(processes_[process], exit)) {
     actions.messages.push_back(absl::StrCat(name, " ", exit.DebugString(), " while the run ended"));
   }
   Advance(now, &actions);
@@ -310,6 +315,11 @@ std::optional<Supervision::Part> Supervision::StoppedPart() const {
 
 Supervision::Part Supervision::PartOf(Role role) {
   return role == Role::kParamServer ? Part::kHub : role == Role::kReplayServer ? Part::kReplayServers : Part::kWorkers;
+}
+
+bool Supervision::EndedAsAsked(const Process& process, const ChildExit& exit) const {
+  const bool own_error = process.role == Role::kParamServer && exit.signal == 0;
+  return exit.ok() || (!own_error && WasAskedToEnd(PartOf(process.role)));
 }
 
 bool Supervision::WasAskedToEnd(Part part) const {

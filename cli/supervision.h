@@ -85,6 +85,10 @@ class Supervision {
   const std::string& reason() const { return reason_; }
   // How the learner ended the last time, if it has.
   const std::optional<ChildExit>& learner_exit() const { return learner_exit_; }
+  // How a learner ended that did not end well, the last such, if there was one.
+  const std::optional<ChildExit>& failed_learner_exit() const { return failed_learner_exit_; }
+  // How the hub ended, if it has.
+  const std::optional<ChildExit>& hub_exit() const { return hub_exit_; }
 
  private:
   enum class Phase {
@@ -117,6 +121,9 @@ class Supervision {
   static Part PartOf(Role role);
   // Which one is waited for to end, if any is.
   std::optional<Part> StoppedPart() const;
+  // Whether a process ended as we asked it to. A signal may be ours; an error of the hub, which keeps weights, is its
+  // own.
+  bool EndedAsAsked(const Process& process, const ChildExit& exit) const;
   // Whether the processes of a part end because we said so.
   bool WasAskedToEnd(Part part) const;
   // Begins a phase that ends a part.
@@ -142,6 +149,8 @@ class Supervision {
   bool interrupted_ = false;
   bool killed_ = false;  // All of them, for the user would not wait.
   std::optional<ChildExit> learner_exit_;
+  std::optional<ChildExit> failed_learner_exit_;
+  std::optional<ChildExit> hub_exit_;
   // A learner that ended by itself while the run was thought to go on, and when.
   std::optional<size_t> ended_learner_;
   absl::Time learner_ended_at_;

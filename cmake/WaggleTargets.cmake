@@ -41,16 +41,25 @@ function(waggle_finish_groups)
   endforeach()
 endfunction()
 
-# waggle_library(NAME SOURCES … DEPS … [TORCH | GRPC]): a static library waggle_NAME, alias waggle::NAME. TORCH and GRPC
-# mark what includes the headers of LibTorch or gRPC; those with the same mark share one precompiled header.
+# What runs when a process starts, or once a second: optimizing it would take as long as compiling it.
+function(waggle_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# waggle_library(NAME SOURCES … DEPS … [TORCH | GRPC] [COLD]): a static library waggle_NAME, alias waggle::NAME. TORCH and
+# GRPC mark what includes the headers of LibTorch or gRPC; those with the same mark share one precompiled header. COLD
+# marks what is compiled quickly rather than to be fast.
 function(waggle_library name)
-  cmake_parse_arguments(ARG "TORCH;GRPC" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;GRPC;COLD" "" "SOURCES;DEPS" ${ARGN})
   if(ARG_SOURCES)
     add_library(waggle_${name} STATIC ${ARG_SOURCES})
     waggle_group_sources(waggle_${name} ${ARG_SOURCES})
     target_include_directories(waggle_${name} PUBLIC "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>")
     target_link_libraries(waggle_${name} PUBLIC ${ARG_DEPS} PRIVATE "$<BUILD_INTERFACE:waggle_warnings>")
     waggle_precompile(waggle_${name} "${ARG_TORCH}" "${ARG_GRPC}")
+    if(ARG_COLD)
+      waggle_compile_quickly(waggle_${name})
+    endif()
   else()
     add_library(waggle_${name} INTERFACE)
     target_include_directories(waggle_${name} INTERFACE "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>")
@@ -59,13 +68,14 @@ function(waggle_library name)
   add_library(waggle::${name} ALIAS waggle_${name})
 endfunction()
 
-# waggle_binary(NAME SOURCES … DEPS … [TORCH | GRPC]): an installed executable.
+# waggle_binary(NAME SOURCES … DEPS … [TORCH | GRPC]): an installed executable. Its own sources put the parts together.
 function(waggle_binary name)
   cmake_parse_arguments(ARG "TORCH;GRPC" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   waggle_group_sources(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} waggle_warnings)
   waggle_precompile(${name} "${ARG_TORCH}" "${ARG_GRPC}")
+  waggle_compile_quickly(${name})
   install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endfunction()
 

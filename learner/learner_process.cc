@@ -168,7 +168,7 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
   return absl::OkStatus();
 }
 
-// Returns the model's name once training is over.
+// Returns the model's name once the run is over.
 absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(options, connections));
   const LearnerOptions& learner = job->experiment.learner;
@@ -206,11 +206,16 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   ports.checkpoints = checkpoints.store.get();
   ports.known_version = [&connections] { return connections.hub->assignment().model_version; };
   ports.trained = [&connections](const ModelVersion& version) { connections.hub->ReportFinalVersion(version); };
+  ports.run_over = &connections.hub->run_over();
   LogInfo("learns ", loop_options.algorithm, " on ", job->assignment.environment->name, " from step ",
           loop_options.first_step, ", epoch ", loop_options.epoch);
   TrainLoop loop(loop_options, ports, job->algorithm.get());
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   LogInfo("learned until step ", loop.step());
+  // A learner is done before the run is: its last weights may have to be evaluated, also by way of a hub that was
+  // restarted and has lost them.
+  connections.metrics->SetActivity("done");
+  connections.hub->run_over().Wait();
   return job->experiment.experiment.name;
 }
 
@@ -231,9 +236,6 @@ void FetchBest(const std::string& model, const LearnerProcessOptions& options, c
 absl::Status RunLearner(const LearnerProcessOptions& options, const LearnerConnections& connections) {
   const absl::StatusOr<std::string> model = Learn(options, connections);
   if (model.ok()) {
-    // A learner is done before the run is: its last weights may have to be evaluated.
-    connections.metrics->SetActivity("done");
-    connections.hub->run_over().Wait();
     FetchBest(*model, options, connections);
   }
   return EndOfWork(model.status(), connections.hub);

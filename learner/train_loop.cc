@@ -159,16 +159,19 @@ absl::Status TrainLoop::Finish() {
   const absl::Status saved = saver_ != nullptr ? SaveLastCheckpoint() : absl::OkStatus();
   take(saved);
   take(Report());
-  take(FlushWeights(/*has_checkpoint=*/saver_ != nullptr && saved.ok()));
   // At the end of a run its servers may be gone already, and then nobody needs these.
   if (const absl::Status flushed = ports_.priorities->Flush(options_.finish_timeout); !flushed.ok()) {
     LogWarning("the last priorities were not applied: ", flushed.ToString());
   }
+  take(FlushWeights(/*has_checkpoint=*/saver_ != nullptr && saved.ok()));
   return first;
 }
 
 absl::Status TrainLoop::FlushWeights(bool has_checkpoint) {
-  const absl::Status flushed = publisher_.Flush(options_.finish_timeout);
+  absl::Status flushed;
+  do {
+    flushed = publisher_.Flush(options_.finish_timeout);
+  } while (absl::IsDeadlineExceeded(flushed) && ports_.run_over != nullptr && !ports_.run_over->StopRequested());
   if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
     LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
     return absl::OkStatus();

@@ -38,7 +38,7 @@ struct TrainLoopOptions {
   // Between two looks at the metrics: reading one waits for the device.
   absl::Duration report_period = absl::Seconds(1);
   absl::Duration publish_patience = AsyncPublisherOptions().patience;  // See there.
-  // That the last weights, priorities and acknowledgements may take.
+  // That the last priorities may take, and the last weights after the end of the run.
   absl::Duration finish_timeout = absl::Seconds(5);
   // How long the last checkpoint is tried again where it cannot be written. Shorter than `waggle run` waits for a
   // process that it has asked to end.
@@ -55,6 +55,8 @@ struct TrainLoopPorts {
   std::function<std::optional<ModelVersion>()> known_version = nullptr;  // See AsyncPublisherOptions.
   // Training has ended, and these last weights are being published. Null: nobody asks.
   std::function<void(const ModelVersion& version)> trained = nullptr;
+  // How long it is tried to publish the last weights: they may have to be evaluated. Null: the run ends with training.
+  const StopToken* run_over = nullptr;
 };
 
 // Samples, updates, sends priorities back, publishes weights, writes checkpoints and reports, around an algorithm that
@@ -66,7 +68,8 @@ class TrainLoop {
 
   // Publishes the weights as they are, then trains. A checkpoint that cannot be written is tried again later; training
   // goes on meanwhile. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the
-  // last priorities sent and a last checkpoint written. Otherwise the error that ended training: FAILED_PRECONDITION
+  // last priorities sent and a last checkpoint written; weights that were published are published again where they are
+  // lost, for as long as the loop lives. Otherwise the error that ended training: FAILED_PRECONDITION
   // where a later learner has taken over; or the first of those that its end met, the others being logged.
   absl::Status Run(const StopToken& stop);
 
@@ -84,7 +87,7 @@ class TrainLoop {
   // Returns once it is on the device, or has failed for too long.
   absl::Status SaveLastCheckpoint();
   absl::Status Finish();
-  // The last weights, which need not be published where the last checkpoint has them.
+  // The last weights, which need not be published where the last checkpoint has them and the run is over.
   absl::Status FlushWeights(bool has_checkpoint);
   void CountLag(const SampledBatch& batch);
   absl::Status Report();

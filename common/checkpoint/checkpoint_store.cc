@@ -51,6 +51,13 @@ std::string RunOf(const std::map<std::string, std::string>& texts) {
   return it == texts.end() ? std::string() : it->second;
 }
 
+// 0 where it does not say.
+uint64_t EpochOf(const std::map<std::string, std::string>& texts) {
+  const auto it = texts.find(kCheckpointEpoch);
+  uint64_t epoch = 0;
+  return it != texts.end() && absl::SimpleAtoi(it->second, &epoch) ? epoch : 0;
+}
+
 // Hashes what passes through it.
 class Checksum {
  public:
@@ -99,8 +106,8 @@ absl::StatusOr<std::unique_ptr<FileLock>> CheckpointStore::MakeFolder(const std:
   WAGGLE_RETURN_IF_ERROR(Annotate(file_system->CreateFolders(folder), "the checkpoint folder"));
   absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system->LockFile(absl::StrCat(folder, "/", kLockFile));
   if (absl::IsUnavailable(lock.status())) {
-    return absl::UnavailableError(absl::StrCat(
-        folder, ": another learner writes its checkpoints here; give each one an --output-dir of its own"));
+    return absl::UnavailableError(
+        absl::StrCat(folder, ": another process writes here; give each one a folder of its own"));
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(lock.status(), "the checkpoint folder"));
   return lock;
@@ -249,9 +256,10 @@ absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t 
 }
 
 absl::Status CheckpointStore::RemoveLater(int64_t step) {
-  if (lock_ == nullptr) {
+  if (!writes_) {
     return absl::FailedPreconditionError(absl::StrCat(folder_, " was opened to read its checkpoints only"));
   }
+  WAGGLE_RETURN_IF_ERROR(ClaimFolder());
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ListCandidates());
   for (const Candidate& candidate : candidates) {
     if (candidate.step > step) {
@@ -262,7 +270,7 @@ absl::Status CheckpointStore::RemoveLater(int64_t step) {
 }
 
 absl::StatusOr<std::optional<CheckpointContents>> CheckpointStore::LoadLatest() {
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ListCandidates());
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, ListByEpoch());
   std::vector<std::string> reasons;
   for (const Candidate& candidate : candidates) {
     absl::StatusOr<CheckpointContents> contents = Load(candidate);
@@ -335,6 +343,29 @@ absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListCan
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.step != b.step ? a.step > b.step : a.replaced < b.replaced;
   });
+  return candidates;
+}
+
+absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListByEpoch() const {
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<Candidate> candidates, ListCandidates());
+  std::map<std::string, uint64_t> epochs;
+  uint64_t highest = 0;
+  for (const Candidate& candidate : candidates) {
+    const absl::StatusOr<Manifest> manifest = ReadManifest(candidate);
+    if (manifest.ok()) {
+      const uint64_t epoch = epochs[candidate.name] = EpochOf(manifest->texts);
+      highest = std::max(highest, epoch);
+    } else if (!IsDamage(manifest.status()) && !absl::IsFailedPrecondition(manifest.status())) {
+      return Annotate(manifest.status(), absl::StrCat("checkpoint ", Path(candidate.name)));
+    }
+  }
+  // One that is damaged or a newer Waggle's may be the newest: it is not to be passed over in silence.
+  const auto epoch_of = [&](const Candidate& candidate) {
+    const auto it = epochs.find(candidate.name);
+    return it == epochs.end() ? highest : it->second;
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Candidate& a, const Candidate& b) { return epoch_of(a) > epoch_of(b); });
   return candidates;
 }
 

@@ -33,6 +33,9 @@ struct CheckpointContents {
 
 // The text of this name says which run a checkpoint is of. Going on from a checkpoint is the same run.
 inline constexpr char kCheckpointRun[] = "run";
+// The text of this name, a number, says in which epoch the parameter server took weights. Weights of a higher epoch
+// are newer, whatever their step.
+inline constexpr char kCheckpointEpoch[] = "epoch";
 // Those of these names, beside a learner's state, say whose state it is and what was trained: the experiment's YAML.
 inline constexpr char kCheckpointAlgorithm[] = "algorithm";
 inline constexpr char kCheckpointExperiment[] = "experiment";
@@ -64,13 +67,14 @@ class CheckpointStore {
   // damaged ones and those of later steps; failing to is only logged.
   absl::Status Save(const CheckpointContents& contents);
 
-  // Removes the checkpoints of later steps: for whoever has gone back to this one for good.
+  // Removes the checkpoints of later steps: for whoever has gone back to this one for good. RemoveLater claims the
+  // folder as Save() does.
   absl::Status RemoveLater(int64_t step);
 
-  // The whole checkpoint with the highest step; nothing if there never was one. Damaged ones are passed over and logged
-  // with the reason. DATA_LOSS, with every reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the
-  // newest, or if another one is of another run than the newest: which one was meant is not to be guessed;
-  // RESOURCE_EXHAUSTED if memory does not suffice.
+  // The newest whole checkpoint, which is that with the highest step, of those with the highest epoch where they have
+  // one; nothing if there never was one. Damaged ones are passed over and logged with the reason. DATA_LOSS, with every
+  // reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the newest, or if another one is of another
+  // run than the newest: which one was meant is not to be guessed; RESOURCE_EXHAUSTED if memory does not suffice.
   absl::StatusOr<std::optional<CheckpointContents>> LoadLatest();
 
   // The checkpoint of this step. NOT_FOUND if there is none; DATA_LOSS if it is damaged; else as LoadLatest.
@@ -90,8 +94,10 @@ class CheckpointStore {
   // Makes the folder where it is missing, and locks it.
   static absl::StatusOr<std::unique_ptr<FileLock>> MakeFolder(const std::string& folder, FileSystem* file_system);
 
-  // Newest first.
+  // The highest step first.
   absl::StatusOr<std::vector<Candidate>> ListCandidates() const;
+  // The newest first.
+  absl::StatusOr<std::vector<Candidate>> ListByEpoch() const;
   // Makes the folder and its lock again where they are gone.
   absl::Status ClaimFolder();
   // Writes and syncs all files of a checkpoint under the folder `path`.

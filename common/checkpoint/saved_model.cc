@@ -15,10 +15,10 @@ namespace waggle {
 namespace {
 
 constexpr char kModel[] = "model";
-constexpr char kEpoch[] = "epoch";
 constexpr char kNetworkHash[] = "network_hash";
 constexpr char kExperiment[] = "experiment";
 constexpr char kEnvSteps[] = "env_steps";
+constexpr char kRemark[] = "remark";
 
 absl::StatusOr<std::string> TextOf(const CheckpointContents& contents, const char* name) {
   const auto it = contents.texts.find(name);
@@ -42,10 +42,13 @@ CheckpointContents ToCheckpoint(const SavedModel& model) {
   CheckpointContents contents;
   contents.step = static_cast<int64_t>(model.snapshot.version.version);
   contents.texts = {{kModel, model.snapshot.model},
-                    {kEpoch, absl::StrCat(model.snapshot.version.epoch)},
+                    {kCheckpointEpoch, absl::StrCat(model.snapshot.version.epoch)},
                     {kNetworkHash, absl::StrCat(model.snapshot.network_hash)},
                     {kExperiment, model.experiment_yaml},
                     {kEnvSteps, absl::StrFormat("%.17g", model.env_steps)}};
+  if (!model.remark.empty()) {
+    contents.texts[kRemark] = model.remark;
+  }
   size_t offset = 0;
   for (const ArraySpec& spec : model.snapshot.tensors) {
     const size_t bytes = static_cast<size_t>(spec.NumBytes());
@@ -62,9 +65,12 @@ absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents) {
   ModelSnapshot& snapshot = model.snapshot;
   WAGGLE_ASSIGN_OR_RETURN(snapshot.model, TextOf(contents, kModel));
   WAGGLE_ASSIGN_OR_RETURN(model.experiment_yaml, TextOf(contents, kExperiment));
-  WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kEpoch, integer, &snapshot.version.epoch));
+  WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kCheckpointEpoch, integer, &snapshot.version.epoch));
   WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kNetworkHash, integer, &snapshot.network_hash));
   WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kEnvSteps, real, &model.env_steps));
+  if (const auto remark = contents.texts.find(kRemark); remark != contents.texts.end()) {
+    model.remark = remark->second;
+  }
   snapshot.version.version = static_cast<uint64_t>(contents.step);
   for (const CheckpointArray& array : contents.arrays) {
     snapshot.tensors.push_back(array.spec);

@@ -15,6 +15,9 @@ struct SavedModel {
   ModelSnapshot snapshot;
   std::string experiment_yaml;  // Complete.
   double env_steps = 0;         // Of the run when this version was published.
+  // A line of the process that keeps the weights, for itself: a hub says how they were evaluated. Empty: it says
+  // nothing.
+  std::string remark = {};
 };
 
 // The folders, below the parameter server's data folder, in which it keeps them; each is a CheckpointStore's.
@@ -28,6 +31,7 @@ CheckpointContents ToCheckpoint(const SavedModel& model);
 absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents);
 
 // Saves it in the place of all that the store holds, also of a higher version, as one of another learner may have.
+// Where that is cut short the store may hold older ones too: of those, LoadLatest() takes the highest epoch's.
 absl::Status WriteSavedModel(const SavedModel& model, CheckpointStore* store);
 
 // The newest whole one in a folder. NOT_FOUND where there is none; else as CheckpointStore::LoadLatest and

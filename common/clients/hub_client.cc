@@ -405,12 +405,13 @@ class GrpcHubLink final : public HubLink {
   const StopToken run_over_;
   const StopToken abandon_;  // Ends the call that is under way.
 
-  // Of the thread that calls Start, then of the heartbeats' thread.
+  // Of the thread that calls Start, and constant once it has joined: others read them then.
   bool joined_ = false;
   int64_t index_ = 0;
   uint64_t epoch_ = 0;
   uint64_t life_ = 0;
   int64_t earlier_env_steps_ = 0;
+  // Of the thread that calls Start, then of the heartbeats' thread.
   uint64_t experiment_checksum_ = 0;  // Of the one in the assignment; 0: none.
   absl::Duration interval_ = kDefaultInterval;
 

@@ -18,6 +18,7 @@ namespace waggle {
 namespace {
 
 constexpr int64_t kMaxCount = 1'000'000'000'000;
+constexpr int64_t kMaxEpisodes = 1'000'000;
 constexpr double kMaxSeconds = 1e9;
 
 // PyTorch's names of those that are supported; whether there is one is found out by the process that is to use it.
@@ -181,7 +182,8 @@ absl::Status LearnerOptions::Validate() const {
 
 void EvaluationOptions::Visit(ConfigVisitor& visitor) {
   visitor.Bool("enabled", &enabled);
-  visitor.Int("episodes", &episodes, 1, 1'000'000);
+  visitor.Int("episodes", &episodes, 1, kMaxEpisodes);
+  visitor.Int("confirm_episodes", &confirm_episodes, 1, kMaxEpisodes);
   visitor.Double("period_seconds", &period_seconds, 0, kMaxSeconds);
 }
 

@@ -104,6 +104,8 @@ struct LearnerOptions {
 struct EvaluationOptions {
   bool enabled = true;
   int64_t episodes = 20;  // Whose mean return is reported.
+  // Of the second evaluation of weights that reached the target: the first, one of many, may have been lucky.
+  int64_t confirm_episodes = 100;
   // From the start of one evaluation to the start of the next; each takes the newest weights. 0: without a pause, where
   // there are newer ones.
   double period_seconds = 0;

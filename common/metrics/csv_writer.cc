@@ -1,6 +1,7 @@
 #include "common/metrics/csv_writer.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,24 @@ absl::StatusOr<std::string> ReadAt(int descriptor, int64_t offset, int64_t size,
   return bytes;
 }
 
+// A descriptor that holds the file's lock. The kernel lets the lock go with the last descriptor of the opened file, and
+// so when the process ends, however it does.
+absl::StatusOr<int> OpenLocked(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor < 0) {
+    return ErrorOf(errno, "open", path);
+  }
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+    return descriptor;
+  }
+  const absl::Status status =
+      errno == EWOULDBLOCK
+          ? absl::UnavailableError(absl::StrCat("another process writes ", path, "; give each one a folder of its own"))
+          : ErrorOf(errno, "lock", path);
+  close(descriptor);
+  return status;
+}
+
 // The size in bytes of the header and the rows that end with a line break; 0 for an empty file.
 absl::StatusOr<int64_t> WholeRows(int descriptor, int64_t size, const std::string& path) {
   WAGGLE_ASSIGN_OR_RETURN(const std::string start, ReadAt(descriptor, 0, kHeader.size(), path));
@@ -84,10 +103,7 @@ absl::StatusOr<CsvWriter::Position> LastRow(int descriptor, int64_t size, const 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CsvWriter>> CsvWriter::Create(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    return ErrorOf(errno, "open", path);
-  }
+  WAGGLE_ASSIGN_OR_RETURN(const int descriptor, OpenLocked(path));
   const off_t size = lseek(descriptor, 0, SEEK_END);
   const absl::StatusOr<int64_t> whole = size < 0 ? ErrorOf(errno, "seek in", path) : WholeRows(descriptor, size, path);
   auto file = std::make_unique<GrowingFile>(path, descriptor, whole.value_or(0));

@@ -18,7 +18,8 @@ namespace waggle {
 class CsvWriter {
  public:
   // Opens the file, or creates it with its header. A file that has one is continued, after its last whole row: what a
-  // process that died while it wrote left of a row is cut off. FAILED_PRECONDITION if the file is another kind of file.
+  // process that died while it wrote left of a row is cut off. Locks it for as long as the writer or its process lives:
+  // UNAVAILABLE if another one has it. FAILED_PRECONDITION if the file is another kind of file.
   // A disk that is full is no error yet.
   static absl::StatusOr<std::unique_ptr<CsvWriter>> Create(const std::string& path);
 
@@ -29,10 +30,16 @@ class CsvWriter {
   };
   const Position& begins_after() const { return begins_after_; }
 
+  // Whether the file was removed under the writer: what is written is then nowhere to be read.
+  bool IsRemoved() const { return file_->IsRemoved(); }
+
+  // OK where the next Append takes its rows, be they written or kept; else the error of writing what is kept.
+  absl::Status MakeRoom() { return file_->MakeRoom(); }
+
   // Writes a row for each value, which reads back as exactly the same number ("nan", "inf" and "-inf" for those).
   // `seconds` is the time since the run's start. The rows are with the operating system when this returns: they outlive
   // the process. After an error they are kept, and the next call writes them first; the file ends with a whole row.
-  // Where too many are kept already (see GrowingFile) they are lost.
+  // Where more than 16 MiB are kept already they are not taken: see MakeRoom.
   absl::Status Append(int64_t step, double seconds, const std::map<std::string, double>& values);
 
  private:

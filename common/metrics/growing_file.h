@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace waggle {
@@ -16,26 +18,38 @@ class GrowingFile {
   // Takes a descriptor that is open for writing, not for appending. The next piece goes to `size`.
   GrowingFile(std::string path, int descriptor, int64_t size)
       : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+  // A new file, which `open` makes once there is something to write: it returns a descriptor as above and says the
+  // path. After an error it is asked again with the next Flush().
+  using Open = std::function<absl::StatusOr<int>(std::string* path)>;
+  explicit GrowingFile(Open open) : open_(std::move(open)) {}
   // Tries once more; what is kept after that is lost, which the log says.
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
+  // Empty while the file is still to be made.
   const std::string& path() const { return path_; }
   size_t kept_bytes() const { return kept_.size(); }
 
-  // Keeps a piece for Flush. Once 16 MiB are kept, the error of writing them, and the piece is not taken: a full disk
-  // must not fill the memory as well.
+  // Whether the file was there and has no name any more.
+  bool IsRemoved() const;
+
+  // OK where Add takes the next piece, of whatever size. Where more than 16 MiB are kept, MakeRoom writes them first
+  // and returns the error of that: a full disk must not fill the memory as well.
+  absl::Status MakeRoom();
+
+  // Keeps a piece for Flush; an error is that of MakeRoom, and the piece is not taken.
   absl::Status Add(absl::string_view piece);
 
   // Hands all that is kept to the operating system, or nothing of it.
   absl::Status Flush();
 
  private:
-  const std::string path_;
-  const int descriptor_;
-  int64_t size_;      // Of what the file has, in bytes.
-  std::string kept_;  // What it does not have yet.
+  const Open open_;  // Null for a file that was there.
+  std::string path_;
+  int descriptor_ = -1;  // Negative while the file is still to be made.
+  int64_t size_ = 0;     // Of what the file has, in bytes.
+  std::string kept_;     // What it does not have yet.
 };
 
 }  // namespace waggle

@@ -5,10 +5,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
@@ -75,46 +76,52 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 && name[0] != '\0' ? name : "localhost";
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<TensorBoardWriter>> TensorBoardWriter::Create(const std::string& folder) {
-  const absl::Time now = absl::Now();
+// The descriptor of a new file in the folder, and its path.
+absl::StatusOr<int> OpenNew(const std::string& folder, std::string* path) {
   // TensorBoard reads the files of a folder in the order of their names, and knows them by "tfevents".
-  const std::string stem =
-      absl::StrFormat("%s/events.out.tfevents.%010d.%s.%d", folder, absl::ToUnixSeconds(now), HostName(), getpid());
+  const std::string stem = absl::StrFormat("%s/events.out.tfevents.%010d.%s.%d", folder,
+                                           absl::ToUnixSeconds(absl::Now()), HostName(), getpid());
   for (int number = 0;; ++number) {
-    const std::string path = absl::StrCat(stem, ".", number);
-    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0 && errno == EEXIST) {
-      continue;
+    const std::string name = absl::StrCat(stem, ".", number);
+    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor >= 0) {
+      *path = name;
+      return descriptor;
     }
-    if (descriptor < 0) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot create ", path));
+    if (errno != EEXIST) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot create ", name));
     }
-    std::unique_ptr<TensorBoardWriter> writer(new TensorBoardWriter(path, descriptor));
-    std::string event = EventAt(absl::ToDoubleSeconds(now - absl::UnixEpoch()), 0);
-    AppendBytes(3, "brain.Event:2", &event);  // file_version
-    std::string record;
-    AppendRecord(event, &record);
-    WAGGLE_RETURN_IF_ERROR(writer->file_.Add(record));
-    // What fails here fails again with the first points, and is told then.
-    writer->Flush().IgnoreError();
-    return writer;
   }
 }
 
-absl::Status TensorBoardWriter::Scalar(absl::string_view tag, int64_t step, double wall_time_seconds, double value) {
-  std::string point;  // tensorflow.Summary.Value { string tag = 1; float simple_value = 2; }
-  AppendBytes(1, tag, &point);
-  AppendKey(2, kFixed32, &point);
-  AppendRaw(static_cast<float>(value), &point);
-  std::string summary;  // tensorflow.Summary { repeated Value value = 1; }
-  AppendBytes(1, point, &summary);
-  std::string event = EventAt(wall_time_seconds, step);
-  AppendBytes(5, summary, &event);  // summary
+}  // namespace
+
+TensorBoardWriter::TensorBoardWriter(const std::string& folder)
+    : file_([folder](std::string* path) { return OpenNew(folder, path); }) {
+  std::string event = EventAt(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()), 0);
+  AppendBytes(3, "brain.Event:2", &event);  // file_version
   std::string record;
   AppendRecord(event, &record);
-  WAGGLE_RETURN_IF_ERROR(file_.Add(record));
+  // What fails here fails again with the first points, and is told then.
+  file_.Add(record).IgnoreError();
+  Flush().IgnoreError();
+}
+
+absl::Status TensorBoardWriter::Append(int64_t step, double wall_time_seconds,
+                                       const std::map<std::string, double>& values) {
+  std::string records;
+  for (const auto& [tag, value] : values) {
+    std::string point;  // tensorflow.Summary.Value { string tag = 1; float simple_value = 2; }
+    AppendBytes(1, tag, &point);
+    AppendKey(2, kFixed32, &point);
+    AppendRaw(static_cast<float>(value), &point);
+    std::string summary;  // tensorflow.Summary { repeated Value value = 1; }
+    AppendBytes(1, point, &summary);
+    std::string event = EventAt(wall_time_seconds, step);
+    AppendBytes(5, summary, &event);  // summary
+    AppendRecord(event, &records);
+  }
+  WAGGLE_RETURN_IF_ERROR(file_.Add(records));
   return file_.kept_bytes() < kMaxPendingBytes ? absl::OkStatus() : Flush();
 }
 

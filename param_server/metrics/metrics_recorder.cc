@@ -5,46 +5,73 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/log.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
 
-absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const std::string& folder,
-                                                                         const HubOverview& known) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<CsvWriter>> OpenCsv(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot create ", folder));
   }
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<CsvWriter> csv, CsvWriter::Create(absl::StrCat(folder, "/metrics.csv")));
+  return CsvWriter::Create(absl::StrCat(folder, "/metrics.csv"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const std::string& folder,
+                                                                         const HubOverview& known) {
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<CsvWriter> csv, OpenCsv(folder));
   return std::unique_ptr<MetricsRecorder>(new MetricsRecorder(folder, std::move(csv), known.evaluation_count));
 }
 
-absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now, absl::Time wall) {
+absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now, absl::Time wall, bool last) {
   absl::Status status;
   if (!overview.started.has_value() || IsAtRest(overview)) {
     return status;
   }
+  WAGGLE_RETURN_IF_ERROR(ReopenRemoved());
   if (tensorboard_ == nullptr) {
-    absl::StatusOr<std::unique_ptr<TensorBoardWriter>> created = TensorBoardWriter::Create(folder_);
-    status = created.status();
-    tensorboard_ = created.ok() ? *std::move(created) : nullptr;
+    tensorboard_ = std::make_unique<TensorBoardWriter>(folder_);
   }
   last_.step = std::max(last_.step, static_cast<int64_t>(overview.env_steps));
   const double seconds = absl::ToDoubleSeconds(now - *overview.started);
   const size_t fresh = std::min<size_t>(overview.evaluations.size(), overview.evaluation_count - evaluations_);
+  evaluations_ = overview.evaluation_count - fresh;
   // Before the other figures, as they are older.
   for (auto dated = overview.evaluations.end() - static_cast<int64_t>(fresh); dated != overview.evaluations.end();
        ++dated) {
+    if (dated->provisional && !last) {
+      break;
+    }
     const absl::Time finished = std::min(wall, dated->finished);
-    Write(seconds - absl::ToDoubleSeconds(wall - finished), finished, EvaluationFigures(dated->evaluation), &status);
+    // Two evaluators' clocks may differ.
+    evaluation_seconds_ = std::max(evaluation_seconds_, seconds - absl::ToDoubleSeconds(wall - finished));
+    const CsvWriter::Position position = {static_cast<int64_t>(dated->evaluation.env_steps), evaluation_seconds_};
+    if (!Write(position, finished, EvaluationFigures(dated->evaluation), &status)) {
+      break;
+    }
+    ++evaluations_;
   }
-  evaluations_ = overview.evaluation_count;
-  Write(seconds, wall, RunFigures(overview), &status);
-  if (tensorboard_ != nullptr) {
-    status.Update(tensorboard_->Flush());
-  }
+  last_.seconds = std::max(last_.seconds, seconds);
+  Write(last_, wall, RunFigures(overview), &status);
+  status.Update(tensorboard_->Flush());
+  at_rest_ = at_rest_ && status.ok();
   return status;
+}
+
+absl::Status MetricsRecorder::ReopenRemoved() {
+  if (!csv_->IsRemoved()) {
+    return absl::OkStatus();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(csv_, OpenCsv(folder_));
+  tensorboard_ = nullptr;
+  LogWarning(folder_, "/metrics.csv was removed, and begins anew");
+  return absl::OkStatus();
 }
 
 bool MetricsRecorder::IsAtRest(const HubOverview& overview) {
@@ -57,13 +84,17 @@ bool MetricsRecorder::IsAtRest(const HubOverview& overview) {
   return was_at_rest && at_rest_;
 }
 
-void MetricsRecorder::Write(double seconds, absl::Time wall, const Figures& figures, absl::Status* status) {
-  last_.seconds = std::max(last_.seconds, seconds);
-  status->Update(csv_->Append(last_.step, last_.seconds, figures));
-  for (auto figure = figures.begin(); tensorboard_ != nullptr && figure != figures.end(); ++figure) {
-    status->Update(tensorboard_->Scalar(figure->first, last_.step, absl::ToDoubleSeconds(wall - absl::UnixEpoch()),
-                                        figure->second));
+bool MetricsRecorder::Write(const CsvWriter::Position& position, absl::Time wall, const Figures& figures,
+                            absl::Status* status) {
+  absl::Status room = csv_->MakeRoom();
+  room.Update(tensorboard_->MakeRoom());
+  if (!room.ok()) {
+    status->Update(room);
+    return false;
   }
+  status->Update(csv_->Append(position.step, position.seconds, figures));
+  status->Update(tensorboard_->Append(position.step, absl::ToDoubleSeconds(wall - absl::UnixEpoch()), figures));
+  return true;
 }
 
 }  // namespace waggle

@@ -16,31 +16,38 @@
 namespace waggle {
 
 // Writes a run's figures over its environment steps: metrics.csv and a TensorBoard event file, with the same names.
-// Neither steps nor seconds ever go back, also where a hub goes on with the file of one before it. Not thread-safe.
+// Neither steps nor seconds of these ever go back, also where a hub goes on with the file of one before it; an
+// evaluation stands at the steps when its weights were published, and when it was finished. Not thread-safe.
 class MetricsRecorder {
  public:
   // The folder is created where it is missing; a metrics.csv in it is continued. `known` is the hub as it begins: the
   // evaluations in it were recorded before.
   static absl::StatusOr<std::unique_ptr<MetricsRecorder>> Create(const std::string& folder, const HubOverview& known);
 
-  // Writes how the run stands, and the evaluations that are new. `now` is by the hub's clock, `wall` the same moment by
-  // the wall clock. Nothing while there is no experiment, or nobody left to work on one that is over. After an error
-  // what could not be written is kept and written with the next call.
-  absl::Status Record(const HubOverview& overview, absl::Time now, absl::Time wall);
+  // Writes how the run stands, and the evaluations that are new, each once it is known at how many steps its weights
+  // were published; all of them where this is the `last` call. A file that was removed begins anew. `now` is by the
+  // hub's clock, `wall` the same moment by the wall clock. Nothing while there is no experiment, or nobody left to work
+  // on one that is over. After an error what could not be written is kept and written with the next call, up to 16 MiB
+  // for each file. Beyond that, which the message says, the figures of now are lost, and evaluations wait with the hub,
+  // which has the newest 1,000.
+  absl::Status Record(const HubOverview& overview, absl::Time now, absl::Time wall, bool last = false);
 
  private:
   MetricsRecorder(std::string folder, std::unique_ptr<CsvWriter> csv, uint64_t evaluations)
       : folder_(std::move(folder)), csv_(std::move(csv)), last_(csv_->begins_after()), evaluations_(evaluations) {}
 
+  absl::Status ReopenRemoved();
   // Whether all has been written that this run has to tell for now.
   bool IsAtRest(const HubOverview& overview);
-  void Write(double seconds, absl::Time wall, const Figures& figures, absl::Status* status);
+  // Whether the figures were taken, to be written or kept: by both files, or by neither.
+  bool Write(const CsvWriter::Position& position, absl::Time wall, const Figures& figures, absl::Status* status);
 
   const std::string folder_;
-  const std::unique_ptr<CsvWriter> csv_;
+  std::unique_ptr<CsvWriter> csv_;
   std::unique_ptr<TensorBoardWriter> tensorboard_;  // Null until there is something to write.
-  CsvWriter::Position last_;                        // Of what was written.
-  uint64_t evaluations_;                            // Written, of those that the hub has had.
+  CsvWriter::Position last_;                        // Of what was taken.
+  double evaluation_seconds_ = 0;                   // Of the evaluation that was taken last.
+  uint64_t evaluations_;                            // Taken, of those that the hub has had.
   bool at_rest_ = false;
 };
 

@@ -13,9 +13,9 @@ namespace waggle {
 Recording::Recording(Hub* hub, std::unique_ptr<MetricsRecorder> recorder, absl::Duration period)
     : hub_(hub), recorder_(std::move(recorder)), thread_("recording", [this, period] {
         do {
-          RecordOnce();
+          RecordOnce(/*last=*/false);
         } while (!stop_.WaitFor(period));
-        RecordOnce();
+        RecordOnce(/*last=*/true);
       }) {}
 
 Recording::~Recording() {
@@ -23,13 +23,13 @@ Recording::~Recording() {
   thread_.Join();
 }
 
-void Recording::RecordOnce() {
-  const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now());
-  if (status.ok() != works_) {
-    works_ = status.ok();
-    hub_->SetFiguresUnrecorded(std::string(status.message()));
-    works_ ? LogInfo("figures are recorded again")
-           : LogError("figures are not recorded, and kept until they can be: ", status.message());
+void Recording::RecordOnce(bool last) {
+  const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now(), last);
+  if (status.message() != problem_) {
+    problem_ = std::string(status.message());
+    hub_->SetFiguresUnrecorded(problem_);
+    status.ok() ? LogInfo("figures are recorded again")
+                : LogError("figures are not recorded, and up to 16 MiB of them are kept until they can be: ", problem_);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "absl/time/time.h"
 #include "common/base/stop_token.h"
@@ -21,14 +22,14 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
  private:
-  void RecordOnce();
+  void RecordOnce(bool last);
 
   Hub* const hub_;
   const StopToken stop_;
   // Of the thread.
   const std::unique_ptr<MetricsRecorder> recorder_;
-  bool works_ = true;
-  Thread thread_;  // Last: it uses everything above.
+  std::string problem_;  // Empty while figures are recorded.
+  Thread thread_;        // Last: it uses everything above.
 };
 
 }  // namespace waggle

@@ -70,28 +70,43 @@ std::shared_ptr<const StoredModel> ModelStore::Newest(absl::string_view model) c
 }
 
 void ModelStore::Hold(const std::string& holder, std::shared_ptr<const StoredModel> model) {
-  Held dropped;  // Destroyed outside the lock, as below.
-  Held evicted;
+  std::vector<Held> dropped;  // Destroyed outside the lock, as below.
+  HeldModels evicted;
+  const absl::Time now = options_.clock();
   MutexLock lock(&mutex_);
-  dropped = std::exchange(held_[holder], Held{std::move(model), ++holds_});
+  HeldModels& models = held_[holder];
+  models.push_back({std::move(model), now});
+  DropLeftLocked(now, &models, &dropped);
   if (static_cast<int64_t>(held_.size()) > options_.max_holders) {
-    const auto longest = std::min_element(held_.begin(), held_.end(),
-                                          [](const auto& a, const auto& b) { return a.second.since < b.second.since; });
+    const auto longest = std::min_element(held_.begin(), held_.end(), [&holder](const auto& a, const auto& b) {
+      return b.first == holder || (a.first != holder && a.second.back().since < b.second.back().since);
+    });
     evicted = std::move(longest->second);
     held_.erase(longest);
   }
 }
 
 void ModelStore::KeepHolders(const std::function<bool(const std::string& holder)>& stays) {
+  std::vector<HeldModels> gone;
   std::vector<Held> dropped;
+  const absl::Time now = options_.clock();
   MutexLock lock(&mutex_);
   for (auto it = held_.begin(); it != held_.end();) {
     if (stays(it->first)) {
+      DropLeftLocked(now, &it->second, &dropped);
       ++it;
     } else {
-      dropped.push_back(std::move(it->second));
+      gone.push_back(std::move(it->second));
       it = held_.erase(it);
     }
+  }
+}
+
+void ModelStore::DropLeftLocked(absl::Time now, HeldModels* models, std::vector<Held>* dropped) const {
+  // Each was left when the one after it came.
+  while (models->size() > 1 && now - (*models)[1].since >= options_.hold_after) {
+    dropped->push_back(std::move(models->front()));
+    models->pop_front();
   }
 }
 
@@ -105,9 +120,11 @@ std::shared_ptr<const StoredModel> ModelStore::Find(absl::string_view model, con
       return it->second;
     }
   }
-  for (const auto& [holder, held] : held_) {
-    if (matches(held.model)) {
-      return held.model;
+  for (const auto& [holder, models] : held_) {
+    for (const Held& held : models) {
+      if (matches(held.model)) {
+        return held.model;
+      }
     }
   }
   return nullptr;
@@ -207,8 +224,8 @@ int64_t ModelStore::BytesLocked(const StoredModel* leaving) const {
   for (const auto& [name, model] : best_) {
     kept.insert(model.get());
   }
-  for (const auto& [holder, held] : held_) {
-    kept.insert(held.model.get());
+  for (const auto& [holder, models] : held_) {
+    kept.insert(models.back().model.get());
   }
   return std::accumulate(kept.begin(), kept.end(), int64_t{0}, [](int64_t sum, const StoredModel* model) {
     return sum + static_cast<int64_t>(model->snapshot.data.size());

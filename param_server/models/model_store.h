@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,11 +25,13 @@ struct StoredModel {
 };
 
 struct ModelStoreOptions {
-  // Of all versions that are kept and of what is being uploaded, together; not of old versions that are still read, nor
-  // of one that is kept for the next upload to fill.
+  // Of all versions that are kept and of what is being uploaded, together; not of old versions that are still read or
+  // stay for `hold_after`, nor of one that is kept for the next upload to fill.
   int64_t max_bytes = int64_t{16} << 30;
   int64_t max_models = 1'000;
   int64_t max_holders = 16;  // One more, and the one that pulled the longest ago holds nothing any more.
+  // How long a version stays that a holder has left for another: what it has to say of it may be on its way.
+  absl::Duration hold_after = absl::Seconds(2);
   std::function<absl::Time()> clock = &SteadyNow;
 
   absl::Status Validate() const;
@@ -53,8 +56,8 @@ class ModelStore {
   // The newest version; null before the first.
   std::shared_ptr<const StoredModel> Newest(absl::string_view model) const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Has a version kept until this holder pulls another one: so that what an evaluator found good is still there when it
-  // says so, though newer versions were published.
+  // Has a version kept until this holder pulls another one, and `hold_after` longer: so that what an evaluator found
+  // good is still there when it says so, though newer versions were published.
   void Hold(const std::string& holder, std::shared_ptr<const StoredModel> model) ABSL_LOCKS_EXCLUDED(mutex_);
   // Lets go what holders hold that do not stay.
   void KeepHolders(const std::function<bool(const std::string& holder)>& stays) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -108,8 +111,12 @@ class ModelStore {
 
   struct Held {
     std::shared_ptr<const StoredModel> model;
-    int64_t since = 0;  // Counts up from hold to hold.
+    absl::Time since;
   };
+  using HeldModels = std::deque<Held>;  // Of one holder; the last is what it has pulled last.
+  // Moves out what the holder left long enough ago.
+  void DropLeftLocked(absl::Time now, HeldModels* models, std::vector<Held>* dropped) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   using ByName = std::map<std::string, std::shared_ptr<const StoredModel>, std::less<>>;
 
   const ModelStoreOptions options_;
@@ -117,8 +124,7 @@ class ModelStore {
   mutable Mutex mutex_;
   ByName models_ ABSL_GUARDED_BY(mutex_);
   ByName best_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Held> held_ ABSL_GUARDED_BY(mutex_);
-  int64_t holds_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, HeldModels> held_ ABSL_GUARDED_BY(mutex_);
   std::map<int64_t, Watcher> watchers_ ABSL_GUARDED_BY(mutex_);
   int64_t next_watcher_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Of uploads under way.

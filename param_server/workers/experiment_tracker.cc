@@ -10,8 +10,8 @@
 namespace waggle {
 namespace {
 
-// How long the last weights of a run may take to be published and evaluated.
-// Long: an evaluation may take minutes. Without an evaluator or a learner nobody waits.
+// How long the last weights of a run may take to be published and evaluated: an evaluation may take minutes. Where
+// nobody is left to do it nobody waits.
 constexpr absl::Duration kFinalEvaluationPatience = absl::Minutes(10);
 // As many as evaluators that may be about to confirm one.
 constexpr size_t kMaxCandidates = 16;
@@ -52,13 +52,15 @@ bool ExperimentTracker::ReportEvaluation(const Evaluation& evaluation) {
   if (!newest_evaluated_.has_value() || *newest_evaluated_ < evaluation.version) {
     newest_evaluated_ = evaluation.version;
   }
+  ReportVersion(evaluation.version);
   const bool reached = target.has_value() && evaluation.mean_return >= *target;
   const Evaluation* const candidate = FindCandidate(evaluation.version);
   const bool solved = reached && candidate != nullptr;
   if (solved) {
     End(RunState::kSolved,
-        absl::StrCat("the mean return of ", evaluation.episodes, " greedy episodes was ", candidate->mean_return,
-                     " and, with the same weights again, ", evaluation.mean_return, "; the target is ", *target));
+        absl::StrCat("the mean return of ", candidate->episodes, " greedy episodes was ", candidate->mean_return,
+                     " and, of ", evaluation.episodes, " with the same weights again, ", evaluation.mean_return,
+                     "; the target is ", *target));
   }
   std::optional<RunResult>& result = progress_.result;
   // A later evaluation of the best weights stands in for the first, which was chosen for being good.
@@ -95,10 +97,13 @@ void ExperimentTracker::CorrectSteps(const ModelVersion& version, uint64_t env_s
   }
 }
 
-void ExperimentTracker::ReportFinalVersion(const ModelVersion& version, absl::Time now) {
-  // Its counter may come later than its word.
+void ExperimentTracker::ReportVersion(const ModelVersion& version) {
   progress_.learner_steps =
       std::max(progress_.learner_steps, std::min(kMaxCounter, static_cast<double>(version.version)));
+}
+
+void ExperimentTracker::ReportFinalVersion(const ModelVersion& version, absl::Time now) {
+  ReportVersion(version);
   Advance(now);
   if (progress_.state == RunState::kFinishing) {
     final_version_ = version;

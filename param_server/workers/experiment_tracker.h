@@ -58,8 +58,8 @@ class ExperimentTracker {
     counted_ = now;
     newest_evaluated_ = newest_evaluated;
   }
-  // The result's weights are lost.
-  void ForgetResult() { progress_.result.reset(); }
+  // What the weights that were kept as the best say of themselves; nothing where there are none.
+  void RestoreResult(std::optional<RunResult> result) { progress_.result = std::move(result); }
 
   // A worker's counters now: "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,
@@ -68,6 +68,8 @@ class ExperimentTracker {
   bool ReportEvaluation(const Evaluation& evaluation);
   // The run's steps when a version was published have become known better.
   void CorrectSteps(const ModelVersion& version, uint64_t env_steps);
+  // Weights of this version are there. A learner's counter may come later than they do, or never.
+  void ReportVersion(const ModelVersion& version);
   // The learner has stopped at this version, which it publishes; heard again and again until the run is over.
   void ReportFinalVersion(const ModelVersion& version, absl::Time now);
   // An actor's environment steps in all its life; Advance looks at the limit on them.
@@ -89,6 +91,8 @@ class ExperimentTracker {
   const RunPlan& plan() const { return plan_; }
   const RunProgress& progress() const { return progress_; }
   RunState state() const { return progress_.state; }
+  // Which weights are the run's last, as the learner has said; nothing until it has, or before the run is finishing.
+  const std::optional<ModelVersion>& final_version() const { return final_version_; }
   uint64_t env_steps() const { return static_cast<uint64_t>(progress_.env_steps); }
   uint64_t learner_steps() const { return static_cast<uint64_t>(progress_.learner_steps); }
 

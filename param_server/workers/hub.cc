@@ -21,7 +21,6 @@ constexpr absl::Duration kSavePeriod = absl::Seconds(5);
 constexpr absl::Duration kRejoinTime = absl::Hours(1);
 // One that runs and one that will see what changed meanwhile.
 constexpr size_t kMaxSaves = 2;
-constexpr size_t kMaxEvaluations = 1'000;
 // Lives are counted up by one, so that a larger one can only be wrong; what is left is room to count on.
 constexpr uint64_t kMaxLife = uint64_t{1} << 62;
 
@@ -88,6 +87,7 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       step_leases_.emplace(plan->stop.max_env_steps, restored_, begun_);
     }
     tracker_.emplace(*std::move(plan));
+    restored_finishing_ = record.progress.state == RunState::kFinishing;
     tracker_->Restore(
         std::move(record.progress), begun_,
         record.last_evaluation.has_value() ? std::optional(record.last_evaluation->evaluation.version) : std::nullopt);
@@ -179,7 +179,9 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
       numbered.life = known->life;  // The answer to its first Join was lost.
       numbered.index = known->index;
     }
-    WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(introduction, is_learner ? introduction.epoch : 0, now));
+    WorkerIntroduction seated = introduction;
+    seated.index = numbered.index;  // So that no two workers have the same index and life.
+    WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(seated, is_learner ? introduction.epoch : 0, now));
     if (introduction.role == Role::kActor && tracker_.has_value()) {
       tracker_->ReportEnvSteps(introduction.worker_id, 0, now);
     }
@@ -280,6 +282,11 @@ HubOverview Hub::Overview() {
   const absl::Time now = options_.clock();
   bool save = false;
   HubOverview overview;
+  WorkerFigures own;
+  if (options_.metrics != nullptr) {
+    Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
+    own = {std::move(snapshot.activity), std::move(snapshot.counters), std::move(snapshot.gauges), SteadyElapsed()};
+  }
   {
     MutexLock lock(&mutex_);
     if (tracker_.has_value()) {
@@ -287,10 +294,10 @@ HubOverview Hub::Overview() {
       tracker_->Advance(now);  // Its time may have run out with nobody left to report anything.
       NoteEndLocked(before);
       ConcludeLocked(now);
-      CorrectStepsLocked();
+      CorrectStepsLocked(now);
       save = TakeSaveDueLocked(now);
     }
-    FillOverviewLocked(now, &overview);
+    FillOverviewLocked(now, std::move(own), &overview);
   }
   if (save) {
     SaveSoon();
@@ -298,13 +305,8 @@ HubOverview Hub::Overview() {
   return overview;
 }
 
-void Hub::FillOverviewLocked(absl::Time now, HubOverview* out) {
+void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out) {
   HubOverview& overview = *out;
-  WorkerFigures own;
-  if (options_.metrics != nullptr) {
-    Metrics::Snapshot snapshot = options_.metrics->TakeSnapshot();
-    own = {std::move(snapshot.activity), std::move(snapshot.counters), std::move(snapshot.gauges), SteadyElapsed()};
-  }
   overview.weights_unsaved = WeightsUnsaved();
   own.gauges["weights_unsaved"] = WeightsFailure().ok() ? 0 : 1;
   if (const absl::Status status = workers_.Heartbeat(options_.self.worker_id, std::move(own), now); !status.ok()) {
@@ -398,6 +400,10 @@ void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
   const uint64_t learning_epoch = LearningEpochLocked();
   if (learner.epoch < learning_epoch) {
     return;  // One that was taken over from is expected to give up.
+  }
+  if (HasFinalWeightsLocked()) {
+    LogWarning("learner ", learner.index, " has given up; its last weights are here, and are evaluated");
+    return;
   }
   for (const WorkerView* other : workers_.Alive(Role::kLearner, now)) {
     if (other->failure.empty() && other->epoch >= learning_epoch) {

@@ -165,13 +165,15 @@ class Hub {
   // Fills in what the hub knows of it and has it judged, where its weights are still there.
   void CountEvaluationLocked(DatedEvaluation* dated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What actors have reported since tells better how many steps the run had when a version was published.
-  void CorrectStepsLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CorrectStepsLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether the weights that the learner has called its last are here.
+  bool HasFinalWeightsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends a run that is finishing, if it is time to.
   void ConcludeLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There is something that workers must know at once: tells them in the background.
   void AnnounceLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell() ABSL_LOCKS_EXCLUDED(mutex_);
-  void FillOverviewLocked(absl::Time now, HubOverview* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Says, has saved and announces that the run has ended or is finishing, if it does so since then.
   void NoteEndLocked(RunState before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TakeReportLocked(const WorkerReport& report, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -207,6 +209,9 @@ class Hub {
   // Best weights that were replaced, to be freed without the lock.
   std::vector<std::shared_ptr<const StoredModel>> dropped_ ABSL_GUARDED_BY(mutex_);
   std::optional<ModelVersion> restored_version_ ABSL_GUARDED_BY(mutex_);
+  // The run's environment steps when weights were published that an earlier hub kept.
+  std::map<ModelVersion, double> restored_steps_ ABSL_GUARDED_BY(mutex_);
+  bool restored_finishing_ ABSL_GUARDED_BY(mutex_) = false;  // An earlier hub's run was finishing.
   Listeners listeners_;
   int64_t news_ ABSL_GUARDED_BY(mutex_) = 0;      // Announcements so far.
   bool telling_ ABSL_GUARDED_BY(mutex_) = false;  // One is queued that will tell all of them.

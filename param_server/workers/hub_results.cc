@@ -19,8 +19,8 @@ namespace waggle {
 namespace {
 
 constexpr size_t kMaxEvaluations = 1'000;
-// Evaluations whose weights were published so short a time ago that not all actors may have reported since then.
-constexpr size_t kCorrectedEvaluations = 8;
+// How long after weights were published all actors that live have reported, and the steps until then are known.
+constexpr absl::Duration kSettlingTime = absl::Seconds(3);
 
 }  // namespace
 
@@ -48,14 +48,25 @@ absl::Status Hub::RestoreWeights() {
   }
   MutexLock lock(&mutex_);
   restored_version_ = version;
+  for (const std::optional<SavedModel>* model : {&newest, &best}) {
+    if (model->has_value()) {
+      restored_steps_[(*model)->snapshot.version] = (*model)->env_steps;
+    }
+  }
   if (!tracker_.has_value() || options_.best_weights == nullptr) {
     return absl::OkStatus();
   }
+  // A hub that was killed may have written the weights and not the record of them, or the other way round: the weights
+  // that are here are the best that there are, and say themselves how they were evaluated.
   const std::optional<RunResult>& result = tracker_->progress().result;
-  if (result.has_value() && (!best.has_value() || best->snapshot.version != result->evaluation.version)) {
-    LogWarning("the weights of the best evaluation so far (", DebugString(result->evaluation.version),
-               ") were not kept: the best is looked for anew");
-    tracker_->ForgetResult();
+  if (!best.has_value() ? result.has_value()
+                        : !result.has_value() || best->snapshot.version != result->evaluation.version) {
+    std::optional<RunResult> kept = best.has_value() ? DecodeRunResult(best->remark) : std::nullopt;
+    LogWarning("the weights of the best evaluation that was written down (",
+               result.has_value() ? DebugString(result->evaluation.version) : "none", ") were not kept: ",
+               kept.has_value() ? absl::StrCat("the result is ", DebugString(kept->evaluation.version))
+                                : "the best is looked for anew");
+    tracker_->RestoreResult(std::move(kept));
   }
   if (best.has_value()) {
     auto stored = std::make_shared<StoredModel>();
@@ -78,7 +89,7 @@ void Hub::SaveWeights(bool last) {
     if (!tracker_.has_value()) {
       return;
     }
-    CorrectStepsLocked();
+    CorrectStepsLocked(options_.clock());
     const std::string& model = tracker_->plan().name;
     if (const std::shared_ptr<const StoredModel> stored = models_->Newest(model);
         stored != nullptr && stored->snapshot.version != restored_version_) {
@@ -89,7 +100,8 @@ void Hub::SaveWeights(bool last) {
     const std::shared_ptr<const StoredModel> stored = models_->Best(model);
     // What is known better of the best weights is written down when nothing more is to come.
     if (stored != nullptr && result.has_value() && last) {
-      best = SavedModel{stored->snapshot, experiment_yaml_, static_cast<double>(result->evaluation.env_steps)};
+      best = SavedModel{stored->snapshot, experiment_yaml_, static_cast<double>(result->evaluation.env_steps),
+                        EncodeRunResult(*result)};
     }
     for (const WorkerView* evaluator : workers_.Alive(Role::kEvaluator, options_.clock())) {
       alive.insert(evaluator->introduction.worker_id);
@@ -152,40 +164,58 @@ void Hub::CountEvaluationLocked(DatedEvaluation* dated) {
                ") is shown, but does not count: they could not be kept");
     return;
   }
-  dated->published = weights->published;
-  evaluation.env_steps = static_cast<uint64_t>(history_.Until(weights->published, total).value_or(total));
+  if (const auto restored = restored_steps_.find(evaluation.version); restored != restored_steps_.end()) {
+    evaluation.env_steps = static_cast<uint64_t>(restored->second);  // Published to an earlier hub.
+  } else {
+    dated->published = weights->published;
+    dated->provisional = true;
+    evaluation.env_steps = static_cast<uint64_t>(history_.Until(weights->published, total).value_or(total));
+  }
   if (!tracker_->ReportEvaluation(evaluation)) {
     return;
   }
   urgent_ = true;  // The result is to be written down with its weights.
   dropped_.push_back(models_->SetBest(weights));
   if (options_.best_weights != nullptr) {
-    options_.best_weights->Save({weights->snapshot, experiment_yaml_, static_cast<double>(evaluation.env_steps)});
+    options_.best_weights->Save({weights->snapshot, experiment_yaml_, static_cast<double>(evaluation.env_steps),
+                                 EncodeRunResult(*tracker_->progress().result)});
   }
 }
 
-void Hub::CorrectStepsLocked() {
-  size_t left = kCorrectedEvaluations;
-  for (auto dated = evaluations_.rbegin(); dated != evaluations_.rend() && left > 0; ++dated, --left) {
-    if (!dated->published.has_value()) {
+void Hub::CorrectStepsLocked(absl::Time now) {
+  // In no order: a slow evaluator tells late of weights that were published early.
+  for (DatedEvaluation& dated : evaluations_) {
+    if (!dated.provisional) {
       continue;
     }
-    const std::optional<double> steps = history_.Until(*dated->published, tracker_->progress().env_steps);
-    if (steps.has_value() && dated->evaluation.env_steps != static_cast<uint64_t>(*steps)) {
-      dated->evaluation.env_steps = static_cast<uint64_t>(*steps);
-      tracker_->CorrectSteps(dated->evaluation.version, dated->evaluation.env_steps);
+    dated.provisional = now - *dated.published < kSettlingTime;
+    const std::optional<double> steps = history_.Until(*dated.published, tracker_->progress().env_steps);
+    if (steps.has_value() && dated.evaluation.env_steps != static_cast<uint64_t>(*steps)) {
+      dated.evaluation.env_steps = static_cast<uint64_t>(*steps);
+      tracker_->CorrectSteps(dated.evaluation.version, dated.evaluation.env_steps);
       unsaved_ = true;
     }
   }
+}
+
+bool Hub::HasFinalWeightsLocked() const {
+  const std::optional<ModelVersion>& version = tracker_->final_version();
+  const std::shared_ptr<const StoredModel> newest = models_->Newest(tracker_->plan().name);
+  return version.has_value() && newest != nullptr && !(newest->snapshot.version < *version);
 }
 
 void Hub::ConcludeLocked(absl::Time now) {
   if (tracker_->state() != RunState::kFinishing) {
     return;
   }
-  const std::string hindrance = workers_.CountAlive(Role::kEvaluator, now) == 0 ? "there is no evaluator"
-                                : workers_.CountAlive(Role::kLearner, now) == 0 ? "there is no learner"
-                                                                                : "";
+  // Those who were there before this hub have to join it first.
+  const bool gathering = restored_finishing_ && now - begun_ < options_.workers.silent_after;
+  std::string hindrance;
+  if (!gathering && workers_.CountAlive(Role::kEvaluator, now) == 0) {
+    hindrance = "there is no evaluator";
+  } else if (!gathering && !HasFinalWeightsLocked() && workers_.CountAlive(Role::kLearner, now) == 0) {
+    hindrance = "there is no learner";
+  }
   tracker_->Conclude(hindrance, now);
   NoteEndLocked(RunState::kFinishing);
 }

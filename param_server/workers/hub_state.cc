@@ -25,7 +25,8 @@ namespace {
 
 constexpr char kFileName[] = "hub.state";
 constexpr char kLockName[] = "hub.lock";
-constexpr char kMagic[] = "waggle hub 1 ";
+constexpr char kMagic[] = "waggle hub 2 ";
+constexpr char kEarlierMagic[] = "waggle hub 1 ";
 constexpr char kExperimentLine[] = "\nexperiment\n";
 constexpr size_t kMaxFileBytes = size_t{16} << 20;
 
@@ -83,14 +84,8 @@ bool ParseLastEvaluation(const std::string& text, std::optional<DatedEvaluation>
 }
 
 bool ParseResult(const std::string& text, std::optional<RunResult>* out) {
-  const std::vector<std::string> parts = absl::StrSplit(text, ' ');
-  RunResult result;
-  if (parts.size() != kEvaluationParts + 1 || !ParseEvaluation(parts, &result.evaluation) ||
-      !absl::SimpleAtob(parts[kEvaluationParts], &result.confirmed)) {
-    return false;
-  }
-  *out = result;
-  return true;
+  *out = DecodeRunResult(text);
+  return out->has_value();
 }
 
 bool ParseCandidate(const std::string& text, std::vector<Evaluation>* candidates) {
@@ -127,8 +122,7 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
       (key == "steps_of" && ParseStepsOf(value, &progress.steps_of)) ||
       (key == "last_evaluation" && ParseLastEvaluation(value, &record->last_evaluation)) ||
       (key == "result" && ParseResult(value, &progress.result)) ||
-      (key == "candidate" && ParseCandidate(value, &progress.candidates)) ||
-      key == "evaluation") {  // Of an earlier version of Waggle, which knew less of it.
+      (key == "candidate" && ParseCandidate(value, &progress.candidates))) {
     return absl::OkStatus();
   }
   if (key == "last_epoch" && absl::SimpleAtoi(value, &record->last_epoch)) {
@@ -176,6 +170,20 @@ absl::StatusOr<int> LockFolder(const std::string& folder) {
 
 }  // namespace
 
+std::string EncodeRunResult(const RunResult& result) {
+  return absl::StrCat(EvaluationText(result.evaluation), " ", result.confirmed);
+}
+
+std::optional<RunResult> DecodeRunResult(const std::string& line) {
+  const std::vector<std::string> parts = absl::StrSplit(line, ' ');
+  RunResult result;
+  if (parts.size() != kEvaluationParts + 1 || !ParseEvaluation(parts, &result.evaluation) ||
+      !absl::SimpleAtob(parts[kEvaluationParts], &result.confirmed)) {
+    return std::nullopt;
+  }
+  return result;
+}
+
 bool operator==(const HubRecord& a, const HubRecord& b) {
   return EncodeHubRecord(a) == EncodeHubRecord(b);
 }
@@ -199,7 +207,7 @@ std::string EncodeHubRecord(const HubRecord& record) {
                     absl::ToUnixMicros(last->finished), " ", last->worker_id, "\n");
   }
   if (const std::optional<RunResult>& result = record.progress.result; result.has_value()) {
-    absl::StrAppend(&body, "result ", EvaluationText(result->evaluation), " ", result->confirmed, "\n");
+    absl::StrAppend(&body, "result ", EncodeRunResult(*result), "\n");
   }
   for (const Evaluation& candidate : record.progress.candidates) {
     absl::StrAppend(&body, "candidate ", EvaluationText(candidate), "\n");
@@ -216,6 +224,9 @@ std::string EncodeHubRecord(const HubRecord& record) {
 
 absl::StatusOr<HubRecord> DecodeHubRecord(absl::string_view text) {
   const size_t line_end = text.find('\n');
+  if (text.substr(0, sizeof(kEarlierMagic) - 1) == kEarlierMagic) {
+    return absl::DataLossError("was written by an earlier version of Waggle, in format 1; this one reads format 2");
+  }
   if (text.substr(0, sizeof(kMagic) - 1) != kMagic || line_end == absl::string_view::npos) {
     return absl::DataLossError(absl::StrCat("does not begin with \"", kMagic, "\""));
   }

@@ -25,6 +25,7 @@ struct DatedEvaluation {
   absl::Time finished;
   std::string worker_id;
   std::optional<absl::Time> published = std::nullopt;  // Of its weights, by the hub's clock, while they are known.
+  bool provisional = false;  // Its env_steps may become known better; only where `published` is known.
 };
 
 // What survives the hub.
@@ -41,11 +42,15 @@ struct HubRecord {
   friend bool operator!=(const HubRecord& a, const HubRecord& b) { return !(a == b); }
 };
 
-// The record as the text of a file, and back. Format: the line "waggle hub 1 CHECKSUM", then lines "key value", then
+// The record as the text of a file, and back. Format: the line "waggle hub 2 CHECKSUM", then lines "key value", then
 // the line "experiment" and the experiment's YAML up to the end. CHECKSUM is XXH3-64 of what follows its line, in hex.
 std::string EncodeHubRecord(const HubRecord& record);
 // DATA_LOSS, saying what is wrong, for a text that did not come from EncodeHubRecord.
 absl::StatusOr<HubRecord> DecodeHubRecord(absl::string_view text);
+
+// A result as one line, and back; nothing for a line that did not come from EncodeRunResult.
+std::string EncodeRunResult(const RunResult& result);
+std::optional<RunResult> DecodeRunResult(const std::string& line);
 
 // Keeps the record in a folder that no other hub uses at the same time. Thread-safe.
 class HubState {

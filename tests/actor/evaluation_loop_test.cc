@@ -17,6 +17,13 @@ using testing::ScriptedSubscriber;
 using testing::SnapshotOf;
 using testing::ValueOf;
 
+EvaluationLoopOptions FourEpisodes() {
+  EvaluationLoopOptions options;
+  options.episodes = 4;
+  options.confirm_episodes = 6;
+  return options;
+}
+
 class Fixture {
  public:
   Fixture()
@@ -25,7 +32,7 @@ class Fixture {
         subscriber_(script) {}
 
   // Runs until `evaluations` were reported.
-  absl::Status Run(size_t evaluations, const EvaluationLoopOptions& options = {}) {
+  absl::Status Run(size_t evaluations, const EvaluationLoopOptions& options = FourEpisodes()) {
     hub.on_evaluation = [this, evaluations](const Evaluation&) {
       if (hub.evaluations().size() == evaluations) {
         stop.RequestStop();
@@ -66,11 +73,12 @@ TEST_CASE("each version of the weights is evaluated once and reported", "[unit]"
   REQUIRE(fixture.metrics.TakeSnapshot().counters["evaluations"] == 2);
 }
 
-TEST_CASE("weights that reach the target are evaluated a second time, in other episodes", "[unit]") {
+TEST_CASE("weights that reach the target are evaluated a second time, in other episodes and as many as asked for",
+          "[unit]") {
   Fixture fixture;
   fixture.script->Add(SnapshotOf(3));
   fixture.script->Add(SnapshotOf(8));
-  EvaluationLoopOptions options;
+  EvaluationLoopOptions options = FourEpisodes();
   options.target_return = -1;  // Which everything reaches.
   REQUIRE_OK(fixture.Run(4, options));
   const std::vector<Evaluation> evaluations = fixture.hub.evaluations();
@@ -79,6 +87,8 @@ TEST_CASE("weights that reach the target are evaluated a second time, in other e
   REQUIRE(evaluations[2].version == ModelVersion{1, 8});
   REQUIRE(evaluations[3].version == ModelVersion{1, 8});
   REQUIRE(evaluations[0].mean_return != evaluations[1].mean_return);
+  REQUIRE(evaluations[0].episodes == 4);
+  REQUIRE(evaluations[1].episodes == 6);
 
   Fixture unreached;
   unreached.script->Add(SnapshotOf(3));
@@ -93,7 +103,7 @@ TEST_CASE("once training is over the last weights are evaluated without a pause"
   fixture.script->Add(SnapshotOf(3));
   fixture.script->Add(SnapshotOf(8));
   fixture.hub.Set([](Assignment* assignment) { assignment->run_state = RunState::kFinishing; });
-  EvaluationLoopOptions options;
+  EvaluationLoopOptions options = FourEpisodes();
   options.period = absl::Hours(10);
   REQUIRE_OK(fixture.Run(2, options));
 }

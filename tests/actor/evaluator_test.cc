@@ -47,7 +47,7 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
       least = std::min(least, total);
       most = std::max(most, total);
     }
-    const Evaluation evaluation = ValueOf(evaluator->Evaluate(StopToken()));
+    const Evaluation evaluation = ValueOf(evaluator->Evaluate(kEpisodes, StopToken()));
     REQUIRE(evaluation.episodes == kEpisodes);
     REQUIRE(evaluation.mean_return == Approx(sum / kEpisodes));
     REQUIRE(evaluation.min_return == least);
@@ -93,11 +93,11 @@ TEST_CASE("an evaluation stops when it is told to, and hands on errors with thei
   auto evaluator = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), 2, Rng(5), &policy));
   const StopToken stop;
   stop.RequestStop();
-  REQUIRE_CODE(evaluator->Evaluate(stop), absl::StatusCode::kCancelled);
+  REQUIRE_CODE(evaluator->Evaluate(2, stop), absl::StatusCode::kCancelled);
   const auto one = ValueOf(Evaluator::Create(definition, EnvironmentOptions(), 1, Rng(5), &policy));
-  REQUIRE(ValueOf(one->Evaluate(StopToken())).standard_deviation == 0);
+  REQUIRE(ValueOf(one->Evaluate(1, StopToken())).standard_deviation == 0);
   policy.act_result = absl::InternalError("broken");
-  REQUIRE_CODE(evaluator->Evaluate(StopToken()), absl::StatusCode::kInternal);
+  REQUIRE_CODE(evaluator->Evaluate(2, StopToken()), absl::StatusCode::kInternal);
   REQUIRE_CODE(Evaluator::Create(definition, EnvironmentOptions(), 0, Rng(5), &policy),
                absl::StatusCode::kInvalidArgument);
 }

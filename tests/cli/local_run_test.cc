@@ -17,6 +17,8 @@
 #include "cli/child_process.h"
 #include "common/base/deadline.h"
 #include "common/base/stop_token.h"
+#include "common/checkpoint/checkpoint_store.h"
+#include "common/checkpoint/saved_model.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -159,6 +161,25 @@ TEST_CASE("A solved run whose weights were kept by nobody has failed, and its la
   const std::string last = log.substr(log.rfind('\n', log.size() - 2) + 1);
   CHECK(last.find("failed after ") != std::string::npos);
   CHECK(last.find("the learner exited with status 1 without its last checkpoint") != std::string::npos);
+}
+
+TEST_CASE("A solved run whose best weights are nowhere has failed; where its folder has them it is solved", "[e2e]") {
+  for (const uint64_t kept : {14, 15}) {
+    ScriptedRun run;
+    run.Tell("evaluator", "exit 0");  // So that the run has begun.
+    std::ofstream(run.folder().File("weights_unsaved")) << "full";
+    SavedModel best;
+    best.snapshot.version = {1, kept};
+    const auto store = ValueOf(CheckpointStore::Open(run.folder().File("out/best"), 1));
+    REQUIRE_OK(WriteSavedModel(best, store.get()));
+    run.SetState("solved");
+    run.Tell("waggle-learner", "exit 0");
+    run.Tell("waggle-actor", "exit 0");
+    CHECK(run.WaitForExit().code == (kept == 15 ? 0 : 1));
+    CHECK(run.Summary()["outcome"] == (kept == 15 ? "solved" : "failed"));
+    CHECK(run.Log().find("param-server exited with status 1 while the run ended") != std::string::npos);
+    CHECK((run.Log().find("the best weights are not in the run's folder") == std::string::npos) == (kept == 15));
+  }
 }
 
 TEST_CASE("A replay server that ends is started again on the folder that it had, and the run goes on", "[e2e]") {

@@ -77,6 +77,13 @@ class ReadingTest(PlotTest):
             file.write("5,0.5,x")
         self.assertEqual(plot_runs.read_metrics(folder / "metrics.csv")["x"].values, [1])
 
+    def test_evaluations_that_finish_in_another_order_are_drawn_by_their_steps(self):
+        rows = [(700, 5, "evaluation/mean_return", 10), (700, 6, "evaluation/mean_return", 20)]
+        rows.append((400, 6, "evaluation/mean_return", 30))
+        series = plot_runs.Run(self.run_folder("a", rows=rows)).series["evaluation/mean_return"]
+        self.assertEqual(series.curve("steps", gaps=False), ([400, 700, 700], [30, 10, 20]))
+        self.assertEqual(series.curve("seconds", gaps=False), ([5, 6, 6], [10, 20, 30]))
+
     def test_what_is_no_metrics_file_is_refused_by_its_place(self):
         folder = self.run_folder("a")
         for text, message in [
@@ -113,6 +120,13 @@ class CurveTest(unittest.TestCase):
         self.assertEqual(xs, [0, 0.5, 1, 1.5, 2, 7, 12, 12.5])
         self.assertEqual([x for x, y in zip(xs, ys) if math.isnan(y)], [1, 7])
         self.assertEqual(len(series.curve("steps", gaps=False)[0]), 7)
+
+    def test_figures_that_come_a_few_seconds_late_leave_no_gap(self):
+        series = plot_runs.Series()
+        for at in [0, 1, 1, 1, 1, 1, 5.5, 11]:  # Rows of a hub whose clock is behind its file have one time.
+            series.add(int(10 * at), at, at)
+        xs, ys = series.curve("seconds", gaps=True)
+        self.assertEqual([x for x, y in zip(xs, ys) if math.isnan(y)], [8.25])
 
     def test_the_mean_is_of_all_curves_where_all_of_them_are(self):
         xs, means, spreads = plot_runs.mean_and_spread([([0, 4], [0, 4]), ([1, 3], [3, 5])], points=3)

@@ -106,6 +106,14 @@ TEST_CASE("That figures are not recorded is told", "[unit]") {
         std::string::npos);
 }
 
+TEST_CASE("That weights are not on the disk is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  CHECK(StatusText(snapshot, kNow).find("on the disk") == std::string::npos);
+  snapshot.overview.set_weights_unsaved("no space left \x1b");
+  CHECK(StatusText(snapshot, kNow).find("\n  weights are not all on the disk: no space left ?\n") != std::string::npos);
+  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["weights_unsaved"] == "no space left \x1b");
+}
+
 TEST_CASE("The JSON holds the same for programs", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");
@@ -118,6 +126,7 @@ TEST_CASE("The JSON holds the same for programs", "[unit]") {
   CHECK(json["training_return"] == 250.0);
   CHECK(json["figures"].size() == 9);
   CHECK(json["figures"]["algorithm/loss"] == 0.125);
+  CHECK(json["weights_unsaved"] == "");
   CHECK(json["figures_unrecorded"] == "");
   CHECK(json["evaluation"]["mean_return"] == 412.5);
   CHECK(json["result"].is_null());

@@ -467,6 +467,32 @@ TEST_CASE("A server that dies before it is asked to end is told, one that was as
   CHECK(killed.Exited(kHub, Killed(), At(3)).messages.empty());
 }
 
+TEST_CASE("An error with which the hub ends is told, although it was asked to end", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed(RunState::kSolved, "", At(1), At(1));
+  for (const size_t worker : {kLearner, kActor0, kActor1, kEvaluator}) {
+    supervision.Exited(worker, Status(0), At(2));
+  }
+  supervision.Observed(RunState::kSolved, "", At(2), At(2));
+  supervision.Exited(kReplay, Status(0), At(3));
+  CHECK_FALSE(supervision.hub_exit().has_value());
+  CHECK(supervision.Exited(kHub, Status(1), At(3)).messages ==
+        std::vector<std::string>{"param-server exited with status 1 while the run ended"});
+  CHECK(supervision.hub_exit()->code == 1);
+  CHECK(supervision.done());
+}
+
+TEST_CASE("How a learner failed is known also once the one after it has ended well", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Killed(), At(1));
+  supervision.Observed(RunState::kRunning, "", At(1.1), At(1.2));
+  CHECK(supervision.Tick(At(2)).start == std::vector<size_t>{kLearner});
+  supervision.Observed(RunState::kSolved, "", At(2.1), At(2.2));
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 3);
+  CHECK(supervision.learner_exit()->ok());
+  CHECK(supervision.failed_learner_exit()->signal == SIGKILL);
+}
+
 TEST_CASE("One of several replay servers that does not come up ends the run, later the others go on", "[unit]") {
   for (const bool stepped : {false, true}) {
     Supervision supervision({{"param-server", Role::kParamServer},

@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       ReadHubRecord(text);
       break;
     default:
-      ReadHubRecord(absl::StrCat("waggle hub 1 ", ChecksumOf(text), "\n", text));
+      ReadHubRecord(absl::StrCat("waggle hub 2 ", ChecksumOf(text), "\n", text));
   }
   return 0;
 }

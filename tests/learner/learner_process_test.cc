@@ -38,7 +38,7 @@ class FakeHub : public HubLink {
   absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
     return absl::UnimplementedError("a learner takes no environment steps");
   }
-  const StopToken& run_over() const override { return over; }
+  const StopToken& run_over() const override { return run_goes_on ? run_ended : over; }
   const StopToken& training_over() const override { return over; }
   void Leave(absl::Duration) override {}
 
@@ -47,6 +47,8 @@ class FakeHub : public HubLink {
   absl::Status failure;
   absl::Status refusal;  // Once `over` is stopped.
   StopToken over;
+  bool run_goes_on = false;  // Once training is over, until `run_ended` is stopped.
+  StopToken run_ended;
 };
 
 // Batches of windows of zeros of whatever table is asked for, once the first weights are published, as they would be
@@ -138,6 +140,9 @@ struct Fixture {
     absl::Status Publish(const ModelSnapshot& snapshot) override {
       MutexLock lock(&fixture_->mutex);
       fixture_->published.push_back(snapshot);
+      if (fixture_->on_publish != nullptr) {
+        fixture_->on_publish(snapshot.version);
+      }
       fixture_->first_published.RequestStop();
       return absl::OkStatus();
     }
@@ -169,6 +174,7 @@ struct Fixture {
   std::vector<ModelSnapshot> published;
   absl::StatusOr<std::optional<ModelSnapshot>> best = std::optional<ModelSnapshot>();
   const StopToken first_published;
+  std::function<void(const ModelVersion& version)> on_publish;
   ModelSnapshot newest;  // What the hub has of it.
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations algorithms = BuiltinAlgorithms();
@@ -376,6 +382,21 @@ TEST_CASE("a network that the machine has no memory for is refused before it is 
   CHECK_THAT(std::string(status.message()), Catch::Contains("has 32768 MiB: learner "));
   CHECK(fixture.hub.failure == status);
   CHECK(fixture.connected_to.empty());
+}
+
+TEST_CASE("a hub that loses the last weights before the run is over is given them again", "[unit]") {
+  Fixture fixture;
+  fixture.hub.run_goes_on = true;  // It never says that it has any weights.
+  int last = 0;
+  fixture.on_publish = [&](const ModelVersion& version) {
+    last += version.version == 20 ? 1 : 0;
+    if (last == 2) {
+      fixture.hub.run_ended.RequestStop();
+    }
+  };
+  REQUIRE_OK(fixture.Run());
+  CHECK(last == 2);
+  CHECK(fixture.metrics.TakeSnapshot().activity == "done");
 }
 
 TEST_CASE("a stop while the learner waits for the others is no error", "[unit]") {

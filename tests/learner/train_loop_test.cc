@@ -24,7 +24,8 @@ struct Fixture {
   }
 
   absl::Status Run() {
-    TrainLoop loop(options, {&sampler, &updater, publisher.get(), &metrics, checkpoints.get(), known_version},
+    TrainLoop loop(options,
+                   {&sampler, &updater, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
                    &algorithm);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
@@ -38,6 +39,7 @@ struct Fixture {
   Metrics metrics;
   std::unique_ptr<CheckpointStore> checkpoints;
   std::function<std::optional<ModelVersion>()> known_version;
+  const StopToken* run_over = nullptr;
   testing::CountingAlgorithm algorithm;
   StopToken stop;
   int64_t last_step = 0;
@@ -312,6 +314,28 @@ TEST_CASE("at the end a server that is gone is an error only where no checkpoint
   const absl::Status status = fixture.Run();
   CHECK(status.code() == (has_checkpoint ? absl::StatusCode::kOk : absl::StatusCode::kDeadlineExceeded));
   CHECK(fixture.last_step == 12);
+}
+
+TEST_CASE("a server that is away when training ends is given the last weights until the run is over", "[unit]") {
+  Fixture fixture;
+  const StopToken run_over;
+  fixture.run_over = &run_over;
+  fixture.options.finish_timeout = absl::Milliseconds(1);
+  fixture.options.learner.publish_period_steps = 100;
+  const bool comes_back = GENERATE(true, false);
+  const StopToken published;
+  fixture.publisher = std::make_unique<testing::ScriptedPublisher>([&](size_t attempt) {
+    published.RequestStop();
+    if (attempt == 3 && !comes_back) {
+      run_over.RequestStop();
+    }
+    return attempt == 0 || (attempt == 3 && comes_back) ? absl::OkStatus() : absl::UnavailableError("gone");
+  });
+  fixture.sampler.before_first = [&] { CHECK(published.WaitFor(absl::Seconds(60))); };
+  CHECK(fixture.Run().code() == (comes_back ? absl::StatusCode::kOk : absl::StatusCode::kDeadlineExceeded));
+  const std::vector<ModelVersion> versions = fixture.publisher->versions();
+  CHECK(versions.size() >= 4);
+  CHECK(versions.back() == ModelVersion{3, 12});
 }
 
 }  // namespace

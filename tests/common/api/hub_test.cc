@@ -1,7 +1,12 @@
 #include "common/api/hub.h"
 
+#include <unistd.h>
+
 #include <string>
 
+#include "absl/strings/match.h"
+#include "tests/common/api/fake_hub_link.h"
+#include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -36,6 +41,21 @@ TEST_CASE("training is over before the run is, where its last weights are evalua
   REQUIRE(IsTrainingOver(RunState::kFinishing));
   REQUIRE_FALSE(IsOver(RunState::kFinishing));
   REQUIRE(IsTrainingOver(RunState::kSolved));
+}
+
+TEST_CASE("Who meets the end of a run says how it ended", "[unit]") {
+  testing::FakeHubLink hub;
+  const absl::Status end = absl::CancelledError("stopped");
+  const auto log_of = [&] {
+    hub.over.RequestStop();
+    testing::CapturedStream log(STDERR_FILENO);
+    CHECK(EndOfWork(end, &hub) == absl::OkStatus());
+    return log.Finish();
+  };
+  CHECK(log_of().empty());  // Told to stop.
+  hub.before.run_state = RunState::kSolved;
+  CHECK(absl::StrContains(log_of(), "the run is over: solved\n"));
+  CHECK(hub.reported == absl::OkStatus());
 }
 
 }  // namespace waggle

@@ -327,7 +327,7 @@ TEST_CASE("a folder has one writer at a time", "[unit]") {
   auto first = ValueOf(CheckpointStore::Open(folder.path(), 2));
   const absl::Status status = CheckpointStore::Open(folder.path(), 2).status();
   REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
-  CHECK(absl::StrContains(status.message(), folder.path() + ": another learner writes its checkpoints here"));
+  CHECK(absl::StrContains(status.message(), folder.path() + ": another process writes here"));
   first.reset();
   REQUIRE_OK(CheckpointStore::Open(folder.path(), 2));
 }
@@ -355,7 +355,12 @@ TEST_CASE("a folder that vanished and is another learner's now is left to that o
   REQUIRE_CODE(store->Save(ContentsOf(1)), absl::StatusCode::kUnavailable);
   REQUIRE_CODE(store->Save(ContentsOf(2)), absl::StatusCode::kUnavailable);
   CHECK(ValueOf(store->NewestStep()) == std::nullopt);
+  REQUIRE_OK(other->Save(ContentsOf(4)));
+  REQUIRE_CODE(store->RemoveLater(0), absl::StatusCode::kUnavailable);
+  CHECK(ValueOf(store->NewestStep()) == 4);
   other.reset();
+  REQUIRE_OK(store->RemoveLater(3));
+  CHECK(ValueOf(store->NewestStep()) == std::nullopt);
   REQUIRE_OK(store->Save(ContentsOf(3)));
 }
 

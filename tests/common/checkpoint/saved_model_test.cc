@@ -1,6 +1,7 @@
 #include "common/checkpoint/saved_model.h"
 
 #include <cstring>
+#include <filesystem>
 
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -64,6 +65,27 @@ TEST_CASE("Weights that are written take the place of all others, also of a late
   CHECK(ValueOf(store->NewestStep()) == 10);
   const auto reader = ValueOf(CheckpointStore::OpenToRead(folder.path()));
   CHECK(absl::IsFailedPrecondition(reader->RemoveLater(0)));
+}
+
+TEST_CASE("Of weights that a crash left beside the new ones, those of the higher epoch are loaded", "[unit]") {
+  const TemporaryFolder folder;
+  auto store = ValueOf(CheckpointStore::Open(folder.path(), 1));
+  SavedModel model = Example();
+  REQUIRE_OK(WriteSavedModel(model, store.get()));
+  model.snapshot.version = {12, 10};
+  REQUIRE_OK(store->Save(ToCheckpoint(model)));  // And no later ones are removed.
+  REQUIRE(ValueOf(store->NewestStep()) == 1500);
+  CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{12, 10});
+  model.snapshot.version = {12, 20};
+  REQUIRE_OK(store->Save(ToCheckpoint(model)));
+  CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{12, 20});
+  // Those that cannot be read are named, and the best of the others are taken.
+  std::filesystem::resize_file(folder.path() + "/step-000000000020/MANIFEST", 3);
+  CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{3, 1500});
+  // What is written next takes the place of all.
+  model.snapshot.version = {12, 30};
+  REQUIRE_OK(WriteSavedModel(model, store.get()));
+  CHECK(ValueOf(store->NewestStep()) == 30);
 }
 
 TEST_CASE("A checkpoint of something else is not taken for weights", "[unit]") {

@@ -1,5 +1,10 @@
 #include "common/metrics/csv_writer.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -82,6 +87,45 @@ TEST_CASE("a file is continued after its last whole row", "[unit]") {
   Write(folder.File("f"), start);
   REQUIRE_OK(ValueOf(CsvWriter::Create(folder.File("f")))->Append(2, 0, {{"y", 3}}));
   CHECK(Read(folder.File("f")) == header + (had_row ? row : "") + "2,0.000,y,3\n");
+}
+
+TEST_CASE("a file has one writer at a time, and another one as soon as that is gone", "[unit]") {
+  const TemporaryFolder folder;
+  auto first = ValueOf(CsvWriter::Create(folder.File("f")));
+  REQUIRE_OK(first->Append(1, 0, {{"x", 2}}));
+  std::ofstream(folder.File("f"), std::ios::app) << "2,0";  // As a reader sees it while a row is being written.
+  const std::string before = Read(folder.File("f"));
+  const absl::Status status = CsvWriter::Create(folder.File("f")).status();
+  REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(status.message(), "another process writes " + folder.File("f")));
+  CHECK(Read(folder.File("f")) == before);
+  first.reset();
+  REQUIRE_OK(CsvWriter::Create(folder.File("f")));
+}
+
+TEST_CASE("the file of a process that was killed is free at once", "[unit]") {
+  const TemporaryFolder folder;
+  std::array<int, 2> opened;
+  REQUIRE(pipe(opened.data()) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const auto writer = CsvWriter::Create(folder.File("f"));
+    const char result = writer.ok() ? 'y' : 'n';
+    if (write(opened[1], &result, 1) == 1) {
+      pause();
+    }
+    _exit(1);
+  }
+  char result = 0;
+  CHECK(read(opened[0], &result, 1) == 1);
+  CHECK(result == 'y');
+  CHECK(absl::IsUnavailable(CsvWriter::Create(folder.File("f")).status()));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(opened[0]);
+  close(opened[1]);
+  REQUIRE_OK(CsvWriter::Create(folder.File("f")));
 }
 
 TEST_CASE("another kind of file is left as it is", "[unit]") {

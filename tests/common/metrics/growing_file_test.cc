@@ -54,6 +54,7 @@ TEST_CASE("what is kept has a bound, beyond which pieces are refused until there
     for (int i = 0; i < 17; ++i) {
       REQUIRE_OK(file->Add(piece));
     }
+    CHECK_THAT(std::string(file->MakeRoom().message()), Catch::StartsWith("16 MiB are kept"));
     CHECK_FALSE(file->Add(piece).ok());
     CHECK(file->kept_bytes() == 17 * piece.size());
   }

@@ -17,7 +17,6 @@ namespace {
 
 using testing::FullDisk;
 using testing::TemporaryFolder;
-using testing::ValueOf;
 
 std::string Read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -32,9 +31,9 @@ constexpr size_t kFirstRecordSize = 42;
 // Recorded from a file that TensorBoard 2's EventAccumulator read back as these points.
 TEST_CASE("a file has the bytes that TensorBoard reads", "[unit]") {
   const TemporaryFolder folder;
-  const auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
-  REQUIRE_OK(writer->Scalar("learner/loss", 300, 1700000000.5, 0.25));
-  REQUIRE_OK(writer->Scalar("x", -1, 0, -1.5));
+  const auto writer = std::make_unique<TensorBoardWriter>(folder.path());
+  REQUIRE_OK(writer->Append(300, 1700000000.5, {{"learner/loss", 0.25}}));
+  REQUIRE_OK(writer->Append(-1, 0, {{"x", -1.5}}));
   REQUIRE_OK(writer->Flush());
   const std::string bytes = Read(writer->path());
   REQUIRE(bytes.size() > kFirstRecordSize);
@@ -49,48 +48,56 @@ TEST_CASE("a file has the bytes that TensorBoard reads", "[unit]") {
 
 TEST_CASE("the file's name is one that TensorBoard looks for", "[unit]") {
   const TemporaryFolder folder;
-  const auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+  const auto writer = std::make_unique<TensorBoardWriter>(folder.path());
   CHECK(absl::StartsWith(writer->path(), folder.File("events.out.tfevents.")));
 }
 
 TEST_CASE("two writers in one folder have a file each", "[unit]") {
   const TemporaryFolder folder;
-  const auto a = ValueOf(TensorBoardWriter::Create(folder.path()));
-  const auto b = ValueOf(TensorBoardWriter::Create(folder.path()));
+  const auto a = std::make_unique<TensorBoardWriter>(folder.path());
+  const auto b = std::make_unique<TensorBoardWriter>(folder.path());
   CHECK(a->path() != b->path());
 }
 
 TEST_CASE("points are written when they are many, when asked for, and at the end", "[unit]") {
   const TemporaryFolder folder;
-  auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+  auto writer = std::make_unique<TensorBoardWriter>(folder.path());
   const std::string path = writer->path();
-  REQUIRE_OK(writer->Scalar("x", 1, 1, 1));
+  REQUIRE_OK(writer->Append(1, 1, {{"x", 1}}));
   CHECK(std::filesystem::file_size(path) == kFirstRecordSize);
   const auto one = static_cast<int64_t>(sizeof("0123456789abcdef"));
   for (int64_t i = 0; i < 65536 / one; ++i) {
-    REQUIRE_OK(writer->Scalar("x", 1, 1, 1));
+    REQUIRE_OK(writer->Append(1, 1, {{"x", 1}}));
   }
   CHECK(std::filesystem::file_size(path) > 65536);
   REQUIRE_OK(writer->Flush());
   const auto before = std::filesystem::file_size(path);
-  REQUIRE_OK(writer->Scalar("x", 1, 1, 1));
+  REQUIRE_OK(writer->Append(1, 1, {{"x", 1}}));
   writer.reset();
   CHECK(std::filesystem::file_size(path) > before);
 }
 
-TEST_CASE("a folder that cannot be written is an error that names it", "[unit]") {
+TEST_CASE("a folder that cannot be written is an error that names it, and points are kept until it can be", "[unit]") {
   const TemporaryFolder folder;
-  const absl::Status status = TensorBoardWriter::Create(folder.File("none")).status();
+  const auto writer = std::make_unique<TensorBoardWriter>(folder.File("later"));
+  const auto reference = std::make_unique<TensorBoardWriter>(folder.path());
+  REQUIRE_OK(writer->Append(1, 2, {{"x", 3}, {"y", 4}}));
+  REQUIRE_OK(reference->Append(1, 2, {{"x", 3}, {"y", 4}}));
+  REQUIRE_OK(reference->Flush());
+  const absl::Status status = writer->Flush();
   REQUIRE_CODE(status, absl::StatusCode::kNotFound);
-  CHECK(absl::StrContains(status.message(), folder.File("none")));
+  CHECK(absl::StrContains(status.message(), folder.File("later")));
+  std::filesystem::create_directory(folder.File("later"));
+  REQUIRE_OK(writer->Flush());
+  CHECK(Read(writer->path()).substr(kFirstRecordSize) == Read(reference->path()).substr(kFirstRecordSize));
 }
 
 TEST_CASE("points that could not be written are written later, each byte once", "[unit]") {
   const TemporaryFolder folder;
-  const auto writer = ValueOf(TensorBoardWriter::Create(folder.path()));
-  const auto reference = ValueOf(TensorBoardWriter::Create(folder.path()));
-  REQUIRE_OK(writer->Scalar("x", 1, 2, 3));
-  REQUIRE_OK(reference->Scalar("x", 1, 2, 3));
+  const auto writer = std::make_unique<TensorBoardWriter>(folder.path());
+  const auto reference = std::make_unique<TensorBoardWriter>(folder.path());
+  REQUIRE_OK(writer->Append(1, 2, {{"x", 3}}));
+  REQUIRE_OK(reference->Append(1, 2, {{"x", 3}}));
   REQUIRE_OK(reference->Flush());
   {
     const FullDisk full(kFirstRecordSize + 5);
@@ -107,7 +114,7 @@ TEST_CASE("a file that is begun on a full disk has its first record once there i
   std::unique_ptr<TensorBoardWriter> writer;
   {
     const FullDisk full(0);
-    writer = ValueOf(TensorBoardWriter::Create(folder.path()));
+    writer = std::make_unique<TensorBoardWriter>(folder.path());
   }
   REQUIRE_OK(writer->Flush());
   CHECK(std::filesystem::file_size(writer->path()) == kFirstRecordSize);

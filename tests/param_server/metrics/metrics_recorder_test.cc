@@ -90,24 +90,58 @@ TEST_CASE("Figures go to both files under the same names", "[unit]") {
   CHECK(Count(Events(folder), "actor/episodes") == 2);
 }
 
-TEST_CASE("Evaluations are written once, each at its time", "[unit]") {
+TEST_CASE("Evaluations are written once, each at its time and at the steps of its weights", "[unit]") {
   const TemporaryFolder folder;
   Run run;
   const auto recorder = NewRecorder(folder);
   run.AddEvaluation(412.5, 8);
   run.AddEvaluation(480.5, 9.5);
+  run.overview.evaluations.back().evaluation.env_steps = 7;
   REQUIRE_OK(run.Record(recorder.get(), 100, 10));
   REQUIRE_OK(run.Record(recorder.get(), 110, 11));
   CHECK(Count(Csv(folder), "evaluation/mean_return") == 2);
-  CHECK(Count(Csv(folder), "100,8.000,evaluation/mean_return,412.5\n") == 1);
-  CHECK(Count(Csv(folder), "100,9.500,evaluation/mean_return,480.5\n") == 1);
+  CHECK(Count(Csv(folder), "0,8.000,evaluation/mean_return,412.5\n") == 1);
+  CHECK(Count(Csv(folder), "7,9.500,evaluation/mean_return,480.5\n") == 1);
   CHECK(Count(Events(folder), "evaluation/mean_return") == 2);
   // Two evaluators' clocks may differ.
   run.AddEvaluation(490, 7);
   run.overview.evaluations.erase(run.overview.evaluations.begin());  // The hub keeps the newest.
   REQUIRE_OK(run.Record(recorder.get(), 120, 12));
-  CHECK(Count(Csv(folder), "120,11.000,evaluation/mean_return,490\n") == 1);
+  CHECK(Count(Csv(folder), "0,9.500,evaluation/mean_return,490\n") == 1);
   CHECK(Count(Csv(folder), "evaluation/mean_return") == 3);
+}
+
+TEST_CASE("An evaluation whose steps may become known better waits, but for the last call", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  const auto recorder = ValueOf(MetricsRecorder::Create(folder.path(), run.overview));
+  run.AddEvaluation(5, 1);
+  run.overview.evaluations.back().provisional = true;
+  REQUIRE_OK(run.Record(recorder.get(), 0, 2));
+  CHECK(Count(Csv(folder), "evaluation/mean_return") == 0);
+  run.overview.evaluations.back().evaluation.env_steps = 77;
+  SECTION("Its steps are known") {
+    run.overview.evaluations.back().provisional = false;
+    REQUIRE_OK(run.Record(recorder.get(), 0, 3));
+  }
+  SECTION("It is the last call") {
+    REQUIRE_OK(recorder->Record(run.overview, kStart + absl::Seconds(3), absl::FromUnixSeconds(3), /*last=*/true));
+  }
+  CHECK(Count(Csv(folder), "evaluation/mean_return") == 1);
+  CHECK(Count(Csv(folder), "evaluation/env_steps,77") == 1);
+}
+
+TEST_CASE("Files that are removed begin anew", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  const std::string inner = folder.File("run");
+  const auto recorder = ValueOf(MetricsRecorder::Create(inner, run.overview));
+  REQUIRE_OK(run.Record(recorder.get(), 0, 1));
+  std::filesystem::remove_all(inner);
+  REQUIRE_OK(run.Record(recorder.get(), 0, 2));
+  const std::string csv = Contents(inner + "/metrics.csv");
+  CHECK(Count(csv, kHeader) == 1);
+  CHECK(Count(csv, "actor/episodes,3") == 1);
 }
 
 TEST_CASE("A disk that is full for a while takes nothing away", "[unit]") {
@@ -133,6 +167,69 @@ TEST_CASE("A disk that is full for a while takes nothing away", "[unit]") {
   CHECK(Count(csv, kHeader) == 1);
   CHECK(csv.back() == '\n');
   CHECK(Count(Events(folder), "actor/episodes") == 4);
+}
+
+TEST_CASE("Once 16 MiB of figures wait for room no more are taken, and evaluations come once there is room", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  for (int i = 0; i < 5'000; ++i) {
+    run.overview.workers[0].figures.counters[std::string(200, 'x') + std::to_string(i)] = 1;
+  }
+  const auto recorder = NewRecorder(folder);
+  {
+    const FullDisk full(0);
+    std::string message;
+    for (int second = 1; message.find("16 MiB are kept") == std::string::npos; ++second) {
+      REQUIRE(second < 100);
+      message = std::string(run.Record(recorder.get(), 10, second).message());
+    }
+    CHECK_THAT(message, Catch::Contains("cannot write " + folder.path()));
+    run.AddEvaluation(412.5, 150);
+    CHECK_FALSE(run.Record(recorder.get(), 20, 151).ok());
+    run.AddEvaluation(413.5, 250);
+    CHECK_FALSE(run.Record(recorder.get(), 30, 251).ok());
+  }
+  run.AddEvaluation(414.5, 350);
+  REQUIRE_OK(run.Record(recorder.get(), 40, 351));
+  REQUIRE_OK(run.Record(recorder.get(), 50, 352));
+  const std::string csv = Csv(folder);
+  CHECK(Count(csv, "evaluation/mean_return") == 3);
+  CHECK(Count(csv, "0,150.000,evaluation/mean_return,412.5\n") == 1);
+  CHECK(Count(csv, "0,250.000,evaluation/mean_return,413.5\n") == 1);
+  CHECK(Count(csv, "0,350.000,evaluation/mean_return,414.5\n") == 1);
+  const std::string events = Events(folder);
+  CHECK(Count(events, "evaluation/mean_return") == 3);
+  CHECK(Count(events, "actor/episodes") == Count(csv, "actor/episodes"));
+}
+
+TEST_CASE("Points wait for an event file that cannot be made yet", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  run.AddEvaluation(412.5, 0.5);
+  const auto recorder = NewRecorder(folder);
+  const std::string elsewhere = folder.path() + ".moved";  // Where the file that is open already goes along.
+  std::filesystem::rename(folder.path(), elsewhere);
+  CHECK_FALSE(run.Record(recorder.get(), 10, 1).ok());
+  CHECK_FALSE(run.Record(recorder.get(), 20, 2).ok());
+  std::filesystem::rename(elsewhere, folder.path());
+  REQUIRE_OK(run.Record(recorder.get(), 30, 3));
+  CHECK(Count(Events(folder), "evaluation/mean_return") == 1);
+  CHECK(Count(Events(folder), "actor/episodes") == 3);
+}
+
+TEST_CASE("What the end of a run leaves unwritten is tried again", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  run.overview.run_state = RunState::kSolved;
+  run.overview.workers[0].alive = false;
+  const auto recorder = NewRecorder(folder);
+  {
+    const FullDisk full(0);
+    CHECK_FALSE(run.Record(recorder.get(), 10, 1).ok());
+    CHECK_FALSE(run.Record(recorder.get(), 10, 2).ok());
+  }
+  REQUIRE_OK(run.Record(recorder.get(), 10, 3));
+  CHECK(Count(Csv(folder), "10,1.000,actor/episodes,3\n") == 1);
 }
 
 TEST_CASE("A hub that goes on with the file of one before it turns back neither steps nor time", "[unit]") {

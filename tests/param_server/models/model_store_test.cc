@@ -38,9 +38,37 @@ TEST_CASE("Watchers of a model hear of it, outside the lock, until they go", "[u
   CHECK(heard == std::vector<uint64_t>{1, 2});
 }
 
+TEST_CASE("A version that a holder has left for another stays for a while", "[unit]") {
+  absl::Time now = absl::UnixEpoch();
+  ModelStoreOptions options;
+  options.clock = [&now] { return now; };
+  options.hold_after = absl::Seconds(2);
+  ModelStore store(options);
+  const auto pull = [&store](uint64_t version) {
+    REQUIRE_OK(store.Publish(MakeModel("m", {1, version})));
+    store.Hold("e", store.Newest("m"));
+  };
+  pull(1);
+  now += absl::Seconds(10);
+  pull(2);
+  now += absl::Seconds(1);
+  pull(3);
+  CHECK(store.Find("m", {1, 1}) != nullptr);
+  CHECK(store.Find("m", {1, 2}) != nullptr);
+  now += absl::Seconds(1);
+  store.KeepHolders([](const std::string&) { return true; });
+  CHECK(store.Find("m", {1, 1}) == nullptr);
+  CHECK(store.Find("m", {1, 2}) != nullptr);
+  now += absl::Seconds(1);
+  pull(4);
+  CHECK(store.Find("m", {1, 2}) == nullptr);
+  CHECK(store.Find("m", {1, 3}) != nullptr);
+}
+
 TEST_CASE("A holder keeps what it pulled last until it pulls another version or leaves", "[unit]") {
   ModelStoreOptions options;
   options.max_holders = 2;
+  options.hold_after = absl::ZeroDuration();
   ModelStore store(options);
   REQUIRE_OK(store.Publish(MakeModel("m", {1, 1})));
   store.Hold("e", store.Newest("m"));

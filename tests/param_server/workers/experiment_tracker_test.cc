@@ -30,6 +30,15 @@ Evaluation Greedy(int64_t episodes, double mean_return, uint64_t version = 1) {
   return evaluation;
 }
 
+TEST_CASE("A run has at least the learner steps of the weights that were evaluated", "[unit]") {
+  ExperimentTracker tracker(Plan(475));
+  tracker.ReportCounters("l", Role::kLearner, {{"learner_steps", 30}}, kStart);
+  tracker.ReportEvaluation(Greedy(20, 5, 40));
+  CHECK(tracker.learner_steps() == 40);
+  tracker.ReportCounters("l", Role::kLearner, {{"learner_steps", 35}}, kStart);
+  CHECK(tracker.learner_steps() == 40);
+}
+
 TEST_CASE("A run goes on until something ends it, and then stays as it ended", "[unit]") {
   struct Case {
     const char* what;
@@ -43,10 +52,10 @@ TEST_CASE("A run goes on until something ends it, and then stays as it ended", "
       {"a good evaluation that is confirmed",
        [](ExperimentTracker* tracker) {
          tracker->ReportEvaluation(Greedy(20, 475));
-         tracker->ReportEvaluation(Greedy(20, 476));
+         tracker->ReportEvaluation(Greedy(100, 476));
        },
        RunState::kSolved,
-       "mean return of 20 greedy episodes was 475 and, with the same weights again, 476; the target is 475"},
+       "mean return of 20 greedy episodes was 475 and, of 100 with the same weights again, 476; the target is 475"},
       {"one that is not", [](ExperimentTracker* tracker) { tracker->ReportEvaluation(Greedy(20, 500)); },
        RunState::kRunning, ""},
       {"one whose second is not good enough by itself",

@@ -1,6 +1,8 @@
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/atomic_file.h"
 #include "tests/param_server/workers/hub_fixture.h"
 #include "tests/support/catch.h"
@@ -84,6 +86,57 @@ TEST_CASE("The version that is confirmed becomes the best, whatever came before,
   CHECK(fixture.models->Best("x")->snapshot.version == ModelVersion{1, 2});
 }
 
+TEST_CASE("The weights that were kept say how they were evaluated where the record knows of others", "[unit]") {
+  Fixture fixture;
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Publish(1);
+  fixture.Hold();
+  fixture.Evaluate(1, 50);
+  const auto on_disk = [&](double mean_return) {
+    const absl::StatusOr<SavedModel> kept = LoadSavedModel(fixture.BestFolder());
+    return kept.ok() && absl::StrContains(kept->remark, absl::StrCat(" ", mean_return, " "));
+  };
+  Eventually("the best weights are on the disk", [&] { return on_disk(50); });
+  const std::string kept_folder = fixture.folder.File("kept");
+  fixture.Restart(
+      [&] { std::filesystem::copy(fixture.BestFolder(), kept_folder, std::filesystem::copy_options::recursive); });
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Publish(2);
+  fixture.Hold();
+  fixture.Evaluate(2, 60);
+  // As if the hub had been killed before it wrote these weights.
+  fixture.Restart([&] {
+    std::filesystem::remove_all(fixture.BestFolder());
+    std::filesystem::rename(kept_folder, fixture.BestFolder());
+  });
+  const std::optional<RunResult> result = fixture.hub->Overview().result;
+  REQUIRE(result.has_value());
+  CHECK(result->evaluation.version == ModelVersion{1, 1});
+  CHECK(result->evaluation.mean_return == 50);
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Publish(3);
+  fixture.Hold();
+  fixture.Evaluate(3, 40);
+  CHECK(fixture.hub->Overview().result->evaluation.version == ModelVersion{1, 1});
+}
+
+TEST_CASE("Restored weights keep the steps at which they were published", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  REQUIRE_OK(fixture.Beat("a", 100));
+  fixture.Publish(1);
+  fixture.now += absl::Seconds(5);
+  REQUIRE_OK(fixture.Beat("a", 100));
+  fixture.now += absl::Seconds(5);
+  REQUIRE_OK(fixture.Beat("a", 700));
+  fixture.Restart();
+  fixture.Join("e", Role::kEvaluator);
+  fixture.models->Hold("e", fixture.models->Newest("x"));
+  fixture.Evaluate(1, 5);
+  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 100);
+}
+
 TEST_CASE("An evaluation of weights that are gone is shown and does not count", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
@@ -136,6 +189,25 @@ TEST_CASE("An evaluation says how many steps the run had when its weights were p
   CHECK(ValueOf(LoadSavedModel(fixture.BestFolder())).env_steps == 200);
 }
 
+TEST_CASE("The steps at an evaluation are known in the end, whatever evaluation came after it", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  fixture.Join("e", Role::kEvaluator);
+  REQUIRE_OK(fixture.Beat("a", 100));
+  fixture.Publish(1);
+  fixture.models->Hold("slow", fixture.models->Newest("x"));
+  fixture.now += absl::Seconds(10);
+  fixture.Publish(2);
+  fixture.Hold();
+  fixture.Evaluate(2, 5);
+  fixture.Evaluate(1, 5);  // Of another evaluator, which has taken its time.
+  fixture.hub->Overview();
+  fixture.now += absl::Seconds(5);
+  for (const DatedEvaluation& evaluation : fixture.hub->Overview().evaluations) {
+    CHECK_FALSE(evaluation.provisional);
+  }
+}
+
 TEST_CASE("Steps that an actor tells of when it asks for more count as those of a heartbeat", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);
@@ -167,8 +239,26 @@ TEST_CASE("A run that reaches its limit ends when its final weights are evaluate
     CHECK(fixture.Evaluate(9, 150) == RunState::kFinishing);
     CHECK(fixture.Evaluate(9, 150) == RunState::kSolved);
   }
+  SECTION("The learner goes once they are here") {
+    if (GENERATE(false, true)) {
+      WorkerReport report = fixture.Report("l");
+      report.failure = "the last checkpoint cannot be written";
+      CHECK(ValueOf(fixture.hub->Heartbeat(report)).run_state == RunState::kFinishing);
+    }
+    fixture.hub->Leave("l");
+    CHECK(fixture.hub->Overview().run_state == RunState::kFinishing);
+    CHECK(fixture.Evaluate(9, 50) == RunState::kLimit);
+    CHECK(fixture.hub->Overview().result->evaluation.version == ModelVersion{1, 9});
+  }
+  SECTION("After a restart of the hub, which nobody joins again") {
+    fixture.Restart();
+    CHECK(fixture.hub->Overview().run_state == RunState::kFinishing);
+    fixture.now += absl::Seconds(11);
+    CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
+  }
   SECTION("After a restart of the hub") {
     fixture.Restart();
+    CHECK(fixture.hub->Overview().run_state == RunState::kFinishing);
     CHECK(fixture.Join("e", Role::kEvaluator).assignment.run_state == RunState::kFinishing);
     WorkerIntroduction learner;
     learner.worker_id = "l";

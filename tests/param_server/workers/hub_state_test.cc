@@ -103,11 +103,11 @@ TEST_CASE("A folder that cannot be used is an error that names it", "[unit]") {
 
 TEST_CASE("A damaged record is said to be damaged and is not overwritten", "[unit]") {
   const TemporaryFolder folder;
-  REQUIRE_OK(WriteFileAtomically(folder.File("hub.state"), "waggle hub 1 nonsense\n"));
+  REQUIRE_OK(WriteFileAtomically(folder.File("hub.state"), "waggle hub 2 nonsense\n"));
   const absl::Status status = HubState::Open(folder.path()).status();
   CHECK(status.code() == absl::StatusCode::kDataLoss);
   CHECK_THAT(std::string(status.message()), Catch::Contains("is damaged") && Catch::Contains("move it away"));
-  CHECK(ValueOf(ReadSmallFile(folder.File("hub.state"), 100)) == "waggle hub 1 nonsense\n");
+  CHECK(ValueOf(ReadSmallFile(folder.File("hub.state"), 100)) == "waggle hub 2 nonsense\n");
 }
 
 TEST_CASE("An update that cannot be written changes nothing", "[unit]") {

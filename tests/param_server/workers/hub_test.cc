@@ -113,6 +113,9 @@ TEST_CASE("No two workers have the same role, index and life, not even after a r
   CHECK(fixture.Join("a1", Role::kActor).life == 0);  // Of another index.
   CHECK(fixture.Join("e0", Role::kEvaluator).life == 0);
   fixture.hub->Leave("a0");
+  const Hub::Seat repeated = fixture.Join("a1", Role::kActor);  // The first answer was lost.
+  CHECK(repeated.index == 1);
+  CHECK(repeated.life == 0);
   const Hub::Seat second = fixture.Join("b0", Role::kActor);
   CHECK(second.index == 0);
   CHECK(second.life == 1);
