@@ -13,8 +13,8 @@
 #include "actor/window_history.h"
 #include "common/api/replay.h"
 #include "common/base/stop_token.h"
-#include "common/rl/environment_spec.h"
-#include "common/rl/table_plan.h"
+#include "common/plan/table_plan.h"
+#include "common/spec/environment_spec.h"
 #include "common/tensor/buffer_pool.h"
 
 namespace waggle {

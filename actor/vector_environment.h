@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "actor/environments/environment.h"
 #include "common/base/random.h"
-#include "common/rl/environment_spec.h"
+#include "common/spec/environment_spec.h"
 
 namespace waggle {
 

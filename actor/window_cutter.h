@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/rl/environment_spec.h"
-#include "common/rl/table_plan.h"
+#include "common/plan/table_plan.h"
+#include "common/spec/environment_spec.h"
 
 namespace waggle {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/rl/table_plan.h"
+#include "common/plan/table_plan.h"
 
 namespace waggle {
 

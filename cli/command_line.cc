@@ -10,13 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "common/api/shard_config.h"
 #include "common/base/build_info.h"
 #include "common/base/host_port.h"
 #include "common/base/nearest_name.h"
 #include "common/config/yaml_file.h"
 #include "common/experiment/sections.h"
 #include "common/process/flags.h"
+#include "common/table_config/shard_config.h"
 
 namespace waggle {
 namespace {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/replay_target.h"
+#include "cli/replay/replay_target.h"
 #include "common/process/evaluation_flags.h"
 
 namespace waggle {

@@ -1,15 +1,12 @@
 # What `cmake --install` puts in place for programs that use the replay server: find_package(Waggle) gives them
 # Waggle::replay_client, whose header is <waggle/replay.h>.
 
-add_library(waggle_replay_client INTERFACE)
-target_include_directories(waggle_replay_client INTERFACE
-  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/common/clients/include>"
+target_include_directories(waggle_replay_client PUBLIC
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/common/replay_client/include>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/waggle>")
-target_compile_features(waggle_replay_client INTERFACE cxx_std_17)
-target_link_libraries(waggle_replay_client INTERFACE waggle_clients waggle_api)
+target_compile_features(waggle_replay_client PUBLIC cxx_std_17)
 set_target_properties(waggle_replay_client PROPERTIES EXPORT_NAME replay_client)
-add_library(waggle::replay_client ALIAS waggle_replay_client)
 
 # All that these stand on.
 function(waggle_collect_libraries target out)
@@ -46,11 +43,13 @@ install(FILES "${CMAKE_SOURCE_DIR}/cmake/WaggleConfig.cmake" "${CMAKE_BINARY_DIR
 set(include_folder "${CMAKE_INSTALL_INCLUDEDIR}/waggle")
 file(GLOB base_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/base/*.h)
 file(GLOB tensor_headers RELATIVE "${CMAKE_SOURCE_DIR}" CONFIGURE_DEPENDS common/tensor/*.h)
-install(FILES common/clients/include/waggle/replay.h COMPONENT replay_client DESTINATION "${include_folder}")
+install(FILES common/replay_client/include/waggle/replay.h COMPONENT replay_client DESTINATION "${include_folder}")
 install(FILES ${base_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/base")
 install(FILES ${tensor_headers} COMPONENT replay_client DESTINATION "${include_folder}/common/tensor")
-install(FILES common/api/batch_layout.h common/api/replay.h common/api/row_writer.h common/api/table_config.h
-  COMPONENT replay_client DESTINATION "${include_folder}/common/api")
+install(FILES common/table_config/batch_layout.h common/table_config/table_config.h
+  COMPONENT replay_client DESTINATION "${include_folder}/common/table_config")
+install(FILES common/api/replay.h COMPONENT replay_client DESTINATION "${include_folder}/common/api")
+install(FILES common/replay_blocks/row_writer.h COMPONENT replay_client DESTINATION "${include_folder}/common/replay_blocks")
 install(FILES common/rpc/keepalive.h COMPONENT replay_client DESTINATION "${include_folder}/common/rpc")
-install(FILES common/clients/replay_client.h common/clients/replay_tables.h
-  COMPONENT replay_client DESTINATION "${include_folder}/common/clients")
+install(FILES common/replay_client/replay_client.h common/replay_client/replay_tables.h
+  COMPONENT replay_client DESTINATION "${include_folder}/common/replay_client")

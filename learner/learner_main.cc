@@ -5,11 +5,11 @@
 
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
-#include "common/clients/hub_client.h"
-#include "common/clients/model_client.h"
-#include "common/clients/replay_client.h"
+#include "common/hub_client/hub_client.h"
+#include "common/hub_client/model_client.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
+#include "common/replay_client/replay_client.h"
 #include "common/rl/algorithms/builtin.h"
 #include "learner/learner_process.h"
 

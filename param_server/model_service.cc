@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
-#include "common/clients/hub_convert.h"
+#include "common/hub_client/hub_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/read_reactor.h"
 #include "common/rpc/write_reactor.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/build_info.h"
 #include "common/base/status_macros.h"
-#include "common/clients/hub_convert.h"
+#include "common/hub_client/hub_convert.h"
 #include "common/rpc/raw_codec.h"
 #include "common/rpc/status_convert.h"
 #include "common/rpc/unary_method.h"

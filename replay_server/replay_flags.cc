@@ -2,9 +2,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/api/shard_config.h"
 #include "common/process/flags.h"
-#include "replay_server/memory_budgets.h"
+#include "common/table_config/shard_config.h"
+#include "replay_server/service/memory_budgets.h"
 
 namespace waggle {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/base/log.h"
-#include "replay_server/replay_server.h"
+#include "replay_server/service/replay_server.h"
 
 namespace CLI {
 class App;

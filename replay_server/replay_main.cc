@@ -9,13 +9,13 @@
 #include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
 #include "common/base/stopwatch.h"
-#include "common/clients/hub_client.h"
+#include "common/hub_client/hub_client.h"
 #include "common/metrics/metrics.h"
 #include "common/process/allocator.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
 #include "replay_server/replay_flags.h"
-#include "replay_server/replay_server.h"
+#include "replay_server/service/replay_server.h"
 
 namespace waggle {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/registry.h"
 #include "common/experiment/sections.h"
-#include "common/rl/environment_spec.h"
+#include "common/spec/environment_spec.h"
 
 namespace waggle {
 

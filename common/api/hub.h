@@ -12,9 +12,10 @@
 #include "absl/time/time.h"
 #include "common/api/model.h"
 #include "common/base/stop_token.h"
-#include "common/rl/environment_spec.h"
+#include "common/spec/environment_spec.h"
 
-// The port to the hub: how a process learns what to do and says how it fares. Over gRPC in common/clients/hub_client.h.
+// The port to the hub: how a process learns what to do and says how it fares. Over gRPC in
+// common/hub_client/hub_client.h.
 
 namespace waggle {
 

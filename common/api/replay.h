@@ -9,13 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/api/batch_layout.h"
-#include "common/api/table_config.h"
 #include "common/base/stop_token.h"
+#include "common/table_config/batch_layout.h"
+#include "common/table_config/table_config.h"
 #include "common/tensor/byte_slices.h"
 
-// The ports to replay: what actors and learners know of it. Two forms exist: over gRPC (common/clients) and in process
-// (replay_server/table/local_replay.h); one conformance suite runs over both.
+// The ports to replay: what actors and learners know of it. Two forms exist: over gRPC (common/replay_client) and in
+// process (replay_server/store/local_replay.h); one conformance suite runs over both.
 
 namespace waggle {
 

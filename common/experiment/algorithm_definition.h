@@ -10,8 +10,8 @@
 #include "common/base/registry.h"
 #include "common/config/config_visitor.h"
 #include "common/experiment/sections.h"
-#include "common/rl/environment_spec.h"
-#include "common/rl/table_plan.h"
+#include "common/plan/table_plan.h"
+#include "common/spec/environment_spec.h"
 
 namespace waggle {
 

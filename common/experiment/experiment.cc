@@ -9,15 +9,15 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "common/api/batch_layout.h"
 #include "common/api/replay.h"
-#include "common/api/shard_config.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
 #include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
+#include "common/table_config/batch_layout.h"
+#include "common/table_config/shard_config.h"
 
 namespace waggle {
 namespace {

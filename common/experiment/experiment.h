@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/experiment/algorithm_definition.h"
 #include "common/experiment/sections.h"
-#include "common/nn/network_spec.h"
+#include "common/plan/network_spec.h"
 
 namespace waggle {
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/api/batch_layout.h"
 #include "common/base/status_macros.h"
+#include "common/table_config/batch_layout.h"
 
 namespace waggle {
 namespace {

@@ -8,10 +8,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
-#include "common/api/shard_config.h"
 #include "common/base/problems.h"
 #include "common/experiment/table_fields.h"
 #include "common/experiment/visit_name.h"
+#include "common/table_config/shard_config.h"
 #include "common/tensor/array_spec.h"
 
 namespace waggle {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/api/table_config.h"
 #include "common/config/config_visitor.h"
+#include "common/table_config/table_config.h"
 
 // The sections of an experiment's YAML file that are the same for every algorithm. Each field's comment says what it
 // means, its unit, and what a change costs; the defaults stand here and nowhere else. Visit() holds each value's range,

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "common/api/table_config.h"
 #include "common/config/config_visitor.h"
+#include "common/table_config/table_config.h"
 
 namespace waggle {
 

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/nn/flat_parameters.h"
-#include "common/nn/network_plan.h"
 #include "common/nn/torch.h"
+#include "common/plan/network_plan.h"
 
 namespace waggle {
 

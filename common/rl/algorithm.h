@@ -17,8 +17,8 @@
 #include "common/nn/parameter_group.h"
 #include "common/nn/state_visitor.h"
 #include "common/nn/torch.h"
-#include "common/rl/environment_spec.h"
 #include "common/rl/policy.h"
+#include "common/spec/environment_spec.h"
 
 namespace waggle {
 

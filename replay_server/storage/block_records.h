@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "replay_server/rows/chunk.h"
 #include "replay_server/storage/database.h"
-#include "replay_server/table/chunk.h"
 
 namespace waggle {
 

@@ -9,9 +9,9 @@
 #include "absl/status/statusor.h"
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
+#include "replay_server/rows/cold_rows.h"
 #include "replay_server/storage/cold_database.h"
 #include "replay_server/storage/database.h"
-#include "replay_server/table/cold_rows.h"
 
 namespace waggle {
 

@@ -14,11 +14,11 @@
 #include "common/base/executor.h"
 #include "common/base/mutex.h"
 #include "common/base/thread.h"
+#include "replay_server/items/table_log.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/journal_batch.h"
 #include "replay_server/storage/journal_health.h"
 #include "replay_server/storage/saved_state.h"
-#include "replay_server/table/table_log.h"
 
 namespace waggle {
 

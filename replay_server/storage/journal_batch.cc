@@ -4,15 +4,15 @@
 #include <iterator>
 #include <limits>
 
-#include "common/api/block_compression.h"
 #include "common/base/check.h"
 #include "common/base/failpoint.h"
-#include "common/clients/replay_convert.h"
-#include "common/clients/table_config_convert.h"
+#include "common/replay_blocks/block_compression.h"
+#include "common/replay_client/replay_convert.h"
+#include "common/replay_client/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
+#include "replay_server/batches/pinned_rows.h"
 #include "replay_server/storage/block_records.h"
 #include "replay_server/storage/records.h"
-#include "replay_server/table/pinned_rows.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 namespace waggle {

@@ -10,11 +10,11 @@
 #include "absl/status/status.h"
 #include "common/base/check.h"
 #include "common/base/hash_map.h"
+#include "replay_server/items/table_log.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/saved_state.h"
 #include "replay_server/table/table.h"
-#include "replay_server/table/table_log.h"
-#include "replay_server/table/writer_session.h"
+#include "replay_server/writers/writer_session.h"
 
 namespace waggle {
 

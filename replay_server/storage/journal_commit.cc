@@ -8,9 +8,9 @@
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "replay_server/base/refusal_reasons.h"
 #include "replay_server/storage/journal.h"
 #include "replay_server/storage/records.h"
-#include "replay_server/table/refusal_reasons.h"
 #include "waggle/v1/replay_storage.pb.h"
 
 // What a journal writes at a time, and how it gets that onto the disk.

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "replay_server/table/table_log.h"
+#include "replay_server/items/table_log.h"
 
 // The keys of a replay database, and its two records that are many: items and blocks of rows. All numbers are
 // little-endian but for those in keys, which are big-endian so that they sort.

@@ -8,10 +8,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/hash_map.h"
+#include "replay_server/rows/chunk.h"
+#include "replay_server/rows/chunk_tier.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/records.h"
-#include "replay_server/table/chunk.h"
-#include "replay_server/table/chunk_tier.h"
 
 namespace waggle {
 

@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "replay_server/items/table_log.h"
+#include "replay_server/rows/row_layout.h"
 #include "replay_server/storage/records.h"
-#include "replay_server/table/row_layout.h"
-#include "replay_server/table/table_log.h"
 
 // What records in a replay database may say. Their checksums are RocksDB's, and tell what the disk has damaged, not
 // what was written wrongly; memory is taken, and rows are looked for, by what has passed these. All errors are

@@ -6,18 +6,18 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/block_compression.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/clients/replay_convert.h"
-#include "common/clients/table_config_convert.h"
+#include "common/replay_blocks/block_compression.h"
+#include "common/replay_client/replay_convert.h"
+#include "common/replay_client/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
+#include "replay_server/rows/chunk_tier.h"
 #include "replay_server/storage/record_scan.h"
 #include "replay_server/storage/records.h"
 #include "replay_server/storage/saved_blocks.h"
 #include "replay_server/storage/saved_checks.h"
-#include "replay_server/table/chunk_tier.h"
 #include "replay_server/table/table.h"
 #include "waggle/v1/replay_storage.pb.h"
 

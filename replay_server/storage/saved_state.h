@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "replay_server/items/table_log.h"
 #include "replay_server/storage/database.h"
-#include "replay_server/table/table_log.h"
 
 namespace waggle {
 

@@ -6,14 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/api/block_compression.h"
 #include "common/base/annotate.h"
 #include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "common/replay_blocks/block_compression.h"
 #include "common/tensor/byte_slices.h"
+#include "replay_server/base/refusal_reasons.h"
 #include "replay_server/selectors/new_selector.h"
-#include "replay_server/table/refusal_reasons.h"
 
 namespace waggle {
 namespace {

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/api/table_config.h"
-#include "replay_server/table/chunk_tier.h"
+#include "common/table_config/table_config.h"
+#include "replay_server/items/table_rules.h"
+#include "replay_server/items/table_state.h"
+#include "replay_server/rows/chunk_tier.h"
 #include "replay_server/table/disk_picture.h"
 #include "replay_server/table/requester.h"
 #include "replay_server/table/sample_memory.h"
-#include "replay_server/table/table_rules.h"
-#include "replay_server/table/table_state.h"
 
 namespace waggle {
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "common/api/replay.h"
-#include "common/api/table_config.h"
-#include "replay_server/table/chunk_tier.h"
-#include "replay_server/table/insert_times.h"
-#include "replay_server/table/table_state.h"
+#include "common/table_config/table_config.h"
+#include "replay_server/items/insert_times.h"
+#include "replay_server/items/table_state.h"
+#include "replay_server/rows/chunk_tier.h"
 
 // What Table shows to people and to metrics.
 

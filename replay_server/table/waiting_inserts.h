@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/hash_map.h"
+#include "replay_server/items/table_state.h"
 #include "replay_server/table/requester.h"
-#include "replay_server/table/table_state.h"
 #include "replay_server/table/writer_marks.h"
 
 namespace waggle {

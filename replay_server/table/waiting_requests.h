@@ -8,11 +8,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/api/batch_layout.h"
-#include "replay_server/table/drawn_batch.h"
+#include "common/table_config/batch_layout.h"
+#include "replay_server/batches/drawn_batch.h"
+#include "replay_server/items/table_rules.h"
+#include "replay_server/items/table_state.h"
 #include "replay_server/table/requester.h"
-#include "replay_server/table/table_rules.h"
-#include "replay_server/table/table_state.h"
 #include "replay_server/table/writer_marks.h"
 
 // What waits for its turn at a table.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/base/hash_map.h"
-#include "replay_server/table/table_log.h"
+#include "replay_server/items/table_log.h"
 
 namespace waggle {
 

@@ -20,7 +20,7 @@
 #include "common/rl/algorithms/dqn_policy.h"
 #include "common/rl/returns.h"
 #include "learner/train_loop.h"
-#include "replay_server/table/local_replay.h"
+#include "replay_server/store/local_replay.h"
 #include "tests/bench/bench.h"
 #include "tests/support/dqn.h"
 

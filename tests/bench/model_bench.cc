@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
-#include "common/clients/model_client.h"
+#include "common/hub_client/model_client.h"
 #include "common/metrics/metrics.h"
 #include "common/process/allocator.h"
 #include "common/rpc/server.h"

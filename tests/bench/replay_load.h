@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/child_process.h"
+#include "cli/run/child_process.h"
 #include "common/api/replay.h"
 #include "tests/bench/process_crew.h"
 

@@ -12,11 +12,11 @@
 
 #include "absl/time/clock.h"
 #include "common/base/check.h"
+#include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/storage/data_folder.h"
 #include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
-#include "replay_server/table/chunk_tiers.h"
-#include "replay_server/table/local_replay.h"
+#include "replay_server/store/local_replay.h"
 #include "tests/bench/bench.h"
 
 namespace waggle::bench {

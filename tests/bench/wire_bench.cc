@@ -18,10 +18,10 @@
 #include "absl/time/clock.h"
 #include "common/base/check.h"
 #include "common/base/thread.h"
-#include "common/clients/replay_client.h"
 #include "common/metrics/metrics.h"
 #include "common/process/allocator.h"
-#include "replay_server/replay_server.h"
+#include "common/replay_client/replay_client.h"
+#include "replay_server/service/replay_server.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/must.h"
 

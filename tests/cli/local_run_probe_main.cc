@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-#include "cli/local_run.h"
+#include "cli/run/local_run.h"
 #include "common/config/yaml_file.h"
 
 // In place of the C library's: whoever asks for the wall clock's time in this program gets it from here.

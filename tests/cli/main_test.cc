@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/child_process.h"
+#include "cli/run/child_process.h"
 #include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"

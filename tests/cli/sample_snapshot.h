@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/cluster_client.h"
+#include "cli/status/cluster_client.h"
 
 namespace waggle::testing {
 

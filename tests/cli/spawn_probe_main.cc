@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/child_process.h"
+#include "cli/run/child_process.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) {

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/clients/replay_client.h"
+#include "common/replay_client/replay_client.h"
 #include "common/rpc/server.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"

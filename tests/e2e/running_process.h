@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/child_process.h"
+#include "cli/run/child_process.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {

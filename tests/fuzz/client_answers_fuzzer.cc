@@ -6,7 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/base/mutex.h"
-#include "common/clients/replay_client.h"
+#include "common/replay_client/replay_client.h"
 #include "common/rpc/server.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
 #include "replay_server/storage/saved_state.h"
-#include "replay_server/table/chunk_tiers.h"
-#include "replay_server/table/replay_store.h"
+#include "replay_server/store/replay_store.h"
 #include "tests/fuzz/fuzz_tables.h"
 
 namespace waggle::fuzz {

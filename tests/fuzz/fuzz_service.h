@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "absl/synchronization/notification.h"
-#include "replay_server/replay_service.h"
+#include "replay_server/service/replay_service.h"
 #include "tests/fuzz/fuzz_tables.h"
 
 namespace waggle::fuzz {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/api/block_compression.h"
 #include "common/base/check.h"
+#include "common/replay_blocks/block_compression.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/rpc/message.h"
-#include "replay_server/table/replay_store.h"
+#include "replay_server/store/replay_store.h"
 #include "waggle/v1/replay.pb.h"
 
 namespace waggle::fuzz {

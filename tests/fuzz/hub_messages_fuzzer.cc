@@ -1,5 +1,5 @@
 // What a hub, its workers and publishers of weights may send to each other.
-#include "common/clients/hub_convert.h"
+#include "common/hub_client/hub_convert.h"
 #include "param_server/models/model_upload.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "waggle/v1/model.pb.h"

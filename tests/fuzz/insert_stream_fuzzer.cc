@@ -1,5 +1,5 @@
 // What a writer may send to a replay server: the messages of an Insert stream, to tables of every kind.
-#include "replay_server/insert_stream.h"
+#include "replay_server/service/insert_stream.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"
 

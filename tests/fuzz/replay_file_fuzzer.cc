@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/block_compression.h"
+#include "common/replay_blocks/block_compression.h"
 #include "common/replay_file/replay_file.h"
 #include "common/tensor/checksum.h"
 #include "common/tensor/compression.h"

@@ -1,6 +1,6 @@
 // What a server, or who pretends to be one, may send to a sampler.
-#include "common/clients/batch_assembler.h"
-#include "common/clients/replay_convert.h"
+#include "common/replay_client/batch_assembler.h"
+#include "common/replay_client/replay_convert.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"
 

@@ -1,5 +1,5 @@
 // What a sampler may send to a replay server: the messages of a Sample stream.
-#include "replay_server/sample_stream.h"
+#include "replay_server/service/sample_stream.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_tables.h"
 

@@ -1,9 +1,9 @@
 // What servers, or who pretends to be one, may answer to the command line: it is shown to people and to programs.
 #include "absl/time/time.h"
-#include "cli/inspect_report.h"
-#include "cli/replay_status.h"
-#include "cli/status_report.h"
-#include "cli/why_report.h"
+#include "cli/replay/inspect_report.h"
+#include "cli/replay/why_report.h"
+#include "cli/status/replay_status.h"
+#include "cli/status/status_report.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace waggle {

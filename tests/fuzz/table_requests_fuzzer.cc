@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/api/block_compression.h"
-#include "common/clients/table_config_convert.h"
-#include "replay_server/table/table_exporter.h"
+#include "common/replay_blocks/block_compression.h"
+#include "common/replay_client/table_config_convert.h"
+#include "replay_server/store/table_exporter.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/fuzz_service.h"
 

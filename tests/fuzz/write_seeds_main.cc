@@ -7,10 +7,10 @@
 #include <iterator>
 #include <string>
 
-#include "common/api/block_compression.h"
 #include "common/checkpoint/manifest.h"
-#include "common/clients/replay_convert.h"
-#include "common/clients/table_config_convert.h"
+#include "common/replay_blocks/block_compression.h"
+#include "common/replay_client/replay_convert.h"
+#include "common/replay_client/table_config_convert.h"
 #include "common/replay_file/replay_file.h"
 #include "common/tensor/checksum.h"
 #include "param_server/workers/hub_state.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "actor/rollout_loop.h"
-#include "replay_server/table/local_replay.h"
+#include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
 

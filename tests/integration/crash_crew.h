@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "common/clients/replay_client.h"
+#include "common/replay_client/replay_client.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
+#include "replay_server/batches/pinned_rows.h"
+#include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/storage/data_folder.h"
 #include "replay_server/storage/disk_rows.h"
-#include "replay_server/table/chunk_tiers.h"
-#include "replay_server/table/pinned_rows.h"
 #include "tests/integration/replay_crew.h"
 #include "tests/support/catch.h"
 #include "tests/support/delivery_history.h"

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "common/base/random.h"
-#include "common/clients/replay_convert.h"
-#include "common/clients/table_config_convert.h"
+#include "common/replay_client/replay_convert.h"
+#include "common/replay_client/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/client_stream.h"
 #include "common/rpc/unary_call.h"
-#include "tests/common/clients/replay_server_fixture.h"
+#include "tests/common/replay_client/replay_server_fixture.h"
 #include "tests/integration/raw_stream.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/random.h"
-#include "replay_server/table/pinned_rows.h"
+#include "replay_server/batches/pinned_rows.h"
 #include "tests/replay_server/storage/durable_replay.h"
 
 namespace waggle::testing {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/clients/replay_client.h"
+#include "common/replay_client/replay_client.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
-#include "replay_server/replay_server.h"
+#include "replay_server/service/replay_server.h"
 #include "tests/integration/replay_crew.h"
 #include "tests/support/eventually.h"
 #include "tests/support/tcp_proxy.h"

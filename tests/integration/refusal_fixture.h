@@ -14,7 +14,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/server.h"
 #include "common/rpc/status_convert.h"
-#include "replay_server/replay_service.h"
+#include "replay_server/service/replay_service.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 

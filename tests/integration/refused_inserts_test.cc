@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "common/clients/replay_convert.h"
+#include "common/replay_client/replay_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "tests/integration/refusal_fixture.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/common/clients/replay_server_fixture.h"
+#include "tests/common/replay_client/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_conformance.h"
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/random.h"
-#include "common/clients/replay_client.h"
+#include "common/replay_client/replay_client.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "tests/integration/crash_crew.h"

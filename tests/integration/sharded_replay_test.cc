@@ -9,9 +9,9 @@
 
 #include "common/base/deadline.h"
 #include "common/base/thread.h"
-#include "common/clients/replay_link.h"
-#include "common/clients/sharded_replay/shard_key.h"
-#include "tests/common/clients/replay_server_fixture.h"
+#include "common/replay_client/replay_link.h"
+#include "common/replay_client/shards/shard_key.h"
+#include "tests/common/replay_client/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/replay_fixtures.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "common/base/thread.h"
-#include "common/clients/hub_convert.h"
-#include "common/clients/model_client.h"
+#include "common/hub_client/hub_convert.h"
+#include "common/hub_client/model_client.h"
 #include "common/rpc/blocking_stream.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/raw_codec.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/build_info.h"
 #include "common/base/thread.h"
-#include "common/clients/hub_convert.h"
+#include "common/hub_client/hub_convert.h"
 #include "common/rpc/blocking_stream.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"

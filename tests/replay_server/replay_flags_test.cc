@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/process/flags.h"
-#include "replay_server/memory_budgets.h"
+#include "replay_server/service/memory_budgets.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

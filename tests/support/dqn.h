@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "common/api/batch_layout.h"
 #include "common/experiment/experiment.h"
 #include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/apex_dqn_definition.h"
+#include "common/table_config/batch_layout.h"
 
 namespace waggle::testing {
 

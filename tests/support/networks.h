@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/nn/network_spec.h"
+#include "common/plan/network_spec.h"
 
 namespace waggle::testing {
 

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/api/batch_layout.h"
 #include "common/base/status_macros.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
 #include "common/rl/annealed.h"
 #include "common/rl/importance_weights.h"
 #include "common/rl/returns.h"
+#include "common/table_config/batch_layout.h"
 
 namespace waggle {
 namespace {

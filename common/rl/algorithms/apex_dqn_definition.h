@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
 #include "common/experiment/algorithm_definition.h"
-#include "common/nn/optimizer_options.h"
+#include "common/plan/optimizer_options.h"
 
 namespace waggle {
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/clients/table_config_convert.h"
+#include "common/replay_client/table_config_convert.h"
 #include "common/tensor/checksum.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"

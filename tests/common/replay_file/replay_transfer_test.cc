@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "tests/common/clients/replay_server_fixture.h"
+#include "tests/common/replay_client/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"

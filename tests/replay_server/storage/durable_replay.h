@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "replay_server/rows/chunk_tiers.h"
 #include "replay_server/storage/data_folder.h"
 #include "replay_server/storage/disk_rows.h"
 #include "replay_server/storage/journal.h"
-#include "replay_server/table/chunk_tiers.h"
-#include "replay_server/table/replay_store.h"
+#include "replay_server/store/replay_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 #include "tests/support/temporary_folder.h"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "common/api/block_compression.h"
 #include "common/base/failpoint.h"
+#include "common/replay_blocks/block_compression.h"
 #include "tests/replay_server/storage/durable_replay.h"
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/replay_server/storage/journal_fixture.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "common/clients/table_config_convert.h"
+#include "common/replay_client/table_config_convert.h"
 #include "common/rpc/array_spec_convert.h"
 #include "common/tensor/checksum.h"
 #include "replay_server/storage/records.h"

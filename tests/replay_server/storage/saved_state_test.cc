@@ -8,9 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "common/api/batch_layout.h"
+#include "common/table_config/batch_layout.h"
+#include "replay_server/diagnose/inspect.h"
 #include "replay_server/storage/records.h"
-#include "replay_server/table/inspect.h"
 #include "tests/replay_server/storage/durable_replay.h"
 
 namespace waggle {

@@ -7,7 +7,7 @@
 
 #include "common/base/guard.h"
 #include "common/base/mutex.h"
-#include "replay_server/table/table_log.h"
+#include "replay_server/items/table_log.h"
 
 namespace waggle::testing {
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "common/api/table_config.h"
-#include "replay_server/table/table_state.h"
+#include "common/table_config/table_config.h"
+#include "replay_server/items/table_state.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "replay_server/table/chunk_tiers.h"
-#include "replay_server/table/pinned_rows.h"
-#include "tests/replay_server/table/fake_cold_rows.h"
+#include "replay_server/batches/pinned_rows.h"
+#include "replay_server/rows/chunk_tiers.h"
+#include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/replay_server/table/random_play.h"
 #include "tests/replay_server/table/table_fixture.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/api/table_config.h"
-#include "replay_server/table/chunk.h"
-#include "replay_server/table/table_state.h"
+#include "common/table_config/table_config.h"
+#include "replay_server/items/table_state.h"
+#include "replay_server/rows/chunk.h"
 
 namespace waggle::testing {
 

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/replay/inspect_report.h"
+#include "cli/replay/replay_servers.h"
+#include "cli/replay/replay_target.h"
+
+namespace waggle {
+
+// Asks every server that has the table; those that are away say so. NOT_FOUND for an unknown table, with the nearest,
+// and for an item that no server has; INVALID_ARGUMENT for a page of several servers at a time.
+absl::StatusOr<Inspections> AskInspect(const TableQuestion& question, absl::Duration timeout, ReplayServers* servers);
+
+}  // namespace waggle

@@ -1,0 +1,166 @@
+#include "cli/replay/replay_servers.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/human_text.h"
+#include "common/base/annotate.h"
+#include "common/base/status_macros.h"
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithms/builtin.h"
+#include "waggle/v1/worker.grpc.pb.h"
+
+namespace waggle {
+namespace {
+
+constexpr char kQuestionPurpose[] = "questions";
+
+// Addresses in the order of the servers' indices, or as they were named, each once.
+struct Found {
+  std::vector<std::string> addresses;
+  absl::Status complete;
+  std::vector<MissingReplayServer> missing;
+};
+
+void AddOnce(const std::string& address, std::vector<std::string>* addresses) {
+  if (std::find(addresses->begin(), addresses->end(), address) == addresses->end()) {
+    addresses->push_back(address);
+  }
+}
+
+bool IsThere(const v1::WorkerInfo& worker) {
+  return worker.alive() && !worker.address().empty();
+}
+
+// What a run's overview says of its replay servers.
+struct Census {
+  std::vector<int> alive;  // By index.
+  std::vector<MissingReplayServer> missing;
+};
+
+// One that is gone stays in the overview for a while; the experiment says how many there are to be.
+Census CountServers(const v1::OverviewResponse& overview, const std::string& hub) {
+  std::map<uint32_t, int> alive;
+  std::map<uint32_t, const v1::WorkerInfo*> last;  // Heard of.
+  for (const v1::WorkerInfo& worker : overview.workers()) {
+    if (worker.role() == v1::ROLE_REPLAY_SERVER) {
+      alive[worker.index()] += IsThere(worker) ? 1 : 0;
+      const v1::WorkerInfo*& known = last[worker.index()];
+      known = known == nullptr || worker.silent_ms() < known->silent_ms() ? &worker : known;
+    }
+  }
+  uint32_t servers = alive.empty() ? 0 : alive.rbegin()->first + 1;
+  if (const auto experiment = ParseExperiment(overview.experiment_yaml(), hub, {}, BuiltinAlgorithmDefinitions());
+      experiment.ok()) {
+    servers = std::max(servers, static_cast<uint32_t>(experiment->replay.servers));
+  }
+  Census census;
+  for (uint32_t index = 0; index < servers; ++index) {
+    census.alive.push_back(alive[index]);
+    if (alive[index] > 0) {
+      continue;
+    }
+    MissingReplayServer missing;
+    missing.index = index;
+    if (const v1::WorkerInfo* const known = last[index]; known != nullptr) {
+      missing.address = known->address();
+      missing.silent = absl::Milliseconds(known->silent_ms());
+      missing.failure = known->failure();
+    }
+    census.missing.push_back(std::move(missing));
+  }
+  return census;
+}
+
+// Whether there is one living server for each index.
+absl::Status CheckIndices(const std::vector<int>& alive) {
+  const size_t servers = alive.size();
+  for (size_t index = 0; index < servers; ++index) {
+    if (const int there = alive[index]; there != 1) {
+      return absl::UnavailableError(
+          absl::StrCat("of the run's ", servers, " replay servers, ", there == 0 ? "none" : absl::StrCat(there),
+                       " with index ", index, there > 1 ? " are" : " is",
+                       " alive: an item's place depends on their order, so all have to be there, "
+                       "or name all of them with --replay-server in the order of their indices"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration timeout) {
+  Found found;
+  for (const std::string& address : target.replay_servers) {
+    AddOnce(address, &found.addresses);
+  }
+  if (!found.addresses.empty()) {
+    return found;
+  }
+  v1::OverviewResponse overview;
+  const auto hub = v1::WorkerService::NewStub(NewChannel(target.param_server, kQuestionPurpose));
+  const absl::Status status = CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
+    return hub->Overview(context, v1::OverviewRequest(), &overview);
+  });
+  if (absl::IsUnimplemented(status)) {
+    return TellOtherKind(status, target.param_server, ServerKind::kParamServer);
+  }
+  WAGGLE_RETURN_IF_ERROR(
+      Annotate(status, absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
+  std::vector<const v1::WorkerInfo*> workers;
+  for (const v1::WorkerInfo& worker : overview.workers()) {
+    if (worker.role() == v1::ROLE_REPLAY_SERVER && IsThere(worker)) {
+      workers.push_back(&worker);
+    }
+  }
+  std::stable_sort(workers.begin(), workers.end(),
+                   [](const auto* left, const auto* right) { return left->index() < right->index(); });
+  for (const v1::WorkerInfo* worker : workers) {
+    AddOnce(worker->address(), &found.addresses);
+  }
+  Census census = CountServers(overview, target.param_server);
+  if (found.addresses.empty()) {
+    std::vector<std::string> missing;
+    for (const MissingReplayServer& server : census.missing) {
+      missing.push_back(MissingText(server));
+    }
+    return absl::NotFoundError(absl::StrCat("the parameter server at ", target.param_server,
+                                            " knows no replay server that is alive", missing.empty() ? "" : "; ",
+                                            absl::StrJoin(missing, "; ")));
+  }
+  found.complete = CheckIndices(census.alive);
+  found.missing = std::move(census.missing);
+  return found;
+}
+
+}  // namespace
+
+std::string MissingText(const MissingReplayServer& server) {
+  std::string text = absl::StrCat("replay server ", server.index);
+  if (!server.address.empty()) {
+    absl::StrAppend(&text, ", last at ", server.address, ",");
+  }
+  absl::StrAppend(&text, " is missing: ");
+  if (!server.silent.has_value()) {
+    return absl::StrCat(
+        text, "the parameter server does not know it: it has not joined the run yet, or has been gone for long");
+  }
+  absl::StrAppend(&text, "the parameter server heard of it last ", ShortDuration(*server.silent),
+                  " ago, and counts it as gone");
+  return server.failure.empty() ? text : absl::StrCat(text, "; it gave up: ", Printable(server.failure));
+}
+
+absl::StatusOr<ReplayServers> ReplayServers::Find(const ReplayTarget& target, absl::Duration timeout) {
+  WAGGLE_ASSIGN_OR_RETURN(const Found found, AddressesOf(target, timeout));
+  ReplayServers servers;
+  servers.complete_ = found.complete;
+  servers.missing_ = found.missing;
+  servers.of_run_ = target.replay_servers.empty();
+  for (const std::string& address : found.addresses) {
+    servers.servers_.push_back({address, v1::ReplayService::NewStub(NewChannel(address, kQuestionPurpose))});
+  }
+  return servers;
+}
+
+}  // namespace waggle

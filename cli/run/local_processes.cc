@@ -1,0 +1,105 @@
+#include "cli/run/local_processes.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+
+namespace waggle {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1:0";
+// For the processes to start, and the actors to find replay and weights.
+constexpr absl::Duration kStartAllowance = absl::Minutes(1);
+
+const char* ExecutableName(Role role) {
+  switch (role) {
+    case Role::kParamServer:
+      return "waggle-param-server";
+    case Role::kReplayServer:
+      return "waggle-replay-server";
+    case Role::kLearner:
+      return "waggle-learner";
+    default:
+      return "waggle-actor";
+  }
+}
+
+}  // namespace
+
+std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
+  std::vector<Supervision::Process> processes = {{"param-server", Role::kParamServer}};
+  for (int64_t i = 0; i < experiment.replay.servers; ++i) {
+    processes.push_back(
+        {experiment.replay.servers == 1 ? "replay-server" : absl::StrCat("replay-server-", i), Role::kReplayServer, i});
+  }
+  processes.push_back({"learner", Role::kLearner});
+  for (int64_t i = 0; i < experiment.actor.processes; ++i) {
+    processes.push_back({absl::StrCat("actor-", i), Role::kActor, i});
+  }
+  if (experiment.evaluation.enabled) {
+    processes.push_back({"evaluator", Role::kEvaluator});
+  }
+  return processes;
+}
+
+Supervision::Rules RulesOf(const Experiment& experiment) {
+  Supervision::Rules rules;
+  rules.needs_evaluator = experiment.stop.target_return.has_value();
+  if (experiment.stop.max_seconds > 0) {
+    rules.first_step_patience = absl::Seconds(experiment.stop.max_seconds) + kStartAllowance;
+  }
+  return rules;
+}
+
+std::vector<std::string> CommandFor(const Supervision::Process& process, const ReplayOptions& replay,
+                                    const std::string& binary_folder, const std::string& hub_address,
+                                    const OutputFolder& folder) {
+  const Role role = process.role;
+  std::vector<std::string> command = {absl::StrCat(binary_folder, "/", ExecutableName(role))};
+  const auto add = [&command](const std::string& flag, const std::string& value) {
+    command.push_back(flag);
+    command.push_back(value);
+  };
+  if (role == Role::kParamServer) {
+    add("--data-dir", folder.File("hub"));
+    add("--metrics-dir", folder.path());
+    add("--experiment", folder.File("experiment.yaml"));
+  } else {
+    add("--param-server", hub_address);
+  }
+  if (role == Role::kParamServer || role == Role::kReplayServer) {
+    add("--listen", kLoopback);
+  } else if (role == Role::kLearner) {
+    add("--output-dir", folder.path());
+    command.push_back("--resume");  // For one that is started again; at first the folder holds nothing.
+  } else {
+    // Named, so that an actor that is started again explores as the one before did, and bears its log's name
+    // everywhere.
+    add("--index", absl::StrCat(process.index));
+  }
+  if (role == Role::kReplayServer) {
+    add("--index", absl::StrCat(process.index));
+    if (replay.NeedsDataFolder()) {
+      add("--data-dir", folder.File(replay.servers == 1 ? "replay" : absl::StrCat("replay-", process.index)));
+      add("--checkpoint-seconds", absl::StrCat(replay.checkpoint_seconds));
+    }
+  }
+  if (role == Role::kEvaluator) {
+    command.push_back("--evaluator");
+  }
+  return command;
+}
+
+absl::Status CheckExecutables(const std::vector<Supervision::Process>& processes, const std::string& folder) {
+  for (const Supervision::Process& process : processes) {
+    const std::string path = absl::StrCat(folder, "/", ExecutableName(process.role));
+    if (access(path.c_str(), X_OK) != 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which has to lie beside waggle"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

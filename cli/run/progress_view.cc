@@ -1,0 +1,220 @@
+#include "cli/run/progress_view.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/human_text.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kLinePeriod = absl::Seconds(2);
+constexpr size_t kDefaultWidth = 100;
+constexpr size_t kDefaultHeight = 24;
+
+// One decimal; "-" where there is no value yet.
+std::string Decimal(std::optional<double> value) {
+  return value.has_value() ? absl::StrFormat("%.1f", *value) : "-";
+}
+
+// "-" where there is no value, here too.
+std::string Percent(std::optional<double> fraction) {
+  return fraction.has_value() ? absl::StrFormat("%.0f%%", 100 * std::clamp(*fraction, 0.0, 1.0)) : "-";
+}
+
+std::string Number(std::optional<double> value) {
+  return value.has_value() ? ShortNumber(*value) : "-";
+}
+
+std::string Rate(std::optional<double> per_second, const char* what) {
+  return absl::StrCat(Number(per_second), " ", what);
+}
+
+std::string EvaluationText(const RunFacts& facts, const ProgressContext& context) {
+  std::optional<double> newest;
+  std::optional<double> best;
+  for (const v1::Evaluation& evaluation : facts.evaluations) {
+    newest = evaluation.mean_return();
+    best = std::max(best.value_or(evaluation.mean_return()), evaluation.mean_return());
+  }
+  std::string text = absl::StrFormat("mean return %-8s best %-8s", Decimal(newest), Decimal(best));
+  if (context.target_return.has_value()) {
+    absl::StrAppend(&text, " target ", Decimal(context.target_return));
+  }
+  return text;
+}
+
+std::string Bold(const std::string& text) {
+  return absl::StrCat("\x1b[1m", text, "\x1b[0m");
+}
+
+// Who holds up whom, in one sentence.
+std::string WaitingText(const RunFacts& facts) {
+  std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), ", learner ",
+                                                 Percent(facts.learner_waiting), " of their time")};
+  parts.insert(parts.end(), facts.blocked.begin(), facts.blocked.end());
+  if (!facts.gave_up.empty()) {
+    parts.push_back(absl::StrCat("gave up: ", absl::StrJoin(facts.gave_up, ", ")));
+  }
+  if (!facts.silent.empty()) {
+    parts.push_back(absl::StrCat("silent: ", absl::StrJoin(facts.silent, ", ")));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+}  // namespace
+
+std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContext& context, size_t width, bool color) {
+  const std::string fill = facts.table_max_items > 0
+                               ? absl::StrFormat("table %.0f of %.0f (%s)", facts.table_items, facts.table_max_items,
+                                                 Percent(facts.table_items / facts.table_max_items))
+                               : "no table yet";
+  const std::string title =
+      absl::StrFormat("%s: %s, %.1f s, %s", context.experiment,
+                      context.outcome.empty() ? RunStateName(facts.state) : context.outcome.c_str(),
+                      absl::ToDoubleSeconds(context.elapsed), context.output_folder);
+  const std::vector<std::string> lines = {
+      title,
+      absl::StrFormat("  actors      %-13s %-13s %d running, return %s", Rate(facts.env_steps_per_s, "steps/s"),
+                      Rate(facts.env_steps, "steps"), facts.actors, Decimal(facts.training_return)),
+      absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
+                      Rate(facts.items_sampled_per_s, "out/s"), fill),
+      absl::StrFormat("  learner     %-13s %-13s policy lag %s mean, %s max",
+                      Rate(facts.learner_steps_per_s, "steps/s"), Rate(facts.learner_steps, "steps"),
+                      Decimal(facts.policy_lag_mean), Decimal(facts.policy_lag_max)),
+      absl::StrCat("  evaluation  ", EvaluationText(facts, context)),
+      absl::StrCat("  waiting     ", WaitingText(facts)),
+  };
+  std::vector<std::string> block;
+  for (const std::string& line : lines) {
+    block.push_back(Printable(line, width));
+  }
+  if (color) {
+    block[0] = Bold(block[0]);
+  }
+  return block;
+}
+
+std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
+  std::string line = absl::StrFormat(
+      "%6.1f s  %s env steps (%s/s)  items %s/s in %s/s out  %s learner steps (%s/s)  table %.0f  return %s",
+      absl::ToDoubleSeconds(context.elapsed), ShortNumber(facts.env_steps), Number(facts.env_steps_per_s),
+      Number(facts.items_inserted_per_s), Number(facts.items_sampled_per_s), ShortNumber(facts.learner_steps),
+      Number(facts.learner_steps_per_s), facts.table_items, Decimal(facts.training_return));
+  std::optional<double> newest;
+  if (!facts.evaluations.empty()) {
+    newest = facts.evaluations.back().mean_return();
+  }
+  absl::StrAppend(&line, "  evaluation ", Decimal(newest));
+  if (context.target_return.has_value()) {
+    absl::StrAppend(&line, " of ", Decimal(context.target_return));
+  }
+  absl::StrAppend(&line, "  lag ", Decimal(facts.policy_lag_mean), "  waiting: ", WaitingText(facts));
+  return Printable(line);
+}
+
+std::string RenderEvaluation(const v1::Evaluation& evaluation, std::optional<double> target_return) {
+  return absl::StrCat("evaluation: mean return ", Decimal(evaluation.mean_return()),
+                      target_return.has_value() ? absl::StrCat(" of ", Decimal(target_return), " wanted") : "",
+                      " over ", evaluation.episodes(), " episodes (", Decimal(evaluation.min_return()), " to ",
+                      Decimal(evaluation.max_return()), "), weights of learner step ", evaluation.version().version());
+}
+
+ProgressPrinter::ProgressPrinter()
+    : ProgressPrinter(STDOUT_FILENO, isatty(STDOUT_FILENO) == 1, [] {
+        const char* no_color = std::getenv("NO_COLOR");
+        return no_color == nullptr || *no_color == '\0';
+      }()) {}
+
+ProgressPrinter::ProgressPrinter(int file_descriptor, bool terminal, bool color)
+    : file_(file_descriptor), terminal_(terminal), color_(color) {}
+
+void ProgressPrinter::Write(const std::string& text) const {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = write(file_, text.data() + done, text.size() - done);
+    if (written < 0 && errno != EINTR) {
+      return;  // A reader that went away must not end the run.
+    }
+    done += written < 0 ? 0 : static_cast<size_t>(written);
+  }
+}
+
+ProgressPrinter::Size ProgressPrinter::TerminalSize() const {
+  winsize size = {};
+  const bool known = ioctl(file_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
+  return known ? Size{size.ws_col, size.ws_row} : Size{kDefaultWidth + 1, kDefaultHeight};
+}
+
+std::string ProgressPrinter::Erase() {
+  const size_t columns = TerminalSize().columns;
+  size_t rows = 0;
+  for (const size_t length : std::exchange(drawn_, {})) {
+    // A terminal that has become narrower has wrapped what it showed.
+    rows += length == 0 ? 1 : (length + columns - 1) / columns;
+  }
+  return rows == 0 ? "" : absl::StrCat("\x1b[", rows, "A\r\x1b[J");
+}
+
+std::string ProgressPrinter::Draw() {
+  if (!terminal_ || !shown_.has_value()) {
+    return "";
+  }
+  const Size size = TerminalSize();
+  // The last column stays free: some terminals wrap when it is written. So does the last row, where the cursor waits:
+  // what has scrolled out of sight cannot be drawn anew.
+  const size_t width = std::max<size_t>(1, size.columns - 1);
+  std::vector<std::string> block = RenderBlock(shown_->facts, shown_->context, width, /*color=*/false);
+  block.resize(std::min(block.size(), std::max<size_t>(1, size.rows - 1)));
+  for (const std::string& line : block) {
+    drawn_.push_back(line.size());
+  }
+  if (color_) {
+    block[0] = Bold(block[0]);
+  }
+  return absl::StrCat(absl::StrJoin(block, "\n"), "\n");
+}
+
+void ProgressPrinter::Update(const RunFacts& facts, const ProgressContext& context) {
+  if (terminal_) {
+    shown_ = Shown{facts, context};
+    Redraw();
+  } else if (context.elapsed >= next_line_) {
+    Last(facts, context);
+  }
+}
+
+void ProgressPrinter::Last(const RunFacts& facts, const ProgressContext& context) {
+  if (terminal_) {
+    Update(facts, context);
+  } else {
+    next_line_ = context.elapsed + kLinePeriod;
+    Write(absl::StrCat(RenderLine(facts, context), "\n"));
+  }
+}
+
+void ProgressPrinter::Event(const std::string& line) {
+  const std::string erase = Erase();
+  Write(absl::StrCat(erase, Printable(line), "\n", Draw()));
+}
+
+void ProgressPrinter::SetOutcome(const std::string& outcome) {
+  if (shown_.has_value()) {
+    shown_->context.outcome = outcome;
+  }
+}
+
+void ProgressPrinter::Redraw() {
+  const std::string erase = Erase();
+  Write(absl::StrCat(erase, Draw()));
+}
+
+}  // namespace waggle

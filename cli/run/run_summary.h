@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "cli/run/run_facts.h"
+#include "cli/run/supervision.h"
+
+namespace waggle {
+
+// A process of the run, once it has ended. One that was started again is there once a start.
+struct ProcessSummary {
+  std::string role;
+  int64_t index = 0;  // Among those of its role.
+  int64_t pid = 0;
+  int64_t exit = 0;  // As a shell counts.
+  double peak_rss_mebibytes = 0;
+};
+
+// What a run leaves behind as summary.json.
+struct RunSummary {
+  std::string experiment;
+  std::string algorithm;
+  std::string environment;
+  int64_t seed = 0;
+  Outcome outcome = Outcome::kFailed;
+  std::string reason;
+  double env_steps = 0;
+  double learner_steps = 0;
+  double wall_seconds = 0;  // From the command's start until its last process had ended.
+  std::optional<double> seconds_to_first_env_step;
+  std::optional<v1::Result> result;  // Of the weights that are kept as the best.
+  // Means over the time from the first environment step to the run's end.
+  double env_steps_per_s = 0;
+  double items_inserted_per_s = 0;
+  double items_sampled_per_s = 0;
+  double learner_steps_per_s = 0;
+  // Learner steps between the policy that acted and the step that learned from it, over all sampled items.
+  std::optional<double> policy_lag_mean;
+  std::optional<double> policy_lag_max;
+  std::vector<ProcessSummary> processes;
+
+  std::string ToJson() const;
+};
+
+// Gathers a summary from the facts as they come in.
+class SummaryBuilder {
+ public:
+  explicit SummaryBuilder(absl::Time started_at) : started_at_(started_at) {}
+
+  // `now` is when the facts were asked for.
+  void Add(const RunFacts& facts, absl::Time now);
+
+  // Fills in all that the facts tell.
+  void Fill(RunSummary* summary) const;
+
+  // The run in the end, for a last look at it: with the means of a summary that has been filled in where there were
+  // momentary figures, as nobody has any more. Nothing where nothing was heard.
+  std::optional<RunFacts> LastFacts(const RunSummary& summary) const;
+
+ private:
+  const absl::Time started_at_;
+  std::optional<RunFacts> newest_;
+  absl::Time ended_at_;  // When the run was last seen training.
+  std::optional<double> lag_max_;
+};
+
+}  // namespace waggle

@@ -1,0 +1,103 @@
+// No test of its own: cluster_client_test.cc, replay_status_test.cc.
+
+#include "cli/status/describe_client.h"
+
+#include <grpcpp/client_context.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/status/server_kind.h"
+#include "common/base/mutex.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/status_convert.h"
+#include "waggle/v1/replay.grpc.pb.h"
+#include "waggle/v1/worker.grpc.pb.h"
+
+namespace waggle {
+namespace {
+
+// Apart from the bulk data's connections, which may be full.
+constexpr char kDescribePurpose[] = "status";
+
+// One server's calls, while they run.
+struct Describing {
+  std::unique_ptr<v1::ReplayService::Stub> stub;
+  grpc::ClientContext context;
+  grpc::Status status;
+  // Where it is no replay server: whether it is a parameter server.
+  std::unique_ptr<v1::WorkerService::Stub> hub;
+  grpc::ClientContext hub_context;
+  v1::OverviewResponse overview;
+  grpc::Status hub_status;
+};
+
+// Asks all of them at once: one that hangs takes no time from the others.
+void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, absl::Duration timeout,
+                 std::vector<ReplayServerState>* servers) {
+  const v1::DescribeRequest request;
+  const v1::OverviewRequest hub_request;
+  std::vector<Describing> calls(channels.size());
+  Mutex mutex;
+  CondVar answered;
+  size_t running = calls.size();
+  const auto end = [&mutex, &answered, &running] {
+    MutexLock lock(&mutex);  // Held while signalling: who waits ends the life of all this.
+    --running;
+    answered.Signal();
+  };
+  for (size_t i = 0; i < calls.size(); ++i) {
+    Describing& call = calls[i];
+    call.stub = v1::ReplayService::NewStub(channels[i]);
+    call.hub = v1::WorkerService::NewStub(channels[i]);
+    // For both from now on: who is asked twice makes nobody wait for longer.
+    SetDeadline(std::max(timeout, absl::Milliseconds(1)), &call.context);
+    SetDeadline(std::max(timeout, absl::Milliseconds(1)), &call.hub_context);
+    call.stub->async()->Describe(&call.context, &request, &(*servers)[i].tables,
+                                 [&call, &hub_request, &end](grpc::Status status) {
+                                   call.status = std::move(status);
+                                   if (call.status.error_code() != grpc::StatusCode::UNIMPLEMENTED) {
+                                     end();
+                                     return;
+                                   }
+                                   call.hub->async()->Overview(&call.hub_context, &hub_request, &call.overview,
+                                                               [&call, &end](grpc::Status hub_status) {
+                                                                 call.hub_status = std::move(hub_status);
+                                                                 end();
+                                                               });
+                                 });
+  }
+  {
+    MutexLock lock(&mutex);
+    while (running > 0) {  // Each has its deadline.
+      answered.Wait(&mutex);
+    }
+  }
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const absl::Status status = FromGrpcStatus(calls[i].status);
+    (*servers)[i].status =
+        absl::IsUnimplemented(status)
+            ? OtherKindError((*servers)[i].address, ServerKind::kReplayServer, calls[i].hub_status.ok())
+            : status;
+  }
+}
+
+}  // namespace
+
+std::vector<ReplayServerState> DescribeClient::Describe(const std::vector<std::string>& addresses,
+                                                        absl::Duration timeout) {
+  std::map<std::string, std::shared_ptr<grpc::Channel>> asked;
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  std::vector<ReplayServerState> servers(addresses.size());
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const auto known = channels_.find(addresses[i]);
+    channels.push_back(known != channels_.end() ? known->second : NewChannel(addresses[i], kDescribePurpose));
+    asked[addresses[i]] = channels.back();
+    servers[i].address = addresses[i];
+  }
+  channels_ = std::move(asked);
+  DescribeAll(channels, timeout, &servers);
+  return servers;
+}
+
+}  // namespace waggle

@@ -1,0 +1,55 @@
+#include "cli/status/server_kind.h"
+
+#include <grpcpp/client_context.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/rpc/channel.h"
+#include "waggle/v1/replay.grpc.pb.h"
+#include "waggle/v1/worker.grpc.pb.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kTimeout = absl::Seconds(3);
+
+bool IsReplayServer(const std::string& address) {
+  grpc::ClientContext context;
+  SetDeadline(kTimeout, &context);
+  v1::DescribeResponse response;
+  return v1::ReplayService::NewStub(NewChannel(address, "status"))
+      ->Describe(&context, v1::DescribeRequest(), &response)
+      .ok();
+}
+
+bool IsParamServer(const std::string& address) {
+  grpc::ClientContext context;
+  SetDeadline(kTimeout, &context);
+  v1::OverviewResponse response;
+  return v1::WorkerService::NewStub(NewChannel(address, "status"))
+      ->Overview(&context, v1::OverviewRequest(), &response)
+      .ok();
+}
+
+}  // namespace
+
+absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind) {
+  const bool wants_hub = wanted == ServerKind::kParamServer;
+  const char* const kind = wants_hub ? "parameter" : "replay";
+  if (!is_other_kind) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        address, " is no ", kind, " server, or one of another version: it does not know what it was asked"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(address, " is a ", wants_hub ? "replay" : "parameter",
+                                                    " server, not a ", kind, " server: name it with ",
+                                                    wants_hub ? "--replay-server" : "--param-server"));
+}
+
+absl::Status TellOtherKind(const absl::Status& status, const std::string& address, ServerKind wanted) {
+  if (!absl::IsUnimplemented(status)) {
+    return status;
+  }
+  return OtherKindError(address, wanted,
+                        wanted == ServerKind::kParamServer ? IsReplayServer(address) : IsParamServer(address));
+}
+
+}  // namespace waggle

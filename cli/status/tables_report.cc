@@ -1,0 +1,165 @@
+// No test of its own: status_report_test.cc, replay_status_test.cc.
+
+#include "cli/status/tables_report.h"
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/human_text.h"
+
+namespace waggle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The Python client's default, and more than anybody has.
+constexpr int64_t kMuchMemory = int64_t{1} << 40;
+
+std::string Limiter(const v1::RateLimiterConfig& limiter) {
+  return limiter.samples_per_insert() > 0
+             ? absl::StrFormat("%g samples an insert, from %d items", limiter.samples_per_insert(), limiter.min_items())
+             : absl::StrFormat("from %d items", limiter.min_items());
+}
+
+// Of rows, how many there may be, and how many of them are on disk because of the table's memory_limit.
+std::string BytesText(const v1::TableInfo& table) {
+  std::string text = ShortBytes(static_cast<double>(table.bytes()));
+  if (table.config().max_bytes() > 0 && table.config().max_bytes() < kMuchMemory) {
+    absl::StrAppend(&text, " of ", ShortBytes(static_cast<double>(table.config().max_bytes())));
+  }
+  if (table.config().memory_limit() > 0) {
+    absl::StrAppend(&text, ", ", ShortBytes(static_cast<double>(table.disk_bytes())), " on disk");
+  }
+  return text;
+}
+
+std::string DurabilityName(v1::Durability durability) {
+  return durability == v1::DURABILITY_CHECKPOINT ? "checkpoint" : durability == v1::DURABILITY_LOG ? "log" : "none";
+}
+
+std::optional<ReplayServerState::Rates> RatesOf(const ReplayServerState& server, const v1::TableInfo& table) {
+  const auto found = server.rates.find(table.config().name());
+  return found == server.rates.end() ? std::nullopt : std::optional<ReplayServerState::Rates>(found->second);
+}
+
+// "198000", or "198000, 2.10k/s".
+std::string CountText(uint64_t count, std::optional<double> rate) {
+  return rate.has_value() ? absl::StrCat(count, ", ", ShortNumber(*rate), "/s") : absl::StrCat(count);
+}
+
+std::vector<std::string> TableRow(const ReplayServerState& server, const v1::TableInfo& table) {
+  const v1::TableConfig& config = table.config();
+  const std::optional<ReplayServerState::Rates> rates = RatesOf(server, table);
+  std::optional<double> inserted;
+  std::optional<double> sampled;
+  if (rates.has_value()) {
+    inserted = rates->items_inserted;
+    sampled = rates->items_sampled;
+  }
+  return {config.name(),
+          server.address,
+          absl::StrCat(table.items(), " of ", config.max_items()),
+          BytesText(table),
+          CountText(table.items_inserted(), inserted),
+          CountText(table.items_sampled(), sampled),
+          Limiter(config.rate_limiter()),
+          absl::StrCat(DurabilityName(config.durability()), config.log_sync() ? ", synced" : ""),
+          table.blocked_because().empty() ? "nobody" : table.blocked_because()};
+}
+
+Json TableJson(const ReplayServerState& server, const v1::TableInfo& table) {
+  const std::optional<ReplayServerState::Rates> rates = RatesOf(server, table);
+  const v1::RateLimiterConfig& limiter = table.config().rate_limiter();
+  return {{"name", table.config().name()},
+          {"server", server.address},
+          {"items", table.items()},
+          {"max_items", table.config().max_items()},
+          {"bytes", table.bytes()},
+          {"max_bytes", table.config().max_bytes()},
+          {"durability", DurabilityName(table.config().durability())},
+          {"log_sync", table.config().log_sync()},
+          {"memory_limit", table.config().memory_limit()},
+          {"memory_bytes", table.memory_bytes()},
+          {"disk_bytes", table.disk_bytes()},
+          {"disk_reads", table.disk_reads()},
+          {"items_inserted", table.items_inserted()},
+          {"items_sampled", table.items_sampled()},
+          {"items_inserted_per_second", rates.has_value() ? Json(rates->items_inserted) : Json(nullptr)},
+          {"items_sampled_per_second", rates.has_value() ? Json(rates->items_sampled) : Json(nullptr)},
+          {"items_removed", table.items_removed()},
+          {"priorities_applied", table.priorities_applied()},
+          {"priorities_stale", table.priorities_stale()},
+          {"priorities_unknown", table.priorities_unknown()},
+          {"inserts_waiting", table.inserts_waiting()},
+          {"samples_waiting", table.samples_waiting()},
+          {"limiter",
+           {{"samples_per_insert", limiter.samples_per_insert()},
+            {"min_items", limiter.min_items()},
+            {"error_buffer", limiter.error_buffer()},
+            {"blocked_because", table.blocked_because()}}}};
+}
+
+}  // namespace
+
+std::string RefusalsText(const std::vector<ReplayServerState>& servers) {
+  std::string text;
+  for (const ReplayServerState& server : servers) {
+    const auto& refusals = server.tables.refusals();
+    std::vector<std::string> parts;
+    for (const auto& [reason, count] : std::map<std::string, uint64_t>(refusals.begin(), refusals.end())) {
+      parts.push_back(absl::StrCat(Printable(reason), " ", count));
+    }
+    if (!parts.empty()) {
+      absl::StrAppend(&text, "  refused by ", server.address, ": ", absl::StrJoin(parts, ", "), "\n");
+    }
+  }
+  return text.empty() ? "" : absl::StrCat("\n", text);
+}
+
+std::string TablesText(const std::vector<ReplayServerState>& servers) {
+  std::vector<std::vector<std::string>> rows = {
+      {"table", "server", "items", "bytes", "inserted", "sampled", "limiter", "durability", "waiting"}};
+  for (const ReplayServerState& server : servers) {
+    if (!server.status.ok()) {
+      std::vector<std::string> row(rows.front().size());
+      row[0] = "?";
+      row[1] = server.address;
+      row.back() =
+          absl::StrCat("does not answer: ", server.status.message());  // Long; the last column widens no other.
+      rows.push_back(std::move(row));
+    }
+    for (const v1::TableInfo& table : server.tables.tables()) {
+      rows.push_back(TableRow(server, table));
+    }
+  }
+  return rows.size() == 1 ? "  no table yet, or none that answers\n" : AlignedColumns(rows, "  ");
+}
+
+void AddTables(const std::vector<ReplayServerState>& servers, Json* json) {
+  Json tables = Json::array();
+  Json unanswered = Json::array();
+  Json refused = Json::array();
+  for (const ReplayServerState& server : servers) {
+    if (!server.status.ok()) {
+      unanswered.push_back({{"server", server.address}, {"error", std::string(server.status.message())}});
+    }
+    for (const v1::TableInfo& table : server.tables.tables()) {
+      tables.push_back(TableJson(server, table));
+    }
+    const auto& refusals = server.tables.refusals();
+    for (const auto& [reason, count] : std::map<std::string, uint64_t>(refusals.begin(), refusals.end())) {
+      refused.push_back({{"server", server.address}, {"reason", reason}, {"count", count}});
+    }
+  }
+  (*json)["tables"] = std::move(tables);
+  (*json)["unanswered"] = std::move(unanswered);
+  (*json)["refusals"] = std::move(refused);
+}
+
+}  // namespace waggle

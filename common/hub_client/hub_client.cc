@@ -1,0 +1,438 @@
+#include "common/hub_client/hub_client.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/annotate.h"
+#include "common/base/backoff.h"
+#include "common/base/deadline.h"
+#include "common/base/log.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/base/stopwatch.h"
+#include "common/base/thread.h"
+#include "common/hub_client/hub_convert.h"
+#include "common/hub_client/hub_requests.h"
+#include "common/hub_client/hub_watch.h"
+#include "common/hub_client/pending_reports.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/retry.h"
+#include "common/rpc/unary_call.h"
+#include "common/tensor/checksum.h"
+#include "waggle/v1/worker.grpc.pb.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(2);
+// While somebody waits for news, so that processes find each other without delay.
+constexpr absl::Duration kWaitingInterval = absl::Milliseconds(50);
+constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
+
+class GrpcHubLink final : public HubLink {
+ public:
+  GrpcHubLink(const HubClientOptions& options, const StopToken& stop)
+      : options_(options),
+        worker_id_(NewWorkerId(options.role)),
+        channel_(NewChannel(options.hub_address, "control")),
+        stub_(v1::WorkerService::NewStub(channel_)),
+        shared_(std::make_shared<Shared>()),
+        on_stop_(stop, [shared = shared_, training_over = training_over_, run_over = run_over_] {
+          training_over.RequestStop();
+          run_over.RequestStop();
+          MutexLock lock(&shared->mutex);
+          shared->changed.SignalAll();
+        }) {}
+
+  ~GrpcHubLink() override {
+    abandon_.RequestStop();
+    {
+      MutexLock lock(&shared_->mutex);
+      shared_->ending = true;
+      shared_->changed.SignalAll();
+    }
+    thread_.Join();
+    watch_.reset();
+  }
+
+  // Joins, and starts the heartbeats.
+  absl::Status Start(const StopToken& stop) {
+    const Deadline give_up(options_.give_up_after);
+    Backoff backoff(kFirstPause, kLongestPause, Rng(std::random_device()()));
+    absl::Status status = Join(stop);
+    bool told = false;
+    while (!status.ok()) {
+      if (stop.StopRequested()) {
+        return absl::CancelledError("stopped before the parameter server was found");
+      }
+      if (!MayPass(status)) {
+        return absl::IsUnimplemented(status)
+                   ? Annotate(status, absl::StrCat("there is no parameter server at ", options_.hub_address))
+                   : status;
+      }
+      const absl::Duration pause = backoff.Next();
+      if (pause >= give_up.Left()) {
+        return absl::UnavailableError(absl::StrCat("no parameter server found at ", options_.hub_address, " within ",
+                                                   absl::FormatDuration(options_.give_up_after), ": ",
+                                                   status.message()));
+      }
+      if (!std::exchange(told, true)) {
+        LogInfo("waiting for the parameter server at ", options_.hub_address, ": ", status.message());
+      }
+      stop.WaitFor(pause);
+      status = Join(stop);
+    }
+    thread_ = Thread("heartbeats", [this] { Run(); });
+    watch_.emplace(channel_, worker_id_, [this](const v1::Assignment& news) { return Take(news, Source::kWatch); });
+    return absl::OkStatus();
+  }
+
+  Assignment assignment() const override {
+    MutexLock lock(&shared_->mutex);
+    return shared_->assignment;
+  }
+
+  absl::StatusOr<Assignment> WaitUntil(const std::function<bool(const Assignment&)>& condition,
+                                       const StopToken& stop) override {
+    const StopToken::Callback wake(stop, [shared = shared_] {
+      MutexLock lock(&shared->mutex);
+      shared->changed.SignalAll();
+    });
+    int64_t seen = -1;
+    while (true) {
+      Assignment current;
+      {
+        MutexLock lock(&shared_->mutex);
+        ++shared_->waiting;
+        shared_->changed.SignalAll();  // The heartbeats' thread waits on it too, and is to hurry.
+        while (shared_->news == seen && shared_->refused.ok() && !shared_->ending && !stop.StopRequested()) {
+          shared_->changed.Wait(&shared_->mutex);
+        }
+        --shared_->waiting;
+        seen = shared_->news;
+        current = shared_->assignment;
+        WAGGLE_RETURN_IF_ERROR(shared_->refused);
+        if (shared_->ending) {
+          return absl::CancelledError("the link to the parameter server has been ended");
+        }
+      }
+      if (stop.StopRequested()) {
+        return absl::CancelledError("stopped while waiting for the parameter server");
+      }
+      if (condition(current)) {
+        return current;
+      }
+      if (IsOver(current.run_state)) {
+        return absl::CancelledError(absl::StrCat("the run is over: ", RunStateName(current.run_state)));
+      }
+    }
+  }
+
+  void ReportEnvironment(const EnvironmentSpec& environment) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetEnvironment(environment);
+    HurryLocked();
+  }
+
+  void ReportEvaluation(const Evaluation& evaluation) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.AddEvaluation(evaluation, absl::Now());
+    HurryLocked();
+  }
+
+  void ReportFinalVersion(const ModelVersion& version) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetFinalVersion(version);
+    HurryLocked();
+  }
+
+  void ReportFailure(const absl::Status& failure) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetFailure(failure);
+    HurryLocked();
+  }
+
+  absl::StatusOr<int64_t> TakeSteps(const StepRequest& steps, const StopToken& stop) override {
+    v1::TakeStepsRequest request = ToProto(steps);
+    request.set_worker_id(worker_id_);
+    v1::TakeStepsResponse response;
+    const absl::Status status = CallUnary(kCallTimeout, stop, [&](grpc::ClientContext* context) {
+      return stub_->TakeSteps(context, request, &response);
+    });
+    if (stop.StopRequested()) {
+      return absl::CancelledError("stopped while asking for environment steps");
+    }
+    if (absl::IsNotFound(status)) {
+      MutexLock lock(&shared_->mutex);
+      HurryLocked();  // The heartbeat that is to join again.
+    }
+    if (absl::IsNotFound(status) || MayPass(status)) {
+      return absl::UnavailableError(status.message());
+    }
+    WAGGLE_RETURN_IF_ERROR(status);
+    return static_cast<int64_t>(response.allowed());
+  }
+
+  const StopToken& run_over() const override { return run_over_; }
+  const StopToken& training_over() const override { return training_over_; }
+
+  void Leave(absl::Duration timeout) override {
+    {
+      const Deadline deadline(timeout);
+      MutexLock lock(&shared_->mutex);
+      leaving_ = true;
+      shared_->ending = true;
+      shared_->changed.SignalAll();
+      while (!ended_) {
+        const absl::Duration left = deadline.Left();
+        if (left == absl::ZeroDuration()) {
+          break;
+        }
+        shared_->changed.WaitFor(&shared_->mutex, left);
+      }
+    }
+    abandon_.RequestStop();
+    thread_.Join();
+    watch_.reset();
+  }
+
+ private:
+  // Where an assignment comes from: how much of it is said, and what may have overtaken it.
+  enum class Source { kJoin, kHeartbeat, kHeartbeatWithExperiment, kWatch };
+
+  // What callbacks of stop tokens touch; these may outlive the link for a moment.
+  struct Shared {
+    Mutex mutex;
+    CondVar changed;  // Anything below, or something to report.
+    Assignment assignment ABSL_GUARDED_BY(mutex);
+    int64_t news ABSL_GUARDED_BY(mutex) = 0;     // Assignments received.
+    int64_t waiting ABSL_GUARDED_BY(mutex) = 0;  // Threads in WaitUntil.
+    absl::Status refused ABSL_GUARDED_BY(mutex);
+    bool ending ABSL_GUARDED_BY(mutex) = false;  // No more heartbeats, but for a last one before a goodbye.
+  };
+
+  void HurryLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) {
+    hurried_ = true;
+    shared_->changed.SignalAll();
+  }
+
+  // Introduces the worker, again with what it was given before.
+  absl::Status Join(const StopToken& stop) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    v1::JoinRequest request = NewJoinRequest(options_, worker_id_);
+    if (joined_) {
+      request.set_index(static_cast<uint32_t>(index_));
+      request.set_epoch(epoch_);
+      request.set_life(life_);
+    }
+    v1::JoinResponse response;
+    WAGGLE_RETURN_IF_ERROR(CallUnary(
+        kCallTimeout, stop, [&](grpc::ClientContext* context) { return stub_->Join(context, request, &response); }));
+    if (!std::exchange(joined_, true)) {
+      index_ = response.index();
+      epoch_ = response.epoch();
+      life_ = response.life();
+      earlier_env_steps_ = static_cast<int64_t>(response.env_steps());
+    }
+    interval_ =
+        response.heartbeat_interval_ms() == 0 ? kDefaultInterval : absl::Milliseconds(response.heartbeat_interval_ms());
+    return Take(response.assignment(), Source::kJoin);
+  }
+
+  // The heartbeats' thread, until the link ends or the hub refuses the worker.
+  void Run() {
+    bool lost = false;
+    while (WaitUntilDue()) {
+      const absl::Status status = BeatOrJoin();
+      if (abandon_.StopRequested()) {
+        break;
+      }
+      if (!status.ok() && !MayPass(status)) {
+        Refuse(status);
+        break;
+      }
+      if (lost != !status.ok()) {
+        lost = !status.ok();
+        lost ? LogWarning("the parameter server at ", options_.hub_address, " is lost: ", status.message())
+             : LogInfo("the parameter server at ", options_.hub_address, " is back");
+      }
+    }
+    SayGoodbye();
+    MutexLock lock(&shared_->mutex);
+    ended_ = true;
+    shared_->changed.SignalAll();
+  }
+
+  // Returns false once the link is to end.
+  bool WaitUntilDue() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    const Stopwatch since_last;
+    MutexLock lock(&shared_->mutex);
+    while (!shared_->ending) {
+      const absl::Duration interval = shared_->waiting > 0 ? std::min(kWaitingInterval, interval_) : interval_;
+      const absl::Duration left = interval - since_last.Elapsed();
+      // A hub that is away is not asked more often because there is something to say.
+      if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
+        break;
+      }
+      shared_->changed.WaitFor(&shared_->mutex, left);
+    }
+    hurried_ = false;
+    return !shared_->ending;
+  }
+
+  absl::Status BeatOrJoin() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    absl::Status status = Heartbeat();
+    if (absl::IsNotFound(status)) {  // The hub was restarted, or took this worker for dead.
+      LogInfo("joining the parameter server at ", options_.hub_address, " again");
+      status = Join(abandon_);
+      if (status.ok()) {
+        status = Heartbeat();
+      }
+      // Between the two it was restarted once more.
+      status = absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
+    }
+    MutexLock lock(&shared_->mutex);
+    failing_ = !status.ok();
+    return status;
+  }
+
+  absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    v1::HeartbeatRequest request = NewHeartbeat(options_, worker_id_);
+    request.set_experiment_checksum(experiment_checksum_);
+    {
+      MutexLock lock(&shared_->mutex);
+      reports_.Fill(&request);
+    }
+    v1::HeartbeatResponse response;
+    WAGGLE_RETURN_IF_ERROR(CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
+      return stub_->Heartbeat(context, request, &response);
+    }));
+    {
+      MutexLock lock(&shared_->mutex);
+      reports_.Acknowledge(request);
+    }
+    return Take(response.assignment(),
+                response.experiment_known() ? Source::kHeartbeat : Source::kHeartbeatWithExperiment);
+  }
+
+  absl::Status Take(const v1::Assignment& proto, Source source) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    absl::StatusOr<Assignment> assignment = FromProto(proto);
+    WAGGLE_RETURN_IF_ERROR(Annotate(assignment.status(), "the parameter server's answer"));
+    assignment->worker_id = worker_id_;
+    assignment->index = index_;
+    assignment->epoch = epoch_;
+    assignment->life = life_;
+    assignment->earlier_env_steps = earlier_env_steps_;
+    const RunState state = assignment->run_state;
+    // Otherwise it comes without the experiment that this worker has.
+    const bool with_experiment = source == Source::kJoin || source == Source::kHeartbeatWithExperiment;
+    if (with_experiment) {
+      const std::string& yaml = assignment->experiment_yaml;
+      experiment_checksum_ = yaml.empty() ? 0 : Checksum(yaml.data(), yaml.size());
+    }
+    {
+      MutexLock lock(&shared_->mutex);
+      // News may overtake a heartbeat's answer, but not that to a hub's first question: another hub, another clock.
+      const bool overtaken = source != Source::kJoin && assignment->said_at < shared_->assignment.said_at;
+      if (overtaken && with_experiment) {
+        shared_->assignment.experiment_yaml = std::move(assignment->experiment_yaml);
+      }
+      if (overtaken) {
+        return absl::OkStatus();
+      }
+      if (!with_experiment) {
+        assignment->experiment_yaml = std::move(shared_->assignment.experiment_yaml);
+      }
+      reports_.SetEnvironmentKnown(assignment->environment.has_value());
+      shared_->assignment = *std::move(assignment);
+      ++shared_->news;
+      shared_->changed.SignalAll();
+    }
+    if (IsTrainingOver(state)) {
+      training_over_.RequestStop();
+    }
+    if (IsOver(state)) {
+      run_over_.RequestStop();
+    }
+    return absl::OkStatus();
+  }
+
+  void Refuse(const absl::Status& status) ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    LogError("the parameter server refuses this process: ", status.message());
+    {
+      MutexLock lock(&shared_->mutex);
+      shared_->refused = status;
+      shared_->changed.SignalAll();
+    }
+    training_over_.RequestStop();
+    run_over_.RequestStop();
+  }
+
+  // The last figures and reports, then the goodbye.
+  void SayGoodbye() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
+    {
+      MutexLock lock(&shared_->mutex);
+      if (!leaving_ || !shared_->refused.ok()) {
+        return;
+      }
+    }
+    if (const absl::Status status = BeatOrJoin(); !status.ok()) {
+      LogWarning("the last report to the parameter server was lost: ", status.message());
+      return;
+    }
+    v1::LeaveRequest request;
+    request.set_worker_id(worker_id_);
+    v1::LeaveResponse response;
+    const absl::Status status = CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
+      return stub_->Leave(context, request, &response);
+    });
+    if (!status.ok()) {
+      LogWarning("the goodbye to the parameter server was lost: ", status.message());
+    }
+  }
+
+  const HubClientOptions options_;
+  const std::string worker_id_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const std::shared_ptr<Shared> shared_;
+  const StopToken training_over_;
+  const StopToken run_over_;
+  const StopToken abandon_;  // Ends the call that is under way.
+
+  // Of the thread that calls Start, and constant once it has joined: others read them then.
+  bool joined_ = false;
+  int64_t index_ = 0;
+  uint64_t epoch_ = 0;
+  uint64_t life_ = 0;
+  int64_t earlier_env_steps_ = 0;
+  // Of the thread that calls Start, then of the heartbeats' thread.
+  uint64_t experiment_checksum_ = 0;  // Of the one in the assignment; 0: none.
+  absl::Duration interval_ = kDefaultInterval;
+
+  PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);
+  bool hurried_ ABSL_GUARDED_BY(shared_->mutex) = false;
+  bool failing_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The last heartbeat was not answered.
+  bool leaving_ ABSL_GUARDED_BY(shared_->mutex) = false;
+  bool ended_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The thread is through.
+
+  const StopToken::Callback on_stop_;
+  Thread thread_;
+  std::optional<HubWatch> watch_;  // Last: its thread uses everything above.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HubLink>> JoinHub(const HubClientOptions& options, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(options.Validate());
+  auto link = std::make_unique<GrpcHubLink>(options, stop);
+  WAGGLE_RETURN_IF_ERROR(link->Start(stop));
+  return std::unique_ptr<HubLink>(std::move(link));
+}
+
+}  // namespace waggle

@@ -1,0 +1,244 @@
+#include "common/hub_client/hub_convert.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/status_macros.h"
+#include "common/rpc/array_spec_convert.h"
+
+namespace waggle {
+
+v1::ModelVersion ToProto(const ModelVersion& version) {
+  v1::ModelVersion proto;
+  proto.set_epoch(version.epoch);
+  proto.set_version(version.version);
+  return proto;
+}
+
+ModelVersion FromProto(const v1::ModelVersion& proto) {
+  return {proto.epoch(), proto.version()};
+}
+
+v1::EnvironmentSpec ToProto(const EnvironmentSpec& environment) {
+  v1::EnvironmentSpec proto;
+  proto.set_name(environment.name);
+  *proto.mutable_observation() = ToProto(environment.observation);
+  v1::ActionSpec* const action = proto.mutable_action();
+  action->set_kind(environment.action.kind == ActionSpec::Kind::kDiscrete ? v1::ActionSpec::KIND_DISCRETE
+                                                                          : v1::ActionSpec::KIND_CONTINUOUS);
+  action->set_num_values(environment.action.num_values);
+  action->mutable_low()->Assign(environment.action.low.begin(), environment.action.low.end());
+  action->mutable_high()->Assign(environment.action.high.begin(), environment.action.high.end());
+  proto.set_max_episode_steps(environment.max_episode_steps);
+  return proto;
+}
+
+absl::StatusOr<EnvironmentSpec> FromProto(const v1::EnvironmentSpec& proto) {
+  EnvironmentSpec environment;
+  environment.name = proto.name();
+  absl::StatusOr<ArraySpec> observation = FromProto(proto.observation());
+  WAGGLE_RETURN_IF_ERROR(Annotate(observation.status(), "environment"));
+  environment.observation = *std::move(observation);
+  switch (proto.action().kind()) {
+    case v1::ActionSpec::KIND_DISCRETE:
+      environment.action.kind = ActionSpec::Kind::kDiscrete;
+      break;
+    case v1::ActionSpec::KIND_CONTINUOUS:
+      environment.action.kind = ActionSpec::Kind::kContinuous;
+      break;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("environment: ", static_cast<int>(proto.action().kind()), " is not a kind of action"));
+  }
+  environment.action.num_values = proto.action().num_values();
+  environment.action.low.assign(proto.action().low().begin(), proto.action().low().end());
+  environment.action.high.assign(proto.action().high().begin(), proto.action().high().end());
+  environment.max_episode_steps = proto.max_episode_steps();
+  WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
+  return environment;
+}
+
+v1::Role ToProto(Role role) {
+  switch (role) {
+    case Role::kActor:
+      return v1::ROLE_ACTOR;
+    case Role::kLearner:
+      return v1::ROLE_LEARNER;
+    case Role::kReplayServer:
+      return v1::ROLE_REPLAY_SERVER;
+    case Role::kParamServer:
+      return v1::ROLE_PARAM_SERVER;
+    case Role::kEvaluator:
+      return v1::ROLE_EVALUATOR;
+  }
+  return v1::ROLE_UNSPECIFIED;
+}
+
+absl::StatusOr<Role> FromProto(v1::Role proto) {
+  switch (proto) {
+    case v1::ROLE_ACTOR:
+      return Role::kActor;
+    case v1::ROLE_LEARNER:
+      return Role::kLearner;
+    case v1::ROLE_REPLAY_SERVER:
+      return Role::kReplayServer;
+    case v1::ROLE_PARAM_SERVER:
+      return Role::kParamServer;
+    case v1::ROLE_EVALUATOR:
+      return Role::kEvaluator;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("role: ", static_cast<int>(proto), " is not a role"));
+  }
+}
+
+v1::RunState ToProto(RunState state) {
+  switch (state) {
+    case RunState::kNoExperiment:
+      return v1::RUN_STATE_NO_EXPERIMENT;
+    case RunState::kRunning:
+      return v1::RUN_STATE_RUNNING;
+    case RunState::kFinishing:
+      return v1::RUN_STATE_FINISHING;
+    case RunState::kSolved:
+      return v1::RUN_STATE_SOLVED;
+    case RunState::kLimit:
+      return v1::RUN_STATE_LIMIT;
+    case RunState::kFailed:
+      return v1::RUN_STATE_FAILED;
+  }
+  return v1::RUN_STATE_UNSPECIFIED;
+}
+
+absl::StatusOr<RunState> FromProto(v1::RunState proto) {
+  switch (proto) {
+    case v1::RUN_STATE_NO_EXPERIMENT:
+      return RunState::kNoExperiment;
+    case v1::RUN_STATE_RUNNING:
+      return RunState::kRunning;
+    case v1::RUN_STATE_FINISHING:
+      return RunState::kFinishing;
+    case v1::RUN_STATE_SOLVED:
+      return RunState::kSolved;
+    case v1::RUN_STATE_LIMIT:
+      return RunState::kLimit;
+    case v1::RUN_STATE_FAILED:
+      return RunState::kFailed;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("run_state: ", static_cast<int>(proto), " is not a run state"));
+  }
+}
+
+v1::Evaluation ToProto(const Evaluation& evaluation) {
+  v1::Evaluation proto;
+  *proto.mutable_version() = ToProto(evaluation.version);
+  proto.set_episodes(static_cast<uint32_t>(evaluation.episodes));
+  proto.set_mean_return(evaluation.mean_return);
+  proto.set_min_return(evaluation.min_return);
+  proto.set_max_return(evaluation.max_return);
+  proto.set_standard_deviation(evaluation.standard_deviation);
+  proto.set_mean_length(evaluation.mean_length);
+  proto.set_env_steps(evaluation.env_steps);
+  return proto;
+}
+
+Evaluation FromProto(const v1::Evaluation& proto) {
+  Evaluation evaluation;
+  evaluation.version = FromProto(proto.version());
+  evaluation.episodes = proto.episodes();
+  evaluation.mean_return = proto.mean_return();
+  evaluation.min_return = proto.min_return();
+  evaluation.max_return = proto.max_return();
+  evaluation.standard_deviation = proto.standard_deviation();
+  evaluation.mean_length = proto.mean_length();
+  evaluation.env_steps = proto.env_steps();
+  return evaluation;
+}
+
+v1::Result ToProto(const RunResult& result) {
+  v1::Result proto;
+  *proto.mutable_evaluation() = ToProto(result.evaluation);
+  proto.set_confirmed(result.confirmed);
+  return proto;
+}
+
+RunResult FromProto(const v1::Result& proto) {
+  return {FromProto(proto.evaluation()), proto.confirmed()};
+}
+
+v1::TakeStepsRequest ToProto(const StepRequest& request) {
+  v1::TakeStepsRequest proto;
+  proto.set_used(static_cast<uint64_t>(request.used));
+  proto.set_allowed(static_cast<uint64_t>(request.allowed));
+  proto.set_block(static_cast<uint64_t>(request.block));
+  proto.set_rate(request.rate);
+  return proto;
+}
+
+StepRequest FromProto(const v1::TakeStepsRequest& proto) {
+  // What does not fit becomes negative, and is refused as such.
+  return {static_cast<int64_t>(proto.used()), static_cast<int64_t>(proto.allowed()),
+          static_cast<int64_t>(proto.block()), proto.rate()};
+}
+
+v1::Assignment ToProto(const Assignment& assignment) {
+  v1::Assignment proto;
+  proto.set_run_state(ToProto(assignment.run_state));
+  proto.set_experiment_yaml(assignment.experiment_yaml);
+  if (assignment.environment.has_value()) {
+    *proto.mutable_environment() = ToProto(*assignment.environment);
+  }
+  for (const std::string& address : assignment.replay_servers) {
+    proto.add_replay_servers(address);
+  }
+  if (assignment.model_version.has_value()) {
+    *proto.mutable_model_version() = ToProto(*assignment.model_version);
+  }
+  proto.set_actors(static_cast<uint32_t>(assignment.actors));
+  proto.set_said_at_us(absl::ToUnixMicros(assignment.said_at));
+  if (assignment.result.has_value()) {
+    *proto.mutable_result() = ToProto(*assignment.result);
+  }
+  return proto;
+}
+
+absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
+  Assignment assignment;
+  WAGGLE_ASSIGN_OR_RETURN(assignment.run_state, FromProto(proto.run_state()));
+  assignment.experiment_yaml = proto.experiment_yaml();
+  if (proto.has_environment()) {
+    WAGGLE_ASSIGN_OR_RETURN(assignment.environment, FromProto(proto.environment()));
+  }
+  assignment.replay_servers.assign(proto.replay_servers().begin(), proto.replay_servers().end());
+  if (proto.has_model_version()) {
+    assignment.model_version = FromProto(proto.model_version());
+  }
+  assignment.actors = proto.actors();
+  assignment.said_at = absl::FromUnixMicros(proto.said_at_us());
+  if (proto.has_result()) {
+    assignment.result = FromProto(proto.result());
+  }
+  return assignment;
+}
+
+v1::ModelHeader ToProto(const ModelSnapshot& snapshot) {
+  v1::ModelHeader proto;
+  proto.set_model(snapshot.model);
+  *proto.mutable_version() = ToProto(snapshot.version);
+  for (const ArraySpec& tensor : snapshot.tensors) {
+    *proto.add_tensors() = ToProto(tensor);
+  }
+  proto.set_network_hash(snapshot.network_hash);
+  return proto;
+}
+
+absl::StatusOr<ModelSnapshot> FromProto(const v1::ModelHeader& proto) {
+  ModelSnapshot snapshot;
+  snapshot.model = proto.model();
+  snapshot.version = FromProto(proto.version());
+  WAGGLE_ASSIGN_OR_RETURN(snapshot.tensors, FromProto(proto.tensors()));
+  snapshot.network_hash = proto.network_hash();
+  return snapshot;
+}
+
+}  // namespace waggle

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "common/api/hub.h"
+#include "common/api/model.h"
+#include "common/spec/environment_spec.h"
+#include "waggle/v1/model.pb.h"
+#include "waggle/v1/worker.pb.h"
+
+// The hub's and the models' messages to and from the types of the ports. What FromProto returns has been checked;
+// INVALID_ARGUMENT says what was wrong.
+
+namespace waggle {
+
+v1::ModelVersion ToProto(const ModelVersion& version);
+ModelVersion FromProto(const v1::ModelVersion& proto);
+
+v1::EnvironmentSpec ToProto(const EnvironmentSpec& environment);
+absl::StatusOr<EnvironmentSpec> FromProto(const v1::EnvironmentSpec& proto);
+
+v1::Role ToProto(Role role);
+absl::StatusOr<Role> FromProto(v1::Role proto);
+
+v1::RunState ToProto(RunState state);
+absl::StatusOr<RunState> FromProto(v1::RunState proto);
+
+// Without the time at which it was finished.
+v1::Evaluation ToProto(const Evaluation& evaluation);
+Evaluation FromProto(const v1::Evaluation& proto);
+
+v1::Result ToProto(const RunResult& result);
+RunResult FromProto(const v1::Result& proto);
+
+// Without the worker's id.
+v1::TakeStepsRequest ToProto(const StepRequest& request);
+StepRequest FromProto(const v1::TakeStepsRequest& proto);
+
+// Without what is the worker's own, which it is given when it joins.
+v1::Assignment ToProto(const Assignment& assignment);
+absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto);
+
+// A version without its data; `total_bytes` and `checksum` are left to the caller.
+v1::ModelHeader ToProto(const ModelSnapshot& snapshot);
+absl::StatusOr<ModelSnapshot> FromProto(const v1::ModelHeader& proto);
+
+}  // namespace waggle

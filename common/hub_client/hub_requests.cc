@@ -1,0 +1,58 @@
+#include "common/hub_client/hub_requests.h"
+
+#include <unistd.h>
+
+#include <climits>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/base/build_info.h"
+#include "common/base/steady_now.h"
+#include "common/hub_client/hub_convert.h"
+
+namespace waggle {
+namespace {
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+}
+
+}  // namespace
+
+std::string NewWorkerId(Role role) {
+  std::random_device random;
+  const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
+  return absl::StrCat(RoleName(role), "-", getpid(), "-", absl::Hex(number, absl::kZeroPad16));
+}
+
+v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id) {
+  v1::JoinRequest request;
+  request.set_worker_id(worker_id);
+  request.set_role(ToProto(options.role));
+  request.set_address(options.address);
+  request.set_process_id(getpid());
+  request.set_host(HostName());
+  request.set_software_version(kVersion);
+  if (options.index.has_value()) {
+    request.set_own_index(static_cast<uint32_t>(*options.index));
+  }
+  return request;
+}
+
+v1::HeartbeatRequest NewHeartbeat(const HubClientOptions& options, const std::string& worker_id) {
+  v1::HeartbeatRequest request;
+  request.set_worker_id(worker_id);
+  if (options.metrics != nullptr) {
+    const Metrics::Snapshot snapshot = options.metrics->TakeSnapshot();
+    request.set_activity(snapshot.activity);
+    request.mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
+    request.mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
+  }
+  // The difference of two is what rates are taken over: not the wall clock.
+  request.set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));
+  return request;
+}
+
+}  // namespace waggle

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/api/replay.h"
+#include "common/table_config/table_config.h"
+
+namespace waggle {
+
+// By column of the signature, the codec that its rows are kept with.
+std::vector<Codec> ColumnCodecs(const std::vector<ArraySpec>& signature,
+                                const std::vector<ColumnCompression>& compression);
+
+// Puts the rows of a block as it was handed over into the form in which they travel and are kept, and fills in
+// `compressed_bytes`: first the columns that are not compressed, each with the rows of all chunks; then for each of the
+// others, chunk by chunk, its rows compressed, or as they are where that is not shorter. INVALID_ARGUMENT where `data`
+// has another size than the chunks' rows.
+absl::Status CompressBlock(const std::vector<ArraySpec>& signature, const std::vector<Codec>& codecs,
+                           InsertBlock* block);
+
+}  // namespace waggle

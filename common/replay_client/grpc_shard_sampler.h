@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/replay_client/replay_link.h"
+#include "common/replay_client/shards/shard.h"
+#include "common/replay_client/stream_keeper.h"
+
+namespace waggle {
+
+// A ShardSampler on a stream of its own.
+class GrpcShardSampler final : public ShardSampler {
+ public:
+  // `options` are of this shard's part of the table. INVALID_ARGUMENT for options that can never work;
+  // RESOURCE_EXHAUSTED for a batch that is too large.
+  static absl::StatusOr<std::unique_ptr<ShardSampler>> Create(std::shared_ptr<ReplayLink> link,
+                                                              const ReplaySamplerOptions& options, size_t shard,
+                                                              std::shared_ptr<ShardSampleReceiver> receiver);
+
+  void Ask(uint32_t items, uint32_t counted, uint32_t waits_for) override;
+
+ private:
+  class State;
+  class Handler;
+
+  GrpcShardSampler(std::shared_ptr<ReplayLink> link, std::shared_ptr<State> state, size_t shard,
+                   std::shared_ptr<ShardSampleReceiver> receiver);
+
+  const std::shared_ptr<ReplayLink> link_;
+  const std::shared_ptr<State> state_;  // Shared with the handlers of its streams.
+  StreamKeeper keeper_;                 // Last: it uses everything above.
+};
+
+}  // namespace waggle

@@ -1,0 +1,81 @@
+#include "common/replay_client/replay_client.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/host_port.h"
+#include "common/base/status_macros.h"
+#include "common/replay_client/grpc_priority_updater.h"
+#include "common/replay_client/grpc_replay_sampler.h"
+#include "common/replay_client/grpc_replay_writer.h"
+#include "common/replay_client/grpc_shard.h"
+#include "common/replay_client/replay_link.h"
+#include "common/replay_client/shards/sharded_connection.h"
+#include "common/table_config/shard_config.h"
+
+namespace waggle {
+namespace {
+
+class GrpcReplayConnection final : public ReplayConnection {
+ public:
+  explicit GrpcReplayConnection(std::shared_ptr<ReplayLink> link) : link_(std::move(link)) {}
+
+  absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override {
+    return link_->CreateTable(config, stop);
+  }
+
+  absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) override {
+    return GrpcReplayWriter::Create(link_, options);
+  }
+
+  absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) override {
+    return GrpcReplaySampler::Create(link_, options);
+  }
+
+  absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string& table) override {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(table), "table"));
+    return std::unique_ptr<PriorityUpdater>(std::make_unique<GrpcPriorityUpdater>(link_, table));
+  }
+
+ private:
+  const std::shared_ptr<ReplayLink> link_;  // Shared with what is made here, which may live longer.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses,
+                                                                          const FindReplayServers& find,
+                                                                          const Keepalive& keepalive) {
+  if (addresses.empty() || addresses.size() > static_cast<size_t>(kMaxShards)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("got ", addresses.size(), " replay servers; wanted 1 to ", kMaxShards));
+  }
+  std::vector<std::shared_ptr<ReplayLink>> links;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(addresses[i]), absl::StrCat("replay server ", i)));
+    if (std::find(addresses.begin(), addresses.begin() + i, addresses[i]) != addresses.begin() + i) {
+      return absl::InvalidArgumentError(absl::StrCat("replay server ", i, ": ", addresses[i], " is given twice"));
+    }
+    ReplayLink::Find find_one;
+    if (find) {
+      find_one = [find, i] {
+        const std::vector<std::string> found = find();
+        return i < found.size() ? found[i] : std::string();
+      };
+    }
+    links.push_back(std::make_shared<ReplayLink>(addresses[i], std::move(find_one), keepalive));
+  }
+  if (links.size() == 1) {
+    return std::unique_ptr<ReplayConnection>(std::make_unique<GrpcReplayConnection>(links.front()));
+  }
+  std::vector<std::shared_ptr<Shard>> shards;
+  for (const std::shared_ptr<ReplayLink>& link : links) {
+    shards.push_back(std::make_shared<GrpcShard>(link));
+  }
+  return std::unique_ptr<ReplayConnection>(std::make_unique<ShardedReplayConnection>(std::move(shards)));
+}
+
+}  // namespace waggle

@@ -1,0 +1,124 @@
+#include "common/replay_client/replay_link.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/host_port.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/replay_client/table_config_convert.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/retry.h"
+#include "common/rpc/unary_call.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kCreateTimeout = absl::Seconds(5);
+
+}  // namespace
+
+ReplayLink::ReplayLink(const std::string& address, Find find, const Keepalive& keepalive)
+    : find_(std::move(find)), keepalive_(keepalive), address_(address), stub_(NewStub(address)) {}
+
+std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::NewStub(const std::string& address) const {
+  return v1::ReplayService::NewStub(NewChannel(address, "replay-control", keepalive_));
+}
+
+std::string ReplayLink::address() const {
+  MutexLock lock(&mutex_);
+  return address_;
+}
+
+std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::stub() const {
+  MutexLock lock(&mutex_);
+  return stub_;
+}
+
+std::string ReplayLink::FindAgain() {
+  const std::string found = find_ ? find_() : std::string();
+  std::string before = address();
+  if (found.empty() || found == before || !ValidateHostPort(found).ok()) {
+    return before;
+  }
+  std::shared_ptr<v1::ReplayService::StubInterface> stub = NewStub(found);  // Outside the lock, like the log.
+  {
+    MutexLock lock(&mutex_);
+    before = std::exchange(address_, found);
+    stub_.swap(stub);
+  }
+  if (before != found) {
+    LogInfo("the replay server that was at ", before, " is at ", found, " now");
+  }
+  return found;
+}
+
+absl::Status ReplayLink::CreateTable(const TableConfig& config, const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  Backoff backoff = NewReconnectBackoff();
+  bool logged = false;
+  for (;;) {
+    const absl::Status status = TryCreate(config, stop);
+    if (status.ok()) {
+      WantTable(config);
+      return status;
+    }
+    if (stop.StopRequested()) {
+      return absl::CancelledError(absl::StrCat("stopped while creating table ", config.name));
+    }
+    if (!MayPass(status)) {
+      return status;
+    }
+    if (!logged) {
+      LogInfo("waiting for the replay server at ", address(), ": ", status.message());
+      logged = true;
+    }
+    stop.WaitFor(backoff.Next());
+    FindAgain();
+  }
+}
+
+void ReplayLink::WantTable(const TableConfig& config) {
+  MutexLock lock(&mutex_);
+  tables_[config.name] = config;
+}
+
+bool ReplayLink::HasCreated(const std::string& table) const {
+  MutexLock lock(&mutex_);
+  return tables_.count(table) > 0;
+}
+
+bool ReplayLink::TakesMagnitudes(const std::string& table) const {
+  MutexLock lock(&mutex_);
+  const auto found = tables_.find(table);
+  return found != tables_.end() && found->second.sampler.absolute_priorities;
+}
+
+absl::Status ReplayLink::RestoreTables(const StopToken& stop) {
+  std::vector<TableConfig> tables;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [name, config] : tables_) {
+      tables.push_back(config);
+    }
+  }
+  for (const TableConfig& config : tables) {
+    WAGGLE_RETURN_IF_ERROR(TryCreate(config, stop));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplayLink::TryCreate(const TableConfig& config, const StopToken& stop) {
+  const std::shared_ptr<v1::ReplayService::StubInterface> stub = this->stub();
+  v1::CreateTableRequest request;
+  *request.mutable_config() = ToProto(config);
+  v1::CreateTableResponse response;
+  return Annotate(
+      CallUnary(kCreateTimeout, stop,
+                [&](grpc::ClientContext* context) { return stub->CreateTable(context, request, &response); }),
+      absl::StrCat("replay server ", address()));
+}
+
+}  // namespace waggle

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/base/mutex.h"
+#include "common/base/stop_token.h"
+#include "common/rpc/keepalive.h"
+#include "common/table_config/table_config.h"
+#include "waggle/v1/replay.grpc.pb.h"
+
+namespace waggle {
+
+// One replay server, as everything that talks to it shares it: its address, the channel for unary calls, and the tables
+// that were created through it. Thread-safe.
+class ReplayLink {
+ public:
+  // Says where the server is now; empty where that is not known. Called from any thread, at every attempt to reach it.
+  using Find = std::function<std::string()>;
+
+  explicit ReplayLink(const std::string& address, Find find = nullptr, const Keepalive& keepalive = kClientKeepalive);
+
+  std::string address() const ABSL_LOCKS_EXCLUDED(mutex_);
+  const Keepalive& keepalive() const { return keepalive_; }  // Of every channel to the server.
+  std::shared_ptr<v1::ReplayService::StubInterface> stub() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Asks where the server is: to be called before every attempt to reach it after one that failed. Returns its address.
+  std::string FindAgain() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Creates the table, trying again for as long as the server is away. FAILED_PRECONDITION if another one of that name
+  // is there; CANCELLED after a stop.
+  absl::Status CreateTable(const TableConfig& config, const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Has RestoreTables create the table, as if it had been created through this link.
+  void WantTable(const TableConfig& config) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Whether a table of this name was created through this link.
+  bool HasCreated(const std::string& table) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether it was, and takes priorities by their magnitude.
+  bool TakesMagnitudes(const std::string& table) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Creates the tables again that were created through this link, trying once: after a server has lost them.
+  absl::Status RestoreTables(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  std::shared_ptr<v1::ReplayService::StubInterface> NewStub(const std::string& address) const;
+  absl::Status TryCreate(const TableConfig& config, const StopToken& stop);
+
+  const Find find_;  // May be empty.
+  const Keepalive keepalive_;
+  mutable Mutex mutex_;
+  std::string address_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<v1::ReplayService::StubInterface> stub_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, TableConfig> tables_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace waggle

@@ -1,0 +1,138 @@
+#include "common/replay_client/replay_tables.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/annotate.h"
+#include "common/base/nearest_name.h"
+#include "common/base/status_macros.h"
+#include "common/replay_client/table_config_convert.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/unary_call.h"
+#include "waggle/v1/replay.grpc.pb.h"
+
+namespace waggle {
+namespace {
+
+absl::StatusOr<TableStatus> StatusOf(const v1::TableInfo& info) {
+  TableStatus status;
+  WAGGLE_ASSIGN_OR_RETURN(status.config, FromProto(info.config()));
+  status.config_generation = info.config_generation();
+  status.items = info.items();
+  status.bytes = info.bytes();
+  status.items_inserted = info.items_inserted();
+  status.items_sampled = info.items_sampled();
+  status.items_removed = info.items_removed();
+  status.priority_updates = {info.priorities_applied(), info.priorities_stale(), info.priorities_unknown()};
+  status.inserts_waiting = info.inserts_waiting();
+  status.samples_waiting = info.samples_waiting();
+  status.blocked_because = info.blocked_because();
+  status.priority_sum = info.priority_sum();
+  return status;
+}
+
+}  // namespace
+
+class ReplayTables::Stub {
+ public:
+  explicit Stub(const std::string& address) : stub_(v1::ReplayService::NewStub(NewChannel(address, "replay-tables"))) {}
+
+  template <class Request, class Response>
+  absl::Status Call(const ReplayTables& tables,
+                    grpc::Status (v1::ReplayService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                    const Request& request, Response* response) {
+    return Annotate(
+        CallUnary(tables.timeout_, StopToken(),
+                  [&](grpc::ClientContext* context) { return (stub_.get()->*method)(context, request, response); }),
+        absl::StrCat("replay server ", tables.address_));
+  }
+
+ private:
+  const std::unique_ptr<v1::ReplayService::Stub> stub_;
+};
+
+ReplayTables::ReplayTables(const std::string& address, absl::Duration timeout)
+    : address_(address), timeout_(timeout), stub_(std::make_unique<Stub>(address)) {}
+
+ReplayTables::~ReplayTables() = default;
+
+absl::StatusOr<bool> ReplayTables::Create(const TableConfig& config) {
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  v1::CreateTableRequest request;
+  *request.mutable_config() = ToProto(config);
+  v1::CreateTableResponse response;
+  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::CreateTable, request, &response));
+  return response.created();
+}
+
+absl::StatusOr<std::vector<TableStatus>> ReplayTables::List() {
+  v1::DescribeResponse response;
+  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Describe, v1::DescribeRequest(), &response));
+  std::vector<TableStatus> tables;
+  for (const v1::TableInfo& info : response.tables()) {
+    WAGGLE_ASSIGN_OR_RETURN(TableStatus table, StatusOf(info));
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+absl::StatusOr<TableStatus> ReplayTables::Get(const std::string& table) {
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<TableStatus> tables, List());
+  std::vector<std::string> names;
+  for (TableStatus& candidate : tables) {
+    if (candidate.config.name == table) {
+      return std::move(candidate);
+    }
+    names.push_back(candidate.config.name);
+  }
+  return absl::NotFoundError(absl::StrCat("replay server ", address_, ": no table named \"", table, "\"",
+                                          DidYouMean(table, names), "; there ", names.empty() ? "is none" : "are ",
+                                          absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<TableChange> ReplayTables::Reconfigure(const TableConfig& config, uint64_t generation, bool dry_run) {
+  WAGGLE_RETURN_IF_ERROR(config.Validate());
+  v1::ReconfigureRequest request;
+  *request.mutable_config() = ToProto(config);
+  request.set_config_generation(generation);
+  request.set_dry_run(dry_run);
+  v1::ReconfigureResponse response;
+  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Reconfigure, request, &response));
+  return TableChange{{response.differences().begin(), response.differences().end()},
+                     response.items_removed(),
+                     response.config_generation()};
+}
+
+absl::StatusOr<PriorityUpdateCounts> ReplayTables::Delete(const std::string& table, const std::vector<uint64_t>& keys,
+                                                          const std::vector<uint64_t>& generations) {
+  v1::DeleteRequest request;
+  request.set_table(table);
+  request.mutable_keys()->Add(keys.begin(), keys.end());
+  request.mutable_generations()->Add(generations.begin(), generations.end());
+  v1::DeleteResponse response;
+  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Delete, request, &response));
+  return PriorityUpdateCounts{response.deleted(), response.stale(), response.unknown()};
+}
+
+absl::StatusOr<PriorityUpdateCounts> ReplayTables::UpdatePriorities(const std::string& table,
+                                                                    const std::vector<uint64_t>& keys,
+                                                                    const std::vector<uint64_t>& generations,
+                                                                    const std::vector<double>& priorities) {
+  v1::UpdatePrioritiesRequest request;
+  request.set_table(table);
+  request.mutable_keys()->Add(keys.begin(), keys.end());
+  request.mutable_generations()->Add(generations.begin(), generations.end());
+  request.mutable_priorities()->Add(priorities.begin(), priorities.end());
+  v1::UpdatePrioritiesResponse response;
+  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::UpdatePriorities, request, &response));
+  return PriorityUpdateCounts{response.applied(), response.stale(), response.unknown()};
+}
+
+absl::StatusOr<uint64_t> ReplayTables::Clear(const std::string& table) {
+  v1::ClearRequest request;
+  request.set_table(table);
+  v1::ClearResponse response;
+  WAGGLE_RETURN_IF_ERROR(stub_->Call(*this, &v1::ReplayService::Stub::Clear, request, &response));
+  return response.deleted();
+}
+
+}  // namespace waggle

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/table_config/table_config.h"
+#include "common/tensor/array_spec.h"
+
+namespace waggle {
+
+// Where a field of a batch lies in the batch's one block of bytes.
+struct BatchField {
+  ArraySpec spec;  // The whole field's: [batch_size, …], or [batch_size, max_window, …] for rows "all"; a stack is an
+                   // axis behind these.
+  size_t offset = 0;  // A multiple of 64.
+};
+
+// How a sampled batch lies in memory and on the wire: the fields of the table's view, then the facts about each item.
+// Everyone computes it from the table's configuration, so the server and its clients agree without a word.
+struct BatchLayout {
+  std::vector<BatchField> fields;
+  size_t total_bytes = 0;
+
+  // NOT_FOUND if there is no such field.
+  absl::StatusOr<const BatchField*> Find(absl::string_view name) const;
+};
+
+// The names of the facts: one scalar an item, int64 unless said.
+inline constexpr char kItemKey[] = "item/key";
+inline constexpr char kItemGeneration[] = "item/generation";
+inline constexpr char kItemLength[] = "item/length";  // Rows in the window.
+inline constexpr char kItemPolicyVersion[] = "item/policy_version";
+inline constexpr char kItemTimesSampled[] = "item/times_sampled";  // This time included.
+inline constexpr char kItemProbability[] = "item/probability";     // float64, of being drawn.
+inline constexpr char kItemPriority[] = "item/priority";           // float64, as last set.
+
+// RESOURCE_EXHAUSTED if the batch would have more than `max_bytes`. The configuration must be valid.
+absl::StatusOr<BatchLayout> MakeBatchLayout(const TableConfig& config, int64_t batch_size, size_t max_bytes);
+
+}  // namespace waggle

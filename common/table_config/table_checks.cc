@@ -1,0 +1,262 @@
+// No test of its own: table_config_test.cc.
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/nearest_name.h"
+#include "common/base/problems.h"
+#include "common/table_config/table_config.h"
+
+// What of a table's configuration can be wrong.
+
+namespace waggle {
+namespace {
+
+// Slots are numbered with 32 bits.
+constexpr int64_t kMaxItems = int64_t{1} << 31;
+constexpr int64_t kMaxTimesSampled = int64_t{1} << 24;
+constexpr int64_t kMaxWindow = int64_t{1} << 24;
+constexpr int64_t kMaxRecentPeriod = int64_t{1} << 31;
+// Of the facts that a batch carries beside the view's fields.
+constexpr char kReservedPrefix[] = "item/";
+
+// Whether a value is one of its enumeration: all others have one name.
+template <class Enumeration>
+bool IsKnown(Enumeration value) {
+  return Name(value) != Name(static_cast<Enumeration>(-1));
+}
+
+void CheckRange(absl::string_view field, int64_t value, int64_t low, int64_t high, Problems* problems) {
+  problems->AddUnless(value >= low && value <= high, field, ": ", value, " is outside [", low, ", ", high, "]");
+}
+
+void CheckNotNegative(absl::string_view field, double value, Problems* problems) {
+  problems->AddUnless(std::isfinite(value) && value >= 0, field, ": ", value, " is not a finite number >= 0");
+}
+
+void CheckShare(absl::string_view field, double value, Problems* problems) {
+  problems->AddUnless(value >= 0 && value <= 1, field, ": ", value, " is not a share in [0, 1]");
+}
+
+void CheckSignature(const TableConfig& config, Problems* problems) {
+  if (config.signature.empty() || config.signature.size() > kMaxColumns) {
+    problems->Add("signature: has ", config.signature.size(), " columns; 1 to ", kMaxColumns, " are allowed");
+    return;  // The sum of more columns' sizes could overflow.
+  }
+  std::set<std::string> names;
+  int64_t row_bytes = 0;
+  for (const ArraySpec& column : config.signature) {
+    const absl::Status valid = column.Validate();
+    problems->AddIfBad("signature: ", valid);
+    if (!names.insert(column.name).second) {
+      problems->Add("signature: column ", column.name, " is there twice");
+    }
+    row_bytes += valid.ok() ? column.NumBytes() : 0;
+  }
+  if (row_bytes > kMaxArrayBytes) {
+    problems->Add("signature: a row has ", row_bytes, " bytes; at most ", kMaxArrayBytes, " are allowed");
+  }
+}
+
+void CheckView(const TableConfig& config, Problems* problems) {
+  if (config.view.empty()) {
+    problems->Add("view: has no field; at least 1 is needed");
+  }
+  if (config.view.size() > kMaxViewFields) {
+    problems->Add("view: has ", config.view.size(), " fields; at most ", kMaxViewFields, " are allowed");
+    return;
+  }
+  std::map<std::string, const ArraySpec*> columns;
+  std::vector<std::string> known;
+  for (const ArraySpec& column : config.signature) {
+    columns.emplace(column.name, &column);
+    known.push_back(column.name);
+  }
+  std::set<std::string> names;
+  for (const ViewField& field : config.view) {
+    problems->AddIfBad("view: ", ValidateName(field.name));
+    if (absl::StartsWith(field.name, kReservedPrefix)) {
+      problems->Add("view: field ", field.name, ": names that begin with ", kReservedPrefix, " are taken");
+    }
+    if (!names.insert(field.name).second) {
+      problems->Add("view: field ", field.name, " is there twice");
+    }
+    if (!IsKnown(field.rows)) {
+      problems->Add("view: field ", field.name, ": ", static_cast<int>(field.rows), " is no choice of rows");
+    }
+    if (field.stack < 1 || field.stack > kMaxStack) {
+      problems->Add("view: field ", field.name, ": stack: ", field.stack, " is outside [1, ", kMaxStack, "]");
+    }
+    const auto column = columns.find(field.column);
+    if (column == columns.end()) {
+      problems->Add("view: field ", field.name, ": no column named \"", field.column, "\"",
+                    DidYouMean(field.column, known), "; the columns are ", absl::StrJoin(known, ", "));
+      continue;
+    }
+    const size_t rank =
+        column->second->shape.size() + (field.rows == ViewField::Rows::kAll ? 2 : 1) + (field.stack > 1 ? 1 : 0);
+    if (rank > kMaxRank) {
+      problems->Add("view: field ", field.name, " would have ", rank, " dimensions in a batch; at most ", kMaxRank,
+                    " are allowed");
+    }
+  }
+}
+
+void CheckSampler(const SamplerConfig& sampler, Problems* problems) {
+  const bool prioritized = sampler.kind == SelectorKind::kPrioritized;
+  const bool has_recency = prioritized || sampler.kind == SelectorKind::kUniform;
+  problems->AddUnless(IsKnown(sampler.kind), "sampler: ", static_cast<int>(sampler.kind), " is no kind of sampler");
+  CheckNotNegative("sampler.priority_exponent", sampler.priority_exponent, problems);
+  CheckNotNegative("sampler.priority_epsilon", sampler.priority_epsilon, problems);
+  CheckShare("sampler.uniform_share", sampler.uniform_share, problems);
+  CheckShare("sampler.recent_share", sampler.recent_share, problems);
+  CheckShare("sampler.recent_decay", sampler.recent_decay, problems);
+  if (sampler.uniform_share > 0 && !prioritized) {
+    problems->Add("sampler.uniform_share: only a prioritized sampler has one; this is ", Name(sampler.kind));
+  }
+  problems->AddUnless(sampler.uniform_share == 0 || !sampler.without_replacement,
+                      "sampler.uniform_share: is not there without_replacement");
+  if (sampler.recent_share > 0) {
+    problems->AddUnless(has_recency, "sampler.recent_share: only a uniform or a prioritized sampler has one; this is ",
+                        Name(sampler.kind));
+    problems->AddUnless(sampler.uniform_share == 0, "sampler: has both a uniform_share and a recent_share; choose one");
+    problems->AddUnless(!sampler.without_replacement, "sampler.recent_share: is not there without_replacement");
+  }
+  const int64_t least = sampler.recent_share > 0 ? 1 : 0;  // Without a share they may be left out.
+  CheckRange("sampler.recent_items", sampler.recent_items, least, kMaxItems, problems);
+  CheckRange("sampler.recent_period", sampler.recent_period, least, kMaxRecentPeriod, problems);
+}
+
+void CheckRemover(const RemoverConfig& remover, Problems* problems) {
+  problems->AddUnless(IsKnown(remover.kind), "remover: ", static_cast<int>(remover.kind), " is no kind of remover");
+  CheckNotNegative("remover.priority_exponent", remover.priority_exponent, problems);
+}
+
+void CheckLimits(const TableConfig& config, Problems* problems) {
+  CheckRange("max_items", config.max_items, 1, kMaxItems, problems);
+  CheckRange("max_window", config.max_window, 1, kMaxWindow, problems);
+  if (config.max_bytes < 1) {
+    problems->Add("max_bytes: ", config.max_bytes, " is less than 1");
+  }
+  CheckRange("max_times_sampled", config.max_times_sampled, 0, kMaxTimesSampled, problems);
+}
+
+void CheckDifferences(const RateLimiterConfig& limiter, Problems* problems) {
+  if (limiter.min_difference.has_value() != limiter.max_difference.has_value()) {
+    problems->Add("rate_limiter: has one of min_difference and max_difference; give both or neither");
+    return;
+  }
+  if (!limiter.min_difference.has_value()) {
+    return;
+  }
+  problems->AddUnless(std::isfinite(*limiter.min_difference) && std::isfinite(*limiter.max_difference),
+                      "rate_limiter: min_difference, ", *limiter.min_difference, ", and max_difference, ",
+                      *limiter.max_difference, ", have to be finite; samples_per_insert 0 is for no ratio at all");
+  problems->AddUnless(limiter.error_buffer == 0, "rate_limiter: has an error_buffer beside min_difference; choose one");
+  problems->AddUnless(limiter.samples_per_insert > 0,
+                      "rate_limiter.min_difference: means nothing where samples_per_insert is 0");
+}
+
+void CheckRateLimiter(const TableConfig& config, Problems* problems) {
+  const RateLimiterConfig& limiter = config.rate_limiter;
+  CheckNotNegative("rate_limiter.samples_per_insert", limiter.samples_per_insert, problems);
+  CheckNotNegative("rate_limiter.error_buffer", limiter.error_buffer, problems);
+  CheckDifferences(limiter, problems);
+  if (limiter.min_items < 1) {
+    problems->Add("rate_limiter.min_items: ", limiter.min_items, " is less than 1");
+  }
+  if (limiter.min_items > config.max_items) {
+    problems->Add("rate_limiter.min_items: ", limiter.min_items, " is more than max_items, ", config.max_items,
+                  ": nothing could ever be sampled");
+  }
+  // With one of the two nobody can say what holds.
+  if (limiter.min_difference.has_value() == limiter.max_difference.has_value()) {
+    const std::string stuck = limiter.WhyStuck(/*batch_size=*/1);
+    problems->AddUnless(stuck.empty(), stuck);
+  }
+}
+
+void CheckCompression(const TableConfig& config, Problems* problems) {
+  std::set<std::string> columns;
+  for (const ArraySpec& column : config.signature) {
+    columns.insert(column.name);
+  }
+  std::set<std::string> names;
+  if (config.compression.size() > kMaxColumns) {
+    problems->Add("compression: names ", config.compression.size(), " columns; at most ", kMaxColumns, " are allowed");
+    return;
+  }
+  for (const ColumnCompression& compression : config.compression) {
+    problems->AddUnless(columns.count(compression.column) > 0, "compression: no column named \"", compression.column,
+                        "\"", DidYouMean(compression.column, {columns.begin(), columns.end()}));
+    problems->AddUnless(names.insert(compression.column).second, "compression: column ", compression.column,
+                        " is there twice");
+    problems->AddUnless(compression.codec != Codec::kNone && IsKnown(compression.codec), "compression: column ",
+                        compression.column, ": ", static_cast<int>(compression.codec), " is no codec");
+  }
+}
+
+void CheckStorage(const TableConfig& config, Problems* problems) {
+  problems->AddUnless(IsKnown(config.durability), "durability: ", static_cast<int>(config.durability), " is none");
+  problems->AddUnless(!config.log_sync || config.durability == Durability::kLog,
+                      "log_sync: means nothing with durability ", Name(config.durability));
+  if (config.memory_limit < 0) {
+    problems->Add("memory_limit: ", config.memory_limit, " is less than 0");
+  }
+}
+
+void CheckSettings(const TableConfig& config, Problems* problems) {
+  CheckSampler(config.sampler, problems);
+  CheckRemover(config.remover, problems);
+  CheckLimits(config, problems);
+  CheckRateLimiter(config, problems);
+  CheckStorage(config, problems);
+}
+
+}  // namespace
+
+absl::Status TableConfig::Validate() const {
+  Problems problems;
+  problems.AddIfBad("name: ", ValidateName(name));
+  CheckSignature(*this, &problems);
+  CheckView(*this, &problems);
+  CheckSettings(*this, &problems);
+  CheckCompression(*this, &problems);
+  return problems.ToStatus(absl::StrCat("table \"", name, "\": "), "; ");
+}
+
+absl::Status TableConfig::ValidateSettings() const {
+  Problems problems;
+  CheckSettings(*this, &problems);
+  return problems.ToStatus();
+}
+
+absl::Status TableConfig::ValidateCompression() const {
+  Problems problems;
+  CheckCompression(*this, &problems);
+  return problems.ToStatus();
+}
+
+absl::Status TableConfig::CheckBatchSize(int64_t batch_size) const {
+  if (batch_size < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a batch has at least 1 item; got ", batch_size));
+  }
+  if (max_times_sampled > 0 && batch_size > max_times_sampled * max_items) {
+    return absl::FailedPreconditionError(absl::StrCat("max_items: ", max_items, " with max_times_sampled ",
+                                                      max_times_sampled, ": a batch of ", batch_size,
+                                                      " can never be drawn"));
+  }
+  if (sampler.without_replacement && batch_size > max_items) {
+    return absl::FailedPreconditionError(absl::StrCat("max_items: ", max_items, ": a batch of ", batch_size,
+                                                      " different items (without_replacement) can never be drawn"));
+  }
+  const std::string stuck = rate_limiter.WhyStuck(batch_size);
+  return stuck.empty() ? absl::OkStatus() : absl::FailedPreconditionError(stuck);
+}
+
+}  // namespace waggle

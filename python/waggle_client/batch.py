@@ -1,0 +1,183 @@
+"""Sampled batches: where their fields lie, and what one gets to see of them."""
+
+import dataclasses
+from typing import Dict
+
+import numpy as np
+
+from waggle_client import _check
+from waggle_client._table_proto import spec_from_proto
+from waggle_client.dtypes import numpy_dtype
+from waggle_client.errors import FailedPrecondition, InvalidArgument
+from waggle_client.table import Column, Table
+
+_ALIGNMENT = 64
+# Beside the view's fields: one scalar an item.
+_FACTS = {
+    "item/key": "int64",
+    "item/generation": "int64",
+    "item/length": "int64",
+    "item/policy_version": "int64",
+    "item/times_sampled": "int64",
+    "item/probability": "float64",
+    "item/priority": "float64",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    spec: Column  # Of the whole field: its shape begins with the number of items.
+    dtype: np.dtype
+    bytes: int
+    offset: int
+
+
+class BatchLayout:
+    """How a batch of `items` items lies in one block of bytes.
+
+    Both sides compute it from the table's configuration: see common/table_config/batch_layout.h.
+    """
+
+    def __init__(self, table: Table, items: int):
+        self.items = items
+        self.places: Dict[str, _Place] = {}
+        self.total_bytes = 0
+        for name, field in table.view.items():
+            if field.column not in table.columns:
+                raise InvalidArgument(f'table "{table.name}": view: {name} names no column: {field.column}')
+            column = table.columns[field.column]
+            rows = (table.max_window,) if field.rows == "all" else ()
+            stack = (field.stack,) if field.stack > 1 else ()
+            self._add(name, Column(column.dtype, (items, *rows, *stack, *column.shape)))
+        for name, dtype in _FACTS.items():
+            self._add(name, Column(dtype, (items,)))
+
+    def _add(self, name, spec):
+        dtype = numpy_dtype(spec.dtype)
+        size = dtype.itemsize
+        for dimension in spec.shape:
+            size *= dimension
+        self.places[name] = _Place(spec, dtype, size, self.total_bytes)
+        self.total_bytes += -(-size // _ALIGNMENT) * _ALIGNMENT
+
+    def check_same(self, opened) -> None:
+        """FailedPrecondition if the server, by its SampleOpened, sends something else."""
+        got = [(*spec_from_proto(field.spec), field.offset) for field in opened.fields]
+        want = [(name, place.spec, place.offset) for name, place in self.places.items()]
+        for theirs, ours in zip(got, want):
+            if theirs != ours:
+                raise FailedPrecondition(
+                    f"the server's batches have {theirs[0]}: {theirs[1]} at byte {theirs[2]} where "
+                    f"{ours[0]}: {ours[1]} at byte {ours[2]} is expected"
+                )
+        if len(got) != len(want) or opened.batch_bytes != self.total_bytes:
+            raise FailedPrecondition(
+                f"the server's batches have {len(got)} fields and {opened.batch_bytes} bytes; expected are "
+                f"{len(want)} and {self.total_bytes}"
+            )
+
+    def allocate(self) -> np.ndarray:
+        """Bytes for one batch, aligned as its fields are."""
+        block = np.empty(self.total_bytes + _ALIGNMENT, np.uint8)
+        start = -block.ctypes.data % _ALIGNMENT
+        return block[start : start + self.total_bytes]
+
+    def fields(self, block: np.ndarray) -> Dict[str, np.ndarray]:
+        return {
+            name: np.ndarray(place.spec.shape, place.dtype, block, place.offset)
+            if place.bytes
+            else np.empty(place.spec.shape, place.dtype)
+            for name, place in self.places.items()
+        }
+
+
+class Batch:
+    """Items that were sampled together: `batch["observation"]` is that field of all of them, [items, …].
+
+    The arrays are views of one block of bytes that belongs to the batch alone: they may be changed and kept, and none
+    is a copy. Fields of all rows are padded with zeros past an item's length.
+    """
+
+    def __init__(self, table: str, fields: Dict[str, np.ndarray], header):
+        self.table = table
+        self._fields = fields
+        self._facts = {name: fields.pop(name) for name in _FACTS}
+        # Of the table when this was sampled: its items, the sum over them of what probabilities are proportional to,
+        # and the smallest probability of any of them.
+        self.table_items: int = header.table_items
+        self.priority_sum: float = header.priority_sum
+        self.min_probability: float = header.min_probability
+        # How many more samples the rate limiter allowed after this batch; infinite where it keeps no ratio.
+        self.samples_allowed: float = header.samples_allowed
+        # Another number where it is another table of that name: its server lost it, and was restarted.
+        self.table_incarnation: int = header.table_incarnation
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise KeyError(f"the batch has no field {name!r}; it has {', '.join(self._fields)}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __len__(self) -> int:
+        return len(self._facts["item/key"])
+
+    def __iter__(self):
+        raise TypeError("a batch is not iterated over; its fields are in batch.fields")
+
+    def __repr__(self):
+        shapes = ", ".join(f"{name}: {array.dtype}{list(array.shape)}" for name, array in self._fields.items())
+        return f'<Batch of {len(self)} items from table "{self.table}": {shapes}>'
+
+    @property
+    def fields(self) -> Dict[str, np.ndarray]:
+        """The fields of the table's view by name."""
+        return dict(self._fields)
+
+    @property
+    def keys(self) -> np.ndarray:
+        """uint64 [items]: with the generations, what names the items to update_priorities and delete."""
+        return self._facts["item/key"].view(np.uint64)
+
+    @property
+    def generations(self) -> np.ndarray:
+        """uint64 [items]: tells an item from another one that had its key before."""
+        return self._facts["item/generation"].view(np.uint64)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64 [items]: rows in the item's window."""
+        return self._facts["item/length"]
+
+    @property
+    def policy_versions(self) -> np.ndarray:
+        """int64 [items]: what the writer said when it wrote the item."""
+        return self._facts["item/policy_version"]
+
+    @property
+    def times_sampled(self) -> np.ndarray:
+        """int64 [items]: how often the item was sampled, this time included."""
+        return self._facts["item/times_sampled"]
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """float64 [items]: of being drawn."""
+        return self._facts["item/probability"]
+
+    @property
+    def priorities(self) -> np.ndarray:
+        """float64 [items]: as last set."""
+        return self._facts["item/priority"]
+
+    def importance_weights(self, beta: float = 0.4, largest_of: str = "batch") -> np.ndarray:
+        """float32 [items]: (N P) ** -beta, what undoes the bias of prioritised sampling, divided by the largest.
+
+        largest_of: "batch" divides by the largest weight of this batch, as most do; "table" by the largest that any
+        item of the table would have, so that weights of different batches are on one scale.
+        """
+        beta = _check.number("beta", beta)
+        _check.one_of("largest_of", largest_of, ("batch", "table"))
+        least = self.min_probability if largest_of == "table" else self.probabilities.min()
+        return ((least / self.probabilities) ** beta).astype(np.float32)

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/table_config/table_config.h"
+
+namespace waggle {
+
+// Decides when items may be inserted and sampled, so that the ratio of samples to inserts stays near what was asked
+// for. waggle.v1.RateLimiterConfig states the rule. A pure function of counts; not thread-safe.
+class RateLimiter {
+ public:
+  // The configuration is valid.
+  explicit RateLimiter(const RateLimiterConfig& config) : config_(config) {}
+
+  // `items` is how many the table holds. A batch that counts nothing only needs min_items.
+  bool CanInsert(int64_t items) const;
+  bool CanSample(int64_t items, int64_t batch_size) const;
+
+  void CountInsert() { ++inserts_; }
+  void CountSamples(int64_t samples) { samples_ += samples; }
+  // What was counted stays.
+  void Reconfigure(const RateLimiterConfig& config) { config_ = config; }
+  // Goes on from where another one was.
+  void Restore(int64_t inserts, int64_t samples) {
+    inserts_ = inserts;
+    samples_ = samples;
+  }
+
+  // What the configuration holds within bounds: how many samples the inserts so far are good for, less those made.
+  double Difference() const;
+  // How many samples there may be before an insert; infinite where no ratio is kept.
+  double SamplesAllowed() const;
+  int64_t inserts() const { return inserts_; }
+  int64_t samples() const { return samples_; }
+
+  // FAILED_PRECONDITION if a batch of this size might never be allowed, because inserts could be blocked before enough
+  // have come for it; says which setting is too small.
+  absl::Status CheckBatchSize(int64_t batch_size) const;
+
+  // In words, what an insert, or a batch, waits for; empty where it may go on.
+  std::string WhyNoInsert(int64_t items) const;
+  std::string WhyNoSample(int64_t items, int64_t batch_size) const;
+
+ private:
+  std::string Counts() const;
+
+  RateLimiterConfig config_;
+  int64_t inserts_ = 0;
+  int64_t samples_ = 0;
+};
+
+}  // namespace waggle

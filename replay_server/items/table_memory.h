@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "common/replay_blocks/block_compression.h"
+#include "common/table_config/table_config.h"
+#include "replay_server/rows/row_layout.h"
+
+namespace waggle {
+
+// The least that a table has in memory once it is full: of each item an entry and a row, as items hardly ever begin
+// with the same one. Columns that are compressed are left out, for nobody knows what they will take. The configuration
+// is valid.
+inline int64_t LeastMemoryWhenFull(const TableConfig& config) {
+  constexpr int64_t kItemBytes = 32;
+  const RowLayout rows(config.signature, ColumnCodecs(config.signature, config.compression));
+  const auto row_bytes = static_cast<int64_t>(rows.plain_row_bytes);
+  const int64_t items = row_bytes == 0 ? config.max_items : std::min(config.max_items, config.max_bytes / row_bytes);
+  const int64_t in_memory =
+      config.memory_limit > 0 ? std::min(items * row_bytes, config.memory_limit) : items * row_bytes;
+  return in_memory + std::min(items * kItemBytes, std::numeric_limits<int64_t>::max() - in_memory);
+}
+
+}  // namespace waggle

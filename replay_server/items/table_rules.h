@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/base/status_macros.h"
+#include "common/table_config/table_config.h"
+#include "replay_server/items/rate_limiter.h"
+
+// When a table may be inserted into and sampled from: pure functions of its numbers, for the table and for whoever
+// explains what it waits for.
+
+namespace waggle {
+
+// What is asked of a table at a time.
+struct DrawRequest {
+  int64_t items = 0;
+  // Samples that the rate limiter counts for it: of a batch that comes from several tables, this one's part.
+  int64_t counted = 0;
+};
+
+// What the rules go by, beside the configuration and the limiter.
+struct TableCounts {
+  int64_t items = 0;
+  // Until every item is sampled max_times_sampled times, where that is limited.
+  int64_t draws_left = 0;
+};
+
+// Where a batch waits for more items, or for some that have not used up max_times_sampled, inserts are let through:
+// blocking them would block both for ever. `waiting_batch` is the size of the batch that is the next to be sampled.
+inline bool BatchLacksItems(const TableConfig& config, const TableCounts& counts, int64_t waiting_batch) {
+  return (config.max_times_sampled > 0 && counts.draws_left < waiting_batch) ||
+         (config.sampler.without_replacement && counts.items < waiting_batch);
+}
+
+inline bool MayInsert(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
+                      int64_t waiting_batch) {
+  return limiter.CanInsert(counts.items) || BatchLacksItems(config, counts, waiting_batch);
+}
+
+inline bool MaySample(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
+                      const DrawRequest& request) {
+  if (request.items == 0 && request.counted == 0) {
+    return true;
+  }
+  return (counts.items > 0 || request.items == 0) && limiter.CanSample(counts.items, request.counted) &&
+         !BatchLacksItems(config, counts, request.items);
+}
+
+// FAILED_PRECONDITION for what could never be granted, and whoever comes after it would wait for ever: says which
+// setting is too small.
+inline absl::Status CheckDraw(const TableConfig& config, const DrawRequest& request) {
+  if (request.items > 0) {
+    WAGGLE_RETURN_IF_ERROR(config.CheckBatchSize(request.items));
+  }
+  // What is possible for a number is for a smaller one too.
+  const std::string stuck =
+      request.counted > request.items ? config.rate_limiter.WhyStuck(request.counted) : std::string();
+  return stuck.empty() ? absl::OkStatus() : absl::FailedPreconditionError(stuck);
+}
+
+}  // namespace waggle

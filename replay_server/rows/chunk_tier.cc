@@ -1,0 +1,281 @@
+#include "replay_server/rows/chunk_tier.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/failpoint.h"
+#include "common/base/guard.h"
+#include "common/base/status_macros.h"
+#include "replay_server/base/refusal_reasons.h"
+#include "replay_server/rows/chunk_tiers.h"
+
+namespace waggle {
+namespace {
+
+// So many records of blocks that are gone are worth waking the thread for.
+constexpr size_t kManyGone = 256;
+
+// Under their tier's lock.
+bool AllInMemory(absl::Span<TieredRows* const> rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const TieredRows* each) { return each->data != nullptr; });
+}
+
+}  // namespace
+
+std::string WhyTierWaits(const ChunkTier::Info& info) {
+  return absl::StrCat("inserts wait: rows past memory_limit cannot be written to disk, and go on when they can: ",
+                      info.status.message());
+}
+
+void ChunkTier::SetLimit(int64_t limit) {
+  MutexLock lock(&mutex_);
+  limit_.store(limit, std::memory_order_relaxed);
+  changed_.SignalAll();
+  NotifyLocked();
+}
+
+ChunkTier::Info ChunkTier::info() const {
+  MutexLock lock(&mutex_);
+  Info info;
+  info.memory_bytes = clock_.memory_bytes();
+  info.disk_bytes = clock_.bytes() - clock_.memory_bytes();
+  info.reads = reads_;
+  info.writes = writes_;
+  info.readers_waiting = static_cast<int64_t>(turns_given_ - turns_over_);
+  info.inserts_waiting = static_cast<int64_t>(answers_.size());
+  info.status = status_;
+  return info;
+}
+
+void ChunkTier::NotifyLocked() {
+  if (signal_ != nullptr) {
+    signal_->Notify();
+  }
+}
+
+void ChunkTier::MakeRoomLocked(int64_t target, FreedRows* freed) {
+  const int64_t before = clock_.memory_bytes();
+  const bool had_condemned = clock_.any_condemned();
+  clock_.MakeRoom(target, freed);
+  if (clock_.memory_bytes() < before) {
+    changed_.SignalAll();
+  }
+  if ((!had_condemned && clock_.any_condemned()) || (!answers_.empty() && HasRoomLocked())) {
+    NotifyLocked();
+  }
+}
+
+void ChunkTier::Add(TieredRows* rows, char* data) {
+  FreedRows freed;
+  MutexLock lock(&mutex_);
+  rows->pins = 1;
+  clock_.Add(rows, data);
+  MakeRoomLocked(limit(), &freed);
+}
+
+void ChunkTier::AddCold(TieredRows* rows) {
+  MutexLock lock(&mutex_);
+  clock_.AddCold(rows);
+}
+
+void ChunkTier::EndMaking(TieredRows* rows) {
+  FreedRows freed;
+  MutexLock lock(&mutex_);
+  --rows->pins;
+  MakeRoomLocked(limit(), &freed);
+}
+
+void ChunkTier::Remove(TieredRows* rows) {
+  FreedRows freed;
+  MutexLock lock(&mutex_);
+  clock_.Remove(rows, &freed);
+  if (!freed.empty()) {
+    changed_.SignalAll();
+  }
+  // What the journal has referred to is for the journal to delete.
+  if (rows->cold_id != 0) {
+    gone_.push_back({rows->cold_id, /*durable=*/false});
+  } else if (rows->durable != nullptr && rows->durable->committed && !rows->durable->stored) {
+    gone_.push_back({rows->durable->id, /*durable=*/true});
+  }
+  if (gone_.size() == kManyGone || (!answers_.empty() && HasRoomLocked())) {
+    NotifyLocked();
+  }
+}
+
+absl::Status ChunkTier::Pin(absl::Span<TieredRows* const> rows) {
+  std::vector<TieredRows*> missing;
+  missing.reserve(rows.size());  // All that is needed until they are pinned: a turn that is drawn has to end.
+  TakeMissing(rows, &missing);
+  absl::Cleanup unpin = [this, rows] { Unpin(rows); };
+  for (;;) {
+    WAGGLE_ASSIGN_OR_RETURN(const bool loaded, Load(rows, missing));
+    if (loaded) {
+      std::move(unpin).Cancel();
+      return absl::OkStatus();
+    }
+    // Whoever read the others could not; perhaps this one can.
+    MutexLock lock(&mutex_);
+    FindMissingLocked(rows, &missing);
+    clock_.BeginLoad(missing);
+  }
+}
+
+int64_t ChunkTier::FindMissingLocked(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) const {
+  missing->clear();
+  int64_t bytes = 0;
+  for (TieredRows* const each : rows) {
+    if (each->data == nullptr && !each->loading) {
+      missing->push_back(each);
+      bytes += static_cast<int64_t>(each->bytes);
+    }
+  }
+  return bytes;
+}
+
+void ChunkTier::TakeMissing(absl::Span<TieredRows* const> rows, std::vector<TieredRows*>* missing) {
+  std::optional<uint64_t> turn;
+  for (;;) {
+    FreedRows freed;
+    MutexLock lock(&mutex_);
+    turn = turn.has_value() ? turn : turns_given_++;
+    if (*turn != turns_over_) {
+      changed_.Wait(&mutex_);
+      continue;
+    }
+    const int64_t bytes = FindMissingLocked(rows, missing);
+    for (TieredRows* const each : rows) {
+      ++each->pins;
+      each->recent = true;
+    }
+    if (!missing->empty()) {
+      MakeRoomLocked(limit() - bytes, &freed);
+      // What is condemned leaves only as fast as the disk is.
+      clock_.DropWritten(HardLimit() - bytes, &freed);
+    }
+    if (missing->empty() || clock_.memory_bytes() + bytes <= HardLimit() || readers_ == 0) {
+      ++readers_;
+      clock_.BeginLoad(*missing);
+      if (++turns_over_ != turns_given_) {
+        changed_.SignalAll();
+      }
+      return;
+    }
+    // Not while it waits: otherwise those who wait could keep each other from going on.
+    for (TieredRows* const each : rows) {
+      --each->pins;
+    }
+    if (freed.empty()) {
+      changed_.Wait(&mutex_);
+    }
+  }
+}
+
+absl::Status ChunkTier::Read(absl::Span<TieredRows* const> missing) {
+  std::vector<ColdBlock> blocks;
+  bool read = false;
+  // Also where memory runs out on the way: others wait for these rows.
+  const absl::Cleanup end_load = [this, missing, &blocks, &read] { EndLoad(missing, blocks, read); };
+  blocks.reserve(missing.size());
+  for (const TieredRows* const each : missing) {  // Their numbers are constant by now.
+    blocks.push_back({each->durable, each->cold_id, nullptr, each->bytes});
+  }
+  for (ColdBlock& block : blocks) {
+    block.data = AllocateRows(block.bytes);
+    if (block.data == nullptr) {
+      return absl::ResourceExhaustedError("there is no memory for rows that are on disk");
+    }
+  }
+  WAGGLE_RETURN_IF_ERROR(WAGGLE_FAILPOINT("tier.before_read"));
+  const std::shared_ptr<ColdRows> disk = this->disk();
+  const absl::Status status = disk != nullptr ? disk->Read(blocks) : absl::CancelledError("nothing is read yet");
+  read = status.ok();
+  return status;
+}
+
+void ChunkTier::EndLoad(absl::Span<TieredRows* const> missing, absl::Span<const ColdBlock> blocks, bool read) {
+  FreedRows freed;
+  MutexLock lock(&mutex_);
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (read) {
+      clock_.EndLoad(missing[i], blocks[i].data);
+      ++reads_;
+      continue;
+    }
+    clock_.GiveLoadUp(missing[i]);
+    if (i < blocks.size() && blocks[i].data != nullptr) {
+      freed.Add(blocks[i].data);
+    }
+  }
+  changed_.SignalAll();
+}
+
+absl::StatusOr<bool> ChunkTier::Load(absl::Span<TieredRows* const> rows, const std::vector<TieredRows*>& missing) {
+  const absl::Status status =
+      missing.empty() ? absl::OkStatus() : GuardedStatus([this, &missing] { return Read(missing); });
+  if (!status.ok()) {
+    return WhyNotRead(status);
+  }
+  MutexLock lock(&mutex_);
+  while (std::any_of(rows.begin(), rows.end(), [](const TieredRows* each) { return each->loading; })) {
+    changed_.Wait(&mutex_);
+  }
+  return AllInMemory(rows);
+}
+
+absl::Status ChunkTier::WhyNotRead(const absl::Status& status) const {
+  const std::string text =
+      absl::StrCat("table \"", table_, "\": rows that are on disk cannot be read: ", status.message());
+  if (absl::IsCancelled(status)) {
+    return absl::CancelledError(text);
+  }
+  // Memory, or files, that have run out: of the server, so whoever asks does well to come back.
+  if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) {
+    return Refusal(absl::StatusCode::kUnavailable, reasons::kDisk, text);
+  }
+  return absl::DataLossError(text);
+}
+
+bool ChunkTier::TryPin(absl::Span<TieredRows* const> rows) {
+  MutexLock lock(&mutex_);
+  return TryPinLocked(rows);
+}
+
+bool ChunkTier::TryPinInTurn(absl::Span<TieredRows* const> rows) {
+  MutexLock lock(&mutex_);
+  return turns_over_ == turns_given_ && TryPinLocked(rows);
+}
+
+bool ChunkTier::TryPinLocked(absl::Span<TieredRows* const> rows) {
+  if (!AllInMemory(rows)) {
+    return false;
+  }
+  for (TieredRows* const each : rows) {
+    ++each->pins;
+    each->recent = true;
+  }
+  ++readers_;
+  return true;
+}
+
+void ChunkTier::Unpin(absl::Span<TieredRows* const> rows) {
+  FreedRows freed;
+  MutexLock lock(&mutex_);
+  for (TieredRows* const each : rows) {
+    --each->pins;
+  }
+  --readers_;
+  MakeRoomLocked(limit(), &freed);
+  changed_.SignalAll();
+}
+
+void ChunkTier::Attach(std::shared_ptr<ColdRows> disk, std::shared_ptr<TierSignal> signal) {
+  MutexLock lock(&mutex_);
+  disk_ = std::move(disk);
+  signal_ = std::move(signal);
+}
+
+}  // namespace waggle

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "common/base/executor.h"
+#include "common/rpc/message.h"
+#include "common/rpc/stream_handler.h"
+#include "replay_server/service/byte_budget.h"
+#include "replay_server/store/replay_store.h"
+#include "waggle/v1/replay.pb.h"
+
+namespace waggle {
+
+struct InsertStreamOptions {
+  // The next block is read while fewer than these wait to be applied: enough to read one while another is applied.
+  int64_t max_blocks_in_flight = 8;
+  int64_t max_bytes_in_flight = int64_t{16} << 20;
+  // Larger blocks are applied on the executor: by default all. The transport's few threads look for what has come on
+  // other connections only once they have nothing left to do, and of a writer that sends as fast as it can megabytes
+  // are there already: while they apply those, samplers wait.
+  int64_t max_inline_bytes = 0;
+  // What of a stream's blocks is applied before it is the turn of other streams: at least one block.
+  int64_t turn_bytes = int64_t{64} << 10;
+  // Called with the number of items of each block that was applied; may be empty.
+  std::function<void(uint64_t items)> on_inserted;
+};
+
+// One writer's stream: opens its session, applies its blocks in their order and acknowledges them together. While a
+// table has no room the next block is not read, nor while the blocks of all streams together have used up their budget;
+// but one block of each stream is always taken in, so that none waits for what others may never have done. At most one
+// acknowledgement waits to be sent.
+class InsertStream final : public StreamHandler<Message<v1::InsertRequest>, Message<v1::InsertResponse>> {
+ public:
+  // Store and executor outlive the handler. Blocks take their bytes out of `budget`, which all streams of a server
+  // share, until they are applied; null where they are not to be bounded together.
+  InsertStream(ReplayStore* store, Executor* executor, InsertStreamOptions options,
+               std::shared_ptr<ByteBudget> budget = nullptr);
+  ~InsertStream() override;
+
+  void OnOpen(std::shared_ptr<StreamPeer<Message<v1::InsertResponse>>> peer) override;
+  void OnMessage(Message<v1::InsertRequest> message) override;
+  void OnPeerDone() override;
+
+ private:
+  class State;
+
+  absl::Status Open(const v1::InsertOpen& open);
+
+  ReplayStore* const store_;
+  // Shared with the callbacks of blocks that wait in tables: they may come after the stream's end.
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace waggle

@@ -1,0 +1,385 @@
+#include "replay_server/service/replay_service.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "common/base/build_info.h"
+#include "common/base/log.h"
+#include "common/base/problems.h"
+#include "common/base/status_macros.h"
+#include "common/replay_client/replay_convert.h"
+#include "common/replay_client/table_config_convert.h"
+#include "common/rpc/bidi_reactor.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/write_reactor.h"
+#include "replay_server/diagnose/explain.h"
+#include "replay_server/service/counted_call.h"
+#include "replay_server/service/describe_convert.h"
+#include "replay_server/service/explain_convert.h"
+#include "replay_server/service/export_source.h"
+#include "replay_server/service/inspect_convert.h"
+#include "replay_server/service/lane_groups.h"
+#include "replay_server/service/row_limit.h"
+#include "replay_server/table/parties.h"
+
+namespace waggle {
+namespace {
+
+// Of updates and deletions, of which some hundred thousand may come at a time; their lists of numbers are as large in
+// memory as on the wire.
+constexpr size_t kMaxKeysBytes = kMaxHeaderBytes;
+
+// Of one item's columns, which go into one message.
+constexpr uint64_t kMaxInspectedBytes = uint64_t{32} << 20;
+
+template <class T>
+absl::Span<const T> SpanOf(const google::protobuf::RepeatedField<T>& field) {
+  return absl::MakeConstSpan(field.data(), field.size());
+}
+
+absl::Status CheckSameLength(absl::string_view list, int length, int keys) {
+  return WithReason(reasons::kBadRequest, CheckListLength(list, length, "keys", keys));
+}
+
+// One sampler that reads slowly, or not at all, is not to have all that they share.
+ReplayServiceOptions WithFairShares(ReplayServiceOptions options) {
+  options.sample.max_bytes_in_flight =
+      std::clamp<int64_t>(options.max_sample_bytes / 8, 1, std::max<int64_t>(1, options.sample.max_bytes_in_flight));
+  return options;
+}
+
+// Who changed what: for whoever wonders later why a table behaves as it does.
+void Audit(const std::string& table, const std::string& who, const absl::StatusOr<Table::Reconfigured>& result) {
+  if (!result.ok()) {
+    LogWarning("table \"", table, "\": a change by ", who, " was refused: ", result.status().message());
+  } else if (!result->differences.empty()) {
+    LogInfo("table \"", table, "\" was changed by ", who, " to generation ", result->generation,
+            " (as it was and is): ", absl::StrJoin(result->differences, "; "), "; ", result->items_removed,
+            " items left");
+  }
+}
+
+}  // namespace
+
+absl::Status ReplayServiceOptions::Validate() const {
+  Problems problems;
+  problems.AddUnlessAtLeast("insert.max_blocks_in_flight", insert.max_blocks_in_flight, 1);
+  problems.AddUnlessAtLeast("insert.max_bytes_in_flight", insert.max_bytes_in_flight, 1);
+  problems.AddUnlessAtLeast("insert.turn_bytes", insert.turn_bytes, 0);
+  problems.AddUnlessAtLeast("insert.max_inline_bytes", insert.max_inline_bytes, 0);
+  problems.AddIfBad("sample.", sample.Validate());
+  problems.AddIfBad("sample_readers.", sample_readers.Validate());
+  problems.AddUnlessAtLeast("max_insert_bytes", max_insert_bytes, 1);
+  problems.AddUnlessAtLeast("max_sample_bytes", max_sample_bytes, 1);
+  problems.AddUnlessAtLeast("max_kept_sample_bytes", max_kept_sample_bytes, 0);
+  problems.AddUnlessAtLeast("max_lent_sample_bytes", max_lent_sample_bytes, 0);
+  problems.AddUnlessAtLeast("max_exports", max_exports, 1);
+  return problems.ToStatus("", "; ");
+}
+
+ReplayService::ReplayService(ReplayStore* store, Journal* journal, Executor* executor, Executor* disk_executor,
+                             ReplayServiceOptions options)
+    : store_(store),
+      journal_(journal),
+      executor_(executor),
+      disk_executor_(disk_executor),
+      options_(WithFairShares(std::move(options))),
+      refusals_(options_.refusals),
+      long_lane_(executor, LongLaneOf(*executor)),
+      long_disk_lane_(disk_executor, LongLaneOf(*disk_executor)),
+      insert_budget_(std::make_shared<ByteBudget>(options_.max_insert_bytes)),
+      sample_budget_(std::make_shared<ByteBudget>(options_.max_sample_bytes)),
+      sample_memory_(std::make_shared<BatchMemory>(static_cast<size_t>(options_.max_kept_sample_bytes),
+                                                   static_cast<size_t>(options_.max_lent_sample_bytes))),
+      sample_readers_(std::make_shared<SampleReaders>(options_.sample_readers)),
+      exports_(options_.max_exports) {}
+
+ReplayService::~ReplayService() {
+  insert_budget_->Close();
+  sample_budget_->Close();
+}
+
+grpc::ServerUnaryReactor* ReplayService::CreateTable(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  // Freeing a large table that it takes the place of takes long.
+  return Call(context, "CreateTable")
+      .ChangeLater<v1::CreateTableRequest, v1::CreateTableResponse>(
+          &long_lane_, *request, response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) { return CreateTable(decoded, answer); });
+}
+
+absl::StatusOr<std::shared_ptr<Table>> ReplayService::CreateTable(const v1::CreateTableRequest& request,
+                                                                  v1::CreateTableResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
+                          WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
+  WAGGLE_RETURN_IF_ERROR(CheckRowFits(config));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<SavedPolicy> policy,
+                          WithReason(reasons::kBadRequest, FromProto(request.if_saved_differs())));
+  WAGGLE_ASSIGN_OR_RETURN(const bool created, store_->CreateTable(config, policy));
+  response->set_created(created);
+  return store_->FindTable(config.name);
+}
+
+grpc::ServerUnaryReactor* ReplayService::Reconfigure(grpc::CallbackServerContext* context,
+                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "Reconfigure");
+  // Removing much, and new selectors for many items, take long.
+  return call.ChangeLater<v1::ReconfigureRequest, v1::ReconfigureResponse>(
+      &long_lane_, *request, response, kMaxUnaryBytes,
+      [this, call](const auto& decoded, auto* answer) { return Reconfigure(decoded, call.peer(), answer); });
+}
+
+absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::ReconfigureRequest& request,
+                                                                  const std::string& peer,
+                                                                  v1::ReconfigureResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const TableConfig config,
+                          WithReason(reasons::kBadConfiguration, waggle::FromProto(request.config())));
+  if (request.requester().size() > kMaxNameLength) {
+    return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadName, "requester: has ", request.requester().size(),
+                   " bytes; up to ", kMaxNameLength, " are allowed");
+  }
+  WAGGLE_RETURN_IF_ERROR(FindChangeable(config.name).status());
+  const absl::StatusOr<Table::Reconfigured> result =
+      store_->Reconfigure(config, request.config_generation(), request.dry_run());
+  if (!request.dry_run()) {
+    Audit(config.name, absl::StrCat(request.requester(), request.requester().empty() ? "" : " at ", peer), result);
+  }
+  WAGGLE_RETURN_IF_ERROR(result.status());
+  for (const std::string& difference : result->differences) {
+    response->add_differences(difference);
+  }
+  response->set_items_removed(static_cast<uint64_t>(result->items_removed));
+  response->set_config_generation(result->generation);
+  return store_->FindTable(config.name);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Insert(
+    grpc::CallbackServerContext* context) {
+  return new BidiReactor<v1::InsertRequest, v1::InsertResponse>(
+      context, std::make_unique<InsertStream>(store_, executor_, options_.insert, insert_budget_),
+      CountInto(&refusals_, "Insert", context));
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ReplayService::Sample(
+    grpc::CallbackServerContext* context) {
+  SampleResources shared{executor_, disk_executor_, sample_budget_, sample_memory_, sample_readers_};
+  return new BidiReactor<v1::SampleRequest, v1::SampleResponse>(
+      context, std::make_unique<SampleStream>(store_, std::move(shared), options_.sample, PeerOf(*context)),
+      CountInto(&refusals_, "Sample", context));
+}
+
+grpc::ServerUnaryReactor* ReplayService::UpdatePriorities(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "UpdatePriorities");
+  return call.ChangeNow<v1::UpdatePrioritiesRequest, v1::UpdatePrioritiesResponse>(
+      *request, response, kMaxKeysBytes,
+      [&](const auto& decoded, auto* answer) { return UpdatePriorities(decoded, call.peer(), answer); });
+}
+
+absl::StatusOr<std::shared_ptr<Table>> ReplayService::FindChangeable(const std::string& name) {
+  WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, store_->FindTable(name));
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kDisk, table->log_status()));
+  return table;
+}
+
+absl::StatusOr<std::shared_ptr<Table>> ReplayService::UpdatePriorities(const v1::UpdatePrioritiesRequest& request,
+                                                                       const std::string& who,
+                                                                       v1::UpdatePrioritiesResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindChangeable(request.table()));
+  WAGGLE_RETURN_IF_ERROR(CheckSameLength("generations", request.generations_size(), request.keys_size()));
+  WAGGLE_RETURN_IF_ERROR(CheckSameLength("priorities", request.priorities_size(), request.keys_size()));
+  WAGGLE_ASSIGN_OR_RETURN(const PriorityUpdateCounts counts,
+                          table->UpdatePriorities(SpanOf(request.keys()), SpanOf(request.generations()),
+                                                  SpanOf(request.priorities()), who));
+  response->set_applied(counts.applied);
+  response->set_stale(counts.stale);
+  response->set_unknown(counts.unknown);
+  return table;
+}
+
+grpc::ServerUnaryReactor* ReplayService::Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* response) {
+  return Call(context, "Delete")
+      .ChangeNow<v1::DeleteRequest, v1::DeleteResponse>(
+          *request, response, kMaxKeysBytes,
+          [this](const auto& decoded, auto* answer) { return Delete(decoded, answer); });
+}
+
+absl::StatusOr<std::shared_ptr<Table>> ReplayService::Delete(const v1::DeleteRequest& request,
+                                                             v1::DeleteResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindChangeable(request.table()));
+  WAGGLE_RETURN_IF_ERROR(CheckSameLength("generations", request.generations_size(), request.keys_size()));
+  const PriorityUpdateCounts counts = table->Delete(SpanOf(request.keys()), SpanOf(request.generations()));
+  response->set_deleted(counts.applied);
+  response->set_stale(counts.stale);
+  response->set_unknown(counts.unknown);
+  return table;
+}
+
+grpc::ServerUnaryReactor* ReplayService::Clear(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                               grpc::ByteBuffer* response) {
+  // Freeing the rows of a large table takes long.
+  return Call(context, "Clear")
+      .ChangeLater<v1::ClearRequest, v1::ClearResponse>(
+          &long_lane_, *request, response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) -> absl::StatusOr<std::shared_ptr<Table>> {
+            WAGGLE_ASSIGN_OR_RETURN(std::shared_ptr<Table> table, FindChangeable(decoded.table()));
+            answer->set_deleted(table->Clear());
+            return table;
+          });
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ReplayService::Export(grpc::CallbackServerContext* context,
+                                                                  const grpc::ByteBuffer* request) {
+  if (!request->Valid()) {
+    return new NoRequestReactor<grpc::ServerWriteReactor<grpc::ByteBuffer>>(context,
+                                                                            CountInto(&refusals_, "Export", context));
+  }
+  std::unique_ptr<WriteSource> source;
+  absl::Status status = GuardedStatus([&]() -> absl::Status {
+    WAGGLE_ASSIGN_OR_RETURN(source, NewExport(*request));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) {
+    source = std::make_unique<EndedSource>(std::move(status));
+  }
+  return new WriteReactor(std::move(source), CountInto(&refusals_, "Export", context));
+}
+
+absl::StatusOr<std::unique_ptr<WriteSource>> ReplayService::NewExport(const grpc::ByteBuffer& request) {
+  v1::ExportRequest decoded;
+  WAGGLE_RETURN_IF_ERROR(DecodeRequest(request, kMaxUnaryBytes, &decoded));
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(decoded.table()));
+  std::shared_ptr<const void> place = exports_.TryTake(1);
+  if (place == nullptr) {
+    return Refusal(absl::StatusCode::kUnavailable, reasons::kTooBusy, options_.max_exports,
+                   " exports are under way, which is as many as this server makes at a time: wait until one has ended");
+  }
+  return std::make_unique<ExportSource>(table, table->tier() != nullptr ? &long_disk_lane_ : &long_lane_,
+                                        std::move(place));
+}
+
+grpc::ServerUnaryReactor* ReplayService::Describe(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return Call(context, "Describe")
+      .AnswerNow<v1::DescribeRequest, v1::DescribeResponse>(
+          *request, response, kMaxUnaryBytes,
+          [this](const auto& /*decoded*/, auto* answer) { return Describe(answer); });
+}
+
+grpc::ServerUnaryReactor* ReplayService::Checkpoint(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  const CountedCall call = Call(context, "Checkpoint");
+  if (!request->Valid()) {
+    return call.FinishWithoutRequest();
+  }
+  const absl::Status begun = GuardedStatus([&]() -> absl::Status {
+    v1::CheckpointRequest decoded;
+    WAGGLE_RETURN_IF_ERROR(DecodeRequest(*request, kMaxUnaryBytes, &decoded));
+    if (journal_ == nullptr) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kNoDataFolder,
+                     "this server has no folder to keep a checkpoint in (--data-dir)");
+    }
+    journal_->Checkpoint([call, response](const absl::StatusOr<CheckpointInfo>& info) {
+      call.FinishWritten(info.ok()
+                             ? Guarded([&info, response] { *response = EncodeMessage(ToProto(*info), ByteSlices()); })
+                             : info.status());
+    });
+    return absl::OkStatus();
+  });
+  return begun.ok() ? call.reactor() : call.Finish(begun);
+}
+
+absl::Status ReplayService::Describe(v1::DescribeResponse* response) const {
+  for (const std::shared_ptr<Table>& table : store_->tables()) {
+    Fill(*table, response->add_tables());
+  }
+  const ReplayStore::WriterInfo writers = store_->writer_info();
+  response->set_writers(static_cast<uint64_t>(writers.writers));
+  response->set_writer_bytes(static_cast<uint64_t>(writers.held_bytes));
+  for (const auto& [reason, count] : refusals_.counts()) {
+    (*response->mutable_refusals())[reason] = count;
+  }
+  response->set_memory_bytes(static_cast<uint64_t>(std::max<int64_t>(0, store_->memory().bytes())));
+  response->set_max_memory_bytes(static_cast<uint64_t>(store_->memory().limit()));
+  response->set_software_version(kVersion);
+  response->set_seconds_running(absl::ToDoubleSeconds(SteadyNow() - started_));
+  if (journal_ != nullptr) {
+    *response->mutable_storage() = ToProto(journal_->disk());
+  }
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* ReplayService::Explain(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* response) {
+  return Call(context, "Explain")
+      .AnswerNow<v1::ExplainRequest, v1::ExplainResponse>(
+          *request, response, kMaxUnaryBytes,
+          [this](const auto& decoded, auto* answer) { return Explain(decoded, answer); });
+}
+
+absl::Status ReplayService::Explain(const v1::ExplainRequest& request, v1::ExplainResponse* response) const {
+  if (!request.table().empty()) {
+    WAGGLE_RETURN_IF_ERROR(store_->FindTable(request.table()).status());
+  }
+  // Of all tables, for who waits at one writes to no other.
+  std::vector<TablePicture> pictures;
+  std::map<std::string, WriterSession::Unanswered> unanswered = store_->unanswered();
+  for (const std::shared_ptr<Table>& table : store_->tables()) {
+    pictures.push_back(table->picture());
+    if (journal_ != nullptr) {
+      DiskPicture& disk = pictures.back().disk;
+      disk = journal_->disk();
+      disk.unacknowledged_blocks = unanswered[table->name()].blocks;
+      disk.unacknowledged_bytes = unanswered[table->name()].bytes;
+    }
+  }
+  LinkWaits(&pictures);
+  sample_readers_->Describe(options_.max_sample_bytes, &pictures);
+  for (const TablePicture& picture : pictures) {
+    if (request.table().empty() || picture.config->name == request.table()) {
+      *response->add_tables() = ToProto(picture, waggle::Explain(picture, ExplainOptions()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* ReplayService::Inspect(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* response) {
+  // Looking at every item of a large table takes long.
+  return Call(context, "Inspect")
+      .AnswerLater<v1::InspectRequest, v1::InspectResponse>(
+          [this](const auto& decoded) { return decoded.columns() ? &long_disk_lane_ : &long_lane_; }, *request,
+          response, kMaxUnaryBytes, [this](const auto& decoded, auto* answer) { return Inspect(decoded, answer); });
+}
+
+absl::Status ReplayService::Inspect(const v1::InspectRequest& request, v1::InspectResponse* response) const {
+  WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, store_->FindTable(request.table()));
+  WAGGLE_ASSIGN_OR_RETURN(const InspectRequest decoded, WithReason(reasons::kBadRequest, FromProto(request)));
+  WAGGLE_ASSIGN_OR_RETURN(const Inspection inspection,
+                          WithReason(reasons::kBadRequest, waggle::Inspect(*table, decoded)));
+  *response = ToProto(inspection, decoded.statistics);
+  if (!request.columns()) {
+    return absl::OkStatus();
+  }
+  const std::optional<Table::HeldItem> item = table->Hold(decoded.keys.front());
+  if (!item.has_value() || inspection.items.empty() ||
+      inspection.items.front().facts.generation != item->facts.generation) {
+    return Refusal(absl::StatusCode::kNotFound, reasons::kUnknownItem, "keys: table \"", table->name(),
+                   "\" has no item of key ", decoded.keys.front());
+  }
+  const auto max_bytes = static_cast<int64_t>(std::min(request.max_column_bytes(), kMaxInspectedBytes));
+  WAGGLE_ASSIGN_OR_RETURN(std::vector<InspectedColumn> columns, InspectColumns(*table, item->window, max_bytes));
+  for (InspectedColumn& column : columns) {
+    *response->add_columns() = ToProto(std::move(column));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace waggle

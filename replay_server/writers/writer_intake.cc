@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "common/base/status_macros.h"
+#include "common/tensor/checksum.h"
+#include "replay_server/base/refusal_reasons.h"
+#include "replay_server/writers/writer_session.h"
+
+// How a writer's block is taken in: checked, copied, and made to items, or nothing of it.
+
+namespace waggle {
+namespace {
+
+// Blocks of one writer that may wait for room in tables.
+constexpr size_t kMaxWaitingBlocks = 1024;
+
+}  // namespace
+
+void WriterSession::Shrink() {
+  std::vector<StreamRecord> replaced;  // Freed outside the locks.
+  MutexLock insert_lock(&insert_mutex_);
+  ShrinkHeld(&replaced);
+  CountHeldBytes();
+}
+
+void WriterSession::ShrinkHeld(std::vector<StreamRecord>* replaced) {
+  const bool owed = std::exchange(owes_streams_, log_ != nullptr);
+  if (!held_.Shrink() && !owed) {
+    owes_streams_ = false;
+  }
+  if (!owes_streams_) {
+    return;
+  }
+  std::vector<StreamRecord> streams = held_.RecordAll();
+  {
+    MutexLock lock(&mutex_);
+    changes_.ReplaceStreams(std::move(streams), replaced);
+  }
+  owes_streams_ = false;
+}
+
+void WriterSession::CountHeldBytes() {
+  const int64_t held = held_.bytes();
+  const int64_t needed = held_.NeededBytes({});
+  held_bytes_.fetch_add(held - counted_, std::memory_order_relaxed);
+  memory_->Hold(held - counted_);
+  counted_ = held;
+  memory_->Need(needed - needed_);
+  needed_ = needed;
+}
+
+absl::Status WriterSession::CountNeeded(const HeldRows::Ranges& streams) {
+  const int64_t more = held_.NeededBytes(streams) - needed_;
+  if (more > 0 && !memory_->TryNeed(more)) {
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kWritersTooLarge,
+                   "the newest rows of all writers' streams, which are kept for windows to come, would take ", more,
+                   " bytes more than the ", memory_->needed(), " that they take; this server has ", memory_->limit(),
+                   " for them");
+  }
+  needed_ += std::max<int64_t>(0, more);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WriterSession::TakenIn> WriterSession::CheckSequence(uint64_t sequence, const InsertBlock& block,
+                                                                    Done* done) {
+  MutexLock lock(&mutex_);
+  if (sequence <= applied_ && sequence > 0) {
+    return TakenIn::kAppliedBefore;
+  }
+  WAGGLE_RETURN_IF_ERROR(broken_);
+  const uint64_t accepted = applied_ + waiting_.size();
+  if (sequence > applied_ && sequence <= accepted) {
+    // The one before is dropped, outside the lock: its stream is gone.
+    waiting_[sequence - applied_ - 1].answer->done.swap(*done);
+    return TakenIn::kWaitsAlready;
+  }
+  if (sequence != accepted + 1) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, reasons::kBadSequence,
+                   "blocks have to come without a gap; the next one is ", accepted + 1);
+  }
+  const auto bytes = static_cast<int64_t>(block.data.size());
+  if (waiting_.size() >= kMaxWaitingBlocks ||
+      (!waiting_.empty() && bytes > options_.max_waiting_bytes - waiting_bytes_)) {
+    return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWaiting, waiting_.size(),
+                   " blocks of this writer, with ", waiting_bytes_, " bytes, wait for room");
+  }
+  return TakenIn::kNew;
+}
+
+absl::StatusOr<WriterSession::TakenIn> WriterSession::TakeIn(uint64_t sequence, const InsertBlock& block, Done* done) {
+  std::vector<StreamRecord> replaced;  // Freed outside the locks.
+  MutexLock insert_lock(&insert_mutex_);
+  WAGGLE_ASSIGN_OR_RETURN(const TakenIn kind, CheckSequence(sequence, block, done));
+  if (kind != TakenIn::kNew) {
+    return kind;
+  }
+  if (log_ != nullptr) {
+    WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kDisk, log_->status()));
+  }
+  HeldRows::Ranges streams;
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadChunk, checks_.CheckChunks(block, held_, &streams)));
+  WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadWindow, checks_.CheckItems(block, held_, streams)));
+  const absl::Cleanup count = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { CountHeldBytes(); };  // As it is in the end.
+  WAGGLE_RETURN_IF_ERROR(CountNeeded(streams));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ChunkRef> chunks, WithReason(reasons::kBadChunk, CopyRows(block)));
+  held_.Append(block.chunks, chunks);
+  // Also where memory runs out: a block that comes again finds its streams as they were.
+  absl::Cleanup undo = [this, &block]() ABSL_NO_THREAD_SAFETY_ANALYSIS { held_.UndoAppend(block.chunks); };
+  PreparedBlock prepared;
+  WAGGLE_RETURN_IF_ERROR(Prepare(sequence, block, streams, done, &prepared));
+  std::move(undo).Cancel();
+  Commit(block, &prepared);
+  if (owes_streams_ || held_.IsWasteful(memory_->tight())) {
+    try {
+      ShrinkHeld(&replaced);
+    } catch (const std::bad_alloc&) {
+      // The block is in all the same, and the next one brings about what is left of it.
+    }
+  }
+  return kind;
+}
+
+absl::Status WriterSession::Prepare(uint64_t sequence, const InsertBlock& block, const HeldRows::Ranges& streams,
+                                    Done* done, PreparedBlock* prepared) {
+  WaitingBlock waiting;
+  WAGGLE_ASSIGN_OR_RETURN(ItemsByTable items, MakeItems(block, &waiting));
+  BlockChanges changes;
+  if (log_ != nullptr) {
+    changes.sequence = sequence;
+    changes.fingerprint = Fingerprint(block);
+    changes.result = waiting.result;
+    for (const auto& [stream, range] : streams) {
+      prepared->streams.push_back(held_.Record(stream));
+    }
+    ForgetSavedUnlessKnown(sequence, changes.fingerprint);
+  }
+  waiting.bytes += static_cast<int64_t>(block.data.size());
+  waiting.answers_left = static_cast<int64_t>(tables_.size()) + (home_.tier != nullptr ? 1 : 0);
+  waiting.unlogged_left = unlogged_;
+  waiting.answer = std::make_shared<BlockAnswer>();
+  waiting.answering.emplace_back([answer = waiting.answer] { answer->done(answer->result); });
+  waiting.answer->done = std::move(*done);
+  MutexLock lock(&mutex_);
+  std::vector<uint64_t> saved = CountSavedLocked(sequence, items);
+  prepared->entering.front() = {sequence, std::move(items), std::move(saved)};
+  if (log_ != nullptr) {
+    changes_.Add(std::move(changes));
+  }
+  absl::Cleanup undo = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (log_ != nullptr) {
+      changes_.UndoAdd();
+    }
+  };
+  const int64_t bytes = waiting.bytes;
+  waiting_.push_back(std::move(waiting));
+  std::move(undo).Cancel();
+  waiting_bytes_ += bytes;
+  held_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+void WriterSession::Commit(const InsertBlock& block, PreparedBlock* prepared) {
+  held_.ForgetOld(block.chunks);
+  for (StreamRecord& stream : prepared->streams) {
+    held_.Trim(&stream);
+  }
+  EnteringBlock& entering = prepared->entering.front();
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    std::vector<NewItem>& items = entering.items[i];
+    items.erase(items.begin(), items.begin() + static_cast<ptrdiff_t>(entering.skipped[i]));
+  }
+  MutexLock lock(&mutex_);
+  waiting_.back().committed = true;
+  changes_.ForgetSavedUpTo(entering.sequence);
+  if (log_ != nullptr) {
+    changes_.SetStreams(std::move(prepared->streams));
+  }
+  entering_.splice(entering_.end(), prepared->entering);
+}
+
+void WriterSession::ForgetSavedUnlessKnown(uint64_t sequence, uint64_t fingerprint) {
+  {
+    MutexLock lock(&mutex_);
+    if (!changes_.has_saved() || changes_.IsSaved(sequence, fingerprint)) {
+      return;
+    }
+  }
+  // The writer has forgotten the block that had this number, and so numbers what it sends anew. The tables learn of it
+  // first: were this block written down before that, it would be taken for the other one when it comes again.
+  for (const auto& table : tables_) {
+    table->RestartMark(number_, sequence - 1);
+  }
+  MutexLock lock(&mutex_);
+  changes_.ForgetSaved();
+}
+
+std::vector<uint64_t> WriterSession::CountSavedLocked(uint64_t sequence, const ItemsByTable& items) const {
+  std::vector<uint64_t> in(tables_.size());
+  if (!changes_.has_saved()) {
+    return in;
+  }
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    if (sequence <= saved_marks_[i].sequence) {
+      in[i] = items[i].size();
+    } else if (sequence == saved_marks_[i].sequence + 1) {
+      in[i] = std::min<uint64_t>(saved_marks_[i].items, items[i].size());
+    }
+  }
+  return in;
+}
+
+absl::StatusOr<std::vector<ChunkRef>> WriterSession::CopyRows(const InsertBlock& block) const {
+  std::vector<uint32_t> rows;
+  rows.reserve(block.chunks.size());
+  for (const ChunkInfo& chunk : block.chunks) {
+    rows.push_back(chunk.rows);
+  }
+  NewBlock made = MakeChunks(rows_, rows, tables_.size() + 1, block.compressed_bytes, home_);
+  block.data.CopyTo(made.data);
+  if (block.checksum.has_value()) {  // Of the copy: what is kept is what was checked.
+    const uint64_t checksum = Checksum(made.data, block.data.size());
+    if (checksum != *block.checksum) {
+      return Refusal(absl::StatusCode::kDataLoss, reasons::kDamagedRows,
+                     "its rows were damaged on their way: their checksum is ", checksum, ", the writer's was ",
+                     *block.checksum);
+    }
+  }
+  WAGGLE_RETURN_IF_ERROR(checks_.CheckRows(block, made));
+  return std::move(made.chunks);
+}
+
+absl::StatusOr<WriterSession::ItemsByTable> WriterSession::MakeItems(const InsertBlock& block,
+                                                                     WaitingBlock* waiting) const {
+  ItemsByTable items(tables_.size());
+  if (tables_.size() == 1) {
+    items[0].reserve(block.items.size());
+  }
+  int64_t references = 0;
+  for (const ItemInfo& info : block.items) {
+    NewItem item;
+    const int64_t left = options_.max_block_references - references;
+    switch (held_.FindWindow(info, static_cast<size_t>(left), &item.window)) {
+      case HeldRows::Found::kNoRows:
+        ++waiting->result.items_without_rows;
+        continue;
+      case HeldRows::Found::kTooManyChunks:
+        return Refusal(absl::StatusCode::kResourceExhausted, reasons::kBlockTooLarge, "the block's ",
+                       block.items.size(), " windows lie in more than ", options_.max_block_references,
+                       " chunks together; send fewer windows a block, or more rows a chunk");
+      case HeldRows::Found::kAll:
+        break;
+    }
+    references += static_cast<int64_t>(item.window.chunks.size());
+    item.priority = info.priority;
+    item.highest_priority = block.highest_priority;
+    item.policy_version = block.policy_version;
+    item.pins = static_cast<uint16_t>(info.table);
+    items[info.table].push_back(std::move(item));
+    ++waiting->result.items_inserted;
+  }
+  waiting->bytes =
+      static_cast<int64_t>(block.items.size() * sizeof(NewItem) + static_cast<size_t>(references) * sizeof(ChunkRef));
+  return items;
+}
+
+}  // namespace waggle

@@ -1,0 +1,258 @@
+#include "replay_server/writers/writer_session.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/failpoint.h"
+#include "common/base/guard.h"
+#include "common/replay_blocks/block_compression.h"
+#include "replay_server/table/after_lock.h"
+#include "replay_server/writers/block_home.h"
+
+namespace waggle {
+namespace {
+
+template <class Condition>
+bool AnyTable(const std::vector<std::shared_ptr<Table>>& tables, const Condition& condition) {
+  return std::any_of(tables.begin(), tables.end(), [&condition](const auto& table) { return condition(*table); });
+}
+
+}  // namespace
+
+WriterSession::WriterSession(std::vector<std::shared_ptr<Table>> tables, std::vector<ArraySpec> signature,
+                             WriterSessionOptions options, const std::string& writer_id, TableLog* log,
+                             const SavedWriter* saved, std::shared_ptr<WriterMemory> memory)
+    : tables_(std::move(tables)),
+      rows_(std::make_shared<RowLayout>(signature, ColumnCodecs(signature, tables_.front()->created().compression),
+                                        writer_id)),
+      options_(options),
+      checks_(tables_, *rows_, options),
+      log_(AnyTable(tables_, [](const Table& table) { return table.number() != 0; }) ? log : nullptr),
+      number_(log_ == nullptr    ? 0
+              : saved != nullptr ? saved->number
+                                 : log_->NewNumber()),
+      own_number_{number_},
+      first_sequence_(saved != nullptr ? saved->sequence : 0),
+      home_(HomeOf(log_, tables_)),
+      memory_(memory != nullptr ? std::move(memory) : std::make_shared<WriterMemory>()),
+      unlogged_(std::count_if(tables_.begin(), tables_.end(), [](const auto& table) { return !table->logged(); })),
+      awaits_progress_(unlogged_ > 0 && unlogged_ < static_cast<int64_t>(tables_.size())),
+      held_(rows_, LongestWindow(tables_), tables_.size() + 1, home_) {
+  for (const std::shared_ptr<Table>& table : tables_) {
+    requesters_.push_back(table->requesters()->Add(Requester::Kind::kWriter, writer_id));
+  }
+  if (saved == nullptr) {
+    return;
+  }
+  MutexLock insert_lock(&insert_mutex_);
+  held_.Restore(saved->streams);
+  for (const auto& table : tables_) {
+    const auto mark = std::find_if(saved->marks.begin(), saved->marks.end(),
+                                   [&table](const auto& named) { return named.first == table->name(); });
+    saved_marks_.push_back(mark == saved->marks.end() ? WriterMark{number_, saved->sequence, 0, table->number()}
+                                                      : mark->second);
+  }
+  MutexLock lock(&mutex_);
+  changes_.Restore(*saved);
+  incarnation_ = saved->incarnation;
+  applied_ = durable_ = written_ = saved->sequence;
+  applied_items_ = saved->counts;
+  CountHeldBytes();  // Last: where memory runs out before, nobody would take it back.
+}
+
+WriterSession::~WriterSession() {
+  {
+    MutexLock lock(&insert_mutex_);
+    memory_->Hold(-counted_);
+    memory_->Need(-needed_);
+  }
+  if (log_ != nullptr) {
+    for (const auto& table : tables_) {
+      table->ForgetWriter(number_);
+    }
+    log_->ForgetWriters(std::move(own_number_));
+  }
+}
+
+absl::Status WriterSession::Claim(uint64_t incarnation) {
+  MutexLock lock(&mutex_);
+  incarnation_ = incarnation_.value_or(incarnation);
+  if (*incarnation_ == incarnation) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat("another writer has this id, with ", applied_,
+                                                    " blocks applied and ", waiting_.size(),
+                                                    " that wait for room: every writer needs an id of its own"));
+}
+
+WriterSession::Progress WriterSession::progress() const {
+  MutexLock lock(&mutex_);
+  return {applied_, applied_items_, std::min(durable_, applied_)};
+}
+
+uint64_t WriterSession::incarnation() const {
+  MutexLock lock(&mutex_);
+  return incarnation_.value_or(0);
+}
+
+void WriterSession::Insert(uint64_t sequence, InsertBlock block, Done done) {
+  const absl::StatusOr<TakenIn> taken = TakeIn(sequence, block, &done);
+  if (!taken.ok()) {
+    done(Annotate(taken.status(), absl::StrCat("block ", sequence)));
+    return;
+  }
+  switch (*taken) {
+    case TakenIn::kAppliedBefore:
+      done(Result{});
+      return;
+    case TakenIn::kWaitsAlready:
+      return;
+    case TakenIn::kNew:
+      WAGGLE_FAILPOINT("writer.taken_in").IgnoreError();
+      EnterTables();
+      return;
+  }
+}
+
+// A writer that has come back may send its next block while a thread of its stream before is on its way with the last
+// one: tables have to get them in order all the same.
+void WriterSession::EnterTables() {
+  {
+    MutexLock lock(&mutex_);
+    if (std::exchange(is_entering_, true)) {
+      return;  // Whoever does it takes this block along.
+    }
+  }
+  std::list<EnteringBlock> left;  // Freed outside the lock.
+  Actions actions;
+  for (;;) {
+    std::list<EnteringBlock> block;
+    {
+      MutexLock lock(&mutex_);
+      if (entering_.empty() || halted_) {
+        is_entering_ = false;
+        left.swap(entering_);
+        if (halted_) {
+          AnswerLocked(&actions);
+        }
+        break;
+      }
+      block.splice(block.end(), entering_, entering_.begin());
+    }
+    absl::Status status = Guarded([this, &block] { Enter(&block.front()); });
+    if (!status.ok()) {
+      EndEntering(std::move(status));
+      return EnterTables();
+    }
+  }
+  RunAfterLock(std::move(actions));
+}
+
+void WriterSession::Enter(EnteringBlock* block) {
+  const std::shared_ptr<WriterSession> self = shared_from_this();
+  const uint64_t sequence = block->sequence;
+  // Logged tables last: when they have written the block, the others have it too, unless they have no room for it.
+  for (const bool logged : {false, true}) {
+    for (size_t i = 0; i < tables_.size(); ++i) {
+      if (tables_[i]->logged() != logged) {
+        continue;
+      }
+      // A table without items is asked as well: the block is then answered in one way only.
+      tables_[i]->Insert(
+          std::move(block->items[i]),
+          [self, sequence, logged](const absl::Status& status) { self->AnswerOne(sequence, !logged, status); },
+          requesters_[i], {number_, sequence, block->skipped[i]});
+    }
+  }
+  if (home_.tier != nullptr) {
+    // While rows come faster than they can be written to disk, their writers are told later that they are in.
+    const auto answer = [self, sequence](const absl::Status& status) {
+      self->AnswerOne(sequence, /*of_unlogged=*/false, status);
+    };
+    if (!Guarded([&] { home_.tier->AfterRoom(answer); }).ok()) {
+      // The tables have it: that it does not wait for room is better than to lose its writer.
+      Guarded([&] { answer(absl::OkStatus()); }).IgnoreError();
+    }
+  }
+}
+
+void WriterSession::EndEntering(absl::Status status) {
+  Actions actions;
+  {
+    MutexLock lock(&mutex_);
+    is_entering_ = false;
+    halted_ = true;
+    broken_ = broken_.ok() ? std::move(status) : broken_;
+    AnswerLocked(&actions);
+  }
+  RunAfterLock(std::move(actions));
+}
+
+void WriterSession::AnswerOne(uint64_t sequence, bool of_unlogged, const absl::Status& status) {
+  Actions actions;
+  {
+    MutexLock lock(&mutex_);
+    WaitingBlock& block = waiting_[sequence - applied_ - 1];
+    --block.answers_left;
+    if (of_unlogged && status.ok()) {
+      --block.unlogged_left;
+    }
+    if (block.status.ok()) {
+      block.status = status;
+    }
+    AnswerLocked(&actions);
+  }
+  RunAfterLock(std::move(actions));
+}
+
+void WriterSession::AnswerLocked(Actions* actions) {
+  const auto answer = [actions](WaitingBlock* block, const absl::StatusOr<Result>& result) {
+    if (block->answer != nullptr) {
+      block->answer->result = result;
+      block->answer = nullptr;
+      actions->Splice(&block->answering);
+    }
+  };
+  while (broken_.ok() && !waiting_.empty() && waiting_.front().answers_left == 0) {
+    if (waiting_.front().status.ok() && awaits_progress_ && written_ <= applied_) {
+      // After a crash it would not be known of this block, whose rows would be missing for windows to come.
+      try {
+        if (!writing_) {
+          actions->push_back([self = shared_from_this()] { self->WriteProgress(); });
+          writing_ = true;
+        }
+        break;
+      } catch (const std::bad_alloc&) {
+        waiting_.front().status = NoMemory();
+      }
+    }
+    if (waiting_.front().status.ok()) {
+      answer(&waiting_.front(), waiting_.front().result);
+      applied_items_.items_inserted += waiting_.front().result.items_inserted;
+      applied_items_.items_without_rows += waiting_.front().result.items_without_rows;
+      waiting_bytes_ -= waiting_.front().bytes;
+      held_bytes_.fetch_sub(waiting_.front().bytes, std::memory_order_relaxed);
+      waiting_.pop_front();
+      ++applied_;
+    } else {
+      broken_ = waiting_.front().status;
+    }
+  }
+  if (log_ != nullptr && !hold_) {
+    try {
+      auto replaced = std::make_shared<std::vector<StreamRecord>>();
+      actions->push_back([replaced] { replaced->clear(); });
+      changes_.AddUp(applied_, replaced.get());
+    } catch (const std::bad_alloc&) {
+      // The next answer, or whoever takes the changes, does it.
+    }
+  }
+  for (size_t i = 0; !broken_.ok() && i < waiting_.size(); ++i) {
+    answer(&waiting_[i], broken_);
+  }
+}
+
+}  // namespace waggle

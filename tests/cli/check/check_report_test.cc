@@ -1,0 +1,59 @@
+#include "cli/check/check_report.h"
+
+#include <string>
+
+#include "cli/check/checked_experiment.h"
+#include "common/rl/algorithms/builtin.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::ValueOf;
+
+std::string Estimate(const std::vector<std::pair<std::string, std::string>>& overrides) {
+  const CheckedExperiment checked =
+      ValueOf(LoadCheckedExperiment(std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml", overrides));
+  return ValueOf(EstimateText(checked.experiment, checked.environment, BuiltinAlgorithmDefinitions()));
+}
+
+TEST_CASE("Parameters and memory are estimated", "[unit]") {
+  const std::string text = Estimate({{"network.torso[0].units", "[64, 64]"},
+                                     {"network.head.type", "q"},
+                                     {"algorithm.n_step", "3"},
+                                     {"replay.max_items", "1048576"},
+                                     {"replay.max_bytes", "4294967296"}});
+  CHECK(text.find("[4] [64] [2], 4610 parameters") != std::string::npos);
+  // A row is four floats, an action, a reward and a discount: 32 bytes, and 48 for the item.
+  CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 80.0 MiB") != std::string::npos);
+  CHECK(text.find("an actor holds at most 64 MiB that no replay server has acknowledged\n") != std::string::npos);
+}
+
+TEST_CASE("What an actor may hold for lost servers is told", "[unit]") {
+  CHECK(Estimate({{"replay.servers", "3"}}).find("; while servers are lost, at most 192\n") != std::string::npos);
+}
+
+TEST_CASE("The byte limit bounds the estimate", "[unit]") {
+  const std::string text = Estimate({{"replay.max_items", "1048576"}, {"replay.max_bytes", "1048576"}});
+  CHECK(text.find("about 49.0 MiB") != std::string::npos);
+}
+
+TEST_CASE("What each process takes of the machine's memory is told", "[unit]") {
+  ProcessMemory hub;
+  hub.role = Role::kParamServer;
+  hub.parts = {{"program", 8 << 20}, {"weights", 512}};
+  ProcessMemory actor;
+  actor.processes = 12;
+  actor.parts = {{"program", 64 << 20}};
+  actor.device = "cuda:1";
+  actor.device_bytes = 3072;
+  CHECK(MemoryText({hub, actor}, int64_t{2} << 30) ==
+        "# memory that each process needs at most, about; without the environments' own and the libraries that all "
+        "share:\n"
+        "#   param-server  8.0 MiB    program 8.0 MiB, weights 512 B\n"
+        "#   12 x actor    64.0 MiB   program 64.0 MiB, and 3.0 KiB on cuda:1\n"
+        "#   together      776.0 MiB  of the 2.0 GiB that this machine, or its control group, has\n");
+}
+
+}  // namespace
+}  // namespace waggle

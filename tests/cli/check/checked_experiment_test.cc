@@ -1,0 +1,110 @@
+#include "cli/check/checked_experiment.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/rl/algorithms/builtin.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::ValueOf;
+
+const std::string kCartPole = std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml";
+
+TEST_CASE("Every experiment that ships passes every check", "[unit]") {
+  int count = 0;
+  for (const auto& file : std::filesystem::directory_iterator(WAGGLE_TEST_CONFIG_DIR)) {
+    INFO(file.path());
+    REQUIRE_OK(LoadCheckedExperiment(file.path().string(), {}));
+    ++count;
+  }
+  CHECK(count > 0);
+}
+
+TEST_CASE("The environment's facts come with the experiment", "[unit]") {
+  const CheckedExperiment checked = ValueOf(LoadCheckedExperiment(kCartPole, {}));
+  CHECK(checked.environment.name == "CartPole-v1");
+  CHECK(checked.environment.action.num_values == 2);
+}
+
+TEST_CASE("What is wrong is said with the file and the key", "[unit]") {
+  const auto error = [](const std::string& key, const std::string& value) {
+    return std::string(LoadCheckedExperiment(kCartPole, {{key, value}}).status().message());
+  };
+  CHECK(error("learner.bach_size", "3") ==
+        "--set learner.bach_size=3: learner.bach_size: unknown key; did you mean \"batch_size\"?");
+  CHECK(error("environment.name", "CartPol-v1")
+            .find("--set environment.name=CartPol-v1: environment.name: no environment named "
+                  "\"CartPol-v1\"; did you mean \"CartPole-v1\"?") == 0);
+  const absl::Status both =
+      LoadCheckedExperiment(kCartPole, {{"environment.name", "x"}, {"learner.device", "gpu"}}).status();
+  CHECK_THAT(std::string(both.message()), Catch::StartsWith("--set learner.device=gpu: learner.device: got ") &&
+                                              Catch::Contains("\n--set environment.name=x: environment.name: no "));
+  CHECK(error("network.torso[0].type", "conv").find(kCartPole + ": network for CartPole-v1: ") == 0);
+  CHECK(error("replay.compression", "[{column: x}]") ==
+        "--set replay.compression=[{column: x}]: replay.compression: no column named \"x\"");
+  CHECK(LoadCheckedExperiment("/no/such.yaml", {}).status().code() == absl::StatusCode::kNotFound);
+}
+
+std::string Page(const std::string& name) {
+  std::ifstream file(std::string(WAGGLE_TEST_DOCS_DIR) + "/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The blocks of YAML in a page of the documentation.
+std::vector<std::string> YamlBlocks(const std::string& page) {
+  std::istringstream file(Page(page));
+  std::vector<std::string> blocks;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("```", 0) == 0) {
+      inside = line == "```yaml";
+      if (inside) {
+        blocks.emplace_back();
+      }
+    } else if (inside) {
+      blocks.back() += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+std::string Joined(const std::string& one, const std::string& other) {
+  return ToYaml(ValueOf(ParseExperiment(one + other, "page", {}, BuiltinAlgorithmDefinitions())));
+}
+
+TEST_CASE("The pages that list every key of an experiment are whole, and their values are the defaults", "[unit]") {
+  const std::string stop = "stop: {max_env_steps: 1}\n";
+  const std::string algorithm = "algorithm: {name: apex_dqn}\n";
+  const std::string defaults = Joined(algorithm, stop);
+  const std::vector<std::string> experiment = YamlBlocks("experiments.md");
+  const std::vector<std::string> replay = YamlBlocks("replay.md");
+  REQUIRE(experiment.size() == 2);
+  REQUIRE(replay.size() == 1);
+  std::string sections = experiment[0];
+  const std::string no_limit = "max_env_steps: 0 ";  // An experiment needs one.
+  REQUIRE(sections.find(no_limit) != std::string::npos);
+  sections.replace(sections.find(no_limit), no_limit.size(), "max_env_steps: 1 ");
+  CHECK(Joined(sections, "") == defaults);
+  CHECK(Joined(experiment[1], stop) == defaults);
+  CHECK(Joined(replay[0], algorithm + stop) == defaults);
+  const std::string all = experiment[0] + experiment[1] + replay[0];
+  const std::string prose = Page("experiments.md");  // It tells what a convolution has.
+  std::istringstream lines(defaults);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = line.find_first_not_of(" -");
+    const std::string key = line.substr(begin, line.find(':') - begin);
+    INFO(key);
+    CHECK((all.find(key + ":") != std::string::npos || prose.find("`" + key + "`") != std::string::npos));
+  }
+}
+
+}  // namespace
+}  // namespace waggle

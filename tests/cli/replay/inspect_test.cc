@@ -1,0 +1,70 @@
+#include "cli/replay/inspect.h"
+
+#include "absl/strings/match.h"
+#include "tests/cli/fake_services.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::FakeServices;
+using testing::ValueOf;
+
+constexpr absl::Duration kTimeout = absl::Seconds(30);
+
+TEST_CASE("Pages are asked for until there are as many items as wanted", "[grpc]") {
+  FakeServices services;
+  for (int i = 0; i < 1000; ++i) {
+    services.inspection().add_items();
+  }
+  ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
+  TableQuestion question;
+  question.table = "t";
+  question.order = "lowest";
+  question.limit = 1500;
+  const Inspections inspections = ValueOf(AskInspect(question, kTimeout, &servers));
+  REQUIRE(inspections.size() == 1);
+  CHECK(inspections[0].response.items_size() == 2000);  // The server, a fake, knows no sizes.
+  CHECK(inspections[0].response.next_page_token() == "more");
+  REQUIRE(services.inspect_requests().size() == 2);
+  CHECK(services.inspect_requests()[0].order() == v1::InspectRequest::ORDER_LOWEST_PRIORITY);
+  CHECK(services.inspect_requests()[0].page_size() == 1000);
+  CHECK(services.inspect_requests()[0].statistics());
+  CHECK(services.inspect_requests()[1].page_size() == 500);
+  CHECK(services.inspect_requests()[1].page_token() == "more");
+  CHECK_FALSE(services.inspect_requests()[1].statistics());
+}
+
+TEST_CASE("One item is asked for with its columns", "[grpc]") {
+  FakeServices services;
+  ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
+  TableQuestion question;
+  question.table = "t";
+  question.item = 7;
+  ValueOf(AskInspect(question, kTimeout, &servers));
+  REQUIRE(services.inspect_requests().size() == 1);
+  CHECK(services.inspect_requests()[0].columns());
+  CHECK(services.inspect_requests()[0].keys(0) == 7);
+  CHECK_FALSE(services.inspect_requests()[0].statistics());
+}
+
+TEST_CASE("A table that no server has, and a page of several servers, are errors", "[grpc]") {
+  FakeServices services;
+  FakeServices other;
+  ReplayServers servers = ValueOf(ReplayServers::Find({{services.address(), other.address()}, ""}, kTimeout));
+  TableQuestion question;
+  question.table = "u";
+  REQUIRE_CODE(AskInspect(question, kTimeout, &servers).status(), absl::StatusCode::kNotFound);
+  // Whether the one that is away has it nobody knows.
+  ReplayServers away = ValueOf(ReplayServers::Find({{services.address(), "127.0.0.1:1"}, ""}, kTimeout));
+  const absl::Status unknown = AskInspect(question, kTimeout, &away).status();
+  REQUIRE_CODE(unknown, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(unknown.message(), "the replay server at 127.0.0.1:1"));
+  question.table = "t";
+  CHECK(ValueOf(AskInspect(question, kTimeout, &servers)).size() == 2);
+  question.page = "n-1-2-3";
+  REQUIRE_CODE(AskInspect(question, kTimeout, &servers).status(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,193 @@
+#include "cli/replay/reconfigure.h"
+
+#include "absl/strings/match.h"
+#include "common/replay_client/table_config_convert.h"
+#include "tests/cli/fake_services.h"
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::FakeServices;
+using testing::SimpleTable;
+using testing::ValueOf;
+
+constexpr absl::Duration kTimeout = absl::Seconds(30);
+
+// A server with a table "t" of generation 3.
+void AddTable(FakeServices* services) {
+  v1::TableInfo* table = services->tables().add_tables();
+  *table->mutable_config() = ToProto(SimpleTable("t"));
+  table->set_config_generation(3);
+  services->reconfigured().add_differences("max_items: 100000 and 77");
+  services->reconfigured().set_items_removed(12);
+}
+
+std::string ChangedText(const TableChange& change, ReplayServers* servers) {
+  const ReconfigureOutcome outcome = Reconfigure(change, kTimeout, servers);
+  REQUIRE_OK(outcome.status);
+  return outcome.text;
+}
+
+TEST_CASE("A change is tried on every server before it is made on one", "[grpc]") {
+  FakeServices first;
+  FakeServices second;
+  AddTable(&first);
+  AddTable(&second);
+  ReplayServers servers = ValueOf(ReplayServers::Find({{first.address(), second.address()}, ""}, kTimeout));
+  const std::string text = ChangedText({"t", {{"max_items", "77"}}, /*dry_run=*/false, "bee@hive"}, &servers);
+  const auto changed = [&servers](size_t i) {
+    return absl::StrCat("t at ", servers.address(i), ": changed, generation 3 -> 4\n  max_items: 100000 -> 77\n",
+                        "  12 items leave\n  lasts until ", servers.address(i),
+                        " is restarted: a table of durability none is made anew then\n");
+  };
+  CHECK(text == absl::StrCat("each of the 2 servers that have the table gets these values for itself; an experiment's "
+                             "limits are of all of them together\n",
+                             changed(0), changed(1)));
+  for (FakeServices* services : {&first, &second}) {
+    REQUIRE(services->reconfigure_requests().size() == 2);
+    CHECK(services->reconfigure_requests()[0].dry_run());
+    const v1::ReconfigureRequest& request = services->reconfigure_requests()[1];
+    CHECK_FALSE(request.dry_run());
+    CHECK(request.config_generation() == 3);
+    CHECK(request.config().max_items() == 77);
+    CHECK(request.requester() == "bee@hive");
+  }
+}
+
+TEST_CASE("A dry run changes nothing", "[grpc]") {
+  FakeServices services;
+  AddTable(&services);
+  ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
+  const std::string text = ChangedText({"t", {{"max_items", "77"}}, /*dry_run=*/true, ""}, &servers);
+  CHECK(absl::StrContains(text, "would change, generation 3 -> 4\n"));
+  CHECK_FALSE(absl::StrContains(text, "for itself"));
+  CHECK(absl::StrContains(text, "about 12 items leave"));
+  REQUIRE(services.reconfigure_requests().size() == 1);
+  CHECK(services.reconfigure_requests()[0].dry_run());
+  services.reconfigured().clear_differences();
+  CHECK(absl::StrContains(ChangedText({"t", {{"max_items", "100000"}}, true, ""}, &servers), ": nothing changes\n"));
+}
+
+TEST_CASE("An error says what was changed before it", "[grpc]") {
+  FakeServices first;
+  FakeServices second;
+  AddTable(&first);
+  AddTable(&second);
+  ReplayServers servers = ValueOf(ReplayServers::Find({{first.address(), second.address()}, ""}, kTimeout));
+  (servers.address(1) == first.address() ? first : second).reconfigure_status() = {grpc::StatusCode::ABORTED,
+                                                                                   "changed"};
+  const TableChange change = {"t", {{"max_items", "77"}}, /*dry_run=*/false, ""};
+  const ReconfigureOutcome outcome = Reconfigure(change, kTimeout, &servers);
+  const absl::Status& aborted = outcome.status;
+  REQUIRE_CODE(aborted, absl::StatusCode::kAborted);
+  CHECK(aborted.message() == absl::StrCat("the replay server at ", servers.address(1), ", after it was changed at ",
+                                          servers.address(0), ": changed"));
+  // Of each server it is told what became of it there.
+  CHECK(absl::StrContains(outcome.text, absl::StrCat("t at ", servers.address(0), ": changed, generation 3 -> 4\n")));
+  CHECK(absl::EndsWith(outcome.text, absl::StrCat("t at ", servers.address(1), ": NOT changed: changed\n")));
+  TableChange unknown = change;
+  unknown.table = "tt";
+  const absl::Status missing = Reconfigure(unknown, kTimeout, &servers).status;
+  REQUIRE_CODE(missing, absl::StatusCode::kNotFound);
+  CHECK(absl::StrContains(missing.message(), "did you mean \"t\"?"));
+  ReplayServers away = ValueOf(ReplayServers::Find({{first.address(), "127.0.0.1:1"}, ""}, kTimeout));
+  const absl::Status refused = Reconfigure(change, kTimeout, &away).status;
+  REQUIRE_CODE(refused, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(refused.message(), "the replay server at 127.0.0.1:1: nothing was changed: "));
+}
+
+TEST_CASE("Servers behind one that failed are left as they are, and it may be unknown what became of that", "[grpc]") {
+  FakeServices first;
+  FakeServices second;
+  AddTable(&first);
+  AddTable(&second);
+  first.reconfigure_status() = {grpc::StatusCode::UNAVAILABLE, "gone"};
+  ReplayServers servers = ValueOf(ReplayServers::Find({{first.address(), second.address()}, ""}, kTimeout));
+  const ReconfigureOutcome outcome = Reconfigure({"t", {{"max_items", "77"}}, false, ""}, kTimeout, &servers);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(absl::EndsWith(
+      outcome.text, absl::StrCat("t at ", first.address(), ": it is not known whether it was changed: ", "gone\nt at ",
+                                 second.address(), ": NOT changed: it was not asked, for one before it has failed\n")));
+  CHECK(second.reconfigure_requests().size() == 1);
+}
+
+TEST_CASE("Where a server of the run is missing nothing is changed, unless the others are named", "[grpc]") {
+  FakeServices services;
+  AddTable(&services);
+  testing::AddWorker(v1::ROLE_REPLAY_SERVER, 0, &services.overview())->set_address(services.address());
+  v1::WorkerInfo* const gone = testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &services.overview());
+  gone->set_address("10.0.0.3:7001");
+  gone->set_alive(false);
+  gone->set_silent_ms(93'000);
+  ReplayServers servers = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  const TableChange change = {"t", {{"max_items", "77"}}, /*dry_run=*/false, ""};
+  const ReconfigureOutcome outcome = Reconfigure(change, kTimeout, &servers);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(outcome.text.empty());
+  CHECK(outcome.status.message() ==
+        absl::StrCat(
+            "nothing was changed; replay server 1, last at 10.0.0.3:7001, is missing: the parameter server heard "
+            "of it last 1 m 33 s ago, and counts it as gone; it may have the table, and would come back as it "
+            "was. To change those that are there alone, say so: --replay-server ",
+            services.address()));
+  CHECK(services.reconfigure_requests().empty());
+  gone->set_index(2);
+  ReplayServers alone = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  REQUIRE(alone.missing().size() == 2);
+  CHECK(absl::StrContains(Reconfigure(change, kTimeout, &alone).status.message(), "; each of them may have the table"));
+  ReplayServers named = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
+  ChangedText(change, &named);
+}
+
+TEST_CASE("A dry run tells what servers that are there would change, though others are missing or away", "[grpc]") {
+  FakeServices services;
+  AddTable(&services);
+  const TableChange change = {"t", {{"max_items", "77"}}, /*dry_run=*/true, ""};
+  const std::string would = absl::StrCat("t at ", services.address(), ": would change, generation 3 -> 4\n");
+  testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &services.overview())->set_address(services.address());
+  ReplayServers run = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  ReconfigureOutcome outcome = Reconfigure(change, kTimeout, &run);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(outcome.status.message() == "not every server could be asked: without --dry-run nothing is changed then");
+  CHECK(absl::StartsWith(outcome.text, "replay server 0 is missing: "));
+  CHECK(absl::StrContains(outcome.text, absl::StrCat("for long\n", would)));
+  // Who made the table of a run knows how.
+  CHECK(absl::EndsWith(outcome.text, " is made anew then, as the run's file has it\n"));
+
+  ReplayServers away = ValueOf(ReplayServers::Find({{"127.0.0.1:1", services.address()}, ""}, kTimeout));
+  outcome = Reconfigure(change, kTimeout, &away);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(absl::StartsWith(outcome.text, "the replay server at 127.0.0.1:1 does not answer: "));
+  CHECK(absl::StrContains(outcome.text, absl::StrCat("\n", would)));
+  // One of those that were not asked may have the table.
+  TableChange unknown = change;
+  unknown.table = "u";
+  outcome = Reconfigure(unknown, kTimeout, &away);
+  REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
+  CHECK(absl::EndsWith(outcome.text, ": there is no such table, and nothing changes\n"));
+  for (const v1::ReconfigureRequest& request : services.reconfigure_requests()) {
+    CHECK(request.dry_run());
+  }
+}
+
+TEST_CASE("A server without the table is told, and how long a change lasts", "[grpc]") {
+  FakeServices with;
+  FakeServices without;
+  AddTable(&with);
+  ReplayServers servers = ValueOf(ReplayServers::Find({{without.address(), with.address()}, ""}, kTimeout));
+  const TableChange change = {"t", {{"max_items", "77"}}, /*dry_run=*/false, ""};
+  v1::TableConfig* const config = with.tables().mutable_tables(0)->mutable_config();
+  config->set_durability(v1::DURABILITY_CHECKPOINT);
+  const std::string text = ChangedText(change, &servers);
+  CHECK(absl::StartsWith(text,
+                         absl::StrCat("t at ", without.address(), ": there is no such table, and nothing changes\n")));
+  CHECK(absl::EndsWith(text, absl::StrCat("  outlives ", with.address(), " from its next checkpoint on\n")));
+  config->set_durability(v1::DURABILITY_LOG);
+  CHECK(absl::EndsWith(ChangedText(change, &servers), "12 items leave\n"));
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,136 @@
+#include "cli/replay/replay_servers.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithms/builtin.h"
+#include "tests/cli/fake_services.h"
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::FakeServices;
+using ::waggle::testing::SampleSnapshot;
+using ::waggle::testing::ValueOf;
+
+constexpr absl::Duration kTimeout = absl::Seconds(30);
+
+TEST_CASE("All living replay servers of a run are found through its hub, and asked", "[grpc]") {
+  FakeServices services;
+  services.overview() = SampleSnapshot().overview;
+  services.overview().mutable_workers(3)->set_address(services.address());
+  services.explanation().add_tables()->set_summary("flows");
+  ReplayServers servers = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  REQUIRE(servers.size() == 1);
+  const auto answers = servers.AskAll(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), kTimeout);
+  REQUIRE(answers.size() == 1);
+  REQUIRE_OK(answers[0].status);
+  CHECK(answers[0].address == services.address());
+  CHECK(answers[0].response.tables(0).summary() == "flows");
+  services.overview().mutable_workers(3)->set_alive(false);
+  const absl::Status none = ReplayServers::Find({{}, services.address()}, kTimeout).status();
+  REQUIRE_CODE(none, absl::StatusCode::kNotFound);
+  CHECK(absl::StrContains(none.message(), "is missing: the parameter server heard of it last "));
+}
+
+TEST_CASE("Servers that are named are asked without a hub, each once, and one that is away says so", "[grpc]") {
+  FakeServices services;
+  ReplayServers servers =
+      ValueOf(ReplayServers::Find({{services.address(), "127.0.0.1:1", services.address()}, "127.0.0.1:1"}, kTimeout));
+  REQUIRE(servers.size() == 2);
+  const auto answers = servers.AskAll(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), kTimeout);
+  CHECK(answers[1].address == "127.0.0.1:1");
+  CHECK(answers[1].status.code() == absl::StatusCode::kUnavailable);
+  REQUIRE_OK(answers[0].status);
+}
+
+TEST_CASE("Named servers stay in the order in which they are named", "[unit]") {
+  const std::vector<std::string> named = {"10.0.0.9:1", "10.0.0.10:1", "10.0.0.1:1"};
+  const ReplayServers servers = ValueOf(ReplayServers::Find({named, ""}, kTimeout));
+  REQUIRE(servers.size() == 3);
+  for (size_t i = 0; i < named.size(); ++i) {
+    CHECK(servers.address(i) == named[i]);
+  }
+  REQUIRE_OK(servers.complete());
+}
+
+TEST_CASE("The servers of a run come in the order of their indices, and one that is missing is told", "[grpc]") {
+  FakeServices services;
+  // Neither the order of the addresses nor the one in which they joined.
+  const std::vector<std::string> by_index = {"10.0.0.10:1", "10.0.0.1:1", "10.0.0.9:1"};
+  for (const uint32_t index : {1u, 2u, 0u}) {
+    testing::AddWorker(v1::ROLE_REPLAY_SERVER, index, &services.overview())->set_address(by_index[index]);
+  }
+  ReplayServers servers = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  REQUIRE(servers.size() == 3);
+  for (size_t i = 0; i < by_index.size(); ++i) {
+    CHECK(servers.address(i) == by_index[i]);
+  }
+  REQUIRE_OK(servers.complete());
+  CHECK(servers.missing().empty());
+  std::string missing;
+  SECTION("the last one, which is gone") {
+    services.overview().mutable_workers(1)->set_alive(false);
+    services.overview().mutable_workers(1)->set_silent_ms(93'000);
+    services.overview().mutable_workers(1)->set_failure("it was tired");
+    // What its place was taken by and is gone too was heard of later.
+    v1::WorkerInfo* const earlier = testing::AddWorker(v1::ROLE_REPLAY_SERVER, 2, &services.overview());
+    earlier->set_alive(false);
+    earlier->set_silent_ms(900'000);
+    missing =
+        "replay server 2, last at 10.0.0.9:1, is missing: the parameter server heard of it last 1 m 33 s ago, and "
+        "counts it "
+        "as gone; it gave up: it was tired";
+  }
+  SECTION("one that the hub does not know any more") {
+    services.overview().mutable_workers()->DeleteSubrange(0, 1);
+    missing =
+        "replay server 1 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
+        "gone for long";
+  }
+  SECTION("one that the experiment wants and that has not come yet") {
+    services.overview().set_experiment_yaml(
+        ToYaml(ValueOf(LoadExperiment(absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/cartpole_apex_dqn.yaml"),
+                                      {{"replay.servers", "4"}}, BuiltinAlgorithmDefinitions()))));
+    missing =
+        "replay server 3 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
+        "gone for long";
+  }
+  SECTION("one of which there are two") {
+    testing::AddWorker(v1::ROLE_REPLAY_SERVER, 0, &services.overview())->set_address("10.0.0.3:1");
+  }
+  const ReplayServers others = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  const absl::Status incomplete = others.complete();
+  REQUIRE(others.missing().size() == (missing.empty() ? 0 : 1));
+  if (!missing.empty()) {
+    CHECK(MissingText(others.missing().front()) == missing);
+  }
+  REQUIRE_CODE(incomplete, absl::StatusCode::kUnavailable);
+  CHECK(absl::StrContains(incomplete.message(), "in the order of their indices"));
+}
+
+TEST_CASE("Where no server answers well an error is told that is not that there is no such table, if there is one",
+          "[unit]") {
+  using Answers = std::vector<ReplayAnswer<v1::ExplainResponse>>;
+  const absl::Status missing = absl::NotFoundError("no table of that name");
+  const absl::Status away = absl::UnavailableError("connection refused");
+  const absl::Status late = absl::DeadlineExceededError("late");
+  CHECK(ErrorOfAll(Answers{{"a", missing, {}}, {"b", away, {}}, {"c", late, {}}}) ==
+        absl::UnavailableError("the replay server at b: connection refused"));
+  CHECK(ErrorOfAll(Answers{{"a", late, {}}, {"b", missing, {}}}) ==
+        absl::DeadlineExceededError("the replay server at a: late"));
+  CHECK(ErrorOfAll(Answers{{"a", missing, {}}, {"b", missing, {}}}) ==
+        absl::NotFoundError("the replay server at a: no table of that name"));
+  REQUIRE_OK(ErrorOfAll(Answers{{"a", away, {}}, {"b", absl::OkStatus(), {}}}));
+}
+
+TEST_CASE("A hub that is away is named to whoever looks for replay servers", "[grpc]") {
+  const absl::Status status = ReplayServers::Find({{}, "127.0.0.1:1"}, kTimeout).status();
+  CHECK(status.code() == absl::StatusCode::kUnavailable);
+  CHECK(status.message().find("the parameter server at 127.0.0.1:1 does not answer: ") == 0);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,112 @@
+#include "cli/replay/table_changes.h"
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/command_line.h"
+#include "common/config/yaml_file.h"
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithms/builtin.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::SimpleTable;
+using testing::ValueOf;
+
+TEST_CASE("What is named changes, and nothing else", "[unit]") {
+  TableConfig config = SimpleTable("t");
+  config.rate_limiter = {8, 10, 100};
+  config.sampler.kind = SelectorKind::kPrioritized;
+  const TableConfig changed = ValueOf(WithChanges(
+      config, {{"rate_limiter.error_buffer", "200.5"}, {"max_items", "77"}, {"sampler.priority_exponent", "1"}}));
+  CHECK(Differences(config, changed) == std::vector<std::string>{"sampler.priority_exponent: 0.6 and 1",
+                                                                 "rate_limiter.error_buffer: 100 and 200.5",
+                                                                 "max_items: 100000 and 77"});
+}
+
+TEST_CASE("Bounds of the limiter take the place of its error buffer, and go again", "[unit]") {
+  TableConfig config = SimpleTable("t");
+  config.rate_limiter = {8, 10, 100};
+  const TableConfig bounded = ValueOf(WithChanges(config, {{"rate_limiter.error_buffer", "0"},
+                                                           {"rate_limiter.min_difference", "-20"},
+                                                           {"rate_limiter.max_difference", "90"}}));
+  CHECK(bounded.rate_limiter.MinDifference() == -20);
+  const TableConfig back = ValueOf(WithChanges(bounded, {{"rate_limiter.error_buffer", "100"},
+                                                         {"rate_limiter.min_difference", "null"},
+                                                         {"rate_limiter.max_difference", "null"}}));
+  CHECK(Differences(back, config).empty());
+}
+
+// A table as `waggle run` makes it of an experiment that comes with Waggle.
+TableConfig TableOfARun() {
+  const Experiment experiment = ValueOf(LoadExperiment(absl::StrCat(WAGGLE_TEST_CONFIG_DIR, "/cartpole_apex_dqn.yaml"),
+                                                       {}, BuiltinAlgorithmDefinitions()));
+  TableConfig config = experiment.replay.TableFor(experiment.learner.batch_size);
+  const TableConfig simple = SimpleTable("pole/transitions");
+  config.name = simple.name;
+  config.signature = simple.signature;
+  config.view = simple.view;
+  return config;
+}
+
+TEST_CASE("The examples of help and pages change a table as they are, and do not make it wait for ever", "[unit]") {
+  std::vector<std::string> examples;
+  const char* const help_arguments[] = {"waggle", "reconfigure", "--help"};
+  const Command help = ParseCommand(3, help_arguments);
+  for (const absl::string_view word : absl::StrSplit(std::get<PrintAndExit>(help).text, absl::ByAnyChar(" \n"))) {
+    if (absl::StrContains(word, "=") && !absl::StartsWith(word, "KEY=")) {
+      examples.emplace_back(word);
+    }
+  }
+  REQUIRE(examples.size() == 1);
+  for (const char* const page : {"replay_explain.md", "replay_files.md", "replay.md"}) {
+    std::ifstream file(absl::StrCat(WAGGLE_TEST_DOCS_DIR, "/", page));
+    REQUIRE(file.is_open());
+    const std::string command = "$ waggle reconfigure pole/transitions ";
+    for (std::string line; std::getline(file, line);) {
+      if (absl::StartsWith(line, command)) {
+        examples.push_back(line.substr(command.size()));
+      }
+    }
+  }
+  REQUIRE(examples.size() >= 3);
+  for (const std::string& example : examples) {
+    CAPTURE(example);
+    std::vector<std::pair<std::string, std::string>> changes;
+    for (const absl::string_view change : absl::StrSplit(example, ' ')) {
+      changes.push_back(ValueOf(ParseOverride(std::string(change))));
+    }
+    const TableConfig table = TableOfARun();
+    const TableConfig changed = ValueOf(WithChanges(table, changes));
+    CHECK(!Differences(table, changed).empty());
+    REQUIRE_OK(changed.CheckBatchSize(64));
+  }
+}
+
+TEST_CASE("All that is wrong with changes is told at once", "[unit]") {
+  const absl::Status status =
+      WithChanges(SimpleTable("t"), {{"rate_limiter.max_diference", "9"}, {"seed", "4"}, {"max_items", "many"}})
+          .status();
+  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+  const std::string message(status.message());
+  CAPTURE(message);
+  CHECK(absl::StrContains(message, "did you mean \"max_difference\"?"));
+  CHECK(!absl::StrContains(message, "--set"));  // Which is no flag of this verb.
+  CHECK(absl::StrContains(message, "seed: cannot be changed while the table is in use"));
+  CHECK(absl::StrContains(message, "max_items"));
+  const absl::Status wrong = WithChanges(SimpleTable("t"), {{"rate_limiter.min_items", "200000"}}).status();
+  REQUIRE_CODE(wrong, absl::StatusCode::kInvalidArgument);
+  CHECK(absl::StrContains(wrong.message(), "table \"t\" would be wrong: "));
+  CHECK(absl::StrContains(wrong.message(), "is more than max_items"));
+}
+
+}  // namespace
+}  // namespace waggle

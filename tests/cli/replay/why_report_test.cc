@@ -1,0 +1,233 @@
+#include "cli/replay/why_report.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using Explanation = v1::TableExplanation;
+
+Explanation* AddTable(const std::string& name, Explanation::Verdict verdict, v1::ExplainResponse* response) {
+  Explanation* table = response->add_tables();
+  table->mutable_config()->set_name(name);
+  table->mutable_config()->set_max_items(1000);
+  table->mutable_config()->mutable_rate_limiter()->set_min_items(1);
+  table->set_verdict(verdict);
+  table->set_cause("none");
+  table->set_summary("nobody waits; 0 of 1000 items");
+  return table;
+}
+
+// A server with a table that flows, one that waits and one that is stuck, and a server that is away.
+Explanations Sample() {
+  Explanations explanations(2);
+  explanations[0].address = "127.0.0.1:1";
+  explanations[0].status = absl::UnavailableError("connection refused");
+  explanations[1].address = "127.0.0.1:2";
+  v1::ExplainResponse* const response = &explanations[1].response;
+  AddTable("a", Explanation::VERDICT_FLOWING, response);
+  Explanation* const waiting = AddTable("b", Explanation::VERDICT_WAITING, response);
+  waiting->set_summary("for 3 s: samples wait");
+  Explanation* const stuck = AddTable("c", Explanation::VERDICT_DEADLOCK, response);
+  stuck->set_cause("limiter_too_tight");
+  stuck->set_summary("for 15 s: block each other\x1b[2J");
+  stuck->set_who_could("1 sampler is connected: learner (never sampled)");
+  stuck->mutable_config()->mutable_rate_limiter()->set_samples_per_insert(4);
+  stuck->set_items(2);
+  stuck->set_items_inserted(2);
+  stuck->set_difference(8);
+  stuck->set_max_difference(8);
+  stuck->set_inserts_waiting(1);
+  stuck->set_samples_waiting(70);
+  v1::Wait* const insert = stuck->add_waits();
+  insert->set_kind(v1::Wait::KIND_INSERT);
+  insert->set_who("actor-1");
+  insert->set_items(3);
+  insert->set_seconds(12);
+  insert->set_why("inserts wait for 4 more samples");
+  v1::Wait* const sample = stuck->add_waits();
+  sample->set_kind(v1::Wait::KIND_SAMPLE);
+  sample->set_who("learner");
+  sample->set_connected(true);
+  sample->set_items(8);
+  sample->set_counted(32);
+  sample->set_seconds(75);
+  sample->set_why("block each other");
+  v1::Remedy* const setting = stuck->add_remedies();
+  setting->set_setting("rate_limiter.max_difference");
+  setting->set_now("8");
+  setting->set_change(">= 32");
+  setting->set_value(32);
+  setting->set_is_table_setting(true);
+  v1::Remedy* const batch = stuck->add_remedies();
+  batch->set_setting("batch_size");
+  batch->set_now("32");
+  batch->set_change("<= 8");
+  v1::Party* const writer = stuck->add_parties();
+  writer->set_kind(v1::Party::KIND_WRITER);
+  writer->set_name("actor-1");
+  writer->set_items(2);
+  writer->set_active_ago(12);
+  writer->set_left_ago(11);
+  v1::Party* const sampler = stuck->add_parties();
+  sampler->set_kind(v1::Party::KIND_SAMPLER);
+  sampler->set_name("learner");
+  sampler->set_connected(true);
+  sampler->set_waits_at("b");
+  stuck->set_priorities_updated_ago(90);
+  stuck->set_priorities_updated_by("127.0.0.1:3");
+  return explanations;
+}
+
+TEST_CASE("The text begins with what matters most", "[unit]") {
+  CHECK(WhyText(Sample(), {}, /*in_full=*/false) ==
+        "c at 127.0.0.1:2: DEADLOCK: for 15 s: block each other?[2J\n"
+        "  who could end it: 1 sampler is connected: learner (never sampled)\n"
+        "  what would free it, each by itself:\n"
+        "      rate_limiter.max_difference >= 32, now 8    waggle reconfigure c rate_limiter.max_difference=32\n"
+        "      batch_size <= 8, now 32    of the sampler\n"
+        "  who waits:\n"
+        "      insert  actor-1 (gone)  3 items left           12.0 s    inserts wait for 4 more samples\n"
+        "      sample  learner         8 items counted as 32  1 m 15 s  block each other\n"
+        "      and 69 more\n"
+        "  in numbers: 2 items (min_items 1, max_items 1000), 2 inserted, 0 sampled; difference 8 in [0, 8] at 4 "
+        "samples an insert\n"
+        "  who is there:\n"
+        "      writer   actor-1      left 11.0 s ago        2 items, last 12.0 s ago\n"
+        "      sampler  learner      connected, waits at b  0 items, last never\n"
+        "      updater  127.0.0.1:3                         priorities 1 m 30 s ago\n"
+        "b at 127.0.0.1:2: WAITING: for 3 s: samples wait\n"
+        "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
+        "a at 127.0.0.1:2: flowing: nobody waits; 0 of 1000 items\n"
+        "the replay server at 127.0.0.1:1 does not answer: connection refused\n");
+}
+
+TEST_CASE("A table that flows is told in full where it was asked for", "[unit]") {
+  Explanations explanations(1);
+  explanations[0].address = "hive:1";
+  AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
+  CHECK(WhyText(explanations, {}, /*in_full=*/true) ==
+        "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
+        "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n");
+  explanations[0].response.clear_tables();
+  CHECK(WhyText(explanations, {}, /*in_full=*/false) == "the replay server at hive:1 has no table yet\n");
+}
+
+TEST_CASE("The exit status is that of the worst table", "[unit]") {
+  Explanations explanations = Sample();
+  CHECK(WhyExitStatus(explanations, {}) == 4);
+  explanations[1].response.mutable_tables()->RemoveLast();
+  CHECK(WhyExitStatus(explanations, {}) == 3);
+  explanations[1].response.mutable_tables()->RemoveLast();
+  CHECK(WhyExitStatus(explanations, {}) == 1);
+  explanations.erase(explanations.begin());
+  CHECK(WhyExitStatus(explanations, {}) == 0);
+}
+
+TEST_CASE("Programs read the same from JSON", "[unit]") {
+  const auto json = nlohmann::json::parse(WhyJson(Sample(), {}));
+  CHECK(json["verdict"] == "deadlock");
+  REQUIRE(json["tables"].size() == 3);
+  const auto& stuck = json["tables"][0];
+  CHECK(stuck["table"] == "c");
+  CHECK(stuck["server"] == "127.0.0.1:2");
+  CHECK(stuck["cause"] == "limiter_too_tight");
+  CHECK(stuck["waits"][0]["kind"] == "insert");
+  CHECK(stuck["waits"][1]["counted"] == 32);
+  CHECK(stuck["remedies"][0]["value"] == 32);
+  CHECK(stuck["parties"][0]["left_ago"] == 11);
+  CHECK(stuck["parties"][1]["active_ago"].is_null());
+  CHECK(json["unanswered"][0]["server"] == "127.0.0.1:1");
+}
+
+// A server on a full disk, and what waits for it.
+Explanations FullDisk() {
+  Explanations explanations(1);
+  explanations[0].address = "hive:1";
+  Explanation* const table = AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response);
+  table->set_cause("disk_refuses");
+  table->set_summary("for 93 s: writers wait for the disk of /data");
+  table->set_who_could("whoever makes room in /data");
+  v1::Remedy* const room = table->add_remedies();
+  room->set_setting("room in /data");
+  room->set_now("none");
+  room->set_change("more");
+  table->set_unacknowledged_blocks(3);
+  table->set_unacknowledged_bytes(4096);
+  v1::StorageInfo* const storage = table->mutable_storage();
+  storage->set_folder("/data");
+  storage->set_write_problem("No space left on device");
+  storage->set_write_problem_seconds(93);
+  storage->set_commit_waiting_seconds(94);
+  storage->set_checkpoint_problem("keeping checkpoint 8: No space left");
+  storage->set_checkpoint_ago(400);
+  storage->set_checkpoint_number(7);
+  return explanations;
+}
+
+TEST_CASE("A disk that refuses is told with what waits for it, and a failed checkpoint with the last good one",
+          "[unit]") {
+  CHECK(WhyText(FullDisk(), {}, /*in_full=*/false) ==
+        "a at hive:1: WAITING: for 93 s: writers wait for the disk of /data\n"
+        "  who could end it: whoever makes room in /data\n"
+        "  what would free it:\n"
+        "      more room in /data\n"
+        "  in numbers: 0 items (min_items 1, max_items 1000), 0 inserted, 0 sampled\n"
+        "  on disk, in /data:\n"
+        "      for 1 m 33 s nothing can be written: No space left on device\n"
+        "      3 blocks with 4.0 KiB of its writers are not acknowledged\n"
+        "      last checkpoint kept 6 m 40 s ago, the one since failed: keeping checkpoint 8: No space left\n");
+  const auto json = nlohmann::json::parse(WhyJson(FullDisk(), {}));
+  const auto& storage = json["tables"][0]["storage"];
+  CHECK(storage["folder"] == "/data");
+  CHECK(storage["write_problem_seconds"] == 93);
+  CHECK(storage["unacknowledged_blocks"] == 3);
+  CHECK(storage["seconds_since_checkpoint"] == 400);
+  CHECK(WhyExitStatus(FullDisk(), {}) == 3);
+  // Without a folder there is nothing to tell.
+  CHECK(nlohmann::json::parse(WhyJson(Sample(), {}))["tables"][0]["storage"].is_null());
+}
+
+TEST_CASE("What would help and is no setting reads as words", "[unit]") {
+  Explanations explanations(1);
+  explanations[0].address = "hive:1";
+  Explanation* const table = AddTable("a", Explanation::VERDICT_WAITING, &explanations[0].response);
+  v1::Remedy* const memory = table->add_remedies();
+  memory->set_setting("memory of the server");
+  memory->set_now("1000");
+  memory->set_change("more (--memory-bytes), or smaller batches");
+  CHECK(absl::StrContains(WhyText(explanations, {}, /*in_full=*/false),
+                          "      more memory of the server (--memory-bytes), or smaller batches, now 1000\n"));
+  memory->set_change("more, or fewer or smaller tables");
+  CHECK(absl::StrContains(WhyText(explanations, {}, /*in_full=*/false),
+                          "      more memory of the server, or fewer or smaller tables, now 1000\n"));
+}
+
+TEST_CASE("A server that is missing is named, and is no good news", "[unit]") {
+  Explanations explanations(1);
+  explanations[0].address = "hive:1";
+  AddTable("a", Explanation::VERDICT_FLOWING, &explanations[0].response);
+  const MissingServers missing = {{1, "hive:2", absl::Seconds(93), "no space\nleft"}, {2, "", std::nullopt, ""}};
+  CHECK(WhyText(explanations, missing, /*in_full=*/false) ==
+        "a at hive:1: flowing: nobody waits; 0 of 1000 items\n"
+        "replay server 1, last at hive:2, is missing: the parameter server heard of it last 1 m 33 s ago, and counts "
+        "it as "
+        "gone; it gave up: no space?left\n"
+        "replay server 2 is missing: the parameter server does not know it: it has not joined the run yet, or has been "
+        "gone "
+        "for long\n");
+  CHECK(WhyExitStatus(explanations, {}) == 0);
+  CHECK(WhyExitStatus(explanations, missing) == 1);
+  CHECK(WhyExitStatus(FullDisk(), missing) == 3);
+  const auto json = nlohmann::json::parse(WhyJson(explanations, missing));
+  CHECK(json["missing"][0]["index"] == 1);
+  CHECK(json["missing"][0]["silent_seconds"] == 93);
+  CHECK(json["missing"][1]["silent_seconds"].is_null());
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,93 @@
+#include "cli/run/local_processes.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::TemporaryFolder;
+using ::waggle::testing::ValueOf;
+
+TEST_CASE("Each process is started with what it needs, and an actor with its index", "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
+  Experiment experiment;
+  experiment.actor.processes = 2;
+  std::vector<std::vector<std::string>> commands;
+  for (const Supervision::Process& process : ProcessesOf(experiment)) {
+    commands.push_back(CommandFor(process, experiment.replay, "/bin", "127.0.0.1:7", folder));
+  }
+  const std::string out = folder.path();
+  CHECK(commands ==
+        std::vector<std::vector<std::string>>{
+            {"/bin/waggle-param-server", "--data-dir", out + "/hub", "--metrics-dir", out, "--experiment",
+             out + "/experiment.yaml", "--listen", "127.0.0.1:0"},
+            {"/bin/waggle-replay-server", "--param-server", "127.0.0.1:7", "--listen", "127.0.0.1:0", "--index", "0"},
+            {"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--output-dir", out, "--resume"},
+            {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0"},
+            {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "1"},
+            {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0", "--evaluator"}});
+  experiment.evaluation.enabled = false;
+  CHECK(ProcessesOf(experiment).size() == 5);
+  CHECK(ProcessesOf(experiment)[4].name == "actor-1");
+}
+
+TEST_CASE("Several replay servers have names and indices of their own", "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
+  Experiment experiment;
+  CHECK(ProcessesOf(experiment)[1].name == "replay-server");
+  experiment.replay.servers = 2;
+  const std::vector<Supervision::Process> processes = ProcessesOf(experiment);
+  CHECK(processes[1].name == "replay-server-0");
+  CHECK(processes[2].name == "replay-server-1");
+  CHECK(processes[3].name == "learner");
+  CHECK(CommandFor(processes[2], experiment.replay, "/bin", "h:1", folder) ==
+        std::vector<std::string>{"/bin/waggle-replay-server", "--param-server", "h:1", "--listen", "127.0.0.1:0",
+                                 "--index", "1"});
+}
+
+TEST_CASE("A replay server has a folder where its tables are to outlive it, or to hold more than its memory",
+          "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
+  Experiment experiment;
+  const auto flags = [&](size_t process) {
+    std::vector<std::string> command =
+        CommandFor(ProcessesOf(experiment)[process], experiment.replay, "/bin", "h:1", folder);
+    command.erase(command.begin(), command.begin() + 7);
+    return command;
+  };
+  CHECK(flags(1).empty());
+  experiment.replay.table.durability = Durability::kLog;
+  const std::string out = folder.path();
+  CHECK(flags(1) == std::vector<std::string>{"--data-dir", out + "/replay", "--checkpoint-seconds", "300"});
+  experiment.replay.table.durability = Durability::kNone;
+  experiment.replay.table.memory_limit = 1;
+  experiment.replay.servers = 2;
+  experiment.replay.checkpoint_seconds = 0.5;
+  CHECK(flags(1) == std::vector<std::string>{"--data-dir", out + "/replay-0", "--checkpoint-seconds", "0.5"});
+  CHECK(flags(2) == std::vector<std::string>{"--data-dir", out + "/replay-1", "--checkpoint-seconds", "0.5"});
+}
+
+TEST_CASE("A limit on seconds bounds the wait for the first step too", "[unit]") {
+  Experiment experiment;
+  CHECK(RulesOf(experiment).first_step_patience == absl::InfiniteDuration());
+  CHECK_FALSE(RulesOf(experiment).needs_evaluator);
+  experiment.stop.max_seconds = 30;
+  experiment.stop.target_return = 475;
+  CHECK(RulesOf(experiment).first_step_patience == absl::Seconds(90));
+  CHECK(RulesOf(experiment).needs_evaluator);
+}
+
+TEST_CASE("An executable that is missing is named", "[unit]") {
+  const absl::Status status = CheckExecutables(ProcessesOf(Experiment()), "/none");
+  CHECK_THAT(std::string(status.message()), Catch::Contains("/none/waggle-param-server, which has to lie beside"));
+}
+
+}  // namespace
+}  // namespace waggle

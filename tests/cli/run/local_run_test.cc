@@ -1,0 +1,323 @@
+#include "cli/run/local_run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/run/child_process.h"
+#include "common/base/deadline.h"
+#include "common/base/stop_token.h"
+#include "common/checkpoint/checkpoint_store.h"
+#include "common/checkpoint/saved_model.h"
+#include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::Contents;
+using ::waggle::testing::TemporaryFolder;
+using ::waggle::testing::ValueOf;
+
+const std::string kBin = WAGGLE_TEST_BIN_DIR;
+const char* const kScripts[] = {"waggle-replay-server", "waggle-learner", "waggle-actor", "evaluator"};
+
+// `waggle run` with a hub that says what the test wants, and other processes that are shell scripts: the nth start of
+// one waits for a line in its nth fifo and does what it says.
+class ScriptedRun {
+ public:
+  // `unstartable`, if any, is an executable of no format that the system knows.
+  explicit ScriptedRun(std::vector<std::string> overrides = {}, const std::string& unstartable = "") {
+    std::filesystem::create_directory(folder_.File("bin"));
+    std::filesystem::create_symlink(kBin + "/fake_hub", folder_.File("bin/waggle-param-server"));
+    for (const char* name : {"waggle-replay-server", "waggle-learner", "waggle-actor"}) {
+      const std::string path = folder_.File(std::string("bin/") + name);
+      std::ofstream(path) << (name == unstartable ? "\x7f" : "") << "#!/bin/sh\ncd " << folder_.path()
+                          << "\nname=" << name << "\ncase \"$*\" in *--evaluator*) name=evaluator;; esac\n"
+                          << "echo $name $*\necho $$ >> $name.pids\n"
+                          << "read line < $name.$(grep -c . $name.pids).fifo\neval \"$line\"\n";
+      std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    }
+    for (const char* name : kScripts) {
+      for (const char* start : {".1.fifo", ".2.fifo", ".3.fifo"}) {
+        REQUIRE(mkfifo(folder_.File(std::string(name) + start).c_str(), 0600) == 0);
+      }
+    }
+    std::ofstream(folder_.File("x.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 60}\n";
+    ChildOptions options;
+    options.command = {kBin + "/local_run_probe", folder_.File("bin"), folder_.File("x.yaml"), folder_.File("out")};
+    options.command.insert(options.command.end(), overrides.begin(), overrides.end());
+    options.log_path = folder_.File("log");
+    options.default_environment = {{"WAGGLE_TEST_CLOCK", folder_.File("clock")}};
+    run_ = ValueOf(ChildProcess::Spawn(options));
+  }
+
+  // Waits until the process of this start reads, then makes it do `line`.
+  void Tell(const std::string& name, const std::string& line, int start = 1) {
+    std::ofstream(folder_.File(name + "." + std::to_string(start) + ".fifo")) << line << std::endl;
+  }
+  // The run's state as the hub will tell it.
+  void SetState(const std::string& state) { std::ofstream(folder_.File("state")) << state << std::endl; }
+  void EndWorkers() {
+    for (const char* name : {"waggle-learner", "waggle-actor", "evaluator"}) {
+      Tell(name, "exit 0");
+    }
+  }
+  ChildExit WaitForExit() {
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(run_->pid()), &info, WEXITED | WNOWAIT);
+    return *run_->Poll();
+  }
+  nlohmann::json Summary() const { return nlohmann::json::parse(Contents(folder_.File("out/summary.json"))); }
+  std::string Log() const { return Contents(folder_.File("log")); }
+  ChildProcess* process() { return run_.get(); }
+  const TemporaryFolder& folder() const { return folder_; }
+
+ private:
+  TemporaryFolder folder_;
+  std::unique_ptr<ChildProcess> run_;
+};
+
+TEST_CASE("A run that reaches its limit, where no target is set, has succeeded", "[e2e]") {
+  ScriptedRun run;
+  run.SetState("limit");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().ok());
+  const nlohmann::json summary = run.Summary();
+  CHECK(summary["outcome"] == "limit");
+  CHECK(summary["reason"] == "the test said limit");
+  CHECK(summary["env_steps"] == 1234);
+  CHECK(summary["processes"].size() == 5);
+  CHECK(Contents(run.folder().File("out/logs/learner.log")).find("--output-dir " + run.folder().File("out")) !=
+        std::string::npos);
+  CHECK(Contents(run.folder().File("out/experiment.yaml")).find("batch_size: 128") != std::string::npos);
+  // The last look at it is shown, though no line was due.
+  CHECK(run.Log().find("1.23k env steps") < run.Log().find("limit after "));
+}
+
+TEST_CASE("A run that reaches a limit before its target has not succeeded", "[e2e]") {
+  ScriptedRun run({"stop.target_return=475"});
+  run.SetState("limit");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Summary()["outcome"] == "limit");
+}
+
+TEST_CASE("A solved run has succeeded", "[e2e]") {
+  ScriptedRun run({"stop.target_return=475", "experiment.seed=7"});
+  run.SetState("solved");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Summary()["outcome"] == "solved");
+  CHECK(run.Summary()["seed"] == 7);
+}
+
+TEST_CASE("A learner that ends by itself fails the run, which says so and stops the rest", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-learner", "echo famous last words; exit 1");
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Summary()["outcome"] == "failed");
+  CHECK(run.Log().find("failed: learner exited with status 1 before the run was over\n") != std::string::npos);
+  CHECK(run.Log().find("  famous last words\n") != std::string::npos);
+}
+
+TEST_CASE("A learner that is killed is started again to go on, and so does the run", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-learner", "kill -9 $$");
+  run.Tell("waggle-learner", "read line < waggle-learner.3.fifo", 2);
+  run.SetState("limit");
+  run.Tell("waggle-actor", "exit 0");
+  run.Tell("evaluator", "exit 0");
+  run.Tell("waggle-learner", "", 3);
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Log().find("learner was killed by signal 9 (Killed); starting it again in 500ms (1 of 3)") !=
+        std::string::npos);
+  const std::string log = Contents(run.folder().File("out/logs/learner.log"));
+  CHECK(log.find(" --resume\n") != log.rfind(" --resume\n"));
+}
+
+TEST_CASE("A solved run whose weights were kept by nobody has failed, and its last line says so", "[e2e]") {
+  ScriptedRun run;
+  run.SetState("solved");
+  std::ofstream(run.folder().File("weights_unsaved")) << "full";
+  run.Tell("waggle-learner", "echo no space left; exit 1");
+  run.Tell("waggle-actor", "exit 0");
+  run.Tell("evaluator", "exit 0");
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Summary()["outcome"] == "failed");
+  CHECK(run.Log().find("  no space left\n") != std::string::npos);
+  const std::string log = run.Log();
+  const std::string last = log.substr(log.rfind('\n', log.size() - 2) + 1);
+  CHECK(last.find("failed after ") != std::string::npos);
+  CHECK(last.find("the learner exited with status 1 without its last checkpoint") != std::string::npos);
+}
+
+TEST_CASE("A solved run whose best weights are nowhere has failed; where its folder has them it is solved", "[e2e]") {
+  for (const uint64_t kept : {14, 15}) {
+    ScriptedRun run;
+    run.Tell("evaluator", "exit 0");  // So that the run has begun.
+    std::ofstream(run.folder().File("weights_unsaved")) << "full";
+    SavedModel best;
+    best.snapshot.version = {1, kept};
+    const auto store = ValueOf(CheckpointStore::Open(run.folder().File("out/best"), 1));
+    REQUIRE_OK(WriteSavedModel(best, store.get()));
+    run.SetState("solved");
+    run.Tell("waggle-learner", "exit 0");
+    run.Tell("waggle-actor", "exit 0");
+    CHECK(run.WaitForExit().code == (kept == 15 ? 0 : 1));
+    CHECK(run.Summary()["outcome"] == (kept == 15 ? "solved" : "failed"));
+    CHECK(run.Log().find("param-server exited with status 1 while the run ended") != std::string::npos);
+    CHECK((run.Log().find("the best weights are not in the run's folder") == std::string::npos) == (kept == 15));
+  }
+}
+
+TEST_CASE("A replay server that ends is started again on the folder that it had, and the run goes on", "[e2e]") {
+  ScriptedRun run({"replay.durability=log"});
+  run.Tell("waggle-replay-server", "exit 9");
+  run.Tell("waggle-replay-server", "read line < waggle-replay-server.3.fifo", 2);
+  run.SetState("limit");
+  run.EndWorkers();
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Log().find("replay-server exited with status 9; starting it again in 500ms (1 of 5)") != std::string::npos);
+  const std::string log = Contents(run.folder().File("out/logs/replay-server.log"));
+  const std::string flag = "--data-dir " + run.folder().File("out/replay") + " ";
+  CHECK(log.find(flag) != std::string::npos);
+  CHECK(log.find(flag) != log.rfind(flag));
+}
+
+TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-actor", "kill -9 $$");
+  run.Tell("waggle-actor", "read line < waggle-actor.3.fifo", 2);
+  run.SetState("limit");
+  run.Tell("waggle-learner", "exit 0");
+  run.Tell("evaluator", "exit 0");
+  run.Tell("waggle-actor", "", 3);
+  CHECK(run.WaitForExit().ok());
+  CHECK(run.Log().find("actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)") !=
+        std::string::npos);
+  CHECK(run.Summary()["processes"].size() == 6);
+  // Both times it was told which actor it is.
+  const std::string log = Contents(run.folder().File("out/logs/actor-0.log"));
+  CHECK(log.find("--index 0\n") != log.rfind("--index 0\n"));
+}
+
+TEST_CASE("Where one process cannot be started, those after it are not", "[e2e]") {
+  ScriptedRun run({}, "waggle-replay-server");
+  CHECK(run.WaitForExit().code == 1);
+  CHECK(run.Log().find("replay-server: cannot start") != std::string::npos);
+  CHECK(run.Log().find("has not ended") == std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(run.folder().File("out/logs/learner.log")));
+}
+
+TEST_CASE("Setting the wall clock, forth or back, does not disturb a run", "[e2e]") {
+  for (const char* const seconds : {"3600", "-3600"}) {
+    ScriptedRun run;
+    run.Tell("evaluator", "kill -9 $$");  // So that the run has begun.
+    const auto looks = [&run] { return Contents(run.folder().File("looks")).size(); };
+    std::ofstream(run.folder().File("clock.new")) << seconds << std::flush;
+    std::filesystem::rename(run.folder().File("clock.new"), run.folder().File("clock"));
+    const auto before = looks();
+    const Deadline deadline(absl::Minutes(2));
+    while (looks() < before + 3 && !run.process()->Poll().has_value() && deadline.Left() > absl::ZeroDuration()) {
+      StopToken().WaitFor(absl::Milliseconds(20));
+    }
+    CHECK(looks() >= before + 3);
+    run.process()->Signal(SIGINT);
+    CHECK(run.WaitForExit().code == 130);
+    CHECK(run.Summary()["outcome"] == "interrupted");
+    CHECK(run.Summary()["wall_seconds"] < 600);
+  }
+}
+
+TEST_CASE("An interrupted run stops everything and says so", "[e2e]") {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    ScriptedRun run;
+    run.Tell("waggle-actor", "kill -9 $$");  // So that the run has begun.
+    run.process()->Signal(signal);
+    CHECK(run.WaitForExit().code == 130);
+    CHECK(run.Summary()["outcome"] == "interrupted");
+  }
+}
+
+TEST_CASE("A summary that could not be written is not pointed to", "[e2e]") {
+  ScriptedRun run;
+  run.Tell("waggle-actor", "kill -9 $$");  // So that the run has begun.
+  std::filesystem::create_directory(run.folder().File("out/summary.json"));
+  run.process()->Signal(SIGINT);
+  CHECK(run.WaitForExit().code == 130);
+  CHECK(run.Log().find("interrupted after ") != std::string::npos);
+  CHECK(run.Log().find("see ") == std::string::npos);
+}
+
+TEST_CASE("A run that is killed leaves no process behind", "[e2e]") {
+  ScriptedRun run;
+  std::vector<pollfd> deaths;
+  for (const char* name : kScripts) {
+    run.Tell(name, "exec sleep 1000");
+    pid_t pid = 0;
+    std::ifstream(run.folder().File(std::string(name) + ".pids")) >> pid;
+    deaths.push_back({static_cast<int>(syscall(SYS_pidfd_open, pid, 0)), POLLIN, 0});
+    REQUIRE(deaths.back().fd >= 0);
+  }
+  run.process()->Signal(SIGKILL);
+  for (pollfd& death : deaths) {
+    CHECK(poll(&death, 1, 60'000) == 1);
+    close(death.fd);
+  }
+}
+
+TEST_CASE("Nothing starts where the experiment, the executables or the folder are wrong", "[e2e]") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("good.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 1}\n";
+  std::ofstream(folder.File("bad.yaml")) << "algorithm: {name: apex_dqm}\n";
+  // No machine has the memory for it.
+  std::ofstream(folder.File("large.yaml")) << "algorithm: {name: apex_dqn}\nstop: {max_seconds: 1}\n"
+                                              "network: {torso: [{units: [65536, 65536, 65536, 65536, 65536]}]}\n"
+                                              "actor: {processes: 1024}\n";
+  struct Case {
+    std::string binaries;
+    std::string file;
+    std::string output;
+    int code;
+    std::string error;
+  };
+  // Four names for a program that must not be started.
+  std::filesystem::create_directory(folder.File("bin"));
+  for (const char* name : {"param-server", "replay-server", "learner", "actor"}) {
+    std::filesystem::create_symlink("/bin/false", folder.File(std::string("bin/waggle-") + name));
+  }
+  const std::vector<Case> cases = {
+      {folder.File("bin"), folder.File("bad.yaml"), folder.File("out1"), 2, "did you mean \"apex_dqn\"?"},
+      {folder.File("bin"), folder.File("none.yaml"), folder.File("out2"), 2, "none.yaml: No such file or directory"},
+      {folder.File("none"), folder.File("good.yaml"), folder.File("out3"), 1, "waggle-param-server, which has to lie"},
+      {folder.File("bin"), folder.File("large.yaml"), folder.File("out4"), 1, " MiB of memory are needed, and this "},
+      {folder.File("bin"), folder.File("good.yaml"), "/proc/waggle", 1, "cannot create /proc/waggle: "},
+  };
+  for (const Case& one : cases) {
+    INFO(one.error);
+    ChildOptions options;
+    options.command = {kBin + "/local_run_probe", one.binaries, one.file, one.output};
+    options.log_path = folder.File("log");
+    const auto run = ValueOf(ChildProcess::Spawn(options));
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(run->pid()), &info, WEXITED | WNOWAIT);
+    CHECK(run->Poll()->code == one.code);
+    CHECK(Contents(folder.File("log")).find(one.error) != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(one.output));
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,100 @@
+#include "cli/run/output_folder.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::Contents;
+using ::waggle::testing::TemporaryFolder;
+using ::waggle::testing::ValueOf;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'700'000'000);  // 2023-11-14 22:13:20 UTC.
+
+// The working folder for the length of a test.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const std::string& path) : before_(std::filesystem::current_path()) {
+    std::filesystem::current_path(path);
+  }
+  ~WorkingFolder() { std::filesystem::current_path(before_); }
+
+ private:
+  const std::filesystem::path before_;
+};
+
+TEST_CASE("A run without a requested folder gets one named after it and the time", "[unit]") {
+  const TemporaryFolder temporary;
+  const WorkingFolder here(temporary.path());
+  const OutputFolder first = ValueOf(OutputFolder::Create("", "pole", kNow));
+  CHECK(first.path() == "runs/pole-20231114-221320");
+  CHECK(std::filesystem::is_directory(first.File("logs")));
+  CHECK(std::filesystem::is_directory(first.File("hub")));
+  CHECK(first.LogFile("actor-2") == "runs/pole-20231114-221320/logs/actor-2.log");
+  const OutputFolder second = ValueOf(OutputFolder::Create("", "pole", kNow));
+  CHECK(second.path() == "runs/pole-20231114-221320-2");
+}
+
+TEST_CASE("A folder that another run has just made is not taken, though it is empty yet", "[unit]") {
+  const TemporaryFolder temporary;
+  const WorkingFolder here(temporary.path());
+  std::filesystem::create_directories("runs/pole-20231114-221320");
+  CHECK(ValueOf(OutputFolder::Create("", "pole", kNow)).path() == "runs/pole-20231114-221320-2");
+}
+
+TEST_CASE("A requested folder may exist if it is empty, and is never overwritten", "[unit]") {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.File("a/b");
+  CHECK(ValueOf(OutputFolder::Create(path + "/", "pole", kNow)).path() == path);
+  const absl::Status again = OutputFolder::Create(path, "pole", kNow).status();
+  CHECK(again == absl::AlreadyExistsError(path + " is there already and is not empty; a run is never overwritten"));
+  std::filesystem::create_directory(temporary.File("empty"));
+  REQUIRE_OK(OutputFolder::Create(temporary.File("empty"), "pole", kNow));
+}
+
+TEST_CASE("A folder that cannot be made is named", "[unit]") {
+  CHECK_FALSE(OutputFolder::Create("/proc/waggle/x", "pole", kNow).ok());
+  CHECK(OutputFolder::Create("/proc/waggle", "pole", kNow).status().message().find("cannot create /proc/waggle: ") ==
+        0);
+  const TemporaryFolder temporary;
+  std::ofstream(temporary.File("file")) << "x";
+  CHECK(OutputFolder::Create(temporary.File("file"), "pole", kNow).status().message().find(temporary.File("file")) !=
+        std::string::npos);
+  CHECK_FALSE(OutputFolder::Create(temporary.File("file/below"), "pole", kNow).ok());
+}
+
+TEST_CASE("Files are written whole", "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", kNow));
+  REQUIRE_OK(folder.Write("summary.json", "one"));
+  REQUIRE_OK(folder.Write("summary.json", "two"));
+  CHECK(Contents(folder.File("summary.json")) == "two");
+  CHECK_FALSE(std::filesystem::exists(folder.File("summary.json.new")));
+  std::filesystem::create_directory(folder.File("taken"));
+  CHECK(folder.Write("taken", "x").message().find(folder.File("taken") + ": cannot replace") == 0);
+  CHECK_FALSE(folder.Write("no/such/folder", "x").ok());
+}
+
+TEST_CASE("The last lines of a log are found however long it is", "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", kNow));
+  CHECK(folder.LastLogLines("learner", 3).empty());
+  std::ofstream log(folder.LogFile("learner"));
+  for (int i = 0; i < 10'000; ++i) {
+    log << "line " << i << "\n";
+  }
+  log << std::flush;
+  CHECK(folder.LastLogLines("learner", 2) == std::vector<std::string>{"line 9998", "line 9999"});
+}
+
+}  // namespace
+}  // namespace waggle

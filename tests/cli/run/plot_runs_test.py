@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Tests of what `waggle plot` draws: python3 tests/cli/run/plot_runs_test.py"""
+
+import json
+import math
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCES = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCES / "cli"))
+
+import plot_runs  # noqa: E402
+
+SCRIPT = SOURCES / "cli" / "plot_runs.py"
+YAML = """experiment:
+  name: bees
+  seed: {seed}
+environment:
+  name: Hive-v0
+algorithm:
+  name: apex_dqn
+  optimizer:
+    name: adam
+learner:
+  batch_size: {batch}
+stop:
+  target_return: 475
+"""
+
+
+def metrics(rows):
+    return "step,seconds,name,value\n" + "".join(f"{step},{at:.3f},{name},{value}\n" for step, at, name, value in rows)
+
+
+class PlotTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def run_folder(self, name, seed=1, batch=64, rows=None):
+        """A run with a return that grows by 100 a second, and by its seed, for four seconds and a seed."""
+        folder = self.root / name
+        folder.mkdir()
+        if rows is None:
+            rows = []
+            for i in range(2 * (4 + seed)):
+                at = i / 2
+                rows.append((1000 * i, at, "actor/env_steps_per_s", 2000))
+                rows.append((1000 * i, at, "evaluation/mean_return", 100 * at + seed))
+        (folder / "metrics.csv").write_text(metrics(rows))
+        (folder / "experiment.yaml").write_text(YAML.format(seed=seed, batch=batch))
+        return folder
+
+
+class ReadingTest(PlotTest):
+    def test_a_run_says_what_it_is(self):
+        folder = self.run_folder("a", seed=3)
+        (folder / "summary.json").write_text(json.dumps({"outcome": "solved", "env_steps": 8000, "wall_seconds": 7.25}))
+        run = plot_runs.Run(folder)
+        self.assertEqual(run.experiment, "bees")
+        self.assertEqual(run.target, 475)
+        self.assertEqual(run.facts["algorithm.name"], "apex_dqn")
+        self.assertEqual(
+            plot_runs.title_of([run]),
+            "bees: apex_dqn on Hive-v0, seed 3\nsolved after 8,000 environment steps and 7.25 s",
+        )
+
+    def test_a_last_row_that_is_not_whole_yet_is_left_out(self):
+        folder = self.run_folder("a", rows=[(0, 0, "x", 1)])
+        with open(folder / "metrics.csv", "a", encoding="utf-8") as file:
+            file.write("5,0.5,x")
+        self.assertEqual(plot_runs.read_metrics(folder / "metrics.csv")["x"].values, [1])
+
+    def test_evaluations_that_finish_in_another_order_are_drawn_by_their_steps(self):
+        rows = [(700, 5, "evaluation/mean_return", 10), (700, 6, "evaluation/mean_return", 20)]
+        rows.append((400, 6, "evaluation/mean_return", 30))
+        series = plot_runs.Run(self.run_folder("a", rows=rows)).series["evaluation/mean_return"]
+        self.assertEqual(series.curve("steps", gaps=False), ([400, 700, 700], [30, 10, 20]))
+        self.assertEqual(series.curve("seconds", gaps=False), ([5, 6, 6], [10, 20, 30]))
+
+    def test_what_is_no_metrics_file_is_refused_by_its_place(self):
+        folder = self.run_folder("a")
+        for text, message in [
+            ("a,b\n", "is not a metrics file"),
+            ("step,seconds,name,value\n", "has no figures yet"),
+            ("step,seconds,name,value\n1,2,x,3\n1,2,x,many\n", "metrics.csv:3: wanted"),
+            ("step,seconds,name,value\n1,2,3\n", "metrics.csv:2: wanted"),
+        ]:
+            (folder / "metrics.csv").write_text(text)
+            with self.assertRaisesRegex(plot_runs.PlotError, message):
+                plot_runs.Run(folder)
+        with self.assertRaisesRegex(plot_runs.PlotError, "is no run's folder"):
+            plot_runs.Run(self.root / "nowhere")
+
+    def test_runs_that_differ_in_their_seed_only_are_one_group(self):
+        runs = [
+            plot_runs.Run(self.run_folder("a", seed=1)),
+            plot_runs.Run(self.run_folder("b", seed=1, batch=32)),
+            plot_runs.Run(self.run_folder("c", seed=2)),
+        ]
+        groups = plot_runs.group_runs(runs + [runs[0]])
+        self.assertEqual([[run.name for run in group] for group in groups], [["a", "c"], ["b"]])
+        labels = [plot_runs.label_of(group, groups) for group in groups]
+        self.assertEqual(labels, ["bees (a, …), 2 seeds: mean ± standard deviation while all run", "bees (b)"])
+        self.assertEqual(plot_runs.label_of(groups[1], groups[1:]), "bees")
+
+
+class CurveTest(unittest.TestCase):
+    def test_a_pause_and_a_missing_value_are_gaps(self):
+        series = plot_runs.Series()
+        for at in [0, 0.5, 1, 1.5, 2, 12, 12.5]:
+            series.add(int(10 * at), at, math.nan if at == 1 else at)
+        xs, ys = series.curve("seconds", gaps=True)
+        self.assertEqual(xs, [0, 0.5, 1, 1.5, 2, 7, 12, 12.5])
+        self.assertEqual([x for x, y in zip(xs, ys) if math.isnan(y)], [1, 7])
+        self.assertEqual(len(series.curve("steps", gaps=False)[0]), 7)
+
+    def test_figures_that_come_a_few_seconds_late_leave_no_gap(self):
+        series = plot_runs.Series()
+        for at in [0, 1, 1, 1, 1, 1, 5.5, 11]:  # Rows of a hub whose clock is behind its file have one time.
+            series.add(int(10 * at), at, at)
+        xs, ys = series.curve("seconds", gaps=True)
+        self.assertEqual([x for x, y in zip(xs, ys) if math.isnan(y)], [8.25])
+
+    def test_the_mean_is_of_all_curves_where_all_of_them_are(self):
+        xs, means, spreads = plot_runs.mean_and_spread([([0, 4], [0, 4]), ([1, 3], [3, 5])], points=3)
+        self.assertEqual(xs, [1, 2, 3])
+        self.assertEqual(means, [2, 3, 4])
+        for spread in spreads:
+            self.assertAlmostEqual(spread, math.sqrt(2))
+
+    def test_a_gap_in_one_curve_is_one_in_the_mean(self):
+        _, means, _ = plot_runs.mean_and_spread([([0, 1, 2, 3, 4], [1, 1, math.nan, 1, 1]), ([0, 4], [3, 3])], points=5)
+        self.assertEqual([math.isnan(mean) for mean in means], [False, False, True, False, False])
+        self.assertEqual([means[0], means[4]], [2, 2])
+
+    def test_curves_that_never_meet_have_no_mean(self):
+        self.assertEqual(plot_runs.mean_and_spread([([0, 1], [0, 0]), ([2, 3], [0, 0])]), ([], [], []))
+        self.assertEqual(plot_runs.mean_and_spread([([0, 1], [0, 0]), ([], [])]), ([], [], []))
+
+
+def has_matplotlib():
+    try:
+        import matplotlib  # pylint: disable=import-outside-toplevel,unused-import
+    except ImportError:
+        return False
+    return True
+
+
+class CommandTest(PlotTest):
+    def plot(self, *arguments, environment=None):
+        return subprocess.run(
+            [sys.executable, str(SCRIPT), *map(str, arguments)],
+            cwd=self.root, env=environment, capture_output=True, text=True, check=False,
+        )
+
+    def assert_picture(self, path):
+        data = path.read_bytes()
+        self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", data[16:24])
+        self.assertTrue(800 < width < 2000 and 800 < height < 2000, (width, height))
+
+    @unittest.skipUnless(has_matplotlib(), "there is no matplotlib")
+    def test_every_panel_has_its_curves(self):
+        rows = []
+        for i in range(20):
+            for _, curves in plot_runs.PANELS:
+                rows += [(100 * i, i / 2, name, i) for name, _, _ in curves]
+            rows += [(100 * i, i / 2, name, i) for name in (plot_runs.TRAINING, plot_runs.EVALUATION)]
+        runs = [plot_runs.Run(self.run_folder(str(seed), seed=seed, rows=rows)) for seed in (1, 2)]
+        runs.append(plot_runs.Run(self.run_folder("other", batch=32, rows=rows[:8])))
+        picture = plot_runs.Picture(runs)
+        titles = [panel.get_title() for panel in picture.panels]
+        self.assertEqual(titles, ["return", "return"] + [title for title, _ in plot_runs.PANELS])
+        self.assertEqual([panel.get_xlabel() for panel in picture.panels], ["environment steps"] + ["seconds"] * 5)
+        for panel in picture.panels:
+            self.assertGreaterEqual(len(panel.lines), 3, panel.get_title())  # Two seeds and their mean.
+        labels = [text.get_text() for text in picture.legend.get_legend().get_texts()]
+        self.assertEqual(len(labels), 5)
+        self.assertIn("target", labels)
+
+    @unittest.skipUnless(has_matplotlib(), "there is no matplotlib")
+    def test_one_run_is_drawn_into_its_folder_and_several_where_one_is(self):
+        one, two = self.run_folder("one"), self.run_folder("two", seed=2)
+        done = self.plot(one)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_picture(one / "curves.png")
+        self.assertEqual(self.plot(one, two).returncode, 0)
+        self.assert_picture(self.root / "curves.png")
+        self.assertEqual(self.plot("--out=deep.png", "--", one).returncode, 0)
+        self.assert_picture(self.root / "deep.png")
+        # Nothing is left beside them.
+        self.assertEqual({path.name for path in self.root.iterdir()}, {"one", "two", "curves.png", "deep.png"})
+
+    @unittest.skipUnless(has_matplotlib(), "there is no matplotlib")
+    def test_a_wrong_folder_or_file_is_named(self):
+        done = self.plot(self.root / "nowhere")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^waggle plot: .*nowhere is no run's folder: metrics.csv: No such file")
+        done = self.plot("--out", self.root / "no" / "x.png", self.run_folder("one"))
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^waggle plot: cannot write .*x.png: No such file")
+
+    def test_without_matplotlib_it_says_what_to_install(self):
+        # A package of this name that cannot be imported, for the system's Python as well.
+        (self.root / "matplotlib.py").write_text("raise ImportError('a test')")
+        done = self.plot(self.run_folder("one"), environment={**os.environ, "PYTHONPATH": str(self.root)})
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"^waggle plot: matplotlib is missing: apt install python3-matplotlib")
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

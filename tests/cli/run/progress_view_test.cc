@@ -1,0 +1,232 @@
+#include "cli/run/progress_view.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::SampleSnapshot;
+
+ProgressContext Context(double seconds = 12.4) {
+  return {"pole", "runs/pole-1", 475.0, absl::Seconds(seconds), ""};
+}
+
+TEST_CASE("The block has a line for each stage", "[unit]") {
+  const std::vector<std::string> block = RenderBlock(GatherFacts(SampleSnapshot()), Context(), 100, false);
+  CHECK(block == std::vector<std::string>{
+                     "pole: running, 12.4 s, runs/pole-1",
+                     "  actors      16.2k steps/s 198k steps    2 running, return 250.0",
+                     "  replay      16.2k in/s    259k out/s    table 40000 of 50000 (80%)",
+                     "  learner     2.00k steps/s 12.3k steps   policy lag 31.0 mean, 80.0 max",
+                     "  evaluation  mean return 412.5    best 412.5    target 475.0",
+                     "  waiting     actors 10%, learner 3% of their time",
+                 });
+}
+
+TEST_CASE("A block of a run that has not begun says so", "[unit]") {
+  ProgressContext context = Context(0.3);
+  context.target_return.reset();
+  const std::vector<std::string> block = RenderBlock(RunFacts(), context, 100, false);
+  CHECK(block[0] == "pole: no experiment, 0.3 s, runs/pole-1");
+  CHECK(block[1] == "  actors      - steps/s     0 steps       0 running, return -");
+  CHECK(block[2] == "  replay      - in/s        - out/s       no table yet");
+  CHECK(block[4] == "  evaluation  mean return -        best -       ");
+  CHECK(block[5] == "  waiting     actors -, learner - of their time");
+}
+
+TEST_CASE("Once the outcome is decided the block tells it, whatever the hub says", "[unit]") {
+  ProgressContext context = Context();
+  context.outcome = "interrupted";
+  CHECK(RenderBlock(GatherFacts(SampleSnapshot()), context, 100, false)[0] == "pole: interrupted, 12.4 s, runs/pole-1");
+}
+
+TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable characters", "[unit]") {
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.blocked = {"evil \x1b[2J\n bytes"};
+  for (const size_t width : {1u, 2u, 10u, 40u, 80u, 1000u}) {
+    for (const std::string& line : RenderBlock(facts, Context(), width, false)) {
+      CHECK(line.size() <= width);
+      for (const char c : line) {
+        CHECK((c >= ' ' && c <= '~'));
+      }
+    }
+  }
+  CHECK(RenderBlock(facts, Context(), 20, false)[0] == "pole: running, 12...");
+  CHECK(RenderBlock(facts, Context(), 100, false)[5].find("evil ?[2J? bytes") != std::string::npos);
+}
+
+TEST_CASE("Who gave up, and why, is told among the reasons to wait", "[unit]") {
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.gave_up = {"actor-0: no such device"};
+  CHECK(RenderBlock(facts, Context(), 100, false)[5] ==
+        "  waiting     actors 10%, learner 3% of their time; gave up: actor-0: no such device");
+}
+
+TEST_CASE("Colours are used only where they are wanted", "[unit]") {
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  CHECK(RenderBlock(facts, Context(), 100, true)[0].find('\x1b') == 0);
+  for (const std::string& line : RenderBlock(facts, Context(), 100, false)) {
+    CHECK(line.find('\x1b') == std::string::npos);
+  }
+}
+
+TEST_CASE("The plain line tells the same", "[unit]") {
+  CHECK(RenderLine(GatherFacts(SampleSnapshot()), Context()) ==
+        "  12.4 s  198k env steps (16.2k/s)  items 16.2k/s in 259k/s out  12.3k learner steps (2.00k/s)  table 40000  "
+        "return 250.0  evaluation 412.5 of 475.0  lag 31.0  waiting: actors 10%, learner 3% of their time");
+}
+
+TEST_CASE("An evaluation is told with its target", "[unit]") {
+  const v1::Evaluation evaluation = SampleSnapshot().overview.evaluations(0);
+  CHECK(
+      RenderEvaluation(evaluation, 475) ==
+      "evaluation: mean return 412.5 of 475.0 wanted over 20 episodes (210.0 to 500.0), weights of learner step 5200");
+  CHECK(RenderEvaluation(evaluation, std::nullopt) ==
+        "evaluation: mean return 412.5 over 20 episodes (210.0 to 500.0), weights of learner step 5200");
+}
+
+// What a printer writes: small enough for a pipe's buffer.
+class Pipe {
+ public:
+  Pipe() { REQUIRE(pipe(ends_) == 0); }
+  ~Pipe() {
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  int writer() const { return ends_[1]; }
+  std::string Read() {
+    char buffer[8192];
+    const ssize_t got = read(ends_[0], buffer, sizeof(buffer));
+    return std::string(buffer, got > 0 ? static_cast<size_t>(got) : 0);
+  }
+
+ private:
+  int ends_[2];
+};
+
+TEST_CASE("Piped, a line comes every two seconds and for each event", "[unit]") {
+  Pipe pipe;
+  ProgressPrinter printer(pipe.writer(), false, true);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.Update(facts, Context(0.5));
+  printer.Update(facts, Context(1.0));
+  printer.Event("hello");
+  printer.Update(facts, Context(2.6));
+  CHECK(pipe.Read() == RenderLine(facts, Context(0.5)) + "\nhello\n" + RenderLine(facts, Context(2.6)) + "\n");
+  printer.Redraw();
+  printer.Last(facts, Context(2.7));
+  CHECK(pipe.Read() == RenderLine(facts, Context(2.7)) + "\n");
+}
+
+TEST_CASE("On a terminal the block is redrawn in place, and events stay above it", "[unit]") {
+  Pipe pipe;
+  ProgressPrinter printer(pipe.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  std::string block;
+  for (const std::string& line : RenderBlock(facts, Context(), 100, false)) {
+    block += line + "\n";
+  }
+  printer.Event("fir\x1b[2Jst\n");
+  CHECK(pipe.Read() == "fir?[2Jst?\n");
+  printer.Update(facts, Context());
+  CHECK(pipe.Read() == block);
+  printer.Update(facts, Context());
+  CHECK(pipe.Read() == "\x1b[6A\r\x1b[J" + block);
+  printer.Event("second");
+  CHECK(pipe.Read() == "\x1b[6A\r\x1b[Jsecond\n" + block);
+}
+
+// A terminal of its own: what a printer writes to it, and its size.
+class Terminal {
+ public:
+  Terminal() : own_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    REQUIRE((own_ >= 0 && grantpt(own_) == 0 && unlockpt(own_) == 0));
+    printers_ = open(ptsname(own_), O_RDWR | O_NOCTTY);
+    REQUIRE(printers_ >= 0);
+    termios plain = {};
+    REQUIRE(tcgetattr(printers_, &plain) == 0);
+    cfmakeraw(&plain);
+    REQUIRE(tcsetattr(printers_, TCSANOW, &plain) == 0);
+  }
+  ~Terminal() {
+    close(printers_);
+    close(own_);
+  }
+  int writer() const { return printers_; }
+  void Resize(int columns, int rows) {
+    winsize size = {};
+    size.ws_col = static_cast<uint16_t>(columns);
+    size.ws_row = static_cast<uint16_t>(rows);
+    REQUIRE(ioctl(own_, TIOCSWINSZ, &size) == 0);
+  }
+  std::string Read() const {
+    char buffer[8192];
+    const ssize_t got = read(own_, buffer, sizeof(buffer));
+    return std::string(buffer, got > 0 ? static_cast<size_t>(got) : 0);
+  }
+
+ private:
+  const int own_;
+  int printers_ = -1;
+};
+
+std::string BlockText(const RunFacts& facts, const ProgressContext& context, size_t width, size_t lines = 6) {
+  std::vector<std::string> block = RenderBlock(facts, context, width, false);
+  std::string text;
+  for (size_t i = 0; i < lines; ++i) {
+    text += block.at(i) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("A terminal that changes its size gets the whole block taken away and one of its width", "[unit]") {
+  Terminal terminal;
+  terminal.Resize(101, 24);
+  ProgressPrinter printer(terminal.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.Update(facts, Context());
+  CHECK(terminal.Read() == BlockText(facts, Context(), 100));
+  terminal.Resize(31, 24);
+  printer.Redraw();
+  // Of the six lines, of 34, 65, 68, 72, 61 and 50 characters, it had made two, three, three, three, two and two.
+  CHECK(terminal.Read() == "\x1b[15A\r\x1b[J" + BlockText(facts, Context(), 30));
+  terminal.Resize(101, 24);
+  printer.Event("hello");
+  CHECK(terminal.Read() == "\x1b[6A\r\x1b[Jhello\n" + BlockText(facts, Context(), 100));
+}
+
+TEST_CASE("A terminal that is low gets as many lines as it can take back", "[unit]") {
+  Terminal terminal;
+  terminal.Resize(101, 4);
+  ProgressPrinter printer(terminal.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.Update(facts, Context());
+  CHECK(terminal.Read() == BlockText(facts, Context(), 100, 3));
+  printer.Last(facts, Context());
+  CHECK(terminal.Read() == "\x1b[3A\r\x1b[J" + BlockText(facts, Context(), 100, 3));
+}
+
+TEST_CASE("No block says that a run goes on once its outcome is decided", "[unit]") {
+  Terminal terminal;
+  ProgressPrinter printer(terminal.writer(), true, false);
+  const RunFacts facts = GatherFacts(SampleSnapshot());
+  printer.SetOutcome("interrupted");
+  printer.Update(facts, Context());
+  CHECK(terminal.Read().find("pole: running") == 0);
+  printer.SetOutcome("interrupted");
+  printer.Event("stopping");
+  CHECK(terminal.Read().find("stopping\npole: interrupted, 12.4 s") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace waggle

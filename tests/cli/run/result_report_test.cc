@@ -1,0 +1,31 @@
+#include "cli/run/result_report.h"
+
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("A result is said with all that its evaluation found", "[unit]") {
+  v1::Result result;
+  *result.mutable_evaluation() = testing::SampleSnapshot().overview.evaluations(0);
+  result.mutable_evaluation()->set_standard_deviation(44.72135955);
+  result.mutable_evaluation()->set_mean_length(400);
+  result.mutable_evaluation()->set_env_steps(46'123);
+  result.set_confirmed(true);
+  CHECK(
+      ResultText(result) ==
+      "best: mean return 412.5, standard error 10.0, over 20 episodes, confirmed; weights of learner step 5200, after "
+      "46123 environment steps");
+  const nlohmann::ordered_json json = ResultJson(result);
+  CHECK(json.dump() == R"({"version":{"epoch":1,"version":5200},"env_steps":46123,"learner_steps":5200,"episodes":20,)"
+                       R"("mean_return":412.5,"standard_deviation":44.72135955,"min_return":210.0,"max_return":500.0,)"
+                       R"("mean_length":400.0,"confirmed":true})");
+}
+
+TEST_CASE("Where nothing was evaluated there is no result", "[unit]") {
+  CHECK(ResultJson(std::nullopt).is_null());
+}
+
+}  // namespace
+}  // namespace waggle

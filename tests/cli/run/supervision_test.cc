@@ -1,0 +1,526 @@
+#include "cli/run/supervision.h"
+
+#include <signal.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using Actions = Supervision::Actions;
+using Signals = std::vector<std::pair<size_t, int>>;
+
+constexpr size_t kHub = 0;
+constexpr size_t kReplay = 1;
+constexpr size_t kLearner = 2;
+constexpr size_t kActor0 = 3;
+constexpr size_t kActor1 = 4;
+constexpr size_t kEvaluator = 5;
+
+const absl::Time kStart = absl::FromUnixSeconds(1'000'000);
+
+absl::Time At(double seconds) {
+  return kStart + absl::Seconds(seconds);
+}
+
+ChildExit Killed() {
+  ChildExit exit;
+  exit.signal = SIGKILL;
+  return exit;
+}
+
+ChildExit Status(int code) {
+  ChildExit exit;
+  exit.code = code;
+  return exit;
+}
+
+// A run of two actors, started at second 0.
+Supervision NewRun(bool needs_evaluator = true) {
+  Supervision supervision({{"param-server", Role::kParamServer},
+                           {"replay-server", Role::kReplayServer},
+                           {"learner", Role::kLearner},
+                           {"actor-0", Role::kActor},
+                           {"actor-1", Role::kActor},
+                           {"evaluator", Role::kEvaluator}},
+                          {needs_evaluator, absl::Minutes(5)}, kStart);
+  CHECK(supervision.Begin(At(0)).start == std::vector<size_t>{kHub});
+  CHECK(supervision.HubReady(At(0)).start == std::vector<size_t>{kReplay, kLearner, kActor0, kActor1, kEvaluator});
+  supervision.Stepped();
+  return supervision;
+}
+
+// Ends all workers and then the servers, as they do when all goes well.
+void EndAll(Supervision* supervision, std::vector<size_t> workers, double seconds) {
+  for (const size_t worker : workers) {
+    supervision->Exited(worker, Status(0), At(seconds));
+  }
+  const Actions last = supervision->Observed(RunState::kSolved, "", At(seconds), At(seconds));
+  CHECK(last.signals == Signals{{kReplay, SIGTERM}});
+  // The hub only then: a replay server says goodbye to it.
+  CHECK(supervision->Exited(kReplay, Status(0), At(seconds)).signals == Signals{{kHub, SIGTERM}});
+  CHECK_FALSE(supervision->done());
+  supervision->Exited(kHub, Status(0), At(seconds));
+  CHECK(supervision->done());
+}
+
+TEST_CASE("A solved run lets its workers end by themselves, then stops the servers", "[unit]") {
+  Supervision supervision = NewRun();
+  CHECK(supervision.Observed(RunState::kRunning, "", At(1), At(1)).signals.empty());
+  const Actions actions = supervision.Observed(RunState::kSolved, "475 reached", At(2), At(2));
+  CHECK(actions.signals.empty());
+  CHECK(supervision.outcome() == Outcome::kSolved);
+  CHECK(supervision.reason() == "475 reached");
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 3);
+}
+
+TEST_CASE("A limit and a failure that the hub reports end the run as such", "[unit]") {
+  Supervision limited = NewRun();
+  limited.Observed(RunState::kLimit, "time is up", At(1), At(1));
+  CHECK(limited.outcome() == Outcome::kLimit);
+  Supervision failed = NewRun();
+  failed.Observed(RunState::kFailed, "actor-0: no such device", At(1), At(1));
+  CHECK(failed.outcome() == Outcome::kFailed);
+  CHECK(failed.reason() == "actor-0: no such device");
+}
+
+TEST_CASE("The hub is asked once more after the last worker has ended", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed(RunState::kSolved, "", At(1), At(1));
+  for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
+    CHECK_FALSE(supervision.Exited(worker, Status(0), At(2)).observe);
+  }
+  CHECK(supervision.Exited(kLearner, Status(0), At(2)).observe);
+  // An answer to an earlier question does not count.
+  const Actions early = supervision.Observed(RunState::kSolved, "", At(1.9), At(2.1));
+  CHECK(early.observe);
+  CHECK(early.signals.empty());
+  // And without an answer the servers are stopped all the same.
+  CHECK(supervision.NextDeadline() == At(4));
+  CHECK(supervision.Tick(At(4)).signals == Signals{{kReplay, SIGTERM}});
+}
+
+TEST_CASE("One of several replay servers is started again; the run fails when none is left", "[unit]") {
+  Supervision supervision({{"param-server", Role::kParamServer},
+                           {"replay-server-0", Role::kReplayServer, 0},
+                           {"replay-server-1", Role::kReplayServer, 1},
+                           {"learner", Role::kLearner}},
+                          {false, absl::Minutes(5)}, kStart);
+  supervision.Begin(At(0));
+  supervision.HubReady(At(0));
+  supervision.Stepped();
+  double now = 1;
+  const auto kill = [&](size_t server) {
+    for (int i = 0; i < 6; ++i) {
+      supervision.Exited(server, Killed(), At(now));
+      supervision.Observed(RunState::kRunning, "", At(now), At(now));
+      now += 20;
+      const Actions actions = supervision.Tick(At(now));
+      CHECK(actions.start == (i < 5 ? std::vector<size_t>{server} : std::vector<size_t>()));
+    }
+  };
+  kill(2);
+  CHECK_FALSE(supervision.outcome().has_value());
+  kill(1);
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "no replay-server is left");
+}
+
+TEST_CASE("The only replay server is started again too; the run fails when it keeps dying", "[unit]") {
+  Supervision supervision = NewRun();
+  double now = 1;
+  for (int i = 0; i < 5; ++i) {
+    supervision.Exited(kReplay, Status(1), At(now));
+    supervision.Observed(RunState::kRunning, "", At(now), At(now));
+    now += 20;
+    CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kReplay});
+  }
+  CHECK_FALSE(supervision.outcome().has_value());
+  const Actions actions = supervision.Exited(kReplay, Status(1), At(now));
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "no replay-server is left");
+  CHECK(actions.show_log == kReplay);
+}
+
+TEST_CASE("The death of the hub fails the run, shows its log and stops the rest", "[unit]") {
+  Supervision supervision = NewRun();
+  const Actions actions = supervision.Exited(kHub, Killed(), At(1));
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "param-server was killed by signal 9 (Killed)");
+  CHECK(actions.show_log == kHub);
+  CHECK(actions.signals == Signals{{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}});
+}
+
+TEST_CASE("Without a hub nobody is asked a last time", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kHub, Killed(), At(1));
+  for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
+    supervision.Exited(worker, Status(1), At(2));
+  }
+  CHECK(supervision.Exited(kLearner, Status(1), At(2)).signals == Signals{{kReplay, SIGTERM}});
+  supervision.Exited(kReplay, Status(0), At(3));
+  CHECK(supervision.done());
+}
+
+TEST_CASE("A learner that ends by itself fails the run once the hub says that it was not over", "[unit]") {
+  Supervision supervision = NewRun();
+  CHECK(supervision.Exited(kLearner, Status(1), At(1)).observe);
+  CHECK_FALSE(supervision.outcome().has_value());
+  // Asked before the learner ended: what the hub knew then proves nothing.
+  CHECK(supervision.Observed(RunState::kRunning, "", At(0.9), At(1.1)).observe);
+  CHECK_FALSE(supervision.outcome().has_value());
+  const Actions actions = supervision.Observed(RunState::kRunning, "", At(1.1), At(1.2));
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "learner exited with status 1 before the run was over");
+  CHECK(actions.show_log == kLearner);
+  CHECK(supervision.learner_exit()->code == 1);
+}
+
+TEST_CASE("A learner that is killed is started again, up to three times in a row", "[unit]") {
+  Supervision supervision = NewRun();
+  CHECK_FALSE(supervision.learner_exit().has_value());
+  double now = 1;
+  const char* const numbers[] = {"500ms (1 of 3)", "1s (2 of 3)", "2s (3 of 3)"};
+  for (const char* const number : numbers) {
+    const Actions death = supervision.Exited(kLearner, Killed(), At(now));
+    CHECK(death.observe);
+    CHECK(death.messages == std::vector<std::string>{std::string("learner was killed by signal 9 (Killed); starting it "
+                                                                 "again in ") +
+                                                     number});
+    CHECK(supervision.learner_exit()->signal == SIGKILL);
+    supervision.Observed(RunState::kRunning, "", At(now), At(now));
+    now += 5;
+    CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kLearner});
+  }
+  CHECK_FALSE(supervision.outcome().has_value());
+  const Actions last = supervision.Exited(kLearner, Killed(), At(now));
+  CHECK(last.messages == std::vector<std::string>{"learner was killed by signal 9 (Killed) for the 4th time; it is not "
+                                                  "started again"});
+  CHECK(last.show_log == kLearner);
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "no learner is left");
+}
+
+TEST_CASE("A learner that is killed when the run is over is not started again", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Killed(), At(1));
+  supervision.Observed(RunState::kSolved, "", At(1.1), At(1.2));
+  CHECK(supervision.outcome() == Outcome::kSolved);
+  CHECK(supervision.Tick(At(10)).start.empty());
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator}, 11);
+  CHECK(supervision.learner_exit()->signal == SIGKILL);
+}
+
+TEST_CASE("A learner that ends because the run is over has not failed", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Status(0), At(1));
+  supervision.Observed(RunState::kSolved, "", At(1.1), At(1.2));
+  CHECK(supervision.outcome() == Outcome::kSolved);
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator}, 2);
+}
+
+TEST_CASE("A learner that ends by itself fails the run where the hub does not answer", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Status(1), At(1));
+  CHECK(supervision.NextDeadline() == At(4));
+  supervision.Tick(At(4));
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "learner exited with status 1");
+}
+
+TEST_CASE("An actor that dies is started again, later each time, and the run goes on", "[unit]") {
+  Supervision supervision = NewRun();
+  const Actions death = supervision.Exited(kActor0, Killed(), At(1));
+  CHECK(death.observe);
+  CHECK(death.start.empty());
+  CHECK(death.messages ==
+        std::vector<std::string>{"actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)"});
+  CHECK(supervision.NextDeadline() == At(1.5));
+  CHECK(supervision.Tick(At(1.4)).start.empty());
+  CHECK(supervision.Tick(At(1.5)).start == std::vector<size_t>{kActor0});
+  supervision.Exited(kActor0, Killed(), At(2));
+  CHECK(supervision.NextDeadline() == At(3));
+  CHECK(supervision.Tick(At(3)).start == std::vector<size_t>{kActor0});
+  CHECK_FALSE(supervision.outcome().has_value());
+}
+
+TEST_CASE("An actor that lived long has all its chances again", "[unit]") {
+  Supervision supervision = NewRun();
+  double now = 0;
+  for (int i = 0; i < 20; ++i) {
+    now += 60;
+    supervision.Observed(RunState::kRunning, "", At(now), At(now));
+    CHECK(supervision.Exited(kActor0, Killed(), At(now)).messages.at(0).find("(1 of 5)") != std::string::npos);
+    now += 0.5;
+    CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kActor0});
+  }
+}
+
+// Kills `process` until it is given up.
+Actions KillForGood(Supervision* supervision, size_t process, double now) {
+  for (int i = 0; i < 5; ++i) {
+    supervision->Exited(process, Status(1), At(now));
+    const absl::Time next = supervision->NextDeadline();
+    now = absl::ToDoubleSeconds(next - kStart);
+    CHECK(supervision->Tick(next).start == std::vector<size_t>{process});
+  }
+  return supervision->Exited(process, Status(1), At(now));
+}
+
+TEST_CASE("An actor that dies again and again is given up; without any actor the run has failed", "[unit]") {
+  Supervision supervision = NewRun();
+  const Actions first = KillForGood(&supervision, kActor0, 1);
+  CHECK(first.messages ==
+        std::vector<std::string>{"actor-0 exited with status 1 for the 6th time; it is not started again"});
+  CHECK_FALSE(supervision.outcome().has_value());
+  const Actions second = KillForGood(&supervision, kActor1, 20);
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "no actor is left");
+  CHECK(second.show_log == kActor1);
+}
+
+TEST_CASE("An evaluator that is given up matters only where the run needs it", "[unit]") {
+  Supervision needed = NewRun(true);
+  KillForGood(&needed, kEvaluator, 1);
+  CHECK(needed.reason() == "no evaluator is left");
+  Supervision unneeded = NewRun(false);
+  KillForGood(&unneeded, kEvaluator, 1);
+  CHECK_FALSE(unneeded.outcome().has_value());
+}
+
+TEST_CASE("Nothing is started again once the run is over", "[unit]") {
+  Supervision supervision = NewRun();
+  CHECK(supervision.Exited(kActor0, Status(0), At(1)).messages.empty());
+  supervision.Observed(RunState::kLimit, "", At(1.1), At(1.1));
+  CHECK(supervision.Tick(At(10)).start.empty());
+  EndAll(&supervision, {kActor1, kEvaluator, kLearner}, 11);
+}
+
+TEST_CASE("An actor that ended without an error before the run is said when it is started again", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kActor0, Status(0), At(1));
+  const Actions again = supervision.Tick(At(1.5));
+  CHECK(again.messages == std::vector<std::string>{"actor-0 ended before the run; starting it again"});
+  CHECK(again.start == std::vector<size_t>{kActor0});
+}
+
+TEST_CASE("An interruption stops workers, then servers", "[unit]") {
+  Supervision supervision = NewRun();
+  const Actions actions = supervision.Interrupted(At(1));
+  CHECK(supervision.outcome() == Outcome::kInterrupted);
+  CHECK(actions.signals == Signals{{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}});
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 2);
+}
+
+TEST_CASE("Who ignores SIGTERM is killed when patience ends", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Interrupted(At(1));
+  for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
+    supervision.Exited(worker, Status(0), At(2));
+  }
+  CHECK(supervision.NextDeadline() == At(11));
+  const Actions actions = supervision.Tick(At(11));
+  CHECK(actions.signals == Signals{{kLearner, SIGKILL}});
+  CHECK(actions.messages == std::vector<std::string>{"learner has not ended; killing it"});
+  supervision.Exited(kLearner, Killed(), At(11));
+  supervision.Observed(RunState::kRunning, "", At(11), At(11));
+  CHECK(supervision.Tick(At(21)).signals == Signals{{kReplay, SIGKILL}});
+  CHECK(supervision.Exited(kReplay, Killed(), At(21)).signals == Signals{{kHub, SIGTERM}});
+  CHECK(supervision.Tick(At(31)).signals == Signals{{kHub, SIGKILL}});
+}
+
+TEST_CASE("A worker that does not see the run's end is asked, then killed", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed(RunState::kSolved, "", At(1), At(1));
+  for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
+    supervision.Exited(worker, Status(0), At(2));
+  }
+  CHECK(supervision.Tick(At(31)).signals == Signals{{kLearner, SIGTERM}});
+  CHECK(supervision.Tick(At(41)).signals == Signals{{kLearner, SIGKILL}});
+}
+
+TEST_CASE("A second interruption kills everything at once", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Interrupted(At(1));
+  CHECK(supervision.Interrupted(At(1.1)).signals == Signals{{kLearner, SIGKILL},
+                                                            {kActor0, SIGKILL},
+                                                            {kActor1, SIGKILL},
+                                                            {kEvaluator, SIGKILL},
+                                                            {kReplay, SIGKILL},
+                                                            {kHub, SIGKILL}});
+}
+
+TEST_CASE("An interruption after the end keeps the outcome and hurries the workers", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed(RunState::kSolved, "", At(1), At(1));
+  CHECK(supervision.Interrupted(At(2)).signals.size() == 4);
+  CHECK(supervision.outcome() == Outcome::kSolved);
+}
+
+TEST_CASE("A hub that never says its address fails the run", "[unit]") {
+  Supervision supervision({{"param-server", Role::kParamServer}, {"learner", Role::kLearner}}, {}, kStart);
+  supervision.Begin(At(0));
+  CHECK(supervision.NextDeadline() == At(15));
+  const Actions actions = supervision.Tick(At(15));
+  CHECK(supervision.reason() == "param-server did not say its address within 15s");
+  CHECK(actions.show_log == kHub);
+  CHECK(actions.signals == Signals{{kHub, SIGTERM}});
+  CHECK(supervision.HubReady(At(16)).start.empty());
+  supervision.Exited(kHub, Status(0), At(16));
+  CHECK(supervision.done());
+}
+
+TEST_CASE("A hub that stays silent for a minute fails the run; a pause does not", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed(RunState::kRunning, "", At(10), At(10));
+  CHECK(supervision.NextDeadline() == At(70));
+  supervision.Tick(At(69));
+  CHECK_FALSE(supervision.outcome().has_value());
+  supervision.Tick(At(70));
+  CHECK(supervision.reason() == "param-server has not answered for 1m");
+}
+
+TEST_CASE("A process that cannot be started fails the run", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.CannotStart(kLearner, absl::NotFoundError("cannot start x: No such file or directory"), At(0));
+  CHECK(supervision.reason() == "learner: cannot start x: No such file or directory");
+}
+
+TEST_CASE("A run in which no actor steps fails, as its limit on seconds would never come", "[unit]") {
+  Supervision::Rules rules;
+  rules.first_step_patience = absl::Seconds(90);
+  Supervision supervision({{"param-server", Role::kParamServer}, {"actor-0", Role::kActor}}, rules, kStart);
+  supervision.Begin(At(0));
+  supervision.HubReady(At(10));
+  supervision.Observed(RunState::kRunning, "", At(50), At(50));
+  CHECK(supervision.NextDeadline() == At(100));
+  SECTION("None comes") {
+    const Actions actions = supervision.Tick(At(100));
+    CHECK(supervision.outcome() == Outcome::kFailed);
+    CHECK(supervision.reason() == "no actor has taken an environment step within 1m30s");
+    CHECK(actions.show_log == size_t{1});
+  }
+  SECTION("One comes") {
+    supervision.Stepped();
+    supervision.Tick(At(100));
+    CHECK_FALSE(supervision.outcome().has_value());
+  }
+}
+
+TEST_CASE("Processes whose start was given up are not waited for", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.CannotStart(kReplay, absl::NotFoundError("no memory"), At(0));
+  for (const size_t worker : {kLearner, kActor0, kActor1}) {
+    CHECK(supervision.NotStarted(worker, At(0)).signals.empty());
+  }
+  CHECK(supervision.NotStarted(kEvaluator, At(0)).observe);  // No worker is left: the hub is asked a last time.
+  CHECK(supervision.Tick(At(2)).signals == Signals{{kHub, SIGTERM}});
+}
+
+TEST_CASE("A learner that ended in peace is not judged before the hub has had time to answer", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Status(0), At(1));
+  supervision.Tick(At(6));  // Two answers may take four seconds where a replay server hangs.
+  CHECK_FALSE(supervision.outcome().has_value());
+  supervision.Observed(RunState::kSolved, "", At(5), At(7));
+  CHECK(supervision.outcome() == Outcome::kSolved);
+
+  Supervision unanswered = NewRun();
+  unanswered.Observed(RunState::kRunning, "", At(1), At(1));
+  unanswered.Exited(kLearner, Status(0), At(1));
+  CHECK(unanswered.NextDeadline() == At(61));
+  unanswered.Tick(At(61));
+  CHECK(unanswered.reason() == "learner exited with status 0");
+}
+
+TEST_CASE("A failed end after the run is told", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed(RunState::kSolved, "", At(1), At(1));
+  CHECK(supervision.Exited(kLearner, Status(1), At(2)).messages ==
+        std::vector<std::string>{"learner exited with status 1 while the run ended"});
+  CHECK(supervision.outcome() == Outcome::kSolved);
+  CHECK(supervision.learner_exit()->code == 1);
+}
+
+TEST_CASE("A server that dies before it is asked to end is told, one that was asked or killed is not", "[unit]") {
+  const std::vector<size_t> workers = {kLearner, kActor0, kActor1, kEvaluator};
+  Supervision supervision = NewRun();
+  supervision.Interrupted(At(1));
+  for (const size_t worker : workers) {
+    CHECK(supervision.Exited(worker, Killed(), At(2)).messages.empty());
+  }
+  // Of the parts that end one after another the replay servers alone were asked so far.
+  CHECK(supervision.Observed(RunState::kRunning, "", At(2), At(2)).signals == Signals{{kReplay, SIGTERM}});
+  CHECK(supervision.Exited(kHub, Killed(), At(3)).messages ==
+        std::vector<std::string>{"param-server was killed by signal 9 (Killed) while the run ended"});
+  CHECK(supervision.Exited(kReplay, Killed(), At(3)).messages.empty());
+  CHECK(supervision.done());
+
+  Supervision killed = NewRun();
+  killed.Interrupted(At(1));
+  CHECK(killed.Exited(kReplay, Killed(), At(2)).messages.size() == 1);
+  killed.Interrupted(At(2));
+  CHECK(killed.Exited(kHub, Killed(), At(3)).messages.empty());
+}
+
+TEST_CASE("An error with which the hub ends is told, although it was asked to end", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed(RunState::kSolved, "", At(1), At(1));
+  for (const size_t worker : {kLearner, kActor0, kActor1, kEvaluator}) {
+    supervision.Exited(worker, Status(0), At(2));
+  }
+  supervision.Observed(RunState::kSolved, "", At(2), At(2));
+  supervision.Exited(kReplay, Status(0), At(3));
+  CHECK_FALSE(supervision.hub_exit().has_value());
+  CHECK(supervision.Exited(kHub, Status(1), At(3)).messages ==
+        std::vector<std::string>{"param-server exited with status 1 while the run ended"});
+  CHECK(supervision.hub_exit()->code == 1);
+  CHECK(supervision.done());
+}
+
+TEST_CASE("How a learner failed is known also once the one after it has ended well", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Exited(kLearner, Killed(), At(1));
+  supervision.Observed(RunState::kRunning, "", At(1.1), At(1.2));
+  CHECK(supervision.Tick(At(2)).start == std::vector<size_t>{kLearner});
+  supervision.Observed(RunState::kSolved, "", At(2.1), At(2.2));
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 3);
+  CHECK(supervision.learner_exit()->ok());
+  CHECK(supervision.failed_learner_exit()->signal == SIGKILL);
+}
+
+TEST_CASE("One of several replay servers that does not come up ends the run, later the others go on", "[unit]") {
+  for (const bool stepped : {false, true}) {
+    Supervision supervision({{"param-server", Role::kParamServer},
+                             {"replay-server-0", Role::kReplayServer, 0},
+                             {"replay-server-1", Role::kReplayServer, 1},
+                             {"learner", Role::kLearner},
+                             {"actor-0", Role::kActor}},
+                            {false, absl::InfiniteDuration()}, kStart);
+    supervision.Begin(At(0));
+    supervision.HubReady(At(0));
+    if (stepped) {
+      supervision.Stepped();
+    }
+    double now = 1;
+    for (int restart = 0; restart < 5; ++restart) {
+      supervision.Exited(2, Status(1), At(now));
+      now += 20;
+      supervision.Observed(RunState::kRunning, "", At(now), At(now));
+      REQUIRE(supervision.Tick(At(now)).start == std::vector<size_t>{2});
+    }
+    supervision.Exited(2, Status(1), At(now));
+    REQUIRE(supervision.outcome().has_value() == !stepped);
+    if (!stepped) {
+      CHECK(supervision.outcome() == Outcome::kFailed);
+      CHECK(supervision.reason() == "replay-server-1 has not come up, and every other process waits for it");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,162 @@
+#include "cli/status/replay_status.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "replay_server/service/replay_server.h"
+#include "tests/cli/fake_services.h"
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_fixtures.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::FakeServices;
+using testing::SampleSnapshot;
+using testing::ValueOf;
+
+constexpr absl::Duration kTimeout = absl::Seconds(30);
+constexpr double kKiB = 1024;
+
+// A server with a folder in the middle of its work.
+ReplayServerState SampleServer() {
+  ReplayServerState server = SampleSnapshot().replay_servers[0];
+  v1::DescribeResponse& described = server.tables;
+  described.set_software_version("0.1.0");
+  described.set_seconds_running(310);
+  described.set_memory_bytes(1'280'000);
+  described.set_max_memory_bytes(uint64_t{4} << 30);
+  described.set_writers(2);
+  described.set_writer_bytes(12 * static_cast<uint64_t>(kKiB));
+  described.mutable_storage()->set_checkpoint_number(3);
+  described.mutable_storage()->set_checkpoint_ago(65);
+  v1::TableConfig& config = *described.mutable_tables(0)->mutable_config();
+  config.set_durability(v1::DURABILITY_LOG);
+  config.set_log_sync(true);
+  config.set_max_bytes(int64_t{2} << 20);
+  return server;
+}
+
+// Half a second later.
+ReplayServerState Later(ReplayServerState server) {
+  server.tables.set_seconds_running(server.tables.seconds_running() + 0.5);
+  v1::TableInfo& table = *server.tables.mutable_tables(0);
+  table.set_items_inserted(table.items_inserted() + 1'050);
+  table.set_items_sampled(table.items_sampled() + 16'800);
+  return server;
+}
+
+TEST_CASE("The status of servers that serve alone tells each server and each table, with rates", "[unit]") {
+  ReplayServerState server = Later(SampleServer());
+  server.rates = RatesBetween(SampleServer(), server);
+  (*server.tables.mutable_refusals())["bad_priority"] = 120;
+  CHECK(ReplayStatusText({server}) ==
+        "  replay server   version  since     memory of rows      writers           checkpoint\n"
+        "  127.0.0.1:4242  0.1.0    5 m 10 s  1.2 MiB of 4.0 GiB  2, with 12.0 KiB  number 3, 1 m 5 s ago\n"
+        "\n"
+        "  table        server          items           bytes               inserted         sampled           "
+        "limiter                                durability   waiting\n"
+        "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB of 2.0 MiB  199050, 2.10k/s  3176800, 33.6k/s  "
+        "16 samples an insert, from 1000 items  log, synced  nobody\n"
+        "\n"
+        "  refused by 127.0.0.1:4242: bad_priority 120\n");
+  const auto json = nlohmann::json::parse(ReplayStatusJson({server}));
+  REQUIRE(json["replay_servers"].size() == 1);
+  CHECK(json["replay_servers"][0]["address"] == "127.0.0.1:4242");
+  CHECK(json["replay_servers"][0]["memory_bytes"] == 1'280'000);
+  CHECK(json["replay_servers"][0]["max_memory_bytes"] == uint64_t{4} << 30);
+  CHECK(json["replay_servers"][0]["storage"]["checkpoint_number"] == 3);
+  CHECK(json["replay_servers"][0]["storage"]["seconds_since_checkpoint"] == 65.0);
+  REQUIRE(json["tables"].size() == 1);
+  CHECK(json["tables"][0]["items_inserted_per_second"] == 2'100.0);
+  CHECK(json["tables"][0]["items_sampled_per_second"] == 33'600.0);
+  CHECK(json["tables"][0]["durability"] == "log");
+  CHECK(json["refusals"][0]["count"] == 120);
+}
+
+TEST_CASE("What stands in the way of checkpoints and of writing is told", "[unit]") {
+  ReplayServerState server = SampleServer();
+  server.tables.mutable_storage()->set_checkpoint_problem("no space");
+  server.tables.mutable_storage()->set_write_problem("replay cannot\n be written");
+  CHECK(absl::StrContains(ReplayStatusText({server}),
+                          "number 3, 1 m 5 s ago; the last one failed: no space; replay cannot? be written\n"));
+  server.tables.mutable_storage()->Clear();
+  CHECK(absl::StrContains(ReplayStatusText({server}), "  none since it was started\n"));
+  CHECK(
+      nlohmann::json::parse(ReplayStatusJson({server}))["replay_servers"][0]["storage"]["checkpoint_number"].is_null());
+  server.tables.clear_storage();
+  CHECK(absl::StrContains(ReplayStatusText({server}), "  no --data-dir\n"));
+  CHECK(nlohmann::json::parse(ReplayStatusJson({server}))["replay_servers"][0]["storage"].is_null());
+}
+
+TEST_CASE("There are no rates of a server or a table that is not what it was", "[unit]") {
+  const ReplayServerState before = SampleServer();
+  CHECK(RatesBetween(before, Later(before)).size() == 1);
+  ReplayServerState restarted = Later(before);
+  restarted.tables.set_seconds_running(1);
+  CHECK(RatesBetween(before, restarted).empty());
+  ReplayServerState other = Later(before);
+  other.tables.mutable_tables(0)->set_items_inserted(7);
+  CHECK(RatesBetween(before, other).empty());
+  ReplayServerState away;
+  away.status = absl::UnavailableError("connection refused");
+  CHECK(RatesBetween(away, Later(before)).empty());
+  other = Later(before);
+  other.tables.mutable_tables(0)->mutable_config()->set_name("new");
+  CHECK(RatesBetween(before, other).empty());
+  CHECK(nlohmann::json::parse(ReplayStatusJson({before}))["tables"][0]["items_sampled_per_second"].is_null());
+}
+
+TEST_CASE("Servers are asked each once, and one that is away does not hide the rest", "[grpc]") {
+  FakeServices services;
+  services.tables() = SampleServer().tables;
+  const auto servers =
+      ValueOf(AskReplayStatus({services.address(), "127.0.0.1:1", services.address()}, kTimeout, absl::ZeroDuration()));
+  REQUIRE(servers.size() == 2);
+  REQUIRE_OK(servers[0].status);
+  CHECK_FALSE(servers[1].status.ok());
+  const std::string text = ReplayStatusText(servers);
+  CHECK(absl::StrContains(text, "  transitions  "));
+  CHECK(absl::StrContains(text, "  does not answer: "));
+  const auto json = nlohmann::json::parse(ReplayStatusJson(servers));
+  CHECK(json["replay_servers"].size() == 1);
+  CHECK(json["unanswered"][0]["server"] == "127.0.0.1:1");
+  const absl::Status status = AskReplayStatus({"127.0.0.1:1"}, kTimeout, absl::ZeroDuration()).status();
+  REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
+  CHECK(absl::StartsWith(status.message(), "the replay server at 127.0.0.1:1: "));
+}
+
+TEST_CASE("A server says how much memory its tables may have, and of its checkpoints", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  Metrics metrics;
+  ReplayServerOptions options;
+  options.listen = "127.0.0.1:0";
+  options.data_dir = folder.File("data");
+  options.store.max_bytes = int64_t{1} << 30;
+  const auto server = ValueOf(ReplayServer::Start(options, &metrics));
+  DescribeClient client;
+  auto described = client.Describe({server->address()}, kTimeout);
+  REQUIRE_OK(described[0].status);
+  CHECK(described[0].tables.memory_bytes() == 0);
+  CHECK(described[0].tables.max_memory_bytes() == uint64_t{1} << 30);
+  CHECK_FALSE(described[0].tables.software_version().empty());
+  CHECK(described[0].tables.seconds_running() > 0);
+  REQUIRE(described[0].tables.has_storage());
+  CHECK_FALSE(described[0].tables.storage().has_checkpoint_ago());
+  const auto stub =
+      v1::ReplayService::NewStub(grpc::CreateChannel(server->address(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  v1::CheckpointResponse made;
+  REQUIRE(stub->Checkpoint(&context, v1::CheckpointRequest(), &made).ok());
+  described = client.Describe({server->address()}, kTimeout);
+  CHECK(described[0].tables.storage().checkpoint_number() == made.number());
+  CHECK(described[0].tables.storage().checkpoint_ago() >= 0);
+  CHECK(described[0].tables.storage().checkpoint_problem().empty());
+  server->Shutdown(absl::ZeroDuration());
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,79 @@
+#include "cli/status/server_kind.h"
+
+#include <atomic>
+#include <string>
+
+#include "cli/replay/replay_servers.h"
+#include "cli/status/cluster_client.h"
+#include "cli/status/describe_client.h"
+#include "cli/status/replay_status.h"
+#include "common/base/stop_token.h"
+#include "tests/cli/fake_services.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::FakeServices;
+using ::waggle::testing::ValueOf;
+
+constexpr absl::Duration kTimeout = absl::Seconds(30);
+
+std::string Message(const absl::Status& status) {
+  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
+  return std::string(status.message());
+}
+
+TEST_CASE("A replay server that is taken for a parameter server says so, and how to ask it", "[grpc]") {
+  const FakeServices replay(FakeServices::Which::kReplayServer);
+  const std::string says =
+      replay.address() + " is a replay server, not a parameter server: name it with --replay-server";
+  CHECK(Message(ClusterClient(replay.address()).Fetch(kTimeout).status()) == says);
+  CHECK(Message(ReplayServers::Find({{}, replay.address()}, kTimeout).status()) == says);
+}
+
+TEST_CASE("A parameter server that is taken for a replay server says so, and how to ask it", "[grpc]") {
+  const FakeServices hub(FakeServices::Which::kHub);
+  const std::string says = hub.address() + " is a parameter server, not a replay server: name it with --param-server";
+  CHECK(Message(AskReplayStatus({hub.address()}, kTimeout, absl::ZeroDuration()).status()) ==
+        "the replay server at " + hub.address() + ": " + says);
+  ReplayServers servers = ValueOf(ReplayServers::Find({{hub.address()}, ""}, kTimeout));
+  const auto answers = servers.AskAll(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), kTimeout);
+  CHECK(Message(answers[0].status) == says);
+}
+
+TEST_CASE("Servers of another kind are asked what they are all at once", "[grpc]") {
+  FakeServices first(FakeServices::Which::kHub);
+  FakeServices second(FakeServices::Which::kHub);
+  std::atomic<int> asked = 0;
+  const StopToken both;
+  for (FakeServices* hub : {&first, &second}) {
+    hub->before_overview() = [&asked, &both] {
+      if (++asked == 2) {
+        both.RequestStop();
+      }
+      both.WaitFor(kTimeout);
+    };
+  }
+  DescribeClient client;
+  for (const ReplayServerState& server : client.Describe({first.address(), second.address()}, kTimeout)) {
+    CHECK_THAT(Message(server.status), Catch::StartsWith(server.address + " is a parameter server, not a replay"));
+  }
+}
+
+TEST_CASE("A server of neither kind says so", "[grpc]") {
+  const FakeServices other(FakeServices::Which::kNone);
+  CHECK_THAT(Message(ClusterClient(other.address()).Fetch(kTimeout).status()),
+             Catch::StartsWith(other.address() + " is no parameter server, or one of another version"));
+  CHECK_THAT(Message(AskReplayStatus({other.address()}, kTimeout, absl::ZeroDuration()).status()),
+             Catch::Contains(other.address() + " is no replay server, or one of another version"));
+}
+
+TEST_CASE("Other errors are told as they are", "[unit]") {
+  const absl::Status away = absl::UnavailableError("connection refused");
+  CHECK(TellOtherKind(away, "127.0.0.1:1", ServerKind::kReplayServer) == away);
+  REQUIRE_OK(TellOtherKind(absl::OkStatus(), "127.0.0.1:1", ServerKind::kParamServer));
+}
+
+}  // namespace
+}  // namespace waggle

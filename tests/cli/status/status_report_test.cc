@@ -1,0 +1,145 @@
+#include "cli/status/status_report.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::SampleSnapshot;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'000'310);
+
+TEST_CASE("The text tells the run, each process and each table", "[unit]") {
+  CHECK(
+      StatusText(SampleSnapshot(), kNow) ==
+      "pole: running, begun 5 m 10 s ago\n"
+      "  environment steps 198432, learner steps 12345, weights of step 12300 (epoch 1, 18.3 KiB), training return "
+      "250.0\n"
+      "  evaluation: mean return 412.5 over 20 episodes (210.0 to 500.0), weights of learner step 5200\n"
+      "\n"
+      "  process          address         host  pid   since     heartbeat  state  rates\n"
+      "  actor-0          -               bee   4001  5 m 10 s  0.2 s ago  busy   env_steps 8.10k/s\n"
+      "  actor-1          -               bee   4002  5 m 10 s  0.2 s ago  busy   env_steps 8.10k/s\n"
+      "  learner          -               bee   4003  5 m 10 s  0.2 s ago  busy   learner_steps 2.00k/s\n"
+      "  replay-server-0  127.0.0.1:4242  bee   4004  5 m 10 s  0.2 s ago  busy   items_inserted 16.2k/s, "
+      "items_sampled 259k/s\n"
+      "  evaluator-0      -               bee   4005  5 m 10 s  0.2 s ago  busy   \n"
+      "\n"
+      "  table        server          items           bytes    inserted  sampled  limiter                              "
+      "  durability  waiting\n"
+      "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  16 samples an insert, from 1000 "
+      "items  none        nobody\n");
+}
+
+TEST_CASE("A hub without an experiment is told as such", "[unit]") {
+  const std::string text = StatusText(ClusterSnapshot(), kNow);
+  CHECK(text.find("no experiment\n") == 0);
+  CHECK(text.find("no table yet") != std::string::npos);
+}
+
+TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.mutable_workers(0)->set_alive(false);
+  ReplayServerState away;
+  away.address = "127.0.0.1:4243";
+  away.status = absl::UnavailableError("connection refused");
+  snapshot.replay_servers.push_back(away);
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK(text.find("gone") != std::string::npos);
+  // The rows of those that answer are no wider for it.
+  CHECK(text.find("  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  ") != std::string::npos);
+  CHECK(text.find("does not answer: connection refused\n") != std::string::npos);
+  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  CHECK(json["tables"].size() == 1);
+  REQUIRE(json["unanswered"].size() == 1);
+  CHECK(json["unanswered"][0]["server"] == "127.0.0.1:4243");
+  CHECK(json["unanswered"][0]["error"] == "connection refused");
+}
+
+TEST_CASE("What replay servers have refused is told by reason, where they did", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  CHECK(StatusText(snapshot, kNow).find("refused") == std::string::npos);
+  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["refusals"].empty());
+  auto& refusals = *snapshot.replay_servers[0].tables.mutable_refusals();
+  refusals["unknown_table"] = 3;
+  refusals["bad_priority"] = 120;
+  refusals["ev\x1bil"] = 1;
+  // Among the rates of its heartbeat it would say nothing.
+  (*snapshot.overview.mutable_workers(3)->mutable_rates())["refused_bad_priority"] = 2;
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK(text.find("\n\n  refused by 127.0.0.1:4242: bad_priority 120, ev?il 1, unknown_table 3\n") !=
+        std::string::npos);
+  CHECK(text.find("refused_") == std::string::npos);
+  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  REQUIRE(json["refusals"].size() == 3);
+  CHECK(json["refusals"][0]["server"] == "127.0.0.1:4242");
+  CHECK(json["refusals"][0]["reason"] == "bad_priority");
+  CHECK(json["refusals"][0]["count"] == 120);
+}
+
+TEST_CASE("Why a process gave up is told, and nothing of what it says steers the terminal", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.set_experiment_name("po\x1b[2Jle");
+  snapshot.overview.set_outcome_reason("evil\x1b[31m\nreason");
+  v1::WorkerInfo* const actor = snapshot.overview.mutable_workers(0);
+  actor->set_failure("no\r\nsuch device\x07");
+  actor->set_activity("\x1b]0;title\x07");
+  actor->set_host("h\tost");
+  actor->set_address("\xff");
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK(text.find("  actor-0, process 4001, gave up: no??such device?\n") != std::string::npos);
+  CHECK(text.find("evil?[31m?reason\n") != std::string::npos);
+  for (const char c : text) {
+    CHECK(((c >= ' ' && c <= '~') || c == '\n'));
+  }
+  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["processes"][0]["failure"] == "no\r\nsuch device\x07");
+}
+
+TEST_CASE("That figures are not recorded is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.set_figures_unrecorded("cannot write metrics.csv: \x1b");
+  CHECK(StatusText(snapshot, kNow).find("\n  figures are not recorded: cannot write metrics.csv: ?\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("That weights are not on the disk is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  CHECK(StatusText(snapshot, kNow).find("on the disk") == std::string::npos);
+  snapshot.overview.set_weights_unsaved("no space left \x1b");
+  CHECK(StatusText(snapshot, kNow).find("\n  weights are not all on the disk: no space left ?\n") != std::string::npos);
+  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["weights_unsaved"] == "no space left \x1b");
+}
+
+TEST_CASE("The JSON holds the same for programs", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");
+  const auto json = nlohmann::ordered_json::parse(StatusJson(snapshot, kNow));
+  CHECK(json["experiment"] == "pole");
+  CHECK(json["state"] == "running");
+  CHECK(json["seconds_running"] == 310.0);
+  CHECK(json["learner_step"] == 12'345);
+  CHECK(json["model"]["version"] == 12'300);
+  CHECK(json["training_return"] == 250.0);
+  CHECK(json["figures"].size() == 9);
+  CHECK(json["figures"]["algorithm/loss"] == 0.125);
+  CHECK(json["weights_unsaved"] == "");
+  CHECK(json["figures_unrecorded"] == "");
+  CHECK(json["evaluation"]["mean_return"] == 412.5);
+  CHECK(json["result"].is_null());
+  REQUIRE(json["processes"].size() == 5);
+  CHECK(json["processes"][1]["name"] == "actor-1");
+  CHECK(json["processes"][1]["role"] == "actor");
+  CHECK(json["processes"][1]["seconds_since_heartbeat"] == 0.2);
+  CHECK(json["processes"][1]["rates"]["env_steps"] == 8'100.0);
+  REQUIRE(json["tables"].size() == 1);
+  CHECK(json["tables"][0]["items"] == 40'000);
+  CHECK(json["tables"][0]["limiter"]["samples_per_insert"] == 16.0);
+  CHECK(nlohmann::json::parse(StatusJson(ClusterSnapshot(), kNow))["model"].is_null());
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,41 @@
+#include "common/hub_client/hub_requests.h"
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("No two workers have one id, and an id says whose it is", "[unit]") {
+  const std::string first = NewWorkerId(Role::kActor);
+  CHECK(first.rfind("actor-", 0) == 0);
+  CHECK(NewWorkerId(Role::kActor) != first);
+}
+
+TEST_CASE("A heartbeat carries the figures of its moment", "[unit]") {
+  Metrics metrics;
+  metrics.Add("env_steps", 3);
+  metrics.Set("return_mean", 1.5);
+  metrics.SetActivity("acting");
+  HubClientOptions options;
+  CHECK(NewHeartbeat(options, "w").counters().empty());
+  options.metrics = &metrics;
+  const v1::HeartbeatRequest first = NewHeartbeat(options, "w");
+  CHECK(first.worker_id() == "w");
+  CHECK(first.counters().at("env_steps") == 3);
+  CHECK(first.gauges().at("return_mean") == 1.5);
+  CHECK(first.activity() == "acting");
+  CHECK(NewHeartbeat(options, "w").taken_at_us() >= first.taken_at_us());
+}
+
+TEST_CASE("Who joins says where it serves and what it runs", "[unit]") {
+  HubClientOptions options;
+  options.address = "10.0.0.1:7001";
+  const v1::JoinRequest request = NewJoinRequest(options, "w");
+  CHECK(request.worker_id() == "w");
+  CHECK(request.address() == "10.0.0.1:7001");
+  CHECK(!request.software_version().empty());
+  CHECK(!request.host().empty());
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,215 @@
+#include "common/hub_client/model_client.h"
+
+#include <memory>
+
+#include "absl/cleanup/cleanup.h"
+#include "common/base/deadline.h"
+#include "common/base/thread.h"
+#include "common/hub_client/hub_convert.h"
+#include "common/rpc/raw_codec.h"
+#include "common/rpc/write_reactor.h"
+#include "common/tensor/checksum.h"
+#include "tests/support/model_conformance.h"
+#include "tests/support/param_server.h"
+
+namespace waggle {
+namespace {
+
+using testing::BytesOf;
+using testing::MakeModel;
+using testing::SlicesOf;
+using testing::ValueOf;
+
+TEST_CASE("The model ports over gRPC do what the ports promise", "[grpc]") {
+  std::unique_ptr<testing::ParamServer> server;
+  testing::CheckModelConformance([&server] {
+    server = std::make_unique<testing::ParamServer>();
+    server->Start();
+    return testing::ModelPorts{
+        [&server] { return NewGrpcModelPublisher(server->address); },
+        [&server](const std::string& model) { return NewGrpcModelSubscriber(server->address, model); }};
+  });
+}
+
+TEST_CASE("What a holder has pulled is kept on the server, and the best is pulled by itself", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  const auto evaluator = NewGrpcModelSubscriber(server.address, "m", "evaluator-1");
+  const auto actor = NewGrpcModelSubscriber(server.address, "m");
+  for (uint64_t version = 1; version <= 3; ++version) {
+    REQUIRE_OK(server.models->Publish(MakeModel("m", {1, version})));
+    const auto& puller = version == 2 ? evaluator : actor;
+    CHECK(ValueOf(puller->PullNewer(std::nullopt))->version == ModelVersion{1, version});
+  }
+  CHECK_FALSE(ValueOf(evaluator->PullNewer(ModelVersion{1, 3})).has_value());
+  CHECK(server.models->Find("m", {1, 1}) == nullptr);
+  const auto held = server.models->Find("m", {1, 2});
+  REQUIRE(held != nullptr);
+  server.models->SetBest(held);
+  const std::optional<ModelSnapshot> best = ValueOf(actor->PullBest());
+  REQUIRE(best.has_value());
+  CHECK(best->version == ModelVersion{1, 2});
+  CHECK(BytesOf(best->data) == BytesOf(held->snapshot.data));
+  REQUIRE_CODE(NewGrpcModelSubscriber(server.address, "m", "no such name!")->PullNewer(std::nullopt).status(),
+               absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  const auto publisher = NewGrpcModelPublisher(server.address);
+  const auto subscriber = NewGrpcModelSubscriber(server.address, "m");
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
+  server.Stop();
+  CHECK(publisher->Publish(MakeModel("m", {1, 2})).code() == absl::StatusCode::kUnavailable);
+  CHECK(subscriber->PullNewer(std::nullopt).status().code() == absl::StatusCode::kUnavailable);
+
+  // Waiting goes on while the server is away, and sees what it has when it is back.
+  const StopToken stop;
+  absl::Status waited;
+  ModelVersion published{1, 2};
+  {
+    const Thread waiter("waiter", [&] { waited = subscriber->WaitNewer(ModelVersion{1, 1}, stop); });
+    absl::Cleanup give_up = [&stop] { stop.RequestStop(); };
+    server.Start();
+    // Until the channel has connected again. Another version each time: one whose answer was lost is taken for good.
+    const Deadline deadline(absl::Seconds(60));
+    absl::Status status;
+    do {
+      ++published.version;
+      status = publisher->Publish(MakeModel("m", published));
+    } while (!status.ok() && deadline.Left() > absl::ZeroDuration());
+    REQUIRE_OK(status);
+    std::move(give_up).Cancel();
+  }
+  CHECK(waited == absl::OkStatus());
+  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 1}))->version == published);
+}
+
+TEST_CASE("A pull takes the memory of an earlier one that nobody uses any more, and no other", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  const auto subscriber = NewGrpcModelSubscriber(server.address, "m");
+  const auto pull = [&](uint64_t version) {
+    REQUIRE_OK(server.models->Publish(MakeModel("m", {1, version})));
+    return *ValueOf(subscriber->PullNewer(std::nullopt));
+  };
+  const auto address = [](const ModelSnapshot& snapshot) { return snapshot.data.slices()[0].data; };
+  const ModelSnapshot kept = pull(1);
+  const char* const free = address(pull(2));
+  for (uint64_t version = 3; version < 10; ++version) {
+    const ModelSnapshot pulled = pull(version);
+    CHECK(address(pulled) == free);
+    CHECK(BytesOf(pulled.data) == BytesOf(MakeModel("m", {1, version}).data));
+  }
+  CHECK(BytesOf(kept.data) == BytesOf(MakeModel("m", {1, 1}).data));
+}
+
+// Answers every pull with given messages.
+class LyingServer final : public v1::ModelService::WithRawCallbackMethod_Pull<v1::ModelService::CallbackService> {
+ public:
+  class Source final : public WriteSource {
+   public:
+    Source(std::vector<grpc::ByteBuffer> messages, absl::Status end)
+        : messages_(std::move(messages)), end_(std::move(end)) {}
+    void OnOpen(std::function<void()> /*wake*/) override {}
+    Step Next() override {
+      return next_ < messages_.size() ? Step{messages_[next_++], std::nullopt} : Step{std::nullopt, end_};
+    }
+
+   private:
+    const std::vector<grpc::ByteBuffer> messages_;
+    const absl::Status end_;
+    size_t next_ = 0;
+  };
+
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Pull(grpc::CallbackServerContext* /*context*/,
+                                                   const grpc::ByteBuffer* /*request*/) override {
+    return new WriteReactor(std::make_unique<Source>(messages, end));
+  }
+
+  std::vector<grpc::ByteBuffer> messages;
+  absl::Status end;
+};
+
+// The only message of an honest answer.
+Message<v1::PullModelResponse> Honest(const ModelSnapshot& snapshot) {
+  Message<v1::PullModelResponse> message;
+  *message.header.mutable_header() = ToProto(snapshot);
+  message.header.mutable_header()->set_total_bytes(snapshot.data.size());
+  message.header.mutable_header()->set_checksum(Checksum(snapshot.data));
+  message.data = snapshot.data;
+  return message;
+}
+
+TEST_CASE("What a server sends is believed only where it fits together", "[grpc]") {
+  LyingServer lying;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&lying}));
+  const auto subscriber = NewGrpcModelSubscriber(server->address(), "m");
+  const ModelSnapshot snapshot = MakeModel("m", {1, 5});
+  const auto pull = [&](std::vector<Message<v1::PullModelResponse>> messages) {
+    lying.messages.clear();
+    for (const Message<v1::PullModelResponse>& message : messages) {
+      lying.messages.push_back(EncodeMessage(message));
+    }
+    return subscriber->PullNewer(ModelVersion{1, 4}).status();
+  };
+  REQUIRE_OK(pull({Honest(snapshot)}));
+
+  const std::string bytes = BytesOf(snapshot.data);
+  Message<v1::PullModelResponse> message = Honest(snapshot);
+  SECTION("no message") {
+    CHECK(pull({}).code() == absl::StatusCode::kDataLoss);
+  }
+  SECTION("too few bytes") {
+    message.data = SlicesOf(bytes.substr(1));
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("only 55 bytes have come where 56"));
+  }
+  SECTION("too many bytes") {
+    Message<v1::PullModelResponse> more;
+    more.data = SlicesOf("x");
+    CHECK_THAT(std::string(pull({message, more}).message()), Catch::Contains("57 bytes have come where 56"));
+  }
+  SECTION("other bytes") {
+    std::string damaged = bytes;
+    damaged[0] ^= 1;
+    message.data = SlicesOf(damaged);
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("checksum"));
+  }
+  SECTION("bytes without a header") {
+    message.header.clear_header();
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("without a header"));
+  }
+  SECTION("a total that is not the tensors'") {
+    message.header.mutable_header()->set_total_bytes(uint64_t{1} << 62);
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("the tensors take 56 bytes together"));
+  }
+  SECTION("tensors of no type") {
+    message.header.mutable_header()->mutable_tensors(0)->set_dtype(static_cast<v1::DataType>(77));
+    CHECK_THAT(std::string(pull({message}).message()), Catch::Contains("77 is not an element type"));
+  }
+  SECTION("a version that is not newer") {
+    CHECK_THAT(std::string(pull({Honest(MakeModel("m", {1, 4}))}).message()), Catch::Contains("was not asked for"));
+  }
+  SECTION("another model") {
+    CHECK_THAT(std::string(pull({Honest(MakeModel("n", {1, 5}))}).message()), Catch::Contains("of model n"));
+  }
+}
+
+TEST_CASE("A server that stops in the middle of an answer is unavailable, however that is put", "[grpc]") {
+  LyingServer stopping;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&stopping}));
+  const auto subscriber = NewGrpcModelSubscriber(server->address(), "m");
+  for (const absl::Status& end : {absl::CancelledError("stopping"), absl::UnavailableError("stopping"),
+                                  absl::DeadlineExceededError("too slow")}) {
+    stopping.end = end;
+    CHECK(subscriber->PullNewer(std::nullopt).status().code() == absl::StatusCode::kUnavailable);
+  }
+  for (const absl::Status& end : {absl::FailedPreconditionError("no"), absl::InternalError("a bug")}) {
+    stopping.end = end;
+    CHECK(subscriber->PullNewer(std::nullopt).status().code() == end.code());
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,284 @@
+#include "common/replay_blocks/row_writer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/random.h"
+#include "replay_server/store/local_replay.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::ValueOf;
+
+TableConfig MakeTable(const std::string& name) {
+  TableConfig table;
+  table.name = name;
+  table.signature = {{"observation", DType::kFloat32, {2}}, {"action", DType::kInt64, {}}};
+  table.view = {{"observations", "observation", ViewField::Rows::kAll},
+                {"stack", "action", ViewField::Rows::kLast, 3},
+                {"action", "action", ViewField::Rows::kFirst}};
+  table.sampler.kind = SelectorKind::kFifo;
+  table.max_items = 10'000;
+  table.max_bytes = int64_t{1} << 24;
+  table.max_times_sampled = 1;
+  table.max_window = 3;
+  return table;
+}
+
+// A store with the tables "a" and "b", and a writer to both.
+struct Fixture {
+  explicit Fixture(const RowWriterOptions& options = {}) {
+    for (const TableConfig& table : tables) {
+      REQUIRE_OK(connection.CreateTable(table, StopToken()));
+    }
+    writer = ValueOf(RowWriter::Create(&connection, tables, options));
+  }
+
+  // `count` items of the table, in the order in which they came.
+  SampledBatch Sample(const TableConfig& table, int64_t count) {
+    ReplaySamplerOptions options;
+    options.table = table;
+    options.batch_size = count;
+    options.prefetch = 1;
+    return ValueOf(ValueOf(connection.NewSampler(options))->Next(StopToken()));
+  }
+
+  std::vector<TableConfig> tables = {MakeTable("a"), MakeTable("b")};
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  std::unique_ptr<RowWriter> writer;
+};
+
+Row Step(float value, int64_t action) {
+  Row row;
+  static thread_local std::vector<float> observation;
+  observation = {value, -value};
+  row.Set("action", action).Set("observation", observation);
+  return row;
+}
+
+template <class T>
+std::vector<T> Values(const SampledBatch& batch, const char* field, size_t first, size_t count) {
+  const T* values = static_cast<const T*>(batch.Data(field));
+  return std::vector<T>(values + first, values + first + count);
+}
+
+}  // namespace
+
+TEST_CASE("rows and items arrive as they were written, however they are gathered", "[unit]") {
+  Rng rng(1);
+  for (const int64_t chunk_rows : {1, 3, 1000}) {
+    RowWriterOptions options;
+    options.chunk_rows = chunk_rows;
+    Fixture f(options);
+    RowWriter::Stream* const streams[] = {f.writer->NewStream(), f.writer->NewStream()};
+    struct Expected {
+      std::vector<float> first;  // Of the observations.
+      std::vector<int64_t> stack;
+      double priority = 0;
+    };
+    std::vector<Expected> expected;
+    std::vector<int64_t> episodes[2];  // The actions of the present ones.
+    for (int i = 0; i < 300; ++i) {
+      const size_t number = rng.UniformInt(2);
+      RowWriter::Stream* stream = streams[number];
+      std::vector<int64_t>& episode = episodes[number];
+      if (rng.UniformInt(8) == 0) {
+        stream->BeginEpisode();
+        episode.clear();
+      }
+      REQUIRE_OK(stream->Append(Step(static_cast<float>(i), i)));
+      episode.push_back(i);
+      REQUIRE(stream->episode_rows() == static_cast<int64_t>(episode.size()));
+      const auto rows = static_cast<int64_t>(1 + rng.UniformInt(std::min<uint64_t>(3, episode.size())));
+      const double priority = rng.Uniform();
+      REQUIRE_OK(stream->CreateItem("a", rows, priority));
+      Expected item;
+      for (int64_t row = 0; row < rows; ++row) {
+        const int64_t action = episode[episode.size() - static_cast<size_t>(rows - row)];
+        item.first.insert(item.first.end(), {static_cast<float>(action), -static_cast<float>(action)});
+      }
+      for (size_t back = 3; back > 0; --back) {
+        item.stack.push_back(episode[episode.size() - std::min(back, episode.size())]);
+      }
+      // No more context than belongs to the window and its stack.
+      item.priority = priority;
+      expected.push_back(item);
+    }
+    REQUIRE_OK(f.writer->Flush(absl::Seconds(30)));
+    REQUIRE(f.writer->stats().items_inserted == 300);
+    REQUIRE(f.writer->stats().items_without_rows == 0);
+    const SampledBatch batch = f.Sample(f.tables[0], 300);
+    for (size_t i = 0; i < 300; ++i) {
+      CAPTURE(chunk_rows, i);
+      REQUIRE(Values<float>(batch, "observations", i * 6, expected[i].first.size()) == expected[i].first);
+      REQUIRE(Values<int64_t>(batch, "stack", i * 3, 3) == expected[i].stack);
+      REQUIRE(Values<double>(batch, kItemPriority, i, 1)[0] == expected[i].priority);
+    }
+  }
+}
+
+TEST_CASE("items go to the table that they are for, with the highest priority where none is given", "[unit]") {
+  Fixture f;
+  RowWriter::Stream* stream = f.writer->NewStream();
+  REQUIRE_OK(stream->Append(Step(1, 1)));
+  REQUIRE_OK(stream->CreateItem("b", 1, 7.5));
+  REQUIRE_OK(stream->CreateItem("b", 1));
+  REQUIRE_OK(stream->CreateItem("a", 1));
+  REQUIRE_OK(f.writer->Flush(absl::Seconds(30)));
+  REQUIRE(Values<double>(f.Sample(f.tables[1], 2), kItemPriority, 0, 2) == std::vector<double>{7.5, 7.5});
+  REQUIRE(Values<double>(f.Sample(f.tables[0], 1), kItemPriority, 0, 1) == std::vector<double>{1});
+}
+
+TEST_CASE("a row that does not fit is refused with its column, and nothing of it is kept", "[unit]") {
+  Fixture f;
+  RowWriter::Stream* stream = f.writer->NewStream();
+  const std::vector<float> observation = {1, 2};
+  const auto refused = [stream](const Row& row) {
+    const absl::Status status = stream->Append(row);
+    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+    REQUIRE(stream->episode_rows() == 0);
+    return std::string(status.message());
+  };
+  Row row;
+  row.Set("observation", observation);
+  REQUIRE(absl::StrContains(refused(row), "\"action\" is missing"));
+  row.Set("actoin", int64_t{1});
+  REQUIRE(absl::StrContains(refused(row), "did you mean \"action\""));
+  Row other;
+  other.Set("observation", observation).Set("action", int32_t{1});
+  REQUIRE(absl::StrContains(refused(other), "got 1 of int32; wanted action: int64[]"));
+  Row twice;
+  twice.Set("observation", observation).Set("observation", observation);
+  REQUIRE(absl::StrContains(refused(twice), "twice"));
+  Row longer;
+  longer.Set("observation", std::vector<float>{1, 2, 3});
+  REQUIRE(absl::StrContains(refused(longer), "got 3 of float32"));
+}
+
+TEST_CASE("items that cannot be are refused", "[unit]") {
+  Fixture f;
+  RowWriter::Stream* stream = f.writer->NewStream();
+  REQUIRE_OK(stream->Append(Step(1, 1)));
+  REQUIRE_OK(stream->Append(Step(2, 2)));
+  REQUIRE_CODE(stream->CreateItem("a", 3), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(stream->CreateItem("a", 0), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(stream->CreateItem("c", 1), absl::StatusCode::kInvalidArgument);
+  stream->BeginEpisode();
+  REQUIRE_CODE(stream->CreateItem("a", 1), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(RowWriter::Create(&f.connection, {}).status(), absl::StatusCode::kInvalidArgument);
+  f.tables[1].signature.pop_back();
+  f.tables[1].view.resize(1);
+  REQUIRE_CODE(RowWriter::Create(&f.connection, f.tables).status(), absl::StatusCode::kInvalidArgument);
+  RowWriterOptions options;
+  options.chunk_rows = 0;
+  REQUIRE_CODE(RowWriter::Create(&f.connection, {MakeTable("a")}, options).status(),
+               absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("what a stop keeps from being sent is sent later", "[unit]") {
+  TableConfig queue = MakeTable("queue");
+  MakeQueue(4, &queue);
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
+  RowWriterOptions options;
+  options.chunk_rows = 1;
+  options.max_unacknowledged_blocks = 1;
+  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
+  RowWriter::Stream* stream = writer->NewStream();
+  StopToken stopped;
+  stopped.RequestStop();
+  for (int i = 0; i < 8; ++i) {
+    const absl::Status status = stream->Append(Step(static_cast<float>(i), i), stopped);
+    REQUIRE((status.ok() || absl::IsCancelled(status)));
+    REQUIRE_OK(stream->CreateItem("queue", 1));
+  }
+  ReplaySamplerOptions sampling;
+  sampling.table = queue;
+  sampling.batch_size = 1;
+  const auto sampler = ValueOf(connection.NewSampler(sampling));
+  for (int64_t i = 0; i < 8; ++i) {
+    if (i == 4) {
+      REQUIRE_OK(writer->Send());
+    }
+    REQUIRE(Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0] == i);
+  }
+}
+
+TEST_CASE("a flush whose time is over between two blocks says so, and the rest is sent later", "[unit]") {
+  TableConfig queue = MakeTable("queue");
+  MakeQueue(1, &queue);
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
+  RowWriterOptions options;
+  options.max_unacknowledged_blocks = 1;
+  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
+  RowWriter::Stream* stream = writer->NewStream();
+  const auto add = [&](int64_t action) {
+    REQUIRE_OK(stream->Append(Step(0, action)));
+    REQUIRE_OK(stream->CreateItem("queue", 1));
+  };
+  ReplaySamplerOptions sampling;
+  sampling.table = queue;
+  sampling.batch_size = 1;
+  sampling.prefetch = 1;  // Nothing is drawn before it is asked for.
+  const auto sampler = ValueOf(connection.NewSampler(sampling));
+  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
+  add(0);
+  REQUIRE_OK(writer->Send());  // There is room for it alone:
+  add(1);
+  REQUIRE_OK(writer->Send());  // this one waits, unacknowledged,
+  add(2);
+  StopToken stopped;
+  stopped.RequestStop();
+  REQUIRE_CODE(writer->Send(stopped), absl::StatusCode::kCancelled);  // and this one is not taken.
+  add(3);
+  REQUIRE(next() == 0);
+  // All that was taken is acknowledged, the table is full, and there are two blocks to send.
+  REQUIRE_CODE(writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(next() == 1);
+  REQUIRE_CODE(writer->Flush(absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE(next() == 2);
+  REQUIRE_OK(writer->Flush(absl::ZeroDuration()));
+  REQUIRE(next() == 3);
+}
+
+TEST_CASE("an item that would have to wait is not made when a stop comes, and can be made later", "[unit]") {
+  TableConfig queue = MakeTable("queue");
+  MakeQueue(1, &queue);
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
+  RowWriterOptions options;
+  options.max_unacknowledged_blocks = 1;
+  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}, options));
+  RowWriter::Stream* stream = writer->NewStream();
+  const auto add = [&](int64_t action) {
+    REQUIRE_OK(stream->Append(Step(0, action)));
+    REQUIRE_OK(stream->CreateItem("queue", 1, 1.0));
+  };
+  add(0);
+  REQUIRE_OK(writer->Send());  // There is room for it alone:
+  add(1);
+  REQUIRE_OK(writer->Send());  // this one waits, unacknowledged,
+  add(2);                      // and this one is not sent.
+  REQUIRE_OK(stream->Append(Step(0, 3)));
+  StopToken stopped;
+  stopped.RequestStop();
+  REQUIRE_CODE(stream->CreateItem("queue", 1, std::nullopt, stopped), absl::StatusCode::kCancelled);
+  ReplaySamplerOptions sampling;
+  sampling.table = queue;
+  sampling.batch_size = 1;
+  const auto sampler = ValueOf(connection.NewSampler(sampling));
+  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
+  REQUIRE(next() == 0);
+  REQUIRE(next() == 1);
+  REQUIRE_OK(stream->CreateItem("queue", 1));
+  REQUIRE_OK(writer->Send());
+  REQUIRE(next() == 2);
+  REQUIRE(next() == 3);
+}
+
+}  // namespace waggle

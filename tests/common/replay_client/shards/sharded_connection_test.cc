@@ -1,0 +1,112 @@
+#include "common/replay_client/shards/sharded_connection.h"
+
+#include "tests/common/replay_client/shards/local_shards.h"
+#include "tests/support/catch.h"
+#include "tests/support/replay_conformance.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::LocalShards;
+using testing::ValueOf;
+
+// A connection together with the shards that it goes to.
+class ConnectionOverShards final : public ReplayConnection {
+ public:
+  explicit ConnectionOverShards(size_t count) : shards_(count), connection_(shards_.shards()) {}
+
+  absl::Status CreateTable(const TableConfig& config, const StopToken& stop) override {
+    return connection_.CreateTable(config, stop);
+  }
+  absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions& options) override {
+    return connection_.NewWriter(options);
+  }
+  absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions& options) override {
+    return connection_.NewSampler(options);
+  }
+  absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string& table) override {
+    return connection_.NewPriorityUpdater(table);
+  }
+
+ private:
+  LocalShards shards_;
+  ShardedReplayConnection connection_;
+};
+
+}  // namespace
+
+TEST_CASE("the replay port over one shard keeps the port's contract", "[unit]") {
+  testing::CheckReplayConformance([] { return std::make_shared<ConnectionOverShards>(1); }, 1);
+}
+
+TEST_CASE("the replay port over two shards keeps the port's contract", "[unit]") {
+  testing::CheckReplayConformance([] { return std::make_shared<ConnectionOverShards>(2); }, 2);
+}
+
+TEST_CASE("the replay port over three shards keeps the port's contract", "[unit]") {
+  testing::CheckReplayConformance([] { return std::make_shared<ConnectionOverShards>(3); }, 3);
+}
+
+TEST_CASE("views, selectors and compression are the same over shards", "[unit]") {
+  testing::CheckReplayViewConformance([] { return std::make_shared<ConnectionOverShards>(2); }, 2);
+}
+
+TEST_CASE("a table is divided among the shards", "[unit]") {
+  LocalShards shards(2);
+  ShardedReplayConnection connection(shards.shards());
+  TableConfig table = testing::SimpleTable("table");
+  table.max_items = 7;
+  table.max_bytes = 1000;
+  REQUIRE_OK(connection.CreateTable(table, StopToken()));
+  REQUIRE(shards.table(0, "table")->config()->max_items == 4);
+  REQUIRE(shards.table(1, "table")->config()->max_items == 3);
+  REQUIRE(shards.table(0, "table")->config()->seed != shards.table(1, "table")->config()->seed);
+}
+
+TEST_CASE("a table that cannot be divided is refused", "[unit]") {
+  LocalShards shards(3);
+  ShardedReplayConnection connection(shards.shards());
+  TableConfig table = testing::SimpleTable("table");
+  table.max_items = 2;
+  REQUIRE_CODE(connection.CreateTable(table, StopToken()), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("processes that have the shards in another order are told", "[unit]") {
+  LocalShards shards(2);
+  ShardedReplayConnection connection(shards.shards());
+  const TableConfig table = testing::SimpleTable("table");
+  REQUIRE_OK(connection.CreateTable(table, StopToken()));
+  std::vector<std::shared_ptr<Shard>> reversed = shards.shards();
+  std::swap(reversed[0], reversed[1]);
+  ShardedReplayConnection other(reversed);
+  REQUIRE_CODE(other.CreateTable(table, StopToken()), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("a shard that is not there gets its table when it is", "[unit]") {
+  LocalShards shards(2);
+  shards.Kill(1);
+  ShardedReplayConnection connection(shards.shards(), absl::Milliseconds(100));
+  const TableConfig table = testing::SimpleTable("table");
+  REQUIRE_OK(connection.CreateTable(table, StopToken()));
+  const std::unique_ptr<ReplaySampler> sampler = ValueOf(connection.NewSampler(testing::SimpleSampler(table, 4)));
+  const std::unique_ptr<ReplayWriter> writer = ValueOf(connection.NewWriter(testing::SimpleWriter("writer", table)));
+  REQUIRE_OK(writer->Append(testing::SimpleBlock(0, 4), StopToken()));
+  REQUIRE(ValueOf(sampler->Next(StopToken())).missing_shards == 1);
+  shards.Start(1);
+  while (ValueOf(sampler->Next(StopToken())).missing_shards > 0) {
+  }
+  REQUIRE(shards.table(1, "table") != nullptr);
+}
+
+TEST_CASE("a stop ends the wait for shards", "[unit]") {
+  LocalShards shards(2);
+  shards.Kill(0);
+  shards.Kill(1);
+  ShardedReplayConnection connection(shards.shards());
+  const StopToken stop;
+  const Thread stopper("stopper", [&] { stop.RequestStop(); });
+  REQUIRE_CODE(connection.CreateTable(testing::SimpleTable("table"), stop), absl::StatusCode::kCancelled);
+}
+
+}  // namespace waggle

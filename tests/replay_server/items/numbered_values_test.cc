@@ -1,0 +1,92 @@
+#include "replay_server/items/numbered_values.h"
+
+#include <map>
+
+#include "common/base/random.h"
+#include "tests/support/catch.h"
+#include "tests/support/each_failure.h"
+
+namespace waggle {
+
+TEST_CASE("a value has one number as long as anyone uses it, and numbers are used again", "[unit]") {
+  NumberedValues values;
+  const uint32_t seven = values.Use(7);
+  const uint32_t huge = values.Use(~uint64_t{0});
+  REQUIRE(seven != huge);
+  REQUIRE(values.Use(7) == seven);
+  REQUIRE(values.value(seven) == 7);
+  REQUIRE(values.value(huge) == ~uint64_t{0});
+  values.Drop(seven);
+  REQUIRE(values.Use(7) == seven);
+  values.Drop(huge);
+  REQUIRE(values.size() == 1);
+  REQUIRE(values.Use(8) == huge);
+  REQUIRE(values.Use(9) == 2);
+}
+
+TEST_CASE("random users of random values find theirs", "[unit]") {
+  NumberedValues values;
+  Rng rng(3);
+  std::multimap<uint64_t, uint32_t> used;
+  uint32_t largest = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (used.size() < 50 && rng.Uniform() < 0.6) {
+      const uint64_t value = rng.UniformInt(20);
+      const uint32_t number = values.Use(value);
+      largest = std::max(largest, number);
+      used.emplace(value, number);
+    } else if (!used.empty()) {
+      const auto which = std::next(used.begin(), static_cast<ptrdiff_t>(rng.UniformInt(used.size())));
+      values.Drop(which->second);
+      used.erase(which);
+    }
+    for (const auto& [value, number] : used) {
+      REQUIRE(values.value(number) == value);
+      REQUIRE(used.find(value)->second == number);
+    }
+  }
+  REQUIRE(largest < 20);
+}
+
+TEST_CASE("a value for which memory runs out has no number, and all others keep theirs", "[unit]") {
+  for (uint64_t size = 0; size < 70; ++size) {
+    testing::ForEachFailure([size](testing::Failure* failure) {
+      NumberedValues values;
+      std::map<uint64_t, uint32_t> numbers;
+      for (uint64_t value = 0; value < size; ++value) {
+        numbers[value] = values.Use(value);
+      }
+      if (size % 3 == 1) {  // One number is free.
+        values.Drop(numbers.at(0));
+        numbers.erase(0);
+      }
+      const bool used = failure->Let([&] { values.Use(size); });
+      REQUIRE(values.size() == numbers.size() + (used ? 1 : 0));
+      for (const uint64_t value : {size, size + 1, size + 2}) {
+        numbers[value] = values.Use(value);
+      }
+      for (const auto& [value, number] : numbers) {
+        REQUIRE(values.value(number) == value);
+        REQUIRE(values.Use(value) == number);
+      }
+      REQUIRE(values.size() == numbers.size());
+    });
+  }
+}
+
+TEST_CASE("dropping values takes no memory", "[unit]") {
+  NumberedValues values;
+  for (uint64_t value = 0; value < 1000; ++value) {
+    REQUIRE(values.Use(value) == value);
+  }
+  testing::Failure failure(0, /*for_good=*/true);
+  REQUIRE(failure.Let([&] {
+    for (uint32_t number = 0; number < 1000; ++number) {
+      values.Drop(number);
+    }
+  }));
+  REQUIRE(!failure.failed());
+  REQUIRE(values.size() == 0);
+}
+
+}  // namespace waggle

@@ -1,0 +1,152 @@
+#include "replay_server/items/rate_limiter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+RateLimiterConfig Config(double samples_per_insert, int64_t min_items, double error_buffer) {
+  RateLimiterConfig config;
+  config.samples_per_insert = samples_per_insert;
+  config.min_items = min_items;
+  config.error_buffer = error_buffer;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("without a ratio only the smallest number of items holds", "[unit]") {
+  RateLimiter limiter(Config(0, 10, 0));
+  REQUIRE_FALSE(limiter.CanSample(9, 1));
+  REQUIRE(limiter.CanSample(10, 1000));
+  for (int i = 0; i < 1000; ++i) {
+    REQUIRE(limiter.CanInsert(i));
+    limiter.CountInsert();
+  }
+}
+
+TEST_CASE("the limiter keeps samples per insert within its error buffer", "[unit]") {
+  RateLimiter limiter(Config(4, 10, 20));
+  int64_t items = 0;
+  // Up to min_items inserts are always allowed, then up to c = 40 + 20: 15 inserts.
+  while (limiter.CanInsert(items)) {
+    limiter.CountInsert();
+    ++items;
+  }
+  REQUIRE(items == 15);
+  // Samples until c - 8 >= 40 - 20 fails: 60 - 8 n >= 20 allows 5 batches.
+  int batches = 0;
+  while (limiter.CanSample(items, 8)) {
+    limiter.CountSamples(8);
+    ++batches;
+  }
+  REQUIRE(batches == 5);
+  REQUIRE(limiter.inserts() == 15);
+  REQUIRE(limiter.samples() == 40);
+  REQUIRE(limiter.CanInsert(items));
+}
+
+TEST_CASE("a batch that counts nothing only needs the smallest number of items", "[unit]") {
+  RateLimiterConfig config;
+  config.samples_per_insert = 1;
+  config.min_items = 2;
+  config.min_difference = 10;
+  config.max_difference = 20;
+  RateLimiter limiter(config);
+  CHECK_FALSE(limiter.CanSample(1, 0));
+  CHECK(limiter.CanSample(2, 0));
+  CHECK_FALSE(limiter.CanSample(2, 1));
+}
+
+TEST_CASE("a limiter says in words what it waits for", "[unit]") {
+  RateLimiter limiter(Config(4, 10, 20));
+  REQUIRE(limiter.WhyNoInsert(0).empty());
+  REQUIRE(absl::StrContains(limiter.WhyNoSample(3, 8), "7 more items"));
+  for (int i = 0; i < 15; ++i) {
+    limiter.CountInsert();
+  }
+  REQUIRE(absl::StrContains(limiter.WhyNoInsert(15), "4 more samples"));
+  REQUIRE(limiter.WhyNoSample(15, 8).empty());
+  limiter.CountSamples(40);
+  REQUIRE(absl::StrContains(limiter.WhyNoSample(15, 8), "2 more inserts"));
+}
+
+namespace {
+
+// Whether any order of inserts and batches leads to where neither may go on. What is allowed depends on the credit, and
+// on the number of items only up to min_items, so there are few states to look at.
+bool CanGetStuck(const RateLimiterConfig& config, int64_t batch) {
+  std::set<std::pair<int64_t, double>> seen;
+  std::vector<std::pair<int64_t, int64_t>> next = {{0, 0}};  // Inserts and samples.
+  while (!next.empty()) {
+    const auto [inserts, samples] = next.back();
+    next.pop_back();
+    const double credit = static_cast<double>(inserts) * config.samples_per_insert - static_cast<double>(samples);
+    if (!seen.emplace(std::min(inserts, config.min_items), credit).second) {
+      continue;
+    }
+    RateLimiter limiter(config);
+    for (int64_t i = 0; i < inserts; ++i) {
+      limiter.CountInsert();
+    }
+    limiter.CountSamples(samples);
+    const bool insert = limiter.CanInsert(inserts);
+    const bool sample = limiter.CanSample(inserts, batch);
+    if (insert) {
+      next.emplace_back(inserts + 1, samples);
+    }
+    if (sample) {
+      next.emplace_back(inserts, samples + batch);
+    }
+    if (!insert && !sample) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The largest number that both are multiples of.
+double Lattice(double a, double b) {
+  while (b > 0) {
+    a = std::exchange(b, std::fmod(a, b));
+  }
+  return a;
+}
+
+}  // namespace
+
+TEST_CASE("a limiter refuses the batch sizes that could block both sides, and hardly any other", "[unit]") {
+  for (const double samples_per_insert : {0.25, 1.0, 3.0, 8.0}) {
+    for (const int64_t batch : {1, 2, 7, 16}) {
+      // Credits move on a lattice. A buffer that is refused may be too small by up to half of its step for a batch to
+      // be blocked by it, but no more.
+      const double step = Lattice(samples_per_insert, static_cast<double>(batch)) / 2;
+      bool was_allowed = false;
+      for (int i = 0; i * step <= samples_per_insert + static_cast<double>(batch); ++i) {
+        const RateLimiterConfig config = Config(samples_per_insert, 5, i * step);
+        CAPTURE(samples_per_insert, batch, config.error_buffer);
+        const absl::Status status = RateLimiter(config).CheckBatchSize(batch);
+        if (status.ok()) {
+          REQUIRE_FALSE(CanGetStuck(config, batch));
+          if (!std::exchange(was_allowed, true) && i >= 2) {
+            REQUIRE(CanGetStuck(Config(samples_per_insert, 5, (i - 2) * step), batch));
+          }
+        } else {
+          REQUIRE_FALSE(was_allowed);
+          REQUIRE(status.code() == absl::StatusCode::kFailedPrecondition);
+          REQUIRE(absl::StrContains(status.message(), "error_buffer"));
+        }
+      }
+      REQUIRE(was_allowed);
+    }
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,93 @@
+#include "replay_server/writers/forgotten_writers.h"
+
+#include "replay_server/store/replay_store.h"
+#include "tests/replay_server/table/table_fixture.h"
+#include "tests/support/catch.h"
+#include "tests/support/each_failure.h"
+
+namespace waggle {
+namespace {
+
+using testing::SmallTable;
+using testing::ValueOf;
+
+// A writer of one table that has sent a block without rows.
+struct Known {
+  explicit Known(ReplayStore* store, uint64_t incarnation = 7) {
+    session = ValueOf(store->OpenWriter(std::to_string(incarnation), {SmallTable().name}, SmallTable().signature));
+    REQUIRE_OK(session->Claim(incarnation));
+    session->Insert(1, InsertBlock(), [](const auto& /*result*/) {});
+    REQUIRE(session->applied_sequence() == 1);
+  }
+  std::shared_ptr<WriterSession> session;
+};
+
+// What is known of a writer, which comes back whoever it is.
+std::optional<ForgottenWriters::Writer> Take(ForgottenWriters* forgotten, const std::string& id, uint64_t incarnation,
+                                             const std::vector<std::shared_ptr<Table>>& tables) {
+  const std::optional<ForgottenWriters::Writer> known = forgotten->Find(id, incarnation, tables);
+  forgotten->Drop(id);
+  return known;
+}
+
+TEST_CASE("how far a writer was is known to itself alone, once, and for its very tables", "[unit]") {
+  ReplayStore store({});
+  REQUIRE_OK(store.CreateTable(SmallTable()));
+  const Known known(&store);
+  ForgottenWriters forgotten(10);
+  forgotten.Add("w", *known.session);
+  CHECK(Take(&forgotten, "w", 7, known.session->tables())->sequence == 1);
+  CHECK_FALSE(Take(&forgotten, "w", 7, known.session->tables()).has_value());
+  forgotten.Add("w", *known.session);
+  CHECK_FALSE(Take(&forgotten, "v", 7, known.session->tables()).has_value());
+  CHECK_FALSE(Take(&forgotten, "w", 8, known.session->tables()).has_value());
+  CHECK(forgotten.size() == 0);
+  forgotten.Add("w", *known.session);
+  ReplayStore other({});
+  REQUIRE_OK(other.CreateTable(SmallTable()));
+  CHECK_FALSE(Take(&forgotten, "w", 7, other.tables()).has_value());
+}
+
+TEST_CASE("those that were forgotten longest ago make room, however often some of them come and go", "[unit]") {
+  ReplayStore store({});
+  REQUIRE_OK(store.CreateTable(SmallTable()));
+  const Known known(&store);
+  const auto& tables = known.session->tables();
+  ForgottenWriters forgotten(3);
+  for (const char* const id : {"a", "b", "a", "c", "d"}) {
+    forgotten.Add(id, *known.session);
+  }
+  CHECK(forgotten.size() == 3);
+  CHECK_FALSE(Take(&forgotten, "b", 7, tables).has_value());
+  for (int i = 0; i < 1000; ++i) {
+    forgotten.Add("often", *known.session);
+  }
+  CHECK(forgotten.size() <= 3);
+  CHECK(Take(&forgotten, "often", 7, tables).has_value());
+}
+
+TEST_CASE("a writer for which memory runs out is not known, and all others are", "[unit]") {
+  ReplayStore store({});
+  REQUIRE_OK(store.CreateTable(SmallTable()));
+  const Known known(&store);
+  const auto& tables = known.session->tables();
+  for (int writers = 0; writers < 32; ++writers) {
+    testing::ForEachFailure([&](testing::Failure* failure) {
+      ForgottenWriters forgotten(100);
+      for (int i = 0; i < writers; ++i) {
+        forgotten.Add(std::to_string(i), *known.session);
+      }
+      const bool added = failure->Let([&] { forgotten.Add("a writer of a name that takes memory", *known.session); });
+      REQUIRE(Take(&forgotten, "a writer of a name that takes memory", 7, tables).has_value() == added);
+      forgotten.Add("v", *known.session);
+      REQUIRE(Take(&forgotten, "v", 7, tables).has_value());
+      for (int i = 0; i < writers; ++i) {
+        REQUIRE(Take(&forgotten, std::to_string(i), 7, tables).has_value());
+      }
+      REQUIRE(forgotten.size() == 0);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,324 @@
+#include "replay_server/writers/writer_session.h"
+
+#include <memory>
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/failpoint.h"
+#include "tests/replay_server/table/held_log.h"
+#include "tests/replay_server/writers/writer_fixture.h"
+#include "tests/support/catch.h"
+#include "tests/support/each_failure.h"
+
+namespace waggle {
+namespace {
+
+using testing::writers::Block;
+using testing::writers::Fixture;
+using testing::writers::Ids;
+using testing::writers::Item;
+using testing::writers::Rows;
+
+}  // namespace
+
+TEST_CASE("a block's rows and items arrive as they were sent", "[unit]") {
+  Fixture f;
+  const auto result =
+      testing::ValueOf(f.Insert(1, Block({{3, 0, 3}, {1, 0, 2}}, {Item(3, 0, 2), Item(1, 0, 2, 2.5), Item(3, 2, 1)})));
+  REQUIRE(result.items_inserted == 3);
+  REQUIRE(result.items_without_rows == 0);
+  REQUIRE(f.session->applied_sequence() == 1);
+  const SampledBatch batch = f.Sample(3);
+  REQUIRE(Ids(batch, 0) == std::vector<int64_t>{3000, 3001});
+  REQUIRE(Ids(batch, 1) == std::vector<int64_t>{1000, 1001});
+  REQUIRE(Ids(batch, 2) == std::vector<int64_t>{3002});
+  REQUIRE(static_cast<const double*>(batch.Data(kItemPriority))[1] == 2.5);
+  REQUIRE(static_cast<const int64_t*>(batch.Data(kItemPolicyVersion))[1] == 7);
+}
+
+TEST_CASE("windows reach back over chunks and blocks", "[unit]") {
+  Fixture f;
+  REQUIRE_OK(f.Insert(1, Block({{0, 0, 2}, {0, 2, 1}}, {})));
+  REQUIRE_OK(f.Insert(2, Block({{0, 3, 1}}, {Item(0, 0, 4), Item(0, 1, 2)})));
+  const SampledBatch batch = f.Sample(2);
+  REQUIRE(Ids(batch, 0) == std::vector<int64_t>{0, 1, 2, 3});
+  REQUIRE(Ids(batch, 1) == std::vector<int64_t>{1, 2});
+  REQUIRE(static_cast<const float*>(batch.Data("last_pair"))[3] == -2);
+}
+
+TEST_CASE("windows over rows that the server does not have are counted, not refused", "[unit]") {
+  Fixture f;
+  // A restarted server sees a stream from the middle.
+  const auto first =
+      testing::ValueOf(f.Insert(1, Block({{0, 100, 2}}, {Item(0, 98, 3), Item(0, 100, 2), Item(5, 0, 1)})));
+  REQUIRE(first.items_inserted == 1);
+  REQUIRE(first.items_without_rows == 2);
+  // Rows older than the longest window are forgotten.
+  REQUIRE_OK(f.Insert(2, Block({{0, 102, 4}, {0, 106, 4}}, {})));
+  const auto last = testing::ValueOf(f.Insert(3, Block({{0, 110, 1}}, {Item(0, 103, 2), Item(0, 107, 4)})));
+  REQUIRE(last.items_without_rows == 1);
+  REQUIRE(last.items_inserted == 1);
+}
+
+TEST_CASE("a block that was applied is answered and not applied again", "[unit]") {
+  Fixture f;
+  REQUIRE(testing::ValueOf(f.Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 2)}))).items_inserted == 1);
+  REQUIRE(testing::ValueOf(f.Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 2)}))).items_inserted == 0);
+  REQUIRE(f.table->info().items == 1);
+  REQUIRE_CODE(f.Insert(3, Block({{0, 2, 2}}, {})), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_CODE(f.Insert(0, Block({{0, 2, 2}}, {})), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_OK(f.Insert(2, Block({{0, 2, 2}}, {})));
+  REQUIRE(f.session->applied_sequence() == 2);
+}
+
+TEST_CASE("blocks that wait for room are answered in order, each once, to whoever sent it last", "[unit]") {
+  TableConfig config = Fixture::Config();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.error_buffer = 1;
+  Fixture f(config);
+  std::vector<std::pair<int, uint64_t>> answers;
+  const auto insert = [&](int name, uint64_t sequence, InsertBlock block) {
+    f.session->Insert(sequence, std::move(block), [&answers, name](const auto& result) {
+      answers.emplace_back(name, result.ok() ? result->items_inserted : 999);
+    });
+  };
+  const InsertBlock second = Block({{0, 3, 1}}, {Item(0, 3, 1)});
+  insert(1, 1, Block({{0, 0, 3}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1)}));
+  insert(2, 2, second);
+  insert(3, 2, second);
+  REQUIRE(answers.empty());
+  REQUIRE(f.session->applied_sequence() == 0);
+  f.Sample(1);
+  REQUIRE(answers == std::vector<std::pair<int, uint64_t>>{{1, 3}});
+  REQUIRE(f.session->applied_sequence() == 1);
+  f.Sample(1);
+  REQUIRE(answers == std::vector<std::pair<int, uint64_t>>{{1, 3}, {3, 1}});
+  REQUIRE(f.table->info().items_inserted == 4);
+}
+
+TEST_CASE("a session belongs to the writer that came first", "[unit]") {
+  Fixture f;
+  REQUIRE_OK(f.session->Claim(7));
+  REQUIRE_OK(f.session->Claim(7));
+  const absl::Status other = f.session->Claim(8);
+  REQUIRE_CODE(other, absl::StatusCode::kFailedPrecondition);
+  REQUIRE(absl::StrContains(other.message(), "another writer has this id"));
+}
+
+TEST_CASE("progress counts each block that is applied once", "[unit]") {
+  Fixture f;
+  REQUIRE_OK(f.Insert(1, Block({{0, 0, 3}}, {Item(0, 0, 1), Item(0, 1, 1)})));
+  REQUIRE_OK(f.Insert(1, Block({{0, 0, 3}}, {Item(0, 0, 1), Item(0, 1, 1)})));
+  REQUIRE_OK(f.Insert(2, Block({}, {Item(0, 2, 1), Item(9, 0, 1)})));  // Nobody has sent rows of stream 9.
+  REQUIRE(f.session->progress().sequence == 2);
+  REQUIRE(f.session->progress().items.items_inserted == 3);
+  REQUIRE(f.session->progress().items.items_without_rows == 1);
+}
+
+TEST_CASE("one block may fill several tables, which share its rows", "[unit]") {
+  TableConfig first = Fixture::Config();
+  TableConfig second = first;
+  second.name = "second";
+  const std::vector<std::shared_ptr<Table>> tables = {testing::ValueOf(Table::Create(first, 1)),
+                                                      testing::ValueOf(Table::Create(second, 1))};
+  const auto session = std::make_shared<WriterSession>(tables, first.signature, WriterSessionOptions{});
+  uint64_t inserted = 0;
+  session->Insert(1, Block({{0, 0, 2}}, {{0, 0, 0, 1, 1}, {1, 0, 0, 2, 1}, {1, 0, 1, 1, 1}}),
+                  [&inserted](const auto& result) { inserted = result.ok() ? result->items_inserted : 0; });
+  REQUIRE(inserted == 3);
+  REQUIRE(tables[0]->info().items == 1);
+  REQUIRE(tables[1]->info().items == 2);
+  const int64_t bytes = tables[0]->info().bytes;
+  REQUIRE(bytes >= 2 * testing::kSmallRowBytes);
+  REQUIRE(tables[1]->info().bytes == bytes);
+  tables[0]->Clear();
+  REQUIRE(tables[0]->info().bytes == 0);
+  REQUIRE(tables[1]->info().bytes == bytes);
+}
+
+TEST_CASE("closing a table ends its writers with a reason", "[unit]") {
+  TableConfig config = Fixture::Config();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.error_buffer = 1;
+  Fixture f(config);
+  std::vector<absl::StatusCode> codes;
+  const auto insert = [&](uint64_t sequence, InsertBlock block) {
+    f.session->Insert(sequence, std::move(block),
+                      [&codes](const auto& result) { codes.push_back(result.status().code()); });
+  };
+  insert(1, Block({{0, 0, 4}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1)}));
+  insert(2, Block({{0, 4, 1}}, {}));
+  REQUIRE(codes.empty());
+  f.table->Close();
+  insert(3, Block({{0, 5, 1}}, {}));
+  REQUIRE(codes == std::vector<absl::StatusCode>(3, absl::StatusCode::kCancelled));
+  REQUIRE(f.session->applied_sequence() == 0);
+}
+
+#ifdef WAGGLE_FAILPOINTS_ENABLED
+TEST_CASE("blocks enter the tables in their order, also where the thread that brought the first one is slow",
+          "[unit]") {
+  Fixture fixture;
+  REQUIRE_OK(SetFailpoints("writer.taken_in=sleep(200)@1"));
+  const auto ignore = [](const absl::StatusOr<WriterSession::Result>& /*result*/) {};
+  std::thread slow([&] { fixture.session->Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 1), Item(0, 1, 1)}), ignore); });
+  while (fixture.session->held_bytes() == 0) {
+    std::this_thread::yield();
+  }
+  fixture.session->Insert(2, Block({{0, 2, 1}}, {Item(0, 2, 1)}), ignore);
+  slow.join();
+  REQUIRE_OK(SetFailpoints(""));
+  REQUIRE(fixture.session->applied_sequence() == 2);
+  std::vector<ItemFacts> items;
+  uint32_t slot = 0;
+  while (fixture.table->Scan(&slot, &items)) {
+  }
+  REQUIRE(items.size() == 3);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto held = fixture.table->Hold(items[i].key);
+    REQUIRE(testing::FirstId(held->window) == static_cast<int64_t>(i));
+    REQUIRE(items[i].generation == items[0].generation + i);
+  }
+}
+#endif
+
+TEST_CASE("a block that waits for its writer to be written is refused where the log does not know its tables any more",
+          "[unit]") {
+  testing::HeldLog log;
+  TableConfig logged = Fixture::Config();
+  logged.name = "logged";
+  logged.durability = Durability::kLog;
+  const auto other = testing::ValueOf(Table::Create(Fixture::Config(), 1));
+  const auto session = std::make_shared<WriterSession>(
+      std::vector<std::shared_ptr<Table>>{testing::ValueOf(Table::Create(logged, 1, nullptr, &log)), other},
+      logged.signature, WriterSessionOptions(), "", &log);
+  log.Hold();
+  int answers = 0;
+  absl::StatusOr<WriterSession::Result> answer;
+  session->Insert(1, Block({{0, 0, 1}}, {Item(0, 0, 1)}), [&](auto result) {
+    answer = std::move(result);
+    ++answers;
+  });
+  REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);  // Of the table, but the writer is not on disk as of the block.
+  REQUIRE(answers == 0);
+  SECTION("it is not known") {
+    REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_CODE(answer, absl::StatusCode::kCancelled);
+    CHECK(absl::StrContains(answer.status().message(), "was replaced"));
+  }
+  SECTION("it is known") {
+    session->SetWritten(1, 0);
+    REQUIRE(log.AnswerAll(absl::OkStatus()) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_OK(answer);
+  }
+  SECTION("nothing can be written") {
+    REQUIRE(log.AnswerAll(absl::UnavailableError("no space")) == 1);
+    REQUIRE(answers == 1);
+    REQUIRE_CODE(answer, absl::StatusCode::kUnavailable);
+  }
+  CHECK(log.AnswerAll(absl::OkStatus()) == 0);
+}
+
+TEST_CASE("a block that another client makes room for is answered, also where that client's memory runs out",
+          "[unit]") {
+  const bool with_log = GENERATE(false, true);
+  const bool for_good = GENERATE(false, true);
+  testing::ForEachFailure(
+      [with_log](testing::Failure* failure) {
+        testing::HeldLog log;
+        TableConfig config = Fixture::Config();
+        config.durability = with_log ? Durability::kLog : Durability::kNone;
+        config.rate_limiter.samples_per_insert = 1;
+        config.rate_limiter.error_buffer = 1;
+        std::vector<absl::Status> answers;
+        int batches = 0;
+        Fixture f(config, {}, with_log ? &log : nullptr);
+        f.session->Insert(1, Block({{0, 0, 3}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1)}),
+                          [&answers](const auto& result) { answers.push_back(result.status()); });
+        REQUIRE(answers.empty());
+        const auto layout =
+            std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
+        const auto sample = [&] { f.table->Sample(layout, 1, [&batches](const auto& /*batch*/) { ++batches; }); };
+        answers.reserve(2);
+        failure->Let(sample);
+        if (answers.empty()) {
+          sample();
+        }
+        REQUIRE(answers.size() == 1);
+        if (answers.front().ok()) {
+          REQUIRE(f.session->applied_sequence() == 1);
+        } else {
+          REQUIRE_CODE(answers.front(), absl::StatusCode::kResourceExhausted);
+        }
+      },
+      for_good);
+}
+
+TEST_CASE("a writer that goes where there is no memory is forgotten all the same", "[unit]") {
+  testing::HeldLog log;
+  TableConfig config = Fixture::Config();
+  config.durability = Durability::kLog;
+  Fixture f(config, {}, &log);
+  REQUIRE_OK(f.Insert(1, Block({{0, 0, 2}}, {Item(0, 0, 2)})));
+  const uint64_t number = f.session->number();
+  {
+    testing::FailingMemory none(0, /*for_good=*/true);
+    f.session = nullptr;
+  }
+  REQUIRE(log.forgotten() == TableLog::WriterNumbers{number});
+}
+
+TEST_CASE("a restored writer that memory runs out for counts for nothing", "[unit]") {
+  Fixture f;
+  SavedWriter saved;
+  saved.sequence = 1;
+  saved.streams.emplace_back();
+  saved.streams.back().next = 3;
+  // Held by the table and by the writer.
+  const NewBlock rows = MakeChunks(std::make_shared<RowLayout>(Fixture::Config().signature), {3}, /*holders=*/2);
+  saved.streams.back().parts.push_back({0, rows.chunks.front()});
+  saved.fingerprints = {{2, 5}};
+  const auto memory = std::make_shared<WriterMemory>();
+  testing::ForEachFailure([&](testing::Failure* failure) {
+    std::shared_ptr<WriterSession> session;
+    const bool made = failure->Let([&] {
+      session = std::make_shared<WriterSession>(std::vector<std::shared_ptr<Table>>{f.table},
+                                                Fixture::Config().signature, WriterSessionOptions(),
+                                                "a writer of a name that takes memory", nullptr, &saved, memory);
+    });
+    REQUIRE((memory->held() > 0) == made);
+    session = nullptr;
+    REQUIRE(memory->held() == 0);
+    REQUIRE(memory->needed() == 0);
+  });
+}
+
+TEST_CASE("a block that waits in its table is not lost where memory runs out for whom it has served", "[unit]") {
+  TableConfig config = Fixture::Config();
+  config.rate_limiter.samples_per_insert = 1;
+  config.rate_limiter.error_buffer = 1;
+  Fixture f(config);
+  const auto layout =
+      std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
+  bool served = false;
+  f.table->Sample(layout, 1, [&served](const auto& /*batch*/) {
+    served = true;
+    throw std::bad_alloc();
+  });
+  std::vector<absl::Status> answers;
+  f.session->Insert(1, Block({{0, 0, 5}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1), Item(0, 3, 1), Item(0, 4, 1)}),
+                    [&answers](const auto& result) { answers.push_back(result.status()); });
+  REQUIRE(served);
+  REQUIRE(answers.empty());
+  f.Sample(1);
+  f.Sample(1);
+  REQUIRE(answers == std::vector<absl::Status>{absl::OkStatus()});
+  REQUIRE(f.session->applied_sequence() == 1);
+}
+
+}  // namespace waggle
