@@ -1,8 +1,10 @@
 #include "cli/replay/reconfigure.h"
 
+#include <cmath>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "cli/replay/table_changes.h"
@@ -81,6 +83,22 @@ std::string Arrow(const std::string& difference) {
              : absl::StrCat(difference.substr(0, at), " -> ", difference.substr(at + std::string(" and ").size()));
 }
 
+// What the rate limiter will let through.
+std::string AllowedText(const v1::RateLimiterConfig& limiter, const v1::ReconfigureResponse& response) {
+  if (limiter.samples_per_insert() == 0 && response.waits().empty()) {
+    return "";
+  }
+  const auto some = [](double count, absl::string_view what) {
+    return std::isinf(count) ? absl::StrCat("any number of ", what) : absl::StrFormat("%.0f %s", count, what);
+  };
+  std::string text = absl::StrCat("  right after it ", some(std::floor(response.samples_allowed()), "samples"), " and ",
+                                  some(response.inserts_allowed(), "inserts"), " may go on before the other side does\n");
+  for (const std::string& wait : response.waits()) {
+    absl::StrAppend(&text, "  ", Printable(wait), "\n");
+  }
+  return text;
+}
+
 // How long a change lasts that the server will not know of any more; empty where it does.
 std::string LastsText(const v1::TableConfig& config, const std::string& address, bool of_run) {
   switch (config.durability()) {
@@ -109,7 +127,7 @@ std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_
   for (const std::string& difference : response.differences()) {
     absl::StrAppend(&text, "  ", Printable(Arrow(difference)), "\n");
   }
-  return absl::StrCat(text, "  ", dry_run ? "about " : "", response.items_removed(), " items leave\n",
+  return absl::StrCat(text, "  ", dry_run ? "about " : "", response.items_removed(), " items leave\n", AllowedText(planned.request.config().rate_limiter(), response),
                       LastsText(planned.request.config(), servers.address(planned.server), servers.of_run()));
 }
 

@@ -10,7 +10,7 @@
 namespace waggle {
 
 Stall::Stall(const TablePicture& picture) : picture_(picture), limiter_(picture.config->rate_limiter) {
-  limiter_.Restore(picture.inserts, picture.samples);
+  limiter_.Restore(picture.inserts, picture.samples, picture.ratio_carried);
   if (!picture.first_samples.empty()) {
     batch_ = picture.first_samples.front().asked;
   }

@@ -9,12 +9,36 @@
 namespace waggle {
 
 double RateLimiter::Difference() const {
-  return static_cast<double>(inserts_) * config_.samples_per_insert - static_cast<double>(samples_);
+  return carried_ + static_cast<double>(inserts_) * config_.samples_per_insert - static_cast<double>(samples_);
+}
+
+double RateLimiter::FromMiddle(int64_t items) const {
+  const auto free_inserts = static_cast<double>(std::max<int64_t>(0, config_.min_items - items));
+  return Difference() + free_inserts * config_.samples_per_insert -
+         (config_.MinDifference() + config_.MaxDifference()) / 2;
+}
+
+void RateLimiter::Reconfigure(const RateLimiterConfig& config, int64_t items) {
+  const double ratio_before = config_.samples_per_insert;
+  const double before = ratio_before == 0 ? 0 : FromMiddle(items);
+  config_ = config;
+  if (inserts_ > 0 && config.samples_per_insert != ratio_before) {
+    const double most = (config.MaxDifference() - config.MinDifference()) / 2;
+    carried_ += std::clamp(before, -most, most) - FromMiddle(items);
+  }
 }
 
 double RateLimiter::SamplesAllowed() const {
   return config_.samples_per_insert == 0 ? std::numeric_limits<double>::infinity()
                                          : std::max(0.0, Difference() - config_.MinDifference());
+}
+
+double RateLimiter::InsertsAllowed(int64_t items) const {
+  if (config_.samples_per_insert == 0) {
+    return std::numeric_limits<double>::infinity();
+  }
+  const auto free_inserts = static_cast<double>(std::max<int64_t>(0, config_.min_items - items));
+  return std::max(free_inserts, std::floor((config_.MaxDifference() - Difference()) / config_.samples_per_insert));
 }
 
 bool RateLimiter::CanInsert(int64_t items) const {
@@ -37,7 +61,9 @@ absl::Status RateLimiter::CheckBatchSize(int64_t batch_size) const {
 
 std::string RateLimiter::Counts() const {
   return absl::StrCat(inserts_, " inserts and ", samples_, " samples so far, at ", config_.samples_per_insert,
-                      " samples_per_insert, make a difference of ", Difference());
+                      " samples_per_insert",
+                      carried_ == 0 ? "" : absl::StrCat(" and with ", carried_, " from before it was changed"),
+                      ", make a difference of ", Difference());
 }
 
 std::string RateLimiter::WhyNoInsert(int64_t items) const {

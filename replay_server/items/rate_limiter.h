@@ -21,18 +21,23 @@ class RateLimiter {
 
   void CountInsert() { ++inserts_; }
   void CountSamples(int64_t samples) { samples_ += samples; }
-  // What was counted stays.
-  void Reconfigure(const RateLimiterConfig& config) { config_ = config; }
+  // What was counted stays. Another ratio holds from now on: what was inserted before is good for as many samples as it
+  // was, so that neither side owes the other more than the bounds allow. The table holds `items`.
+  void Reconfigure(const RateLimiterConfig& config, int64_t items);
   // Goes on from where another one was.
-  void Restore(int64_t inserts, int64_t samples) {
+  void Restore(int64_t inserts, int64_t samples, double carried) {
     inserts_ = inserts;
     samples_ = samples;
+    carried_ = carried;
   }
 
   // What the configuration holds within bounds: how many samples the inserts so far are good for, less those made.
   double Difference() const;
-  // How many samples there may be before an insert; infinite where no ratio is kept.
+  // What of the difference does not come of the counts at the present ratio, because the ratio was another one before.
+  double carried() const { return carried_; }
+  // How many samples there may be before an insert, and inserts before a sample; infinite where no ratio is kept.
   double SamplesAllowed() const;
+  double InsertsAllowed(int64_t items) const;
   int64_t inserts() const { return inserts_; }
   int64_t samples() const { return samples_; }
 
@@ -46,10 +51,13 @@ class RateLimiter {
 
  private:
   std::string Counts() const;
+  // The difference, less the middle of its bounds, once the table holds min_items.
+  double FromMiddle(int64_t items) const;
 
   RateLimiterConfig config_;
   int64_t inserts_ = 0;
   int64_t samples_ = 0;
+  double carried_ = 0;
 };
 
 }  // namespace waggle

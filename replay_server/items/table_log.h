@@ -46,6 +46,7 @@ struct TableCounters {
   int64_t sampled = 0;
   int64_t removed = 0;
   PriorityUpdateCounts priority_updates;
+  double ratio_carried = 0;  // RateLimiter::carried().
 };
 
 // How far a writer's items are in a table: all of its blocks up to `sequence`, and the first `items` of the next

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -39,13 +40,44 @@ inline bool MayInsert(const TableConfig& config, const RateLimiter& limiter, con
   return limiter.CanInsert(counts.items) || BatchLacksItems(config, counts, waiting_batch);
 }
 
+// What nobody but the batch that waits longest may use.
+struct SetAside {
+  int64_t samples = 0;  // Of those that the rate limiter allows.
+  int64_t draws = 0;    // Of TableCounts::draws_left.
+};
+
+// For a batch that has waited for so many inserts: half of what these brought, as far as it is what the batch lacks. So
+// smaller ones go past it without keeping it from being drawn for ever. Nothing where other things than smaller batches
+// keep it waiting: where it lacks items, of which sampling takes none, or where they leave before there are
+// `most_draws` (because of their bytes), it may well be that it is never drawn.
+inline SetAside SetAsideFor(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
+                            const DrawRequest& request, int64_t inserts, int64_t most_draws) {
+  SetAside set_aside;
+  const auto half = [inserts](double for_each, int64_t most) {
+    return static_cast<int64_t>(std::min(static_cast<double>(inserts) * for_each / 2, static_cast<double>(most)));
+  };
+  if (config.sampler.without_replacement && counts.items < request.items) {
+    return set_aside;
+  }
+  if (config.max_times_sampled > 0 && counts.draws_left < request.items) {
+    if (request.items <= most_draws) {
+      set_aside.draws = half(static_cast<double>(config.max_times_sampled), request.items);
+    }
+  } else if (!limiter.CanSample(counts.items, request.counted)) {
+    set_aside.samples = half(config.rate_limiter.samples_per_insert, request.counted);
+  }
+  return set_aside;
+}
+
 inline bool MaySample(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
-                      const DrawRequest& request) {
+                      const DrawRequest& request, const SetAside& set_aside = {}) {
   if (request.items == 0 && request.counted == 0) {
     return true;
   }
-  return (counts.items > 0 || request.items == 0) && limiter.CanSample(counts.items, request.counted) &&
-         !BatchLacksItems(config, counts, request.items);
+  const int64_t counted = request.counted == 0 ? 0 : request.counted + set_aside.samples;
+  const TableCounts left{counts.items, counts.draws_left - set_aside.draws};
+  return (counts.items > 0 || request.items == 0) && limiter.CanSample(counts.items, counted) &&
+         !BatchLacksItems(config, left, request.items);
 }
 
 // FAILED_PRECONDITION for what could never be granted, and whoever comes after it would wait for ever: says which

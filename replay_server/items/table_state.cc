@@ -54,8 +54,14 @@ bool TableState::CanInsert(int64_t waiting_batch) const {
   return MayInsert(config_, limiter_, counts(), waiting_batch);
 }
 
-bool TableState::CanSample(const DrawRequest& request) const {
-  return MaySample(config_, limiter_, counts(), request);
+bool TableState::CanSample(const DrawRequest& request, const SetAside& set_aside) const {
+  return MaySample(config_, limiter_, counts(), request, set_aside);
+}
+
+SetAside TableState::SetAsideSince(int64_t items_inserted, const DrawRequest& request) const {
+  const int64_t most_draws = byte_shortage_.has_value() ? byte_shortage_->items * config_.max_times_sampled
+                                                        : std::numeric_limits<int64_t>::max();
+  return SetAsideFor(config_, limiter_, counts(), request, limiter_.inserts() - items_inserted, most_draws);
 }
 
 inline void TableState::NoteChange(uint32_t slot) {
@@ -173,7 +179,7 @@ void TableState::Reconfigure(const TableConfig& config, RemovedRows* removed) {
   const bool times = config_.max_times_sampled != config.max_times_sampled;
   config_ = config;
   bytes_.SetMemoryLimit(config.memory_limit);
-  limiter_.Reconfigure(config.rate_limiter);
+  limiter_.Reconfigure(config.rate_limiter, items_);
   byte_shortage_.reset();
   if (selectors) {
     RebuildSelectors();

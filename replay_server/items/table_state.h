@@ -97,7 +97,9 @@ class TableState {
   // rate limiter's rule, and also where the batch waits for more items, or for some that have not used up
   // max_times_sampled: blocking inserts then would block both for ever.
   bool CanInsert(int64_t waiting_batch) const;
-  bool CanSample(const DrawRequest& request) const;
+  bool CanSample(const DrawRequest& request, const SetAside& set_aside = {}) const;
+  // For a batch that has waited since so many items had been inserted.
+  SetAside SetAsideSince(int64_t items_inserted, const DrawRequest& request) const;
   // Inserts it; what there is too much of then leaves, as the remover picks it.
   void Insert(NewItem item, RemovedRows* removed);
   // CanSample(request) must hold. Removes items that were sampled often enough.

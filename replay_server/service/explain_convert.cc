@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/replay_client/table_config_convert.h"
+#include "replay_server/diagnose/explain_stall.h"
 #include "replay_server/service/describe_convert.h"
 
 namespace waggle {
@@ -64,8 +65,7 @@ v1::TableExplanation ToProto(const TablePicture& picture, const Explanation& exp
   proto.set_items_inserted(static_cast<uint64_t>(picture.inserts));
   proto.set_items_sampled(static_cast<uint64_t>(picture.samples));
   const RateLimiterConfig& limiter = picture.config->rate_limiter;
-  proto.set_difference(static_cast<double>(picture.inserts) * limiter.samples_per_insert -
-                       static_cast<double>(picture.samples));
+  proto.set_difference(Stall(picture).limiter().Difference());
   proto.set_min_difference(limiter.MinDifference());
   proto.set_max_difference(limiter.MaxDifference());
   proto.set_bytes(static_cast<uint64_t>(picture.bytes));

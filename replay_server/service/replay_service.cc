@@ -155,6 +155,11 @@ absl::StatusOr<std::shared_ptr<Table>> ReplayService::Reconfigure(const v1::Reco
     response->add_differences(difference);
   }
   response->set_items_removed(static_cast<uint64_t>(result->items_removed));
+  response->set_samples_allowed(result->samples_allowed);
+  response->set_inserts_allowed(result->inserts_allowed);
+  for (const std::string& why : result->waits) {
+    response->add_waits(why);
+  }
   response->set_config_generation(result->generation);
   return store_->FindTable(config.name);
 }

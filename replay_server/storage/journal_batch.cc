@@ -30,6 +30,7 @@ std::string EncodeCounters(const TableCounters& counters) {
   proto.set_priorities_applied(counters.priority_updates.applied);
   proto.set_priorities_stale(counters.priority_updates.stale);
   proto.set_priorities_unknown(counters.priority_updates.unknown);
+  proto.set_ratio_carried(counters.ratio_carried);
   return proto.SerializeAsString();
 }
 

@@ -17,8 +17,9 @@
 namespace waggle {
 
 // What is written here. A change that an older server could not read takes the next number.
-// 1: no blocks in two records. 2: the rows of those do not say whose they are.
-inline constexpr uint32_t kStorageFormat = 3;
+// 1: no blocks in two records. 2: the rows of those do not say whose they are. 3: rate limiters carry nothing on
+// from another ratio.
+inline constexpr uint32_t kStorageFormat = 4;
 
 // Column family "meta".
 inline constexpr char kFormatKey[] = "format";

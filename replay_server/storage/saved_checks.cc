@@ -1,5 +1,6 @@
 #include "replay_server/storage/saved_checks.h"
 
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/escaping.h"
@@ -74,6 +75,9 @@ absl::Status CheckCounters(const TableCounters& counters) {
   if (!CanBeCount(counters.inserted) || !CanBeCount(counters.sampled) || !CanBeCount(counters.removed)) {
     return absl::DataLossError(absl::StrCat("a table cannot have counted ", counters.inserted, " items inserted, ",
                                             counters.sampled, " sampled and ", counters.removed, " removed"));
+  }
+  if (!std::isfinite(counters.ratio_carried)) {
+    return absl::DataLossError(absl::StrCat("a rate limiter cannot carry ", counters.ratio_carried, " on"));
   }
   return absl::OkStatus();
 }

@@ -125,7 +125,8 @@ class Loader {
       table.saved.counters = {
           proto.incarnation(), proto.next_generation(),
           proto.inserted(),    proto.sampled(),
-          proto.removed(),     {proto.priorities_applied(), proto.priorities_stale(), proto.priorities_unknown()}};
+          proto.removed(),     {proto.priorities_applied(), proto.priorities_stale(), proto.priorities_unknown()},
+          proto.ratio_carried()};
       return CheckCounters(table.saved.counters);
     }
     WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredTable>(value));

@@ -31,6 +31,16 @@ absl::Status ClosedError(const TableConfig& config) {
   return absl::CancelledError(absl::StrCat(In(config), " is closed"));
 }
 
+void SayWhatIsAllowed(const RateLimiter& limiter, int64_t items, Table::Reconfigured* result) {
+  result->samples_allowed = limiter.SamplesAllowed();
+  result->inserts_allowed = limiter.InsertsAllowed(items);
+  for (std::string why : {limiter.WhyNoInsert(items), limiter.WhyNoSample(items, /*batch_size=*/1)}) {
+    if (!why.empty()) {
+      result->waits.push_back(std::move(why));
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Table>> Table::Create(TableConfig config, uint64_t seed,
@@ -98,10 +108,14 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
   result.generation = config_generation_;
   result.items_removed = state_.ItemsOver(config);
   if (dry_run || result.differences.empty()) {
+    RateLimiter limiter = state_.limiter();
+    limiter.Reconfigure(config.rate_limiter, state_.items());
+    SayWhatIsAllowed(limiter, state_.items() - result.items_removed, &result);
     return result;
   }
   const int64_t before = state_.items_removed();
   state_.Reconfigure(config, removed);
+  SayWhatIsAllowed(state_.limiter(), state_.items(), &result);
   if (tier_ != nullptr) {
     tier_->SetLimit(config.memory_limit);
   }
@@ -114,16 +128,14 @@ absl::StatusOr<Table::Reconfigured> Table::ReconfigureLocked(const TableConfig& 
 }
 
 void Table::RefuseSamplesLocked(Actions* actions) {
-  std::deque<WaitingSample> left;
-  for (WaitingSample& sample : samples_) {
+  for (WaitingSample& sample : samples_.TakeAll()) {
     absl::Status refused = WithReason(reasons::kImpossibleBatch, CheckDraw(*config_, sample.draw));
     if (refused.ok()) {
-      left.push_back(std::move(sample));
+      samples_.Push(std::move(sample));
     } else {
       actions->push_back([refused = Annotate(refused, In(created_)), done = std::move(sample.done)] { done(refused); });
     }
   }
-  samples_.swap(left);
 }
 
 void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)> done,
@@ -215,13 +227,14 @@ uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawReques
                         samples_.size(), " requests for samples wait already");
     } else {
       request = ++last_request_;
-      samples_.push_back({request, std::move(layout), draw, std::move(done), requester.get()});
+      samples_.Push({request, std::move(layout), draw, std::move(done), requester.get(), state_.items_inserted()});
       ServeLocked(&actions, &removed);
-      if (samples_.empty() || samples_.back().request != request) {
+      WaitingSample* const waits = samples_.Newest(draw);
+      if (waits == nullptr || waits->request != request) {
         request = 0;
       } else {
-        samples_.back().keeps_requester = requester;
-        samples_.back().since = SteadyElapsed();
+        waits->keeps_requester = requester;
+        waits->since = SteadyElapsed();
       }
     }
   }
@@ -240,14 +253,12 @@ void Table::CancelSample(uint64_t request) {
   RemovedRows removed;
   {
     MutexLock lock(&mutex_);
-    const auto it = std::find_if(samples_.begin(), samples_.end(),
-                                 [request](const WaitingSample& sample) { return sample.request == request; });
-    if (it == samples_.end()) {
+    WaitingSample* const sample = samples_.Find(request);
+    if (sample == nullptr) {
       return;
     }
-    done = std::move(it->done);
-    samples_.erase(it);
-    ServeLocked(&actions, &removed);  // A smaller batch may have waited behind it.
+    done = std::move(samples_.Take(sample).done);
+    ServeLocked(&actions, &removed);  // Something may have been set aside for it.
   }
   removed.clear();
   actions.push_back([done = std::move(done)] { done(absl::CancelledError("the request for a sample was cancelled")); });
@@ -315,12 +326,12 @@ int64_t Table::Clear() {
 void Table::Close() {
   Actions actions;
   std::vector<WaitingInsert> inserts;
-  std::deque<WaitingSample> samples;
+  std::vector<WaitingSample> samples;
   {
     MutexLock lock(&mutex_);
     closed_ = true;
     inserts = inserts_.TakeAll();
-    samples.swap(samples_);
+    samples = samples_.TakeAll();
   }
   for (WaitingInsert& insert : inserts) {
     actions.push_back(

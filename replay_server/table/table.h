@@ -27,7 +27,7 @@
 #include "replay_server/table/table_picture.h"
 #include "replay_server/table/table_view.h"
 #include "replay_server/table/waiting_inserts.h"
-#include "replay_server/table/waiting_requests.h"
+#include "replay_server/table/waiting_samples.h"
 #include "replay_server/table/writer_marks.h"
 
 namespace waggle {
@@ -70,6 +70,10 @@ class Table : public std::enable_shared_from_this<Table> {
     std::vector<std::string> differences;
     int64_t items_removed = 0;
     uint64_t generation = 0;  // Of the configuration, afterwards.
+    // What the rate limiter allows then: see RateLimiter.
+    double samples_allowed = 0;
+    double inserts_allowed = 0;
+    std::vector<std::string> waits;  // In words, for what inserts and single samples wait then.
   };
   // Changes the configuration, which is of this generation: ABORTED if it is not, FAILED_PRECONDITION for a change that
   // cannot be made while the table is in use, INVALID_ARGUMENT for a configuration that is wrong. Nothing is changed
@@ -90,11 +94,12 @@ class Table : public std::enable_shared_from_this<Table> {
   using DrawDone = std::function<void(absl::StatusOr<DrawnBatch>)>;
   using SampleDone = std::function<void(absl::StatusOr<SampledBatch>)>;
 
-  // Draws items as soon as the rate limiter allows it. FAILED_PRECONDITION if the limiter could never
-  // allow that many at once (the message says which setting is too small); CANCELLED if the table is closed or the
-  // request is cancelled; RESOURCE_EXHAUSTED if too many requests wait already; INVALID_ARGUMENT if the layout is not
-  // that of such a batch. `done` may be called by whoever inserts the item that was waited for: large batches are
-  // gathered elsewhere.
+  // Draws items as soon as the rate limiter allows it and they are there. Batches that have to wait do not keep others
+  // waiting that can be drawn, but for what is set aside for the one that came first (SetAside). FAILED_PRECONDITION if
+  // the limiter could never allow that many at once (the message says which setting is too small); CANCELLED if the
+  // table is closed or the request is cancelled; RESOURCE_EXHAUSTED if too many requests wait already; INVALID_ARGUMENT
+  // if the layout is not that of such a batch. `done` may be called by whoever inserts the item that was waited for:
+  // large batches are gathered elsewhere.
   //
   // Returns a number by which the request can be cancelled; 0 if it is answered, or will be by this thread before it
   // returns from the outermost callback.
@@ -198,7 +203,12 @@ class Table : public std::enable_shared_from_this<Table> {
   bool InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeInsertsLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The batch that is to be drawn now: the one that came first among those that can be; null where there is none.
+  WaitingSample* NextSampleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeSamplesLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Appends it in words, for each size of batch that waits.
+  void AddWhySamplesWaitLocked(std::string* text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const TableConfig created_;
   const int64_t max_rows_;  // Asked for once an item.
@@ -212,7 +222,7 @@ class Table : public std::enable_shared_from_this<Table> {
   uint64_t config_generation_ ABSL_GUARDED_BY(mutex_) = 1;
   mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Reading a sum may first bring it up to date.
   WaitingInserts inserts_ ABSL_GUARDED_BY(mutex_);
-  std::deque<WaitingSample> samples_ ABSL_GUARDED_BY(mutex_);
+  WaitingSamples samples_ ABSL_GUARDED_BY(mutex_);
   // The one that was found right last, which is nearly always the next one as well.
   std::shared_ptr<const BatchLayout> checked_layout_ ABSL_GUARDED_BY(mutex_);
   int64_t checked_batch_size_ ABSL_GUARDED_BY(mutex_) = 0;

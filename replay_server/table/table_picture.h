@@ -25,6 +25,7 @@ struct TablePicture {
   int64_t bytes = 0;
   int64_t inserts = 0;  // As the rate limiter counts them, and so are the samples.
   int64_t samples = 0;
+  double ratio_carried = 0;  // RateLimiter::carried().
   std::optional<TableState::ByteShortage> byte_shortage;
   ChunkTier::Info tier;        // Where the table has a memory_limit.
   DiskPicture disk;            // Of the server; filled in by who knows it.

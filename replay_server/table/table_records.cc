@@ -15,8 +15,8 @@ namespace waggle {
 
 void TableState::TakeChanges(size_t most, TableChanges* changes) {
   changes->cleared = std::exchange(cleared_, false);
-  changes->counters = {incarnation_,       next_generation_, limiter_.inserts(),
-                       limiter_.samples(), items_removed_,   priority_updates_};
+  changes->counters = {incarnation_,   next_generation_,  limiter_.inserts(), limiter_.samples(),
+                       items_removed_, priority_updates_, limiter_.carried()};
   const size_t count = std::min(most, changed_.size());
   changes->items.reserve(changes->items.size() + count);
   for (size_t i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ absl::Status TableState::Restore(const TableCounters& counters, std::vector<Item
   // What is drawn from now on follows from the seed and from when it was saved, and is not what was drawn at first.
   rng_ = Rng::Split(config_.seed, config_.name, next_generation_);
   next_generation_ += kNeverGiven;
-  limiter_.Restore(counters.inserted, counters.sampled);
+  limiter_.Restore(counters.inserted, counters.sampled, counters.ratio_carried);
   items_removed_ = counters.removed;
   priority_updates_ = counters.priority_updates;
   return absl::OkStatus();

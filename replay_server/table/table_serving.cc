@@ -25,7 +25,7 @@ void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
 }
 
 bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed) {
-  const int64_t waiting_batch = samples_.empty() ? 0 : samples_.front().draw.items;
+  const int64_t waiting_batch = samples_.largest();
   const size_t first = insert->next;
   const size_t end = first + static_cast<size_t>(std::min<int64_t>(most, insert->items.size() - first));
   for (; insert->next < end && state_.CanInsert(waiting_batch); ++insert->next) {
@@ -67,10 +67,19 @@ bool Table::ServeInsertsLocked(Actions* actions, RemovedRows* removed) {
   return progress;
 }
 
+WaitingSample* Table::NextSampleLocked() {
+  WaitingSample* const oldest = samples_.oldest();
+  if (oldest == nullptr || state_.CanSample(oldest->draw)) {
+    return oldest;
+  }
+  const SetAside set_aside = state_.SetAsideSince(oldest->inserts_before, oldest->draw);
+  return samples_.OldestThat([&](const DrawRequest& draw) { return state_.CanSample(draw, set_aside); });
+}
+
 bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
   bool progress = false;
-  while (!samples_.empty() && state_.CanSample(samples_.front().draw)) {
-    WaitingSample& sample = samples_.front();
+  while (WaitingSample* const next = NextSampleLocked()) {
+    WaitingSample& sample = *next;
     auto sampled = std::make_shared<Sampled>(state_.Sample(sample.draw, removed));
     if (sample.requester != nullptr && sample.draw.items > 0) {
       sample.requester->Count(sample.draw.items, CoarseSteadyNanoseconds());
@@ -92,7 +101,7 @@ bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
       actions->PushCall(&sample.done,
                         [drawn = std::move(drawn)](const DrawDone& done) mutable { done(std::move(drawn)); });
     }
-    samples_.pop_front();
+    samples_.Take(next);
     progress = true;
   }
   return progress;

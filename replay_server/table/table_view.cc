@@ -86,6 +86,23 @@ std::string TableState::WhyNoSample(const DrawRequest& request) const {
   return why;
 }
 
+// Each waits for its own condition.
+void Table::AddWhySamplesWaitLocked(std::string* text) const {
+  constexpr size_t kMaxTold = 4;
+  const std::vector<const WaitingSample*> waiting = samples_.FirstOfEach(kMaxTold);
+  for (const WaitingSample* sample : waiting) {
+    std::string why = state_.WhyNoSample(sample->draw);
+    if (why.empty()) {
+      why = absl::StrCat("half of what inserts bring is set aside for a batch of ", waiting.front()->draw.items);
+    }
+    absl::StrAppend(text, text->empty() ? "" : "; ");
+    if (waiting.size() > 1) {
+      absl::StrAppend(text, "a batch of ", sample->draw.items, ": ");
+    }
+    absl::StrAppend(text, why);
+  }
+}
+
 Table::Info Table::info() const {
   MutexLock lock(&mutex_);
   Info info;
@@ -103,10 +120,7 @@ Table::Info Table::info() const {
   if (!inserts_.empty()) {
     info.blocked_because = state_.WhyNoInsert();
   }
-  if (!samples_.empty()) {
-    absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ",
-                    state_.WhyNoSample(samples_.front().draw));
-  }
+  AddWhySamplesWaitLocked(&info.blocked_because);
   if (log_ != nullptr) {
     if (const absl::Status status = log_->status(); !status.ok()) {
       absl::StrAppend(&info.blocked_because, info.blocked_because.empty() ? "" : "; ", status.message());
@@ -161,6 +175,7 @@ TablePicture Table::picture() const {
     picture.bytes = state_.bytes();
     picture.inserts = state_.items_inserted();
     picture.samples = state_.items_sampled();
+    picture.ratio_carried = state_.limiter().carried();
     picture.byte_shortage = state_.byte_shortage();
     picture.inserts_waiting = static_cast<int64_t>(inserts_.size());
     picture.samples_waiting = static_cast<int64_t>(samples_.size());
@@ -168,8 +183,8 @@ TablePicture Table::picture() const {
       const auto left = static_cast<int64_t>(insert->items.size() - insert->next);
       picture.first_inserts.push_back(wait(insert->requester, insert->since, {left, 0}));
     }
-    for (size_t i = 0; i < std::min(kMaxListed, samples_.size()); ++i) {
-      picture.first_samples.push_back(wait(samples_[i].requester, samples_[i].since, samples_[i].draw));
+    for (const WaitingSample* sample : samples_.First(kMaxListed)) {
+      picture.first_samples.push_back(wait(sample->requester, sample->since, sample->draw));
     }
     if (updated_ns_ != 0) {
       picture.last_update = {now - absl::Nanoseconds(updated_ns_), updated_by_};

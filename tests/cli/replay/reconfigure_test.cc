@@ -71,6 +71,21 @@ TEST_CASE("A dry run changes nothing", "[grpc]") {
   CHECK(absl::StrContains(ChangedText({"t", {{"max_items", "100000"}}, true, ""}, &servers), ": nothing changes\n"));
 }
 
+TEST_CASE("A dry run says in numbers what the rate limiter will let through", "[grpc]") {
+  FakeServices services;
+  AddTable(&services);
+  services.reconfigured().set_samples_allowed(640);
+  services.reconfigured().set_inserts_allowed(10);
+  ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, ""}, kTimeout));
+  const TableChange change{"t",
+                           {{"rate_limiter.samples_per_insert", "64"}, {"rate_limiter.error_buffer", "640"}},
+                           /*dry_run=*/true,
+                           ""};
+  CHECK(absl::StrContains(ChangedText(change, &servers), "640 samples and 10 inserts"));
+  services.reconfigured().add_waits("inserts wait for 7 more samples");
+  CHECK(absl::StrContains(ChangedText(change, &servers), "\n  inserts wait for 7 more samples\n"));
+}
+
 TEST_CASE("An error says what was changed before it", "[grpc]") {
   FakeServices first;
   FakeServices second;

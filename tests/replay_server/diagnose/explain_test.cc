@@ -347,7 +347,7 @@ void Apply(const Remedy& remedy, Stall* stall) {
 // Whether those who wait come to an end by inserts alone: the slow and obvious way.
 bool GoesOnByInserts(const Stall& stall) {
   RateLimiter limiter(stall.config.rate_limiter);
-  limiter.Restore(stall.picture.inserts, stall.picture.samples);
+  limiter.Restore(stall.picture.inserts, stall.picture.samples, 0);
   TableCounts counts = stall.picture.counts;
   const DrawRequest batch = stall.picture.first_samples.front().asked;
   for (int i = 0; i < 100'000; ++i) {

@@ -149,4 +149,85 @@ TEST_CASE("a limiter refuses the batch sizes that could block both sides, and ha
   }
 }
 
+namespace {
+
+// As a run leaves it that inserts as fast as it may and samples one batch whenever it may not.
+RateLimiter RunFor(int64_t inserts, const RateLimiterConfig& config) {
+  RateLimiter limiter(config);
+  while (limiter.inserts() < inserts) {
+    if (limiter.CanInsert(limiter.inserts())) {
+      limiter.CountInsert();
+    } else {
+      REQUIRE(limiter.CanSample(limiter.inserts(), 8));
+      limiter.CountSamples(8);
+    }
+  }
+  return limiter;
+}
+
+}  // namespace
+
+TEST_CASE("A changed ratio counts from the change, however old the run is", "[unit]") {
+  const double ratio = GENERATE(0.25, 1.0, 64.0);
+  RateLimiter limiter = RunFor(100000, Config(8, 100, 200));
+  const RateLimiterConfig changed = Config(ratio, 100, 300);
+  limiter.Reconfigure(changed, 1000);
+  CHECK(limiter.Difference() >= changed.MinDifference());
+  CHECK(limiter.Difference() <= changed.MaxDifference());
+  const double before = limiter.Difference();
+  int64_t inserts = 0;
+  int64_t samples = 0;
+  for (int i = 0; i < 10000; ++i) {
+    if (limiter.CanSample(1000, 8)) {
+      limiter.CountSamples(8);
+      samples += 8;
+    }
+    if (limiter.CanInsert(1000)) {
+      limiter.CountInsert();
+      ++inserts;
+    }
+  }
+  CHECK(samples > 0);
+  CHECK(limiter.Difference() == Approx(before + ratio * static_cast<double>(inserts) - static_cast<double>(samples)));
+}
+
+TEST_CASE("A ratio that is changed while the table fills leads to where it would have led from the start", "[unit]") {
+  RateLimiter limiter = RunFor(50, Config(1, 100, 20));
+  limiter.Reconfigure(Config(8, 100, 160), 50);
+  for (int64_t items = 50; items < 100; ++items) {
+    REQUIRE(limiter.CanInsert(items));
+    limiter.CountInsert();
+  }
+  RateLimiter fresh(Config(8, 100, 160));
+  for (int64_t items = 0; items < 100; ++items) {
+    fresh.CountInsert();
+  }
+  CHECK(limiter.Difference() == fresh.Difference());
+}
+
+TEST_CASE("Where no ratio was kept a new one starts in the middle of its bounds", "[unit]") {
+  RateLimiter limiter(Config(0, 10, 0));
+  for (int i = 0; i < 5000; ++i) {
+    limiter.CountInsert();
+  }
+  limiter.Reconfigure(Config(4, 10, 40), 5000);
+  CHECK(limiter.SamplesAllowed() == 40);
+  CHECK(limiter.InsertsAllowed(5000) == 10);
+}
+
+TEST_CASE("A changed ratio goes on from where it was in another limiter", "[unit]") {
+  RateLimiter limiter = RunFor(1000, Config(8, 100, 200));
+  limiter.Reconfigure(Config(2, 100, 200), 1000);
+  RateLimiter other(Config(2, 100, 200));
+  other.Restore(limiter.inserts(), limiter.samples(), limiter.carried());
+  CHECK(other.Difference() == limiter.Difference());
+}
+
+TEST_CASE("Other bounds for the same ratio change no count", "[unit]") {
+  RateLimiter limiter = RunFor(1000, Config(8, 100, 200));
+  const double before = limiter.Difference();
+  limiter.Reconfigure(Config(8, 200, 400), 1000);
+  CHECK(limiter.Difference() == before);
+}
+
 }  // namespace waggle

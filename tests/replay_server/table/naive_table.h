@@ -76,6 +76,7 @@ class NaiveTable {
 
   void Reconfigure(const TableConfig& config, const std::vector<int64_t>& left) {
     const bool times = config.max_times_sampled != config_.max_times_sampled;
+    ChangeRatio(config.rate_limiter);
     config_ = config;
     for (const int64_t id : left) {
       const Item* item = Find(id);
@@ -159,13 +160,33 @@ class NaiveTable {
 
   const std::deque<Item>& items() const { return items_; }
 
-  // What the rate limiter goes by where it keeps this ratio.
-  double Difference(double samples_per_insert) const {
-    return static_cast<double>(inserts_) * samples_per_insert - static_cast<double>(samples_);
+  // What the rate limiter goes by: counted since its ratio was changed, from where it was then.
+  double Difference() const {
+    return difference_then_ + static_cast<double>(inserts_ - inserts_then_) * config_.rate_limiter.samples_per_insert -
+           static_cast<double>(samples_ - samples_then_);
   }
 
  private:
-  double Difference() const { return Difference(config_.rate_limiter.samples_per_insert); }
+  // Once the table has min_items it is as far from the middle of the bounds as it would have been, within them.
+  void ChangeRatio(const RateLimiterConfig& to) {
+    const RateLimiterConfig& from = config_.rate_limiter;
+    if (to.samples_per_insert == from.samples_per_insert || inserts_ == 0) {
+      return;
+    }
+    const auto when_filled = [this](const RateLimiterConfig& limiter) {
+      const auto missing = std::max<int64_t>(0, limiter.min_items - static_cast<int64_t>(items_.size()));
+      return static_cast<double>(missing) * limiter.samples_per_insert;
+    };
+    double beyond = 0;
+    if (from.samples_per_insert > 0) {
+      beyond = Difference() + when_filled(from) - (from.MinDifference() + from.MaxDifference()) / 2;
+    }
+    const double filled = std::min(std::max((to.MinDifference() + to.MaxDifference()) / 2 + beyond, to.MinDifference()),
+                                   to.MaxDifference());
+    difference_then_ = filled - when_filled(to);
+    inserts_then_ = inserts_;
+    samples_then_ = samples_;
+  }
   // Whether an item has to leave for the table's bytes, or for the server's where the table has some to give.
   bool IsShort() const {
     const bool server = server_limit_ > 0 && others_ + InMemory() > server_limit_;
@@ -231,6 +252,9 @@ class NaiveTable {
   std::deque<Item> items_;  // In the order in which they came.
   int64_t inserts_ = 0;
   int64_t samples_ = 0;
+  double difference_then_ = 0;  // When the ratio was changed last, and the counts then.
+  int64_t inserts_then_ = 0;
+  int64_t samples_then_ = 0;
   int64_t item_bytes_ = 0;
   int64_t server_limit_ = 0;  // 0: none.
   int64_t others_ = 0;

@@ -53,7 +53,7 @@ class RandomPlay {
     limiter.samples_per_insert = static_cast<double>(draw(3));
     if (limiter.samples_per_insert > 0 && draw(2) == 0) {
       // Around where it is, so that soon one side has to wait for the other.
-      const double now = naive_.Difference(limiter.samples_per_insert);
+      const double now = naive_.Difference();
       limiter.min_difference = now - static_cast<double>(draw(20));
       limiter.max_difference = *limiter.min_difference + 2 * narrowest_buffer + static_cast<double>(draw(20));
     } else {

@@ -148,20 +148,22 @@ TEST_CASE("a writer of single items does not wait for all of another one's block
   CHECK(std::count(answers.order.begin(), answers.order.end(), "large") == 0);
 }
 
-TEST_CASE("waiting samplers are served in order as items come", "[unit]") {
+TEST_CASE("waiting samplers are served as items come, with half of them for whoever came first", "[unit]") {
   const TableConfig config = Queue();
   const auto table = NewTable(config);
   Answers answers;
   REQUIRE(table->Sample(LayoutFor(config, 3), 3, answers.OnSample("large")) != 0);
   REQUIRE(table->Sample(LayoutFor(config, 1), 1, answers.OnSample("small")) != 0);
+  REQUIRE(table->Sample(LayoutFor(config, 1), 1, answers.OnSample("small")) != 0);
   REQUIRE(absl::StrContains(table->info().blocked_because, "samples wait for 1 more items"));
   table->Insert(Items(0, 2), answers.OnInsert("insert"));
-  // The small one could be served, but would starve the large one.
-  REQUIRE(answers.order == std::vector<std::string>{"insert"});
-  table->Insert(Items(2, 2), answers.OnInsert("insert"));
-  REQUIRE(answers.order == std::vector<std::string>{"insert", "insert", "large", "small"});
-  REQUIRE(Integers(*answers.samples[0], "first_id", 3) == std::vector<int64_t>{0, 1, 2});
-  REQUIRE(Integers(*answers.samples[1], "first_id", 1) == std::vector<int64_t>{3});
+  REQUIRE(answers.order == std::vector<std::string>{"insert", "small"});
+  CHECK(absl::StrContains(table->info().blocked_because, "set aside for a batch of 3"));
+  table->Insert(Items(2, 3), answers.OnInsert("insert"));
+  REQUIRE(answers.order == std::vector<std::string>{"insert", "small", "insert", "large", "small"});
+  REQUIRE(Integers(*answers.samples[0], "first_id", 1) == std::vector<int64_t>{0});
+  REQUIRE(Integers(*answers.samples[1], "first_id", 3) == std::vector<int64_t>{1, 2, 3});
+  REQUIRE(Integers(*answers.samples[2], "first_id", 1) == std::vector<int64_t>{4});
 }
 
 TEST_CASE("a cancelled request is answered once and lets others go on", "[unit]") {
@@ -383,6 +385,138 @@ TEST_CASE("a table's limits are changed while it is in use, and what waited goes
   REQUIRE(absl::StrContains(late.message(), "generation 1"));
   // Nothing changes, and the generation stays.
   REQUIRE(testing::ValueOf(table->Reconfigure(changed, 2, false)).generation == 2);
+}
+
+// Batches that cannot be drawn yet: of more different items than there are, of more than the ratio allows, and of more
+// than a queue holds.
+struct TooLarge {
+  TableConfig config;
+  int64_t items = 0;  // That there are.
+  int64_t batch = 0;
+};
+
+TooLarge MakeTooLarge(const std::string& kind) {
+  TooLarge too_large{SmallTable(), 10, 20};
+  too_large.config.max_items = 1000;
+  if (kind == "different") {
+    too_large.config.sampler.without_replacement = true;
+  } else if (kind == "ratio") {
+    too_large.config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1};
+    too_large.config.rate_limiter.min_difference = 0;
+    too_large.config.rate_limiter.max_difference = 21;
+  } else {
+    too_large.config.sampler.kind = SelectorKind::kFifo;
+    too_large.config.max_times_sampled = 1;
+  }
+  return too_large;
+}
+
+TEST_CASE("a batch that cannot be drawn yet keeps nobody waiting who can be served", "[unit]") {
+  const std::string kind = GENERATE("different", "ratio", "queue");
+  CAPTURE(kind);
+  const TooLarge too_large = MakeTooLarge(kind);
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Insert(Items(0, 10), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
+  for (int i = 0; i < 5; ++i) {
+    table->Sample(LayoutFor(too_large.config, 2), 2, answers.OnSample("small"));
+  }
+  CHECK(answers.order == std::vector<std::string>{"insert", "small", "small", "small", "small", "small"});
+  CHECK(table->info().samples_waiting == 1);
+  CHECK(absl::StrContains(table->info().blocked_because, "more"));
+  table->Insert(Items(10, 30), answers.OnInsert("insert"));
+  REQUIRE(answers.samples.size() == 6);
+  CHECK(answers.samples.back().ok());
+}
+
+TEST_CASE("small batches do not keep a large one from being drawn for ever", "[unit]") {
+  const std::string kind = GENERATE("different", "ratio", "queue");
+  CAPTURE(kind);
+  const TooLarge too_large = MakeTooLarge(kind);
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Insert(Items(0, 1), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
+  int64_t small = 0;
+  int64_t inserted = 1;
+  for (; answers.samples.size() == static_cast<size_t>(small) && inserted < 100; ++inserted) {
+    table->Insert(Items(static_cast<uint64_t>(inserted), 1), answers.OnInsert("insert"));
+    bool waits = false;
+    for (; !waits; ++small) {  // As many as may be drawn, or a few where any number may.
+      const size_t before = answers.samples.size();
+      const uint64_t request = table->Sample(LayoutFor(too_large.config, 1), 1, answers.OnSample("small"));
+      waits = request != 0 || small > 3 * inserted;
+      if (request != 0) {
+        table->CancelSample(request);
+      }
+      REQUIRE(answers.samples.size() > before);
+    }
+  }
+  CHECK(std::count(answers.order.begin(), answers.order.end(), "large") == 1);
+  CHECK(inserted <= 2 * 20 + 2);  // Half of what comes in is for it.
+}
+
+TEST_CASE("nothing is set aside for a batch that lacks items, or whose items leave for their bytes", "[unit]") {
+  TooLarge too_large = MakeTooLarge("queue");
+  const int64_t item_bytes = [&] {
+    const auto table = NewTable(too_large.config);
+    Answers answers;
+    table->Insert(Items(0, 1), answers.OnInsert("insert"));
+    return table->info().bytes;
+  }();
+  too_large.config.max_bytes = 6 * item_bytes;
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
+  table->Insert(Items(0, 100), answers.OnInsert("insert"));
+  REQUIRE(table->info().items <= 6);
+  for (int64_t left = table->info().items; left > 0; --left) {
+    CHECK(table->Sample(LayoutFor(too_large.config, 1), 1, answers.OnSample("small")) == 0);
+  }
+}
+
+TEST_CASE("each size of batch that waits says why", "[unit]") {
+  const TooLarge too_large = MakeTooLarge("different");
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Insert(Items(0, 10), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(too_large.config, 900), 900, answers.OnSample("first"));
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("second"));
+  const std::string why = table->info().blocked_because;
+  CHECK(absl::StrContains(why, "a batch of 900: samples wait for 890 more items"));
+  CHECK(absl::StrContains(why, "a batch of 20: samples wait for 10 more items"));
+}
+
+TEST_CASE("a dry run tells what the rate limiter would allow, and the change then does", "[unit]") {
+  TableConfig config = SmallTable();
+  config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1, /*error_buffer=*/4};
+  const auto table = NewTable(config);
+  Answers answers;
+  for (int i = 0; i < 200; ++i) {
+    table->Insert(Items(i, 1), answers.OnInsert("insert"));
+    table->Sample(LayoutFor(config, 1), 1, answers.OnSample("sample"));
+  }
+  REQUIRE(answers.samples.size() == 200);
+  TableConfig changed = config;
+  changed.rate_limiter.samples_per_insert = 64;
+  changed.rate_limiter.error_buffer = 640;
+  const auto dry = testing::ValueOf(table->Reconfigure(changed, 1, /*dry_run=*/true));
+  const auto done = testing::ValueOf(table->Reconfigure(changed, 1, /*dry_run=*/false));
+  CHECK(dry.samples_allowed == done.samples_allowed);
+  CHECK(dry.inserts_allowed == done.inserts_allowed);
+  CHECK(done.waits.empty());
+  CHECK(done.samples_allowed == 640 - 1);  // Of before, one sample less than inserts.
+  for (int i = 0; i < static_cast<int>(done.inserts_allowed); ++i) {
+    table->Insert(Items(i, 1), answers.OnInsert("insert"));
+  }
+  CHECK(table->info().inserts_waiting == 0);
+  table->Insert(Items(0, 1), answers.OnInsert("insert"));
+  CHECK(table->info().inserts_waiting == 1);
+  TableConfig narrow = changed;
+  narrow.max_items = 200;
+  narrow.rate_limiter.min_items = 150;
+  CHECK(testing::ValueOf(table->Reconfigure(narrow, 2, /*dry_run=*/true)).waits.size() == 1);
 }
 
 TEST_CASE("what cannot be changed while a table is in use is refused with its name", "[unit]") {
