@@ -13,7 +13,7 @@
 #include "common/base/random.h"
 #include "common/table_config/table_config.h"
 #include "replay_server/base/memory_use.h"
-#include "replay_server/items/block_maxima.h"
+#include "replay_server/base/block_maxima.h"
 #include "replay_server/items/item_slots.h"
 #include "replay_server/items/rate_limiter.h"
 #include "replay_server/items/row_bytes.h"

@@ -20,8 +20,7 @@ PrioritizedSelector::PrioritizedSelector(const PrioritizedSelectorOptions& optio
 }
 
 void PrioritizedSelector::SetWeight(uint32_t slot, double weight) {
-  histogram_.Remove(tree_.Get(slot));
-  histogram_.Add(weight);
+  smallest_.Change(slot, tree_.Get(slot), weight);
   tree_.SetLater(slot, weight);
 }
 
@@ -71,8 +70,12 @@ double PrioritizedSelector::MinProbability() {
   }
   const double sum = Sum();
   const double uniform = 1.0 / static_cast<double>(size_);
-  return sum > 0 ? options_.uniform_share * uniform + (1 - options_.uniform_share) * histogram_.LowerBound() / sum
-                 : uniform;
+  if (!(sum > 0)) {
+    return uniform;
+  }
+  // As Probability() computes it, so that it is the very same number.
+  const double by_weight = smallest_.Of(tree_) / sum;
+  return uniform_ == nullptr ? by_weight : options_.uniform_share * uniform + (1 - options_.uniform_share) * by_weight;
 }
 
 double PrioritizedSelector::Probability(uint32_t slot, double sum) const {

@@ -7,9 +7,9 @@
 #include "absl/types/span.h"
 #include "replay_server/selectors/priority_weight.h"
 #include "replay_server/selectors/selector.h"
+#include "replay_server/selectors/smallest_weight.h"
 #include "replay_server/selectors/sum_tree.h"
 #include "replay_server/selectors/uniform_selector.h"
-#include "replay_server/selectors/weight_histogram.h"
 
 namespace waggle {
 
@@ -53,7 +53,7 @@ class PrioritizedSelector final : public Selector {
   const PrioritizedSelectorOptions options_;
   int64_t size_ = 0;
   SumTree tree_;
-  WeightHistogram histogram_;
+  SmallestWeight smallest_;
   std::vector<uint64_t> is_in_;               // A bit for each slot.
   std::unique_ptr<UniformSelector> uniform_;  // The same items, where a share is drawn uniformly.
 };

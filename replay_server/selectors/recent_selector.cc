@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace waggle {
@@ -19,8 +20,7 @@ RecentSelector::RecentSelector(const RecentSelectorOptions& options)
       slots_(weights_.capacity()) {}
 
 void RecentSelector::SetWeight(uint32_t position, double weight) {
-  histogram_.Remove(weights_.Get(position));
-  histogram_.Add(weight);
+  smallest_.Change(position, weights_.Get(position), weight);
   weights_.SetLater(position, weight);
 }
 
@@ -43,6 +43,7 @@ void RecentSelector::Compact() {
   weights_ = SumTree(weights);
   present_ = SumTree(present);
   slots_ = std::move(slots);
+  smallest_.Restart(weights_);
 }
 
 void RecentSelector::Insert(uint32_t slot, double priority) {
@@ -82,7 +83,31 @@ double RecentSelector::MinProbability() {
     return 0;
   }
   const double sum = Sum();
-  return (1 - options_.share) * (sum > 0 ? histogram_.LowerBound() / sum : 1.0 / static_cast<double>(size_));
+  present_.Rebuild();
+  const auto first = static_cast<uint32_t>(present_.Find(static_cast<double>(size_ - newest()) + 0.5));
+  const double recent_sum = sum - weights_.SumBefore(first);
+  const double older_items = present_.SumBefore(first);
+  const double recent_items = static_cast<double>(size_) - older_items;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](double weight, bool recent) {
+    const double probability = Probability(weight, recent, sum, recent_sum, recent_items);
+    least = probability > 0 ? std::min(least, probability) : least;
+  };
+  // Those of weight 0 can be drawn where all of them weigh nothing.
+  const double older = older_items > 0 ? smallest_.Of(weights_, 0, first) : 0;
+  const double newer = smallest_.Of(weights_, first, next_);
+  if (older > 0 || (older_items > 0 && !(sum > 0))) {
+    consider(older, /*recent=*/false);
+  }
+  consider(newer, /*recent=*/true);
+  return std::isfinite(least) ? least : 0;
+}
+
+double RecentSelector::Probability(double weight, bool recent, double sum, double recent_sum,
+                                   double recent_items) const {
+  const double among_all = sum > 0 ? weight / sum : 1.0 / static_cast<double>(size_);
+  const double among_newest = !recent ? 0 : recent_sum > 0 ? weight / recent_sum : 1.0 / recent_items;
+  return options_.share * among_newest + (1 - options_.share) * among_all;
 }
 
 int64_t RecentSelector::newest() const {
@@ -103,13 +128,11 @@ void RecentSelector::SampleBatch(Rng* rng, absl::Span<Draw> draws) {
       std::min(draws.size(), static_cast<size_t>(options_.share * static_cast<double>(draws.size()) + rng->Uniform()));
   SampleFrom(rng, first, before, sum, draws.subspan(0, recent));
   SampleFrom(rng, 0, 0, sum, draws.subspan(recent));
-  const double older = static_cast<double>(size_) - present_.SumBefore(first);
+  const double recent_items = static_cast<double>(size_) - present_.SumBefore(first);
   for (Draw& draw : draws) {
     const uint32_t position = position_[draw.slot];
     const double weight = weights_.Get(position);
-    const double among_all = sum > 0 ? weight / sum : 1.0 / static_cast<double>(size_);
-    const double among_newest = position < first ? 0 : sum > before ? weight / (sum - before) : 1.0 / older;
-    draw.probability = options_.share * among_newest + (1 - options_.share) * among_all;
+    draw.probability = Probability(weight, position >= first, sum, sum - before, recent_items);
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include "replay_server/selectors/priority_weight.h"
 #include "replay_server/selectors/selector.h"
+#include "replay_server/selectors/smallest_weight.h"
 #include "replay_server/selectors/sum_tree.h"
-#include "replay_server/selectors/weight_histogram.h"
 
 namespace waggle {
 
@@ -37,7 +37,6 @@ class RecentSelector final : public Selector {
   void SampleDistinct(Rng* rng, absl::Span<Draw> draws) override;
   int64_t size() const override { return size_; }
   double Sum() override;
-  // Of an item that is not among the newest, which is a lower bound on the others'; 0 where the share is 1.
   double MinProbability() override;
 
   // Of the newest items, of which the next batch draws.
@@ -50,6 +49,9 @@ class RecentSelector final : public Selector {
   // Draws by weight among the items from `first` on, which has `before` below it; by number where they all weigh 0.
   void SampleFrom(Rng* rng, uint32_t first, double before, double sum, absl::Span<Draw> draws);
 
+  // Of an item that weighs so much and is, or is not, among the newest; `sum` and `recent_sum` are of all and of those.
+  double Probability(double weight, bool recent, double sum, double recent_sum, double recent_items) const;
+
   const RecentSelectorOptions options_;
   int64_t size_ = 0;
   int64_t batches_ = 0;
@@ -59,7 +61,7 @@ class RecentSelector final : public Selector {
   SumTree present_;  // 1 where an item is.
   std::vector<uint32_t> slots_;
   std::vector<uint32_t> position_;  // By slot.
-  WeightHistogram histogram_;
+  SmallestWeight smallest_;
 };
 
 }  // namespace waggle

@@ -38,7 +38,7 @@ class Selector {
   virtual int64_t size() const = 0;
   // The sum over all items of what the probability of being drawn is proportional to.
   virtual double Sum() = 0;
-  // A lower bound, tight to 4 %, on the smallest probability of any item that can be drawn; 0 if it is empty.
+  // The smallest probability that an item of the next batch may have; 0 if it is empty.
   virtual double MinProbability() = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "replay_server/items/block_maxima.h"
+#include "replay_server/base/block_maxima.h"
 
 #include <algorithm>
 #include <vector>
