@@ -24,7 +24,7 @@ TIMEOUTS = [*NO_NUMBERS, (-1, VALUE), (float("nan"), VALUE), (-1e-9, VALUE)]
 IDS = [(5, TYPE), ("", VALUE), ("a b", VALUE), ("ä", VALUE), ("x" * 129, VALUE)]
 NO_ARRAYS = [(None, TYPE), ("abc", TYPE), ([[1], [1, 2]], TYPE), ({}, TYPE)]
 KEYS = [*NO_ARRAYS, (3, TYPE), ([1.5], TYPE), ([True], TYPE), ([[1]], TYPE), ([-1], VALUE), ([1, 2], VALUE)]
-PRIORITIES = [*NO_ARRAYS, (3.0, TYPE), ([[1.0]], TYPE), ([True], TYPE), ([float("nan")], VALUE), ([1, 2], VALUE)]
+PRIORITIES = [*NO_ARRAYS, (3.0, TYPE), ([[1.0, 2.0]], TYPE), ([True], TYPE), ([float("nan")], VALUE), ([1, 2], VALUE)]
 TABLES = [("m", TYPE), (None, TYPE), ({"name": "m"}, TYPE), (COLUMNS, TYPE)]
 DICTIONARIES = [(5, TYPE), ("ab", TYPE), ([("a", 1)], TYPE), (None, TYPE)]
 STACKS = COUNTS
@@ -145,7 +145,7 @@ OF_LANES = {
 OF_ITEMS = {
     "last_rows": [("a", TYPE), (0.5, TYPE), (0, VALUE), ([0.5], TYPE), ([[0]], VALUE), ([4], VALUE), ([-1], VALUE)],
     "rows": [(None, TYPE), (1.5, TYPE), ([1, 1], VALUE), (0, VALUE), (5, VALUE)],
-    "priorities": [("a", TYPE), (True, TYPE), ([1.0, 1.0], VALUE), (-1, VALUE), (np.nan, VALUE)],
+    "priorities": [("a", TYPE), (True, TYPE), ([1.0, 1.0], VALUE), ([[1.0, 1.0]], VALUE), (-1, VALUE), (np.nan, VALUE)],
     "table": [(5, TYPE), ("elsewhere", VALUE)],
 }
 OF_A_SAMPLER = {"next": ({}, {"timeout": TIMEOUTS}), "stats": ({}, {}), "close": ({}, {})}

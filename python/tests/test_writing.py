@@ -4,9 +4,10 @@ import gc
 import importlib.util
 import threading
 import unittest
+import warnings
 
 import numpy as np
-from support import COLUMNS, PATIENCE, ServerTest, queue_table, row
+from support import COLUMNS, PATIENCE, ServerTest, queue_table, row, wait_until
 
 import waggle_client as waggle
 
@@ -408,11 +409,111 @@ class WritingTest(ServerTest):
         for number in range(20):
             writer.append(row(number))
             writer.create_item()
-        with self.assertRaisesRegex(waggle.DeadlineExceeded, "1 blocks"):
+        with self.assertRaisesRegex(
+            waggle.DeadlineExceeded, "1 blocks .*1 blocks with 20 items were sent: .* may yet.*twice.*waggle why.*0 are"
+        ) as raised:
             self.soon(lambda: writer.close(timeout=0.2))
+        self.assertNotIn("lost", str(raised.exception))
         writer.close()
         with self.assertRaisesRegex(waggle.FailedPrecondition, "closed"):
             writer.append(row(0))
+
+    def test_close_tells_what_was_sent_from_what_never_was(self):
+        limiter = waggle.RateLimiter(min_items=1, samples_per_insert=1.0, error_buffer=3)
+        self.client.create_table(queue_table(self.name, view=VIEW, rate_limiter=limiter))
+        writer = self.client.writer(self.name, block_bytes=1, max_unacknowledged_blocks=1, max_delay=0, timeout=0.1)
+
+        def fill():
+            with self.assertRaisesRegex(waggle.DeadlineExceeded, "no room"):
+                while True:
+                    writer.append(row(0))
+                    writer.create_item()
+
+        fill()
+        wait_until(lambda: self.client.table(self.name).inserts_waiting > 0, "the server waits with a block")
+        fill()
+        with self.assertRaisesRegex(
+            waggle.DeadlineExceeded, "in none, were never sent and are lost; 1 blocks with . items were sent"
+        ):
+            writer.close(timeout=0)
+
+    def test_numpy_scalars_of_every_width_are_taken_or_refused_by_row(self):
+        dtypes = {"wide": "float64", "narrow": "float32", "whole": "int64"}
+        columns = {name: waggle.Column(dtype) for name, dtype in dtypes.items()}
+        self.client.create_table(waggle.Table(self.name, columns, sampler=waggle.fifo(), max_times_sampled=1))
+        floats = (np.float16, np.float32, np.float64, np.longdouble)
+        wholes = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.bool_)
+        # As NumPy 2 compares a scalar to a number of Python's; before 1.24 and from 2.2 on there is one way only.
+        promote = getattr(np, "_set_promotion_state", None)
+        if promote is not None:
+            self.addCleanup(promote, np._get_promotion_state())
+        rows = 0
+        with self.client.writer(self.name) as writer, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for state in ("legacy", "weak") if promote is not None else ("",):
+                if promote is not None:
+                    promote(state)
+                good = {"wide": 1.0, "narrow": 1.0, "whole": 1}
+                for make in (lambda value: value, np.array):  # Scalars, and arrays without a dimension.
+                    for kind in (*floats, *wholes):
+                        value = make(kind(1))
+                        writer.append({"wide": value, "narrow": value, "whole": value if kind in wholes else 1})
+                        writer.create_item(priority=value if kind is not np.bool_ else 1)
+                        rows += 1
+                    for kind in floats:
+                        for bad in ("inf", "-inf", "nan"):
+                            for column in ("wide", "narrow"):
+                                with self.assertRaisesRegex(waggle.InvalidArgument, f'"{column}".*(inf|nan)'):
+                                    writer.append({**good, column: make(kind(bad))})
+                            with self.assertRaisesRegex(waggle.InvalidArgument, "priority: .*(inf|nan).*finite"):
+                                writer.create_item(priority=make(kind(bad)))
+                    for column, bad in (("narrow", np.float64(1e39)), ("whole", np.uint64(1 << 63))):
+                        with self.assertRaisesRegex(waggle.InvalidArgument, f'"{column}"'):
+                            writer.append({**good, column: make(bad)})
+                huge = np.array([np.longdouble(np.finfo(np.float64).max) * 2])  # Infinite as float64, or already.
+                with self.assertRaisesRegex(waggle.InvalidArgument, "priorities: entry 0 is inf.*finite"):
+                    writer.append_rows({name: [1] for name in columns}, waggle.Items([0], priorities=huge))
+                with self.assertRaisesRegex(waggle.InvalidArgument, "priorities: entry 0 is inf.*finite"):
+                    self.client.update_priorities(self.name, [1], [1], huge)
+        batch = self.client.sample(self.name, rows)
+        self.assertEqual([set(batch[name].tolist()) for name in columns], [{1}] * 3)
+
+    def test_a_priority_whose_power_is_too_large_for_the_server_is_refused_alone(self):
+        for exponent, absolute, epsilon, good, bad in (
+            (1.0, False, 0.0, 9.9e289, 1.1e290),
+            (2.0, True, 1.0, -9.9e144, -1.1e145),
+            (0.5, False, 0.0, 1.7e308, None),
+            (0.941, False, 0.0, 1e308, None),
+            (0.942, False, 0.0, 7e307, 1e308),
+        ):
+            name = f"{self.name}/{exponent}"
+            sampler = waggle.prioritized(exponent, epsilon=epsilon, absolute=absolute)
+            self.client.create_table(waggle.Table(name, COLUMNS, sampler=sampler))
+            with self.client.writer(name) as writer:
+                writer.append(row(0))
+                writer.create_item(priority=good)
+                if bad is not None:
+                    wanted = f'priority_exponent of table "{name}" the most is'
+                    with self.assertRaisesRegex(waggle.InvalidArgument, f"priority: .*{wanted}"):
+                        writer.create_item(priority=bad)
+                    rows = {"number": [1], "vector": np.zeros((1, 3))}
+                    with self.assertRaisesRegex(waggle.InvalidArgument, f"priorities: entry 0 is .*{wanted}"):
+                        writer.append_rows(rows, waggle.Items([0], priorities=bad))
+            self.assertEqual(self.client.table(name).items, 1)
+
+    def test_priorities_may_have_the_shape_of_td_errors(self):
+        self.client.create_table(queue_table(self.name, view=VIEW))
+        with self.client.writer(self.name) as writer:
+            writer.append_rows(
+                {"number": [0, 1, 2], "vector": np.zeros((3, 3))},
+                waggle.Items([0, 1, 2], priorities=np.array([[1.0], [2.0], [3.0]], np.float32)),
+            )
+            lanes = writer.lanes(2)
+            lanes.append({"number": [3, 4], "vector": np.zeros((2, 3))})
+            lanes.create_items(priorities=[[4.0], [5.0]])
+            with self.assertRaisesRegex(waggle.InvalidArgument, "priorities: got float64.2, 2."):
+                lanes.create_items(priorities=np.ones((2, 2)))
+        self.assertEqual(self.client.sample(self.name, 5).priorities.tolist(), [1.0, 2.0, 3.0, 4.0, 5.0])
 
     def test_an_error_within_a_with_block_is_not_masked(self):
         self.client.create_table(queue_table(self.name, view=VIEW))

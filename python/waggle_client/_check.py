@@ -109,6 +109,17 @@ def instance(name: str, value: Any, kind: type, wanted: str) -> Any:
     return value
 
 
+def as_float64(array: np.ndarray) -> np.ndarray:
+    """What float64 has no number for becomes an infinity, which is for the caller to refuse."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
+
+
+def flat(array: np.ndarray) -> np.ndarray:
+    """[n, 1], as TD errors often are, as [n]; others as they are."""
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
 def array(name: str, value: Any, wanted: str) -> np.ndarray:
     """What NumPy makes of it."""
     try:

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import math
 import secrets
+import sys
 import time
 from typing import Optional
 
@@ -23,6 +24,7 @@ _MAX_BLOCK_ITEMS = 4096
 # Of all windows of a block together, at most so many rows: the server's limit is on chunks, of which they have fewer.
 _MAX_BLOCK_REFERENCES = 1 << 20
 _ITEM_BYTES = 24  # About what one takes in a message.
+_MAX_WEIGHT = 1e290 * (1 - 1e-12)  # That the power of a priority may be, less what rounding may add.
 
 
 @dataclasses.dataclass
@@ -62,10 +64,16 @@ class _Block:
     def __init__(self, header, parts):
         self.header = header
         self.parts = parts
+        self.sent = False  # On any stream: the server may have it.
         self.data_bytes = sum(part.nbytes for part in parts)
         self.bytes = self.data_bytes + header.ByteSize()
 
+    @property
+    def items(self):
+        return len(self.header.block.item_stream)
+
     def encode(self, sequence):
+        self.sent = True
         self.header.block.sequence = sequence
         return _wire.with_data(self.header, self.parts, self.data_bytes)
 
@@ -97,6 +105,17 @@ class _GatheredItems:
         block.item_priority.extend(self.priority)
 
 
+def _priority_bounds(config):
+    """The lowest and highest priority that the server takes: sums of their powers must not overflow. See
+    replay_server/selectors/priority_weight.h."""
+    high = sys.float_info.max
+    for selector in (config.sampler, config.remover):
+        exponent = selector.options.get("priority_exponent", 0)
+        if selector.kind == "prioritized" and exponent > 290 / 308.25:
+            high = min(high, _MAX_WEIGHT ** (1 / exponent) - selector.options.get("priority_epsilon", 0))
+    return -high if config.sampler.options.get("absolute_priorities") else 0.0, high
+
+
 class WriterCore(StreamCore):
     """Blocks are numbered and kept until they are acknowledged; a new stream begins with what its server has not
     applied. Where the server has lost what it knew of this writer, the blocks that it has not acknowledged are numbered
@@ -110,9 +129,7 @@ class WriterCore(StreamCore):
         self.max_windows = [config.max_window for config in configs]
         self.longest_window = max(self.max_windows)
         self.max_contexts = [config.longest_stack - 1 for config in configs]
-        self.lowest_priorities = [
-            -math.inf if config.sampler.options.get("absolute_priorities") else 0.0 for config in configs
-        ]
+        self.priority_bounds = [_priority_bounds(config) for config in configs]
         self.rules = [ColumnRules(name, column) for name, column in configs[0].columns.items()]
         codecs = configs[0].compression  # The server sees to it that those of the other tables are equal.
         self._plain = [i for i, rule in enumerate(self.rules) if rule.name not in codecs]
@@ -380,18 +397,48 @@ class WriterCore(StreamCore):
             made = self._blocks_made  # Others may go on adding.
             self.wait_locked(lambda: self._blocks_done >= made, deadline, doing, "inserts", counted=False)
 
-    def unsent(self):
-        with self.changed:
-            return bool(self._pending) or self._gathered_since is not None
-
     def close(self, deadline):
         with self.changed:
             closed, failed, told = self._closed, self._failure is not None, self._told
         try:
             if not closed and (not failed or not told):
                 self.flush(deadline)
+        except errors.DeadlineExceeded as error:
+            self.end()
+            left_behind = self._left_behind()
+            if left_behind:
+                raise errors.DeadlineExceeded(f"{error}. It is closed all the same: {left_behind}") from None
         finally:
             self.end()
+
+    def forsake(self):
+        with self.changed:
+            ended = self._closed or self._failure is not None
+        self.end()
+        left_behind = "" if ended else self._left_behind()
+        if left_behind:
+            log.warning("%s %s: dropped without close(): %s", self.what, self.link.address, left_behind)
+
+    def _left_behind(self):
+        """Once it is ended: what becomes of what is not acknowledged; empty where there is nothing of that."""
+        with self.changed:
+            sent = [block.items for block in self._pending if block.sent]
+            unsent = [block.items for block in self._pending if not block.sent]
+            gathered, rows = len(self._items), sum(buffer.rows * buffer.lanes for buffer in self._buffers)
+            inserted = self._counts[0]
+        parts = []
+        if unsent or gathered or rows:
+            parts.append(
+                f"{len(unsent)} blocks with {sum(unsent)} items, and {rows} rows and {gathered} items that are in "
+                "none, were never sent and are lost"
+            )
+        if sent:
+            parts.append(
+                f"{len(sent)} blocks with {sum(sent)} items were sent: the server may have applied them, or may yet, "
+                f"so that written again they may be there twice. `waggle why --replay-server {self.link.address}` says "
+                f"how many items this writer has inserted; {inserted} are acknowledged"
+            )
+        return "; ".join(parts)
 
     def stats(self):
         with self.changed:

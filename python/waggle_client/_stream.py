@@ -1,7 +1,9 @@
 """Keeps a bidirectional stream to the server open: opens it again after every loss, until it is closed."""
 
+import atexit
 import threading
 import time
+import weakref
 
 import grpc
 
@@ -9,6 +11,14 @@ from waggle_client import _fork, _wire, errors
 from waggle_client._link import NOT_FOUND_PATIENCE, Backoff, from_rpc_error, log, may_pass
 
 _WARN_AFTER = 30.0
+_started = weakref.WeakSet()  # The streams of this process.
+
+
+@atexit.register
+def _end_all():
+    """gRPC waits for ever, now and then, where the interpreter ends with streams that are open."""
+    for core in list(_started):
+        core.forsake()
 
 
 class Requests:
@@ -61,9 +71,10 @@ class StreamCore:
 
     def start(self):
         _fork.watch(self)  # Not before: what is made in part, or never started, is nothing that a fork could harm.
+        _started.add(self)
         self._thread.start()
 
-    # For subclasses. The first two are called with `changed` held, the third without.
+    # For subclasses. All but the last are called with `changed` held.
 
     def reset_locked(self):
         """A new stream begins."""
@@ -71,6 +82,10 @@ class StreamCore:
     def next_request_locked(self):
         """The encoded request to send next; None where there is none yet, and for how long at most."""
         raise NotImplementedError
+
+    def unused_locked(self):
+        """Whether nobody needs another stream once this one has broken."""
+        return False
 
     def on_message(self, message, data, first):
         """Takes the next message; raises errors.Error where it is none that may come."""
@@ -91,12 +106,16 @@ class StreamCore:
         while True:
             opened, error = self._run_stream()
             with self.changed:
+                self._closed = self._closed or self.unused_locked()
                 if self._closed:
                     return
                 was_away, self._away = self._away, error
             if opened:
                 backoff.reset()
                 was_away = missing_since = None
+            if self.link.closed():
+                self.fail(errors.FailedPrecondition(f"{self.what} {self.link.address}: the client is closed"))
+                return
             final = None
             if isinstance(error, errors.NotFound):
                 final, missing_since = self._restore(error, missing_since)
@@ -216,6 +235,10 @@ class StreamCore:
             return self.link.explain(self.tables, purpose)
         finally:
             self.changed.acquire()
+
+    def forsake(self):
+        """Ends the stream of what nobody has closed, and nobody will."""
+        self.end()
 
     def end(self):
         """Ends the stream at once. May be called again, and from any thread."""

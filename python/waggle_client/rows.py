@@ -27,19 +27,25 @@ class ColumnRules:
         # Of scalars: what types are taken as they are, within what bounds.
         self._low, self._high = 0, 1
         if self._is_float:
-            self._scalars = (float, int, np.float64, np.float32, np.float16)
+            self._scalars = (float, int)
+            self._numpy_scalars = (np.float64, np.float32, np.float16)
             self._high = 3.38e38 if column.dtype == "bfloat16" else float(np.finfo(self.dtype).max)
             self._low = -self._high
         elif column.dtype == "bool":
-            self._scalars = (bool, np.bool_)
+            self._scalars = (bool,)
+            self._numpy_scalars = (np.bool_,)
         else:
-            self._scalars = (int, np.int64, np.int32, np.uint8)
+            self._scalars = (int,)
+            self._numpy_scalars = (np.int64, np.int32, np.uint8)
             self._low, self._high = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
         self._scalars = frozenset(self._scalars)
+        self._numpy_scalars = frozenset(self._numpy_scalars)
         self._dot = self.dtype.char in "fd"  # One call that meets every element.
 
     def admit(self, value: Any, lead: tuple = ()) -> Any:
         """The value, as it may be assigned to elements of this column: `lead` rows of it. Raises InvalidArgument."""
+        if type(value) in self._numpy_scalars:
+            value = value.item()  # Of a narrower type, NumPy would make the bounds infinite to compare with them.
         if not lead and not self.shape and type(value) in self._scalars:
             if self._low <= value <= self._high:  # No NaN is.
                 return value

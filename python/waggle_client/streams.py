@@ -2,6 +2,7 @@
 
 import bisect
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 import numpy as np
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _MAX_STREAMS = 65_536  # Of a writer, by the server.
-_INFINITY = float("inf")
 _WANTED_PRIORITY = "it has to be finite, and >= 0 unless the table's sampler takes magnitudes"
 
 
@@ -24,7 +24,7 @@ class Items:
     last_rows: which of the rows that are appended are the last ones of windows; an array of indices.
     rows: how many rows the windows have. They may reach back to rows that were appended before.
     priorities: None is the highest priority that an item of the table has.
-    rows and priorities are one number for all, or one for each of last_rows.
+    rows and priorities are one number for all, or one for each of last_rows; priorities may have the shape [items, 1].
     table: need not be named where the writer has one.
     """
 
@@ -65,9 +65,10 @@ def _numbers(name, values, count, dtype):
     array = _check.array(name, values, kind)
     if array.dtype.kind not in ("iu" if dtype is np.int64 else "iuf"):
         raise errors.InvalidType(f"{name}: got {_of(values, array)}; wanted are {kind}, one for all or {count}")
-    if array.shape not in ((), (count,)):
+    flat = array if dtype is np.int64 else _check.as_float64(_check.flat(array))
+    if flat.shape not in ((), (count,)):
         raise errors.InvalidArgument(f"{name}: got {_of(values, array)}; wanted are {kind}, one for all or {count}")
-    return array.astype(dtype, copy=False) if array.ndim else np.full(count, array, dtype)
+    return flat.astype(dtype, copy=False) if flat.ndim else np.full(count, flat, dtype)
 
 
 def _indices(name, values, count):
@@ -124,10 +125,19 @@ class _Rows:
         if values is None:
             return np.empty(0)
         priorities = _numbers("priorities", values, count, np.float64)
-        bad = np.flatnonzero(~(np.isfinite(priorities) & (priorities >= self._core.lowest_priorities[table])))
+        low, high = self._core.priority_bounds[table]
+        bad = np.flatnonzero(~((low <= priorities) & (priorities <= high)))  # No NaN is.
         if bad.size:
-            raise errors.InvalidArgument(f"priorities: entry {bad[0]} is {priorities[bad[0]]}; {_WANTED_PRIORITY}")
+            value = priorities[bad[0]]
+            raise self._bad_priority(f"priorities: entry {bad[0]} is {value}", value, table)
         return priorities
+
+    def _bad_priority(self, got, value, table):
+        low, high = self._core.priority_bounds[table]
+        if not math.isfinite(value) or value < low == 0:
+            return errors.InvalidArgument(f"{got}; {_WANTED_PRIORITY}")
+        name = self._core.tables[table]
+        return errors.InvalidArgument(f'{got}; with the priority_exponent of table "{name}" the most is {high:.6g}')
 
     def _append(self, values, begins):
         """A row of each lane, of which `begins` are those where an episode begins."""
@@ -190,10 +200,10 @@ class Stream(_Rows):
                 f"{name}: {rows} rows {which} are not among the newest {core.longest_window} rows of the stream, "
                 f"which has {end}{episode}"
             )
-        if priority is not None and not (
-            type(priority) is float and core.lowest_priorities[index] <= priority < _INFINITY
-        ):
-            priority = self._checked_priority(index, priority)
+        if priority is not None:
+            low, high = core.priority_bounds[index]
+            if not (type(priority) is float and low <= priority <= high):
+                priority = self._checked_priority(index, priority)
         context = min(core.max_contexts[index], first - begin)
         with core.changed:
             priorities = () if priority is None else (priority,)
@@ -201,14 +211,15 @@ class Stream(_Rows):
 
     def _checked_priority(self, table, priority):
         try:
-            priority = _check.number("priority", priority)
-            if priority >= self._core.lowest_priorities[table]:
-                return priority
+            number = _check.number("priority", priority)
         except errors.InvalidType:
             raise _check.wrong_type("priority", priority, "a number, or None for the highest of the table") from None
         except errors.InvalidArgument:
-            pass
-        raise errors.InvalidArgument(f"priority: {priority} was given; {_WANTED_PRIORITY}")
+            raise errors.InvalidArgument(f"priority: {priority} was given; {_WANTED_PRIORITY}") from None
+        low, high = self._core.priority_bounds[table]
+        if low <= number <= high:
+            return number
+        raise self._bad_priority(f"priority: {number} was given", number, table)
 
     def append_rows(
         self, columns: Mapping[str, Any], *items: Items, begins_episode: Optional["ArrayLike"] = None
@@ -319,8 +330,8 @@ class Lanes(_Rows):
     ) -> None:
         """Makes an item of the last `rows` rows of each lane, or of those in `lanes`: indices, or a boolean a lane.
 
-        `rows` and `priorities` are one number for all, or one for each of these lanes. Without priorities each item
-        gets the highest that an item of the table has.
+        `rows` and `priorities` are one number for all, or one for each of these lanes; priorities may have the shape
+        [lanes, 1]. Without priorities each item gets the highest that an item of the table has.
         """
         buffer, core = self._buffer, self._core
         index = self._table_index(table)

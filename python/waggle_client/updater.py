@@ -36,11 +36,12 @@ def checked_updates(keys, generations, *priorities) -> dict:
     """The arrays of an update, or without priorities of a deletion, by name."""
     arrays = {"keys": unsigned("keys", keys), "generations": unsigned("generations", generations)}
     if priorities:
-        wanted = "an array of numbers [items]"
+        wanted = "an array of numbers [items] or [items, 1]"
         array = _check.array("priorities", priorities[0], wanted)
-        if array.ndim != 1 or (array.dtype.kind not in "fiu" and array.size > 0):
+        flat = _check.flat(array)
+        if flat.ndim != 1 or (array.dtype.kind not in "fiu" and array.size > 0):
             raise errors.InvalidType(f"priorities: got {array.dtype}{list(array.shape)}; wanted is {wanted}")
-        arrays["priorities"] = array.astype(np.float64, copy=False)
+        arrays["priorities"] = _check.as_float64(flat)
     if len({len(array) for array in arrays.values()}) > 1:
         raise errors.InvalidArgument("got " + ", ".join(f"{len(array)} {name}" for name, array in arrays.items()))
     if priorities:

@@ -83,8 +83,13 @@ class Writer:
         return self._core.stats()
 
     def close(self, timeout: Optional[float] = 10.0) -> None:
-        """Flushes and ends. DeadlineExceeded if something is left unacknowledged after `timeout` seconds; it is closed
-        all the same, and what is left is lost. May be called again."""
+        """Flushes and ends. May be called again.
+
+        DeadlineExceeded if something is left unacknowledged after `timeout` seconds. It is closed all the same, and the
+        message says how much of that was never sent, and is lost, and how much was sent: the server may have applied
+        it, or may yet, so that whoever writes it again may have it twice. A flush() before, which may be called until
+        it returns, leaves no such doubt.
+        """
         self._core.close(Deadline(timeout))
 
     def __enter__(self) -> "Writer":
@@ -101,8 +106,5 @@ class Writer:
 
     def __del__(self):
         core = getattr(self, "_core", None)
-        if core is not None and not core._closed:
-            if core.unsent():
-                log.warning("%s %s: dropped without close(), with data that is not acknowledged", core.what,
-                            core.link.address)  # fmt: skip
-            core.end()
+        if core is not None:
+            core.forsake()
