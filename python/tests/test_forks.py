@@ -94,9 +94,18 @@ class ForksTest(ServerTest):
         sampler.close()
 
     def test_a_fork_while_nothing_is_open_does_no_harm(self):
+        self.client.create_table(waggle.Table(self.name, COLUMNS))
+        with self.client.writer(self.name) as writer:
+            writer.append(row(0))
+            writer.create_item()
+        self.client.sample(self.name, 1)
         describe = lambda: f"{len(waggle.Client(self.server.address, timeout=PATIENCE).describe().tables)} tables"
         self.assertRegex(self.in_a_child(lambda: self.told(describe)), "it returned . tables")
         self.client.describe()
+        self.assertEqual(len(self.client.sample(self.name, 1)), 1)
+        self.assertRegex(
+            self.in_a_child(lambda: self.told(lambda: self.client.sample(self.name, 1))), "FailedPrecondition: .*forked"
+        )
 
 
 if __name__ == "__main__":

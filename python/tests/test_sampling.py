@@ -1,5 +1,7 @@
 """Batches: their fields, facts and probabilities; big ones; waiting and closing. [e2e]"""
 
+import dataclasses
+import gc
 import importlib.util
 import threading
 import unittest
@@ -230,6 +232,116 @@ class SamplingTest(ServerTest):
         self.assertEqual(sorted(numbers), list(range(400)))
 
 
+class SingleBatchesTest(ServerTest):
+    """Client.sample, whose sampler stays open from one call to the next."""
+
+    def setUp(self):
+        super().setUp()
+        self.client.create_table(queue_table(self.name, view={"last": waggle.last("number")}))
+
+    def fill(self, count):
+        with self.client.writer(self.name) as writer:
+            for number in range(count):
+                writer.append(row(number))
+                writer.create_item()
+
+    def samplers(self):
+        """Whether each that the server remembers is connected."""
+        request = self.client._link.request("Explain")(table=self.name)
+        parties = self.client._link.call("Explain", request, "explaining").tables[0].parties
+        return [party.connected for party in parties if party.kind == 2]
+
+    def test_batches_of_any_size_come_from_one_sampler_which_draws_nothing_ahead(self):
+        self.fill(100)
+        taken = []
+        for count in (20, 1, 7, 20, 2):
+            batch = self.client.sample(self.name, count, timeout=PATIENCE)
+            self.assertEqual((len(batch), len(batch["last"]), len(batch.keys)), (count, count, count))
+            taken += batch["last"].tolist()
+            table = self.client.table(self.name)
+            self.assertEqual((table.items_sampled, table.samples_waiting), (len(taken), 0))
+        self.assertEqual(taken, list(range(50)))
+        self.assertEqual(self.samplers(), [True])
+
+    def test_a_larger_batch_than_before_takes_the_place_of_the_sampler(self):
+        self.fill(100)
+        self.drain(self.client, self.name, 1)
+        self.assertEqual(self.drain(self.client, self.name, 30), list(range(1, 31)))
+        self.assertEqual(self.drain(self.client, self.name, 2), [31, 32])
+        wait_until(lambda: sorted(self.samplers()) == [False, True], "the first one has ended")
+
+    def test_a_call_that_timed_out_draws_nothing_later(self):
+        self.fill(1)
+        self.assertEqual(self.drain(self.client, self.name, 1), [0])
+        for _ in range(2):
+            with self.assertRaisesRegex(waggle.DeadlineExceeded, "no batch after 0.01 s"):
+                self.client.sample(self.name, 1, timeout=0.01)
+        wait_until(lambda: self.client.table(self.name).samples_waiting == 0, "nobody waits any more")
+        self.fill(3)
+        self.assertEqual(self.client.table(self.name).items_sampled, 1)
+        self.assertEqual(self.drain(self.client, self.name, 3), [0, 1, 2])
+
+    def test_threads_get_batches_of_their_own(self):
+        self.fill(400)
+        numbers, lock = [], threading.Lock()
+
+        def take():
+            for _ in range(50):
+                batch = self.client.sample(self.name, 2, timeout=PATIENCE)
+                with lock:
+                    numbers.extend(batch["last"].tolist())
+
+        threads = [threading.Thread(target=take) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(numbers), list(range(400)))
+        self.assertLessEqual(sum(self.samplers()), 4)
+
+    def test_the_sampler_ends_with_its_client(self):
+        self.fill(10)
+        for end in ("close", "__del__"):
+            other = waggle.Client(self.server.address, timeout=PATIENCE)
+            other.sample(self.name, 1)
+            self.assertEqual(sum(self.samplers()), 1, end)
+            if end == "close":
+                other.close()
+                with self.assertRaisesRegex(waggle.FailedPrecondition, "closed"):
+                    other.sample(self.name, 1)
+            del other
+            gc.collect()
+            wait_until(lambda: sum(self.samplers()) == 0, "the server knows of the end")
+
+    def test_closing_the_client_ends_a_call_in_another_thread(self):
+        self.fill(1)
+        other = waggle.Client(self.server.address, timeout=PATIENCE)
+        other.sample(self.name, 1)
+        ended = []
+
+        def wait():
+            try:
+                other.sample(self.name, 1)
+            except waggle.Error as error:
+                ended.append(error)
+
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        wait_until(lambda: self.client.table(self.name).samples_waiting > 0, "the call waits")
+        self.soon(other.close)
+        thread.join(PATIENCE)
+        self.assertIsInstance(ended[0], waggle.Cancelled)
+
+    def test_limits_that_are_changed_between_two_calls_hold(self):
+        self.fill(5)
+        self.drain(self.client, self.name, 1)
+        config = self.client.table(self.name).table
+        limiter = waggle.RateLimiter(min_items=10)
+        self.client.reconfigure(dataclasses.replace(config, rate_limiter=limiter))
+        with self.assertRaisesRegex(waggle.DeadlineExceeded, "min_items is 10"):
+            self.client.sample(self.name, 1, timeout=0.01)
+
+
 class PrioritiesTest(ServerTest):
     def setUp(self):
         super().setUp()
@@ -246,6 +358,16 @@ class PrioritiesTest(ServerTest):
         counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, priorities)
         self.assertEqual((counts.applied, counts.stale, counts.unknown), (10, 0, 0))
         self.assertEqual(set(self.client.sample(self.name, 20)["number"].tolist()), {4})
+
+    def test_priorities_may_have_the_shape_of_td_errors(self):
+        errors = (self.batch["number"] == 4).astype(np.float32)[:, None]
+        counts = self.client.update_priorities(self.name, self.batch.keys, self.batch.generations, errors)
+        self.assertEqual(counts.applied, 10)
+        self.assertEqual(set(self.client.sample(self.name, 20)["number"].tolist()), {4})
+        with self.client.priority_updater(self.name) as updater:
+            updater.update(self.batch.keys, self.batch.generations, 1 - errors)
+            self.assertEqual(updater.flush(PATIENCE).applied, 10)
+        self.assertNotIn(4, self.client.sample(self.name, 20)["number"].tolist())
 
     def test_deleted_items_are_gone_and_their_updates_counted(self):
         odd = self.batch["number"] % 2 == 1
@@ -282,7 +404,8 @@ class PrioritiesTest(ServerTest):
             "10 keys, 9 generations, 10 priorities": (keys, generations[1:], np.ones(10)),
             "entry 3 is nan": (keys, generations, np.where(np.arange(10) == 3, np.nan, 1)),
             "keys: got float64": (np.ones(10), generations, np.ones(10)),
-            "priorities: got float64.10, 1.": (keys, generations, np.ones((10, 1))),
+            "priorities: got float64.10, 2.": (keys, generations, np.ones((10, 2))),
+            "priorities: got float64.1, 10.": (keys, generations, np.ones((1, 10))),
             "-1": (keys, generations, np.full(10, -1.0)),
         }.items():
             with self.subTest(message), self.assertRaisesRegex(waggle.InvalidArgument, message):

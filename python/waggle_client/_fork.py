@@ -9,15 +9,26 @@ import weakref
 from waggle_client import errors
 
 _watched = weakref.WeakSet()
+_closed_before = weakref.WeakSet()
 _grpc_can = os.environ.get("GRPC_ENABLE_FORK_SUPPORT", "0").lower() in ("1", "true", "yes")  # Which it reads once.
 _grpc_broken = False
 # What belongs to connections of the process before: its destructors might wait for that one's threads.
 left_behind = []
 
 
+def close_before(thing) -> None:
+    """Has `thing.close()` called before every fork: what is open only to be faster."""
+    _closed_before.add(thing)
+
+
 def watch(thing) -> None:
     """Has `thing.forked()` called in every process that is forked from here; it returns whether it was in use."""
     _watched.add(thing)
+
+
+def _before():
+    for thing in list(_closed_before):
+        thing.close()
 
 
 def _forked():
@@ -52,4 +63,4 @@ def message(what) -> str:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(before=_before, after_in_child=_forked)

@@ -7,11 +7,12 @@ import weakref
 from typing import TYPE_CHECKING, Optional, Sequence, Union
 
 from waggle_client import _check, _fork, _table_proto, errors
+from waggle_client._draws import IdleSamplers
 from waggle_client._insert import WriterCore, WriterOptions
-from waggle_client._link import SAVED_POLICIES, Backoff, Link, new_id
+from waggle_client._link import SAVED_POLICIES, Backoff, Link, log, new_id
 from waggle_client.batch import Batch
 from waggle_client.info import Reconfiguration, ServerInfo, TableInfo, UpdateCounts, server_info, table_info
-from waggle_client.sampler import Sampler, SamplerCore, SamplerOptions
+from waggle_client.sampler import DrawCore, Sampler, SamplerCore, SamplerOptions
 from waggle_client.table import Table, table_names
 from waggle_client.updater import MAX_KEYS, PriorityUpdater, checked_updates, encode
 from waggle_client.writer import Writer
@@ -63,6 +64,7 @@ class Client:
     def __init__(self, address: str, timeout: Optional[float] = 10.0):
         self._link = Link(address, timeout)
         self._children = _Children()
+        self._idle = IdleSamplers()
 
     @property
     def address(self) -> str:
@@ -237,23 +239,44 @@ class Client:
         compression: "lz4" or "zstd" has the server compress what becomes much shorter by it, such as frames, with the
             packages lz4 and zstandard here. It pays on a slow network, and for frames on a fast one too.
         """
-        return self._sampler(table, batch_size, prefetch, timeout, sampler_id, compression, None)
-
-    def _sampler(self, table, batch_size, prefetch, timeout, sampler_id, compression, find_timeout):
+        sampler_id = new_id() if sampler_id is None else sampler_id
         _check.text("table", table)
-        options = SamplerOptions(
-            batch_size, prefetch, timeout, new_id() if sampler_id is None else sampler_id, compression
-        )
-        core = SamplerCore(self._link, self._find([table], find_timeout)[0].table, options)
+        options = SamplerOptions(batch_size, prefetch, timeout, sampler_id, compression)
+        core = SamplerCore(self._link, self._find([table], None)[0].table, options)
         core.start()
         return self._children.add(Sampler(core))
 
     def sample(self, table: str, batch_size: int, timeout: Optional[float] = None) -> Batch:
-        """One batch, drawn now. For many a sampler is far faster. Waits at most `timeout` seconds in all, by default
-        the client's; DeadlineExceeded says what for."""
+        """One batch, drawn now and none ahead. Waits at most `timeout` seconds in all, by default the client's;
+        DeadlineExceeded says what for.
+
+        A sampler stays open for the next call for this table, and one more for each thread that calls meanwhile. For
+        many batches one that fetches ahead, `sampler`, is faster.
+        """
+        _check.text("table", table)
+        options = SamplerOptions(batch_size, 1, None, new_id(), "none")
         deadline = self._link.deadline(timeout)
-        with self._sampler(table, batch_size, 1, None, None, "none", deadline) as sampler:
-            return sampler._core.take(deadline)
+        sampler = self._idle.take(table, options.batch_size)
+        if sampler is not None:
+            try:
+                return self._draw(sampler, options.batch_size, deadline)
+            except (errors.DeadlineExceeded, errors.Cancelled):
+                raise
+            except errors.Error:
+                pass  # The server was restarted, or has another table of this name: a new one says what is wrong.
+        config = self._find([table], deadline)[0].table
+        sampler = self._children.add(Sampler(DrawCore(self._link, config, options)))
+        return self._draw(sampler, options.batch_size, deadline)
+
+    def _draw(self, sampler, items, deadline):
+        core = sampler._core
+        try:
+            batch = core.draw(items, deadline)
+        except BaseException:
+            sampler.close()  # What was asked for may come yet, and nobody wants it.
+            raise
+        self._idle.give_back(core.config.name, sampler)
+        return batch
 
     # Priorities and deletion.
 
@@ -299,17 +322,37 @@ class Client:
     # The end.
 
     def close(self) -> None:
-        """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections. Raises
-        what the first of them that fails does, once all are closed. May be called again."""
-        failure = None
-        for child in self._children.all():
+        """Closes the client's writers, as Writer.close does, its updaters, its samplers, and the connections, side by
+        side. Raises what the first of them that fails does, once all are closed; the log has what others fail with. May
+        be called again."""
+        failures = self._close_all(lambda child: child.close())
+        for failure in failures[1:]:
+            log.warning("%s", failure)
+        if failures:
+            raise failures[0]
+
+    def _close_all(self, close):
+        """Each in a thread of its own: one that waits for the server takes no time away from another one."""
+        failures = []
+
+        def run(child):
             try:
-                child.close()
+                close(child)
             except errors.Error as error:
-                failure = failure or error
+                failures.append(error)
+
+        threads = []
+        for child in self._children.all():
+            thread = threading.Thread(target=run, args=(child,), name="waggle-close", daemon=True)
+            try:
+                thread.start()
+                threads.append(thread)
+            except RuntimeError:  # As the program ends there are no new threads.
+                run(child)
+        for thread in threads:
+            thread.join()
         self._link.close()
-        if failure is not None:
-            raise failure
+        return failures
 
     def __enter__(self) -> "Client":
         return self
@@ -318,9 +361,7 @@ class Client:
         if kind is None:
             self.close()
             return
-        for child in self._children.all():
-            child.__exit__(kind, error, traceback)
-        self._link.close()
+        self._close_all(lambda child: child.__exit__(kind, error, traceback))
 
     def __repr__(self):
         return f"<waggle_client.Client of {self.address}>"

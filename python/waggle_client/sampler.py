@@ -55,9 +55,9 @@ class SamplerCore(StreamCore):
         self.config = config
         self.timeout = options.timeout
         self.prefetch = options.prefetch
-        self._batch_size = options.batch_size
         self._sampler_id = options.sampler_id
-        self._layout = BatchLayout(config, options.batch_size)
+        self._opened_layout = BatchLayout(config, options.batch_size)
+        self._layout = self._opened_layout  # Of the batches that come.
         self._taken = 0
         self._ready = collections.deque()
         self._open_sent = False
@@ -72,20 +72,25 @@ class SamplerCore(StreamCore):
         self._header = self._block = None
         self._received = 0
 
-    def next_request_locked(self):
+    def opening_locked(self):
+        self._open_sent = True
         request = _SampleRequest()
+        request.open.table = self.config.name
+        request.open.batch_size = self._opened_layout.items
+        request.open.sampler_id = self._sampler_id
+        request.open.compression = self._decompress.wire
+        return request
+
+    def next_request_locked(self):
         if not self._open_sent:
-            self._open_sent = True
+            request = self.opening_locked()
             self._owed_credits = 0  # What was taken since the stream began is among the credits below.
-            request.open.table = self.config.name
-            request.open.batch_size = self._batch_size
-            request.open.sampler_id = self._sampler_id
-            request.open.compression = self._decompress.wire
             request.credits = self.prefetch - len(self._ready)
             return request.SerializeToString(), None
         # Several credits travel together: a message for each batch would cost as much as a small batch does.
         if self._owed_credits < (self.prefetch + 1) // 2:
             return None, None
+        request = _SampleRequest()
         request.credits, self._owed_credits = self._owed_credits, 0
         return request.SerializeToString(), None
 
@@ -93,7 +98,7 @@ class SamplerCore(StreamCore):
         if first:
             if not message.HasField("opened"):
                 raise errors.Internal("the server's first message on the stream is not `opened`")
-            self._layout.check_same(message.opened)
+            self._opened_layout.check_same(message.opened)
             return
         self._add_piece(message, data)
         if self._received < self._layout.total_bytes:
@@ -124,8 +129,10 @@ class SamplerCore(StreamCore):
             )
         if begins:
             header = message.batch
-            if header.items != self._batch_size:
-                raise errors.Internal(f"the server sent a batch of {header.items} items instead of {self._batch_size}")
+            if header.items != self._layout.items:
+                raise errors.Internal(
+                    f"the server sent a batch of {header.items} items instead of {self._layout.items}"
+                )
             if not (math.isfinite(header.priority_sum) and math.isfinite(header.min_probability)):
                 raise errors.Internal(
                     f"the server sent a priority sum of {header.priority_sum} and a smallest probability of "
@@ -139,11 +146,13 @@ class SamplerCore(StreamCore):
         self._block[self._received : self._received + size] = np.frombuffer(data, np.uint8)
         self._received += size
 
+    def doing(self):
+        return f"{self.what} {self.link.address}: no batch"
+
     def take(self, deadline):
-        doing = lambda: f"{self.what} {self.link.address}: no batch"
         with self.changed:
             if not self._ready:
-                self.wait_locked(lambda: self._ready, deadline, doing, "samples")
+                self.wait_locked(lambda: self._ready, deadline, self.doing, "samples")
             batch = self._ready.popleft()
             self._taken += 1
             self._owed_credits += 1
@@ -154,6 +163,47 @@ class SamplerCore(StreamCore):
     def stats(self):
         with self.changed:
             return SamplerStats(self._taken, len(self._ready), self._waited)
+
+
+class DrawCore(SamplerCore):
+    """Draws a batch when one is asked for, and none ahead: of any size up to the options', one at a time.
+
+    Its stream begins with the first one. A stream that breaks while none is asked for is the end of it.
+    """
+
+    def __init__(self, link, config, options):
+        super().__init__(link, config, options)
+        self.largest = options.batch_size
+        self._wanted = None  # Items of the batch that is asked for.
+        self._asked = False  # For it, on the current stream.
+
+    def reset_locked(self):
+        super().reset_locked()
+        self._asked = False
+
+    def unused_locked(self):
+        return self._wanted is None
+
+    def next_request_locked(self):
+        if self._wanted is None or self._asked:
+            return None, None
+        request = _SampleRequest() if self._open_sent else self.opening_locked()
+        request.draw_items.append(self._wanted)
+        request.draw_counted.append(self._wanted)
+        self._asked = True
+        return request.SerializeToString(), None
+
+    def draw(self, items, deadline):
+        layout = self._layout if self._layout.items == items else BatchLayout(self.config, items)
+        with self.changed:
+            self.check_locked()
+            self._layout, self._wanted, self._asked = layout, items, False
+            if self._thread.ident is None:
+                self.start()
+            self.changed.notify_all()
+            self.wait_locked(lambda: self._ready, deadline, self.doing, "samples")
+            self._wanted = None
+            return self._ready.popleft()
 
 
 class Sampler:
