@@ -1,13 +1,18 @@
 """Broken connections, servers that stop, die, come back or were never there. [e2e]"""
 
+import os
 import re
+import subprocess
+import sys
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
-from support import PATIENCE, Proxy, Server, ServerTest, queue_table, row, wait_until
+from support import COLUMNS, PATIENCE, Proxy, Server, ServerTest, queue_table, row, wait_until
 
 import waggle_client as waggle
+from waggle_client import _link
 
 VIEW = {"last": waggle.last("number"), "all": waggle.all_rows("number")}
 
@@ -183,6 +188,65 @@ class StoppedServerTest(ServerTest):
         self.assertEqual(len(ended), 2, ended)
 
 
+    def test_a_clients_writers_are_closed_side_by_side(self):
+        client = waggle.Client(self.server.address, timeout=PATIENCE)
+        writers = [client.writer(self.name) for _ in range(3)]
+        together = threading.Barrier(3)
+
+        def close(writer):
+            together.wait(PATIENCE / 4)
+            raise waggle.DeadlineExceeded(f"not {writer.writer_id}")
+
+        with mock.patch.object(waggle.Writer, "close", close), self.assertLogs("waggle_client", "WARNING") as logs:
+            with self.assertRaises(waggle.DeadlineExceeded) as raised:
+                client.close()
+        told = "".join([str(raised.exception), *logs.output])
+        for writer in writers:
+            self.assertIn(f"not {writer.writer_id}", told)
+
+    def test_streams_of_a_client_that_is_closed_end_without_a_word(self):
+        client = waggle.Client(self.server.address, timeout=PATIENCE)
+        writer, sampler = client.writer(self.name), client.sampler(self.name, 1)
+        wait_until(lambda: writer._core._opened, "the streams are open")
+        with mock.patch.object(_link.log, "warning") as warned:
+            client._link.close()
+            for core in (writer._core, sampler._core):
+                core._thread.join(PATIENCE)
+        warned.assert_not_called()
+        for call in (lambda: writer.append(row(0)), sampler.next):
+            with self.assertRaisesRegex(waggle.FailedPrecondition, "the client is closed"):
+                call()
+
+    def test_a_program_that_closes_nothing_ends_and_says_only_what_is_lost(self):
+        program = """
+import sys, waggle_client as waggle
+client = waggle.Client(sys.argv[1])
+writer, sampler = client.writer(sys.argv[2], max_delay=1000), client.sampler(sys.argv[2], 1)
+writer.append({"number": 1, "vector": [0, 0, 0]})
+writer.create_item()
+writer.flush()
+sampler.next()
+if sys.argv[3] == "more":
+    writer.append({"number": 2, "vector": [0, 0, 0]})
+"""
+        self.client.create_table(waggle.Table(f"{self.name}/uniform", COLUMNS))
+        # Several at a time: whether gRPC hung was a matter of chance.
+        for more, told in (("nothing", "^$"), ("more", "dropped without close.*1 rows and 0 items.*lost")):
+            command = [sys.executable, "-c", program, self.server.address, f"{self.name}/uniform", more]
+            running = [
+                subprocess.Popen(
+                    command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)}
+                )
+                for _ in range(6)
+            ]
+            for process in running:
+                self.addCleanup(process.kill)
+            for process in running:
+                errors = process.communicate(timeout=PATIENCE)[1]
+                self.assertEqual(process.returncode, 0, errors)
+                self.assertRegex(errors, told)
+
+
 class RestartedServerTest(unittest.TestCase):
     def test_a_server_that_lost_everything_gets_its_tables_and_what_it_had_not_acknowledged(self):
         server = Server()
@@ -225,6 +289,58 @@ class RestartedServerTest(unittest.TestCase):
                 server = Server(port)
                 with self.assertRaisesRegex(waggle.NotFound, "queue"):
                     sampler.next(PATIENCE)
+
+    def test_a_batch_comes_from_another_table_of_the_name_after_a_restart(self):
+        server = Server()
+        self.addCleanup(lambda: server.kill())
+        with waggle.Client(server.address, timeout=PATIENCE) as client:
+            for column in ("one", "other"):
+                with waggle.Client(server.address, timeout=PATIENCE) as maker:
+                    maker.create_table(waggle.Table("t", {column: waggle.Column("int64")}))
+                    with maker.writer("t") as writer:
+                        writer.append({column: 3})
+                        writer.create_item()
+                for _ in range(2):
+                    self.assertEqual(client.sample("t", 1, timeout=PATIENCE)[column].tolist(), [3])
+                server.kill()
+                server = Server(server.port)
+
+    def test_an_idle_sampler_of_single_batches_says_nothing_of_a_restart(self):
+        server = Server()
+        self.addCleanup(lambda: server.kill())
+        with waggle.Client(server.address, timeout=PATIENCE) as client:
+            client.create_table(queue_table("queue", view=VIEW))
+            with client.writer("queue") as writer:
+                writer.append(row(0))
+                writer.create_item()
+            client.sample("queue", 1)
+            (idle,) = client._idle._idle["queue"]
+            with mock.patch.object(_link.log, "warning") as warned:
+                server.kill()
+                idle._core._thread.join(PATIENCE)
+            warned.assert_not_called()
+            self.assertFalse(idle._core._thread.is_alive())
+
+    def test_the_last_attempt_of_a_call_lasts_until_its_timeout(self):
+        server = Server()
+        port = server.port
+        server.kill()
+        failed = threading.Event()
+
+        def pause(backoff):
+            failed.set()
+            return 10 * PATIENCE
+
+        answers = []
+        with waggle.Client(f"127.0.0.1:{port}", timeout=PATIENCE / 10) as client:
+            thread = threading.Thread(target=lambda: answers.append(client.describe()), daemon=True)
+            with mock.patch.object(_link.Backoff, "next", pause):
+                thread.start()
+                self.assertTrue(failed.wait(PATIENCE))
+                server = Server(port)
+                self.addCleanup(lambda: server.kill())
+                thread.join(PATIENCE)
+            self.assertEqual(len(answers), 1)
 
     def test_a_server_may_come_after_its_client(self):
         server = Server()

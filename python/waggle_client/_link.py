@@ -173,11 +173,11 @@ class Link:
         backoff = Backoff()
         what = f"{what} at {self.address}"
         away = None  # Why the last attempt failed.
+        waits = False  # For a connection. Not at once: the reason why there is none would be lost.
         while True:
             self.channel("control")  # FailedPrecondition once closed.
             try:
-                # Not so that it waits for the connection: the reason why there is none would be lost.
-                return self._method(name)[0](request, timeout=deadline.left())
+                return self._method(name)[0](request, timeout=deadline.left(), wait_for_ready=waits)
             except grpc.RpcError as rpc_error:
                 error = from_rpc_error(rpc_error)
             except ValueError as error:  # The library's way to say that another thread has closed the channel.
@@ -186,16 +186,16 @@ class Link:
                 away = error
             elif not isinstance(error, errors.DeadlineExceeded):
                 raise errors.from_code(error.code, f"{what}: {error}", error.reason) from None
-            pause = backoff.next()
-            left = deadline.left()
-            if isinstance(error, errors.DeadlineExceeded) or (left is not None and left <= pause):
+            if isinstance(error, errors.DeadlineExceeded) or deadline.over():
                 why = ""
                 if away is not None:
                     why = f"; the last attempt: {away}"
                 elif explain:
                     why = f": {self._explain_call()}"
                 raise errors.DeadlineExceeded(f"{what}: no answer within {deadline.timeout:g} s{why}") from None
-            time.sleep(pause)
+            pause, left = backoff.next(), deadline.left()
+            waits = left is not None and left <= pause
+            time.sleep(left / 2 if waits else pause)
 
     def create_table(self, table, timeout=None, if_saved_differs=None) -> bool:
         request = self.request("CreateTable")(config=_table_proto.to_proto(table))
