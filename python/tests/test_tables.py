@@ -16,6 +16,19 @@ class TablesTest(ServerTest):
         self.assertTrue(self.client.create_table(table))
         self.assertFalse(self.client.create_table(table))
 
+    def test_the_order_in_which_columns_are_named_makes_no_difference(self):
+        a, b = waggle.Column("float32"), waggle.Column("int64", (2,))
+        names = [self.id() + "/1", self.id() + "/2"]
+        self.client.create_table(waggle.Table(names[0], {"a": a, "b": b}, max_items=10))
+        self.client.create_table(waggle.Table(names[1], {"b": b, "a": a}, max_items=10))
+        self.assertFalse(self.client.create_table(waggle.Table(names[0], {"b": b, "a": a}, max_items=10)))
+        with self.client.writer(names) as writer:
+            writer.append({"b": [1, 2], "a": 3})
+            for name in names:
+                writer.create_item(name, priority=1)
+        for name in names:
+            self.assertEqual(self.client.sample(name, 1)["b"].tolist(), [[1, 2]])
+
     def test_a_different_table_of_the_name_is_refused_with_what_differs(self):
         self.client.create_table(queue_table(self.name, max_items=10))
         with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: .*10.*20") as refused:

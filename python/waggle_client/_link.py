@@ -1,5 +1,6 @@
 """One replay server, as everything that talks to it shares it: channels, calls with deadlines, known tables."""
 
+import dataclasses
 import logging
 import os
 import random
@@ -198,7 +199,11 @@ class Link:
             time.sleep(left / 2 if waits else pause)
 
     def create_table(self, table, timeout=None, if_saved_differs=None) -> bool:
-        request = self.request("CreateTable")(config=_table_proto.to_proto(table))
+        # A dictionary's order says nothing, a signature's does: whoever names the same columns gets the same table.
+        ordered = dataclasses.replace(
+            table, columns=dict(sorted(table.columns.items())), view=dict(sorted(table.view.items()))
+        )
+        request = self.request("CreateTable")(config=_table_proto.to_proto(ordered))
         if if_saved_differs is not None:
             request.if_saved_differs = _SAVED_POLICIES[if_saved_differs]
         created = self.call("CreateTable", request, f'creating table "{table.name}"', timeout, explain=False).created
