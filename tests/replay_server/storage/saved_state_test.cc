@@ -369,5 +369,28 @@ TEST_CASE("a table that was reconfigured comes back so, whoever creates it again
   }
 }
 
+TEST_CASE("a ratio that was changed counts from the change after a crash too", "[unit]") {
+  const TemporaryFolder folder;
+  TableConfig config = LimitedTable("t", Durability::kLog);
+  config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1, /*error_buffer=*/100};
+  double carried = 0;
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    REQUIRE(ValueOf(replay.store->CreateTable(config)));
+    const auto session = Open(&replay, {"t"});
+    Write(session.get(), 0, 50);
+    config.rate_limiter.samples_per_insert = 64;
+    config.rate_limiter.error_buffer = 6400;
+    REQUIRE_OK(replay.store->Reconfigure(config, 1, /*dry_run=*/false).status());
+    const auto table = ValueOf(replay.store->FindTable("t"));
+    REQUIRE_OK(testing::AwaitCommit(*table));
+    carried = table->picture().ratio_carried;
+    CHECK(carried < -1000);
+    CopyAfterCrash(folder.File("live"), folder.File("crashed"));
+  }
+  DurableReplay replay = OpenReplay(folder.File("crashed"));
+  CHECK(ValueOf(replay.store->FindTable("t"))->picture().ratio_carried == carried);
+}
+
 }  // namespace
 }  // namespace waggle
