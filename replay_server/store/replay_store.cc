@@ -8,10 +8,40 @@
 #include "common/base/log.h"
 #include "common/base/nearest_name.h"
 #include "common/base/status_macros.h"
+#include "common/replay_blocks/block_compression.h"
 #include "replay_server/base/refusal_reasons.h"
 #include "replay_server/items/table_memory.h"
+#include "replay_server/rows/row_layout.h"
 
 namespace waggle {
+namespace {
+
+// The largest max_items, up to the table's own, with which the table needs no more memory than that; 0 where none does.
+int64_t MostItemsWithin(int64_t bytes, TableConfig config) {
+  int64_t most = 0;
+  for (int64_t step = std::max<int64_t>(config.max_items, 1); step > 0;) {
+    config.max_items = most + step;
+    if (LeastMemoryWhenFull(config) <= bytes) {
+      most += step;
+    } else {
+      step /= 2;
+    }
+  }
+  return most;
+}
+
+// INVALID_ARGUMENT for a table that could hold no row. Of columns that are compressed nobody knows how much they take.
+absl::Status CheckHoldsRow(const TableConfig& config) {
+  const RowLayout rows(config.signature, ColumnCodecs(config.signature, config.compression));
+  if (static_cast<int64_t>(rows.plain_row_bytes) <= config.max_bytes) {
+    return absl::OkStatus();
+  }
+  return Refusal(absl::StatusCode::kInvalidArgument, reasons::kBadConfiguration, "table \"", config.name,
+                 "\": max_bytes: ", config.max_bytes, " is less than one row has, ", rows.plain_row_bytes,
+                 rows.compressed.empty() ? " bytes" : " bytes beside its compressed columns");
+}
+
+}  // namespace
 
 absl::Status ReplayStoreOptions::Validate() const {
   if (max_tables < 1 || max_bytes < 1 || max_writer_bytes < 1) {
@@ -79,14 +109,17 @@ absl::Status ReplayStore::CheckMemory(const TableConfig& config) const {
   if (needed <= options_.max_bytes) {
     return absl::OkStatus();
   }
+  const int64_t fitting = MostItemsWithin(options_.max_bytes, config);
   return Refusal(absl::StatusCode::kResourceExhausted, reasons::kTableTooLarge, "table \"", config.name,
                  "\": max_items, ", config.max_items, ", and max_bytes, ", config.max_bytes, ", let it take at least ",
                  needed, " bytes of memory; all tables of this server may have ", options_.max_bytes,
-                 config.memory_limit > 0 ? "" : "; past a memory_limit rows are kept on disk");
+                 fitting > 0 ? absl::StrCat("; max_items of up to ", fitting, " would fit") : "",
+                 config.memory_limit > 0 || tiers_ == nullptr ? "" : "; past a memory_limit rows are kept on disk");
 }
 
 absl::StatusOr<bool> ReplayStore::CreateTable(const TableConfig& config, std::optional<SavedPolicy> policy) {
   WAGGLE_RETURN_IF_ERROR(WithReason(reasons::kBadConfiguration, config.Validate()));
+  WAGGLE_RETURN_IF_ERROR(CheckHoldsRow(config));
   WAGGLE_RETURN_IF_ERROR(CheckStorage(config));
   std::shared_ptr<Table> replaced;
   absl::StatusOr<bool> created;
@@ -169,7 +202,11 @@ absl::StatusOr<Table::Reconfigured> ReplayStore::Reconfigure(const TableConfig& 
                                                              bool dry_run) {
   WAGGLE_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table, FindTable(config.name));
   // One that was restored may be larger than this server would make it, and smaller by and by.
-  if (LeastMemoryWhenFull(config) > LeastMemoryWhenFull(*table->config())) {
+  const std::shared_ptr<const TableConfig> now = table->config();
+  if (config.max_bytes < now->max_bytes) {
+    WAGGLE_RETURN_IF_ERROR(CheckHoldsRow(config));
+  }
+  if (LeastMemoryWhenFull(config) > LeastMemoryWhenFull(*now)) {
     WAGGLE_RETURN_IF_ERROR(CheckMemory(config));
   }
   return table->Reconfigure(config, generation, dry_run);

@@ -122,6 +122,7 @@ TEST_CASE("a table that could never be full in the memory there is is neither ma
   REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
   REQUIRE(ReasonOf(refused) == "table_too_large");
   REQUIRE(absl::StrContains(refused.message(), "max_items, 101, and max_bytes, 1073741824, let it take at least 4848"));
+  REQUIRE(absl::StrContains(refused.message(), "; max_items of up to 100 would fit"));
   large.name = "a";
   REQUIRE(ReasonOf(store.Reconfigure(large, 1, false).status()) == "table_too_large");
   large.max_items = int64_t{1} << 31;
@@ -130,6 +131,22 @@ TEST_CASE("a table that could never be full in the memory there is is neither ma
   // It may be full of bytes before it is full of items.
   large.max_bytes = 100 * testing::kSmallRowBytes;
   REQUIRE_OK(store.Reconfigure(large, 1, false));
+}
+
+TEST_CASE("a table whose max_bytes is less than a row has is neither made nor changed to", "[unit]") {
+  ReplayStore store({});
+  TableConfig config = Named("a");
+  config.max_bytes = testing::kSmallRowBytes - 1;
+  const absl::Status refused = store.CreateTable(config).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  REQUIRE(ReasonOf(refused) == "bad_configuration");
+  REQUIRE(absl::StrContains(refused.message(),
+                            absl::StrCat("table \"a\": max_bytes: ", config.max_bytes, " is less than one row has, ",
+                                         testing::kSmallRowBytes, " bytes")));
+  config.max_bytes = testing::kSmallRowBytes;
+  REQUIRE_OK(store.CreateTable(config));
+  config.max_bytes -= 1;
+  REQUIRE_CODE(store.Reconfigure(config, 1, false).status(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("an unknown table is not found, with the tables that there are", "[unit]") {
