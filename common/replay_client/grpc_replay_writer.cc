@@ -25,6 +25,7 @@ namespace waggle {
 namespace {
 
 constexpr char kInsertMethod[] = "/waggle.v1.ReplayService/Insert";
+constexpr absl::Duration kGoodbye = absl::Seconds(1);
 
 }  // namespace
 
@@ -104,7 +105,24 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
 
   // Notes the stream that is being opened, so that Cancel can end it.
   void Opening(const std::shared_ptr<RawStreamPeer>& peer) { current_.Begins(peer); }
-  void Cancel() { current_.Cancel(); }
+  // Ends the stream, and every later one. Where all is acknowledged the server is given a moment to say that it has
+  // seen the end: from then on another writer may have the id.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<RawStreamPeer> peer;
+    {
+      MutexLock lock(&mutex_);
+      peer = pending_.empty() && failure_.ok() ? peer_ : nullptr;
+    }
+    if (peer != nullptr) {
+      peer->Close(absl::OkStatus());
+      const Deadline deadline(kGoodbye);
+      MutexLock lock(&mutex_);
+      while (peer_ == peer && deadline.Left() > absl::ZeroDuration()) {
+        changed_.WaitFor(&mutex_, deadline.Left());
+      }
+    }
+    current_.Cancel();
+  }
 
   // Goes on with what the server has not applied, on this stream.
   absl::Status Opened(const v1::InsertOpened& opened, std::shared_ptr<RawStreamPeer> peer) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -156,6 +174,7 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     {
       MutexLock lock(&mutex_);
       peer_ = nullptr;
+      changed_.SignalAll();
     }
     Changed();
   }

@@ -274,13 +274,23 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
     });
   }
 
+  // Ends the stream once the peer sends no more and all is acknowledged. Whoever learns of that end may open another
+  // writer of this id at once.
   void MaybeClose() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<WriterSession> session;
+    Requester::Presence presence;
     {
       MutexLock lock(&mutex_);
       if (!peer_done_ || in_flight_ > 0 || unacknowledged_ || sending_) {
         return;
       }
+      session.swap(session_);
+      presence = std::move(presence_);
+      if (session != nullptr) {
+        session->SetEnded();  // Here, as another thread may close the stream meanwhile.
+      }
     }
+    presence = Requester::Presence();
     peer_->Close(absl::OkStatus());
   }
 

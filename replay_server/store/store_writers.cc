@@ -93,6 +93,9 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
     }
     found.push_back(std::move(table));
   }
+  if (incarnation.has_value()) {
+    writers_.ForgetEnded(writer_id, *incarnation, forgotten);
+  }
   std::shared_ptr<WriterSession> known = writers_.Find(writer_id);
   if (known != nullptr && known->tables() != found && NamesOf(known->tables()) == tables) {
     writers_.Forget(writer_id, forgotten);  // A table that it wrote to was replaced since.
@@ -138,7 +141,7 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   writers_.Open(std::move(place), session);
   saved_writers_.erase(writer_id);
   if (incarnation.has_value()) {
-    writers_.DropForgotten(writer_id);
+    writers_.DropForgotten(writer_id, *incarnation);
   }
   return session;
 }

@@ -30,13 +30,13 @@ class ForgottenWriters {
 
   explicit ForgottenWriters(size_t most) : most_(most) {}
 
-  // Nothing of it waits in a table. Where memory runs out it is not known.
+  // Nothing of it waits in a table. Where memory runs out it is not known. Others that had its id are known beside it.
   void Add(const std::string& id, const WriterSession& session);
   // What is known of this writer, if it is the same one and wrote to these very tables.
   std::optional<Writer> Find(const std::string& id, uint64_t incarnation,
                              const std::vector<std::shared_ptr<Table>>& tables) const;
-  // Somebody has this id now: whoever it is, what is known is not needed from then on. Takes no memory.
-  void Drop(const std::string& id) { writers_.erase(id); }
+  // It is back: what is known of it is not needed from then on.
+  void Drop(const std::string& id, uint64_t incarnation) { writers_.erase({id, incarnation}); }
 
   size_t size() const { return writers_.size(); }
 
@@ -47,11 +47,13 @@ class ForgottenWriters {
     uint64_t number = 0;  // Counts those that were added.
   };
 
+  using Key = std::pair<std::string, uint64_t>;  // Id and incarnation.
+
   const size_t most_;
   uint64_t added_ = 0;
-  HashMap<std::string, Entry> writers_;
+  HashMap<Key, Entry> writers_;
   // By their numbers; some of them may have been dropped, or added again, since.
-  std::deque<std::pair<uint64_t, std::string>> order_;
+  std::deque<std::pair<uint64_t, Key>> order_;
 };
 
 }  // namespace waggle

@@ -53,8 +53,16 @@ void KnownWriters::Forget(const std::string& id, Forgotten* forgotten) {
   }
 }
 
+void KnownWriters::ForgetEnded(const std::string& id, uint64_t incarnation, Forgotten* forgotten) {
+  const auto found = writers_.find(id);
+  if (found != writers_.end() && found->second.session->ended() &&
+      found->second.session->incarnation() != incarnation) {
+    Forget(found, forgotten);
+  }
+}
+
 void KnownWriters::Forget(Writers::iterator writer, Forgotten* forgotten) {
-  if (writer->second.away()) {  // Otherwise a stream still goes on with it.
+  if (writer->second.away() || writer->second.session->ended()) {  // Otherwise a stream still goes on with it.
     forgotten_.Add(writer->first, *writer->second.session);
   }
   forgotten->push_back(std::move(writer->second.session));

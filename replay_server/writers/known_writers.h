@@ -57,12 +57,14 @@ class KnownWriters {
   // Makes room for one more, where there is any.
   void MakeRoom(Forgotten* forgotten);
   void Forget(const std::string& id, Forgotten* forgotten);
+  // Forgets the writer that has this id, if it is another one than `incarnation` and has ended.
+  void ForgetEnded(const std::string& id, uint64_t incarnation, Forgotten* forgotten);
   // See ForgottenWriters.
   std::optional<ForgottenWriters::Writer> FindForgotten(const std::string& id, uint64_t incarnation,
                                                         const std::vector<std::shared_ptr<Table>>& tables) const {
     return forgotten_.Find(id, incarnation, tables);
   }
-  void DropForgotten(const std::string& id) { forgotten_.Drop(id); }
+  void DropForgotten(const std::string& id, uint64_t incarnation) { forgotten_.Drop(id, incarnation); }
 
   // Forgets those that have been away for too long by now. Those that have just gone away are handed over too: they are
   // to hold little.

@@ -81,11 +81,22 @@ absl::Status WriterSession::Claim(uint64_t incarnation) {
   MutexLock lock(&mutex_);
   incarnation_ = incarnation_.value_or(incarnation);
   if (*incarnation_ == incarnation) {
+    ended_ = false;
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat("another writer has this id, with ", applied_,
                                                     " blocks applied and ", waiting_.size(),
                                                     " that wait for room: every writer needs an id of its own"));
+}
+
+void WriterSession::SetEnded() {
+  MutexLock lock(&mutex_);
+  ended_ = true;
+}
+
+bool WriterSession::ended() const {
+  MutexLock lock(&mutex_);
+  return ended_ && waiting_.empty();
 }
 
 WriterSession::Progress WriterSession::progress() const {

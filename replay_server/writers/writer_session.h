@@ -47,6 +47,12 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
   // sent again.
   absl::Status Claim(uint64_t incarnation);
 
+  // Its stream has ended with all acknowledged that came of it: another writer may have its id. It may come back all
+  // the same, and claims the session then.
+  void SetEnded() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether that is so, and nothing of it waits.
+  bool ended() const ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Applies block `sequence`: checks it, copies its rows out of `block.data` once, and inserts its items. Calls `done`
   // when they are all in their tables, possibly before returning, possibly much later on another thread; where these
   // have a memory_limit, not before there is room for more rows. Blocks are answered in their order.
@@ -214,6 +220,7 @@ class WriterSession : public std::enable_shared_from_this<WriterSession> {
 
   mutable Mutex mutex_;
   std::optional<uint64_t> incarnation_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t applied_ ABSL_GUARDED_BY(mutex_) = 0;
   Result applied_items_ ABSL_GUARDED_BY(mutex_);
   // Sequences applied_ + 1, applied_ + 2, … Where one fails, it and what follows stay, answered.

@@ -41,6 +41,19 @@ TEST_CASE("Blocks that were appended while the server was away are inserted once
   CHECK(writer->stats().items_inserted == 30);
 }
 
+TEST_CASE("The id of a writer that was closed is the next one's at once", "[grpc]") {
+  ServerFixture server;
+  const auto connection = server.Connect();
+  const TableConfig table = SimpleTable("replay");
+  REQUIRE_OK(connection->CreateTable(table, StopToken()));
+  for (uint64_t inserted = 0; inserted < 20; ++inserted) {
+    const auto writer = ValueOf(connection->NewWriter(SimpleWriter("w", table)));
+    REQUIRE_OK(writer->Append(SimpleBlock(0, 1), StopToken()));
+    REQUIRE_OK(writer->Flush(kPatience));
+    CHECK(writer->stats().items_inserted == 1);
+  }
+}
+
 TEST_CASE("Errors that no attempt can mend surface from Append and Flush", "[grpc]") {
   ServerFixture server;
   const auto connection = server.Connect();

@@ -270,6 +270,43 @@ TEST_CASE("A second writer of the same name is refused, whatever the first one h
   CHECK(!first->closed().has_value());
 }
 
+TEST_CASE("The name of a writer whose stream has ended with all acknowledged is another one's to take", "[unit]") {
+  Stream stream(SimpleTable("t"));
+  stream.Open(/*incarnation=*/1);
+  stream.Insert(1, SimpleBlock(0, 6));
+  stream.handler->OnPeerDone();
+  REQUIRE(stream.peer->closed() == absl::OkStatus());
+  const auto other = stream.Reopen(/*incarnation=*/2);
+  REQUIRE(other->messages().size() == 1);
+  CHECK(other->messages()[0].header.opened().applied_sequence() == 0);
+  stream.Insert(1, SimpleBlock(0, 4));
+  CHECK(other->messages()[1].header.ack().items_inserted() == 4);
+  CHECK(stream.Find()->info().items_inserted == 10);
+  SECTION("and is not the first one's while the other one is connected") {
+    const auto first = stream.Reopen(/*incarnation=*/1);
+    REQUIRE(first->closed().has_value());
+    CHECK(first->closed()->code() == absl::StatusCode::kFailedPrecondition);
+  }
+  SECTION("and where the first one comes back after all, it inserts nothing twice") {
+    stream.handler->OnPeerDone();
+    const auto first = stream.Reopen(/*incarnation=*/1);
+    REQUIRE(first->messages().size() == 1);
+    CHECK(first->messages()[0].header.opened().applied_sequence() == 1);
+    CHECK(first->messages()[0].header.opened().items_inserted() == 6);
+  }
+}
+
+TEST_CASE("The name of a writer is not free while an acknowledgement is still to be sent", "[unit]") {
+  Stream stream(SimpleTable("t"), AtOnce(), /*take_at_once=*/false);
+  stream.Open(/*incarnation=*/1);
+  stream.Insert(1, SimpleBlock(0, 6));
+  stream.handler->OnPeerDone();
+  CHECK(!stream.peer->closed().has_value());
+  const auto other = stream.Reopen(/*incarnation=*/2);
+  REQUIRE(other->closed().has_value());
+  CHECK(other->closed()->code() == absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_CASE("A block that there is no memory for ends its stream, and nothing is applied", "[unit]") {
   if (!testing::LimitedMemory::kWorks) {
     return;

@@ -417,7 +417,7 @@ TEST_CASE("a writer that was forgotten goes on behind its last block, unless it 
   forget();
   REQUIRE(open(8)->progress().sequence == 0);  // Its process was started anew under the same name.
   forget();
-  REQUIRE(open(7)->progress().sequence == 0);
+  REQUIRE(open(7)->progress().sequence == 2);  // Both are known, each by its incarnation.
 }
 
 TEST_CASE("a writer that memory runs out for when it comes back goes on where it was the next time", "[unit]") {

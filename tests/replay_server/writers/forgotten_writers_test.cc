@@ -26,7 +26,7 @@ struct Known {
 std::optional<ForgottenWriters::Writer> Take(ForgottenWriters* forgotten, const std::string& id, uint64_t incarnation,
                                              const std::vector<std::shared_ptr<Table>>& tables) {
   const std::optional<ForgottenWriters::Writer> known = forgotten->Find(id, incarnation, tables);
-  forgotten->Drop(id);
+  forgotten->Drop(id, incarnation);
   return known;
 }
 
@@ -41,7 +41,12 @@ TEST_CASE("how far a writer was is known to itself alone, once, and for its very
   forgotten.Add("w", *known.session);
   CHECK_FALSE(Take(&forgotten, "v", 7, known.session->tables()).has_value());
   CHECK_FALSE(Take(&forgotten, "w", 8, known.session->tables()).has_value());
-  CHECK(forgotten.size() == 0);
+  CHECK(forgotten.size() == 1);
+  const Known another(&store, 8);
+  forgotten.Add("w", *another.session);
+  CHECK(forgotten.size() == 2);
+  CHECK(Take(&forgotten, "w", 7, known.session->tables()).has_value());
+  CHECK(Take(&forgotten, "w", 8, known.session->tables()).has_value());
   forgotten.Add("w", *known.session);
   ReplayStore other({});
   REQUIRE_OK(other.CreateTable(SmallTable()));
