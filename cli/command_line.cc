@@ -111,6 +111,7 @@ void AddOverrides(CLI::App* app, Overrides* overrides) {
          "Replaces a value of the file, such as learner.batch_size=256; may be given again")
       ->type_name("KEY=VALUE")
       ->expected(1)
+      ->allow_extra_args(false)  // What follows a value is the verb's own argument.
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
@@ -153,6 +154,7 @@ void AddReplayTarget(CLI::App* app, ReplayTarget* target) {
                   "A replay server, instead; may be given again, or several with commas between them")
       ->type_name("HOST:PORT")
       ->expected(1)
+      ->allow_extra_args(false)
       ->delimiter(',')
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CheckAddress);
@@ -205,6 +207,7 @@ Command ParseInspect(CLI::App* app, int argc, const char* const* argv) {
   app->add_option("--key", question.keys, "Only the item of this key; may be given again")
       ->type_name("KEY")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CheckKey);
   app->add_option("--item", question.item, "One item, with its columns")->type_name("KEY")->check(CheckKey);

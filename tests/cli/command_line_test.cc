@@ -160,6 +160,33 @@ TEST_CASE("reconfigure takes a table and what is to be", "[unit]") {
   CHECK(Printed({"reconfigure", "t", "max_items", "--replay-server", "a:1"}).status == 2);
 }
 
+TEST_CASE("What follows the value of a flag that may be given again is the verb's own argument", "[unit]") {
+  const std::vector<std::string> servers = {"a:1", "b:2"};
+  const Command why = Parse({"why", "--replay-server", "a:1,b:2", "t"});
+  REQUIRE(std::holds_alternative<WhyFlags>(why));
+  CHECK(std::get<WhyFlags>(why).table == "t");
+  CHECK(std::get<WhyFlags>(why).target.replay_servers == servers);
+  const Command inspect = Parse({"inspect", "--key", "5", "--replay-server", "a:1", "--replay-server", "b:2", "t"});
+  REQUIRE(std::holds_alternative<InspectFlags>(inspect));
+  CHECK(std::get<InspectFlags>(inspect).question.table == "t");
+  CHECK(std::get<InspectFlags>(inspect).question.keys == std::vector<uint64_t>{5});
+  CHECK(std::get<InspectFlags>(inspect).target.replay_servers == servers);
+  const Command reconfigure = Parse({"reconfigure", "--replay-server", "a:1,b:2", "t", "max_items=5", "max_bytes=6"});
+  REQUIRE(std::holds_alternative<ReconfigureFlags>(reconfigure));
+  CHECK(std::get<ReconfigureFlags>(reconfigure).table == "t");
+  CHECK(std::get<ReconfigureFlags>(reconfigure).changes == Overrides{{"max_items", "5"}, {"max_bytes", "6"}});
+  const Command exported = Parse({"replay", "export", "--replay-server", "a:1", "t", "f"});
+  REQUIRE(std::holds_alternative<ExportFlags>(exported));
+  CHECK(std::get<ExportFlags>(exported).table == "t");
+  CHECK(std::get<ExportFlags>(exported).file == "f");
+  const Command imported = Parse({"replay", "import", "--replay-server", "a:1", "f"});
+  REQUIRE(std::holds_alternative<ImportFlags>(imported));
+  CHECK(std::get<ImportFlags>(imported).file == "f");
+  const Command check = Parse({"check", "--set", "learner.batch_size=7", "experiment.yaml"});
+  REQUIRE(std::holds_alternative<CheckFlags>(check));
+  CHECK(std::get<CheckFlags>(check).file == "experiment.yaml");
+}
+
 TEST_CASE("Help and version go to the standard output, for every verb", "[unit]") {
   for (const std::vector<const char*>& arguments : std::vector<std::vector<const char*>>{{"--help"},
                                                                                          {"-h"},
