@@ -158,7 +158,8 @@ int Do(const WhyFlags& flags) {
                                     [](const auto& server) { return absl::IsNotFound(server.status); }),
                      explanations.end());
   const MissingServers& missing = servers->missing();
-  std::cout << (flags.json ? WhyJson(explanations, missing) : WhyText(explanations, missing, !flags.table.empty()))
+  std::cout << (flags.json ? WhyJson(explanations, missing, servers->silent())
+                           : WhyText(explanations, missing, !flags.table.empty(), servers->silent()))
             << std::flush;
   return WhyExitStatus(explanations, missing);
 }

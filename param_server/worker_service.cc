@@ -88,6 +88,7 @@ v1::WorkerInfo InfoOf(const WorkerView& worker) {
   info.mutable_gauges()->insert(worker.figures.gauges.begin(), worker.figures.gauges.end());
   info.mutable_rates()->insert(worker.rates.begin(), worker.rates.end());
   info.set_alive(worker.alive);
+  info.set_gone(worker.gone);
   info.set_failure(worker.failure);
   return info;
 }

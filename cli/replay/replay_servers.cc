@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
+#include "cli/run/run_facts.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"
@@ -23,6 +24,7 @@ struct Found {
   std::vector<std::string> addresses;
   absl::Status complete;
   std::vector<MissingReplayServer> missing;
+  std::vector<SilentWorker> silent;
 };
 
 void AddOnce(const std::string& address, std::vector<std::string>* addresses) {
@@ -113,6 +115,9 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
     if (worker.role() == v1::ROLE_REPLAY_SERVER && IsThere(worker)) {
       workers.push_back(&worker);
     }
+    if (!worker.gone() && worker.silent_ms() >= kSilentMs) {
+      found.silent.push_back({worker, absl::Milliseconds(worker.silent_ms())});
+    }
   }
   std::stable_sort(workers.begin(), workers.end(),
                    [](const auto* left, const auto* right) { return left->index() < right->index(); });
@@ -156,6 +161,7 @@ absl::StatusOr<ReplayServers> ReplayServers::Find(const ReplayTarget& target, ab
   ReplayServers servers;
   servers.complete_ = found.complete;
   servers.missing_ = found.missing;
+  servers.silent_ = found.silent;
   servers.of_run_ = target.replay_servers.empty();
   for (const std::string& address : found.addresses) {
     servers.servers_.push_back({address, v1::ReplayService::NewStub(NewChannel(address, kQuestionPurpose))});

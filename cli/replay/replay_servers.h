@@ -19,6 +19,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/unary_call.h"
 #include "waggle/v1/replay.grpc.pb.h"
+#include "waggle/v1/worker.pb.h"
 
 namespace waggle {
 
@@ -60,6 +61,12 @@ struct MissingReplayServer {
 // "replay server 1, last at HOST:PORT, is missing: …".
 std::string MissingText(const MissingReplayServer& server);
 
+// A process of a run of which nothing has been heard for several heartbeats, and that has not said goodbye.
+struct SilentWorker {
+  v1::WorkerInfo worker;
+  absl::Duration silent;
+};
+
 // The replay servers of a target, for people's questions. One thread at a time.
 class ReplayServers {
  public:
@@ -73,6 +80,8 @@ class ReplayServers {
   const absl::Status& complete() const { return complete_; }
   // Those of a run that are not there, by their indices: nobody is asked in their place. None where servers are named.
   const std::vector<MissingReplayServer>& missing() const { return missing_; }
+  // A run's workers that are silent. None where servers are named.
+  const std::vector<SilentWorker>& silent() const { return silent_; }
   // Whether they are a run's, found through its parameter server; otherwise they were named.
   bool of_run() const { return of_run_; }
 
@@ -114,6 +123,7 @@ class ReplayServers {
   std::vector<Server> servers_;
   absl::Status complete_;
   std::vector<MissingReplayServer> missing_;
+  std::vector<SilentWorker> silent_;
   bool of_run_ = false;
 };
 

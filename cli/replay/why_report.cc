@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "cli/human_text.h"
+#include "cli/run/run_facts.h"
 
 namespace waggle {
 namespace {
@@ -186,6 +187,36 @@ std::string TableText(const TableAt& at, bool in_full) {
   return text;
 }
 
+// The tables that wait for what such a worker does: a learner samples, an actor writes.
+std::vector<std::string> WaitingFor(const v1::WorkerInfo& worker, const std::vector<TableAt>& tables) {
+  std::vector<std::string> names;
+  for (const TableAt& at : tables) {
+    const Explanation& table = *at.table;
+    const bool waits = (worker.role() == v1::ROLE_LEARNER && table.inserts_waiting() > 0) ||
+                       (worker.role() == v1::ROLE_ACTOR && table.samples_waiting() > 0);
+    if (waits && table.verdict() != Explanation::VERDICT_FLOWING) {
+      names.push_back(absl::StrCat(Printable(table.config().name()), " at ", *at.address));
+    }
+  }
+  return names;
+}
+
+std::string SilentText(const SilentWorkers& silent, const std::vector<TableAt>& tables) {
+  std::string text;
+  for (const SilentWorker& each : silent) {
+    const std::vector<std::string> names = WaitingFor(each.worker, tables);
+    if (names.empty()) {
+      continue;
+    }
+    const bool learner = each.worker.role() == v1::ROLE_LEARNER;
+    absl::StrAppend(&text, WorkerName(each.worker), ", process ", each.worker.process_id(), " on ",
+                    Printable(each.worker.host()), ", has sent no heartbeat for ", ShortDuration(each.silent),
+                    ": it is stopped, hangs or is cut off, and is to ", learner ? "sample from " : "write to ",
+                    absl::StrJoin(names, ", "), "; a setting frees no more than a step\n");
+  }
+  return text;
+}
+
 Json Optional(bool has, double value) {
   return has ? Json(value) : Json(nullptr);
 }
@@ -264,9 +295,11 @@ Json WaitsJson(const TableAt& at) {
 
 }  // namespace
 
-std::string WhyText(const Explanations& explanations, const MissingServers& missing, bool in_full) {
-  std::string text;
-  for (const TableAt& at : Sorted(explanations)) {
+std::string WhyText(const Explanations& explanations, const MissingServers& missing, bool in_full,
+                    const SilentWorkers& silent) {
+  const std::vector<TableAt> tables = Sorted(explanations);
+  std::string text = SilentText(silent, tables);
+  for (const TableAt& at : tables) {
     absl::StrAppend(&text, TableText(at, in_full));
   }
   for (const auto& server : explanations) {
@@ -283,13 +316,23 @@ std::string WhyText(const Explanations& explanations, const MissingServers& miss
   return text;
 }
 
-std::string WhyJson(const Explanations& explanations, const MissingServers& missing) {
+std::string WhyJson(const Explanations& explanations, const MissingServers& missing, const SilentWorkers& silent) {
   const std::vector<TableAt> tables = Sorted(explanations);
   Json json;
   json["verdict"] = tables.empty() ? "flowing" : VerdictName(tables.front().table->verdict());
   json["tables"] = Json::array();
   for (const TableAt& at : tables) {
     json["tables"].push_back(WaitsJson(at));
+  }
+  json["silent"] = Json::array();
+  for (const SilentWorker& each : silent) {
+    json["silent"].push_back({{"worker", WorkerName(each.worker)},
+                              {"index", each.worker.index()},
+                              {"process_id", each.worker.process_id()},
+                              {"host", each.worker.host()},
+                              {"address", each.worker.address()},
+                              {"silent_seconds", absl::ToDoubleSeconds(each.silent)},
+                              {"waited_for_at", WaitingFor(each.worker, tables)}});
   }
   json["unanswered"] = Json::array();
   for (const auto& server : explanations) {

@@ -8,9 +8,6 @@
 namespace waggle {
 namespace {
 
-// Several heartbeats long.
-constexpr int64_t kSilentMs = 3000;
-
 using Figures = google::protobuf::Map<std::string, double>;
 
 std::optional<double> Get(const Figures& figures, const char* name) {

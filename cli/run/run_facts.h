@@ -10,6 +10,9 @@
 
 namespace waggle {
 
+// A worker of which nothing was heard for so long is told to be silent: several heartbeats.
+constexpr int64_t kSilentMs = 3000;
+
 // How a run stands, in numbers that people ask for: gathered from all processes of a snapshot. Rates are a second, over
 // the last heartbeats. Momentary figures are the hub's own, as it records them (worker.proto): absent while those are
 // away who could tell.

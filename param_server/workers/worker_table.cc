@@ -303,6 +303,7 @@ std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
   }
   for (const Worker& worker : gone_) {
     add(worker, false);
+    views.back().gone = true;
   }
   std::sort(views.begin(), views.end(), [](const WorkerView& a, const WorkerView& b) {
     return std::tie(a.introduction.role, a.index, a.joined) < std::tie(b.introduction.role, b.index, b.joined);

@@ -47,6 +47,7 @@ struct WorkerView {
   absl::Time joined;
   absl::Duration silent;  // Since its last heartbeat.
   bool alive = false;
+  bool gone = false;     // It left, or another one has its seat.
   bool current = false;  // Its figures are of now: a heartbeat came a moment ago, even if it has left since.
   WorkerFigures figures;
   std::string failure;  // Why it gives up; empty otherwise.

@@ -35,6 +35,22 @@ TEST_CASE("All living replay servers of a run are found through its hub, and ask
   CHECK(absl::StrContains(none.message(), "is missing: the parameter server heard of it last "));
 }
 
+TEST_CASE("Workers that have been silent for several heartbeats are told, but for those that said goodbye", "[grpc]") {
+  FakeServices services;
+  v1::OverviewResponse& overview = services.overview();
+  overview = SampleSnapshot().overview;
+  overview.mutable_workers(3)->set_address(services.address());
+  overview.mutable_workers(0)->set_silent_ms(60'000);
+  overview.mutable_workers(0)->set_gone(true);
+  overview.mutable_workers(1)->set_silent_ms(2'900);
+  overview.mutable_workers(2)->set_silent_ms(42'000);
+  overview.mutable_workers(2)->set_alive(false);
+  const ReplayServers servers = ValueOf(ReplayServers::Find({{}, services.address()}, kTimeout));
+  REQUIRE(servers.silent().size() == 1);
+  CHECK(servers.silent()[0].worker.role() == v1::ROLE_LEARNER);
+  CHECK(servers.silent()[0].silent == absl::Seconds(42));
+}
+
 TEST_CASE("Servers that are named are asked without a hub, each once, and one that is away says so", "[grpc]") {
   FakeServices services;
   ReplayServers servers =

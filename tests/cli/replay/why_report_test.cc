@@ -207,6 +207,37 @@ TEST_CASE("What would help and is no setting reads as words", "[unit]") {
                           "      more memory of the server, or fewer or smaller tables, now 1000\n"));
 }
 
+TEST_CASE("The silent process that a table waits for comes before every setting", "[unit]") {
+  SilentWorkers silent(3);
+  silent[0].worker.set_role(v1::ROLE_ACTOR);
+  silent[0].worker.set_index(1);
+  silent[0].worker.set_host("bee");
+  silent[0].worker.set_process_id(77);
+  silent[0].silent = absl::Seconds(4);
+  silent[1] = silent[0];
+  silent[1].worker.set_role(v1::ROLE_LEARNER);
+  silent[1].worker.set_process_id(78);
+  silent[1].silent = absl::Seconds(42);
+  silent[2].worker.set_role(v1::ROLE_EVALUATOR);
+  Explanations explanations = Sample();
+  const std::string all = WhyText(explanations, {}, /*in_full=*/false);
+  CHECK(WhyText(explanations, {}, /*in_full=*/false, silent) ==
+        "actor-1, process 77 on bee, has sent no heartbeat for 4.0 s: it is stopped, hangs or is cut off, and is to "
+        "write to c at 127.0.0.1:2; a setting frees no more than a step\n"
+        "learner, process 78 on bee, has sent no heartbeat for 42.0 s: it is stopped, hangs or is cut off, and is to "
+        "sample from c at 127.0.0.1:2; a setting frees no more than a step\n" +
+            all);
+  const auto json = nlohmann::json::parse(WhyJson(explanations, {}, silent));
+  CHECK(json["silent"][1]["worker"] == "learner");
+  CHECK(json["silent"][1]["process_id"] == 78);
+  CHECK(json["silent"][1]["silent_seconds"] == 42);
+  CHECK(json["silent"][1]["waited_for_at"] == std::vector<std::string>{"c at 127.0.0.1:2"});
+  CHECK(json["silent"][2]["waited_for_at"].empty());
+  // A table that goes on waits for nobody.
+  explanations[1].response.mutable_tables(2)->set_verdict(Explanation::VERDICT_FLOWING);
+  CHECK(absl::StartsWith(WhyText(explanations, {}, /*in_full=*/false, silent), "b at 127.0.0.1:2: WAITING"));
+}
+
 TEST_CASE("A server that is missing is named, and is no good news", "[unit]") {
   Explanations explanations(1);
   explanations[0].address = "hive:1";

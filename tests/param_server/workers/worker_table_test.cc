@@ -60,6 +60,7 @@ TEST_CASE("A silent worker is not alive, and its seat can be taken", "[unit]") {
   CHECK(table.Alive(Role::kActor, kStart + absl::Seconds(10)).size() == 1);
   CHECK(table.Alive(Role::kActor, later).empty());
   CHECK_FALSE(table.Overview(later)[0].alive);
+  CHECK_FALSE(table.Overview(later)[0].gone);
   CHECK(table.Overview(later)[0].silent == absl::Seconds(10.1));
 
   SECTION("It comes back") {
@@ -74,7 +75,9 @@ TEST_CASE("A silent worker is not alive, and its seat can be taken", "[unit]") {
     REQUIRE(overview.size() == 2);
     CHECK(overview[0].introduction.worker_id == "a");
     CHECK_FALSE(overview[0].alive);
+    CHECK(overview[0].gone);
     CHECK(overview[1].alive);
+    CHECK_FALSE(overview[1].gone);
   }
 }
 
