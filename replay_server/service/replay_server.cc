@@ -69,6 +69,9 @@ absl::StatusOr<std::unique_ptr<ReplayServer>> ReplayServer::Start(ReplayServerOp
     journal_options.checkpoint_period = options.checkpoint_period;
     journal_options.folder = folder->absolute_path();
     journal_options.keep = [folder = folder.get()](Database* database) { return folder->KeepCheckpoint(database); };
+    journal_options.note = [folder = folder.get()](uint64_t sequence, uint64_t items) {
+      folder->NoteCommit(sequence, items);
+    };
     const std::shared_ptr<Database> database = std::move(opened.database);
     disk_rows = std::make_shared<DiskRows>(database, folder->cold_path());
     journal = std::make_unique<Journal>(database, saved, std::move(journal_options));

@@ -110,6 +110,7 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Open(const DataFolderOptions& opt
   }
   WAGGLE_RETURN_IF_ERROR(lock.status());
   folder->lock_ = *std::move(lock);
+  WAGGLE_ASSIGN_OR_RETURN(folder->commits_, CommitRing::Open(folder->Path("commits")));
   WAGGLE_RETURN_IF_ERROR(folder->files_->CreateFolders(folder->Path(kCheckpoints)));
   WAGGLE_RETURN_IF_ERROR(folder->files_->RemoveAll(folder->Path(kComing)));
   WAGGLE_RETURN_IF_ERROR(folder->files_->RemoveAll(folder->cold_path()));
@@ -135,6 +136,13 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
     WAGGLE_RETURN_IF_ERROR(Annotate(loaded.status(), path));
     opened.database = std::move(loaded->first);
     opened.state = std::move(loaded->second);
+  }
+  opened.lost = commits_->After(opened.database->get()->GetLatestSequenceNumber());
+  commits_->Clear();
+  if (opened.lost.commits > 0) {
+    LogError("replay in ", path, " lacks the end of its log: at least the last ", opened.lost.commits,
+             " commits that were acknowledged, with ", opened.lost.items,
+             " changed items, are lost: after a power cut, or because a file was cut short");
   }
   if (opened.state.format < kStorageFormat) {
     WAGGLE_RETURN_IF_ERROR(Annotate(WriteFormat(opened.database.get()), path));  // As what it writes will be.

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/checkpoint/file_system.h"
+#include "replay_server/storage/commit_ring.h"
 #include "replay_server/storage/database.h"
 #include "replay_server/storage/saved_state.h"
 
@@ -25,6 +26,7 @@ struct DataFolderOptions {
 //   db/             the database
 //   checkpoints/N   copies of it, made after checkpoint N; the last few are kept. Their large files are hard links to
 //                   db's: what damages such a file damages the copies that have it too
+//   commits         the last commits to db: see CommitRing
 //   cold/           rows past their tables' memory_limit; means nothing to the next server, which removes it
 //   damaged/N       what could not be read, moved out of the way; never deleted
 //
@@ -35,6 +37,7 @@ class DataFolder {
     std::unique_ptr<DataFolder> folder;
     std::unique_ptr<Database> database;
     SavedState state;
+    CommitRing::Lost lost;  // Commits that were acknowledged and are not there, at least; the log says so too.
   };
   // Makes the folder if it is missing, takes it, and reads what it holds. Where the database is damaged, the newest of
   // its copies that is not takes its place, and the log says which, why and what is lost.
@@ -47,6 +50,9 @@ class DataFolder {
   std::string absolute_path() const;
   // For the rows past their tables' memory_limit; a folder that is not there when the server starts.
   std::string cold_path() const { return Path("cold"); }
+
+  // A commit was written to the database: see CommitRing. Called by one thread at a time.
+  void NoteCommit(uint64_t sequence, uint64_t items) { commits_->Note(sequence, items); }
 
   // Copies the database to checkpoints/N, for the next N, and removes the oldest ones past those to keep. Returns N.
   absl::StatusOr<uint64_t> KeepCheckpoint(Database* database);
@@ -66,6 +72,7 @@ class DataFolder {
   const DataFolderOptions options_;
   FileSystem* const files_ = PosixFileSystem();
   std::unique_ptr<FileLock> lock_;
+  std::unique_ptr<CommitRing> commits_;
 };
 
 }  // namespace waggle

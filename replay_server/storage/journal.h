@@ -28,6 +28,8 @@ struct JournalOptions {
   std::string folder;  // That the database is in: what is said to people.
   // Keeps a copy of the database after a checkpoint and returns its number; may be empty.
   std::function<absl::StatusOr<uint64_t>(Database*)> keep;
+  // Told of each commit, before whoever waits for it: see DataFolder::NoteCommit. May be empty.
+  std::function<void(uint64_t sequence, uint64_t items)> note;
 };
 
 // What a checkpoint was.

@@ -132,7 +132,12 @@ absl::Status Journal::Commit(bool checkpoint, const std::vector<std::shared_ptr<
   }
   *items = batch.items();
   if (batch.records()->Count() > 0) {
+    // Rows are written by others meanwhile: the commit's own numbers begin with the next one, or behind theirs.
+    const uint64_t before = database_->get() != nullptr ? database_->get()->GetLatestSequenceNumber() : 0;
     WAGGLE_RETURN_IF_ERROR(Write(batch.records(), batch.sync()));
+    if (options_.note != nullptr) {
+      options_.note(before + 1, *items);
+    }
   }
   batch.NoteWritten();
   if (checkpoint) {

@@ -237,9 +237,13 @@ TEST_CASE("a log that a crash has cut off anywhere is read up to there", "[unit]
     const int64_t items = opened->state.tables.empty() ? 0 : static_cast<int64_t>(opened->state.tables[0].items.size());
     REQUIRE(items % 2 == 0);
     REQUIRE(items >= last);
+    REQUIRE(opened->lost.items == static_cast<uint64_t>(10 - items));
+    REQUIRE(opened->lost.commits >= 5 - items / 2);
     last = items;
   }
   REQUIRE(last >= 8);
+  CHECK(ValueOf(Open(folder.File("cut"))).lost.commits == 0);  // It is said once.
+  CHECK(ValueOf(Open(folder.File("f"))).lost.commits == 0);
 }
 
 TEST_CASE("whichever byte is damaged, what is served is what was written, as of some moment, or nothing", "[unit]") {

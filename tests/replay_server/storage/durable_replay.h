@@ -53,6 +53,9 @@ inline absl::StatusOr<DurableReplay> TryOpenReplay(const std::string& path, Repl
   journal_options.keep = [folder = replay.folder.get()](Database* database) {
     return folder->KeepCheckpoint(database);
   };
+  journal_options.note = [folder = replay.folder.get()](uint64_t sequence, uint64_t items) {
+    folder->NoteCommit(sequence, items);
+  };
   replay.database = std::move(opened->database);
   replay.journal = std::make_unique<Journal>(replay.database, opened->state, journal_options);
   replay.tiers = std::make_unique<ChunkTiers>(std::make_shared<DiskRows>(replay.database, replay.folder->cold_path()));
