@@ -1,9 +1,11 @@
 #include "common/process/process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -124,8 +126,48 @@ void RaiseFileLimit() {
   }
 }
 
+// What any of our processes opens before it does anything, with as much again for what it is there for: a replay server
+// with a folder has twenty files open before its first client comes.
+constexpr rlim_t kLeastFiles = 48;
+// Of address space, beside what is mapped when main begins: some thirty threads have stacks of 8 MiB, and the allocator
+// reserves 64 MiB for each that it serves apart. gRPC aborts where a thread does not start.
+constexpr rlim_t kLeastBytes = rlim_t{1} << 30;
+
+// How many of the first descriptors are not open, up to `most`.
+rlim_t FreeFiles(rlim_t limit, rlim_t most) {
+  rlim_t free_files = 0;
+  for (rlim_t i = 0; i < limit && free_files < most; ++i) {
+    free_files += fcntl(static_cast<int>(i), F_GETFD) < 0 ? 1 : 0;
+  }
+  return free_files;
+}
+
+// RESOURCE_EXHAUSTED where the process was started with limits that it cannot work within: what happens later, inside
+// gRPC and RocksDB, tells nobody why.
+absl::Status CheckLimits() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    if (const rlim_t left = FreeFiles(limit.rlim_cur, kLeastFiles); left < kLeastFiles) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("this process may have ", limit.rlim_cur, " open files and connections (ulimit -n), of which ",
+                       limit.rlim_cur - left, " are open already; it needs at least ", kLeastFiles, " more"));
+    }
+  }
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    void* const probe = mmap(nullptr, kLeastBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (probe == MAP_FAILED) {
+      return absl::ResourceExhaustedError(absl::StrCat("this process may have ", limit.rlim_cur >> 20,
+                                                       " MiB of address space (ulimit -v); it needs at least ",
+                                                       kLeastBytes >> 20, " MiB beside what it has at its start"));
+    }
+    munmap(probe, kLeastBytes);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& body, const StopToken& stop) {
   try {
+    WAGGLE_RETURN_IF_ERROR(CheckLimits());
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals, SignalThread::Start(stop));
     return body(stop);
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -55,6 +56,37 @@ TEST_CASE("A process may open as many files as its hard limit allows", "[unit]")
               limit.rlim_cur = 64;
               setrlimit(RLIMIT_NOFILE, &limit);
             })) == 0);
+}
+
+// What a process says on its standard error stream that may have no more than so much, as it is a process's.
+std::string SaidWithin(int resource, rlim_t most) {
+  int fds[2];
+  REQUIRE(pipe(fds) == 0);
+  const int status = RunInChild([](const StopToken&) { return absl::OkStatus(); },
+                                [&] {
+                                  dup2(fds[1], STDERR_FILENO);
+                                  const rlimit limit = {most, most};
+                                  setrlimit(resource, &limit);
+                                });
+  close(fds[1]);
+  std::string said(4096, '\0');
+  said.resize(static_cast<size_t>(std::max<ssize_t>(0, read(fds[0], said.data(), said.size()))));
+  close(fds[0]);
+  CHECK(ExitStatus(status) == 1);
+  return said;
+}
+
+TEST_CASE("A process that was given too few descriptors or too little memory says so and ends", "[unit]") {
+  for (const rlim_t files : {rlim_t{8}, rlim_t{16}, rlim_t{32}}) {
+    CHECK_THAT(SaidWithin(RLIMIT_NOFILE, files),
+               Catch::Contains("this process may have " + std::to_string(files) +
+                               " open files and connections (ulimit -n), of which ") &&
+                   Catch::Contains(" are open already; it needs at least 48 more"));
+  }
+#if !defined(__SANITIZE_ADDRESS__)  // Which needs terabytes of it.
+  CHECK_THAT(SaidWithin(RLIMIT_AS, rlim_t{512} << 20),
+             Catch::Contains("this process may have 512 MiB of address space (ulimit -v); it needs at least 1024 MiB"));
+#endif
 }
 
 TEST_CASE("The first signal asks to stop; a body that was cancelled by it ended well", "[unit]") {
