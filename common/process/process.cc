@@ -169,6 +169,7 @@ absl::Status RunBody(const std::function<absl::Status(const StopToken& stop)>& b
   try {
     WAGGLE_RETURN_IF_ERROR(CheckLimits());
     WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<SignalThread> signals, SignalThread::Start(stop));
+    KeepGrpc();  // Behind the above: its threads are to have the signals blocked too.
     return body(stop);
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("a bug in Waggle: an exception reached main: ", error.what()));

@@ -1,5 +1,6 @@
 #include "common/rpc/grpc_log.h"
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/version_info.h>
 
@@ -10,6 +11,15 @@
 #include "common/base/log.h"
 
 namespace waggle {
+
+void KeepGrpc() {
+  static const bool kept = [] {
+    grpc_init();
+    return true;
+  }();
+  static_cast<void>(kept);
+}
+
 #if GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR < 65
 
 namespace {

@@ -1,5 +1,6 @@
 #include "common/process/process.h"
 
+#include <grpc/grpc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -87,6 +88,14 @@ TEST_CASE("A process that was given too few descriptors or too little memory say
   CHECK_THAT(SaidWithin(RLIMIT_AS, rlim_t{512} << 20),
              Catch::Contains("this process may have 512 MiB of address space (ulimit -v); it needs at least 1024 MiB"));
 #endif
+}
+
+TEST_CASE("The end of the last server or channel does not shut gRPC down, which would wait for its threads", "[unit]") {
+  CHECK(ExitStatus(RunInChild([](const StopToken&) {
+          grpc_init();
+          grpc_shutdown();
+          return grpc_is_initialized() != 0 ? absl::OkStatus() : absl::InternalError("gRPC was shut down");
+        })) == 0);
 }
 
 TEST_CASE("The first signal asks to stop; a body that was cancelled by it ended well", "[unit]") {
