@@ -83,16 +83,17 @@ std::string Arrow(const std::string& difference) {
              : absl::StrCat(difference.substr(0, at), " -> ", difference.substr(at + std::string(" and ").size()));
 }
 
-// What the rate limiter will let through.
+// What the rate limiter will let through; empty where it keeps no ratio, and of a server that does not tell.
 std::string AllowedText(const v1::RateLimiterConfig& limiter, const v1::ReconfigureResponse& response) {
-  if (limiter.samples_per_insert() == 0 && response.waits().empty()) {
-    return "";
-  }
-  const auto some = [](double count, absl::string_view what) {
-    return std::isinf(count) ? absl::StrCat("any number of ", what) : absl::StrFormat("%.0f %s", count, what);
+  const auto up_to = [](double count, absl::string_view what) {
+    return std::isinf(count) ? absl::StrCat("any number of ", what) : absl::StrFormat("up to %.0f %s", count, what);
   };
-  std::string text = absl::StrCat("  right after it ", some(std::floor(response.samples_allowed()), "samples"), " and ",
-                                  some(response.inserts_allowed(), "inserts"), " may go on before the other side does\n");
+  std::string text;
+  if (limiter.samples_per_insert() > 0 && (response.samples_allowed() > 0 || response.inserts_allowed() > 0)) {
+    absl::StrAppend(&text, "  right after it ", up_to(std::floor(response.samples_allowed()), "samples"),
+                    " may be drawn before the next insert, and ", up_to(response.inserts_allowed(), "items"),
+                    " inserted before the next sample\n");
+  }
   for (const std::string& wait : response.waits()) {
     absl::StrAppend(&text, "  ", Printable(wait), "\n");
   }
@@ -127,7 +128,8 @@ std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_
   for (const std::string& difference : response.differences()) {
     absl::StrAppend(&text, "  ", Printable(Arrow(difference)), "\n");
   }
-  return absl::StrCat(text, "  ", dry_run ? "about " : "", response.items_removed(), " items leave\n", AllowedText(planned.request.config().rate_limiter(), response),
+  return absl::StrCat(text, "  ", dry_run ? "about " : "", response.items_removed(), " items leave\n",
+                      AllowedText(planned.request.config().rate_limiter(), response),
                       LastsText(planned.request.config(), servers.address(planned.server), servers.of_run()));
 }
 

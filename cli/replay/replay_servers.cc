@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "cli/run/run_facts.h"
+#include "cli/status/run_facts.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"

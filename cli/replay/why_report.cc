@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "cli/human_text.h"
-#include "cli/run/run_facts.h"
+#include "cli/status/run_facts.h"
 
 namespace waggle {
 namespace {
@@ -212,7 +212,7 @@ std::string SilentText(const SilentWorkers& silent, const std::vector<TableAt>& 
     absl::StrAppend(&text, WorkerName(each.worker), ", process ", each.worker.process_id(), " on ",
                     Printable(each.worker.host()), ", has sent no heartbeat for ", ShortDuration(each.silent),
                     ": it is stopped, hangs or is cut off, and is to ", learner ? "sample from " : "write to ",
-                    absl::StrJoin(names, ", "), "; a setting frees no more than a step\n");
+                    absl::StrJoin(names, ", "), "; another setting would let the others go on for a moment only\n");
   }
   return text;
 }

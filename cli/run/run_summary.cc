@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/run/result_report.h"
+#include "cli/status/result_report.h"
 
 namespace waggle {
 namespace {

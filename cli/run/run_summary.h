@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/run/run_facts.h"
 #include "cli/run/supervision.h"
+#include "cli/status/run_facts.h"
 
 namespace waggle {
 

@@ -12,9 +12,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "cli/run/progress_view.h"
-#include "cli/run/result_report.h"
-#include "cli/run/run_facts.h"
+#include "cli/status/progress_view.h"
+#include "cli/status/result_report.h"
+#include "cli/status/run_facts.h"
 #include "cli/status/tables_report.h"
 
 namespace waggle {

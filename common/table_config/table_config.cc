@@ -79,6 +79,11 @@ double RateLimiterConfig::MaxDifference() const {
   return max_difference.value_or(static_cast<double>(min_items) * samples_per_insert + error_buffer);
 }
 
+bool RateLimiterConfig::CountsInIntegers() const {
+  return min_difference.has_value() && max_difference.has_value() && IsInteger(samples_per_insert) &&
+         IsInteger(*min_difference) && IsInteger(*max_difference);
+}
+
 // An insert waits where the difference is above max_difference - samples_per_insert, a batch where it is below
 // min_difference + batch_size. Both must not be true of one difference; where all of them are integers, that leaves out
 // the ones between.
@@ -95,8 +100,7 @@ std::string RateLimiterConfig::WhyStuck(int64_t batch_size) const {
                                      : absl::StrCat("rate_limiter.error_buffer: ", error_buffer,
                                                     " is too small: ", what, " it must be at least ", steps / 2, kElse);
   }
-  const bool integers = IsInteger(samples_per_insert) && IsInteger(*min_difference) && IsInteger(*max_difference);
-  const double needed = steps - (integers ? 1 : 0);
+  const double needed = steps - (CountsInIntegers() ? 1 : 0);
   const double range = *max_difference - *min_difference;
   return range >= needed
              ? ""

@@ -66,6 +66,8 @@ struct RateLimiterConfig {
   // What holds: of the two above, or of min_items and error_buffer.
   double MinDifference() const;
   double MaxDifference() const;
+  // Whether the difference is a whole number, as long as it was one.
+  bool CountsInIntegers() const;
   // Why an insert and a batch of this size could wait for each other for ever, in words ("rate_limiter.error_buffer: 2
   // is too small: …"); empty where they cannot.
   std::string WhyStuck(int64_t batch_size) const;

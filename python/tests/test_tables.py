@@ -29,6 +29,15 @@ class TablesTest(ServerTest):
         for name in names:
             self.assertEqual(self.client.sample(name, 1)["b"].tolist(), [[1, 2]])
 
+    def test_a_table_that_others_created_with_its_columns_in_another_order_is_the_same_table(self):
+        columns = {"b": waggle.Column("int64", (2,)), "a": waggle.Column("float32")}
+        table = waggle.Table(self.name, columns, max_items=10)
+        link = self.client._link
+        self.assertTrue(link._create(table, ["b", "a"], ["b", "a"], link.deadline(None), None))
+        self.assertFalse(self.client.create_table(dataclasses.replace(table, columns=dict(sorted(columns.items())))))
+        with self.assertRaises(waggle.FailedPrecondition):
+            self.client.create_table(dataclasses.replace(table, max_items=11))
+
     def test_a_different_table_of_the_name_is_refused_with_what_differs(self):
         self.client.create_table(queue_table(self.name, max_items=10))
         with self.assertRaisesRegex(waggle.FailedPrecondition, "max_items: .*10.*20") as refused:

@@ -199,18 +199,32 @@ class Link:
             time.sleep(left / 2 if waits else pause)
 
     def create_table(self, table, timeout=None, if_saved_differs=None) -> bool:
+        deadline = self.deadline(timeout)
         # A dictionary's order says nothing, a signature's does: whoever names the same columns gets the same table.
-        ordered = dataclasses.replace(
-            table, columns=dict(sorted(table.columns.items())), view=dict(sorted(table.view.items()))
-        )
-        request = self.request("CreateTable")(config=_table_proto.to_proto(ordered))
-        if if_saved_differs is not None:
-            request.if_saved_differs = _SAVED_POLICIES[if_saved_differs]
-        created = self.call("CreateTable", request, f'creating table "{table.name}"', timeout, explain=False).created
+        try:
+            created = self._create(table, sorted(table.columns), sorted(table.view), deadline, if_saved_differs)
+        except errors.FailedPrecondition:
+            there = [info.config for info in self.describe(deadline).tables if info.config.name == table.name]
+            columns = [column.name for config in there for column in config.signature]
+            view = [field.name for config in there for field in config.view]
+            if set(columns) != set(table.columns) or set(view) != set(table.view):
+                raise
+            created = self._create(table, columns, view, deadline, if_saved_differs)
         with self._lock:
             # Made again later, it never takes the place of what was saved meanwhile.
             self._created[table.name] = (table, "keep" if if_saved_differs == "keep" else None)
         return created
+
+    def _create(self, table, columns, view, deadline, if_saved_differs) -> bool:
+        ordered = dataclasses.replace(
+            table,
+            columns={name: table.columns[name] for name in columns},
+            view={name: table.view[name] for name in view},
+        )
+        request = self.request("CreateTable")(config=_table_proto.to_proto(ordered))
+        if if_saved_differs is not None:
+            request.if_saved_differs = _SAVED_POLICIES[if_saved_differs]
+        return self.call("CreateTable", request, f'creating table "{table.name}"', deadline, explain=False).created
 
     def reconfigured(self, table) -> None:
         with self._lock:

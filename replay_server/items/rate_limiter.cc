@@ -3,28 +3,38 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace waggle {
 
 double RateLimiter::Difference() const {
-  return carried_ + static_cast<double>(inserts_) * config_.samples_per_insert - static_cast<double>(samples_);
+  return Difference(config_);
 }
 
-double RateLimiter::FromMiddle(int64_t items) const {
-  const auto free_inserts = static_cast<double>(std::max<int64_t>(0, config_.min_items - items));
-  return Difference() + free_inserts * config_.samples_per_insert -
-         (config_.MinDifference() + config_.MaxDifference()) / 2;
+double RateLimiter::Difference(const RateLimiterConfig& config) const {
+  return carried_ + static_cast<double>(inserts_) * config.samples_per_insert - static_cast<double>(samples_);
+}
+
+double RateLimiter::FromMiddle(const RateLimiterConfig& config, int64_t items) const {
+  const auto free_inserts = static_cast<double>(std::max<int64_t>(0, config.min_items - items));
+  return Difference(config) + free_inserts * config.samples_per_insert -
+         (config.MinDifference() + config.MaxDifference()) / 2;
 }
 
 void RateLimiter::Reconfigure(const RateLimiterConfig& config, int64_t items) {
-  const double ratio_before = config_.samples_per_insert;
-  const double before = ratio_before == 0 ? 0 : FromMiddle(items);
-  config_ = config;
-  if (inserts_ > 0 && config.samples_per_insert != ratio_before) {
+  const RateLimiterConfig from = std::exchange(config_, config);
+  const bool both_around_middle = !from.min_difference.has_value() && !config.min_difference.has_value();
+  const bool moves = from.samples_per_insert != config.samples_per_insert ||
+                     (both_around_middle && from.min_items != config.min_items);
+  if (inserts_ > 0 && moves) {
+    const double before = from.samples_per_insert == 0 ? 0 : FromMiddle(from, items);
     const double most = (config.MaxDifference() - config.MinDifference()) / 2;
-    carried_ += std::clamp(before, -most, most) - FromMiddle(items);
+    carried_ += std::clamp(before, -most, most) - FromMiddle(config, items);
+  }
+  if (config.CountsInIntegers()) {
+    carried_ = std::floor(carried_);  // WhyStuck counts on no difference lying between two integers.
   }
 }
 

@@ -21,8 +21,9 @@ class RateLimiter {
 
   void CountInsert() { ++inserts_; }
   void CountSamples(int64_t samples) { samples_ += samples; }
-  // What was counted stays. Another ratio holds from now on: what was inserted before is good for as many samples as it
-  // was, so that neither side owes the other more than the bounds allow. The table holds `items`.
+  // What was counted stays. Another ratio holds from now on, and bounds around another min_items move the difference
+  // with them: it is as far from their middle as it was, within them, and neither side owes the other more than they
+  // allow. Where no ratio was kept it begins in the middle. The table holds `items`.
   void Reconfigure(const RateLimiterConfig& config, int64_t items);
   // Goes on from where another one was.
   void Restore(int64_t inserts, int64_t samples, double carried) {
@@ -51,8 +52,9 @@ class RateLimiter {
 
  private:
   std::string Counts() const;
-  // The difference, less the middle of its bounds, once the table holds min_items.
-  double FromMiddle(int64_t items) const;
+  double Difference(const RateLimiterConfig& config) const;
+  // How far the difference is past the middle of its bounds once the table holds min_items.
+  double FromMiddle(const RateLimiterConfig& config, int64_t items) const;
 
   RateLimiterConfig config_;
   int64_t inserts_ = 0;

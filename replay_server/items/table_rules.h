@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,7 +30,7 @@ struct TableCounts {
 };
 
 // Where a batch waits for more items, or for some that have not used up max_times_sampled, inserts are let through:
-// blocking them would block both for ever. `waiting_batch` is the size of the batch that is the next to be sampled.
+// blocking them would block both for ever. `waiting_batch` is the size of the largest batch that waits.
 inline bool BatchLacksItems(const TableConfig& config, const TableCounts& counts, int64_t waiting_batch) {
   return (config.max_times_sampled > 0 && counts.draws_left < waiting_batch) ||
          (config.sampler.without_replacement && counts.items < waiting_batch);
@@ -43,27 +44,37 @@ inline bool MayInsert(const TableConfig& config, const RateLimiter& limiter, con
 // What nobody but the batch that waits longest may use.
 struct SetAside {
   int64_t samples = 0;  // Of those that the rate limiter allows.
+  int64_t items = 0;    // Of TableCounts::items.
   int64_t draws = 0;    // Of TableCounts::draws_left.
 };
 
+// The largest batch that the table can ever serve, if it never holds more than `most_items`.
+inline int64_t LargestBatch(const TableConfig& config, int64_t most_items) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  int64_t largest = config.sampler.without_replacement ? most_items : kAny;
+  if (config.max_times_sampled > 0) {
+    largest =
+        std::min(largest, most_items > kAny / config.max_times_sampled ? kAny : most_items * config.max_times_sampled);
+  }
+  return largest;
+}
+
 // For a batch that has waited for so many inserts: half of what these brought, as far as it is what the batch lacks. So
-// smaller ones go past it without keeping it from being drawn for ever. Nothing where other things than smaller batches
-// keep it waiting: where it lacks items, of which sampling takes none, or where they leave before there are
-// `most_draws` (because of their bytes), it may well be that it is never drawn.
+// smaller ones go past it without keeping it from being drawn for ever. The batch is one that the table can serve:
+// otherwise nothing is set aside, for it may well be that it is never drawn.
 inline SetAside SetAsideFor(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
-                            const DrawRequest& request, int64_t inserts, int64_t most_draws) {
+                            const DrawRequest& request, int64_t inserts) {
   SetAside set_aside;
   const auto half = [inserts](double for_each, int64_t most) {
     return static_cast<int64_t>(std::min(static_cast<double>(inserts) * for_each / 2, static_cast<double>(most)));
   };
-  if (config.sampler.without_replacement && counts.items < request.items) {
-    return set_aside;
+  const bool lacks_items = config.sampler.without_replacement && counts.items < request.items;
+  if (config.max_times_sampled > 0) {  // Otherwise sampling takes no items.
+    set_aside.items = lacks_items ? half(1, request.items) : 0;
+    set_aside.draws =
+        counts.draws_left < request.items ? half(static_cast<double>(config.max_times_sampled), request.items) : 0;
   }
-  if (config.max_times_sampled > 0 && counts.draws_left < request.items) {
-    if (request.items <= most_draws) {
-      set_aside.draws = half(static_cast<double>(config.max_times_sampled), request.items);
-    }
-  } else if (!limiter.CanSample(counts.items, request.counted)) {
+  if (!BatchLacksItems(config, counts, request.items) && !limiter.CanSample(counts.items, request.counted)) {
     set_aside.samples = half(config.rate_limiter.samples_per_insert, request.counted);
   }
   return set_aside;
@@ -75,7 +86,7 @@ inline bool MaySample(const TableConfig& config, const RateLimiter& limiter, con
     return true;
   }
   const int64_t counted = request.counted == 0 ? 0 : request.counted + set_aside.samples;
-  const TableCounts left{counts.items, counts.draws_left - set_aside.draws};
+  const TableCounts left{counts.items - set_aside.items, counts.draws_left - set_aside.draws};
   return (counts.items > 0 || request.items == 0) && limiter.CanSample(counts.items, counted) &&
          !BatchLacksItems(config, left, request.items);
 }

@@ -59,9 +59,13 @@ bool TableState::CanSample(const DrawRequest& request, const SetAside& set_aside
 }
 
 SetAside TableState::SetAsideSince(int64_t items_inserted, const DrawRequest& request) const {
-  const int64_t most_draws = byte_shortage_.has_value() ? byte_shortage_->items * config_.max_times_sampled
-                                                        : std::numeric_limits<int64_t>::max();
-  return SetAsideFor(config_, limiter_, counts(), request, limiter_.inserts() - items_inserted, most_draws);
+  return request.items > LargestPossibleBatch()
+             ? SetAside()
+             : SetAsideFor(config_, limiter_, counts(), request, limiter_.inserts() - items_inserted);
+}
+
+int64_t TableState::LargestPossibleBatch() const {
+  return LargestBatch(config_, byte_shortage_.has_value() ? byte_shortage_->items : config_.max_items);
 }
 
 inline void TableState::NoteChange(uint32_t slot) {

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/api/replay.h"
+#include "common/base/block_maxima.h"
 #include "common/base/random.h"
 #include "common/table_config/table_config.h"
 #include "replay_server/base/memory_use.h"
-#include "replay_server/base/block_maxima.h"
 #include "replay_server/items/item_slots.h"
 #include "replay_server/items/rate_limiter.h"
 #include "replay_server/items/row_bytes.h"
@@ -98,6 +98,9 @@ class TableState {
   // max_times_sampled: blocking inserts then would block both for ever.
   bool CanInsert(int64_t waiting_batch) const;
   bool CanSample(const DrawRequest& request, const SetAside& set_aside = {}) const;
+  // The largest batch that the table can serve as far as anybody knows: items may leave for their bytes before there
+  // are enough for a larger one.
+  int64_t LargestPossibleBatch() const;
   // For a batch that has waited since so many items had been inserted.
   SetAside SetAsideSince(int64_t items_inserted, const DrawRequest& request) const;
   // Inserts it; what there is too much of then leaves, as the remover picks it.

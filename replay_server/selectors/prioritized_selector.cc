@@ -20,7 +20,9 @@ PrioritizedSelector::PrioritizedSelector(const PrioritizedSelectorOptions& optio
 }
 
 void PrioritizedSelector::SetWeight(uint32_t slot, double weight) {
-  smallest_.Change(slot, tree_.Get(slot), weight);
+  const double before = tree_.Get(slot);
+  smallest_.Change(slot, before, weight);
+  weighing_ += (weight > 0 ? 1 : 0) - (before > 0 ? 1 : 0);
   tree_.SetLater(slot, weight);
 }
 
@@ -69,17 +71,16 @@ double PrioritizedSelector::MinProbability() {
     return 0;
   }
   const double sum = Sum();
-  const double uniform = 1.0 / static_cast<double>(size_);
   if (!(sum > 0)) {
-    return uniform;
+    return 1.0 / static_cast<double>(size_);
   }
-  // As Probability() computes it, so that it is the very same number.
-  const double by_weight = smallest_.Of(tree_) / sum;
-  return uniform_ == nullptr ? by_weight : options_.uniform_share * uniform + (1 - options_.uniform_share) * by_weight;
+  // What weighs nothing is drawn by its uniform share, or never.
+  const bool without_weight = uniform_ != nullptr && weighing_ < size_;
+  return Probability(without_weight ? 0 : smallest_.Of(tree_), sum);
 }
 
-double PrioritizedSelector::Probability(uint32_t slot, double sum) const {
-  const double by_weight = tree_.Get(slot) / sum;
+double PrioritizedSelector::Probability(double weight, double sum) const {
+  const double by_weight = weight / sum;
   return uniform_ == nullptr
              ? by_weight
              : options_.uniform_share / static_cast<double>(size_) + (1 - options_.uniform_share) * by_weight;
@@ -98,7 +99,7 @@ void PrioritizedSelector::SampleBatch(Rng* rng, absl::Span<Draw> draws) {
     uniform = std::min(uniform, draws.size());
     uniform_->SampleBatch(rng, draws.subspan(0, uniform));
     for (Draw& draw : draws.subspan(0, uniform)) {
-      draw.probability = Probability(draw.slot, sum);
+      draw.probability = Probability(tree_.Get(draw.slot), sum);
     }
   }
   SampleByWeight(rng, sum, draws.subspan(uniform));
@@ -116,7 +117,7 @@ void PrioritizedSelector::SampleByWeight(Rng* rng, double sum, absl::Span<Draw> 
     }
     tree_.FindBatch(absl::MakeConstSpan(queries, count), slots);
     for (size_t i = 0; i < count; ++i) {
-      draws[begin + i] = {slots[i], Probability(slots[i], sum)};
+      draws[begin + i] = {slots[i], Probability(tree_.Get(slots[i]), sum)};
     }
   }
 }
@@ -128,7 +129,7 @@ void PrioritizedSelector::SampleDistinct(Rng* rng, absl::Span<Draw> draws) {
   weights.reserve(draws.size());
   for (size_t i = 0; i < draws.size() && tree_.Sum() > 0; ++i) {
     const auto slot = static_cast<uint32_t>(tree_.Find(rng->Uniform() * tree_.Sum()));
-    draws[i] = {slot, Probability(slot, sum)};
+    draws[i] = {slot, Probability(tree_.Get(slot), sum)};
     weights.push_back(tree_.Get(slot));
     is_in_[slot / 64] &= ~(uint64_t{1} << (slot % 64));
     tree_.Set(slot, 0);

@@ -43,8 +43,8 @@ class PrioritizedSelector final : public Selector {
 
  private:
   void SetWeight(uint32_t slot, double weight);
-  // Of one draw, where the sum is positive.
-  double Probability(uint32_t slot, double sum) const;
+  // Of one draw of an item that weighs so much, where the sum is positive.
+  double Probability(double weight, double sum) const;
   void SampleByWeight(Rng* rng, double sum, absl::Span<Draw> draws);
   void SampleUniformly(Rng* rng, absl::Span<Draw> draws);
   // Sets the slots of the items that have these ranks, in order, among all.
@@ -54,6 +54,7 @@ class PrioritizedSelector final : public Selector {
   int64_t size_ = 0;
   SumTree tree_;
   SmallestWeight smallest_;
+  int64_t weighing_ = 0;                      // Items that weigh more than 0.
   std::vector<uint64_t> is_in_;               // A bit for each slot.
   std::unique_ptr<UniformSelector> uniform_;  // The same items, where a share is drawn uniformly.
 };

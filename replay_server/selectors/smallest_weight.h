@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "replay_server/base/block_maxima.h"
+#include "common/base/block_maxima.h"
 #include "replay_server/selectors/sum_tree.h"
 
 namespace waggle {

@@ -287,7 +287,7 @@ class InsertStream::State : public std::enable_shared_from_this<State> {
       session.swap(session_);
       presence = std::move(presence_);
       if (session != nullptr) {
-        session->SetEnded();  // Here, as another thread may close the stream meanwhile.
+        session->SetEnded();  // Under the lock: another thread that ends the stream must find it said.
       }
     }
     presence = Requester::Presence();

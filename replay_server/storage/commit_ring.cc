@@ -38,6 +38,7 @@ CommitRing::~CommitRing() {
 void CommitRing::Note(uint64_t sequence, uint64_t items) {
   Entry entry{sequence, items, 0};
   entry.checksum = entry.Expected();
+  // Where it fails, less is known after a crash, and nothing else is wrong.
   (void)!pwrite(file_, &entry, sizeof(entry), next_ * static_cast<int64_t>(sizeof(entry)));
   next_ = (next_ + 1) % kCommits;
 }
@@ -58,6 +59,7 @@ CommitRing::Lost CommitRing::After(uint64_t sequence) const {
 }
 
 void CommitRing::Clear() {
+  // Where it fails, what is in the file may be told again.
   (void)!ftruncate(file_, 0);
   next_ = 0;
 }

@@ -126,7 +126,8 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
   const std::string path = Path(kDatabase);
   auto loaded = OpenAndLoad(path);
   Opened opened;
-  if (absl::IsDataLoss(loaded.status())) {
+  const bool damaged = absl::IsDataLoss(loaded.status());
+  if (damaged) {
     WAGGLE_RETURN_IF_ERROR(FallBack(loaded.status(), &opened.state));
     WAGGLE_ASSIGN_OR_RETURN(opened.database, Database::Open(path, /*create=*/false, nullptr));
   } else {
@@ -140,9 +141,10 @@ absl::StatusOr<DataFolder::Opened> DataFolder::Load(std::unique_ptr<DataFolder> 
   opened.lost = commits_->After(opened.database->get()->GetLatestSequenceNumber());
   commits_->Clear();
   if (opened.lost.commits > 0) {
-    LogError("replay in ", path, " lacks the end of its log: at least the last ", opened.lost.commits,
-             " commits that were acknowledged, with ", opened.lost.items,
-             " changed items, are lost: after a power cut, or because a file was cut short");
+    LogError("replay in ", path, damaged ? " goes on from a checkpoint" : " lacks the end of its log",
+             ": at least the last ", opened.lost.commits, " commits that were acknowledged, with ", opened.lost.items,
+             " changed items, are lost",
+             damaged ? " with the damaged database" : " after a power cut, or because a file was cut short");
   }
   if (opened.state.format < kStorageFormat) {
     WAGGLE_RETURN_IF_ERROR(Annotate(WriteFormat(opened.database.get()), path));  // As what it writes will be.

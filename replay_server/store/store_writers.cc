@@ -93,10 +93,10 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
     }
     found.push_back(std::move(table));
   }
-  if (incarnation.has_value()) {
-    writers_.ForgetEnded(writer_id, *incarnation, forgotten);
-  }
   std::shared_ptr<WriterSession> known = writers_.Find(writer_id);
+  if (known != nullptr && incarnation.has_value() && known->ended() && known->incarnation() != *incarnation) {
+    known = nullptr;  // Another one has the id now.
+  }
   if (known != nullptr && known->tables() != found && NamesOf(known->tables()) == tables) {
     writers_.Forget(writer_id, forgotten);  // A table that it wrote to was replaced since.
     known = nullptr;
@@ -117,6 +117,9 @@ absl::StatusOr<std::shared_ptr<WriterSession>> ReplayStore::OpenWriterLocked(con
   WAGGLE_ASSIGN_OR_RETURN(
       std::shared_ptr<const SavedWriter> saved,
       FindSavedLocked(writer_id, tables, signature, ColumnCodecs(signature, found.front()->created().compression)));
+  if (incarnation.has_value()) {
+    writers_.ForgetEnded(writer_id, *incarnation, forgotten);
+  }
   writers_.MakeRoom(forgotten);
   if (saved == nullptr && incarnation.has_value()) {
     saved = FindForgottenLocked(writer_id, *incarnation, found);

@@ -21,6 +21,9 @@ namespace {
 // Far more than there are learners; a bound so that no peer can fill the memory with requests.
 constexpr size_t kMaxWaitingSamples = 65536;
 
+// Each insert looks at one of each size.
+constexpr size_t kMaxWaitingSizes = 256;
+
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
 std::string In(const TableConfig& config) {
@@ -32,7 +35,7 @@ absl::Status ClosedError(const TableConfig& config) {
 }
 
 void SayWhatIsAllowed(const RateLimiter& limiter, int64_t items, Table::Reconfigured* result) {
-  result->samples_allowed = limiter.SamplesAllowed();
+  result->samples_allowed = limiter.CanSample(items, /*batch_size=*/0) ? limiter.SamplesAllowed() : 0;
   result->inserts_allowed = limiter.InsertsAllowed(items);
   for (std::string why : {limiter.WhyNoInsert(items), limiter.WhyNoSample(items, /*batch_size=*/1)}) {
     if (!why.empty()) {
@@ -222,9 +225,10 @@ uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawReques
     MutexLock lock(&mutex_);
     if (closed_) {
       refused = ClosedError(created_);
-    } else if (samples_.size() >= kMaxWaitingSamples) {
+    } else if (samples_.size() >= kMaxWaitingSamples ||
+               (samples_.kinds() >= kMaxWaitingSizes && samples_.Newest(draw) == nullptr)) {
       refused = Refusal(absl::StatusCode::kResourceExhausted, reasons::kTooManyWaiting, In(created_), ": ",
-                        samples_.size(), " requests for samples wait already");
+                        samples_.size(), " requests for samples wait already, of ", samples_.kinds(), " sizes");
     } else {
       request = ++last_request_;
       samples_.Push({request, std::move(layout), draw, std::move(done), requester.get(), state_.items_inserted()});

@@ -38,8 +38,8 @@ namespace waggle {
 // The lock covers index work only. Freeing the rows of removed items and calling back are done by whichever thread
 // called, after it has released the lock; the rows of a sampled batch are gathered by whom they are for.
 //
-// What serves requests is in table.cc; how it is written down and comes back in table_records.cc; how it is shown in
-// table_view.cc, each with what it asks of TableState.
+// What takes requests in is in table.cc; how those that wait are served in table_serving.cc, how it is written down and
+// comes back in table_records.cc; how it is shown in table_view.cc, each with what it asks of TableState.
 class Table : public std::enable_shared_from_this<Table> {
  public:
   // INVALID_ARGUMENT if the configuration is wrong. `seed` decides what is sampled. `memory` may be shared with other
@@ -197,7 +197,7 @@ class Table : public std::enable_shared_from_this<Table> {
                                                  RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Refuses the requests for batches that the configuration does not allow any more.
   void RefuseSamplesLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Inserts and samples what can be by now, in the order of the requests.
+  // Inserts and samples what can be by now: writers in turns, batches of one size in their order.
   void ServeLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Inserts up to `most` of the items as far as that can be by now. Returns whether all are in; it is answered then.
   bool InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed)
@@ -207,7 +207,7 @@ class Table : public std::enable_shared_from_this<Table> {
   WaitingSample* NextSampleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ServeSamplesLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Appends it in words, for each size of batch that waits.
+  // Appends to `text` what the batches that wait are waiting for, for each of their sizes, the first ones of many.
   void AddWhySamplesWaitLocked(std::string* text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const TableConfig created_;

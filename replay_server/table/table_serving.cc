@@ -1,4 +1,3 @@
-// No test of its own: table_test.cc.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -25,7 +24,7 @@ void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
 }
 
 bool Table::InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed) {
-  const int64_t waiting_batch = samples_.largest();
+  const int64_t waiting_batch = samples_.LargestUpTo(state_.LargestPossibleBatch());
   const size_t first = insert->next;
   const size_t end = first + static_cast<size_t>(std::min<int64_t>(most, insert->items.size() - first));
   for (; insert->next < end && state_.CanInsert(waiting_batch); ++insert->next) {

@@ -86,10 +86,11 @@ std::string TableState::WhyNoSample(const DrawRequest& request) const {
   return why;
 }
 
-// Each waits for its own condition.
+// Batches of different sizes wait for different things.
 void Table::AddWhySamplesWaitLocked(std::string* text) const {
   constexpr size_t kMaxTold = 4;
   const std::vector<const WaitingSample*> waiting = samples_.FirstOfEach(kMaxTold);
+  const size_t untold = samples_.kinds() - waiting.size();
   for (const WaitingSample* sample : waiting) {
     std::string why = state_.WhyNoSample(sample->draw);
     if (why.empty()) {
@@ -97,9 +98,14 @@ void Table::AddWhySamplesWaitLocked(std::string* text) const {
     }
     absl::StrAppend(text, text->empty() ? "" : "; ");
     if (waiting.size() > 1) {
-      absl::StrAppend(text, "a batch of ", sample->draw.items, ": ");
+      absl::StrAppend(
+          text, "a batch of ", sample->draw.items,
+          sample->draw.counted == sample->draw.items ? "" : absl::StrCat(", counted as ", sample->draw.counted), ": ");
     }
     absl::StrAppend(text, why);
+  }
+  if (untold > 0) {
+    absl::StrAppend(text, "; batches of ", untold, " other sizes wait too");
   }
 }
 

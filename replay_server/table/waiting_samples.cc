@@ -84,10 +84,12 @@ std::vector<WaitingSample> WaitingSamples::TakeAll() {
   return all;
 }
 
-int64_t WaitingSamples::largest() const {
+int64_t WaitingSamples::LargestUpTo(int64_t most) const {
   int64_t largest = 0;
   for (const std::deque<WaitingSample>& alike : kinds_) {
-    largest = alike.empty() ? largest : std::max(largest, alike.front().draw.items);
+    if (!alike.empty() && alike.front().draw.items <= most) {
+      largest = std::max(largest, alike.front().draw.items);
+    }
   }
   return largest;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -35,6 +36,8 @@ class WaitingSamples {
  public:
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
+  // How many sizes of batches there are.
+  size_t kinds() const { return empty() ? 0 : kinds_.size(); }
 
   void Push(WaitingSample sample);
 
@@ -60,16 +63,16 @@ class WaitingSamples {
   WaitingSample Take(WaitingSample* sample);
   std::vector<WaitingSample> TakeAll();
 
-  // Items of the largest batch; 0 where nobody waits.
-  int64_t largest() const;
+  // Items of the largest batch of no more than `most`; 0 where none waits.
+  int64_t LargestUpTo(int64_t most) const;
   // The first ones, in their order.
   std::vector<const WaitingSample*> First(size_t most) const;
   // The first one of each that ask for the same, in their order.
   std::vector<const WaitingSample*> FirstOfEach(size_t most) const;
 
  private:
-  // There are few: one for each size of batch. At most one is empty: the last one that there was.
-  std::vector<std::deque<WaitingSample>> kinds_;
+  // One for each size of batch. At most one is empty: the last one that there was.
+  std::list<std::deque<WaitingSample>> kinds_;
   size_t size_ = 0;
 };
 

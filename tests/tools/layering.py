@@ -5,8 +5,8 @@ usage: layering.py [ROOT]
 
 A file includes what its own layer or a lower one holds. Between folders: proto -> common -> {replay_server,
 param_server, learner, actor} -> cli, where the four in the middle never include one another; tests include what they
-like. LAYERS gives the order of the folders. No folder holds more than
-MOST_FILES sources: a listing is read as a whole.
+like. LAYERS gives the order of the folders. No folder holds more than MOST_FILES sources, headers included: a listing is
+read as a whole.
 """
 
 import collections
@@ -78,10 +78,13 @@ def findings(root):
                 if entry_of(match[1])[0] is None:
                     yield f"{name}:{number}: {match[1]} has no layer: add it to LAYERS in layering.py"
                 elif not may_include(name, match[1]):
-                    yield f"{name}:{number}: {entry_of(name)[0]} may not include {match[1]}: it is of the same or a higher layer, or of another process"
+                    yield (
+                        f"{name}:{number}: {entry_of(name)[0]} may not include {match[1]}: it is of the same or a higher "
+                        "layer, or of another process"
+                    )
     for folder, count in sources.items():
         if count > MOST_FILES:
-            yield f"{folder}:1: holds {count} sources, more than {MOST_FILES}: what of them belongs together has a folder of its own"
+            yield f"{folder}:1: holds {count} sources, more than {MOST_FILES}: give those that belong together a folder"
 
 
 def main():

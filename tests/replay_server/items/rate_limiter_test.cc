@@ -223,11 +223,54 @@ TEST_CASE("A changed ratio goes on from where it was in another limiter", "[unit
   CHECK(other.Difference() == limiter.Difference());
 }
 
-TEST_CASE("Other bounds for the same ratio change no count", "[unit]") {
+TEST_CASE("Bounds that are given for the same ratio change no count", "[unit]") {
   RateLimiter limiter = RunFor(1000, Config(8, 100, 200));
   const double before = limiter.Difference();
-  limiter.Reconfigure(Config(8, 200, 400), 1000);
+  RateLimiterConfig given = Config(8, 100, 0);
+  given.min_difference = 600;
+  given.max_difference = 1000;
+  limiter.Reconfigure(given, 1000);
   CHECK(limiter.Difference() == before);
+  limiter.Reconfigure(Config(8, 100, 400), 1000);
+  CHECK(limiter.Difference() == before);
+}
+
+TEST_CASE("Another min_items makes nobody wait who has the items already", "[unit]") {
+  RateLimiter limiter = RunFor(100000, Config(8, 1000, 200));
+  limiter.Reconfigure(Config(8, GENERATE(100, 50000), 200), 100000);
+  CHECK(limiter.SamplesAllowed() + 8 * limiter.InsertsAllowed(100000) > 200);
+  CHECK(limiter.SamplesAllowed() <= 400);
+}
+
+TEST_CASE("No changed ratio leaves inserts and batches waiting for each other for ever", "[unit]") {
+  const double from = GENERATE(0.0, 0.5, 1.0, 1.5);
+  for (int range = 1; range <= 12; ++range) {
+    for (int lowest = -3; lowest <= 3; ++lowest) {
+      for (int batch = 1; batch <= range; ++batch) {
+        RateLimiterConfig to = Config(1, 1, 0);
+        to.min_difference = lowest;
+        to.max_difference = lowest + range;
+        if (!to.WhyStuck(batch).empty()) {
+          continue;
+        }
+        RateLimiter limiter(Config(from, 1, 8));
+        for (int i = 0; i < 7; ++i) {
+          limiter.CountInsert();
+        }
+        limiter.CountSamples(5);
+        limiter.Reconfigure(to, 7);
+        for (int step = 0; step < 100; ++step) {
+          CAPTURE(from, range, lowest, batch, step, limiter.Difference());
+          REQUIRE((limiter.CanInsert(7) || limiter.CanSample(7, batch)));
+          if (limiter.CanInsert(7)) {
+            limiter.CountInsert();
+          } else {
+            limiter.CountSamples(batch);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace waggle

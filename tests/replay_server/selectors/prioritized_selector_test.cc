@@ -179,6 +179,28 @@ TEST_CASE("items of one priority all have the smallest probability, to the last 
   }
 }
 
+TEST_CASE("an item that weighs nothing has its part of the uniform share as the smallest probability", "[unit]") {
+  PrioritizedSelectorOptions options = With(1, 10);
+  options.uniform_share = 0.1;
+  PrioritizedSelector selector(options);
+  selector.Insert(0, 5);
+  selector.Insert(1, 0);
+  selector.Insert(2, 3);
+  selector.Insert(3, 0);
+  Rng rng(10);
+  std::vector<Draw> draws(1000);
+  selector.SampleBatch(&rng, absl::MakeSpan(draws));
+  double least = 1;
+  for (const Draw& draw : draws) {
+    least = std::min(least, draw.probability);
+  }
+  CHECK(least == 0.1 / 4);
+  CHECK(selector.MinProbability() == least);
+  selector.Remove(1);
+  UpdateOne(&selector, 3, 1);
+  CHECK(selector.MinProbability() == Approx(0.1 / 3 + 0.9 / 9));
+}
+
 TEST_CASE("removed and updated items are drawn by what they are now", "[unit]") {
   PrioritizedSelector selector(With(1, 4));
   Rng rng(6);
@@ -262,7 +284,7 @@ TEST_CASE("a share of the draws is uniform, and probabilities say so", "[unit]")
   }
   selector.Insert(50, 100);
   selector.Remove(50);
-  REQUIRE(selector.MinProbability() == Approx(0.025 + 0.75 / 45));
+  REQUIRE(selector.MinProbability() == 0.25 / 10);
   std::vector<Draw> draws(7);
   selector.SampleBatch(&rng, absl::MakeSpan(draws));
   for (const Draw& draw : draws) {

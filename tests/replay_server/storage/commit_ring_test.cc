@@ -1,6 +1,8 @@
 #include "replay_server/storage/commit_ring.h"
 
 #include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -48,8 +50,13 @@ TEST_CASE("An entry that was written in part, or not by us, counts for nothing",
   ring->Note(20, 3);
   std::filesystem::resize_file(path, 40);
   CHECK(ring->After(0).commits == 1);
-  std::filesystem::resize_file(path, 0);
-  std::filesystem::resize_file(path, 4096);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(9);
+  file.put('\x7f');  // Another number of items.
+  const std::string foreign(24, '\xff');
+  file.seekp(24);
+  file.write(foreign.data(), 24);
+  file.close();
   CHECK(ring->After(0).commits == 0);
 }
 

@@ -170,7 +170,10 @@ class NaiveTable {
   // Once the table has min_items it is as far from the middle of the bounds as it would have been, within them.
   void ChangeRatio(const RateLimiterConfig& to) {
     const RateLimiterConfig& from = config_.rate_limiter;
-    if (to.samples_per_insert == from.samples_per_insert || inserts_ == 0) {
+    const bool given = from.min_difference.has_value() || to.min_difference.has_value();
+    if (inserts_ == 0 ||
+        (to.samples_per_insert == from.samples_per_insert && (given || to.min_items == from.min_items))) {
+      difference_then_ = to.CountsInIntegers() ? std::floor(difference_then_) : difference_then_;
       return;
     }
     const auto when_filled = [this](const RateLimiterConfig& limiter) {
@@ -184,6 +187,7 @@ class NaiveTable {
     const double filled = std::min(std::max((to.MinDifference() + to.MaxDifference()) / 2 + beyond, to.MinDifference()),
                                    to.MaxDifference());
     difference_then_ = filled - when_filled(to);
+    difference_then_ = to.CountsInIntegers() ? std::floor(difference_then_) : difference_then_;
     inserts_then_ = inserts_;
     samples_then_ = samples_;
   }

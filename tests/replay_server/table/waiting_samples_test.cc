@@ -30,7 +30,10 @@ TEST_CASE("Batches that ask for the same wait behind each other, the others besi
   Push(&waiting, 4, {8, 2});
   Push(&waiting, 5, {8, 8});
   CHECK(waiting.size() == 5);
-  CHECK(waiting.largest() == 64);
+  CHECK(waiting.kinds() == 3);
+  CHECK(waiting.LargestUpTo(1000) == 64);
+  CHECK(waiting.LargestUpTo(63) == 8);
+  CHECK(waiting.LargestUpTo(7) == 0);
   CHECK(waiting.oldest()->request == 1);
   CHECK(Requests(waiting.First(4)) == std::vector<uint64_t>{1, 2, 3, 4});
   CHECK(Requests(waiting.FirstOfEach(9)) == std::vector<uint64_t>{1, 2, 4});
@@ -62,7 +65,8 @@ TEST_CASE("Any batch can be taken out, and the others keep their order", "[unit]
   CHECK(left == std::vector<uint64_t>{1, 2, 4, 5});
   CHECK(waiting.empty());
   CHECK(waiting.oldest() == nullptr);
-  CHECK(waiting.largest() == 0);
+  CHECK(waiting.LargestUpTo(1000) == 0);
+  CHECK(waiting.kinds() == 0);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/run/run_facts.h"
+#include "cli/status/run_facts.h"
 
 namespace waggle {
 

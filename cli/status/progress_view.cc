@@ -1,4 +1,4 @@
-#include "cli/run/progress_view.h"
+#include "cli/status/progress_view.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cli/run/result_report.h"
+#include "cli/status/result_report.h"
 
 #include "tests/cli/sample_snapshot.h"
 #include "tests/support/catch.h"

@@ -1,4 +1,4 @@
-#include "cli/run/run_facts.h"
+#include "cli/status/run_facts.h"
 
 #include <optional>
 

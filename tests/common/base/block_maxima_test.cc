@@ -1,4 +1,4 @@
-#include "replay_server/base/block_maxima.h"
+#include "common/base/block_maxima.h"
 
 #include <algorithm>
 #include <vector>
