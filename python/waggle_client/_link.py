@@ -202,7 +202,7 @@ class Link:
         deadline = self.deadline(timeout)
         # A dictionary's order says nothing, a signature's does: whoever names the same columns gets the same table.
         try:
-            created = self._create(table, sorted(table.columns), sorted(table.view), deadline, if_saved_differs)
+            created = self._create(table, sorted(table.columns), list(table.view), deadline, if_saved_differs)
         except errors.FailedPrecondition:
             there = [info.config for info in self.describe(deadline).tables if info.config.name == table.name]
             columns = [column.name for config in there for column in config.signature]

@@ -11,12 +11,12 @@ import sys
 import tempfile
 import unittest
 
-SOURCES = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCES / "cli"))
+SOURCES = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(SOURCES / "cli" / "run"))
 
 import plot_runs  # noqa: E402
 
-SCRIPT = SOURCES / "cli" / "plot_runs.py"
+SCRIPT = SOURCES / "cli" / "run" / "plot_runs.py"
 YAML = """experiment:
   name: bees
   seed: {seed}
