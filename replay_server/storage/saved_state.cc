@@ -123,9 +123,9 @@ class Loader {
     if (parsed.kind == 'c') {
       WAGGLE_ASSIGN_OR_RETURN(const auto proto, Parse<v1::StoredCounters>(value));
       table.saved.counters = {
-          proto.incarnation(), proto.next_generation(),
-          proto.inserted(),    proto.sampled(),
-          proto.removed(),     {proto.priorities_applied(), proto.priorities_stale(), proto.priorities_unknown()},
+          proto.incarnation(),  proto.next_generation(),
+          proto.inserted(),     proto.sampled(),
+          proto.removed(),      {proto.priorities_applied(), proto.priorities_stale(), proto.priorities_unknown()},
           proto.ratio_carried()};
       return CheckCounters(table.saved.counters);
     }
