@@ -72,8 +72,8 @@ WaitingSample* Table::NextSampleLocked() {
     return oldest;
   }
   const SetAside set_aside = state_.SetAsideSince(oldest->inserts_before, oldest->draw);
-  const TableState& state = state_;  // The lambda's body is not known to hold the lock.
-  return samples_.OldestThat([&](const DrawRequest& draw) { return state.CanSample(draw, set_aside); });
+  const TableState* const state = &state_;  // The lambda is not known to run under the lock.
+  return samples_.OldestThat([&](const DrawRequest& draw) { return state->CanSample(draw, set_aside); });
 }
 
 bool Table::ServeSamplesLocked(Actions* actions, RemovedRows* removed) {
