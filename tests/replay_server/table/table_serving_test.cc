@@ -41,9 +41,9 @@ class Crowd {
 
   // Whether it went in at once.
   bool Insert() {
-    bool in = false;
-    table_->Insert({OneRow(inserts_++)}, [&in](const absl::Status& /*status*/) { in = true; });
-    return in;
+    const auto in = std::make_shared<bool>(false);  // One that waits is answered when the table is closed.
+    table_->Insert({OneRow(inserts_++)}, [in](const absl::Status& /*status*/) { *in = true; });
+    return *in;
   }
 
   const std::vector<int64_t>& answered() const { return answered_; }
