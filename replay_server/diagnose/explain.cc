@@ -96,13 +96,24 @@ class Explainer {
   bool BySamples() const { return samples_blocked_ && (out_.verdict == Verdict::kDeadlock || !inserts_blocked_); }
 
   // Since when the table has not gone on for those who wait first, as long as they have waited.
-  absl::Duration StalledFor(const std::vector<TablePicture::Wait>& waits, Kind kind) const {
-    return std::min(waits.front().waited, picture_.Last(kind).ago);
+  absl::Duration InsertsStalledFor() const {
+    return std::min(picture_.first_inserts.front().waited, picture_.Last(Kind::kWriter).ago);
+  }
+  // Samplers that want something else may go on meanwhile.
+  absl::Duration SamplesStalledFor() const {
+    absl::Duration stalled = picture_.first_samples.front().waited;
+    for (const TablePicture::Party& party : picture_.parties) {
+      const bool alike = std::any_of(
+          picture_.first_samples.begin(), picture_.first_samples.end(),
+          [&](const TablePicture::Wait& wait) { return wait.who == party.name && Alike(wait.asked, stall_.batch()); });
+      stalled = party.kind == Kind::kSampler && alike ? std::min(stalled, party.active_ago) : stalled;
+    }
+    return stalled;
   }
 
   bool Stalled() const {
-    return (inserts_blocked_ && StalledFor(picture_.first_inserts, Kind::kWriter) >= options_.patience) ||
-           (samples_blocked_ && StalledFor(picture_.first_samples, Kind::kSampler) >= options_.patience);
+    return (inserts_blocked_ && InsertsStalledFor() >= options_.patience) ||
+           (samples_blocked_ && SamplesStalledFor() >= options_.patience);
   }
 
   // What people wait for comes first.
@@ -154,8 +165,21 @@ class Explainer {
       return samples_blocked_ ? "looks whether it may have a batch of several servers"
                               : "this server would give its part of a batch; another one does not yet";
     }
-    return i > 0 ? "waits for its turn" : "is about to go on";
+    if (i == 0) {
+      return "is about to go on";
+    }
+    const DrawRequest& asked = picture_.first_samples[i].asked;
+    if (std::any_of(picture_.first_samples.begin(), picture_.first_samples.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&asked](const TablePicture::Wait& wait) { return Alike(wait.asked, asked); })) {
+      return "waits for its turn";
+    }
+    const Stall own(picture_, i);
+    return MaySample(own.config(), own.limiter(), picture_.counts, asked)
+               ? "is about to go on, or waits for what is not set aside for the first one"
+               : ExplainSamples(own).why;
   }
+
+  static bool Alike(const DrawRequest& a, const DrawRequest& b) { return a.items == b.items && a.counted == b.counted; }
 
   const TablePicture& picture_;
   const ExplainOptions options_;

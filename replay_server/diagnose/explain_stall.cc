@@ -9,10 +9,10 @@
 
 namespace waggle {
 
-Stall::Stall(const TablePicture& picture) : picture_(picture), limiter_(picture.config->rate_limiter) {
+Stall::Stall(const TablePicture& picture, size_t sample) : picture_(picture), limiter_(picture.config->rate_limiter) {
   limiter_.Restore(picture.inserts, picture.samples, picture.ratio_carried);
-  if (!picture.first_samples.empty()) {
-    batch_ = picture.first_samples.front().asked;
+  if (sample < picture.first_samples.size()) {
+    batch_ = picture.first_samples[sample].asked;
   }
 }
 

@@ -19,11 +19,11 @@ struct Finding {
   std::vector<Remedy> remedies;
 };
 
-// A picture as the rules see it: with its rate limiter, and the batch that is waited for first. The picture outlives
-// it. Constant.
+// A picture as the rules see it: with its rate limiter, and a batch that is waited for, the first one unless another is
+// wanted. The picture outlives it. Constant.
 class Stall {
  public:
-  explicit Stall(const TablePicture& picture);
+  explicit Stall(const TablePicture& picture, size_t sample = 0);
 
   const TablePicture& picture() const { return picture_; }
   const TableConfig& config() const { return *picture_.config; }

@@ -59,9 +59,9 @@ inline int64_t LargestBatch(const TableConfig& config, int64_t most_items) {
   return largest;
 }
 
-// For a batch that has waited for so many inserts: half of what these brought, as far as it is what the batch lacks. So
-// smaller ones go past it without keeping it from being drawn for ever. The batch is one that the table can serve:
-// otherwise nothing is set aside, for it may well be that it is never drawn.
+// For a batch that has been the oldest for so many inserts: half of what these brought, as far as it is what the batch
+// lacks. So smaller ones go past it without keeping it from being drawn for ever. The batch is one that the table can
+// serve: otherwise nothing is set aside, for it may well be that it is never drawn.
 inline SetAside SetAsideFor(const TableConfig& config, const RateLimiter& limiter, const TableCounts& counts,
                             const DrawRequest& request, int64_t inserts) {
   SetAside set_aside;

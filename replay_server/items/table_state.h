@@ -101,7 +101,7 @@ class TableState {
   // The largest batch that the table can serve as far as anybody knows: items may leave for their bytes before there
   // are enough for a larger one.
   int64_t LargestPossibleBatch() const;
-  // For a batch that has waited since so many items had been inserted.
+  // For a batch that is the oldest since so many items had been inserted.
   SetAside SetAsideSince(int64_t items_inserted, const DrawRequest& request) const;
   // Inserts it; what there is too much of then leaves, as the remover picks it.
   void Insert(NewItem item, RemovedRows* removed);

@@ -20,6 +20,7 @@ rocksdb::Options ColdOptions(bool create, rocksdb::Env* env) {
   if (env != nullptr) {
     options.env = env;
   }
+  options.max_open_files = MostOpenTables();
   options.write_buffer_size = size_t{8} << 20;
   options.max_write_buffer_number = 2;
   options.info_log = NewRocksDbLog();

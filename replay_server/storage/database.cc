@@ -1,11 +1,13 @@
 #include "replay_server/storage/database.h"
 
 #include <rocksdb/utilities/checkpoint.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <initializer_list>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -40,6 +42,7 @@ rocksdb::Options MakeOptions(bool create, rocksdb::Env* env) {
   // A record that a crash has cut off at the end is none; damage before that is an error, not an end.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.track_and_verify_wals_in_manifest = true;
+  options.max_open_files = MostOpenTables();
   options.max_total_wal_size = uint64_t{512} << 20;
   options.db_write_buffer_size = size_t{256} << 20;
   options.info_log = NewRocksDbLog();
@@ -78,6 +81,15 @@ absl::Status ClosedDatabaseError(const std::string& path, const absl::Status& wh
 
 std::shared_ptr<rocksdb::Logger> NewRocksDbLog() {
   return std::make_shared<DebugLog>();
+}
+
+int MostOpenTables() {
+  constexpr rlim_t kLeast = 20;  // RocksDB takes no fewer.
+  rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) {
+    return -1;
+  }
+  return static_cast<int>(std::clamp<rlim_t>(files.rlim_cur / 8, kLeast, std::numeric_limits<int>::max()));
 }
 
 absl::Status FromRocksDb(const rocksdb::Status& status) {

@@ -18,6 +18,10 @@ namespace waggle {
 // What every database of ours logs to.
 std::shared_ptr<rocksdb::Logger> NewRocksDbLog();
 
+// How many of its files a database of ours keeps open, -1 for all: an eighth of what the process may have open. RocksDB
+// opens others as it needs them. Otherwise a database that has grown would leave no descriptors for connections.
+int MostOpenTables();
+
 // RocksDB's status as ours: RESOURCE_EXHAUSTED for a full disk, and where files or memory have
 // run out, DATA_LOSS for damage and for files that are missing,
 // UNAVAILABLE for a database that another process has, PERMISSION_DENIED, and FAILED_PRECONDITION for the rest.

@@ -231,7 +231,7 @@ uint64_t Table::Draw(std::shared_ptr<const BatchLayout> layout, const DrawReques
                         samples_.size(), " requests for samples wait already, of ", samples_.kinds(), " sizes");
     } else {
       request = ++last_request_;
-      samples_.Push({request, std::move(layout), draw, std::move(done), requester.get(), state_.items_inserted()});
+      samples_.Push({request, std::move(layout), draw, std::move(done), requester.get()});
       ServeLocked(&actions, &removed);
       WaitingSample* const waits = samples_.Newest(draw);
       if (waits == nullptr || waits->request != request) {

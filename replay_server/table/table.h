@@ -223,6 +223,10 @@ class Table : public std::enable_shared_from_this<Table> {
   mutable TableState state_ ABSL_GUARDED_BY(mutex_);  // Reading a sum may first bring it up to date.
   WaitingInserts inserts_ ABSL_GUARDED_BY(mutex_);
   WaitingSamples samples_ ABSL_GUARDED_BY(mutex_);
+  // The batch that was the oldest when it last had to wait, and the items that had been inserted when it became that:
+  // each has its half of what comes while it is the oldest, however many large ones wait behind it.
+  uint64_t set_aside_for_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t set_aside_since_ ABSL_GUARDED_BY(mutex_) = 0;
   // The one that was found right last, which is nearly always the next one as well.
   std::shared_ptr<const BatchLayout> checked_layout_ ABSL_GUARDED_BY(mutex_);
   int64_t checked_batch_size_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -71,7 +71,11 @@ WaitingSample* Table::NextSampleLocked() {
   if (oldest == nullptr || state_.CanSample(oldest->draw)) {
     return oldest;
   }
-  const SetAside set_aside = state_.SetAsideSince(oldest->inserts_before, oldest->draw);
+  if (oldest->request != set_aside_for_) {
+    set_aside_for_ = oldest->request;
+    set_aside_since_ = state_.items_inserted();
+  }
+  const SetAside set_aside = state_.SetAsideSince(set_aside_since_, oldest->draw);
   const TableState* const state = &state_;  // The lambda is not known to run under the lock.
   return samples_.OldestThat([&](const DrawRequest& draw) { return state->CanSample(draw, set_aside); });
 }

@@ -24,7 +24,6 @@ struct WaitingSample {
   DrawRequest draw;
   std::function<void(absl::StatusOr<DrawnBatch>)> done;
   Requester* requester = nullptr;  // May be null.
-  int64_t inserts_before = 0;      // Items that had been inserted when it came.
   // Once it has to wait: the above kept alive, and since when (by SteadyElapsed()).
   std::shared_ptr<Requester> keeps_requester = nullptr;
   absl::Duration since = absl::ZeroDuration();

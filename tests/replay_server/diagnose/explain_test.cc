@@ -422,6 +422,32 @@ TEST_CASE("A limiter is called too tight just where no number of inserts is enou
   CHECK(deadlocks > 1000);
 }
 
+TEST_CASE("A batch that hangs is told of, though samplers of others go on, and each size says what it lacks",
+          "[unit]") {
+  Stall stall;
+  stall.config.max_items = 5000;
+  stall.config.sampler.without_replacement = true;
+  stall.Counts(100, 100, 64000);
+  stall.SampleWaits("large", 1000, 4);
+  stall.SampleWaits("small", 32, 0.01);
+  stall.SampleWaits("middling", 400, 4);
+  stall.SampleWaits("large too", 1000, 3);
+  stall.Party(Kind::kSampler, "large", 0, 1e9);
+  stall.Party(Kind::kSampler, "small", 64000, 0.01);
+  stall.Party(Kind::kWriter, "actor", 100, 60);
+  const Explanation explained = stall.Explained();
+  CHECK(explained.verdict == Verdict::kWaiting);
+  CHECK(explained.cause == Cause::kTooFewDifferent);
+  REQUIRE(explained.why_samples.size() == 4);
+  CHECK(absl::StrContains(explained.why_samples[0], "900 more items"));
+  CHECK(absl::StrContains(explained.why_samples[1], "is about to go on"));
+  CHECK(absl::StrContains(explained.why_samples[2], "300 more items"));
+  CHECK(explained.why_samples[3] == "waits for its turn");
+  // One whose like is served goes on in its turn.
+  stall.Party(Kind::kSampler, "large too", 1000, 0.5);
+  CHECK(stall.Explained().verdict == Verdict::kFlowing);
+}
+
 TEST_CASE("Times are told in seconds, the longer the rounder", "[unit]") {
   CHECK(SecondsText(absl::Milliseconds(12)) == "0.012 s");
   CHECK(SecondsText(absl::Milliseconds(93'400)) == "93.4 s");

@@ -1,5 +1,8 @@
 #include "replay_server/storage/database.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -121,6 +124,21 @@ TEST_CASE("errors of RocksDB have the codes that they mean", "[unit]") {
                absl::StatusCode::kUnavailable);
   REQUIRE_CODE(FromRocksDb(Status::IOError("x: Permission denied")), absl::StatusCode::kPermissionDenied);
   REQUIRE_CODE(FromRocksDb(Status::Busy("x")), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("a database keeps no more files open than leaves descriptors for connections", "[unit]") {
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  few.rlim_cur = std::min<rlim_t>(before.rlim_max, 800);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  testing::FullDiskEnv env;
+  const auto database = ValueOf(Database::Open("/db", /*create=*/true, &env));
+  CHECK(database->get()->GetDBOptions().max_open_files == static_cast<int>(few.rlim_cur / 8));
+  few.rlim_cur = 64;
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  CHECK(MostOpenTables() == 20);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
 }
 
 }  // namespace

@@ -83,6 +83,22 @@ TEST_CASE("every batch that a table can serve is served, whatever others ask for
   }
 }
 
+TEST_CASE("many large batches leave half of what inserts bring to a small one", "[unit]") {
+  TableConfig config = SmallTable();
+  config.max_items = 1000;
+  config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1, /*error_buffer=*/41};
+  Crowd crowd(config, {40, 40, 40, 40, 1});
+  constexpr int kInserts = 4000;
+  for (int i = 0; i < kInserts; ++i) {
+    crowd.Ask(/*most=*/1);
+    crowd.Insert();
+  }
+  CHECK(crowd.answered()[4] >= kInserts / 3);
+  for (int large = 0; large < 4; ++large) {
+    CHECK(crowd.answered()[static_cast<size_t>(large)] >= kInserts / 3 / 40 / 4);
+  }
+}
+
 TEST_CASE("a ratio holds beside a batch for which items leave too early", "[unit]") {
   TableConfig config = SmallTable();
   config.max_items = 1000;
