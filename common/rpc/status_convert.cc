@@ -102,6 +102,10 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (status.error_code() == grpc::StatusCode::UNKNOWN && status.error_message() == "Stream removed") {
     return absl::UnavailableError("the peer went away");
   }
+  // gRPC's words for what was going on when a server was shut down.
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_message() == "Cancelling all calls") {
+    return absl::UnavailableError("the server has ended");
+  }
   if (status.error_code() == grpc::StatusCode::INTERNAL && status.error_details().empty()) {
     return absl::UnavailableError(status.error_message());
   }

@@ -66,6 +66,8 @@ def from_rpc_error(error: grpc.RpcError) -> errors.Error:
     # The transport's words for a connection that broke.
     if (code == "INTERNAL" and details is None) or (code == "UNKNOWN" and message == "Stream removed"):
         code = "UNAVAILABLE"
+    if (code, message) == ("UNAVAILABLE", "Cancelling all calls"):
+        message = "the server has ended"
     return errors.from_code(code, message, _reason_in(details) if details else "")
 
 

@@ -114,5 +114,10 @@ TEST_CASE("A removed stream is a peer that went away", "[unit]") {
   CHECK(FromGrpcStatus(grpc::Status(grpc::StatusCode::UNKNOWN, "something else")).code() == absl::StatusCode::kUnknown);
 }
 
+TEST_CASE("A call that its server has cut off as it ended says so", "[unit]") {
+  const absl::Status status = FromGrpcStatus(grpc::Status(grpc::StatusCode::UNAVAILABLE, "Cancelling all calls"));
+  CHECK(status == absl::UnavailableError("the server has ended"));
+}
+
 }  // namespace
 }  // namespace waggle
