@@ -18,7 +18,7 @@ class BlockMaxima {
 
   // Whether Start() was called: values that are there before anybody asks for the largest need not be told until then.
   bool started() const { return started_; }
-  // Values [0, count) are whatever they are.
+  // The caller has values [0, count), of which nothing is known yet.
   void Start(size_t count) {
     started_ = true;
     copies_ = 0;

@@ -112,6 +112,19 @@ class StorageTest(unittest.TestCase):
             self.assertTrue(client.create_table(larger, if_saved_differs="replace"))
             self.assertEqual((client.table("kept").table.max_items, client.table("kept").items), (20, 0))
 
+    def test_a_saved_table_is_not_replaced_for_the_order_of_its_columns(self):
+        table = queue_table("kept", durability="checkpoint", max_items=10)
+        names = sorted(table.columns, reverse=True)
+        link = self.client._link
+        self.assertTrue(link._create(table, names, list(table.view), link.deadline(None), None))
+        with self.client.writer("kept") as writer:
+            self.fill(writer, 0, 5)
+        self.client.checkpoint()
+        self.restart()
+        with waggle.Client(self.server.address, timeout=PATIENCE) as client:
+            self.assertFalse(client.create_table(table, if_saved_differs="replace"))
+            self.assertEqual(client.table("kept").items, 5)
+
     def test_a_writer_goes_on_over_crashes_and_every_item_is_there_once(self):
         self.client.create_table(queue_table("kept", view=VIEW, durability="log"))
         with self.client.writer("kept", block_bytes=100) as writer:

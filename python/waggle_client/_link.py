@@ -82,6 +82,12 @@ def new_id() -> str:
     return f"python/{host}/{os.getpid()}/{secrets.token_hex(4)}"
 
 
+def _in_order_of(there, names):
+    """The names in the order in which a table has them, where it has the same ones."""
+    order = [entry.name for entry in there]
+    return order if set(order) == set(names) else names
+
+
 class Deadline:
     """When a wait is over; None is never. On the monotonic clock. InvalidArgument for what is no number of seconds."""
 
@@ -202,16 +208,14 @@ class Link:
 
     def create_table(self, table, timeout=None, if_saved_differs=None) -> bool:
         deadline = self.deadline(timeout)
-        # A dictionary's order says nothing, a signature's does: whoever names the same columns gets the same table.
-        try:
-            created = self._create(table, sorted(table.columns), list(table.view), deadline, if_saved_differs)
-        except errors.FailedPrecondition:
-            there = [info.config for info in self.describe(deadline).tables if info.config.name == table.name]
-            columns = [column.name for config in there for column in config.signature]
-            view = [field.name for config in there for field in config.view]
-            if set(columns) != set(table.columns) or set(view) != set(table.view):
-                raise
-            created = self._create(table, columns, view, deadline, if_saved_differs)
+        # A dictionary's order says nothing, a signature's does. Whoever names the columns of a table that is there gets
+        # that table, and replaces none that was saved.
+        columns, view = sorted(table.columns), list(table.view)
+        for info in self.describe(deadline, f'creating table "{table.name}"').tables:
+            if info.config.name == table.name:
+                columns = _in_order_of(info.config.signature, columns)
+                view = _in_order_of(info.config.view, view)
+        created = self._create(table, columns, view, deadline, if_saved_differs)
         with self._lock:
             # Made again later, it never takes the place of what was saved meanwhile.
             self._created[table.name] = (table, "keep" if if_saved_differs == "keep" else None)
@@ -245,9 +249,9 @@ class Link:
         for table, if_saved_differs in created:
             self.create_table(table, timeout=5, if_saved_differs=if_saved_differs)
 
-    def describe(self, timeout=None):
+    def describe(self, timeout=None, purpose="describing the replay server"):
         request = self.request("Describe")()
-        return self.call("Describe", request, "describing the replay server", timeout, explain=False)
+        return self.call("Describe", request, purpose, timeout, explain=False)
 
     def _explain_call(self) -> str:
         """In words, why a call may have had no answer: for messages, never failing."""

@@ -23,8 +23,10 @@ class Explainer {
     const TableConfig& config = stall_.config();
     samples_blocked_ =
         !picture.first_samples.empty() && !MaySample(config, stall_.limiter(), picture.counts, stall_.batch());
-    inserts_blocked_ =
-        !picture.first_inserts.empty() && !MayInsert(config, stall_.limiter(), picture.counts, stall_.batch().items);
+    // As the table does: inserts are not let through for a batch that it can never serve.
+    const int64_t most_items = picture.byte_shortage.has_value() ? picture.byte_shortage->items : config.max_items;
+    const int64_t batch = stall_.batch().items > LargestBatch(config, most_items) ? 0 : stall_.batch().items;
+    inserts_blocked_ = !picture.first_inserts.empty() && !MayInsert(config, stall_.limiter(), picture.counts, batch);
   }
 
   Explanation Explain() {

@@ -448,6 +448,24 @@ TEST_CASE("A batch that hangs is told of, though samplers of others go on, and e
   CHECK(stall.Explained().verdict == Verdict::kFlowing);
 }
 
+TEST_CASE("Inserts beside a batch for which items leave too early wait for samples, and are said to", "[unit]") {
+  Stall stall;
+  stall.config.max_items = 5000;
+  stall.config.sampler.without_replacement = true;
+  stall.Limit(1, 1, 0, 100);
+  stall.Counts(20, 100, 0);
+  stall.picture.byte_shortage = TableState::ByteShortage{20, false};
+  stall.SampleWaits("large", 1000, 4);
+  stall.InsertWaits("actor", 1, 4);
+  stall.Party(Kind::kSampler, "large", 0, 1e9);
+  stall.Party(Kind::kWriter, "actor", 100, 4);
+  const Explanation explained = stall.Explained();
+  CHECK(explained.verdict == Verdict::kDeadlock);
+  CHECK(explained.cause == Cause::kBytesTooFew);
+  REQUIRE(explained.why_inserts.size() == 1);
+  CHECK(absl::StrContains(explained.why_inserts[0], "wait for 1 more samples"));
+}
+
 TEST_CASE("Times are told in seconds, the longer the rounder", "[unit]") {
   CHECK(SecondsText(absl::Milliseconds(12)) == "0.012 s");
   CHECK(SecondsText(absl::Milliseconds(93'400)) == "93.4 s");

@@ -1,15 +1,20 @@
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "replay_server/table/table.h"
-#include "tests/replay_server/table/table_fixture.h"
+#include "tests/replay_server/table/table_answers.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
+using testing::Answers;
+using testing::Items;
+using testing::LayoutFor;
+using testing::NewTable;
 using testing::OneRow;
 using testing::SmallTable;
 using testing::ValueOf;
@@ -129,6 +134,107 @@ TEST_CASE("only so many sizes of batches may wait at a time", "[unit]") {
   CHECK(refused == 300 - 256);
   CHECK(table->info().samples_waiting == 256);
   table->Close();
+}
+
+// Batches that cannot be drawn yet: of more different items than there are, of more than the ratio allows, and of more
+// than a queue holds.
+struct TooLarge {
+  TableConfig config;
+  int64_t items = 0;  // That there are.
+  int64_t batch = 0;
+};
+
+TooLarge MakeTooLarge(const std::string& kind) {
+  TooLarge too_large{SmallTable(), 10, 20};
+  too_large.config.max_items = 1000;
+  if (kind == "different") {
+    too_large.config.sampler.without_replacement = true;
+  } else if (kind == "ratio") {
+    too_large.config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1};
+    too_large.config.rate_limiter.min_difference = 0;
+    too_large.config.rate_limiter.max_difference = 21;
+  } else {
+    too_large.config.sampler.kind = SelectorKind::kFifo;
+    too_large.config.max_times_sampled = 1;
+  }
+  return too_large;
+}
+
+TEST_CASE("a batch that cannot be drawn yet keeps nobody waiting who can be served", "[unit]") {
+  const std::string kind = GENERATE("different", "ratio", "queue");
+  CAPTURE(kind);
+  const TooLarge too_large = MakeTooLarge(kind);
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Insert(Items(0, 10), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
+  for (int i = 0; i < 5; ++i) {
+    table->Sample(LayoutFor(too_large.config, 2), 2, answers.OnSample("small"));
+  }
+  CHECK(answers.order == std::vector<std::string>{"insert", "small", "small", "small", "small", "small"});
+  CHECK(table->info().samples_waiting == 1);
+  CHECK(absl::StrContains(table->info().blocked_because, "more"));
+  table->Insert(Items(10, 30), answers.OnInsert("insert"));
+  REQUIRE(answers.samples.size() == 6);
+  CHECK(answers.samples.back().ok());
+}
+
+TEST_CASE("small batches do not keep a large one from being drawn for ever", "[unit]") {
+  const std::string kind = GENERATE("different", "ratio", "queue");
+  CAPTURE(kind);
+  const TooLarge too_large = MakeTooLarge(kind);
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Insert(Items(0, 1), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
+  int64_t small = 0;
+  int64_t inserted = 1;
+  for (; answers.samples.size() == static_cast<size_t>(small) && inserted < 100; ++inserted) {
+    table->Insert(Items(static_cast<uint64_t>(inserted), 1), answers.OnInsert("insert"));
+    bool waits = false;
+    for (; !waits; ++small) {  // As many as may be drawn, or a few where any number may.
+      const size_t before = answers.samples.size();
+      const uint64_t request = table->Sample(LayoutFor(too_large.config, 1), 1, answers.OnSample("small"));
+      waits = request != 0 || small > 3 * inserted;
+      if (request != 0) {
+        table->CancelSample(request);
+      }
+      REQUIRE(answers.samples.size() > before);
+    }
+  }
+  CHECK(std::count(answers.order.begin(), answers.order.end(), "large") == 1);
+  CHECK(inserted <= 2 * 20 + 2);  // Half of what comes in is for it.
+}
+
+TEST_CASE("nothing is set aside for a batch that lacks items, or whose items leave for their bytes", "[unit]") {
+  TooLarge too_large = MakeTooLarge("queue");
+  const int64_t item_bytes = [&] {
+    const auto table = NewTable(too_large.config);
+    Answers answers;
+    table->Insert(Items(0, 1), answers.OnInsert("insert"));
+    return table->info().bytes;
+  }();
+  too_large.config.max_bytes = 6 * item_bytes;
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
+  table->Insert(Items(0, 100), answers.OnInsert("insert"));
+  REQUIRE(table->info().items <= 6);
+  for (int64_t left = table->info().items; left > 0; --left) {
+    CHECK(table->Sample(LayoutFor(too_large.config, 1), 1, answers.OnSample("small")) == 0);
+  }
+}
+
+TEST_CASE("each size of batch that waits says why", "[unit]") {
+  const TooLarge too_large = MakeTooLarge("different");
+  const auto table = NewTable(too_large.config);
+  Answers answers;
+  table->Insert(Items(0, 10), answers.OnInsert("insert"));
+  table->Sample(LayoutFor(too_large.config, 900), 900, answers.OnSample("first"));
+  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("second"));
+  const std::string why = table->info().blocked_because;
+  CHECK(absl::StrContains(why, "a batch of 900: samples wait for 890 more items"));
+  CHECK(absl::StrContains(why, "a batch of 20: samples wait for 10 more items"));
 }
 
 }  // namespace

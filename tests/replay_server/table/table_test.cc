@@ -13,51 +13,19 @@
 
 #include "absl/strings/match.h"
 #include "common/base/thread.h"
-#include "tests/replay_server/table/table_fixture.h"
+#include "tests/replay_server/table/table_answers.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
+using testing::Answers;
+using testing::Items;
+using testing::LayoutFor;
 using testing::MakeRows;
+using testing::NewTable;
 using testing::OneRow;
 using testing::SmallTable;
-
-std::shared_ptr<Table> NewTable(const TableConfig& config) {
-  return testing::ValueOf(Table::Create(config, 1));
-}
-
-std::shared_ptr<const BatchLayout> LayoutFor(const TableConfig& config, int64_t batch_size) {
-  return std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(config, batch_size, size_t{1} << 30)));
-}
-
-std::vector<NewItem> Items(uint64_t first, uint64_t count) {
-  std::vector<NewItem> items;
-  for (uint64_t i = 0; i < count; ++i) {
-    items.push_back(OneRow(first + i));
-  }
-  return items;
-}
-
-// Remembers answers in the order in which they come.
-struct Answers {
-  std::vector<std::string> order;
-  std::vector<absl::Status> inserts;
-  std::vector<absl::StatusOr<SampledBatch>> samples;
-
-  std::function<void(absl::Status)> OnInsert(const std::string& name) {
-    return [this, name](absl::Status status) {
-      order.push_back(name);
-      inserts.push_back(std::move(status));
-    };
-  }
-  Table::SampleDone OnSample(const std::string& name) {
-    return [this, name](absl::StatusOr<SampledBatch> batch) {
-      order.push_back(name);
-      samples.push_back(std::move(batch));
-    };
-  }
-};
 
 std::vector<int64_t> Integers(const SampledBatch& batch, absl::string_view field, size_t count) {
   const auto* values = static_cast<const int64_t*>(batch.Data(field));
@@ -385,107 +353,6 @@ TEST_CASE("a table's limits are changed while it is in use, and what waited goes
   REQUIRE(absl::StrContains(late.message(), "generation 1"));
   // Nothing changes, and the generation stays.
   REQUIRE(testing::ValueOf(table->Reconfigure(changed, 2, false)).generation == 2);
-}
-
-// Batches that cannot be drawn yet: of more different items than there are, of more than the ratio allows, and of more
-// than a queue holds.
-struct TooLarge {
-  TableConfig config;
-  int64_t items = 0;  // That there are.
-  int64_t batch = 0;
-};
-
-TooLarge MakeTooLarge(const std::string& kind) {
-  TooLarge too_large{SmallTable(), 10, 20};
-  too_large.config.max_items = 1000;
-  if (kind == "different") {
-    too_large.config.sampler.without_replacement = true;
-  } else if (kind == "ratio") {
-    too_large.config.rate_limiter = {/*samples_per_insert=*/1, /*min_items=*/1};
-    too_large.config.rate_limiter.min_difference = 0;
-    too_large.config.rate_limiter.max_difference = 21;
-  } else {
-    too_large.config.sampler.kind = SelectorKind::kFifo;
-    too_large.config.max_times_sampled = 1;
-  }
-  return too_large;
-}
-
-TEST_CASE("a batch that cannot be drawn yet keeps nobody waiting who can be served", "[unit]") {
-  const std::string kind = GENERATE("different", "ratio", "queue");
-  CAPTURE(kind);
-  const TooLarge too_large = MakeTooLarge(kind);
-  const auto table = NewTable(too_large.config);
-  Answers answers;
-  table->Insert(Items(0, 10), answers.OnInsert("insert"));
-  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
-  for (int i = 0; i < 5; ++i) {
-    table->Sample(LayoutFor(too_large.config, 2), 2, answers.OnSample("small"));
-  }
-  CHECK(answers.order == std::vector<std::string>{"insert", "small", "small", "small", "small", "small"});
-  CHECK(table->info().samples_waiting == 1);
-  CHECK(absl::StrContains(table->info().blocked_because, "more"));
-  table->Insert(Items(10, 30), answers.OnInsert("insert"));
-  REQUIRE(answers.samples.size() == 6);
-  CHECK(answers.samples.back().ok());
-}
-
-TEST_CASE("small batches do not keep a large one from being drawn for ever", "[unit]") {
-  const std::string kind = GENERATE("different", "ratio", "queue");
-  CAPTURE(kind);
-  const TooLarge too_large = MakeTooLarge(kind);
-  const auto table = NewTable(too_large.config);
-  Answers answers;
-  table->Insert(Items(0, 1), answers.OnInsert("insert"));
-  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
-  int64_t small = 0;
-  int64_t inserted = 1;
-  for (; answers.samples.size() == static_cast<size_t>(small) && inserted < 100; ++inserted) {
-    table->Insert(Items(static_cast<uint64_t>(inserted), 1), answers.OnInsert("insert"));
-    bool waits = false;
-    for (; !waits; ++small) {  // As many as may be drawn, or a few where any number may.
-      const size_t before = answers.samples.size();
-      const uint64_t request = table->Sample(LayoutFor(too_large.config, 1), 1, answers.OnSample("small"));
-      waits = request != 0 || small > 3 * inserted;
-      if (request != 0) {
-        table->CancelSample(request);
-      }
-      REQUIRE(answers.samples.size() > before);
-    }
-  }
-  CHECK(std::count(answers.order.begin(), answers.order.end(), "large") == 1);
-  CHECK(inserted <= 2 * 20 + 2);  // Half of what comes in is for it.
-}
-
-TEST_CASE("nothing is set aside for a batch that lacks items, or whose items leave for their bytes", "[unit]") {
-  TooLarge too_large = MakeTooLarge("queue");
-  const int64_t item_bytes = [&] {
-    const auto table = NewTable(too_large.config);
-    Answers answers;
-    table->Insert(Items(0, 1), answers.OnInsert("insert"));
-    return table->info().bytes;
-  }();
-  too_large.config.max_bytes = 6 * item_bytes;
-  const auto table = NewTable(too_large.config);
-  Answers answers;
-  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("large"));
-  table->Insert(Items(0, 100), answers.OnInsert("insert"));
-  REQUIRE(table->info().items <= 6);
-  for (int64_t left = table->info().items; left > 0; --left) {
-    CHECK(table->Sample(LayoutFor(too_large.config, 1), 1, answers.OnSample("small")) == 0);
-  }
-}
-
-TEST_CASE("each size of batch that waits says why", "[unit]") {
-  const TooLarge too_large = MakeTooLarge("different");
-  const auto table = NewTable(too_large.config);
-  Answers answers;
-  table->Insert(Items(0, 10), answers.OnInsert("insert"));
-  table->Sample(LayoutFor(too_large.config, 900), 900, answers.OnSample("first"));
-  table->Sample(LayoutFor(too_large.config, 20), 20, answers.OnSample("second"));
-  const std::string why = table->info().blocked_because;
-  CHECK(absl::StrContains(why, "a batch of 900: samples wait for 890 more items"));
-  CHECK(absl::StrContains(why, "a batch of 20: samples wait for 10 more items"));
 }
 
 TEST_CASE("a dry run tells what the rate limiter would allow, and the change then does", "[unit]") {
