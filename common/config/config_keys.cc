@@ -9,15 +9,15 @@ void ConfigKeys::Add(const char* key) {
   paths_.push_back(absl::StrCat(absl::StrJoin(sections_, "."), sections_.empty() ? "" : ".", key));
 }
 
-void ConfigKeys::Int(const char* key, int64_t*, int64_t, int64_t) {
+void ConfigKeys::Int(const char* key, int64_t*, const Range&) {
   Add(key);
 }
 
-void ConfigKeys::Double(const char* key, double*, double, double) {
+void ConfigKeys::Double(const char* key, double*, const Range&) {
   Add(key);
 }
 
-void ConfigKeys::OptionalDouble(const char* key, std::optional<double>*, double, double) {
+void ConfigKeys::OptionalDouble(const char* key, std::optional<double>*, const Range&) {
   Add(key);
 }
 
@@ -33,7 +33,7 @@ void ConfigKeys::Choice(const char* key, std::string*, const std::vector<std::st
   Add(key);
 }
 
-void ConfigKeys::IntList(const char* key, std::vector<int64_t>*, int64_t, int64_t) {
+void ConfigKeys::IntList(const char* key, std::vector<int64_t>*, const Range&) {
   Add(key);
 }
 

@@ -9,16 +9,16 @@
 
 namespace waggle {
 
-// Lists the keys that it visits, by their paths: "learner.batch_size". Of a list of structs it names the list alone.
+// Lists the keys that it visits, by their paths: "learner.batch_size". Of a list or map of structs it names that alone.
 class ConfigKeys final : public ConfigVisitor {
  public:
-  void Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) override;
-  void Double(const char* key, double* value, double minimum, double maximum) override;
-  void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) override;
+  void Int(const char* key, int64_t* value, const Range& range) override;
+  void Double(const char* key, double* value, const Range& range) override;
+  void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
   void Bool(const char* key, bool* value) override;
   void String(const char* key, std::string* value) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
-  void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) override;
+  void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
   void AllowOtherKeys() override {}
 
   // In the order of the visit.
@@ -26,6 +26,9 @@ class ConfigKeys final : public ConfigVisitor {
 
  private:
   bool Reading() const override { return false; }
+  // A schedule is one key however it is written, and what the user names is not known.
+  ScheduleForm FormOf(const char* /*key*/, bool /*moves*/) override { return ScheduleForm::kNumber; }
+  std::vector<std::string> EntryNames(std::vector<std::string> /*present*/) override { return {}; }
   bool BeginSection(const char* key) override;
   void EndSection(const absl::Status& validity) override;
   int64_t BeginList(const char* key, int64_t current_size) override;

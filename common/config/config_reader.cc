@@ -42,23 +42,6 @@ std::string Describe(const YamlNode& node) {
   }
 }
 
-std::string IntegerRange(int64_t minimum, int64_t maximum) {
-  return absl::StrCat("an integer in [", minimum, ", ", maximum, "]");
-}
-
-std::string NumberRange(double minimum, double maximum) {
-  if (!std::isfinite(minimum) && !std::isfinite(maximum)) {
-    return "a finite number";
-  }
-  if (!std::isfinite(maximum)) {
-    return absl::StrCat("a number >= ", NumberText(minimum));
-  }
-  if (!std::isfinite(minimum)) {
-    return absl::StrCat("a number <= ", NumberText(maximum));
-  }
-  return absl::StrCat("a number in [", NumberText(minimum), ", ", NumberText(maximum), "]");
-}
-
 bool IsPlainScalar(const YamlNode& node, ScalarType type) {
   return node.kind == YamlNode::Kind::kScalar && !node.quoted && ClassifyScalar(node.text) == type;
 }
@@ -67,9 +50,9 @@ bool IsNumber(const YamlNode& node) {
   return IsPlainScalar(node, ScalarType::kInteger) || IsPlainScalar(node, ScalarType::kReal);
 }
 
-bool ParseInteger(const YamlNode& node, int64_t minimum, int64_t maximum, int64_t* value) {
+bool ParseInteger(const YamlNode& node, const Range& range, int64_t* value) {
   const std::optional<int64_t> parsed = IsNumber(node) ? ParseWholeNumber(node.text) : std::nullopt;
-  if (!parsed.has_value() || *parsed < minimum || *parsed > maximum) {
+  if (!parsed.has_value() || !range.Holds(static_cast<double>(*parsed))) {
     return false;
   }
   *value = *parsed;
@@ -108,31 +91,30 @@ void ConfigReader::Wrong(const YamlNode& node, const char* key, absl::string_vie
   errors_->Add(node.position, PathOf(key), absl::StrCat("got ", Describe(node), "; wanted ", wanted));
 }
 
-void ConfigReader::Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) {
+void ConfigReader::Int(const char* key, int64_t* value, const Range& range) {
   const YamlNode* node = Lookup(key);
-  if (node != nullptr && !ParseInteger(*node, minimum, maximum, value)) {
-    Wrong(*node, key, IntegerRange(minimum, maximum));
+  if (node != nullptr && !ParseInteger(*node, range, value)) {
+    Wrong(*node, key, range.IntegerText());
   }
 }
 
-void ConfigReader::ReadNumber(const YamlNode& node, const char* key, double* value, double minimum, double maximum) {
+void ConfigReader::ReadNumber(const YamlNode& node, const char* key, double* value, const Range& range) {
   double parsed = 0;
   // "1e999" parses to infinity.
-  if (!IsNumber(node) || !absl::SimpleAtod(node.text, &parsed) || !std::isfinite(parsed) || parsed < minimum ||
-      parsed > maximum) {
-    Wrong(node, key, NumberRange(minimum, maximum));
+  if (!IsNumber(node) || !absl::SimpleAtod(node.text, &parsed) || !std::isfinite(parsed) || !range.Holds(parsed)) {
+    Wrong(node, key, range.NumberText());
     return;
   }
   *value = parsed;
 }
 
-void ConfigReader::Double(const char* key, double* value, double minimum, double maximum) {
+void ConfigReader::Double(const char* key, double* value, const Range& range) {
   if (const YamlNode* node = Lookup(key)) {
-    ReadNumber(*node, key, value, minimum, maximum);
+    ReadNumber(*node, key, value, range);
   }
 }
 
-void ConfigReader::OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) {
+void ConfigReader::OptionalDouble(const char* key, std::optional<double>* value, const Range& range) {
   const YamlNode* node = Lookup(key);
   if (node == nullptr) {
     return;
@@ -143,7 +125,7 @@ void ConfigReader::OptionalDouble(const char* key, std::optional<double>* value,
   }
   const int64_t errors_before = errors_->count();
   double parsed = 0;
-  ReadNumber(*node, key, &parsed, minimum, maximum);
+  ReadNumber(*node, key, &parsed, range);
   if (errors_->count() == errors_before) {
     *value = parsed;
   }
@@ -203,24 +185,44 @@ void ConfigReader::Choice(const char* key, std::string* value, const std::vector
   }
 }
 
-void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) {
+void ConfigReader::IntList(const char* key, std::vector<int64_t>* value, const Range& range) {
   const YamlNode* node = Lookup(key);
   if (node == nullptr) {
     return;
   }
   if (node->kind != YamlNode::Kind::kList) {
-    Wrong(*node, key, absl::StrCat("a list, such as [64, 64], each ", IntegerRange(minimum, maximum)));
+    Wrong(*node, key, absl::StrCat("a list, such as [64, 64], each ", range.IntegerText()));
     return;
   }
   std::vector<int64_t> parsed;
   for (size_t i = 0; i < node->items.size(); ++i) {
-    if (ParseInteger(node->items[i], minimum, maximum, &parsed.emplace_back())) {
+    if (ParseInteger(node->items[i], range, &parsed.emplace_back())) {
       continue;
     }
     const std::string element = absl::StrCat(key, "[", i, "]");
-    Wrong(node->items[i], element.c_str(), IntegerRange(minimum, maximum));
+    Wrong(node->items[i], element.c_str(), range.IntegerText());
   }
   *value = std::move(parsed);
+}
+
+ConfigVisitor::ScheduleForm ConfigReader::FormOf(const char* key, bool /*moves*/) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return ScheduleForm::kAbsent;
+  }
+  return node->kind == YamlNode::Kind::kMapping ? ScheduleForm::kSection : ScheduleForm::kNumber;
+}
+
+std::vector<std::string> ConfigReader::EntryNames(std::vector<std::string> /*present*/) {
+  std::vector<std::string> names;
+  if (const YamlNode* node = frames_.back().node) {
+    for (const YamlEntry& entry : node->entries) {
+      if (std::find(names.begin(), names.end(), entry.key) == names.end()) {
+        names.push_back(entry.key);
+      }
+    }
+  }
+  return names;
 }
 
 void ConfigReader::AllowOtherKeys() {

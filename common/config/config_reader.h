@@ -26,15 +26,15 @@ class ConfigReader final : public ConfigVisitor {
   // Both outlive the reader.
   ConfigReader(const YamlNode& root, ConfigErrors* errors);
 
-  void Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) override;
-  void Double(const char* key, double* value, double minimum, double maximum) override;
-  void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) override;
+  void Int(const char* key, int64_t* value, const Range& range) override;
+  void Double(const char* key, double* value, const Range& range) override;
+  void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
   void Bool(const char* key, bool* value) override;
   void String(const char* key, std::string* value) override;
   void CheckedString(const char* key, std::string* value, bool (*is_right)(const std::string&),
                      const char* wanted) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
-  void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) override;
+  void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
   void AllowOtherKeys() override;
 
   // Reports the keys at the top that nothing asked for. Call once, last.
@@ -45,6 +45,8 @@ class ConfigReader final : public ConfigVisitor {
 
  private:
   bool Reading() const override { return true; }
+  ScheduleForm FormOf(const char* key, bool moves) override;
+  std::vector<std::string> EntryNames(std::vector<std::string> present) override;
   bool BeginSection(const char* key) override;
   void EndSection(const absl::Status& validity) override;
   int64_t BeginList(const char* key, int64_t current_size) override;
@@ -68,7 +70,7 @@ class ConfigReader final : public ConfigVisitor {
   // The same, and null, which is reported, where it is no text.
   const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
-  void ReadNumber(const YamlNode& node, const char* key, double* value, double minimum, double maximum);
+  void ReadNumber(const YamlNode& node, const char* key, double* value, const Range& range);
   void ReportUnknownKeys();
   void PushFrame(const YamlNode* node, std::string path);
 

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/config/range.h"
+#include "common/config/schedule.h"
 
 namespace waggle {
 
@@ -14,7 +18,7 @@ namespace waggle {
 //
 //   struct StopOptions {
 //     double max_seconds = 0;
-//     void Visit(ConfigVisitor& visitor) { visitor.Double("max_seconds", &max_seconds, 0, 1e9); }
+//     void Visit(ConfigVisitor& visitor) { visitor.Double("max_seconds", &max_seconds, In(0, 1e9)); }
 //     absl::Status Validate() const;
 //   };
 //
@@ -27,11 +31,10 @@ class ConfigVisitor {
  public:
   virtual ~ConfigVisitor() = default;
 
-  // Numbers must lie in [minimum, maximum].
-  virtual void Int(const char* key, int64_t* value, int64_t minimum, int64_t maximum) = 0;
-  virtual void Double(const char* key, double* value, double minimum, double maximum) = 0;
+  virtual void Int(const char* key, int64_t* value, const Range& range) = 0;
+  virtual void Double(const char* key, double* value, const Range& range) = 0;
   // A number that may be left out, or be `null`: then there is none.
-  virtual void OptionalDouble(const char* key, std::optional<double>* value, double minimum, double maximum) = 0;
+  virtual void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) = 0;
   virtual void Bool(const char* key, bool* value) = 0;
   virtual void String(const char* key, std::string* value) = 0;
   // Text that is right by itself, as `is_right` knows; `wanted` says what that is: "cpu, cuda or cuda:N".
@@ -41,7 +44,9 @@ class ConfigVisitor {
   }
   // One of a few words. Where the default is none of them, the key must be given.
   virtual void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) = 0;
-  virtual void IntList(const char* key, std::vector<int64_t>* value, int64_t minimum, int64_t maximum) = 0;
+  virtual void IntList(const char* key, std::vector<int64_t>* value, const Range& range) = 0;
+  // A number, or a section that says how it moves; both of its ends are within the range.
+  void Schedule(const char* key, waggle::Schedule* value, const Range& range);
 
   // Lets keys of the current section pass that nothing asks for: what they should be is not known.
   virtual void AllowOtherKeys() = 0;
@@ -54,6 +59,18 @@ class ConfigVisitor {
       section->Visit(*this);
       EndSection(section->Validate());
     }
+  }
+
+  // Structs under names that the user chooses, each a section of its own. What is read goes over the entry that has its
+  // name; the others stay.
+  template <class Struct>
+  void Map(const char* key, std::map<std::string, Struct>* map) {
+    Entries(key, map, [this](const char* name, Struct* entry) { Section(name, entry); });
+  }
+  // The same of lists of structs.
+  template <class Struct>
+  void MapOfLists(const char* key, std::map<std::string, std::vector<Struct>>* map) {
+    Entries(key, map, [this](const char* name, std::vector<Struct>* entry) { List(name, entry); });
   }
 
   // A list of structs under one key; each element given is read over a default-constructed one.
@@ -80,6 +97,11 @@ class ConfigVisitor {
  protected:
   // Whether fields are being given values, as against being read.
   virtual bool Reading() const = 0;
+  // How a schedule stands under this key: not at all, as a number or as a section. `moves`: the present one does.
+  enum class ScheduleForm { kAbsent, kNumber, kSection };
+  virtual ScheduleForm FormOf(const char* key, bool moves) = 0;
+  // The names to visit in the present section, whose entries have those of `present`.
+  virtual std::vector<std::string> EntryNames(std::vector<std::string> present) = 0;
   // False: there is nothing to visit there.
   virtual bool BeginSection(const char* key) = 0;
   virtual void EndSection(const absl::Status& validity) = 0;
@@ -87,6 +109,22 @@ class ConfigVisitor {
   virtual int64_t BeginList(const char* key, int64_t current_size) = 0;
   virtual bool BeginElement(int64_t index) = 0;
   virtual void EndList() = 0;
+
+ private:
+  template <class Entry, class VisitEntry>
+  void Entries(const char* key, std::map<std::string, Entry>* map, const VisitEntry& visit_entry) {
+    if (!BeginSection(key)) {
+      return;
+    }
+    std::vector<std::string> present;
+    for (const auto& [name, entry] : *map) {
+      present.push_back(name);
+    }
+    for (const std::string& name : EntryNames(std::move(present))) {
+      visit_entry(name.c_str(), &(*map)[name]);
+    }
+    EndSection(absl::OkStatus());
+  }
 };
 
 }  // namespace waggle

@@ -15,15 +15,15 @@ void ConfigWriter::Line(const char* key, const std::string& value) {
   absl::StrAppend(&text_, indent, key, ":", value.empty() ? "" : " ", value, "\n");
 }
 
-void ConfigWriter::Int(const char* key, int64_t* value, int64_t, int64_t) {
+void ConfigWriter::Int(const char* key, int64_t* value, const Range&) {
   Line(key, absl::StrCat(*value));
 }
 
-void ConfigWriter::Double(const char* key, double* value, double, double) {
+void ConfigWriter::Double(const char* key, double* value, const Range&) {
   Line(key, NumberText(*value));
 }
 
-void ConfigWriter::OptionalDouble(const char* key, std::optional<double>* value, double, double) {
+void ConfigWriter::OptionalDouble(const char* key, std::optional<double>* value, const Range&) {
   Line(key, value->has_value() ? NumberText(**value) : "null");
 }
 
@@ -39,7 +39,7 @@ void ConfigWriter::Choice(const char* key, std::string* value, const std::vector
   Line(key, TextScalar(*value));
 }
 
-void ConfigWriter::IntList(const char* key, std::vector<int64_t>* value, int64_t, int64_t) {
+void ConfigWriter::IntList(const char* key, std::vector<int64_t>* value, const Range&) {
   Line(key, absl::StrCat("[", absl::StrJoin(*value, ", "), "]"));
 }
 

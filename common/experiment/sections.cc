@@ -74,7 +74,7 @@ void CheckUnusedSamplerKeys(const SamplerConfig& sampler, Problems* problems) {
 
 void ExperimentOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("name", &name, IsFileName, kFileNames);
-  visitor.Int("seed", &seed, 0, std::numeric_limits<int64_t>::max());
+  visitor.Int("seed", &seed, In(0, std::numeric_limits<int64_t>::max()));
 }
 
 absl::Status ExperimentOptions::Validate() const {
@@ -97,9 +97,9 @@ ReplayOptions::ReplayOptions() {
 }
 
 void ReplayOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("servers", &servers, 1, kMaxShards);
+  visitor.Int("servers", &servers, In(1, kMaxShards));
   VisitTableFields(&table, TableFieldSet::kAll, &visitor);
-  visitor.Double("checkpoint_seconds", &checkpoint_seconds, 0, kMaxSeconds);
+  visitor.Double("checkpoint_seconds", &checkpoint_seconds, In(0, kMaxSeconds));
 }
 
 absl::Status ReplayOptions::Validate() const {
@@ -142,14 +142,14 @@ bool ReplayOptions::NeedsDataFolder() const {
 }
 
 void ActorOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("processes", &processes, 1, kMaxActorProcesses);
-  visitor.Int("lanes", &lanes, 1, 65'536);
-  visitor.Int("chunk_rows", &chunk_rows, 1, 65'536);
-  visitor.Int("threads", &threads, 1, 1024);
+  visitor.Int("processes", &processes, In(1, kMaxActorProcesses));
+  visitor.Int("lanes", &lanes, In(1, 65'536));
+  visitor.Int("chunk_rows", &chunk_rows, In(1, 65'536));
+  visitor.Int("threads", &threads, In(1, 1024));
   visitor.CheckedString("device", &device, IsDevice, kDevices);
-  visitor.Double("refresh_seconds", &refresh_seconds, 0, 3600);
-  visitor.Int("max_unacknowledged_blocks", &max_unacknowledged_blocks, 1, 1'000'000);
-  visitor.Int("max_unacknowledged_mebibytes", &max_unacknowledged_mebibytes, 1, 65'536);
+  visitor.Double("refresh_seconds", &refresh_seconds, In(0, 3600));
+  visitor.Int("max_unacknowledged_blocks", &max_unacknowledged_blocks, In(1, 1'000'000));
+  visitor.Int("max_unacknowledged_mebibytes", &max_unacknowledged_mebibytes, In(1, 65'536));
 }
 
 absl::Status ActorOptions::Validate() const {
@@ -157,8 +157,8 @@ absl::Status ActorOptions::Validate() const {
 }
 
 void CheckpointOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Double("period_seconds", &period_seconds, 0, kMaxSeconds);
-  visitor.Int("keep", &keep, 1, 1'000'000);
+  visitor.Double("period_seconds", &period_seconds, In(0, kMaxSeconds));
+  visitor.Int("keep", &keep, In(1, 1'000'000));
 }
 
 absl::Status CheckpointOptions::Validate() const {
@@ -167,12 +167,12 @@ absl::Status CheckpointOptions::Validate() const {
 
 void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("device", &device, IsDevice, kDevices);
-  visitor.Int("threads", &threads, 1, 1024);
-  visitor.Int("batch_size", &batch_size, 1, 1'000'000);
-  visitor.Int("prefetch_batches", &prefetch_batches, 1, 1024);
+  visitor.Int("threads", &threads, In(1, 1024));
+  visitor.Int("batch_size", &batch_size, In(1, 1'000'000));
+  visitor.Int("prefetch_batches", &prefetch_batches, In(1, 1024));
   VisitName("batch_compression", &batch_compression, {Codec::kNone, Codec::kLz4, Codec::kZstd}, &visitor);
-  visitor.Int("publish_period_steps", &publish_period_steps, 1, 1'000'000'000);
-  visitor.Int("priority_update_steps", &priority_update_steps, 1, 10'000);
+  visitor.Int("publish_period_steps", &publish_period_steps, In(1, 1'000'000'000));
+  visitor.Int("priority_update_steps", &priority_update_steps, In(1, 10'000));
   visitor.Section("checkpoint", &checkpoint);
 }
 
@@ -182,9 +182,9 @@ absl::Status LearnerOptions::Validate() const {
 
 void EvaluationOptions::Visit(ConfigVisitor& visitor) {
   visitor.Bool("enabled", &enabled);
-  visitor.Int("episodes", &episodes, 1, kMaxEpisodes);
-  visitor.Int("confirm_episodes", &confirm_episodes, 1, kMaxEpisodes);
-  visitor.Double("period_seconds", &period_seconds, 0, kMaxSeconds);
+  visitor.Int("episodes", &episodes, In(1, kMaxEpisodes));
+  visitor.Int("confirm_episodes", &confirm_episodes, In(1, kMaxEpisodes));
+  visitor.Double("period_seconds", &period_seconds, In(0, kMaxSeconds));
 }
 
 absl::Status EvaluationOptions::Validate() const {
@@ -192,11 +192,11 @@ absl::Status EvaluationOptions::Validate() const {
 }
 
 void StopOptions::Visit(ConfigVisitor& visitor) {
-  visitor.OptionalDouble("target_return", &target_return, std::numeric_limits<double>::lowest(),
-                         std::numeric_limits<double>::max());
-  visitor.Int("max_env_steps", &max_env_steps, 0, kMaxCount);
-  visitor.Int("max_learner_steps", &max_learner_steps, 0, kMaxCount);
-  visitor.Double("max_seconds", &max_seconds, 0, kMaxSeconds);
+  visitor.OptionalDouble("target_return", &target_return,
+                         In(std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()));
+  visitor.Int("max_env_steps", &max_env_steps, In(0, kMaxCount));
+  visitor.Int("max_learner_steps", &max_learner_steps, In(0, kMaxCount));
+  visitor.Double("max_seconds", &max_seconds, In(0, kMaxSeconds));
 }
 
 absl::Status StopOptions::Validate() const {

@@ -34,18 +34,18 @@ void Fields<SamplerConfig>::Visit(ConfigVisitor& visitor) {
   if (all) {
     VisitKind(&part->kind, &visitor);
   }
-  visitor.Double("priority_exponent", &part->priority_exponent, 0, kAny);
-  visitor.Double("priority_epsilon", &part->priority_epsilon, 0, kAny);
+  visitor.Double("priority_exponent", &part->priority_exponent, In(0, kAny));
+  visitor.Double("priority_epsilon", &part->priority_epsilon, In(0, kAny));
   if (all) {
     visitor.Bool("absolute_priorities", &part->absolute_priorities);
     visitor.Bool("without_replacement", &part->without_replacement);
     visitor.Bool("independent_draws", &part->independent_draws);
   }
-  visitor.Double("uniform_share", &part->uniform_share, 0, 1);
-  visitor.Double("recent_share", &part->recent_share, 0, 1);
-  visitor.Int("recent_items", &part->recent_items, 1, kAnyInt);
-  visitor.Double("recent_decay", &part->recent_decay, 0, 1);
-  visitor.Int("recent_period", &part->recent_period, 1, kAnyInt);
+  visitor.Double("uniform_share", &part->uniform_share, In(0, 1));
+  visitor.Double("recent_share", &part->recent_share, In(0, 1));
+  visitor.Int("recent_items", &part->recent_items, In(1, kAnyInt));
+  visitor.Double("recent_decay", &part->recent_decay, In(0, 1));
+  visitor.Int("recent_period", &part->recent_period, In(1, kAnyInt));
 }
 
 template <>
@@ -53,16 +53,16 @@ void Fields<RemoverConfig>::Visit(ConfigVisitor& visitor) {
   if (all) {
     VisitKind(&part->kind, &visitor);
   }
-  visitor.Double("priority_exponent", &part->priority_exponent, 0, kAny);
+  visitor.Double("priority_exponent", &part->priority_exponent, In(0, kAny));
 }
 
 template <>
 void Fields<RateLimiterConfig>::Visit(ConfigVisitor& visitor) {
-  visitor.Double("samples_per_insert", &part->samples_per_insert, 0, kAny);
-  visitor.Int("min_items", &part->min_items, 1, kAnyInt);
-  visitor.Double("error_buffer", &part->error_buffer, 0, kAny);
-  visitor.OptionalDouble("min_difference", &part->min_difference, -kAny, kAny);
-  visitor.OptionalDouble("max_difference", &part->max_difference, -kAny, kAny);
+  visitor.Double("samples_per_insert", &part->samples_per_insert, In(0, kAny));
+  visitor.Int("min_items", &part->min_items, In(1, kAnyInt));
+  visitor.Double("error_buffer", &part->error_buffer, In(0, kAny));
+  visitor.OptionalDouble("min_difference", &part->min_difference, In(-kAny, kAny));
+  visitor.OptionalDouble("max_difference", &part->max_difference, In(-kAny, kAny));
 }
 
 // An element of `compression`.
@@ -101,9 +101,9 @@ std::vector<std::string> KeysOf(TableFieldSet set) {
 
 void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* visitor) {
   const bool all = set == TableFieldSet::kAll;
-  visitor->Int("max_items", &config->max_items, 1, kAnyInt);
-  visitor->Int("max_bytes", &config->max_bytes, 1, kAnyInt);
-  visitor->Int("max_times_sampled", &config->max_times_sampled, 0, kAnyInt);
+  visitor->Int("max_items", &config->max_items, In(1, kAnyInt));
+  visitor->Int("max_bytes", &config->max_bytes, In(1, kAnyInt));
+  visitor->Int("max_times_sampled", &config->max_times_sampled, In(0, kAnyInt));
   Fields<SamplerConfig> sampler{&config->sampler, all};
   Fields<RemoverConfig> remover{&config->remover, all};
   Fields<RateLimiterConfig> rate_limiter{&config->rate_limiter, all};
@@ -116,7 +116,7 @@ void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* vis
               visitor);
     visitor->Bool("log_sync", &config->log_sync);
   }
-  visitor->Int("memory_limit", &config->memory_limit, 0, kAnyInt);
+  visitor->Int("memory_limit", &config->memory_limit, In(0, kAnyInt));
 }
 
 std::vector<std::string> FixedTableKeys() {

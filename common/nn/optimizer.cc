@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/config/field_checker.h"
 #include "common/nn/flat_kernels.h"
 #include "common/nn/torch_compat.h"
 
@@ -27,13 +28,12 @@ class CpuOptimizer : public Optimizer {
     }
   }
 
-  absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients) override {
-    return values.scalar_type() == torch::kFloat64 ? StepAs<double>(values, gradients)
-                                                   : StepAs<float>(values, gradients);
+  absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate) override {
+    return values.scalar_type() == torch::kFloat64 ? StepAs<double>(values, gradients, learning_rate)
+                                                   : StepAs<float>(values, gradients, learning_rate);
   }
 
   int64_t steps() const override { return steps_; }
-  double learning_rate() const override { return options_.LearningRate(steps_); }
   torch::Tensor gradient_norm() const override { return gradient_norm_; }
 
   void VisitState(StateVisitor* visitor) override {
@@ -46,7 +46,7 @@ class CpuOptimizer : public Optimizer {
 
  private:
   template <class T>
-  absl::Status StepAs(const torch::Tensor& values, const torch::Tensor& gradients) {
+  absl::Status StepAs(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate) {
     const double norm = std::sqrt(SumOfSquares(gradients.data_ptr<T>(), gradients.numel()));
     if (!std::isfinite(norm)) {
       return absl::InvalidArgumentError(absl::StrCat("the gradient of step ", steps_ + 1, " is not finite"));
@@ -55,16 +55,16 @@ class CpuOptimizer : public Optimizer {
     const double clip = options_.gradient_clip_norm;
     const double scale = clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1;
     at::parallel_for(0, values.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      Apply(scale, values.data_ptr<T>() + begin, gradients.data_ptr<T>() + begin, first_.data_ptr<T>() + begin,
-            second_.defined() ? second_.data_ptr<T>() + begin : nullptr, end - begin);
+      Apply(scale, learning_rate, values.data_ptr<T>() + begin, gradients.data_ptr<T>() + begin,
+            first_.data_ptr<T>() + begin, second_.defined() ? second_.data_ptr<T>() + begin : nullptr, end - begin);
     });
     ++steps_;
     return absl::OkStatus();
   }
 
   template <class T>
-  void Apply(double gradient_scale, T* values, const T* gradients, T* first, T* second, int64_t count) const {
-    const double rate = learning_rate();
+  void Apply(double gradient_scale, double rate, T* values, const T* gradients, T* first, T* second,
+             int64_t count) const {
     if (options_.type == "sgd") {
       ApplySgd({gradient_scale, options_.weight_decay, options_.momentum, rate}, values, gradients, first, count);
       return;
@@ -110,7 +110,7 @@ class DeviceOptimizer : public Optimizer {
     }
   }
 
-  absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients) override {
+  absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate) override {
     torch::NoGradGuard no_grad;
     gradient_norm_ = gradients.norm();
     healthy_.logical_and_(torch::isfinite(gradient_norm_));
@@ -118,7 +118,7 @@ class DeviceOptimizer : public Optimizer {
     if (options_.gradient_clip_norm > 0) {
       gradient = gradient * torch::clamp_max(options_.gradient_clip_norm / (gradient_norm_ + 1e-6), 1);
     }
-    Apply(values, gradient);
+    Apply(values, gradient, learning_rate);
     ++steps_;
     if (steps_ % kCheckPeriod == 0 && !healthy_.item<bool>()) {
       return absl::InvalidArgumentError(absl::StrCat("the gradient of one of the steps ", steps_ - kCheckPeriod + 1,
@@ -129,7 +129,6 @@ class DeviceOptimizer : public Optimizer {
   }
 
   int64_t steps() const override { return steps_; }
-  double learning_rate() const override { return options_.LearningRate(steps_); }
   torch::Tensor gradient_norm() const override { return gradient_norm_; }
 
   void VisitState(StateVisitor* visitor) override {
@@ -141,8 +140,7 @@ class DeviceOptimizer : public Optimizer {
   }
 
  private:
-  void Apply(const torch::Tensor& values, torch::Tensor gradient) {
-    const double rate = learning_rate();
+  void Apply(const torch::Tensor& values, torch::Tensor gradient, double rate) {
     const bool decoupled = options_.type == "adamw";
     if (options_.weight_decay > 0 && !decoupled) {
       gradient = gradient + values * options_.weight_decay;
@@ -193,7 +191,7 @@ std::unique_ptr<Optimizer> NewDeviceOptimizer(const OptimizerOptions& options, c
 }
 
 absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(const OptimizerOptions& options, const torch::Tensor& values) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(options.Validate(), "optimizer"));
+  WAGGLE_RETURN_IF_ERROR(Annotate(Check(options), "optimizer"));
   return CatchTorch("allocating an optimizer", [&] {
     const bool swept = values.is_cpu() && values.is_contiguous() &&
                        (values.scalar_type() == torch::kFloat32 || values.scalar_type() == torch::kFloat64);

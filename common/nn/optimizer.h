@@ -11,20 +11,19 @@
 
 namespace waggle {
 
-// Turns the gradient of a flat buffer of values into its next values: clips, schedules the learning rate, steps. Not
-// thread-safe.
+// Turns the gradient of a flat buffer of values into its next values: clips, steps. Not thread-safe.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // One step from `gradients`, which stay as they are. INVALID_ARGUMENT, with nothing changed, where the gradient is
-  // not finite. On an accelerator that is found out up to 64 steps later, so as not to wait for the device in every
-  // step: from the bad gradient on every step changes nothing until the error comes back.
-  virtual absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients) = 0;
+  // One step from `gradients`, which stay as they are, at this learning rate: whoever steps knows how far the run is.
+  // INVALID_ARGUMENT, with nothing changed, where the gradient is not finite. On an accelerator that is found out up to
+  // 64 steps later, so as not to wait for the device in every step: from the bad gradient on every step changes nothing
+  // until the error comes back.
+  virtual absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate) = 0;
 
-  // Steps that were taken, and the learning rate of the next one.
+  // Steps that were taken.
   virtual int64_t steps() const = 0;
-  virtual double learning_rate() const = 0;
   // The L2 norm of the last step's gradient before it was clipped: a scalar on the device.
   virtual torch::Tensor gradient_norm() const = 0;
 

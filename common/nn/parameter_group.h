@@ -19,7 +19,8 @@ class ParameterGroup {
   static absl::StatusOr<std::unique_ptr<ParameterGroup>> Create(std::string name, FlatParameters* parameters,
                                                                 const OptimizerOptions& options) {
     WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Optimizer> optimizer, NewOptimizer(options, parameters->values()));
-    return std::unique_ptr<ParameterGroup>(new ParameterGroup(std::move(name), parameters, std::move(optimizer)));
+    return std::unique_ptr<ParameterGroup>(
+        new ParameterGroup(std::move(name), parameters, options.learning_rate, std::move(optimizer)));
   }
 
   // "q", "actor": unique within an algorithm.
@@ -28,13 +29,19 @@ class ParameterGroup {
   const torch::Tensor& values() const { return parameters_->values(); }
   const torch::Tensor& gradients() const { return parameters_->gradients(); }
   Optimizer& optimizer() const { return *optimizer_; }
+  const Schedule& learning_rate() const { return learning_rate_; }
 
  private:
-  ParameterGroup(std::string name, FlatParameters* parameters, std::unique_ptr<Optimizer> optimizer)
-      : name_(std::move(name)), parameters_(parameters), optimizer_(std::move(optimizer)) {}
+  ParameterGroup(std::string name, FlatParameters* parameters, const Schedule& learning_rate,
+                 std::unique_ptr<Optimizer> optimizer)
+      : name_(std::move(name)),
+        parameters_(parameters),
+        learning_rate_(learning_rate),
+        optimizer_(std::move(optimizer)) {}
 
   const std::string name_;
   FlatParameters* const parameters_;
+  const Schedule learning_rate_;
   const std::unique_ptr<Optimizer> optimizer_;
 };
 

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/config/field_checker.h"
 #include "xxhash.h"
 
 namespace waggle {
@@ -195,7 +196,7 @@ class Planner {
 }  // namespace
 
 absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkSpec& network, const ArraySpec& observation, int64_t num_outputs) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(network.Validate(), "network"));
+  WAGGLE_RETURN_IF_ERROR(Annotate(Check(network), "network"));
   WAGGLE_RETURN_IF_ERROR(Annotate(observation.Validate(), "network: its input"));
   if (observation.NumElements() == 0) {
     return absl::InvalidArgumentError(

@@ -13,6 +13,7 @@
 #include "common/api/model.h"
 #include "common/base/check.h"
 #include "common/base/registry.h"
+#include "common/config/schedule.h"
 #include "common/experiment/experiment.h"
 #include "common/nn/parameter_group.h"
 #include "common/nn/state_visitor.h"
@@ -46,10 +47,11 @@ class Stepper {
  public:
   virtual ~Stepper() = default;
 
-  // Takes group.gradients(). Returns whether the group's values changed; if so, targets may follow them.
+  // Takes group.gradients(), at the learning rate of this progress. Returns whether the group's values changed; if so,
+  // targets may follow them.
   // INVALID_ARGUMENT, with nothing changed, for a gradient that is not finite (see Optimizer::Step for when an
   // accelerator says so).
-  virtual absl::StatusOr<bool> Step(ParameterGroup* group) = 0;
+  virtual absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) = 0;
 };
 
 // What one update gives back. The tensors of metrics may be overwritten by the next update. Tensors stay on the device:

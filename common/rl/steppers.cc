@@ -7,15 +7,17 @@
 
 namespace waggle {
 
-absl::StatusOr<bool> LocalStepper::Step(ParameterGroup* group) {
-  WAGGLE_RETURN_IF_ERROR(
-      Annotate(CatchTorch("stepping an optimizer",
-                          [group] { return group->optimizer().Step(group->values(), group->gradients()); }),
-               absl::StrCat("parameter group ", group->name())));
+absl::StatusOr<bool> LocalStepper::Step(ParameterGroup* group, const Progress& progress) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(CatchTorch("stepping an optimizer",
+                                             [&] {
+                                               return group->optimizer().Step(group->values(), group->gradients(),
+                                                                              group->learning_rate().At(progress));
+                                             }),
+                                  absl::StrCat("parameter group ", group->name())));
   return true;
 }
 
-absl::StatusOr<bool> CaptureStepper::Step(ParameterGroup* group) {
+absl::StatusOr<bool> CaptureStepper::Step(ParameterGroup* group, const Progress& /*progress*/) {
   WAGGLE_RETURN_IF_ERROR(
       CatchTorch("keeping a gradient", [&] { gradients_[group->name()] = group->gradients().clone(); }));
   return false;

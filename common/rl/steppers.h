@@ -13,13 +13,13 @@ namespace waggle {
 // Steps here: the group's own optimizer, with its clipping and its schedule.
 class LocalStepper : public Stepper {
  public:
-  absl::StatusOr<bool> Step(ParameterGroup* group) override;
+  absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override;
 };
 
 // Keeps a copy of each group's gradient and changes nothing: gradients computed here and applied elsewhere.
 class CaptureStepper : public Stepper {
  public:
-  absl::StatusOr<bool> Step(ParameterGroup* group) override;
+  absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override;
 
   // The last gradient of each group, flat, by the group's name.
   const std::map<std::string, torch::Tensor, std::less<>>& gradients() const { return gradients_; }

@@ -158,7 +158,7 @@ struct BareParts {
   }
 
   void Step() {
-    Must(optimizer->Step(online->parameters().values(), online->parameters().gradients()));
+    Must(optimizer->Step(online->parameters().values(), online->parameters().gradients(), 0.001));
     torch::NoGradGuard no_grad;
     torch::Tensor values = target->parameters().values();
     values.lerp_(online->parameters().values(), 0.005);

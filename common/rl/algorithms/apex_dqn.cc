@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/config/field_checker.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
 #include "common/rl/annealed.h"
@@ -49,7 +50,7 @@ absl::StatusOr<std::unique_ptr<ApexDqn>> ApexDqn::CreateAs(const AlgorithmContex
   if (options == nullptr) {
     return absl::InvalidArgumentError("apex_dqn was given the options of another algorithm");
   }
-  WAGGLE_RETURN_IF_ERROR(options->Validate());
+  WAGGLE_RETURN_IF_ERROR(Check(*options));
   const ActionSpec& action = context.environment.action;
   if (action.kind != ActionSpec::Kind::kDiscrete) {
     return absl::InvalidArgumentError(
@@ -115,7 +116,7 @@ absl::StatusOr<UpdateResult> ApexDqn::Update(const TensorBatch& batch, Stepper* 
     online_tape_.Backward(loss.q_gradient);
     return absl::OkStatus();
   }));
-  WAGGLE_ASSIGN_OR_RETURN(const bool stepped, stepper->Step(group_.get()));
+  WAGGLE_ASSIGN_OR_RETURN(const bool stepped, stepper->Step(group_.get(), Progress{0, updates_, 0}));
   UpdateResult result;
   WAGGLE_RETURN_IF_ERROR(CatchTorch("updating apex_dqn's target", [&] {
     if (stepped && target_ != nullptr) {

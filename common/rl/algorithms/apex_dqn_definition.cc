@@ -97,54 +97,30 @@ double ApexDqnOptions::EffectiveUpdateRate() const {
 
 void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
   visitor.Choice("mode", &mode, {"vanilla", "fixed_target", "double"});
-  visitor.Int("n_step", &n_step, 1, kMaxNStep);
-  visitor.Double("discount", &discount, 0, 1);
+  visitor.Int("n_step", &n_step, In(1, kMaxNStep));
+  visitor.Double("discount", &discount, In(0, 1));
   visitor.Choice("loss", &loss, {"huber", "mse"});
-  visitor.OptionalDouble("update_rate", &update_rate, 0, 1);
-  visitor.Int("update_steps", &update_steps, 0, kMaxSteps);
+  visitor.OptionalDouble("update_rate", &update_rate, Above(0, 1));
+  visitor.Int("update_steps", &update_steps, In(0, kMaxSteps));
   if (mode != "vanilla" && update_steps == 0) {
     update_rate = EffectiveUpdateRate();  // So that the effective configuration shows it.
   }
-  visitor.Double("importance_exponent", &importance_exponent, 0, 1);
-  visitor.Double("importance_exponent_final", &importance_exponent_final, 0, 1);
-  visitor.Int("importance_anneal_steps", &importance_anneal_steps, 0, kMaxSteps);
-  visitor.Double("priority_epsilon", &priority_epsilon, 0, 1e6);
-  visitor.Double("epsilon_base", &epsilon_base, 0, 1);
-  visitor.Double("epsilon_alpha", &epsilon_alpha, 0, 1e3);
-  visitor.Int("epsilon_anneal_steps", &epsilon_anneal_steps, 0, kMaxSteps);
+  visitor.Double("importance_exponent", &importance_exponent, In(0, 1));
+  visitor.Double("importance_exponent_final", &importance_exponent_final, In(0, 1));
+  visitor.Int("importance_anneal_steps", &importance_anneal_steps, In(0, kMaxSteps));
+  visitor.Double("priority_epsilon", &priority_epsilon, In(0, 1e6));
+  visitor.Double("epsilon_base", &epsilon_base, In(0, 1));
+  visitor.Double("epsilon_alpha", &epsilon_alpha, In(0, 1e3));
+  visitor.Int("epsilon_anneal_steps", &epsilon_anneal_steps, In(0, kMaxSteps));
   visitor.Section("optimizer", &optimizer);
 }
 
 absl::Status ApexDqnOptions::Validate() const {
   Problems problems;
-  // Every comparison is false for NaN.
-  problems.AddUnless(mode == "vanilla" || mode == "fixed_target" || mode == "double", "mode: \"", mode,
-                     "\" is not one of vanilla, fixed_target, double");
-  problems.AddUnless(loss == "huber" || loss == "mse", "loss: \"", loss, "\" is not one of huber, mse");
-  problems.AddUnless(n_step >= 1 && n_step <= kMaxNStep, "n_step: ", n_step, " is outside [1, ", kMaxNStep, "]");
-  problems.AddUnless(discount >= 0 && discount <= 1, "discount: ", discount, " is outside [0, 1]");
-  if (update_rate.has_value()) {
-    const double rate = *update_rate;
-    problems.AddUnless(rate > 0 && rate <= 1, "update_rate: ", rate, " is outside (0, 1]");
-    problems.AddUnless(update_steps == 0, "update_rate: ", rate, " and update_steps: ", update_steps,
-                       " exclude each other; give one of them");
-  }
-  problems.AddUnless(update_steps >= 0, "update_steps: ", update_steps, " is negative");
+  problems.AddUnless(!update_rate.has_value() || update_steps == 0, "update_rate: ", update_rate.value_or(0),
+                     " and update_steps: ", update_steps, " exclude each other; give one of them");
   problems.AddUnless(mode != "vanilla" || (!update_rate.has_value() && update_steps == 0),
                      "update_rate and update_steps mean nothing in mode vanilla, which has no target network");
-  problems.AddUnless(importance_exponent >= 0 && importance_exponent <= 1, "importance_exponent: ", importance_exponent,
-                     " is outside [0, 1]");
-  problems.AddUnless(importance_exponent_final >= 0 && importance_exponent_final <= 1,
-                     "importance_exponent_final: ", importance_exponent_final, " is outside [0, 1]");
-  problems.AddUnless(importance_anneal_steps >= 0, "importance_anneal_steps: ", importance_anneal_steps,
-                     " is negative");
-  problems.AddUnless(priority_epsilon >= 0 && priority_epsilon <= 1e6, "priority_epsilon: ", priority_epsilon,
-                     " is outside [0, 1e6]");
-  problems.AddUnless(epsilon_base >= 0 && epsilon_base <= 1, "epsilon_base: ", epsilon_base, " is outside [0, 1]");
-  problems.AddUnless(epsilon_alpha >= 0 && epsilon_alpha <= 1e3, "epsilon_alpha: ", epsilon_alpha,
-                     " is outside [0, 1e3]");
-  problems.AddUnless(epsilon_anneal_steps >= 0, "epsilon_anneal_steps: ", epsilon_anneal_steps, " is negative");
-  problems.AddIfBad("optimizer.", optimizer.Validate());
   return problems.ToStatus();
 }
 

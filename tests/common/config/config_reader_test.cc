@@ -79,7 +79,7 @@ struct WideOptions {
   int64_t seed = 0;
   std::string color = "red";
   void Visit(ConfigVisitor& visitor) {
-    visitor.Int("seed", &seed, 0, INT64_MAX);
+    visitor.Int("seed", &seed, In(0, INT64_MAX));
     visitor.CheckedString(
         "color", &color, [](const std::string& text) { return text == "red" || text == "blue"; }, "red or blue");
   }
@@ -268,7 +268,7 @@ TEST_CASE("A problem with a path is reported at the nearest place that the file 
 struct Inner {
   int64_t size = 1;
 
-  void Visit(ConfigVisitor& visitor) { visitor.Int("size", &size, 0, 100); }
+  void Visit(ConfigVisitor& visitor) { visitor.Int("size", &size, In(0, 100)); }
   static absl::Status Validate() { return absl::OkStatus(); }
 };
 struct Outer {

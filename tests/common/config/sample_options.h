@@ -18,7 +18,7 @@ struct LayerOptions {
 
   void Visit(ConfigVisitor& visitor) {
     visitor.Choice("type", &type, {"mlp", "conv"});
-    visitor.IntList("units", &units, 1, 4096);
+    visitor.IntList("units", &units, In(1, 4096));
   }
   absl::Status Validate() const {
     return units.empty() ? absl::InvalidArgumentError("units: at least one is wanted") : absl::OkStatus();
@@ -35,9 +35,9 @@ struct TrainOptions {
   std::vector<LayerOptions> layers = {LayerOptions()};
 
   void Visit(ConfigVisitor& visitor) {
-    visitor.Int("batch_size", &batch_size, 1, 4096);
-    visitor.Double("learning_rate", &learning_rate, 0, 1);
-    visitor.OptionalDouble("target", &target, -1e9, 1e9);
+    visitor.Int("batch_size", &batch_size, In(1, 4096));
+    visitor.Double("learning_rate", &learning_rate, In(0, 1));
+    visitor.OptionalDouble("target", &target, In(-1e9, 1e9));
     visitor.Bool("clip", &clip);
     visitor.String("name", &name);
     visitor.Choice("mode", &mode, {"vanilla", "double"});

@@ -13,8 +13,8 @@ struct FakeOptions : AlgorithmOptions {
   double discount = 0.99;
 
   void Visit(ConfigVisitor& visitor) override {
-    visitor.Int("n_step", &n_step, 1, 100);
-    visitor.Double("discount", &discount, 0, 1);
+    visitor.Int("n_step", &n_step, In(1, 100));
+    visitor.Double("discount", &discount, In(0, 1));
   }
   absl::Status Validate() const override {
     return discount == 0 ? absl::InvalidArgumentError("discount: 0 makes every step its own episode")

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/config/field_checker.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -101,27 +102,27 @@ TEST_CASE("a network too large for any memory is refused instead of overflowing"
 }
 
 TEST_CASE("a network's values are checked one by one", "[unit]") {
-  const auto message = [](const NetworkSpec& network) { return std::string(network.Validate().message()); };
+  const auto message = [](const NetworkSpec& network) { return std::string(Check(network).message()); };
   NetworkSpec network;
   network.torso[0].type = "lstm";
-  CHECK(message(network) == "torso[0]: type: \"lstm\" is not one of mlp, conv");
+  CHECK(message(network) == "torso[0].type: got \"lstm\"; wanted one of mlp, conv");
   network = NetworkSpec();
   network.torso[0].activation = "rulu";
   CHECK(message(network).find("did you mean \"relu\"?") != std::string::npos);
   network = NetworkSpec();
   network.torso[0].initialization = "ones";
-  CHECK_FALSE(network.Validate().ok());
+  CHECK_FALSE(Check(network).ok());
   network = NetworkSpec();
   network.torso[0].units = {64, 0};
-  CHECK(message(network) == "torso[0]: units: 0 is outside [1, 65536]");
+  CHECK(message(network) == "torso[0].units[1]: got the number 0; wanted an integer in [1, 65536]");
   network.torso[0].units = {};
-  CHECK(message(network) == "torso[0]: units: an mlp needs at least one layer");
+  CHECK(message(network) == "torso[0].units: an mlp needs at least one layer");
   network = NetworkSpec();
   network.torso[0].stride = 0;
-  CHECK_FALSE(network.Validate().ok());
+  CHECK_FALSE(Check(network).ok());
   network = NetworkSpec();
   network.head.type = "actor";
-  CHECK(message(network) == "head: type: \"actor\" is not one of q, dueling");
+  CHECK(message(network) == "head.type: got \"actor\"; wanted one of q, dueling");
   network = NetworkSpec();
   network.torso.clear();
   CHECK(network.Validate() == absl::OkStatus());

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string>
 
+#include "common/config/field_checker.h"
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/builtin.h"
 #include "tests/support/catch.h"
@@ -129,7 +130,7 @@ TEST_CASE("contradictions between options are errors at their place", "[unit]") 
   status = Parse("mode: vanilla, update_steps: 100").status();
   CHECK(status.message().find("mode vanilla, which has no target network") != std::string::npos);
   status = Parse("update_rate: 0").status();
-  CHECK(status.message().find("update_rate: 0 is outside (0, 1]") != std::string::npos);
+  CHECK(status.message().find("update_rate: got the number 0; wanted a number in (0, 1]") != std::string::npos);
   CHECK_FALSE(Parse("mode: triple").ok());
   CHECK_FALSE(Parse("n_step: 0").ok());
   CHECK_FALSE(Parse("discount: 1.5").ok());
@@ -137,7 +138,9 @@ TEST_CASE("contradictions between options are errors at their place", "[unit]") 
   ApexDqnOptions options;
   options.discount = std::numeric_limits<double>::quiet_NaN();
   options.n_step = 0;
-  CHECK(options.Validate().message() == "n_step: 0 is outside [1, 1000]\ndiscount: nan is outside [0, 1]");
+  CHECK(Check(options).message() ==
+        "n_step: got the number 0; wanted an integer in [1, 1000]\n"
+        "discount: got the number nan; wanted a number in [0, 1]");
 }
 
 TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[unit]") {

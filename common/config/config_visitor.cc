@@ -1,0 +1,85 @@
+#include "common/config/config_visitor.h"
+
+#include <limits>
+
+#include "common/base/problems.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+// Named in the order of the enumerators.
+const std::vector<std::string>& Shapes() {
+  static const auto* const names = new std::vector<std::string>{"constant", "linear", "step", "exponential", "cosine"};
+  return *names;
+}
+
+const std::vector<std::string>& Clocks() {
+  static const auto* const names = new std::vector<std::string>{"run", "learner_steps", "env_steps"};
+  return *names;
+}
+
+template <class Enum>
+void VisitEnum(const char* key, Enum* value, const std::vector<std::string>& names, ConfigVisitor* visitor) {
+  std::string name = names[static_cast<size_t>(*value)];
+  visitor->Choice(key, &name, names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) {
+      *value = static_cast<Enum>(i);
+    }
+  }
+}
+
+// A schedule that moves, as a section.
+struct MovingSchedule {
+  Schedule* schedule;
+  Range range;
+  std::optional<double> to;
+
+  void Visit(ConfigVisitor& visitor) {
+    visitor.Double("from", &schedule->from, range);
+    visitor.OptionalDouble("to", &to, range);
+    VisitEnum("shape", &schedule->shape, Shapes(), &visitor);
+    VisitEnum("of", &schedule->of, Clocks(), &visitor);
+    visitor.Double("start", &schedule->start, In(0, kUnbounded));
+    visitor.Double("until", &schedule->until, Above(0, kUnbounded));
+  }
+  absl::Status Validate() const {
+    if (!to.has_value()) {
+      return absl::InvalidArgumentError("to: is missing; wanted the value that the schedule ends at");
+    }
+    Schedule whole = *schedule;
+    whole.to = *to;
+    return ValidateSchedule(whole);
+  }
+};
+
+}  // namespace
+
+void ConfigVisitor::Schedule(const char* key, waggle::Schedule* value, const Range& range) {
+  switch (FormOf(key, value->moves())) {
+    case ScheduleForm::kAbsent:
+      return;
+    case ScheduleForm::kNumber: {
+      double number = value->from;
+      Double(key, &number, range);
+      if (Reading()) {
+        *value = waggle::Schedule(number);
+      }
+      return;
+    }
+    case ScheduleForm::kSection:
+      break;
+  }
+  MovingSchedule moving{value, range, value->moves() ? std::make_optional(value->to) : std::nullopt};
+  if (Reading() && !value->moves()) {
+    value->shape = waggle::Schedule::Shape::kLinear;
+  }
+  Section(key, &moving);
+  if (Reading()) {
+    value->to = moving.to.value_or(value->from);
+  }
+}
+
+}  // namespace waggle

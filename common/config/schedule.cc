@@ -1,0 +1,68 @@
+#include "common/config/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/problems.h"
+
+namespace waggle {
+namespace {
+
+double Position(const Progress& progress, Schedule::Clock clock) {
+  switch (clock) {
+    case Schedule::Clock::kRun:
+      return progress.run;
+    case Schedule::Clock::kLearnerSteps:
+      return static_cast<double>(progress.learner_steps);
+    case Schedule::Clock::kEnvSteps:
+      return static_cast<double>(progress.env_steps);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Schedule Schedule::Linear(double from, double to, Clock of, double until) {
+  Schedule schedule(from);
+  schedule.shape = Shape::kLinear;
+  schedule.to = to;
+  schedule.of = of;
+  schedule.until = until;
+  return schedule;
+}
+
+double Schedule::At(const Progress& progress) const {
+  if (shape == Shape::kConstant) {
+    return from;
+  }
+  const double position = Position(progress, of);
+  if (position >= until) {
+    return to;
+  }
+  if (position <= start || shape == Shape::kStep) {
+    return from;
+  }
+  const double share = (position - start) / (until - start);
+  switch (shape) {
+    case Shape::kExponential:
+      return from * std::pow(to / from, share);
+    case Shape::kCosine:
+      return to + (from - to) * 0.5 * (1 + std::cos(share * M_PI));
+    default:
+      return from + (to - from) * share;
+  }
+}
+
+absl::Status ValidateSchedule(const Schedule& schedule) {
+  Problems problems;
+  problems.AddUnless(schedule.start < schedule.until, "start: ", schedule.start, " is not before until, ",
+                     schedule.until);
+  problems.AddUnless(schedule.of != Schedule::Clock::kRun || schedule.until <= 1, "until: ", schedule.until,
+                     " is more than the whole run; wanted a share of it, at most 1, or of: learner_steps or env_steps");
+  problems.AddUnless(schedule.shape != Schedule::Shape::kExponential || schedule.from * schedule.to > 0,
+                     "shape: exponential goes from ", schedule.from, " to ", schedule.to,
+                     "; wanted two positive ends or two negative ones");
+  return problems.ToStatus();
+}
+
+}  // namespace waggle

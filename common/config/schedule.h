@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace waggle {
+
+// How far a run has come, as whoever computes with it knows: a learner from its own steps and what the hub said last,
+// an actor from the weights that it acts with. A value, which travels and is in checkpoints.
+struct Progress {
+  double run = 0;  // Of the nearest stop limit (steps or time): from 0 to 1; 0 where the run has none.
+  int64_t learner_steps = 0;
+  int64_t env_steps = 0;  // Of all actors together.
+};
+
+// A number that stands still or moves with the run. In a file either `clip: 0.2` or
+//
+//   clip: {from: 0.2, to: 0.05, shape: linear, of: run, start: 0, until: 0.8}
+//
+// The value is `from` up to `start` on its clock, `to` from `until` on, and in between as its shape says. A pure
+// function of the progress, so that it is the same in every process and after every restart.
+struct Schedule {
+  enum class Shape {
+    kConstant,     // Always `from`.
+    kLinear,       // A straight line.
+    kStep,         // `from` until `until`, then `to`.
+    kExponential,  // A straight line in the logarithm: both ends are positive, or both are negative.
+    kCosine,       // Half a cosine: slow at both ends.
+  };
+  enum class Clock { kRun, kLearnerSteps, kEnvSteps };
+
+  Schedule() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a number is a schedule.
+  Schedule(double value) : from(value), to(value) {}
+  // Moves over the whole run unless the clock and its end say something else.
+  static Schedule Linear(double from, double to, Clock of = Clock::kRun, double until = 1);
+
+  double At(const Progress& progress) const;
+  bool moves() const { return shape != Shape::kConstant; }
+
+  Shape shape = Shape::kConstant;
+  double from = 0;
+  double to = 0;
+  Clock of = Clock::kRun;
+  double start = 0;
+  double until = 1;  // On the clock; for kRun a share of the run, at most 1.
+
+  friend bool operator==(const Schedule& a, const Schedule& b) {
+    return a.shape == b.shape && a.from == b.from && a.to == b.to && a.of == b.of && a.start == b.start &&
+           a.until == b.until;
+  }
+};
+
+// INVALID_ARGUMENT, one problem a line, each behind the key that it is about, where a schedule's fields contradict each
+// other. Whether its ends are within their range is the visitor's to say.
+absl::Status ValidateSchedule(const Schedule& schedule);
+
+}  // namespace waggle
