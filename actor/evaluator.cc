@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "actor/vector_environment.h"
-#include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/metrics/sample_statistics.h"
 
@@ -24,13 +23,11 @@ absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(const EnvironmentDe
 }
 
 Evaluator::Evaluator(std::vector<std::unique_ptr<Environment>> environments, Policy* policy)
-    : environments_(std::move(environments)),
+    : environments_(std::move(environments), "evaluation lane"),
       lanes_(static_cast<int64_t>(environments_.size())),
-      observation_bytes_(static_cast<size_t>(environments_[0]->spec().observation.NumBytes())),
-      action_bytes_(static_cast<size_t>(environments_[0]->spec().action.Array().NumBytes())),
       policy_(policy),
-      buffers_(*policy, environments_[0]->spec().action.Array(), lanes_),
-      observations_(environments_.size() * observation_bytes_),
+      buffers_(*policy, environments_.spec().actions, lanes_),
+      observations_(ArraysOf(environments_.spec().observations), lanes_),
       first_(environments_.size()),
       running_(environments_.size()) {
   outcomes_.returns.resize(environments_.size());
@@ -69,7 +66,7 @@ absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(StartEpisodes(episodes));
   PolicyInput input;
   input.lanes = lanes_;
-  input.observations = observations_.data();
+  input.observations = observations_.pointers();
   input.first = first_.data();
   while (lanes_running_ > 0) {
     if (stop.StopRequested()) {
@@ -84,8 +81,7 @@ absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
 absl::Status Evaluator::StartEpisodes(int64_t episodes) {
   std::fill(running_.begin(), running_.end(), 0);
   for (size_t lane = 0; lane < static_cast<size_t>(episodes); ++lane) {
-    const absl::Status started = environments_[lane]->Reset(observations_.data() + lane * observation_bytes_);
-    WAGGLE_RETURN_IF_ERROR(Annotate(started, absl::StrCat("evaluation lane ", lane)));
+    WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, observations_.pointers()));
     running_[lane] = 1;
   }
   std::fill(first_.begin(), first_.end(), 1);
@@ -96,20 +92,16 @@ absl::Status Evaluator::StartEpisodes(int64_t episodes) {
 }
 
 absl::Status Evaluator::StepLanes() {
-  const char* actions = static_cast<const char*>(buffers_.output()->actions);
   for (size_t lane = 0; lane < environments_.size(); ++lane) {
     first_[lane] = 0;
     if (running_[lane] == 0) {
       continue;
     }
-    const auto outcome =
-        environments_[lane]->Step(actions + lane * action_bytes_, observations_.data() + lane * observation_bytes_);
-    if (!outcome.ok()) {
-      return Annotate(outcome.status(), absl::StrCat("evaluation lane ", lane));
-    }
-    outcomes_.returns[lane] += outcome->reward;
+    WAGGLE_ASSIGN_OR_RETURN(const LaneStep step,
+                            environments_.Step(lane, buffers_.output()->actions, observations_.pointers()));
+    outcomes_.returns[lane] += step.scalar_reward;
     outcomes_.lengths[lane] += 1;
-    if (outcome->terminated || outcome->truncated) {
+    if (step.terminated || step.truncated) {
       running_[lane] = 0;
       --lanes_running_;
     }

@@ -6,7 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "actor/environment_lanes.h"
 #include "actor/environments/environment.h"
+#include "actor/leaf_arrays.h"
 #include "actor/policy_buffers.h"
 #include "common/api/hub.h"
 #include "common/base/random.h"
@@ -17,7 +19,7 @@ namespace waggle {
 
 // How episodes went: one entry each, in the same order.
 struct EpisodeOutcomes {
-  std::vector<double> returns;
+  std::vector<double> returns;  // Sums of the steps' scalar rewards: see ScalarReward.
   std::vector<double> lengths;  // Steps.
 };
 
@@ -45,13 +47,11 @@ class Evaluator {
   absl::Status StartEpisodes(int64_t episodes);
   absl::Status StepLanes();
 
-  const std::vector<std::unique_ptr<Environment>> environments_;
+  EnvironmentLanes environments_;
   const int64_t lanes_;
-  const size_t observation_bytes_;
-  const size_t action_bytes_;
   Policy* const policy_;
   PolicyBuffers buffers_;
-  std::vector<char> observations_;
+  const LeafArrays observations_;
   std::vector<uint8_t> first_;
   std::vector<uint8_t> running_;
   EpisodeOutcomes outcomes_;  // Of this round, by lane.

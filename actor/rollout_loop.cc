@@ -21,7 +21,7 @@ constexpr size_t kReturnWindow = 100;  // Episodes whose mean return is reported
 RolloutLoop::RolloutLoop(const RolloutOptions& options, const Parts& parts)
     : options_(options),
       parts_(parts),
-      buffers_(*parts.policy, parts.environments->spec().action.Array(), parts.environments->lanes()) {}
+      buffers_(*parts.policy, parts.environments->spec().actions, parts.environments->lanes()) {}
 
 absl::Status RolloutLoop::Run(const StopToken& stop) {
   absl::Status status = WaitForWeights();

@@ -1,11 +1,13 @@
 #include "actor/trajectory_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "actor/scalar_reward.h"
 #include "common/base/annotate.h"
 #include "common/base/check.h"
 #include "common/base/status_macros.h"
@@ -78,12 +80,14 @@ int64_t HistoryRows(const std::vector<TablePlan>& plans) {
 }  // namespace
 
 std::vector<ArraySpec> StreamColumns(const EnvironmentSpec& environment, const std::vector<ArraySpec>& policy_columns) {
-  std::vector<ArraySpec> columns = {environment.observation, environment.action.Array(),
-                                    ArraySpec{kReward, DType::kFloat32, {}}, ArraySpec{kDiscount, DType::kFloat32, {}},
-                                    ArraySpec{kStepType, DType::kInt32, {}}};
-  columns[0].name = kObservation;
-  columns[1].name = kAction;
-  columns.insert(columns.end(), policy_columns.begin(), policy_columns.end());
+  std::vector<ArraySpec> columns = ArraysOf(environment.observations);
+  const auto append = [&columns](const std::vector<ArraySpec>& more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  append(ArraysOf(environment.actions));
+  append(environment.rewards);
+  append({ArraySpec{kDiscount, DType::kFloat32, {}}, ArraySpec{kStepType, DType::kInt32, {}}});
+  append(policy_columns);
   return columns;
 }
 
@@ -138,6 +142,10 @@ TrajectoryWriter::TrajectoryWriter(TrajectoryWriterOptions options, std::vector<
 absl::Status TrajectoryWriter::Append(const LaneRows& rows) {
   WAGGLE_CHECK(!BlockIsFull(), "a full block must be flushed before the next row");
   WAGGLE_CHECK(rows.policy_columns.size() == options_.policy_columns.size(), "every column of the policy is given");
+  WAGGLE_CHECK(rows.observations.size() == options_.environment.observations.size() &&
+                   rows.actions.size() == options_.environment.actions.size() &&
+                   rows.rewards.size() == options_.environment.rewards.size(),
+               "every leaf of the environment is given");
   if (block_ == nullptr) {
     block_ = pool_.Take();
   }
@@ -149,7 +157,8 @@ absl::Status TrajectoryWriter::Append(const LaneRows& rows) {
   }
   if (history_ != nullptr) {
     for (int64_t lane = 0; lane < options_.lanes; ++lane) {
-      history_->Set(lane, next_row_, rows.rewards[lane], rows.discounts[lane],
+      const double reward = ScalarReward(options_.environment.rewards, rows.rewards, static_cast<size_t>(lane));
+      history_->Set(lane, next_row_, static_cast<float>(reward), rows.discounts[lane],
                     rows.private_values + lane * options_.private_columns);
     }
   }
@@ -166,13 +175,16 @@ absl::Status TrajectoryWriter::Append(const LaneRows& rows) {
 
 void TrajectoryWriter::CopyColumns(const LaneRows& rows) {
   sources_.clear();  // In the order of StreamColumns().
-  for (const void* source : {rows.observations, rows.actions, static_cast<const void*>(rows.rewards),
-                             static_cast<const void*>(rows.discounts), static_cast<const void*>(rows.step_types)}) {
-    sources_.push_back(static_cast<const char*>(source));
-  }
-  for (const void* source : rows.policy_columns) {
-    sources_.push_back(static_cast<const char*>(source));
-  }
+  const auto add = [this](const auto& sources) {
+    for (const void* source : sources) {
+      sources_.push_back(static_cast<const char*>(source));
+    }
+  };
+  add(rows.observations);
+  add(rows.actions);
+  add(rows.rewards);
+  add(std::array<const void*, 2>{rows.discounts, rows.step_types});
+  add(rows.policy_columns);
   for (const Column& column : columns_) {
     CopyLanes(sources_[column.source], column.row_bytes, static_cast<size_t>(options_.lanes),
               column.row_bytes * static_cast<size_t>(max_block_rows_),

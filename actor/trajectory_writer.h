@@ -21,9 +21,10 @@ namespace waggle {
 
 // One row of every lane's stream: what is known once its actions were taken. Each array is [lanes, …].
 struct LaneRows {
-  const void* observations = nullptr;
-  const void* actions = nullptr;
-  const float* rewards = nullptr;
+  // For each of the environment's leaves of a kind one, in their order.
+  absl::Span<const void* const> observations;
+  absl::Span<const void* const> actions;
+  absl::Span<const float* const> rewards;
   const float* discounts = nullptr;
   const int32_t* step_types = nullptr;
   absl::Span<void* const> policy_columns;  // As the policy declares them.
@@ -105,7 +106,8 @@ class TrajectoryWriter {
   int64_t items_written_ = 0;
 };
 
-// The columns that a stream can have: the five of kObservation to kStepType, then the policy's.
+// The columns that a stream can have: one for each leaf of the environment, of its name, observations first, then
+// actions and rewards; kDiscount and kStepType; then the policy's.
 std::vector<ArraySpec> StreamColumns(const EnvironmentSpec& environment, const std::vector<ArraySpec>& policy_columns);
 
 }  // namespace waggle

@@ -1,6 +1,6 @@
 #include "actor/vector_environment.h"
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,43 +33,39 @@ absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const
 }
 
 VectorEnvironment::VectorEnvironment(std::vector<std::unique_ptr<Environment>> environments)
-    : environments_(std::move(environments)),
-      spec_(environments_[0]->spec()),
-      observation_bytes_(static_cast<size_t>(spec_.observation.NumBytes())),
-      action_bytes_(static_cast<size_t>(spec_.action.Array().NumBytes())),
-      rewards_(environments_.size()),
+    : environments_(std::move(environments), "lane"),
+      frames_{NewFrame(), NewFrame()},
       discounts_(environments_.size()),
       running_(environments_.size()) {
-  for (Frame& frame : frames_) {
-    frame.observations.resize(environments_.size() * observation_bytes_);
-    frame.step_types.resize(environments_.size());
-    frame.first.resize(environments_.size());
+  for (const ArraySpec& reward : spec().rewards) {
+    rewards_.emplace_back(environments_.size() * static_cast<size_t>(reward.NumElements()));
+    reward_pointers_.push_back(rewards_.back().data());
   }
   finished_.reserve(environments_.size());
+}
+
+VectorEnvironment::Frame VectorEnvironment::NewFrame() const {
+  return {LeafArrays(ArraysOf(spec().observations), lanes()), std::vector<int32_t>(environments_.size()),
+          std::vector<uint8_t>(environments_.size())};
 }
 
 absl::Status VectorEnvironment::Reset() {
   finished_.clear();
   for (size_t lane = 0; lane < environments_.size(); ++lane) {
-    rewards_[lane] = 0;
-    discounts_[lane] = 0;
     WAGGLE_RETURN_IF_ERROR(StartEpisode(lane, &frames_[current_]));
   }
   return absl::OkStatus();
 }
 
-absl::Status VectorEnvironment::Step(const void* actions) {
+absl::Status VectorEnvironment::Step(absl::Span<const void* const> actions) {
   const Frame& present = frames_[current_];
   Frame* next = &frames_[1 - current_];
-  const char* action = static_cast<const char*>(actions);
   finished_.clear();
-  for (size_t lane = 0; lane < environments_.size(); ++lane, action += action_bytes_) {
+  for (size_t lane = 0; lane < environments_.size(); ++lane) {
     if (present.step_types[lane] == static_cast<int32_t>(StepType::kLast)) {
-      rewards_[lane] = 0;
-      discounts_[lane] = 0;
       WAGGLE_RETURN_IF_ERROR(StartEpisode(lane, next));
     } else {
-      WAGGLE_RETURN_IF_ERROR(StepLane(lane, action, next));
+      WAGGLE_RETURN_IF_ERROR(StepLane(lane, actions, next));
     }
   }
   current_ = 1 - current_;
@@ -78,25 +74,21 @@ absl::Status VectorEnvironment::Step(const void* actions) {
 
 LaneObservations VectorEnvironment::View(size_t frame) const {
   const Frame& shown = frames_[frame];
-  return {shown.observations.data(), shown.step_types.data(), shown.first.data()};
+  return {shown.observations.pointers(), shown.step_types.data(), shown.first.data()};
 }
 
-absl::Status VectorEnvironment::StepLane(size_t lane, const char* action, Frame* next) {
-  const auto outcome = environments_[lane]->Step(action, next->observations.data() + lane * observation_bytes_);
-  if (!outcome.ok()) {
-    return Annotate(outcome.status(), absl::StrCat("lane ", lane));
-  }
-  if (!std::isfinite(outcome->reward)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("lane ", lane, ": ", spec_.name, " gave a reward of ", outcome->reward, "; wanted a finite one"));
-  }
+absl::Status VectorEnvironment::StepLane(size_t lane, absl::Span<const void* const> actions, Frame* next) {
+  WAGGLE_ASSIGN_OR_RETURN(const LaneStep step, environments_.Step(lane, actions, next->observations.pointers()));
   ++env_steps_;
-  rewards_[lane] = outcome->reward;
-  discounts_[lane] = outcome->terminated ? 0.0F : 1.0F;
+  for (size_t i = 0; i < rewards_.size(); ++i) {
+    const size_t dimensions = rewards_[i].size() / environments_.size();
+    std::copy_n(step.rewards[i], dimensions, rewards_[i].data() + lane * dimensions);
+  }
+  discounts_[lane] = step.terminated ? 0.0F : 1.0F;
   FinishedEpisode& episode = running_[lane];
   ++episode.steps;
-  episode.total_reward += outcome->reward;
-  const bool last = outcome->terminated || outcome->truncated;
+  episode.total_reward += step.scalar_reward;
+  const bool last = step.terminated || step.truncated;
   next->step_types[lane] = static_cast<int32_t>(last ? StepType::kLast : StepType::kMid);
   next->first[lane] = 0;
   if (last) {
@@ -106,10 +98,12 @@ absl::Status VectorEnvironment::StepLane(size_t lane, const char* action, Frame*
 }
 
 absl::Status VectorEnvironment::StartEpisode(size_t lane, Frame* frame) {
-  const absl::Status started = environments_[lane]->Reset(frame->observations.data() + lane * observation_bytes_);
-  if (!started.ok()) {
-    return Annotate(started, absl::StrCat("lane ", lane));
+  WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, frame->observations.pointers()));
+  for (std::vector<float>& rewards : rewards_) {
+    const size_t dimensions = rewards.size() / environments_.size();
+    std::fill_n(rewards.data() + lane * dimensions, dimensions, 0.0F);
   }
+  discounts_[lane] = 0;
   frame->step_types[lane] = static_cast<int32_t>(StepType::kFirst);
   frame->first[lane] = 1;
   running_[lane] = FinishedEpisode{static_cast<int64_t>(lane), 0, 0};

@@ -49,9 +49,8 @@ bool IsTerminal(const CartPole::State& state) {
 EnvironmentSpec CartPole::Spec() {
   EnvironmentSpec spec;
   spec.name = kName;
-  spec.observation = ArraySpec{"observation", DType::kFloat32, {4}};
-  spec.action.kind = ActionSpec::Kind::kDiscrete;
-  spec.action.num_values = kNumActions;
+  spec.observations = {Box("observation", DType::kFloat32, {4})};
+  spec.actions = {Discrete("action", kNumActions)};
   spec.max_episode_steps = kMaxEpisodeSteps;
   return spec;
 }
@@ -68,32 +67,33 @@ EnvironmentDefinition CartPole::Definition() {
 
 CartPole::CartPole(uint64_t seed) : spec_(Spec()), rng_(seed) {}
 
-absl::Status CartPole::Reset(void* observation) {
+absl::Status CartPole::Reset(absl::Span<void* const> observations) {
   State start;
   for (double& value : start) {
     value = rng_.Uniform(-kStartBound, kStartBound);
   }
-  ResetTo(start, observation);
+  ResetTo(start, observations[0]);
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepOutcome> CartPole::Step(const void* action, void* observation) {
+absl::StatusOr<StepOutcome> CartPole::Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
+                                           float* rewards) {
   if (!running_) {
     return absl::FailedPreconditionError(absl::StrCat(kName, ": a step after the episode's end; it wants a reset"));
   }
   int64_t choice = 0;
-  std::memcpy(&choice, action, sizeof(choice));
+  std::memcpy(&choice, actions[0], sizeof(choice));
   if (choice < 0 || choice >= kNumActions) {
     return absl::InvalidArgumentError(absl::StrCat(kName, ": action ", choice, " is outside [0, ", kNumActions, ")"));
   }
   state_ = Advance(state_, choice == 1 ? kForce : -kForce);
   ++steps_;
+  rewards[0] = 1;
   StepOutcome outcome;
-  outcome.reward = 1;
   outcome.terminated = IsTerminal(state_);
   outcome.truncated = steps_ >= kMaxEpisodeSteps;
   running_ = !outcome.terminated && !outcome.truncated;
-  WriteObservation(observation);
+  WriteObservation(observations[0]);
   return outcome;
 }
 

@@ -28,8 +28,9 @@ class CartPole : public Environment {
 
   const EnvironmentSpec& spec() const override { return spec_; }
   // Starts from a state uniform in [-0.05, 0.05] in each of its numbers.
-  absl::Status Reset(void* observation) override;
-  absl::StatusOr<StepOutcome> Step(const void* action, void* observation) override;
+  absl::Status Reset(absl::Span<void* const> observations) override;
+  absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
+                                   float* rewards) override;
 
   // Starts a new episode from this state, to be compared with another implementation.
   void ResetTo(const State& state, void* observation);

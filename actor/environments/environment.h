@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/base/registry.h"
 #include "common/experiment/sections.h"
 #include "common/spec/environment_spec.h"
@@ -15,7 +16,6 @@ namespace waggle {
 
 // What one action led to.
 struct StepOutcome {
-  float reward = 0;
   // The episode ended in a terminal state: nothing follows, so its value is zero.
   bool terminated = false;
   // The episode was cut off, by a time limit or the like: what would follow still has value.
@@ -29,12 +29,15 @@ class Environment {
 
   virtual const EnvironmentSpec& spec() const = 0;
 
-  // Starts a new episode and writes its first observation, spec().observation.NumBytes() bytes.
-  virtual absl::Status Reset(void* observation) = 0;
+  // Starts a new episode and writes its first observations: one array for each leaf of spec().observations, in their
+  // order, of the leaf's NumBytes() bytes.
+  virtual absl::Status Reset(absl::Span<void* const> observations) = 0;
 
-  // Takes one action (spec().action.Array().NumBytes() bytes) and writes the observation it led to, the final one of an
-  // episode included. INVALID_ARGUMENT for an action out of range; FAILED_PRECONDITION after an episode's end.
-  virtual absl::StatusOr<StepOutcome> Step(const void* action, void* observation) = 0;
+  // Takes one action, an array for each leaf of spec().actions, within its bounds; writes the observations it led to,
+  // the final ones of an episode included, and all elements of all spec().rewards, back to back. INVALID_ARGUMENT for
+  // an action out of range or NaN, after which nothing has changed; FAILED_PRECONDITION after an episode's end.
+  virtual absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
+                                           float* rewards) = 0;
 };
 
 // An entry of the environment registry. To add an environment: one file that defines it, one line in

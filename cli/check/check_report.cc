@@ -32,8 +32,8 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
 
 absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const EnvironmentSpec& environment,
                                          const AlgorithmDefinitions& algorithms) {
-  WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape,
-                          InferShapes(experiment.network, environment.observation, NumOutputs(environment.action)));
+  WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape, InferShapes(experiment.network, environment.observations[0].array,
+                                                                NumOutputs(environment.actions[0])));
   std::string text = absl::StrCat("# environment: ", environment.DebugString(), "\n# network:");
   for (const std::vector<int64_t>& activation : shape.activations) {
     absl::StrAppend(&text, " ", ShapeText(activation));

@@ -33,9 +33,9 @@ struct LearnerArrays {
 // line checks configurations with it, and actors and learners make their tables from it. The computing half, with the
 // same name, is an AlgorithmImplementation (common/rl/algorithm.h).
 struct AlgorithmDefinition {
-  std::string description;                     // One line.
-  std::vector<ActionSpec::Kind> action_kinds;  // That it can learn.
-  std::vector<std::string> head_types;         // Network heads that it can use; the first is the default.
+  std::string description;              // One line.
+  std::vector<SpaceKind> action_kinds;  // That it can learn.
+  std::vector<std::string> head_types;  // Network heads that it can use; the first is the default.
 
   // Options at their defaults.
   std::function<std::unique_ptr<AlgorithmOptions>()> new_options;

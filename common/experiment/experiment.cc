@@ -16,6 +16,7 @@
 #include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
+#include "common/experiment/space_checks.h"
 #include "common/table_config/batch_layout.h"
 #include "common/table_config/shard_config.h"
 
@@ -147,24 +148,6 @@ bool Contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-const char* KindName(ActionSpec::Kind kind) {
-  return kind == ActionSpec::Kind::kDiscrete ? "discrete" : "continuous";
-}
-
-absl::Status CheckActions(const Experiment& experiment, const EnvironmentSpec& environment,
-                          const AlgorithmDefinition& definition) {
-  if (Contains(definition.action_kinds, environment.action.kind)) {
-    return absl::OkStatus();
-  }
-  std::vector<std::string> kinds;
-  for (const ActionSpec::Kind kind : definition.action_kinds) {
-    kinds.push_back(KindName(kind));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("environment.name: ", environment.name, " takes ", KindName(environment.action.kind),
-                   " actions; algorithm ", experiment.algorithm, " wants ", absl::StrJoin(kinds, " or "), " ones"));
-}
-
 }  // namespace
 
 absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::string& origin,
@@ -236,8 +219,8 @@ std::string ToYaml(const Experiment& experiment) {
   return writer.text();
 }
 
-int64_t NumOutputs(const ActionSpec& action) {
-  return action.kind == ActionSpec::Kind::kDiscrete ? action.num_values : static_cast<int64_t>(action.low.size());
+int64_t NumOutputs(const SpaceLeaf& action) {
+  return action.num_values.empty() ? action.array.NumElements() : action.TotalChoices();
 }
 
 absl::StatusOr<std::vector<TablePlan>> PlanTables(const Experiment& experiment, const EnvironmentSpec& environment,
@@ -259,16 +242,19 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   FirstOfAll problems;
-  problems.Add(CheckActions(experiment, environment, *definition));
+  problems.Add(CheckSpaces(experiment.algorithm, *definition, environment));
   const std::string& head = experiment.network.head.type;
   if (!Contains(definition->head_types, head)) {
     problems.Add(absl::InvalidArgumentError(
         absl::StrCat("network.head.type: got ", head, "; algorithm ", experiment.algorithm, " wants one of ",
                      absl::StrJoin(definition->head_types, ", "), DidYouMean(head, definition->head_types))));
   }
-  problems.Add(
-      Annotate(InferShapes(experiment.network, environment.observation, NumOutputs(environment.action)).status(),
-               absl::StrCat("network for ", environment.name)));
+  if (environment.observations.size() > 1 || environment.actions.size() > 1) {
+    return problems.status();  // Network and tables are made for one of each.
+  }
+  problems.Add(Annotate(
+      InferShapes(experiment.network, environment.observations[0].array, NumOutputs(environment.actions[0])).status(),
+      absl::StrCat("network for ", environment.name)));
   problems.Add(CheckTables(experiment, environment, algorithms));
   return problems.status();
 }

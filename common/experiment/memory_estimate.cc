@@ -40,7 +40,7 @@ constexpr double kActorActivations = 2;
 struct Sizes {
   double weights = 0;         // Bytes of the network's parameters.
   double row_values = 0;      // Bytes of what a network computes for one row of observations, its input among it.
-  double observation = 0;     // Bytes.
+  double observation = 0;     // Bytes of all observations of a step.
   double batches = 0;         // Bytes of one batch of each table.
   double batch_rows = 0;      // Rows of observations in these.
   double tables = 0;          // Bytes, of all servers together.
@@ -60,11 +60,11 @@ double RowValues(const NetworkShape& shape) {
   return floats * sizeof(float);
 }
 
-// Rows of observations that an item has in a batch.
-double ObservationRows(const TableConfig& table) {
+// Rows of this observation that an item has in a batch.
+double ObservationRows(const TableConfig& table, const ArraySpec& observation) {
   double rows = 0;
   for (const ViewField& field : table.view) {
-    if (field.column == kObservation) {
+    if (field.column == observation.name) {
       rows += field.rows == ViewField::Rows::kAll ? static_cast<double>(table.max_window) : 1;
     }
   }
@@ -74,8 +74,9 @@ double ObservationRows(const TableConfig& table) {
 absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpec& environment,
                               const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  const ArraySpec& observation = environment.observations[0].array;  // What the network sees.
   WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape,
-                          InferShapes(experiment.network, environment.observation, NumOutputs(environment.action)));
+                          InferShapes(experiment.network, observation, NumOutputs(environment.actions[0])));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
   const auto batch_size = static_cast<double>(experiment.learner.batch_size);
   const ActorOptions& actor = experiment.actor;
@@ -83,12 +84,12 @@ absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpe
   sizes.learner = definition->learner_arrays(*experiment.algorithm_options);
   sizes.weights = static_cast<double>(shape.num_parameters) * sizeof(float);
   sizes.row_values = RowValues(shape);
-  sizes.observation = static_cast<double>(environment.observation.NumBytes());
+  sizes.observation = static_cast<double>(BytesARow(ArraysOf(environment.observations)));
   for (const TablePlan& plan : plans) {
     WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch,
                             MakeBatchLayout(plan.table, experiment.learner.batch_size, kMaxBatchBytes));
     sizes.batches += static_cast<double>(batch.total_bytes);
-    sizes.batch_rows += batch_size * ObservationRows(plan.table);
+    sizes.batch_rows += batch_size * ObservationRows(plan.table, observation);
     sizes.tables += EstimateTableBytes(plan);
   }
   if (!plans.empty()) {  // All tables' rows are the same.

@@ -1,6 +1,8 @@
 #include "common/hub_client/hub_convert.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
@@ -8,6 +10,91 @@
 #include "common/rpc/array_spec_convert.h"
 
 namespace waggle {
+namespace {
+
+v1::SpaceLeaf LeafToProto(const SpaceLeaf& leaf) {
+  v1::SpaceLeaf proto;
+  *proto.mutable_array() = ToProto(leaf.array);
+  switch (leaf.kind) {
+    case SpaceKind::kBox:
+      proto.set_kind(v1::SpaceLeaf::KIND_BOX);
+      break;
+    case SpaceKind::kDiscrete:
+      proto.set_kind(v1::SpaceLeaf::KIND_DISCRETE);
+      break;
+    case SpaceKind::kMultiDiscrete:
+      proto.set_kind(v1::SpaceLeaf::KIND_MULTI_DISCRETE);
+      break;
+    case SpaceKind::kMultiBinary:
+      proto.set_kind(v1::SpaceLeaf::KIND_MULTI_BINARY);
+      break;
+  }
+  proto.mutable_num_values()->Assign(leaf.num_values.begin(), leaf.num_values.end());
+  proto.mutable_low()->Assign(leaf.low.begin(), leaf.low.end());
+  proto.mutable_high()->Assign(leaf.high.begin(), leaf.high.end());
+  return proto;
+}
+
+absl::StatusOr<SpaceKind> KindFromProto(v1::SpaceLeaf::Kind kind) {
+  switch (kind) {
+    case v1::SpaceLeaf::KIND_BOX:
+      return SpaceKind::kBox;
+    case v1::SpaceLeaf::KIND_DISCRETE:
+      return SpaceKind::kDiscrete;
+    case v1::SpaceLeaf::KIND_MULTI_DISCRETE:
+      return SpaceKind::kMultiDiscrete;
+    case v1::SpaceLeaf::KIND_MULTI_BINARY:
+      return SpaceKind::kMultiBinary;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(static_cast<int>(kind), " is not a kind of space"));
+  }
+}
+
+absl::StatusOr<SpaceLeaf> LeafFromProto(const v1::SpaceLeaf& proto) {
+  SpaceLeaf leaf;
+  WAGGLE_ASSIGN_OR_RETURN(leaf.array, FromProto(proto.array()));
+  const absl::StatusOr<SpaceKind> kind = KindFromProto(proto.kind());
+  WAGGLE_RETURN_IF_ERROR(Annotate(kind.status(), leaf.array.name));
+  leaf.kind = *kind;
+  // Before anything is copied.
+  const int64_t most = std::max({proto.num_values_size(), proto.low_size(), proto.high_size()});
+  if (most > leaf.array.NumElements()) {
+    return absl::InvalidArgumentError(absl::StrCat(leaf.array.DebugString(), ": a list of ", most,
+                                                   " choices or bounds; wanted at most one an element"));
+  }
+  leaf.num_values.assign(proto.num_values().begin(), proto.num_values().end());
+  leaf.low.assign(proto.low().begin(), proto.low().end());
+  leaf.high.assign(proto.high().begin(), proto.high().end());
+  WAGGLE_RETURN_IF_ERROR(leaf.Validate());
+  return leaf;
+}
+
+// How many there are has been checked.
+absl::Status AppendLeaves(const google::protobuf::RepeatedPtrField<v1::SpaceLeaf>& protos,
+                          std::vector<SpaceLeaf>* leaves) {
+  for (const v1::SpaceLeaf& proto : protos) {
+    WAGGLE_ASSIGN_OR_RETURN(SpaceLeaf leaf, LeafFromProto(proto));
+    leaves->push_back(std::move(leaf));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<EnvironmentSpec> DecodeEnvironment(const v1::EnvironmentSpec& proto) {
+  const int64_t leaves = int64_t{proto.observations_size()} + proto.actions_size() + proto.rewards_size();
+  if (leaves > kMaxColumns) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", leaves, " leaves; wanted at most ", kMaxColumns));
+  }
+  EnvironmentSpec environment;
+  environment.name = proto.name();
+  WAGGLE_RETURN_IF_ERROR(AppendLeaves(proto.observations(), &environment.observations));
+  WAGGLE_RETURN_IF_ERROR(AppendLeaves(proto.actions(), &environment.actions));
+  WAGGLE_ASSIGN_OR_RETURN(environment.rewards, FromProto(proto.rewards()));
+  environment.max_episode_steps = proto.max_episode_steps();
+  WAGGLE_RETURN_IF_ERROR(environment.Validate());
+  return environment;
+}
+
+}  // namespace
 
 v1::ModelVersion ToProto(const ModelVersion& version) {
   v1::ModelVersion proto;
@@ -23,39 +110,24 @@ ModelVersion FromProto(const v1::ModelVersion& proto) {
 v1::EnvironmentSpec ToProto(const EnvironmentSpec& environment) {
   v1::EnvironmentSpec proto;
   proto.set_name(environment.name);
-  *proto.mutable_observation() = ToProto(environment.observation);
-  v1::ActionSpec* const action = proto.mutable_action();
-  action->set_kind(environment.action.kind == ActionSpec::Kind::kDiscrete ? v1::ActionSpec::KIND_DISCRETE
-                                                                          : v1::ActionSpec::KIND_CONTINUOUS);
-  action->set_num_values(environment.action.num_values);
-  action->mutable_low()->Assign(environment.action.low.begin(), environment.action.low.end());
-  action->mutable_high()->Assign(environment.action.high.begin(), environment.action.high.end());
+  for (const SpaceLeaf& leaf : environment.observations) {
+    *proto.add_observations() = LeafToProto(leaf);
+  }
+  for (const SpaceLeaf& leaf : environment.actions) {
+    *proto.add_actions() = LeafToProto(leaf);
+  }
+  for (const ArraySpec& reward : environment.rewards) {
+    *proto.add_rewards() = ToProto(reward);
+  }
   proto.set_max_episode_steps(environment.max_episode_steps);
   return proto;
 }
 
 absl::StatusOr<EnvironmentSpec> FromProto(const v1::EnvironmentSpec& proto) {
-  EnvironmentSpec environment;
-  environment.name = proto.name();
-  absl::StatusOr<ArraySpec> observation = FromProto(proto.observation());
-  WAGGLE_RETURN_IF_ERROR(Annotate(observation.status(), "environment"));
-  environment.observation = *std::move(observation);
-  switch (proto.action().kind()) {
-    case v1::ActionSpec::KIND_DISCRETE:
-      environment.action.kind = ActionSpec::Kind::kDiscrete;
-      break;
-    case v1::ActionSpec::KIND_CONTINUOUS:
-      environment.action.kind = ActionSpec::Kind::kContinuous;
-      break;
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("environment: ", static_cast<int>(proto.action().kind()), " is not a kind of action"));
+  absl::StatusOr<EnvironmentSpec> environment = DecodeEnvironment(proto);
+  if (!environment.ok()) {
+    return Annotate(environment.status(), "environment");
   }
-  environment.action.num_values = proto.action().num_values();
-  environment.action.low.assign(proto.action().low().begin(), proto.action().low().end());
-  environment.action.high.assign(proto.action().high().begin(), proto.action().high().end());
-  environment.max_episode_steps = proto.max_episode_steps();
-  WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
   return environment;
 }
 

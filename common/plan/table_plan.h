@@ -10,7 +10,8 @@
 
 namespace waggle {
 
-// The columns that every stream has beside what a policy adds.
+// The columns that every stream has beside what a policy adds. Each leaf of the environment is a column of its own
+// name; the first three are those of an environment with one observation, one action and one reward.
 inline constexpr char kObservation[] = "observation";
 inline constexpr char kAction[] = "action";
 inline constexpr char kReward[] = "reward";       // float32: what the row's action led to.
@@ -19,6 +20,7 @@ inline constexpr char kStepType[] = "step_type";  // int32, a StepType.
 
 // One row's per-row facts as a window's initial priority sees them.
 struct WindowRow {
+  // Of rewards of several dimensions or agents, what ScalarReward (actor/scalar_reward.h) makes of them.
   float reward = 0;
   float discount = 0;
   // The policy's private columns (float32 scalars), in the order of Policy::private_columns().

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "common/api/model.h"
 #include "common/tensor/array_spec.h"
 
@@ -13,16 +14,17 @@ namespace waggle {
 // What a policy is given for one step of all lanes.
 struct PolicyInput {
   int64_t lanes = 0;
-  // [lanes, …] of the environment's observations.
-  const void* observations = nullptr;
+  // One array for each leaf of the environment's observations, in their order: [lanes, …].
+  absl::Span<const void* const> observations;
   // [lanes]: whether the lane's observation is the first of an episode (recurrent state starts anew).
   const uint8_t* first = nullptr;
 };
 
 // Where a policy writes its decisions. The caller owns the memory.
 struct PolicyOutput {
-  // [lanes, …] as ActionSpec::Array() says.
-  void* actions = nullptr;
+  // One array for each leaf of the environment's actions, in their order: [lanes, …]. What a kBox leaf of float32 has
+  // finite bounds for is given in [-1, 1]; see ScaleAction (actor/action_scaling.h).
+  std::vector<void*> actions;
   // One pointer for each of columns(), [lanes, …]; these become columns of the stream.
   std::vector<void*> columns;
   // [lanes, private_columns().size()]: what only the initial priority sees.

@@ -8,12 +8,16 @@
 #include "actor/vector_environment.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/many_leaves.h"
+#include "tests/support/one_leaf.h"
 
 namespace waggle {
 namespace {
 
 using testing::CountingEnvironment;
 using testing::CountingPolicy;
+using testing::ResetOneLeaf;
+using testing::StepOneLeaf;
 using testing::ValueOf;
 
 constexpr int64_t kMaxSteps = 9;
@@ -31,13 +35,14 @@ TEST_CASE("an evaluation is one greedy episode in each lane, long or short", "[u
     double most = -1e9;
     double squares = 0;
     int64_t steps = 0;
-    for (const auto& environment : alone) {
+    for (const auto& copy : alone) {
+      Environment* const environment = copy.get();
       float observation[3];
       const int64_t action = 0;  // What the greedy mode chooses.
-      REQUIRE_OK(environment->Reset(observation));
+      REQUIRE_OK(ResetOneLeaf(environment, observation));
       double total = 0;
       for (bool over = false; !over;) {
-        const StepOutcome outcome = ValueOf(environment->Step(&action, observation));
+        const auto outcome = ValueOf(StepOneLeaf(environment, &action, observation));
         total += outcome.reward;
         ++steps;
         over = outcome.terminated || outcome.truncated;
@@ -73,11 +78,11 @@ TEST_CASE("more episodes than lanes run in rounds, and every one that began is c
     Environment* const environment = alone[static_cast<size_t>(episode % kLanes)].get();
     float observation[3];
     const int64_t action = 0;
-    REQUIRE_OK(environment->Reset(observation));
+    REQUIRE_OK(ResetOneLeaf(environment, observation));
     returns.push_back(0);
     lengths.push_back(0);
     for (bool over = false; !over;) {
-      const StepOutcome outcome = ValueOf(environment->Step(&action, observation));
+      const auto outcome = ValueOf(StepOneLeaf(environment, &action, observation));
       returns.back() += outcome.reward;
       lengths.back() += 1;
       over = outcome.terminated || outcome.truncated;
@@ -100,6 +105,43 @@ TEST_CASE("an evaluation stops when it is told to, and hands on errors with thei
   REQUIRE_CODE(evaluator->Evaluate(2, StopToken()), absl::StatusCode::kInternal);
   REQUIRE_CODE(Evaluator::Create(definition, EnvironmentOptions(), 0, Rng(5), &policy),
                absl::StatusCode::kInvalidArgument);
+}
+
+// Acts on many leaves, legally: always the last choices but one of each, or the last ones where the mask wants it.
+class LegalPolicy : public Policy {
+ public:
+  std::vector<ArraySpec> columns() const override { return {}; }
+  std::vector<std::string> private_columns() const override { return {}; }
+  absl::Status Act(const PolicyInput& input, ActMode, PolicyOutput* output) override {
+    const auto* const mask = static_cast<const bool*>(input.observations[2]);
+    for (int64_t lane = 0; lane < input.lanes; ++lane) {
+      auto* const move = static_cast<int64_t*>(output->actions[0]) + 2 * lane;
+      move[0] = mask[7 * lane + 1] ? 1 : 2;
+      move[1] = mask[7 * lane + 5] ? 2 : 3;
+      static_cast<float*>(output->actions[1])[lane] = 0.5F;
+    }
+    return absl::OkStatus();
+  }
+  absl::Status LoadWeights(const ModelSnapshot&) override { return absl::OkStatus(); }
+};
+
+TEST_CASE("a return is the sum over the reward's dimensions, of actions within the environment's bounds", "[unit]") {
+  constexpr int64_t kEpisodes = 6;
+  LegalPolicy policy;
+  const auto evaluator =
+      ValueOf(Evaluator::Create(testing::ManyLeaves::Definition(), EnvironmentOptions(), 3, Rng(5), &policy));
+  const EpisodeOutcomes outcomes = ValueOf(evaluator->RunEpisodes(kEpisodes, StopToken()));
+  std::set<double> lengths;
+  for (size_t episode = 0; episode < kEpisodes; ++episode) {
+    double expected = 0;
+    for (int64_t t = 0; t < static_cast<int64_t>(outcomes.lengths[episode]); ++t) {
+      const double move = (t % 7 == 1 ? 2 : 1) + 100 * (t % 7 == 5 ? 3 : 2);
+      expected += 10 * static_cast<double>(t) + move + 4;  // 0.5 is 4 in [-2, 6].
+    }
+    CHECK(outcomes.returns[episode] == expected);
+    lengths.insert(outcomes.lengths[episode]);
+  }
+  CHECK(lengths.size() > 1);
 }
 
 }  // namespace

@@ -6,11 +6,16 @@
 #include "common/tensor/byte_slices.h"
 
 namespace waggle::testing {
+namespace {
+
+constexpr int64_t kChoices = 3;
+
+}  // namespace
 
 CountingEnvironment::CountingEnvironment(int64_t max_steps, uint64_t seed) : rng_(seed), seed_(seed % 1000) {
   spec_.name = "Counting";
-  spec_.observation = ArraySpec{"observation", DType::kFloat32, {3}};
-  spec_.action.num_values = 3;
+  spec_.observations = {Box("observation", DType::kFloat32, {3})};
+  spec_.actions = {Discrete("action", kChoices)};
   spec_.max_episode_steps = max_steps;
 }
 
@@ -25,30 +30,31 @@ EnvironmentDefinition CountingEnvironment::Definition(int64_t max_steps) {
   return definition;
 }
 
-absl::Status CountingEnvironment::Reset(void* observation) {
+absl::Status CountingEnvironment::Reset(absl::Span<void* const> observations) {
   ++episode_;
   step_ = 0;
   length_ = 1 + static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(spec_.max_episode_steps)));
-  Write(observation);
+  Write(observations[0]);
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepOutcome> CountingEnvironment::Step(const void* action, void* observation) {
+absl::StatusOr<StepOutcome> CountingEnvironment::Step(absl::Span<const void* const> actions,
+                                                      absl::Span<void* const> observations, float* rewards) {
   if (step_ >= length_) {
     return absl::FailedPreconditionError("the episode is over");
   }
   int64_t choice = 0;
-  std::memcpy(&choice, action, sizeof(choice));
-  if (choice < 0 || choice >= spec_.action.num_values) {
+  std::memcpy(&choice, actions[0], sizeof(choice));
+  if (choice < 0 || choice >= kChoices) {
     return absl::InvalidArgumentError("no such action");
   }
+  rewards[0] = static_cast<float>(10 * step_ + choice);
   StepOutcome outcome;
-  outcome.reward = static_cast<float>(10 * step_ + choice);
   ++step_;
   if (step_ == length_) {
     (episode_ % 3 == 2 ? outcome.truncated : outcome.terminated) = true;
   }
-  Write(observation);
+  Write(observations[0]);
   return outcome;
 }
 
@@ -66,11 +72,11 @@ absl::Status CountingPolicy::Act(const PolicyInput& input, ActMode mode, PolicyO
     on_act(calls);
   }
   ++calls;
-  const float* observations = static_cast<const float*>(input.observations);
+  const float* observations = static_cast<const float*>(input.observations[0]);
   for (int64_t lane = 0; lane < input.lanes; ++lane) {
     const float* observation = observations + 3 * lane;
     const int64_t step = static_cast<int64_t>(observation[2]);
-    static_cast<int64_t*>(output->actions)[lane] = mode == ActMode::kExplore ? step % 3 : 0;
+    static_cast<int64_t*>(output->actions[0])[lane] = mode == ActMode::kExplore ? step % 3 : 0;
     std::memcpy(static_cast<float*>(output->columns[0]) + 2 * lane, observation + 1, 2 * sizeof(float));
     output->private_values[2 * lane] = observation[2];
     output->private_values[2 * lane + 1] = observation[2] * observation[2];

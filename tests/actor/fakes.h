@@ -31,8 +31,9 @@ class CountingEnvironment : public Environment {
   static EnvironmentDefinition Definition(int64_t max_steps);
 
   const EnvironmentSpec& spec() const override { return spec_; }
-  absl::Status Reset(void* observation) override;
-  absl::StatusOr<StepOutcome> Step(const void* action, void* observation) override;
+  absl::Status Reset(absl::Span<void* const> observations) override;
+  absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
+                                   float* rewards) override;
 
  private:
   void Write(void* observation) const;

@@ -8,17 +8,29 @@ namespace {
 
 TEST_CASE("a policy gets room for its actions, each column and its private values", "[unit]") {
   testing::CountingPolicy policy;
-  PolicyBuffers buffers(policy, ArraySpec{"action", DType::kInt64, {}}, 3);
+  PolicyBuffers buffers(policy, {Discrete("action", 3)}, 3);
   PolicyOutput* output = buffers.output();
   REQUIRE(output->columns.size() == 1);
   const float observations[9] = {0, 1, 2, 0, 3, 4, 0, 5, 6};
   PolicyInput input;
   input.lanes = 3;
-  input.observations = observations;
+  const void* const shown = observations;
+  input.observations = {&shown, 1};
   REQUIRE_OK(policy.Act(input, ActMode::kExplore, output));
-  REQUIRE(static_cast<const int64_t*>(output->actions)[1] == 1);
+  REQUIRE(static_cast<const int64_t*>(output->actions[0])[1] == 1);
   REQUIRE(static_cast<const float*>(output->columns[0])[5] == 6);
   REQUIRE(output->private_values[5] == 36);
+}
+
+TEST_CASE("each action leaf has an array of its own for all lanes", "[unit]") {
+  testing::CountingPolicy policy;
+  PolicyBuffers buffers(policy, {MultiDiscrete("action/move", {3, 4}), Box("action/turn", DType::kFloat32, {3})}, 2);
+  const PolicyOutput* output = buffers.output();
+  REQUIRE(output->actions.size() == 2);
+  static_cast<int64_t*>(output->actions[0])[3] = -1;
+  static_cast<float*>(output->actions[1])[5] = 2;
+  REQUIRE(static_cast<const int64_t*>(output->actions[0])[3] == -1);
+  REQUIRE(static_cast<const float*>(output->actions[1])[0] == 0);
 }
 
 }  // namespace

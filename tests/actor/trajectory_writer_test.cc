@@ -67,9 +67,12 @@ struct LaneArrays {
       extras.insert(extras.end(), row.extras, row.extras + 2);
     }
     columns = {trace.data()};
-    rows.observations = observations.data();
-    rows.actions = actions.data();
-    rows.rewards = rewards.data();
+    observation_arrays = {observations.data()};
+    action_arrays = {actions.data()};
+    reward_arrays = {rewards.data()};
+    rows.observations = observation_arrays;
+    rows.actions = action_arrays;
+    rows.rewards = reward_arrays;
     rows.discounts = discounts.data();
     rows.step_types = step_types.data();
     rows.policy_columns = columns;
@@ -81,6 +84,8 @@ struct LaneArrays {
   std::vector<int64_t> actions;
   std::vector<int32_t> step_types;
   std::vector<void*> columns;
+  std::vector<const void*> observation_arrays, action_arrays;
+  std::vector<const float*> reward_arrays;
   LaneRows rows;
 };
 

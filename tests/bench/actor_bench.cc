@@ -30,7 +30,7 @@ class FreePolicy : public Policy {
     if (next_ + static_cast<size_t>(input.lanes) > actions_.size()) {
       next_ = 0;
     }
-    std::copy_n(actions_.data() + next_, input.lanes, static_cast<int64_t*>(output->actions));
+    std::copy_n(actions_.data() + next_, input.lanes, static_cast<int64_t*>(output->actions[0]));
     next_ += static_cast<size_t>(input.lanes);
     return absl::OkStatus();
   }
@@ -47,21 +47,22 @@ double BareStepsPerSecond() {
   std::vector<float> observations(4 * kLanes);
   for (size_t lane = 0; lane < kLanes; ++lane) {
     poles.push_back(std::make_unique<CartPole>(lane));
-    WAGGLE_CHECK(poles[lane]->Reset(&observations[4 * lane]).ok(), "CartPole can be reset");
+    WAGGLE_CHECK(poles[lane]->Reset({&observations[4 * lane]}).ok(), "CartPole can be reset");
   }
   FreePolicy policy;
+  float reward = 0;
   std::vector<int64_t> actions(kLanes);
   PolicyInput input;
   input.lanes = kLanes;
   PolicyOutput output;
-  output.actions = actions.data();
+  output.actions = {actions.data()};
   const absl::Time began = absl::Now();
   for (int64_t call = 0; call < kCalls; ++call) {
     WAGGLE_CHECK(policy.Act(input, ActMode::kExplore, &output).ok(), "a free policy acts");
     for (size_t lane = 0; lane < kLanes; ++lane) {
-      const auto outcome = poles[lane]->Step(&actions[lane], &observations[4 * lane]);
+      const auto outcome = poles[lane]->Step({&actions[lane]}, {&observations[4 * lane]}, &reward);
       if (outcome->terminated || outcome->truncated) {
-        WAGGLE_CHECK(poles[lane]->Reset(&observations[4 * lane]).ok(), "CartPole can be reset");
+        WAGGLE_CHECK(poles[lane]->Reset({&observations[4 * lane]}).ok(), "CartPole can be reset");
       }
     }
   }
@@ -75,12 +76,12 @@ double VectorStepsPerSecond() {
   PolicyInput input;
   input.lanes = kLanes;
   PolicyOutput output;
-  output.actions = actions.data();
+  output.actions = {actions.data()};
   WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");
   const absl::Time began = absl::Now();
   for (int64_t call = 0; call < kCalls; ++call) {
     WAGGLE_CHECK(policy.Act(input, ActMode::kExplore, &output).ok(), "a free policy acts");
-    WAGGLE_CHECK(environments->Step(actions.data()).ok(), "CartPole can be stepped");
+    WAGGLE_CHECK(environments->Step(output.actions).ok(), "CartPole can be stepped");
   }
   return static_cast<double>(environments->env_steps()) / absl::ToDoubleSeconds(absl::Now() - began);
 }

@@ -30,7 +30,7 @@ stop: {max_seconds: 1}
 // Calls of Act a second, times lanes: what the loop could do if all else were free.
 double ActsPerSecond(Policy* policy) {
   const auto environments = CartPoles(kLanes);
-  PolicyBuffers buffers(*policy, environments->spec().action.Array(), kLanes);
+  PolicyBuffers buffers(*policy, environments->spec().actions, kLanes);
   WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");
   PolicyInput input;
   input.lanes = kLanes;

@@ -151,7 +151,8 @@ std::unique_ptr<Setting> NewSetting(const std::vector<int64_t>& units, torch::De
 // The two networks and the optimizer that each bare loop has.
 struct BareParts {
   explicit BareParts(const Setting& setting) {
-    const NetworkPlan plan = Must(PlanNetwork(setting.experiment.network, setting.environment.observation, 2));
+    const NetworkPlan plan =
+        Must(PlanNetwork(setting.experiment.network, setting.environment.observations[0].array, 2));
     online = Must(Network::Create(plan, setting.device, 1));
     target = Must(Network::Create(plan, setting.device, 1));
     optimizer = Must(NewOptimizer(OptimizerOptions(), online->parameters().values()));
@@ -244,16 +245,17 @@ Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   context.lanes = lanes;
   context.all_lanes = lanes;
   const std::unique_ptr<Policy> policy = Must(DqnPolicy::Create(context));
-  const std::unique_ptr<Network> network =
-      Must(Network::Create(Must(PlanNetwork(experiment.network, context.environment.observation, 2)), device, 1));
+  const std::unique_ptr<Network> network = Must(
+      Network::Create(Must(PlanNetwork(experiment.network, context.environment.observations[0].array, 2)), device, 1));
   const std::vector<float> observations(static_cast<size_t>(4 * lanes), 0.5F);
   std::vector<int64_t> actions(static_cast<size_t>(lanes));
   std::vector<float> private_values(static_cast<size_t>(2 * lanes));
   PolicyInput input;
   input.lanes = lanes;
-  input.observations = observations.data();
+  const void* const shown = observations.data();
+  input.observations = {&shown, 1};
   PolicyOutput output;
-  output.actions = actions.data();
+  output.actions = {actions.data()};
   output.private_values = private_values.data();
   const torch::Tensor batch = torch::full({lanes, 4}, 0.5F).to(device);
   const Timing bare = TimePerCall([&] {

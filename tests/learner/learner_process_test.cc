@@ -426,10 +426,7 @@ TEST_CASE("why a learner cannot begin is reported to the hub", "[unit]") {
   experiment.hub.said.experiment_yaml = "algorithm: {name: apex}\n";
   CHECK(failure(&experiment).find("apex") != std::string::npos);
   Fixture environment;
-  environment.hub.said.environment->action = ActionSpec();
-  environment.hub.said.environment->action.kind = ActionSpec::Kind::kContinuous;
-  environment.hub.said.environment->action.low = {-1};
-  environment.hub.said.environment->action.high = {1};
+  environment.hub.said.environment->actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
   CHECK_FALSE(failure(&environment).empty());
   Fixture device;
   device.hub.said.experiment_yaml += "# on a device that no machine has\n";

@@ -16,8 +16,8 @@ namespace waggle::testing {
 inline EnvironmentSpec DqnEnvironment(int64_t features, int64_t actions) {
   EnvironmentSpec environment;
   environment.name = "test";
-  environment.observation = ArraySpec{"observation", DType::kFloat32, {features}};
-  environment.action.num_values = actions;
+  environment.observations = {Box("observation", DType::kFloat32, {features})};
+  environment.actions = {Discrete("action", actions)};
   return environment;
 }
 

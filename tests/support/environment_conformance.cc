@@ -1,5 +1,6 @@
 #include "tests/support/environment_conformance.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,75 +17,197 @@ constexpr int64_t kSteps = 5000;
 constexpr char kGuard = 0x5a;
 constexpr size_t kGuardBytes = 64;
 
-// One environment and the buffers around it; bytes past the observation's end must stay as they are.
-class Driver {
+// An array for each leaf; bytes past the end of each must stay as they are.
+class Arrays {
  public:
-  Driver(const EnvironmentDefinition& definition, const EnvironmentOptions& options, uint64_t seed)
-      : environment_(ValueOf(definition.create(options, seed))),
-        observation_bytes_(static_cast<size_t>(environment_->spec().observation.NumBytes())),
-        buffer_(observation_bytes_ + kGuardBytes, kGuard),
-        action_(static_cast<size_t>(environment_->spec().action.Array().NumBytes())) {}
-
-  const EnvironmentSpec& spec() const { return environment_->spec(); }
-  void* action() { return action_.data(); }
-  std::vector<char> observation() const { return {buffer_.begin(), buffer_.end() - kGuardBytes}; }
-
-  void Reset() {
-    REQUIRE_OK(environment_->Reset(buffer_.data()));
-    CheckObservation();
-  }
-
-  StepOutcome Step() {
-    const StepOutcome outcome = ValueOf(environment_->Step(action_.data(), buffer_.data()));
-    CheckObservation();
-    REQUIRE(std::isfinite(outcome.reward));
-    return outcome;
-  }
-
-  absl::Status TryStep() { return environment_->Step(action_.data(), buffer_.data()).status(); }
-
-  void ChooseAction(Rng* rng) {
-    const ActionSpec& action = spec().action;
-    if (action.kind == ActionSpec::Kind::kDiscrete) {
-      const int64_t choice = static_cast<int64_t>(rng->UniformInt(static_cast<uint64_t>(action.num_values)));
-      std::memcpy(action_.data(), &choice, sizeof(choice));
-      return;
+  explicit Arrays(const std::vector<ArraySpec>& specs) : specs_(specs) {
+    for (const ArraySpec& spec : specs) {
+      memory_.emplace_back(static_cast<size_t>(spec.NumBytes()) + kGuardBytes, kGuard);
+      pointers_.push_back(memory_.back().data());
     }
-    for (size_t i = 0; i < action.low.size(); ++i) {
-      const double low = std::isfinite(action.low[i]) ? action.low[i] : -1;
-      const double high = std::isfinite(action.high[i]) ? action.high[i] : low + 2;
-      const float value = static_cast<float>(rng->Uniform(low, high));
-      std::memcpy(action_.data() + i * sizeof(value), &value, sizeof(value));
+  }
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
+
+  const std::vector<void*>& pointers() const { return pointers_; }
+  const std::vector<std::vector<char>>& memory() const { return memory_; }
+  void CopyFrom(const Arrays& other) {
+    for (size_t i = 0; i < memory_.size(); ++i) {
+      std::copy(other.memory_[i].begin(), other.memory_[i].end(), memory_[i].begin());
+    }
+  }
+
+  void CheckGuards() const {
+    for (const std::vector<char>& memory : memory_) {
+      REQUIRE(std::vector<char>(memory.end() - kGuardBytes, memory.end()) == std::vector<char>(kGuardBytes, kGuard));
+    }
+  }
+  void CheckFinite() const {
+    for (size_t i = 0; i < specs_.size(); ++i) {
+      INFO(specs_[i].name);
+      REQUIRE(FindNonFinite(specs_[i].dtype, memory_[i].data(), specs_[i].NumElements()) == -1);
     }
   }
 
  private:
-  void CheckObservation() const {
-    const ArraySpec& spec = environment_->spec().observation;
-    REQUIRE(FindNonFinite(spec.dtype, buffer_.data(), spec.NumElements()) == -1);
-    REQUIRE(std::vector<char>(buffer_.end() - kGuardBytes, buffer_.end()) == std::vector<char>(kGuardBytes, kGuard));
+  const std::vector<ArraySpec> specs_;
+  std::vector<std::vector<char>> memory_;
+  std::vector<void*> pointers_;
+};
+
+// Element `index` of a leaf of observations as a number.
+double ElementOf(const SpaceLeaf& leaf, const void* data, int64_t index) {
+  switch (leaf.array.dtype) {
+    case DType::kBool:
+    case DType::kUint8:
+      return static_cast<const uint8_t*>(data)[index];
+    case DType::kInt8:
+      return static_cast<const int8_t*>(data)[index];
+    case DType::kInt16:
+      return static_cast<const int16_t*>(data)[index];
+    case DType::kInt32:
+      return static_cast<const int32_t*>(data)[index];
+    case DType::kInt64:
+      return static_cast<double>(static_cast<const int64_t*>(data)[index]);
+    case DType::kFloat32:
+      return static_cast<double>(static_cast<const float*>(data)[index]);
+    case DType::kFloat64:
+      return static_cast<const double*>(data)[index];
+    default:
+      return 0;  // Half floats: within bounds as far as this suite sees.
+  }
+}
+
+// That what an observation holds is what its kind and its bounds allow.
+void CheckInSpace(const SpaceLeaf& leaf, const void* data) {
+  const bool half = leaf.array.dtype == DType::kFloat16 || leaf.array.dtype == DType::kBfloat16;
+  for (int64_t i = 0; i < leaf.array.NumElements() && !half; ++i) {
+    const double value = ElementOf(leaf, data, i);
+    INFO(leaf.DebugString() << ", element " << i << ": " << value);
+    if (leaf.kind == SpaceKind::kMultiBinary) {
+      REQUIRE((value == 0 || value == 1));
+    } else if (leaf.kind == SpaceKind::kBox) {
+      REQUIRE(value >= static_cast<double>(static_cast<float>(leaf.Low(i))));
+      REQUIRE(value <= static_cast<double>(static_cast<float>(leaf.High(i))));
+    } else {
+      REQUIRE(value >= 0);
+      REQUIRE(value < static_cast<double>(leaf.num_values[static_cast<size_t>(i)]));
+    }
+  }
+}
+
+// One environment and the arrays around it.
+class Driver {
+ public:
+  Driver(const EnvironmentDefinition& definition, const EnvironmentOptions& options, uint64_t seed)
+      : environment_(ValueOf(definition.create(options, seed))),
+        observations_(ArraysOf(spec().observations)),
+        actions_(ArraysOf(spec().actions)),
+        rewards_({ArraySpec{"rewards", DType::kFloat32, {NumRewards(spec().rewards)}}}) {}
+
+  const EnvironmentSpec& spec() const { return environment_->spec(); }
+  Arrays& actions() { return actions_; }
+  // All that was written.
+  const std::vector<std::vector<char>>& observations() const { return observations_.memory(); }
+  const std::vector<std::vector<char>>& rewards() const { return rewards_.memory(); }
+
+  void Reset() {
+    REQUIRE_OK(environment_->Reset(observations_.pointers()));
+    CheckObservations();
+  }
+
+  StepOutcome Step() {
+    const StepOutcome outcome = ValueOf(Call());
+    CheckObservations();
+    rewards_.CheckGuards();
+    rewards_.CheckFinite();
+    return outcome;
+  }
+
+  absl::Status TryStep() { return Call().status(); }
+
+  void ChooseActions(Rng* rng) {
+    for (size_t i = 0; i < spec().actions.size(); ++i) {
+      ChooseAction(spec().actions[i], actions_.pointers()[i], rng);
+    }
+  }
+
+ private:
+  absl::StatusOr<StepOutcome> Call() {
+    return environment_->Step(actions_.pointers(), observations_.pointers(),
+                              static_cast<float*>(rewards_.pointers()[0]));
+  }
+
+  void CheckObservations() const {
+    observations_.CheckGuards();
+    observations_.CheckFinite();
+    for (size_t i = 0; i < spec().observations.size(); ++i) {
+      CheckInSpace(spec().observations[i], observations_.pointers()[i]);
+    }
+  }
+
+  // The mask's array, or null.
+  const bool* MaskOf(const SpaceLeaf& action) const {
+    const SpaceLeaf* const mask = FindMaskOfAction(spec(), action);
+    return mask == nullptr ? nullptr
+                           : static_cast<const bool*>(
+                                 observations_.pointers()[static_cast<size_t>(mask - spec().observations.data())]);
+  }
+
+  // A random one, legal where a mask says what is.
+  void ChooseAction(const SpaceLeaf& action, void* data, Rng* rng) const {
+    const int64_t elements = action.array.NumElements();
+    if (action.kind == SpaceKind::kBox) {
+      REQUIRE(action.array.dtype == DType::kFloat32);
+      for (int64_t i = 0; i < elements; ++i) {
+        const double low = std::isfinite(action.Low(i)) ? action.Low(i) : -1;
+        const double high = std::isfinite(action.High(i)) ? action.High(i) : low + 2;
+        static_cast<float*>(data)[i] = static_cast<float>(rng->Uniform(low, high));
+      }
+    } else if (action.kind == SpaceKind::kMultiBinary) {
+      for (int64_t i = 0; i < elements; ++i) {
+        static_cast<bool*>(data)[i] = rng->UniformInt(2) == 1;
+      }
+    } else {
+      const bool* mask = MaskOf(action);
+      for (int64_t i = 0; i < elements; ++i) {
+        const int64_t choices = action.num_values[static_cast<size_t>(i)];
+        std::vector<int64_t> legal;
+        for (int64_t choice = 0; choice < choices; ++choice) {
+          if (mask == nullptr || mask[choice]) {
+            legal.push_back(choice);
+          }
+        }
+        REQUIRE_FALSE(legal.empty());
+        static_cast<int64_t*>(data)[i] = legal[rng->UniformInt(legal.size())];
+        mask = mask == nullptr ? nullptr : mask + choices;
+      }
+    }
   }
 
   std::unique_ptr<Environment> environment_;
-  const size_t observation_bytes_;
-  std::vector<char> buffer_;
-  std::vector<char> action_;
+  Arrays observations_;
+  Arrays actions_;
+  Arrays rewards_;
 };
 
-std::vector<std::vector<char>> InvalidActions(const ActionSpec& action) {
+// For one leaf, arrays that are no action: a wrong value in its first and in its last element.
+std::vector<std::vector<char>> InvalidActions(const SpaceLeaf& action, const void* valid) {
   std::vector<std::vector<char>> invalid;
-  const auto add = [&invalid](const void* data, size_t size) {
-    const char* bytes = static_cast<const char*>(data);
-    invalid.emplace_back(bytes, bytes + size);
+  const auto add = [&](auto value, int64_t element) {
+    const char* const bytes = static_cast<const char*>(valid);
+    invalid.emplace_back(bytes, bytes + action.array.NumBytes());
+    std::memcpy(invalid.back().data() + static_cast<size_t>(element) * sizeof(value), &value, sizeof(value));
   };
-  if (action.kind == ActionSpec::Kind::kDiscrete) {
-    for (const int64_t choice : {int64_t{-1}, action.num_values, std::numeric_limits<int64_t>::max()}) {
-      add(&choice, sizeof(choice));
+  for (const int64_t element : {int64_t{0}, action.array.NumElements() - 1}) {
+    if (!action.num_values.empty()) {
+      add(int64_t{-1}, element);
+      add(action.num_values[static_cast<size_t>(element)], element);
+      add(std::numeric_limits<int64_t>::max(), element);
+    } else if (action.array.dtype == DType::kFloat32) {
+      add(std::numeric_limits<float>::quiet_NaN(), element);
     }
-    return invalid;
   }
-  const std::vector<float> not_a_number(action.low.size(), std::nanf(""));
-  add(not_a_number.data(), not_a_number.size() * sizeof(float));
   return invalid;
 }
 
@@ -103,15 +226,15 @@ void CheckDeterminism(const EnvironmentDefinition& definition, const Environment
   int64_t episode_steps = 0;
   a.Reset();
   b.Reset();
-  REQUIRE(a.observation() == b.observation());
+  REQUIRE(a.observations() == b.observations());
   for (int64_t i = 0; i < kSteps; ++i) {
-    a.ChooseAction(&rng);
-    std::memcpy(b.action(), a.action(), static_cast<size_t>(a.spec().action.Array().NumBytes()));
+    a.ChooseActions(&rng);
+    b.actions().CopyFrom(a.actions());
     const StepOutcome left = a.Step();
     const StepOutcome right = b.Step();
     ++episode_steps;
-    REQUIRE(a.observation() == b.observation());
-    REQUIRE(left.reward == right.reward);
+    REQUIRE(a.observations() == b.observations());
+    REQUIRE(a.rewards() == b.rewards());
     REQUIRE(left.terminated == right.terminated);
     REQUIRE(left.truncated == right.truncated);
     if (left.terminated || left.truncated) {
@@ -119,7 +242,7 @@ void CheckDeterminism(const EnvironmentDefinition& definition, const Environment
       REQUIRE_CODE(b.TryStep(), absl::StatusCode::kFailedPrecondition);
       a.Reset();
       b.Reset();
-      REQUIRE(a.observation() == b.observation());
+      REQUIRE(a.observations() == b.observations());
       episode_steps = 0;
     }
     if (a.spec().max_episode_steps > 0) {
@@ -135,13 +258,13 @@ void CheckSeedsDiffer(const EnvironmentDefinition& definition, const Environment
   Rng rng(13);
   a.Reset();
   b.Reset();
-  bool differ = a.observation() != b.observation();
+  bool differ = a.observations() != b.observations();
   for (int64_t i = 0; i < kSteps && !differ; ++i) {
-    a.ChooseAction(&rng);
-    std::memcpy(b.action(), a.action(), static_cast<size_t>(a.spec().action.Array().NumBytes()));
+    a.ChooseActions(&rng);
+    b.actions().CopyFrom(a.actions());
     const StepOutcome left = a.Step();
     const StepOutcome right = b.Step();
-    differ = a.observation() != b.observation() || left.terminated != right.terminated;
+    differ = a.observations() != b.observations() || left.terminated != right.terminated;
     if (left.terminated || left.truncated || right.terminated || right.truncated) {
       a.Reset();
       b.Reset();
@@ -154,21 +277,27 @@ void CheckRefusals(const EnvironmentDefinition& definition, const EnvironmentOpt
   Driver driver(definition, options, 3);
   Driver untouched(definition, options, 3);
   Rng rng(17);
-  driver.ChooseAction(&rng);
   REQUIRE_CODE(driver.TryStep(), absl::StatusCode::kFailedPrecondition);  // Before the first reset.
 
   driver.Reset();
   untouched.Reset();
-  for (const std::vector<char>& action : InvalidActions(driver.spec().action)) {
-    std::memcpy(driver.action(), action.data(), action.size());
-    REQUIRE_CODE(driver.TryStep(), absl::StatusCode::kInvalidArgument);
+  driver.ChooseActions(&rng);
+  untouched.actions().CopyFrom(driver.actions());
+  for (size_t i = 0; i < driver.spec().actions.size(); ++i) {
+    const SpaceLeaf& leaf = driver.spec().actions[i];
+    void* const data = driver.actions().pointers()[i];
+    for (const std::vector<char>& action : InvalidActions(leaf, data)) {
+      INFO(leaf.DebugString());
+      std::memcpy(data, action.data(), action.size());
+      REQUIRE_CODE(driver.TryStep(), absl::StatusCode::kInvalidArgument);
+      driver.actions().CopyFrom(untouched.actions());
+    }
   }
   // A refused action changes nothing.
-  driver.ChooseAction(&rng);
-  std::memcpy(untouched.action(), driver.action(), static_cast<size_t>(driver.spec().action.Array().NumBytes()));
   driver.Step();
   untouched.Step();
-  REQUIRE(driver.observation() == untouched.observation());
+  REQUIRE(driver.observations() == untouched.observations());
+  REQUIRE(driver.rewards() == untouched.rewards());
 }
 
 }  // namespace

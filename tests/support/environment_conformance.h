@@ -6,10 +6,11 @@
 
 namespace waggle::testing {
 
-// Asserts what every environment promises: a valid spec that equals its definition's; observations that are finite and
-// of the right size; the same everything from the same seed and actions, and another start from another seed; invalid
-// actions and steps past an episode's end refused; no episode longer than max_episode_steps. To be called in a test
-// case; drives the environment with random actions for some thousands of steps.
+// Asserts what every environment promises: a valid spec that equals its definition's; observations that are finite, of
+// the right size and within their leaf's space, and masks that leave something legal; finite rewards; the same
+// everything from the same seed and actions, and another start from another seed; invalid actions and steps past an
+// episode's end refused; no episode longer than max_episode_steps. To be called in a test case; drives the environment
+// with random legal actions for some thousands of steps. Actions that are boxes must be of float32.
 void CheckEnvironment(const std::string& name, const EnvironmentDefinition& definition,
                       const EnvironmentOptions& options);
 

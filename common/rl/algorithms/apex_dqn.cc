@@ -51,13 +51,15 @@ absl::StatusOr<std::unique_ptr<ApexDqn>> ApexDqn::CreateAs(const AlgorithmContex
     return absl::InvalidArgumentError("apex_dqn was given the options of another algorithm");
   }
   WAGGLE_RETURN_IF_ERROR(Check(*options));
-  const ActionSpec& action = context.environment.action;
-  if (action.kind != ActionSpec::Kind::kDiscrete) {
+  const EnvironmentSpec& environment = context.environment;
+  WAGGLE_RETURN_IF_ERROR(environment.Validate());
+  const SpaceLeaf& action = environment.actions[0];
+  if (environment.observations.size() > 1 || environment.actions.size() > 1 || action.kind != SpaceKind::kDiscrete) {
     return absl::InvalidArgumentError(
-        absl::StrCat("apex_dqn learns discrete actions only; environment ", context.environment.name, " has others"));
+        absl::StrCat("apex_dqn learns from one observation and one discrete action; got ", environment.DebugString()));
   }
   WAGGLE_ASSIGN_OR_RETURN(NetworkPlan plan,
-                          PlanNetwork(experiment.network, context.environment.observation, action.num_values));
+                          PlanNetwork(experiment.network, environment.observations[0].array, action.num_values[0]));
   const uint64_t seed = Rng::Split(static_cast<uint64_t>(experiment.experiment.seed), "network", 0).Next();
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> online, Network::Create(plan, context.device, seed, dtype));
   std::unique_ptr<Network> target;

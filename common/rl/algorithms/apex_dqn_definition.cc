@@ -69,17 +69,16 @@ absl::StatusOr<std::vector<TablePlan>> PlanTables(const AlgorithmOptions& algori
   TableConfig& table = plan.table;
   table = replay.TableFor(learner.batch_size);
   table.name = "transitions";
-  ArraySpec observation = environment.observation;
-  observation.name = kObservation;
-  ArraySpec action = environment.action.Array();
-  action.name = kAction;
-  table.signature = {observation, action, ArraySpec{kReward, DType::kFloat32, {}},
-                     ArraySpec{kDiscount, DType::kFloat32, {}}};
-  table.view = {{kObservation, kObservation, ViewField::Rows::kFirst},
-                {kAction, kAction, ViewField::Rows::kFirst},
-                {kReward, kReward, ViewField::Rows::kAll},
+  // One of each: CheckSpaces (common/experiment/space_checks.h).
+  const ArraySpec& observation = environment.observations[0].array;
+  const ArraySpec& action = environment.actions[0].array;
+  const ArraySpec& reward = environment.rewards[0];
+  table.signature = {observation, action, reward, ArraySpec{kDiscount, DType::kFloat32, {}}};
+  table.view = {{kObservation, observation.name, ViewField::Rows::kFirst},
+                {kAction, action.name, ViewField::Rows::kFirst},
+                {kReward, reward.name, ViewField::Rows::kAll},
                 {kDiscount, kDiscount, ViewField::Rows::kAll},
-                {"next_observation", kObservation, ViewField::Rows::kLast}};
+                {"next_observation", observation.name, ViewField::Rows::kLast}};
   table.max_window = options.n_step + 1;
   plan.window.kind = WindowPlan::Kind::kNStep;
   plan.window.length = options.n_step + 1;
@@ -127,7 +126,7 @@ absl::Status ApexDqnOptions::Validate() const {
 AlgorithmDefinition ApexDqnDefinition() {
   AlgorithmDefinition definition;
   definition.description = "Q-learning from prioritised n-step transitions of many exploring actors (Ape-X DQN)";
-  definition.action_kinds = {ActionSpec::Kind::kDiscrete};
+  definition.action_kinds = {SpaceKind::kDiscrete};
   definition.head_types = {"q", "dueling"};
   definition.new_options = [] { return std::make_unique<ApexDqnOptions>(); };
   definition.learner_arrays = CountArrays;

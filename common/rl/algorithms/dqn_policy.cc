@@ -35,31 +35,33 @@ absl::StatusOr<std::unique_ptr<Policy>> DqnPolicy::Create(const PolicyContext& c
   if (options == nullptr) {
     return absl::InvalidArgumentError("apex_dqn was given the options of another algorithm");
   }
-  const ActionSpec& action = context.environment.action;
-  if (action.kind != ActionSpec::Kind::kDiscrete) {
+  const EnvironmentSpec& environment = context.environment;
+  WAGGLE_RETURN_IF_ERROR(environment.Validate());
+  const SpaceLeaf& action = environment.actions[0];
+  if (environment.observations.size() > 1 || environment.actions.size() > 1 || action.kind != SpaceKind::kDiscrete) {
     return absl::InvalidArgumentError(
-        absl::StrCat("apex_dqn takes discrete actions only; environment ", context.environment.name, " has others"));
+        absl::StrCat("apex_dqn acts on one observation, with one discrete action; got ", environment.DebugString()));
   }
   if (context.lanes < 1) {
     return absl::InvalidArgumentError(absl::StrCat(context.lanes, " lanes; wanted at least 1"));
   }
-  WAGGLE_ASSIGN_OR_RETURN(NetworkPlan plan,
-                          PlanNetwork(context.experiment->network, context.environment.observation, action.num_values));
+  WAGGLE_ASSIGN_OR_RETURN(NetworkPlan plan, PlanNetwork(context.experiment->network, environment.observations[0].array,
+                                                        action.num_values[0]));
   const uint64_t seed = Rng::Split(static_cast<uint64_t>(context.experiment->experiment.seed), "network", 0).Next();
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> network, Network::Create(std::move(plan), context.device, seed));
   return CatchTorch("making a policy", [&] {
-    std::vector<int64_t> shape = context.environment.observation.shape;
+    const ArraySpec& observation = environment.observations[0].array;
+    std::vector<int64_t> shape = observation.shape;
     shape.insert(shape.begin(), context.lanes);
-    torch::Tensor observations = torch::zeros(shape, torch::TensorOptions()
-                                                         .dtype(ToScalarType(context.environment.observation.dtype))
-                                                         .pinned_memory(!context.device.is_cpu()));
+    torch::Tensor observations = torch::zeros(
+        shape, torch::TensorOptions().dtype(ToScalarType(observation.dtype)).pinned_memory(!context.device.is_cpu()));
     return std::unique_ptr<Policy>(new DqnPolicy(context, *options, std::move(network), std::move(observations)));
   });
 }
 
 torch::Tensor DqnPolicy::Evaluate(const PolicyInput& input) {
   c10::InferenceMode inference;
-  std::memcpy(observations_.data_ptr(), input.observations, observation_bytes_);
+  std::memcpy(observations_.data_ptr(), input.observations[0], observation_bytes_);
   if (device_.is_cpu()) {
     return tape_.Forward(observations_);
   }
@@ -75,7 +77,7 @@ absl::Status DqnPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOutput
                           CatchTorch("acting", [&] { return Evaluate(input).contiguous(); }));
   const int64_t choices = values.size(1);
   const float* q = values.data_ptr<float>();
-  int64_t* const actions = static_cast<int64_t*>(output->actions);
+  int64_t* const actions = static_cast<int64_t*>(output->actions[0]);
   for (int64_t lane = 0; lane < lanes; ++lane, q += choices) {
     const int64_t best = std::max_element(q, q + choices) - q;
     int64_t action = best;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/one_leaf.h"
 
 namespace waggle {
 namespace {
@@ -66,7 +67,7 @@ TEST_CASE("CartPole follows Gymnasium's recorded trajectories to 1e-6", "[unit]"
     for (size_t t = 0; t < trajectory.steps.size(); ++t) {
       const RecordedStep& expected = trajectory.steps[t];
       INFO(trajectory.name << ", step " << t);
-      const StepOutcome outcome = testing::ValueOf(environment.Step(&expected.action, observation));
+      const auto outcome = testing::ValueOf(testing::StepOneLeaf(&environment, &expected.action, observation));
       for (int i = 0; i < 4; ++i) {
         REQUIRE(observation[i] == Approx(expected.observation[i]).margin(1e-6).epsilon(0));
       }
@@ -76,7 +77,8 @@ TEST_CASE("CartPole follows Gymnasium's recorded trajectories to 1e-6", "[unit]"
       terminated += outcome.terminated;
       truncated += outcome.truncated;
     }
-    REQUIRE_CODE(environment.Step(&trajectory.steps[0].action, observation), absl::StatusCode::kFailedPrecondition);
+    REQUIRE_CODE(testing::StepOneLeaf(&environment, &trajectory.steps[0].action, observation),
+                 absl::StatusCode::kFailedPrecondition);
   }
   // One of the two that reach the time limit falls in that very step.
   REQUIRE(terminated == 10);
@@ -90,7 +92,7 @@ TEST_CASE("CartPole starts uniformly within 0.05 of the upright rest", "[unit]")
   double largest = 0;
   for (int episode = 0; episode < kEpisodes; ++episode) {
     float observation[4] = {};
-    REQUIRE_OK(environment.Reset(observation));
+    REQUIRE_OK(testing::ResetOneLeaf(&environment, observation));
     for (int i = 0; i < 4; ++i) {
       sum[i] += observation[i];
       largest = std::max(largest, std::abs(static_cast<double>(observation[i])));
@@ -107,9 +109,9 @@ TEST_CASE("CartPole starts uniformly within 0.05 of the upright rest", "[unit]")
 TEST_CASE("CartPole refuses an action that is neither left nor right and says so", "[unit]") {
   CartPole environment(5);
   float observation[4] = {};
-  REQUIRE_OK(environment.Reset(observation));
+  REQUIRE_OK(testing::ResetOneLeaf(&environment, observation));
   const int64_t action = 2;
-  const absl::Status status = environment.Step(&action, observation).status();
+  const absl::Status status = testing::StepOneLeaf(&environment, &action, observation).status();
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
   REQUIRE(status.message() == "CartPole-v1: action 2 is outside [0, 2)");
 }

@@ -29,7 +29,7 @@ TEST_CASE("Every experiment that ships passes every check", "[unit]") {
 TEST_CASE("The environment's facts come with the experiment", "[unit]") {
   const CheckedExperiment checked = ValueOf(LoadCheckedExperiment(kCartPole, {}));
   CHECK(checked.environment.name == "CartPole-v1");
-  CHECK(checked.environment.action.num_values == 2);
+  CHECK(checked.environment.actions == std::vector<SpaceLeaf>{Discrete("action", 2)});
 }
 
 TEST_CASE("What is wrong is said with the file and the key", "[unit]") {

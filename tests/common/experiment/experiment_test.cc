@@ -202,21 +202,40 @@ absl::Status CheckWith(const Overrides& overrides, const EnvironmentSpec& enviro
 }
 
 TEST_CASE("Facts of the environment that the algorithm or the network cannot take are said", "[unit]") {
-  CHECK(CheckWith({{"algorithm.name", "fake_continuous"}}).message() ==
-        "environment.name: CartPole-v1 takes discrete actions; algorithm fake_continuous wants continuous ones");
+  CHECK(
+      CheckWith({{"algorithm.name", "fake_continuous"}}).message() ==
+      "environment.name: CartPole-v1 takes discrete actions (action: int64[] of 2 choices); algorithm fake_continuous "
+      "wants box ones");
   CHECK(CheckWith({{"network.head.type", "dueling"}}).message() ==
         "network.head.type: got dueling; algorithm fake wants one of q");
   CHECK(CheckWith({{"algorithm.n_step", "13"}}).message() == "algorithm.n_step: 13 brings bad luck");
   CHECK(CheckWith({{"algorithm.n_step", "14"}}).message().find("table \"experiment/replay\": ") == 0);
   CHECK(CheckWith({{"network.torso[0].type", "conv"}}).message().find("network for CartPole-v1: ") == 0);
   EnvironmentSpec broken = FakeEnvironmentSpec();
-  broken.observation.shape = {-4};
+  broken.observations[0].array.shape = {-4};
   CHECK(CheckWith({}, broken).message().find("environment: ") == 0);
+}
+
+TEST_CASE("Leaves that no network takes are refused, and no network or table is made of them", "[unit]") {
+  EnvironmentSpec spec = FakeEnvironmentSpec();
+  spec.observations = {Box("observation/a", DType::kFloat32, {4}), Box("observation/b", DType::kFloat32, {4})};
+  CHECK(CheckWith({{"network.torso[0].type", "conv"}, {"algorithm.n_step", "13"}}, spec).message() ==
+        "environment.name: CartPole-v1 has 2 observations (observation/a, observation/b); algorithm fake wants one");
+  spec = FakeEnvironmentSpec();
+  spec.actions.push_back(Discrete("jump/action", 2));
+  CHECK(CheckWith({}, spec).message().find("environment: ") == 0);  // It is not even valid.
+}
+
+TEST_CASE("a head has an output for each choice, or for each element where there are no choices", "[unit]") {
+  CHECK(NumOutputs(Discrete("action", 5)) == 5);
+  CHECK(NumOutputs(MultiDiscrete("action", {3, 4})) == 7);
+  CHECK(NumOutputs(Box("action", DType::kFloat32, {2, 3})) == 6);
+  CHECK(NumOutputs(MultiBinary("action", {8})) == 8);
 }
 
 TEST_CASE("All that does not fit the environment is said at once", "[unit]") {
   EnvironmentSpec large = FakeEnvironmentSpec();
-  large.observation.shape = {15'000'000};
+  large.observations[0].array.shape = {15'000'000};
   const absl::Status status = CheckWith({{"algorithm.name", "fake_continuous"},
                                          {"network.head.type", "dueling"},
                                          {"network.torso[0].type", "conv"},
@@ -254,7 +273,7 @@ TEST_CASE("a table that some of several servers could not give a batch of is ref
 
 TEST_CASE("Batches and steps larger than what travels at once are refused", "[unit]") {
   EnvironmentSpec large = FakeEnvironmentSpec();
-  large.observation.shape = {1'000'000};
+  large.observations[0].array.shape = {1'000'000};
   const Overrides fits = {{"learner.batch_size", "32"}, {"actor.lanes", "14"}};
   REQUIRE_OK(CheckWith(fits, large));
   const std::string batch(CheckWith({{"learner.batch_size", "1000"}, {"actor.lanes", "14"}}, large).message());
@@ -266,11 +285,11 @@ TEST_CASE("Batches and steps larger than what travels at once are refused", "[un
   CHECK(step ==
         "actor.lanes: 15: a step of 15 lanes has 60000120 bytes and is sent at once, which at most 58720256 can "
         "be: wanted at most 14");
-  large.observation.shape = {15'000'000};
+  large.observations[0].array.shape = {15'000'000};
   CHECK(CheckWith({{"learner.batch_size", "1"}, {"actor.lanes", "1"}}, large).message() ==
         "actor.lanes: 1: a step of 1 lane has 60000008 bytes and is sent at once, which at most 58720256 can be: not "
         "even one lane's can");
-  large.observation.shape = {25'000'000};
+  large.observations[0].array.shape = {25'000'000};
   CHECK_THAT(std::string(CheckWith({{"learner.batch_size", "1"}, {"actor.lanes", "1"}}, large).message()),
              Catch::Contains("a step of 1 lane has 100000008 bytes"));
 }

@@ -26,7 +26,7 @@ struct FakeOptions : AlgorithmOptions {
 inline AlgorithmDefinitions FakeAlgorithms() {
   AlgorithmDefinition fake;
   fake.description = "for tests";
-  fake.action_kinds = {ActionSpec::Kind::kDiscrete};
+  fake.action_kinds = {SpaceKind::kDiscrete};
   fake.head_types = {"q"};
   fake.new_options = [] { return std::make_unique<FakeOptions>(); };
   fake.learner_arrays = [](const AlgorithmOptions&) { return LearnerArrays{5, 3}; };
@@ -40,7 +40,7 @@ inline AlgorithmDefinitions FakeAlgorithms() {
     TablePlan plan;
     plan.table = replay.TableFor(learner.batch_size);
     plan.table.name = "replay";
-    plan.table.signature = {environment.observation, environment.action.Array()};
+    plan.table.signature = {environment.observations[0].array, environment.actions[0].array};
     plan.table.view = {{"observation", "observation", ViewField::Rows::kFirst},
                        {"action", "action", ViewField::Rows::kFirst}};
     plan.table.max_bytes = n_step == 14 ? 0 : plan.table.max_bytes;
@@ -50,7 +50,7 @@ inline AlgorithmDefinitions FakeAlgorithms() {
   };
   AlgorithmDefinitions algorithms("algorithm");
   algorithms.Register("fake", fake).IgnoreError();
-  fake.action_kinds = {ActionSpec::Kind::kContinuous};
+  fake.action_kinds = {SpaceKind::kBox};
   algorithms.Register("fake_continuous", fake).IgnoreError();
   return algorithms;
 }
@@ -58,9 +58,8 @@ inline AlgorithmDefinitions FakeAlgorithms() {
 inline EnvironmentSpec FakeEnvironmentSpec() {
   EnvironmentSpec spec;
   spec.name = "CartPole-v1";
-  spec.observation = {"observation", DType::kFloat32, {4}};
-  spec.action.kind = ActionSpec::Kind::kDiscrete;
-  spec.action.num_values = 2;
+  spec.observations = {Box("observation", DType::kFloat32, {4})};
+  spec.actions = {Discrete("action", 2)};
   spec.max_episode_steps = 500;
   return spec;
 }

@@ -29,8 +29,8 @@ HubClientOptions Options(const testing::ParamServer& server, Role role) {
 EnvironmentSpec SomeEnvironment(int64_t actions = 2) {
   EnvironmentSpec environment;
   environment.name = "CartPole-v1";
-  environment.observation = {"observation", DType::kFloat32, {4}};
-  environment.action.num_values = actions;
+  environment.observations = {Box("observation", DType::kFloat32, {4})};
+  environment.actions = {Discrete("action", actions)};
   return environment;
 }
 

@@ -1,5 +1,7 @@
 #include "common/hub_client/hub_convert.h"
 
+#include <limits>
+
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -7,27 +9,35 @@ namespace {
 
 using testing::ValueOf;
 
-EnvironmentSpec Discrete() {
+EnvironmentSpec CartPole() {
   EnvironmentSpec environment;
   environment.name = "CartPole-v1";
-  environment.observation = {"observation", DType::kFloat32, {4}};
-  environment.action.num_values = 2;
+  environment.observations = {Box("observation", DType::kFloat32, {4})};
+  environment.actions = {Discrete("action", 2)};
   environment.max_episode_steps = 500;
   return environment;
 }
 
-EnvironmentSpec Continuous() {
-  EnvironmentSpec environment = Discrete();
-  environment.action.kind = ActionSpec::Kind::kContinuous;
-  environment.action.num_values = 0;
-  environment.action.low = {-1, -2};
-  environment.action.high = {1, 2};
+// Two agents, with leaves of every kind.
+EnvironmentSpec ManyLeaves() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EnvironmentSpec environment;
+  environment.name = "Soccer";
+  environment.rewards.clear();
+  for (const std::string agent : {"red", "blue"}) {
+    environment.observations.push_back(Box(agent + "/observation/camera", DType::kUint8, {4, 4, 3}, 0, 255));
+    environment.observations.push_back(Discrete(agent + "/observation/foot", 2));
+    environment.observations.push_back(MultiBinary(agent + "/action_mask/move", {7}));
+    environment.actions.push_back(MultiDiscrete(agent + "/action/move", {3, 4}));
+    environment.actions.push_back(Box(agent + "/action/turn", DType::kFloat32, {2}, {-1, -kInfinity}, {0.1, 7}));
+    environment.rewards.push_back(ArraySpec{agent + "/reward", DType::kFloat32, {2}});
+  }
   return environment;
 }
 
 TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
-  CHECK(ValueOf(FromProto(ToProto(Discrete()))) == Discrete());
-  CHECK(ValueOf(FromProto(ToProto(Continuous()))) == Continuous());
+  CHECK(ValueOf(FromProto(ToProto(CartPole()))) == CartPole());
+  CHECK(ValueOf(FromProto(ToProto(ManyLeaves()))) == ManyLeaves());
   CHECK(FromProto(ToProto(ModelVersion{3, 7})) == ModelVersion{3, 7});
   for (const Role role : {Role::kActor, Role::kLearner, Role::kReplayServer, Role::kParamServer, Role::kEvaluator}) {
     CHECK(ValueOf(FromProto(ToProto(role))) == role);
@@ -50,7 +60,7 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   Assignment assignment;
   assignment.run_state = RunState::kSolved;
   assignment.experiment_yaml = "text";
-  assignment.environment = Discrete();
+  assignment.environment = CartPole();
   assignment.replay_servers = {"a:1", "b:2"};
   assignment.model_version = ModelVersion{4, 5};
   assignment.actors = 3;
@@ -59,7 +69,7 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   const Assignment returned = ValueOf(FromProto(ToProto(assignment)));
   CHECK(returned.run_state == RunState::kSolved);
   CHECK(returned.experiment_yaml == "text");
-  CHECK(returned.environment == Discrete());
+  CHECK(returned.environment == CartPole());
   CHECK(returned.replay_servers == assignment.replay_servers);
   CHECK(returned.model_version == ModelVersion{4, 5});
   CHECK(returned.actors == 3);
@@ -86,19 +96,63 @@ TEST_CASE("What cannot be is refused with what was wrong", "[unit]") {
   CHECK_THAT(std::string(FromProto(static_cast<v1::RunState>(42)).status().message()),
              Catch::Contains("42 is not a run state"));
 
-  v1::EnvironmentSpec environment = ToProto(Discrete());
-  environment.mutable_action()->set_kind(v1::ActionSpec::KIND_UNSPECIFIED);
-  CHECK_THAT(std::string(FromProto(environment).status().message()), Catch::Contains("0 is not a kind of action"));
-  environment = ToProto(Discrete());
-  environment.mutable_observation()->add_shape(-1);
-  CHECK_THAT(std::string(FromProto(environment).status().message()), Catch::Contains("negative dimension"));
-  environment = ToProto(Continuous());
-  environment.mutable_action()->add_low(0);
-  CHECK(FromProto(environment).status().code() == absl::StatusCode::kInvalidArgument);
-
   v1::ModelHeader header;
   header.add_tensors()->set_name("w");
   CHECK_THAT(std::string(FromProto(header).status().message()), Catch::Contains("0 is not an element type"));
+}
+
+std::string Refusal(const v1::EnvironmentSpec& environment) {
+  const absl::Status status = FromProto(environment).status();
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST_CASE("An environment that cannot be is refused with the leaf that is wrong", "[unit]") {
+  using Catch::Contains;
+  CHECK_THAT(Refusal(v1::EnvironmentSpec()), Contains("environment name"));
+  v1::EnvironmentSpec environment = ToProto(CartPole());
+  environment.mutable_actions(0)->set_kind(v1::SpaceLeaf::KIND_UNSPECIFIED);
+  CHECK(Refusal(environment) == "environment: action: 0 is not a kind of space");
+  environment.mutable_actions(0)->set_kind(static_cast<v1::SpaceLeaf::Kind>(1'000'000));
+  CHECK(Refusal(environment) == "environment: action: 1000000 is not a kind of space");
+  environment = ToProto(CartPole());
+  environment.mutable_observations(0)->mutable_array()->add_shape(-1);
+  CHECK_THAT(Refusal(environment), Contains("observation") && Contains("negative dimension"));
+  environment = ToProto(CartPole());
+  environment.mutable_observations(0)->clear_array();
+  CHECK_THAT(Refusal(environment), Contains("0 is not an element type"));
+  environment = ToProto(CartPole());
+  environment.mutable_rewards(0)->set_name("reword");
+  CHECK_THAT(Refusal(environment), Contains("\"reword\"; wanted [AGENT/]ROOT"));
+  environment = ToProto(CartPole());
+  environment.clear_rewards();
+  CHECK_THAT(Refusal(environment), Contains("no reward reward"));
+  environment = ToProto(ManyLeaves());
+  environment.mutable_actions(1)->set_low(0, std::numeric_limits<double>::quiet_NaN());
+  CHECK_THAT(Refusal(environment), Contains("red/action/turn") && Contains("wanted low < high"));
+  environment = ToProto(ManyLeaves());
+  environment.mutable_actions(0)->set_num_values(1, std::numeric_limits<int64_t>::max());
+  CHECK_THAT(Refusal(environment), Contains("red/action/move") && Contains("choices; wanted 1 to"));
+}
+
+TEST_CASE("Lists of an environment that are too long are refused before they are copied", "[unit]") {
+  using Catch::Contains;
+  const auto lengthened = [](void (*lengthen)(v1::SpaceLeaf * action)) {
+    v1::EnvironmentSpec environment = ToProto(CartPole());
+    lengthen(environment.mutable_actions(0));
+    return Refusal(environment);
+  };
+  CHECK(lengthened([](v1::SpaceLeaf* action) { action->add_num_values(2); }) ==
+        "environment: action: int64[]: a list of 2 choices or bounds; wanted at most one an element");
+  CHECK_THAT(lengthened([](v1::SpaceLeaf* action) { action->mutable_low()->Resize(1'000, 0); }),
+             Contains("a list of 1000"));
+  CHECK_THAT(lengthened([](v1::SpaceLeaf* action) { action->mutable_high()->Resize(1'000, 0); }),
+             Contains("a list of 1000"));
+  v1::EnvironmentSpec environment = ToProto(CartPole());
+  for (int i = 0; i < 100'000; ++i) {
+    environment.add_observations();
+  }
+  CHECK(Refusal(environment) == "environment: has 100003 leaves; wanted at most 256");
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ using Fixture = testing::HubFixture;
 EnvironmentSpec SomeEnvironment(int64_t actions = 2) {
   EnvironmentSpec environment;
   environment.name = "CartPole-v1";
-  environment.observation = {"observation", DType::kFloat32, {4}};
-  environment.action.num_values = actions;
+  environment.observations = {Box("observation", DType::kFloat32, {4})};
+  environment.actions = {Discrete("action", actions)};
   environment.max_episode_steps = 500;
   return environment;
 }
@@ -189,7 +189,7 @@ TEST_CASE("An actor with another environment is refused, and it alone", "[unit]"
              Catch::Contains(SomeEnvironment(2).DebugString()) && Catch::Contains(SomeEnvironment(3).DebugString()));
   CHECK(ValueOf(fixture.Beat("a")).run_state == RunState::kRunning);
   CHECK(fixture.hub->Overview().env_steps == 0);  // Nothing of a refused report is taken.
-  report.environment->observation.shape = {-1};
+  report.environment->observations[0].array.shape = {-1};
   CHECK(fixture.hub->Heartbeat(report).status().code() == absl::StatusCode::kInvalidArgument);
 }
 

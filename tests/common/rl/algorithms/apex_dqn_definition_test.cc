@@ -14,8 +14,8 @@ namespace {
 EnvironmentSpec Environment() {
   EnvironmentSpec environment;
   environment.name = "CartPole-v1";
-  environment.observation = ArraySpec{"observation", DType::kFloat32, {4}};
-  environment.action.num_values = 2;
+  environment.observations = {Box("observation", DType::kFloat32, {4})};
+  environment.actions = {Discrete("action", 2)};
   return environment;
 }
 

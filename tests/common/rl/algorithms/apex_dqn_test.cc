@@ -261,12 +261,10 @@ TEST_CASE("there are priorities where the table picks anything by them", "[unit]
 TEST_CASE("an environment that it cannot learn is refused", "[unit]") {
   const Experiment experiment = DqnExperiment(ApexDqnOptions());
   EnvironmentSpec environment = DqnEnvironment(2, 2);
-  environment.action = ActionSpec();
-  environment.action.kind = ActionSpec::Kind::kContinuous;
-  environment.action.low = {-1};
-  environment.action.high = {1};
+  environment.actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
   CHECK(ApexDqn::Create({&experiment, environment, torch::kCPU}).status().message() ==
-        "apex_dqn learns discrete actions only; environment test has others");
+        "apex_dqn learns from one observation and one discrete action; got test (observation: float32[2], action: "
+        "float32[1] in [-1, 1])");
 }
 
 // Three states in a row, one-hot: action 1 goes right, 0 stays. Right of the last one the episode ends with a reward of

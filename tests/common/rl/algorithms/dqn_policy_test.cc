@@ -24,8 +24,8 @@ struct Fixture {
 
   // Gives the network the Q-values `weight` * observation.
   absl::Status Load(const torch::Tensor& weight) {
-    NetworkPlan plan = testing::ValueOf(
-        PlanNetwork(experiment.network, context.environment.observation, context.environment.action.num_values));
+    NetworkPlan plan = testing::ValueOf(PlanNetwork(experiment.network, context.environment.observations[0].array,
+                                                    context.environment.actions[0].num_values[0]));
     const auto network = testing::ValueOf(Network::Create(std::move(plan), torch::kCPU, 1));
     network->parameters().value_views()[0].copy_(weight);
     network->parameters().value_views()[1].zero_();
@@ -35,9 +35,10 @@ struct Fixture {
   absl::Status Act(ActMode mode) {
     PolicyInput input;
     input.lanes = kLanes;
-    input.observations = observations.data();
+    const void* const shown = observations.data();
+    input.observations = {&shown, 1};
     PolicyOutput output;
-    output.actions = actions.data();
+    output.actions = {actions.data()};
     output.private_values = private_values.data();
     return policy->Act(input, mode, &output);
   }
@@ -151,7 +152,7 @@ TEST_CASE("a wrong number of lanes and weights of another network are refused", 
   Fixture other(ApexDqnOptions(), 2);
   const auto algorithm_weights = [&] {
     NetworkPlan plan =
-        testing::ValueOf(PlanNetwork(other.experiment.network, other.context.environment.observation, 2));
+        testing::ValueOf(PlanNetwork(other.experiment.network, other.context.environment.observations[0].array, 2));
     const auto network = testing::ValueOf(Network::Create(std::move(plan), torch::kCPU, 1));
     return testing::ValueOf(EncodeWeights(network->parameters(), network->hash()));
   };

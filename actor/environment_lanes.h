@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "actor/environments/environment.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// What a step in one lane led to.
+struct LaneStep {
+  bool terminated = false;
+  bool truncated = false;
+  // Of each reward leaf, its elements; valid until the next step in any lane.
+  absl::Span<const float* const> rewards;
+  double scalar_reward = 0;  // See ScalarReward.
+};
+
+// Copies of one environment, stepped each by itself, between arrays that have all lanes' rows: one array [lanes, …] for
+// each leaf of the spec's actions or observations, in their order. What a policy chose becomes what the environment
+// wants here, and only here (ScaleAction). Errors name the lane. One thread.
+class EnvironmentLanes {
+ public:
+  // At least one, all of one spec. `lane_name` is what errors call a lane: "lane", "evaluation lane".
+  EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name);
+
+  const EnvironmentSpec& spec() const { return spec_; }
+  size_t size() const { return environments_.size(); }
+
+  // Starts an episode and writes the lane's rows of `observations`.
+  absl::Status Reset(size_t lane, absl::Span<void* const> observations);
+
+  // Takes the lane's rows of `actions` and writes its rows of `observations`. INVALID_ARGUMENT for a reward that is not
+  // finite; else the environment's own errors.
+  absl::StatusOr<LaneStep> Step(size_t lane, absl::Span<const void* const> actions,
+                                absl::Span<void* const> observations);
+
+ private:
+  // An action leaf.
+  struct Action {
+    size_t bytes = 0;
+    bool scaled = false;
+    std::vector<float> values;  // One lane's, if it is scaled.
+  };
+
+  absl::Span<void* const> ObservationsOf(size_t lane, absl::Span<void* const> observations);
+  absl::Span<const void* const> ActionsOf(size_t lane, absl::Span<const void* const> actions);
+
+  const std::vector<std::unique_ptr<Environment>> environments_;
+  const EnvironmentSpec spec_;
+  const std::string lane_name_;
+  std::vector<size_t> observation_bytes_;
+  std::vector<Action> actions_;
+  std::vector<float> rewards_;  // Of one lane, back to back.
+
+  // One lane's, by leaf.
+  std::vector<void*> observation_pointers_;
+  std::vector<const void*> action_pointers_;
+  std::vector<const float*> reward_pointers_;
+};
+
+}  // namespace waggle

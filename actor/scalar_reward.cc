@@ -1,0 +1,17 @@
+#include "actor/scalar_reward.h"
+
+namespace waggle {
+
+double ScalarReward(const std::vector<ArraySpec>& rewards, absl::Span<const float* const> values, size_t lane) {
+  double sum = 0;
+  for (size_t i = 0; i < rewards.size(); ++i) {
+    const auto dimensions = static_cast<size_t>(rewards[i].NumElements());
+    const float* const of_lane = values[i] + lane * dimensions;
+    for (size_t k = 0; k < dimensions; ++k) {
+      sum += static_cast<double>(of_lane[k]);
+    }
+  }
+  return sum / static_cast<double>(rewards.size());
+}
+
+}  // namespace waggle

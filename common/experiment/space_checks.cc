@@ -1,0 +1,55 @@
+#include "common/experiment/space_checks.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/problems.h"
+
+namespace waggle {
+namespace {
+
+std::string NamesOf(const std::vector<SpaceLeaf>& leaves) {
+  return absl::StrJoin(leaves, ", ", [](std::string* text, const SpaceLeaf& leaf) { *text += leaf.array.name; });
+}
+
+std::string NamesOf(const std::vector<SpaceKind>& kinds) {
+  return absl::StrJoin(kinds, " or ", [](std::string* text, SpaceKind kind) { *text += Name(kind); });
+}
+
+}  // namespace
+
+absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition& definition,
+                         const EnvironmentSpec& environment) {
+  std::vector<SpaceLeaf> observations;
+  std::vector<SpaceLeaf> masks;
+  for (const SpaceLeaf& leaf : environment.observations) {
+    (IsActionMask(leaf) ? masks : observations).push_back(leaf);
+  }
+  Problems problems;
+  const auto need = [&](bool fits, const std::string& has, const std::string& wanted) {
+    problems.AddUnless(fits, "environment.name: ", environment.name, " ", has, "; algorithm ", algorithm, " wants ",
+                       wanted);
+  };
+  const std::vector<std::string> agents = AgentsOf(environment);
+  need(agents.size() == 1, absl::StrCat("has ", agents.size(), " agents (", absl::StrJoin(agents, ", "), ")"), "one");
+  need(observations.size() == 1,
+       absl::StrCat("has ", observations.size(), " observations (", NamesOf(observations), ")"), "one");
+  need(masks.empty(), absl::StrCat("has masks of legal actions (", NamesOf(masks), ")"), "none");
+  need(environment.actions.size() == 1,
+       absl::StrCat("has ", environment.actions.size(), " actions (", NamesOf(environment.actions), ")"), "one");
+  for (const SpaceLeaf& action : environment.actions) {
+    const std::vector<SpaceKind>& kinds = definition.action_kinds;
+    need(std::find(kinds.begin(), kinds.end(), action.kind) != kinds.end(),
+         absl::StrCat("takes ", Name(action.kind), " actions (", action.DebugString(), ")"),
+         absl::StrCat(NamesOf(kinds), " ones"));
+  }
+  for (const ArraySpec& reward : environment.rewards) {
+    need(reward.shape.empty(), absl::StrCat("gives a reward of several dimensions (", reward.DebugString(), ")"),
+         "a scalar");
+  }
+  return problems.ToStatus();
+}
+
+}  // namespace waggle

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/experiment/algorithm_definition.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// INVALID_ARGUMENT, one problem a line, unless the algorithm of this name can learn in the (valid) environment. Beside
+// the kind of action that its definition says, an algorithm takes one observation, one action without a mask, one agent
+// and a scalar reward.
+absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition& definition,
+                         const EnvironmentSpec& environment);
+
+}  // namespace waggle

@@ -1,0 +1,87 @@
+#include "actor/environment_lanes.h"
+
+#include <cmath>
+#include <utility>
+
+#include "actor/vector_environment.h"
+#include "tests/actor/fakes.h"
+#include "tests/support/catch.h"
+#include "tests/support/many_leaves.h"
+
+namespace waggle {
+namespace {
+
+using testing::ManyLeaves;
+using testing::ValueOf;
+
+constexpr size_t kLanes = 3;
+
+// All lanes' arrays.
+struct Arrays {
+  uint8_t camera[kLanes][6] = {};
+  float place[kLanes][2] = {};
+  bool mask[kLanes][7] = {};
+  int64_t move[kLanes][2] = {{1, 1}, {1, 2}, {2, 3}};
+  float turn[kLanes] = {-1, 5, 0.25};
+  std::vector<void*> observations = {camera, place, mask};
+  std::vector<const void*> actions = {move, turn};
+};
+
+EnvironmentLanes MakeLanes() {
+  std::vector<std::unique_ptr<Environment>> environments;
+  for (uint64_t seed = 10; seed < 10 + kLanes; ++seed) {
+    environments.push_back(std::make_unique<ManyLeaves>(seed));
+  }
+  return EnvironmentLanes(std::move(environments), "test lane");
+}
+
+TEST_CASE("a lane's rows of every leaf are read and written, and no other lane's", "[unit]") {
+  EnvironmentLanes lanes = MakeLanes();
+  CHECK(lanes.size() == kLanes);
+  CHECK(lanes.spec() == ManyLeaves(0).spec());
+  Arrays arrays;
+  REQUIRE_OK(lanes.Reset(1, arrays.observations));
+  CHECK(arrays.place[1][0] == 11);
+  CHECK(arrays.camera[1][5] == 16);
+  CHECK(arrays.mask[1][6]);
+  for (const size_t other : {0, 2}) {
+    CHECK(arrays.place[other][0] == 0);
+    CHECK(arrays.camera[other][5] == 0);
+    CHECK_FALSE(arrays.mask[other][6]);
+  }
+  REQUIRE_OK(lanes.Reset(2, arrays.observations));
+  const LaneStep step = ValueOf(lanes.Step(2, arrays.actions, arrays.observations));
+  CHECK(arrays.place[2][1] == 1);
+  CHECK(arrays.place[1][1] == 0);
+  REQUIRE(step.rewards.size() == 1);
+  CHECK(step.rewards[0][0] == 2 + 300);
+  CHECK(step.rewards[0][1] == 3);  // 0.25 in [-2, 6].
+  CHECK(step.scalar_reward == 305);
+  CHECK_FALSE(step.terminated);
+}
+
+TEST_CASE("an action is clamped and scaled for the environment, and stays as it was chosen", "[unit]") {
+  EnvironmentLanes lanes = MakeLanes();
+  Arrays arrays;
+  REQUIRE_OK(lanes.Reset(0, arrays.observations));
+  REQUIRE_OK(lanes.Reset(1, arrays.observations));
+  CHECK(ValueOf(lanes.Step(0, arrays.actions, arrays.observations)).rewards[0][1] == -2);
+  CHECK(ValueOf(lanes.Step(1, arrays.actions, arrays.observations)).rewards[0][1] == 6);
+  CHECK(arrays.turn[1] == 5);
+}
+
+TEST_CASE("errors say which lane of whose they are", "[unit]") {
+  EnvironmentLanes lanes = MakeLanes();
+  Arrays arrays;
+  absl::Status status = lanes.Step(1, arrays.actions, arrays.observations).status();
+  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
+  CHECK(status.message() == "test lane 1: the episode is over");
+  REQUIRE_OK(lanes.Reset(1, arrays.observations));
+  arrays.turn[1] = NAN;
+  status = lanes.Step(1, arrays.actions, arrays.observations).status();
+  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+  CHECK(status.message() == "test lane 1: no such turn");
+}
+
+}  // namespace
+}  // namespace waggle
