@@ -14,28 +14,40 @@ namespace waggle {
 class FlatParameters {
  public:
   // All zero. The layout's element types are what travels; `dtype` is what is computed with (float64 in gradient
-  // checks). INTERNAL or RESOURCE_EXHAUSTED where the device cannot hold them.
+  // checks). Without `learns` there are no gradients: parameters that act, or targets. INTERNAL or RESOURCE_EXHAUSTED
+  // where the device cannot hold them.
   static absl::StatusOr<FlatParameters> Create(std::vector<ArraySpec> layout, torch::Device device,
-                                               torch::ScalarType dtype = torch::kFloat32);
+                                               torch::ScalarType dtype = torch::kFloat32, bool learns = true);
 
   // Names and shapes, in their order in the buffer.
   const std::vector<ArraySpec>& layout() const { return layout_; }
   int64_t size() const { return values_.numel(); }
 
-  // One-dimensional, contiguous; in no autograd graph.
+  // One-dimensional, contiguous; in no autograd graph. Gradients are undefined where nothing is learned.
   const torch::Tensor& values() const { return values_; }
   const torch::Tensor& gradients() const { return gradients_; }
-
-  // The parameters as leaves of autograd; backward() adds to gradients().
-  const std::vector<torch::Tensor>& leaves() const { return leaves_; }
-  // The same values and their gradients outside of autograd.
+  // The same by parameter.
   const std::vector<torch::Tensor>& value_views() const { return value_views_; }
   const std::vector<torch::Tensor>& gradient_views() const { return gradient_views_; }
+
+  // The values of `count` parameters from `first` on, flat.
+  torch::Tensor Run(int64_t first, int64_t count) const;
+
+  // A leaf of autograd over the same: backward() adds to gradients(). Whoever computes with parameters takes leaves of
+  // them, each parameter in one leaf. May throw as LibTorch does.
+  torch::Tensor AddLeaf(int64_t first, int64_t count);
+  // Of one parameter, in its shape.
+  torch::Tensor AddLeaf(int64_t index);
+  // All that were taken.
+  const std::vector<torch::Tensor>& leaves() const { return leaves_; }
 
  private:
   FlatParameters() = default;
 
+  torch::Tensor AddLeaf(const torch::Tensor& values, const torch::Tensor& gradients);
+
   std::vector<ArraySpec> layout_;
+  std::vector<int64_t> offsets_;  // One more than there are parameters.
   torch::Tensor values_;
   torch::Tensor gradients_;
   std::vector<torch::Tensor> leaves_;

@@ -1,217 +1,348 @@
 #include "common/plan/network_plan.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "common/base/annotate.h"
+#include "common/base/nearest_name.h"
+#include "common/base/problems.h"
 #include "common/base/status_macros.h"
 #include "common/config/field_checker.h"
+#include "common/plan/layer_planner.h"
 #include "xxhash.h"
 
 namespace waggle {
 namespace {
 
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+// Types of a head that each kind allows; the first is the default.
+std::vector<std::string> TypesOf(HeadKind kind) {
+  switch (kind) {
+    case HeadKind::kQ:
+      return {"q", "dueling"};
+    case HeadKind::kValue:
+      return {"value"};
+    case HeadKind::kCategorical:
+      return {"categorical"};
+    case HeadKind::kNormal:
+      return {"normal"};
+    case HeadKind::kTanhNormal:
+      return {"tanh_normal"};
+    case HeadKind::kDeterministic:
+      return {"deterministic"};
+  }
+  return {};
 }
 
-Activation ParseActivation(absl::string_view name) {
-  if (name == "relu") {
-    return Activation::kRelu;
+// How a leaf is called under `encoders`.
+std::string EncoderName(const std::string& leaf) {
+  const absl::StatusOr<LeafName> name = SplitLeafName(leaf);
+  if (!name.ok() || name->path.empty()) {
+    return leaf;
   }
-  if (name == "tanh") {
-    return Activation::kTanh;
-  }
-  if (name == "elu") {
-    return Activation::kElu;
-  }
-  if (name == "gelu") {
-    return Activation::kGelu;
-  }
-  if (name == "silu") {
-    return Activation::kSilu;
-  }
-  if (name == "leaky_relu") {
-    return Activation::kLeakyRelu;
-  }
-  return name == "sigmoid" ? Activation::kSigmoid : Activation::kNone;
+  return name->agent.empty() ? name->path : absl::StrCat(name->agent, "/", name->path);
 }
 
-Initialization ParseInitialization(absl::string_view name) {
-  if (name == "orthogonal") {
-    return Initialization::kOrthogonal;
+template <class Map>
+std::vector<std::string> KeysOf(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) {
+    keys.push_back(key);
   }
-  if (name == "xavier_uniform") {
-    return Initialization::kXavierUniform;
-  }
-  if (name == "kaiming_normal") {
-    return Initialization::kKaimingNormal;
-  }
-  return name == "zeros" ? Initialization::kZeros : Initialization::kDefault;
+  return keys;
 }
 
-// Appends layers to a plan one after the other and keeps the shape between them.
+void HashLayers(const std::vector<LayerPlan>& layers, std::string* text) {
+  for (const LayerPlan& layer : layers) {
+    absl::StrAppend(text, static_cast<int>(layer.kind), " ", layer.weight, " ", layer.stride, " ", layer.padding, " ",
+                    static_cast<int>(layer.activation), " [", absl::StrJoin(layer.num_values, ","), "] (");
+    HashLayers(layer.inner, text);
+    absl::StrAppend(text, ")\n");
+  }
+}
+
+int64_t RowValues(const std::vector<LayerPlan>& layers) {
+  int64_t values = 0;
+  for (const LayerPlan& layer : layers) {
+    values += ArraySpec{"", DType::kFloat32, layer.output_shape}.NumElements() + RowValues(layer.inner);
+  }
+  return values;
+}
+
 class Planner {
  public:
-  Planner(const NetworkSpec& network, const ArraySpec& observation, int64_t num_outputs) : network_(network) {
-    plan_.observation = observation;
-    plan_.num_outputs = num_outputs;
-  }
+  Planner(const NetworkNeed& need, const NetworkSpec& network, const EnvironmentSpec& environment)
+      : need_(need), network_(network), environment_(environment), layers_(need.members, &plan_.parameters) {}
 
   absl::StatusOr<NetworkPlan> Plan() {
-    features_ = plan_.observation.shape;
-    plan_.shape.activations.push_back(features_);
-    for (size_t i = 0; i < network_.torso.size(); ++i) {
-      const LayerSpec& layer = network_.torso[i];
-      const absl::Status added = AddTorsoLayer(absl::StrCat("torso.", i), layer);
-      WAGGLE_RETURN_IF_ERROR(Annotate(added, absl::StrCat("network.torso[", i, "] (", layer.type, ")")));
-      plan_.shape.activations.push_back(features_);
+    plan_.name = need_.name;
+    plan_.takes_action = need_.takes_action;
+    plan_.has_target = need_.has_target;
+    plan_.members = need_.members;
+    WAGGLE_RETURN_IF_ERROR(CheckNames());
+    WAGGLE_RETURN_IF_ERROR(AddTrunk(""));
+    for (const auto& [name, kind] : need_.heads) {
+      const auto spec = network_.heads.find(name);
+      WAGGLE_RETURN_IF_ERROR(Annotate(AddHead(name, kind, spec == network_.heads.end() ? HeadSpec() : spec->second),
+                                      Key(absl::StrCat("heads.", name))));
     }
-    WAGGLE_RETURN_IF_ERROR(Annotate(AddHead(), absl::StrCat("network.head (", network_.head.type, ")")));
-    plan_.shape.activations.push_back({plan_.num_outputs});
-    int64_t bytes = 0;
-    for (const ArraySpec& parameter : plan_.shape.parameters) {
-      plan_.shape.num_parameters += parameter.NumElements();
-      bytes += parameter.NumBytes();
-      if (bytes > kMaxArrayBytes) {  // They become one array.
-        return absl::InvalidArgumentError(
-            absl::StrCat("network: its parameters have more than ", kMaxArrayBytes, " bytes together"));
-      }
-    }
-    plan_.shape.hash = Hash();
-    return std::move(plan_);
+    return Finish();
   }
 
  private:
-  absl::Status AddTorsoLayer(const std::string& name, const LayerSpec& layer) {
-    const Activation activation = ParseActivation(layer.activation);
-    const Initialization initialization = ParseInitialization(layer.initialization);
-    if (layer.type == "conv") {
-      return AddConv(name, layer, activation, initialization);
-    }
-    for (size_t k = 0; k < layer.units.size(); ++k) {
-      WAGGLE_RETURN_IF_ERROR(AddDense(absl::StrCat(name, ".linear", k + 1), layer.units[k], activation, initialization,
-                                      &features_, &plan_.torso));
-    }
-    return absl::OkStatus();
-  }
+  std::string Key(const std::string& key) const { return absl::StrCat("networks.", need_.name, ".", key); }
 
-  absl::Status AddHead() {
-    if (network_.head.type == "dueling") {
-      WAGGLE_RETURN_IF_ERROR(AddStream("head.value", 1, &plan_.value));
-      return AddStream("head.advantage", plan_.num_outputs, &plan_.output);
-    }
-    return AddStream("head", plan_.num_outputs, &plan_.output);
-  }
-
-  absl::Status AddStream(const std::string& name, int64_t outputs, std::vector<LayerPlan>* layers) {
-    const HeadSpec& head = network_.head;
-    const Initialization initialization = ParseInitialization(head.initialization);
-    std::vector<int64_t> features = features_;
-    for (size_t k = 0; k < head.units.size(); ++k) {
-      WAGGLE_RETURN_IF_ERROR(AddDense(absl::StrCat(name, ".linear", k + 1), head.units[k],
-                                      ParseActivation(head.activation), initialization, &features, layers));
-    }
-    return AddDense(absl::StrCat(name, ".output"), outputs, Activation::kNone, initialization, &features, layers);
-  }
-
-  absl::Status AddDense(const std::string& name, int64_t outputs, Activation activation, Initialization initialization,
-                        std::vector<int64_t>* features, std::vector<LayerPlan>* layers) {
-    int64_t inputs = 1;
-    for (const int64_t dimension : *features) {
-      inputs *= dimension;  // Cannot overflow: the features were checked as an array.
-    }
-    LayerPlan layer;
-    layer.kind = LayerPlan::Kind::kDense;
-    layer.activation = activation;
-    layer.initialization = initialization;
-    WAGGLE_RETURN_IF_ERROR(AddParameters(name, {outputs, inputs}, layer, layers));
-    *features = {outputs};
-    return absl::OkStatus();
-  }
-
-  absl::Status AddConv(const std::string& name, const LayerSpec& spec, Activation activation,
-                       Initialization initialization) {
-    if (features_.size() != 3) {
-      return absl::InvalidArgumentError(absl::StrCat("its input has the shape ", ShapeText(features_),
-                                                     "; a convolution wants [channels, height, width]"));
-    }
-    const int64_t height = features_[1] + 2 * spec.padding - spec.kernel;
-    const int64_t width = features_[2] + 2 * spec.padding - spec.kernel;
-    if (height < 0 || width < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("its input of the shape ", ShapeText(features_),
-                                                     " is smaller than its kernel of [", spec.kernel, ", ", spec.kernel,
-                                                     "] with a padding of ", spec.padding));
-    }
-    LayerPlan layer;
-    layer.kind = LayerPlan::Kind::kConv;
-    layer.stride = spec.stride;
-    layer.padding = spec.padding;
-    layer.activation = activation;
-    layer.initialization = initialization;
-    WAGGLE_RETURN_IF_ERROR(AddParameters(absl::StrCat(name, ".conv"),
-                                         {spec.channels, features_[0], spec.kernel, spec.kernel}, layer, &plan_.torso));
-    features_ = {spec.channels, height / spec.stride + 1, width / spec.stride + 1};
-    return ArraySpec{name, DType::kFloat32, features_}.Validate();
-  }
-
-  absl::Status AddParameters(const std::string& name, std::vector<int64_t> weight_shape, LayerPlan layer,
-                             std::vector<LayerPlan>* layers) {
-    layer.weight = static_cast<int64_t>(plan_.shape.parameters.size());
-    const std::vector<int64_t> bias_shape = {weight_shape[0]};
-    const ArraySpec weight{absl::StrCat(name, ".weight"), DType::kFloat32, std::move(weight_shape)};
-    WAGGLE_RETURN_IF_ERROR(weight.Validate());
-    if (weight.NumElements() == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(weight.DebugString(), " would be empty"));
-    }
-    plan_.shape.parameters.push_back(weight);
-    plan_.shape.parameters.push_back(ArraySpec{absl::StrCat(name, ".bias"), DType::kFloat32, bias_shape});
-    layers->push_back(layer);
-    return absl::OkStatus();
-  }
-
-  // Of everything that the outputs depend on. How weights were initialised is left out: they fit all the same.
-  uint64_t Hash() const {
-    std::string text = absl::StrCat("waggle network 1\n", plan_.observation.DebugString(), "\n", plan_.num_outputs,
-                                    " outputs, head ", network_.head.type, "\n");
-    for (const std::vector<LayerPlan>* layers : {&plan_.torso, &plan_.output, &plan_.value}) {
-      for (const LayerPlan& layer : *layers) {
-        absl::StrAppend(&text, static_cast<int>(layer.kind), " ", layer.weight, " ", layer.stride, " ", layer.padding,
-                        " ", static_cast<int>(layer.activation), "\n");
+  // What the configuration describes and nobody has.
+  absl::Status CheckNames() const {
+    Problems problems;
+    std::vector<std::string> inputs;
+    for (const SpaceLeaf& leaf : environment_.observations) {
+      if (!IsActionMask(leaf)) {
+        inputs.push_back(EncoderName(leaf.array.name));
       }
     }
-    absl::StrAppend(&text, DebugString(plan_.shape.parameters));
-    return XXH3_64bits(text.data(), text.size());
+    if (need_.takes_action) {
+      inputs.emplace_back(kActionRoot);
+    }
+    const auto check = [&](const char* what, const std::string& name, const std::vector<std::string>& known) {
+      problems.AddUnless(std::find(known.begin(), known.end(), name) != known.end(),
+                         Key(absl::StrCat(what, ".", name)), ": there is no such input or output of the network",
+                         DidYouMean(name, known), "; known: ", absl::StrJoin(known, ", "));
+    };
+    for (const auto& [name, layers] : network_.encoders) {
+      check("encoders", name, inputs);
+    }
+    for (const auto& [name, head] : network_.heads) {
+      check("heads", name, KeysOf(need_.heads));
+    }
+    return problems.ToStatus();
   }
 
+  // `prefix` begins the names of its parameters: "" for what heads share.
+  absl::Status AddTrunk(const std::string& prefix) {
+    TrunkPlan trunk;
+    trunk.sum = network_.join == "sum";
+    for (size_t i = 0; i < environment_.observations.size(); ++i) {
+      if (!IsActionMask(environment_.observations[i])) {
+        WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, static_cast<int64_t>(i), environment_.observations[i], &trunk));
+      }
+    }
+    if (need_.takes_action) {
+      WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -1, environment_.actions[0], &trunk));
+    }
+    if (trunk.encoders.size() > 1) {
+      WAGGLE_RETURN_IF_ERROR(Join(&trunk));
+    }
+    WAGGLE_RETURN_IF_ERROR(AddLayers("torso", absl::StrCat(prefix, "torso"), network_.torso, &trunk.torso));
+    plan_.trunks.push_back(std::move(trunk));
+    features_ = layers_;
+    return absl::OkStatus();
+  }
+
+  absl::Status AddEncoder(const std::string& prefix, int64_t index, const SpaceLeaf& leaf, TrunkPlan* trunk) {
+    EncoderPlan encoder;
+    encoder.name = index < 0 ? kActionRoot : EncoderName(leaf.array.name);
+    encoder.leaf = index;
+    encoder.array = leaf.array;
+    layers_.Begin(leaf.array.shape, leaf.num_values);
+    const auto given = network_.encoders.find(encoder.name);
+    if (given != network_.encoders.end()) {
+      WAGGLE_RETURN_IF_ERROR(AddLayers(absl::StrCat("encoders.", encoder.name),
+                                       absl::StrCat(prefix, "encoders.", encoder.name), given->second,
+                                       &encoder.layers));
+    }
+    if (layers_.choices()) {
+      WAGGLE_RETURN_IF_ERROR(layers_.AddOneHot(&encoder.layers));
+    }
+    trunk->encoders.push_back(std::move(encoder));
+    shapes_.push_back(layers_.shape());
+    return absl::OkStatus();
+  }
+
+  absl::Status Join(TrunkPlan* trunk) {
+    int64_t width = 0;
+    for (size_t i = 0; i < trunk->encoders.size(); ++i) {
+      EncoderPlan& encoder = trunk->encoders[i];
+      const std::vector<int64_t>& shape = shapes_[shapes_.size() - trunk->encoders.size() + i];
+      layers_.Begin(shape);
+      if (encoder.layers.empty() && shape.size() > 1) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            Key(absl::StrCat("encoders.", encoder.name)), ": is missing; ", encoder.array.DebugString(),
+            " has more than one dimension: wanted layers that make a vector of it, such as conv or flatten"));
+      }
+      if (shape.size() != 1) {
+        layers_.AddFlatten(&encoder.layers);
+      }
+      const int64_t own = layers_.width();
+      if (trunk->sum && i > 0 && own != width) {
+        return absl::InvalidArgumentError(absl::StrCat(Key("join"), ": sum wants outputs of one width; encoder ",
+                                                       encoder.name, " has ", own, ", those before it ", width));
+      }
+      width = trunk->sum ? own : width + own;
+    }
+    layers_.Begin({width});
+    return ArraySpec{"joined", DType::kFloat32, {width}}.Validate();
+  }
+
+  absl::Status AddLayers(const std::string& key, const std::string& name, const std::vector<LayerSpec>& specs,
+                         std::vector<LayerPlan>* layers) {
+    for (size_t i = 0; i < specs.size(); ++i) {
+      WAGGLE_RETURN_IF_ERROR(Annotate(layers_.Add(absl::StrCat(name, ".", i), specs[i], layers),
+                                      Key(absl::StrCat(key, "[", i, "]"))));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddHead(const std::string& name, HeadKind kind, const HeadSpec& spec) {
+    HeadPlan head;
+    head.name = name;
+    head.kind = kind;
+    const std::vector<std::string> types = TypesOf(kind);
+    const std::string& type = spec.type.empty() ? types[0] : spec.type;
+    if (std::find(types.begin(), types.end(), type) == types.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("type: got \"", type, "\"; wanted ",
+                                                     types.size() > 1 ? "one of " : "", absl::StrJoin(types, ", "),
+                                                     DidYouMean(type, types)));
+    }
+    if (spec.shares == "nothing") {
+      head.trunk = plan_.trunks.size();
+      const LayerPlanner shared = features_;
+      WAGGLE_RETURN_IF_ERROR(AddTrunk(absl::StrCat("heads.", name, ".")));
+      own_features_ = features_;
+      features_ = shared;
+    } else {
+      own_features_ = features_;
+    }
+    const SpaceLeaf& action = environment_.actions[0];
+    head.num_values = kind == HeadKind::kCategorical || kind == HeadKind::kQ ? action.num_values : std::vector<int64_t>();
+    head.outputs = Outputs(kind, spec, action);
+    const std::string prefix = absl::StrCat("heads.", name);
+    if (type == "dueling") {
+      WAGGLE_RETURN_IF_ERROR(AddStream(absl::StrCat(prefix, ".value"), spec, 1, &head.value));
+      WAGGLE_RETURN_IF_ERROR(AddStream(absl::StrCat(prefix, ".advantage"), spec, head.outputs, &head.layers));
+    } else {
+      WAGGLE_RETURN_IF_ERROR(AddStream(prefix, spec, head.outputs, &head.layers));
+    }
+    if (kind == HeadKind::kNormal && spec.std == "free") {
+      head.free_log_std = own_features_.AddParameter(absl::StrCat(prefix, ".log_std"), {head.outputs});
+      initial_log_std_.emplace_back(head.free_log_std, std::log(spec.initial_std));
+    }
+    head.min_log_std = spec.min_log_std;
+    head.max_log_std = spec.max_log_std;
+    if (const SpaceLeaf* mask = FindMaskOfAction(environment_, action)) {
+      head.mask = mask - environment_.observations.data();
+    }
+    plan_.heads.push_back(std::move(head));
+    return absl::OkStatus();
+  }
+
+  static int64_t Outputs(HeadKind kind, const HeadSpec& spec, const SpaceLeaf& action) {
+    const int64_t elements = action.array.NumElements();
+    switch (kind) {
+      case HeadKind::kQ:
+      case HeadKind::kCategorical:
+        return action.TotalChoices();
+      case HeadKind::kValue:
+        return 1;
+      case HeadKind::kNormal:
+        return spec.std == "free" ? elements : 2 * elements;
+      case HeadKind::kTanhNormal:
+        return 2 * elements;
+      case HeadKind::kDeterministic:
+        return elements;
+    }
+    return 0;
+  }
+
+  absl::Status AddStream(const std::string& name, const HeadSpec& head, int64_t outputs,
+                         std::vector<LayerPlan>* layers) {
+    LayerPlanner stream = own_features_;
+    const Initialization initialization = ParseInitialization(head.initialization);
+    for (size_t k = 0; k < head.units.size(); ++k) {
+      WAGGLE_RETURN_IF_ERROR(stream.AddDense(absl::StrCat(name, ".linear", k + 1), head.units[k],
+                                             ParseActivation(head.activation), initialization, std::nullopt, layers));
+    }
+    return stream.AddDense(absl::StrCat(name, ".output"), outputs, Activation::kNone, initialization, head.gain, layers);
+  }
+
+  absl::StatusOr<NetworkPlan> Finish() {
+    int64_t bytes = 0;
+    for (const ArraySpec& parameter : plan_.parameters) {
+      WAGGLE_RETURN_IF_ERROR(Annotate(parameter.Validate(), absl::StrCat("networks.", need_.name)));
+      plan_.num_parameters += parameter.NumElements();
+      bytes += parameter.NumBytes();
+      if (bytes > kMaxArrayBytes) {  // They become one array.
+        return absl::InvalidArgumentError(absl::StrCat("networks.", need_.name, ": its parameters have more than ",
+                                                       kMaxArrayBytes, " bytes together"));
+      }
+    }
+    std::string text = "waggle network 2\n";
+    for (const TrunkPlan& trunk : plan_.trunks) {
+      absl::StrAppend(&text, trunk.sum ? "sum" : "concat", "\n");
+      for (const EncoderPlan& encoder : trunk.encoders) {
+        absl::StrAppend(&text, encoder.array.DebugString(), "\n");
+        HashLayers(encoder.layers, &text);
+        plan_.row_values += encoder.array.NumElements() + RowValues(encoder.layers);
+      }
+      absl::StrAppend(&text, "torso\n");
+      HashLayers(trunk.torso, &text);
+      plan_.row_values += RowValues(trunk.torso);
+    }
+    for (const HeadPlan& head : plan_.heads) {
+      absl::StrAppend(&text, head.name, " ", static_cast<int>(head.kind), " ", head.trunk, " ", head.outputs, " [",
+                      absl::StrJoin(head.num_values, ","), "] ", head.free_log_std, " ", head.min_log_std, " ",
+                      head.max_log_std, " ", head.mask, "\n");
+      HashLayers(head.layers, &text);
+      absl::StrAppend(&text, "value\n");
+      HashLayers(head.value, &text);
+      plan_.row_values += RowValues(head.layers) + RowValues(head.value);
+    }
+    absl::StrAppend(&text, DebugString(plan_.parameters));
+    plan_.hash = XXH3_64bits(text.data(), text.size());
+    plan_.row_values *= plan_.members.value_or(1);
+    plan_.initial_log_std = initial_log_std_;
+    return std::move(plan_);
+  }
+
+  const NetworkNeed& need_;
   const NetworkSpec& network_;
+  const EnvironmentSpec& environment_;
   NetworkPlan plan_;
-  std::vector<int64_t> features_;
+  LayerPlanner layers_;
+  LayerPlanner features_ = layers_;      // Where heads begin that share all.
+  LayerPlanner own_features_ = layers_;  // Where the present head begins.
+  std::vector<std::vector<int64_t>> shapes_;  // Of every encoder's outputs.
+  std::vector<std::pair<int64_t, double>> initial_log_std_;
 };
+
+absl::Status CheckSpaces(const NetworkNeed& need, const EnvironmentSpec& environment) {
+  Problems problems;
+  problems.AddUnless(environment.actions.size() == 1, "networks.", need.name, ": environment ", environment.name,
+                     " has ", environment.actions.size(), " actions; a network's heads are for one");
+  return problems.ToStatus();
+}
 
 }  // namespace
 
-absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkSpec& network, const ArraySpec& observation, int64_t num_outputs) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(Check(network), "network"));
-  WAGGLE_RETURN_IF_ERROR(Annotate(observation.Validate(), "network: its input"));
-  if (observation.NumElements() == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("network: its input ", observation.DebugString(), " has no elements"));
+const HeadPlan* NetworkPlan::FindHead(const std::string& head) const {
+  for (const HeadPlan& plan : heads) {
+    if (plan.name == head) {
+      return &plan;
+    }
   }
-  if (num_outputs < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("network.head: ", num_outputs, " outputs; wanted at least 1"));
-  }
-  return Planner(network, observation, num_outputs).Plan();
+  return nullptr;
 }
 
-absl::StatusOr<NetworkShape> InferShapes(const NetworkSpec& network, const ArraySpec& observation,
-                                         int64_t num_outputs) {
-  WAGGLE_ASSIGN_OR_RETURN(NetworkPlan plan, PlanNetwork(network, observation, num_outputs));
-  return std::move(plan.shape);
+absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSpec& network,
+                                        const EnvironmentSpec& environment) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(Check(network), absl::StrCat("networks.", need.name)));
+  WAGGLE_RETURN_IF_ERROR(environment.Validate());
+  WAGGLE_RETURN_IF_ERROR(CheckSpaces(need, environment));
+  return Planner(need, network, environment).Plan();
 }
 
 }  // namespace waggle

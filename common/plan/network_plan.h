@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/plan/algorithm_plan.h"
 #include "common/plan/network_spec.h"
+#include "common/spec/environment_spec.h"
 #include "common/tensor/array_spec.h"
 
 namespace waggle {
@@ -12,28 +17,86 @@ namespace waggle {
 enum class Activation { kNone, kRelu, kTanh, kElu, kGelu, kSilu, kLeakyRelu, kSigmoid };
 enum class Initialization { kDefault, kOrthogonal, kXavierUniform, kKaimingNormal, kZeros };
 
-// One operation with parameters: a dense layer (its input is flattened) or a convolution, and what follows it.
+// One operation on a row's features, and what follows it.
 struct LayerPlan {
-  enum class Kind { kDense, kConv };
+  enum class Kind {
+    kDense,      // weight [out, in], bias [out].
+    kConv,       // weight [out, in, kernel, kernel], bias [out].
+    kFlatten,
+    kLayerNorm,  // Over all features of a row; scale and shift of the features' shape.
+    kResidual,   // The input plus what `inner` makes of it.
+    kEmbedding,  // weight [choices, dimensions].
+    kOneHot,
+  };
   Kind kind = Kind::kDense;
-  int64_t weight = 0;  // Index into NetworkShape::parameters; the bias comes next.
+  int64_t weight = -1;  // Index into NetworkPlan::parameters; what else it has comes next. -1: none.
   int64_t stride = 1;
   int64_t padding = 0;
   Activation activation = Activation::kNone;
   Initialization initialization = Initialization::kDefault;
+  std::optional<double> gain;
+  std::vector<int64_t> num_values;    // kEmbedding, kOneHot: choices of each element.
+  std::vector<LayerPlan> inner;       // kResidual.
+  std::vector<int64_t> output_shape;  // Of one row; of one member where there are several.
+};
+
+// What is done with one leaf of the observation, or with the action, before they are joined.
+struct EncoderPlan {
+  std::string name;  // As the configuration names it.
+  // The index into the environment's observations; -1: the action.
+  int64_t leaf = 0;
+  ArraySpec array;
+  std::vector<LayerPlan> layers;
+};
+
+// From inputs to features.
+struct TrunkPlan {
+  std::vector<EncoderPlan> encoders;
+  bool sum = false;  // The encoders' outputs are added; else they stand one after the other.
+  std::vector<LayerPlan> torso;
+};
+
+// From features to what the algorithm wants.
+struct HeadPlan {
+  std::string name;
+  HeadKind kind = HeadKind::kQ;
+  size_t trunk = 0;                      // Index into NetworkPlan::trunks.
+  std::vector<LayerPlan> layers;         // To the outputs; of a dueling head, to the advantages.
+  std::vector<LayerPlan> value;          // A dueling head's other stream; else empty.
+  int64_t outputs = 0;                   // Of a row.
+  std::vector<int64_t> num_values;       // kCategorical: choices of each element of the action.
+  int64_t free_log_std = -1;             // kNormal: the parameter [elements] that is learned by itself; -1: of the state.
+  double min_log_std = 0, max_log_std = 0;  // kTanhNormal.
+  int64_t mask = -1;  // The index into the environment's observations of the mask of the action; -1: none.
 };
 
 // A network with every shape resolved: what is built is this, and nothing else decides about shapes.
 struct NetworkPlan {
-  NetworkShape shape;
-  ArraySpec observation;
-  int64_t num_outputs = 0;
-  std::vector<LayerPlan> torso;
-  std::vector<LayerPlan> output;  // From the torso's features to the outputs; the advantages of a dueling head.
-  std::vector<LayerPlan> value;   // A dueling head's other stream; else empty.
+  std::string name;
+  std::vector<TrunkPlan> trunks;  // The first is what heads share.
+  std::vector<HeadPlan> heads;    // In the order of their names.
+  bool takes_action = false;
+  bool has_target = false;
+  std::optional<int64_t> members;  // See NetworkNeed.
+
+  // "torso.0.linear1.weight" and the like; [members, …] where there are members.
+  std::vector<ArraySpec> parameters;
+  int64_t num_parameters = 0;
+  // Parameters that are no layer's: their index and the value that all of their elements begin with.
+  std::vector<std::pair<int64_t, double>> initial_log_std;
+  // Floats that one row of inputs becomes on its way, for estimates of memory.
+  int64_t row_values = 0;
+  // Of what the network computes: weights travel with it. How they were initialised is left out: they fit all the same.
+  uint64_t hash = 0;
+
+  // Null where there is no such head.
+  const HeadPlan* FindHead(const std::string& head) const;
 };
 
-// As InferShapes, which is the `shape` of this.
-absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkSpec& network, const ArraySpec& observation, int64_t num_outputs);
+// Resolves every shape for what the algorithm needs and the environment gives. INVALID_ARGUMENT, one problem a line, each
+// behind its key ("networks.critic.torso[0]: …"): what has no meaning there, with the nearest that has; and the layer
+// that does not fit, with both shapes.
+absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSpec& network,
+                                        const EnvironmentSpec& environment);
 
 }  // namespace waggle

@@ -11,28 +11,43 @@ namespace {
 constexpr int64_t kMaxUnits = 65'536;
 constexpr int64_t kMaxChannels = 4'096;
 constexpr int64_t kMaxKernel = 256;
-constexpr char kNotOfMlp[] = "means nothing to an mlp, which has units";
 
-const std::vector<std::string>& LayerTypes() {
-  static const auto* const names = new std::vector<std::string>{"mlp", "conv"};
-  return *names;
-}
+using Names = std::vector<std::string>;
 
-const std::vector<std::string>& HeadTypes() {
-  static const auto* const names = new std::vector<std::string>{"q", "dueling"};
-  return *names;
-}
-
-const std::vector<std::string>& Activations() {
+const Names& LayerTypes() {
   static const auto* const names =
-      new std::vector<std::string>{"relu", "tanh", "elu", "gelu", "silu", "leaky_relu", "sigmoid", "none"};
+      new Names{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot"};
   return *names;
 }
 
-const std::vector<std::string>& Initializations() {
+const Names& Activations() {
   static const auto* const names =
-      new std::vector<std::string>{"default", "orthogonal", "xavier_uniform", "kaiming_normal", "zeros"};
+      new Names{"relu", "tanh", "elu", "gelu", "silu", "leaky_relu", "sigmoid", "none"};
   return *names;
+}
+
+const Names& Initializations() {
+  static const auto* const names = new Names{"default", "orthogonal", "xavier_uniform", "kaiming_normal", "zeros"};
+  return *names;
+}
+
+bool HasUnits(const std::string& type) {
+  return type == "mlp" || type == "residual";
+}
+
+bool HasWeights(const std::string& type) {
+  return HasUnits(type) || type == "conv";
+}
+
+void VisitInitialization(std::string* initialization, std::optional<double>* gain, ConfigVisitor* visitor) {
+  visitor->Choice("initialization", initialization, Initializations());
+  visitor->OptionalDouble("gain", gain, In(0, 1'000));
+}
+
+void CheckGain(const std::string& initialization, const std::optional<double>& gain, Problems* problems) {
+  problems->AddUnless(!gain.has_value() || (initialization != "default" && initialization != "zeros"),
+                      "gain: means nothing to the initialization ", initialization,
+                      "; wanted none, or one of orthogonal, xavier_uniform, kaiming_normal");
 }
 
 }  // namespace
@@ -44,39 +59,60 @@ void LayerSpec::Visit(ConfigVisitor& visitor) {
   visitor.Int("kernel", &kernel, In(1, kMaxKernel));
   visitor.Int("stride", &stride, In(1, kMaxKernel));
   visitor.Int("padding", &padding, In(0, kMaxKernel));
+  visitor.Int("dimensions", &dimensions, In(1, kMaxUnits));
+  if (activation.empty()) {
+    activation = HasWeights(type) ? "relu" : "none";  // So that the effective configuration shows it.
+  }
   visitor.Choice("activation", &activation, Activations());
-  visitor.Choice("initialization", &initialization, Initializations());
+  VisitInitialization(&initialization, &gain, &visitor);
 }
 
 absl::Status LayerSpec::Validate() const {
   const LayerSpec defaults;
-  Problems foreign;
-  if (type == "mlp") {
-    foreign.AddUnless(!units.empty(), "units: an mlp needs at least one layer");
-    foreign.AddUnless(channels == defaults.channels, "channels: ", kNotOfMlp);
-    foreign.AddUnless(kernel == defaults.kernel, "kernel: ", kNotOfMlp);
-    foreign.AddUnless(stride == defaults.stride, "stride: ", kNotOfMlp);
-    foreign.AddUnless(padding == defaults.padding, "padding: ", kNotOfMlp);
-  } else {
-    foreign.AddUnless(units == defaults.units, "units: means nothing to a conv, which has channels");
-  }
-  return foreign.ToStatus();
+  Problems problems;
+  const auto only_of = [&](bool has_meaning, const char* field, bool is_default, const char* wanted) {
+    problems.AddUnless(has_meaning || is_default, field, ": means nothing to the layer ", type, "; wanted none, or ",
+                       wanted);
+  };
+  only_of(HasUnits(type), "units", units == defaults.units, "an mlp or a residual");
+  only_of(type == "conv", "channels", channels == defaults.channels, "a conv");
+  only_of(type == "conv", "kernel", kernel == defaults.kernel, "a conv");
+  only_of(type == "conv", "stride", stride == defaults.stride, "a conv");
+  only_of(type == "conv", "padding", padding == defaults.padding, "a conv");
+  only_of(type == "embedding", "dimensions", dimensions == defaults.dimensions, "an embedding");
+  only_of(HasWeights(type) || type == "layer_norm", "activation", activation.empty() || activation == "none",
+          "a layer with weights");
+  only_of(HasWeights(type), "initialization", initialization == defaults.initialization, "a layer with weights");
+  problems.AddUnless(!HasUnits(type) || !units.empty(), "units: wanted at least one layer");
+  CheckGain(initialization, gain, &problems);
+  return problems.ToStatus();
 }
 
 void HeadSpec::Visit(ConfigVisitor& visitor) {
-  visitor.Choice("type", &type, HeadTypes());
+  visitor.String("type", &type);  // Which there are depends on the kind: PlanNetwork knows.
   visitor.IntList("units", &units, In(1, kMaxUnits));
   visitor.Choice("activation", &activation, Activations());
-  visitor.Choice("initialization", &initialization, Initializations());
+  VisitInitialization(&initialization, &gain, &visitor);
+  visitor.Choice("std", &std, {"free", "of_state"});
+  visitor.Double("initial_std", &initial_std, Above(0, 100));
+  visitor.Double("min_log_std", &min_log_std, In(-100, 10));
+  visitor.Double("max_log_std", &max_log_std, In(-100, 10));
+  visitor.Choice("shares", &shares, {"all", "nothing"});
 }
 
 absl::Status HeadSpec::Validate() const {
-  return absl::OkStatus();
+  Problems problems;
+  CheckGain(initialization, gain, &problems);
+  problems.AddUnless(min_log_std < max_log_std, "min_log_std: ", min_log_std, " is not below max_log_std, ",
+                     max_log_std);
+  return problems.ToStatus();
 }
 
 void NetworkSpec::Visit(ConfigVisitor& visitor) {
+  visitor.MapOfLists("encoders", &encoders);
+  visitor.Choice("join", &join, {"concat", "sum"});
   visitor.List("torso", &torso);
-  visitor.Section("head", &head);
+  visitor.Map("heads", &heads);
 }
 
 absl::Status NetworkSpec::Validate() const {

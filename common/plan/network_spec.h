@@ -1,72 +1,84 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/config/config_visitor.h"
-#include "common/spec/environment_spec.h"
-#include "common/tensor/array_spec.h"
 
-// Networks as YAML describes them. Free of LibTorch: shapes are inferred and checked here, and the network is built
-// from the result (common/nn/network.h).
+// Networks as YAML describes them: what is inside. Their inputs, their outputs and how many of them there are follow from
+// the algorithm and the environment (common/plan/network_plan.h).
 
 namespace waggle {
 
-// One entry of `network.torso`.
+// One entry of an encoder, a torso or the like.
 struct LayerSpec {
-  std::string type = "mlp";  // mlp or conv.
+  std::string type = "mlp";  // mlp, conv, flatten, layer_norm, residual, embedding or one_hot.
 
-  // mlp: dense layers of these widths; its input is flattened.
+  // mlp: dense layers of these widths. residual: dense layers of these widths and one back to the width of the input,
+  // which is added to the result.
   std::vector<int64_t> units = {64, 64};
   // conv: one two-dimensional convolution over [channels, height, width].
   int64_t channels = 32;
   int64_t kernel = 3;
   int64_t stride = 1;
   int64_t padding = 0;
+  // embedding: of a leaf of choices, a learned vector of so many numbers for each.
+  int64_t dimensions = 16;
 
-  std::string activation = "relu";  // relu, tanh, elu, gelu, silu, leaky_relu, sigmoid or none; after every layer.
+  // After every layer: relu, tanh, elu, gelu, silu, leaky_relu, sigmoid or none. Empty: relu for mlp, conv and residual,
+  // none for the others.
+  std::string activation;
   std::string initialization = "default";  // default (LibTorch's own: Kaiming uniform, a = sqrt 5), orthogonal,
                                            // xavier_uniform, kaiming_normal or zeros.
+  // Of orthogonal, xavier_uniform and kaiming_normal; absent: the one that suits the activation.
+  std::optional<double> gain;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// `network.head`: what turns the torso's features into what the algorithm wants.
+// `networks.NAME.heads.HEAD`: what turns a torso's features into what the algorithm wants.
 struct HeadSpec {
-  std::string type = "q";      // q: one value an action; dueling: V + A - mean A, each with hidden layers of its own.
+  // Of the kind that the algorithm wants. q: one value an action (q), or V + A - mean A, each with hidden layers of its
+  // own (dueling). Empty: the kind's first.
+  std::string type;
   std::vector<int64_t> units;  // Hidden dense layers before the output; of each stream where there are two.
   std::string activation = "relu";
   std::string initialization = "default";
+  std::optional<double> gain;  // Of the output layer's weights, as a layer's.
+
+  // A normal distribution's standard deviation: learned numbers that do not depend on the observation (free), or
+  // outputs of the network beside the means (of_state).
+  std::string std = "free";
+  double initial_std = 1;
+  // Of a tanh-normal distribution: bounds of the logarithm of its standard deviation, which the network gives.
+  double min_log_std = -20;
+  double max_log_std = 2;
+
+  // What it has in common with the network's other heads: all (encoders and torso), or nothing: its own, of the same
+  // description.
+  std::string shares = "all";
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
 
-// `network:`.
+// `networks.NAME:`, or `network:` where the algorithm has only one.
 struct NetworkSpec {
+  // Layers for a leaf of the observation, by its name without what all have in common ("camera" for
+  // "observation/camera"; "observation" where that is its whole name), or for "action" where the network takes it. A leaf
+  // without layers goes in as it is; choices as one-hot vectors.
+  std::map<std::string, std::vector<LayerSpec>> encoders;
+  std::string join = "concat";  // How encoders' outputs become one: concat, in the order of the leaves, or sum.
   std::vector<LayerSpec> torso = {LayerSpec()};
-  HeadSpec head;
+  std::map<std::string, HeadSpec> heads;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
 };
-
-// A parameter tensor, as it will be: its name is "torso.0.linear1.weight" or the like.
-struct NetworkShape {
-  std::vector<ArraySpec> parameters;
-  // What goes into each torso layer, the head, and comes out; for messages and for `waggle check`.
-  std::vector<std::vector<int64_t>> activations;
-  int64_t num_parameters = 0;
-  // Of the description, the observation, the action and the parameters' shapes; weights travel with it.
-  uint64_t hash = 0;
-};
-
-// Resolves every shape for one row of `observation` and `num_outputs` outputs of the head. INVALID_ARGUMENT names the
-// layer that does not fit and both shapes.
-absl::StatusOr<NetworkShape> InferShapes(const NetworkSpec& network, const ArraySpec& observation, int64_t num_outputs);
 
 }  // namespace waggle

@@ -1,0 +1,387 @@
+#include "common/nn/chain.h"
+
+#include <array>
+#include <utility>
+
+namespace waggle {
+namespace {
+
+using torch::Tensor;
+
+// Below so many multiplications of a layer and a member, all members are one batched product; above, LibTorch 1.13's is
+// slower than one product a member (measured: see `learner_bench members`).
+constexpr int64_t kBatchedProducts = int64_t{1} << 21;
+
+// Whether the activation's derivative needs its input; the others follow from the output, which may overwrite it.
+bool NeedsInput(Activation activation) {
+  return activation == Activation::kGelu || activation == Activation::kSilu;
+}
+
+void ActivateInPlace(Activation activation, Tensor& values) {
+  switch (activation) {
+    case Activation::kRelu:
+      at::relu_(values);
+      return;
+    case Activation::kTanh:
+      at::tanh_(values);
+      return;
+    case Activation::kElu:
+      at::elu_(values);
+      return;
+    case Activation::kLeakyRelu:
+      at::leaky_relu_(values);
+      return;
+    case Activation::kSigmoid:
+      at::sigmoid_(values);
+      return;
+    case Activation::kGelu:
+    case Activation::kSilu:
+    case Activation::kNone:
+      return;
+  }
+}
+
+// The gradient by the activation's input.
+Tensor ActivationBackward(Activation activation, const Tensor& gradient, const Tensor& before, const Tensor& output) {
+  switch (activation) {
+    case Activation::kNone:
+      return gradient;
+    case Activation::kRelu:
+      return at::threshold_backward(gradient, output, 0);
+    case Activation::kTanh:
+      return at::tanh_backward(gradient, output);
+    case Activation::kElu:
+      return at::elu_backward(gradient, 1, 1, 1, /*is_result=*/true, output);
+    case Activation::kLeakyRelu:
+      return at::leaky_relu_backward(gradient, output, 0.01, /*self_is_result=*/true);
+    case Activation::kSigmoid:
+      return at::sigmoid_backward(gradient, output);
+    case Activation::kGelu:
+      return at::gelu_backward(gradient, before);
+    case Activation::kSilu:
+      return at::silu_backward(gradient, before);
+  }
+  return gradient;
+}
+
+// A layer of one member, as matrices: [out, in] and [out].
+struct Slice {
+  Tensor weight, transposed, bias;
+  Tensor weight_gradient, bias_gradient;  // Undefined where nothing is learned.
+};
+
+struct Layer {
+  LayerPlan::Kind kind = LayerPlan::Kind::kDense;
+  Activation activation = Activation::kNone;
+  int64_t stride = 1;
+  int64_t padding = 0;
+  Slice all;                    // [members, …] where there are members.
+  std::vector<Slice> members;   // One without members.
+  int64_t weight_offset = 0;    // In the chain's run of values.
+  int64_t bias_offset = 0;
+};
+
+// What the backward pass needs of one layer.
+struct Saved {
+  Tensor input;   // As the layer takes it: a matrix for a dense one.
+  Tensor before;  // Before the activation, where its derivative needs that.
+  Tensor output;
+};
+
+Tensor Member(const Tensor& values, bool by_member, size_t member) {
+  return by_member ? values.select(0, static_cast<int64_t>(member)) : values;
+}
+
+}  // namespace
+
+Tensor Activate(Activation activation, const Tensor& input) {
+  switch (activation) {
+    case Activation::kNone:
+      return input;
+    case Activation::kRelu:
+      return torch::relu(input);
+    case Activation::kTanh:
+      return torch::tanh(input);
+    case Activation::kElu:
+      return torch::elu(input);
+    case Activation::kGelu:
+      return torch::gelu(input);
+    case Activation::kSilu:
+      return torch::silu(input);
+    case Activation::kLeakyRelu:
+      return torch::leaky_relu(input);
+    case Activation::kSigmoid:
+      return torch::sigmoid(input);
+  }
+  return input;
+}
+
+struct Chain::Layers {
+  std::vector<Layer> layers;
+  std::optional<int64_t> members;
+  Tensor values;  // All layers', in one run.
+  Tensor leaf;    // Of autograd; undefined where nothing is learned.
+
+  // Rows of a batch [rows, …] or [members, rows, …].
+  int64_t RowsOf(const Layer& layer, const Tensor& input, bool by_member) const {
+    const int64_t rank = layer.kind == LayerPlan::Kind::kConv ? 3 : input.dim() - 1 - (by_member ? 1 : 0);
+    return input.size(input.dim() - 1 - rank);
+  }
+
+  // A dense layer takes matrices: what a convolution gave is flattened.
+  static Tensor Flat(const Tensor& input, bool by_member) {
+    const int64_t lead = by_member ? 2 : 1;
+    return input.dim() == lead + 1 ? input : by_member ? input.reshape({input.size(0), input.size(1), -1})
+                                                       : input.reshape({input.size(0), -1});
+  }
+
+  bool Batched(const Layer& layer, int64_t rows) const {
+    return members.has_value() && layer.kind == LayerPlan::Kind::kDense &&
+           rows * layer.members[0].weight.numel() < kBatchedProducts;
+  }
+
+  Tensor Product(const Layer& layer, const Tensor& input, bool by_member) const {
+    const bool conv = layer.kind == LayerPlan::Kind::kConv;
+    const auto one = [&](const Slice& slice, const Tensor& x) {
+      return conv ? at::conv2d(x, slice.weight, slice.bias, layer.stride, layer.padding)
+                  : at::addmm(slice.bias, x, slice.transposed);
+    };
+    if (!members.has_value()) {
+      return one(layer.members[0], input);
+    }
+    if (Batched(layer, input.size(-2))) {
+      return at::baddbmm(layer.all.bias.unsqueeze(1),
+                         by_member ? input : input.unsqueeze(0).expand({*members, input.size(0), input.size(1)}),
+                         layer.all.transposed);
+    }
+    std::vector<Tensor> outputs;
+    for (size_t m = 0; m < layer.members.size(); ++m) {
+      outputs.push_back(one(layer.members[m], Member(input, by_member, m)));
+    }
+    return at::stack(outputs);
+  }
+
+  Tensor Run(Tensor features, std::vector<Saved>* saved) const {
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const Layer& layer = layers[i];
+      const bool by_member = ByMember(features, i);
+      if (layer.kind == LayerPlan::Kind::kDense) {
+        features = Flat(features, by_member);
+      }
+      Saved step;
+      step.input = features;
+      features = Product(layer, features, by_member);
+      if (NeedsInput(layer.activation)) {
+        step.before = features;
+        features = layer.activation == Activation::kGelu ? at::gelu(features) : at::silu(features);
+      } else {
+        ActivateInPlace(layer.activation, features);
+      }
+      if (saved != nullptr) {
+        step.output = features;
+        saved->push_back(std::move(step));
+      }
+    }
+    return features;
+  }
+
+  // Whether the features at this layer are each member's own.
+  bool ByMember(const Tensor& features, size_t index) const {
+    if (!members.has_value()) {
+      return false;
+    }
+    const int64_t rank = layers[index].kind == LayerPlan::Kind::kConv ? 5 : 3;
+    return index > 0 || features.dim() >= rank;
+  }
+
+  // Adds the gradients by one layer's parameters, and returns that by its input; undefined unless wanted.
+  Tensor RunBack(const Layer& layer, const Saved& saved, const Tensor& gradient, bool by_member, bool learns,
+                 bool wants_input) const;
+};
+
+Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tensor& gradient, bool by_member,
+                              bool learns, bool wants_input) const {
+  if (layer.kind == LayerPlan::Kind::kDense && members.has_value() && Batched(layer, saved.input.size(-2))) {
+    if (learns) {
+      Tensor weight_gradient = layer.all.weight_gradient;
+      Tensor bias_gradient = layer.all.bias_gradient;
+      const Tensor input = by_member ? saved.input
+                                     : saved.input.unsqueeze(0).expand({*members, saved.input.size(0),
+                                                                        saved.input.size(1)});
+      weight_gradient.baddbmm_(gradient.transpose(1, 2), input);
+      bias_gradient.add_(gradient.sum(1));
+    }
+    if (!wants_input) {
+      return Tensor();
+    }
+    const Tensor input_gradient = at::bmm(gradient, layer.all.weight);
+    return by_member ? input_gradient : input_gradient.sum(0);
+  }
+  std::vector<Tensor> input_gradients;
+  for (size_t m = 0; m < layer.members.size(); ++m) {
+    const Slice& slice = layer.members[m];
+    const Tensor g = Member(gradient, members.has_value(), m);
+    const Tensor x = Member(saved.input, by_member, m);
+    if (layer.kind == LayerPlan::Kind::kConv) {
+      auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
+          g, x, slice.weight, slice.bias.sizes(), {layer.stride, layer.stride}, {layer.padding, layer.padding}, {1, 1},
+          /*transposed=*/false, {0, 0}, /*groups=*/1, std::array<bool, 3>{wants_input, learns, learns});
+      if (learns) {
+        slice.weight_gradient.add_(weight_gradient);
+        slice.bias_gradient.add_(bias_gradient);
+      }
+      input_gradients.push_back(input_gradient);
+      continue;
+    }
+    if (learns) {
+      Tensor weight_gradient = slice.weight_gradient;
+      Tensor bias_gradient = slice.bias_gradient;
+      weight_gradient.addmm_(g.t(), x);
+      bias_gradient.add_(g.sum(0));
+    }
+    if (wants_input) {
+      input_gradients.push_back(at::mm(g, slice.weight));
+    }
+  }
+  if (!wants_input) {
+    return Tensor();
+  }
+  if (!members.has_value()) {
+    return input_gradients[0];
+  }
+  const Tensor all = at::stack(input_gradients);
+  return by_member ? all : all.sum(0);
+}
+
+// The chain's place in a graph of autograd. Its inputs are the chain's outputs, its outputs the chain's input and the
+// parameters' leaf, for which it has nothing to give: it has added already.
+class Chain::Backward : public torch::autograd::Node {
+ public:
+  Backward(std::shared_ptr<const Layers> layers, std::vector<Saved> saved)
+      : layers_(std::move(layers)), saved_(std::move(saved)), version_(layers_->values._version()) {}
+
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
+    TORCH_CHECK(!saved_.empty(), "the graph of a loss was used twice");
+    // Written by an optimizer between a network's pass and the loss's: the gradient would be of neither.
+    TORCH_CHECK(layers_->values._version() == version_,
+                "a network's parameters were changed between its pass and the descent of a loss that uses it");
+    TORCH_CHECK(!torch::GradMode::is_enabled(), "a chain of layers is differentiated once only");
+    Tensor gradient = gradients[0];
+    if (!gradient.defined()) {
+      return {Tensor(), Tensor()};
+    }
+    const bool learns = task_should_compute_output(1);
+    const bool wants_input = task_should_compute_output(0);
+    for (size_t i = saved_.size(); i-- > 0;) {
+      const Layer& layer = layers_->layers[i];
+      if (gradient.sizes() != saved_[i].output.sizes()) {
+        gradient = gradient.reshape(saved_[i].output.sizes());  // A dense layer flattened this layer's output.
+      }
+      gradient = ActivationBackward(layer.activation, gradient, saved_[i].before, saved_[i].output);
+      gradient = layers_->RunBack(layer, saved_[i], gradient, layers_->ByMember(saved_[i].input, i), learns,
+                                  wants_input || i > 0);
+    }
+    return {gradient, Tensor()};
+  }
+
+  void release_variables() override { saved_.clear(); }
+
+ private:
+  const std::shared_ptr<const Layers> layers_;
+  std::vector<Saved> saved_;
+  const uint32_t version_;
+};
+
+Chain::Chain(const std::vector<const LayerPlan*>& plans, std::optional<int64_t> members, bool learns,
+             FlatParameters* parameters) {
+  auto layers = std::make_shared<Layers>();
+  layers->members = members;
+  const int64_t first = plans.front()->weight;
+  const int64_t count = plans.back()->weight + 2 - first;
+  layers->values = parameters->Run(first, count);
+  if (learns) {
+    layers->leaf = parameters->AddLeaf(first, count);
+  }
+  int64_t offset = 0;
+  for (const LayerPlan* plan : plans) {
+    Layer layer;
+    layer.kind = plan->kind;
+    layer.activation = plan->activation;
+    layer.stride = plan->stride;
+    layer.padding = plan->padding;
+    const auto slice = [&](const Tensor& weight, const Tensor& bias, const Tensor& weight_gradient,
+                           const Tensor& bias_gradient) {
+      return Slice{weight, plan->kind == LayerPlan::Kind::kDense ? weight.transpose(-2, -1) : weight, bias,
+                   weight_gradient, bias_gradient};
+    };
+    const auto index = static_cast<size_t>(plan->weight);
+    const Tensor& weight = parameters->value_views()[index];
+    const Tensor& bias = parameters->value_views()[index + 1];
+    const Tensor none;
+    const Tensor& weight_gradient = learns ? parameters->gradient_views()[index] : none;
+    const Tensor& bias_gradient = learns ? parameters->gradient_views()[index + 1] : none;
+    layer.all = slice(weight, bias, weight_gradient, bias_gradient);
+    for (int64_t m = 0; m < members.value_or(1); ++m) {
+      const auto of = [&](const Tensor& all) {
+        return members.has_value() && all.defined() ? all.select(0, m) : all;
+      };
+      layer.members.push_back(slice(of(weight), of(bias), of(weight_gradient), of(bias_gradient)));
+    }
+    layer.weight_offset = offset;
+    layer.bias_offset = offset + weight.numel();
+    offset = layer.bias_offset + bias.numel();
+    layers->layers.push_back(std::move(layer));
+  }
+  layers_ = std::move(layers);
+}
+
+Tensor Chain::operator()(const Tensor& input) const {
+  const bool learns = layers_->leaf.defined();
+  if (!torch::GradMode::is_enabled() || !(learns || input.requires_grad())) {
+    return layers_->Run(input, nullptr);
+  }
+  std::vector<Saved> saved;
+  saved.reserve(layers_->layers.size());
+  Tensor output;
+  {
+    const torch::NoGradGuard no_grad;
+    output = layers_->Run(input.detach(), &saved);
+    if (layers_->layers.back().activation == Activation::kNone || !saved.empty()) {
+      output = output.detach();  // What is saved must not hold the graph that holds it.
+    }
+  }
+  std::shared_ptr<Backward> node(new Backward(layers_, std::move(saved)), torch::autograd::deleteNode);
+  node->set_next_edges(torch::autograd::collect_next_edges(input, layers_->leaf));
+  torch::autograd::create_gradient_edge(output, node);
+  return output;
+}
+
+Tensor Chain::ByAutograd(const Tensor& input) const {
+  Tensor features = input;
+  for (size_t i = 0; i < layers_->layers.size(); ++i) {
+    const Layer& layer = layers_->layers[i];
+    const Tensor& values = layers_->leaf.defined() ? layers_->leaf : layers_->values;
+    const auto part = [&](int64_t offset, const Tensor& like) {
+      return values.narrow(0, offset, like.numel()).view(like.sizes());
+    };
+    const Tensor weight = part(layer.weight_offset, layer.all.weight);
+    const Tensor bias = part(layer.bias_offset, layer.all.bias);
+    const bool by_member = layers_->ByMember(features, i);
+    if (layer.kind == LayerPlan::Kind::kDense) {
+      features = Layers::Flat(features, by_member);
+    }
+    std::vector<Tensor> outputs;
+    for (size_t m = 0; m < layer.members.size(); ++m) {
+      const Tensor x = Member(features, by_member, m);
+      const Tensor w = Member(weight, layers_->members.has_value(), m);
+      const Tensor b = Member(bias, layers_->members.has_value(), m);
+      outputs.push_back(Activate(layer.activation, layer.kind == LayerPlan::Kind::kConv
+                                                       ? torch::conv2d(x, w, b, layer.stride, layer.padding)
+                                                       : torch::linear(x, w, b)));
+    }
+    features = layers_->members.has_value() ? torch::stack(outputs) : outputs[0];
+  }
+  return features;
+}
+
+}  // namespace waggle

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/plan/exploration_options.h"
+#include "common/plan/optimizer_options.h"
+#include "common/plan/table_plan.h"
+
+namespace waggle {
+
+// What comes out of a head for one row of observations. Its size follows from the action.
+enum class HeadKind {
+  kQ,              // A value for each choice of a discrete action.
+  kValue,          // One number.
+  kCategorical,    // Logits of a discrete action's choices, or of each element's of a multi-discrete one.
+  kNormal,         // The means of a real action's elements, and their standard deviations.
+  kTanhNormal,     // The same before tanh, which puts the action into (-1, 1).
+  kDeterministic,  // The action itself, in (-1, 1), by tanh.
+};
+
+// A network that an algorithm learns with. What is inside is the configuration's to say (NetworkSpec).
+struct NetworkNeed {
+  std::string name;                       // A key of `networks:`; metrics, messages and checkpoints use it.
+  std::map<std::string, HeadKind> heads;  // By name.
+  OptimizerOptions optimizer = {};
+  bool acts = false;          // Published: all that actors and evaluators hold. One network of an algorithm does.
+  bool takes_action = false;  // The action is one more input, beside the observation's leaves.
+  bool has_target = false;    // A copy that follows it (Net::FollowTarget).
+  // Side by side, each with weights of its own. Present, even 1: outputs are [members, rows, …].
+  std::optional<int64_t> members = {};
+};
+
+// A number that is learned, such as the logarithm of a temperature.
+struct ScalarNeed {
+  std::string name;
+  double initial = 0;
+  OptimizerOptions optimizer = {};
+};
+
+// What an algorithm wants for its options and an environment. Pure data: `waggle check` prints it, the replay side makes
+// tables of it, actors and learners build from it, checkpoints and published weights follow from it.
+struct AlgorithmPlan {
+  std::vector<NetworkNeed> networks = {};
+  std::vector<ScalarNeed> scalars = {};
+  // What the acting network adds to every row of the stream: "log_prob" (of the action that was taken), "value".
+  std::vector<std::string> columns = {};
+  // The same for initial priorities alone, which leave no actor: "q_taken", "q_max".
+  std::vector<std::string> private_columns = {};
+  ExplorationOptions exploration = {};
+  std::vector<TablePlan> tables = {};
+};
+
+}  // namespace waggle

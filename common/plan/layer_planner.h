@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/plan/network_plan.h"
+
+namespace waggle {
+
+Activation ParseActivation(absl::string_view name);
+Initialization ParseInitialization(absl::string_view name);
+
+// Appends layers to a network's plan one after the other, and their parameters, and keeps the shape between them.
+class LayerPlanner {
+ public:
+  // Appends to `parameters`, which outlives it. `members` as in NetworkPlan.
+  LayerPlanner(std::optional<int64_t> members, std::vector<ArraySpec>* parameters)
+      : members_(members), parameters_(parameters) {}
+
+  // Begins anew with rows of this shape. `num_values`: choices of each element, where the elements are choices.
+  void Begin(std::vector<int64_t> shape, std::vector<int64_t> num_values = {});
+  // The present shape of a row.
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t width() const;
+  // Whether the present rows are choices, which have to become vectors first.
+  bool choices() const { return !num_values_.empty(); }
+
+  // INVALID_ARGUMENT, with both shapes, where the layer does not fit. `name` begins its parameters' names.
+  absl::Status Add(const std::string& name, const LayerSpec& layer, std::vector<LayerPlan>* layers);
+  absl::Status AddDense(const std::string& name, int64_t outputs, Activation activation, Initialization initialization,
+                        std::optional<double> gain, std::vector<LayerPlan>* layers);
+  absl::Status AddOneHot(std::vector<LayerPlan>* layers);
+  void AddFlatten(std::vector<LayerPlan>* layers);
+
+  // A parameter that is no layer's: its index.
+  int64_t AddParameter(const std::string& name, std::vector<int64_t> shape);
+
+ private:
+  absl::Status AddConv(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
+  absl::Status AddResidual(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
+  absl::Status AddEmbedding(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
+  absl::Status AddLayerNorm(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
+  absl::Status AddParameters(const std::string& name, const std::vector<int64_t>& weight,
+                             const std::vector<int64_t>& bias, LayerPlan* layer);
+
+  std::optional<int64_t> members_;
+  std::vector<ArraySpec>* parameters_;
+  std::vector<int64_t> shape_;
+  std::vector<int64_t> num_values_;
+  bool raw_ = true;  // Nothing has been done with the rows yet: they are an observation's.
+};
+
+}  // namespace waggle
