@@ -1,0 +1,54 @@
+#include "common/rl/noise.h"
+
+#include <limits>
+#include <mutex>
+
+namespace waggle {
+namespace {
+
+torch::Generator NewGenerator(uint64_t seed, torch::Device device) {
+  torch::Generator shared = at::globalContext().defaultGenerator(device);
+  const std::lock_guard<std::mutex> lock(shared.mutex());
+  torch::Generator generator = shared.clone();
+  // LibTorch's generator for the CPU takes the lower half of a seed only.
+  generator.set_current_seed(seed ^ (seed >> 32));
+  return generator;
+}
+
+}  // namespace
+
+Noise::Noise(uint64_t seed, torch::Device device) : device_(device), generator_(NewGenerator(seed, device)) {}
+
+torch::Tensor Noise::NormalLike(const torch::Tensor& like) {
+  return torch::randn(like.sizes(), generator_, torch::dtype(like.scalar_type()).device(device_));
+}
+
+torch::Tensor Noise::UniformLike(const torch::Tensor& like) {
+  return torch::rand(like.sizes(), generator_, torch::dtype(like.scalar_type()).device(device_));
+}
+
+torch::Tensor Noise::Categorical(const torch::Tensor& probabilities) {
+  torch::NoGradGuard no_grad;
+  TORCH_CHECK(probabilities.dim() > 0 && probabilities.size(-1) > 0, "Noise::Categorical: probabilities are ",
+              probabilities.sizes(), "; wanted [..., choices]");
+  // Of exponential times, each divided by its choice's probability, the first is that choice's with that probability.
+  // In float64, because times made of float32's coarse uniform numbers, as on some devices, draw the least likely
+  // choices far too often; at least the least positive number, because 0 / 0 would win.
+  torch::Tensor times = torch::empty(probabilities.sizes(), torch::dtype(torch::kFloat64).device(device_));
+  times.exponential_(1, generator_).clamp_min_(std::numeric_limits<double>::min());
+  return (probabilities / times).argmax(-1);
+}
+
+torch::Tensor Noise::Permutation(int64_t n) {
+  return torch::randperm(n, generator_, torch::dtype(torch::kInt64).device(device_));
+}
+
+void Noise::VisitState(StateVisitor* visitor) {
+  torch::Tensor state = generator_.get_state();
+  visitor->Tensor("generator", &state);
+  if (visitor->Loading()) {
+    generator_.set_state(state);
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "common/nn/state_visitor.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+// Takes a copy of a component's state and puts it into another's, as a checkpoint would. What the other has and the
+// copy has not fails the test, and so does any problem that is told.
+class StateCopy {
+ public:
+  StateVisitor* Saver() { return &saver_; }
+  StateVisitor* Loader() { return &loader_; }
+
+ private:
+  class Visitor : public StateVisitor {
+   public:
+    Visitor(StateCopy* copy, bool loading) : copy_(copy), loading_(loading) {}
+    bool Loading() const override { return loading_; }
+
+   protected:
+    void VisitTensor(const std::string& path, torch::Tensor* value) override {
+      if (!loading_) {
+        copy_->tensors_[path] = value->clone();
+        return;
+      }
+      REQUIRE(copy_->tensors_.count(path) == 1);
+      value->copy_(copy_->tensors_.at(path));
+    }
+    void VisitInt(const std::string& path, int64_t* value) override { Value(path, value, &copy_->ints_); }
+    void VisitDouble(const std::string& path, double* value) override { Value(path, value, &copy_->doubles_); }
+    void VisitString(const std::string& path, std::string* value) override { Value(path, value, &copy_->strings_); }
+    void Problem(std::string problem) override { FAIL(problem); }
+
+   private:
+    template <class T>
+    void Value(const std::string& path, T* value, std::map<std::string, T>* values) const {
+      if (!loading_) {
+        (*values)[path] = *value;
+        return;
+      }
+      REQUIRE(values->count(path) == 1);
+      *value = values->at(path);
+    }
+
+    StateCopy* const copy_;
+    const bool loading_;
+  };
+
+  std::map<std::string, torch::Tensor> tensors_;
+  std::map<std::string, int64_t> ints_;
+  std::map<std::string, double> doubles_;
+  std::map<std::string, std::string> strings_;
+  Visitor saver_{this, false};
+  Visitor loader_{this, true};
+};
+
+}  // namespace waggle::testing
