@@ -54,4 +54,15 @@ NStepReturn NStepReturns(const torch::Tensor& reward, const torch::Tensor& disco
   return {(torch::where(counts, reward, zeros) * weights).sum(1), products.select(1, reward.size(1) - 1)};
 }
 
+torch::Tensor Bootstrapped(const torch::Tensor& reward, const torch::Tensor& bootstrap, const torch::Tensor& value) {
+  const at::IntArrayRef sizes = reward.sizes();
+  TORCH_CHECK(bootstrap.sizes() == sizes && value.dim() >= reward.dim() &&
+                  value.sizes().slice(static_cast<size_t>(value.dim() - reward.dim())) == sizes,
+              "bootstrap is ", bootstrap.sizes(), " and value ", value.sizes(), "; wanted ", sizes,
+              ", the value's behind any leading dimensions");
+  // The inner `where` keeps what is not finite out of the product, whose gradient by the bootstrap it would be.
+  const torch::Tensor ends = bootstrap == 0;
+  return reward + bootstrap * torch::where(ends, torch::zeros({}, value.options()), value);
+}
+
 }  // namespace waggle

@@ -15,4 +15,9 @@ struct NStepReturn {
 NStepReturn NStepReturns(const torch::Tensor& reward, const torch::Tensor& discount, const torch::Tensor& length,
                          double gamma);
 
+// reward + bootstrap * value: what a row's estimate should become. Where the bootstrap is 0 no value counts, not even
+// one that is not finite. reward and bootstrap have one shape; value has it too, behind any leading dimensions ([rows]
+// and [members, rows]), or a c10::Error says what it has. Pure; gradients flow through all three.
+torch::Tensor Bootstrapped(const torch::Tensor& reward, const torch::Tensor& bootstrap, const torch::Tensor& value);
+
 }  // namespace waggle

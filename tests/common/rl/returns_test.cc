@@ -1,5 +1,7 @@
 #include "common/rl/returns.h"
 
+#include <torch/csrc/autograd/autograd.h>
+
 #include <cstdint>
 #include <limits>
 
@@ -92,6 +94,26 @@ TEST_CASE("a length beyond the window is taken for the whole window", "[unit]") 
     CHECK(result.rewards[0].item<double>() == Approx(1.5));
     CHECK(result.bootstrap[0].item<double>() == Approx(0.25));
   }
+}
+
+TEST_CASE("no value counts where the bootstrap is 0, nor does it spoil gradients", "[unit]") {
+  const torch::Tensor reward = torch::tensor({1.0, 2.0, 3.0});
+  torch::Tensor bootstrap = torch::tensor({0.5, 0.0, 0.0}).requires_grad_();
+  for (const double ignored : {kNaN, std::numeric_limits<double>::infinity(), 1e30}) {
+    torch::Tensor value = torch::tensor({{4.0, ignored, 5.0}, {6.0, 7.0, ignored}}).requires_grad_();
+    const torch::Tensor result = Bootstrapped(reward, bootstrap, value);  // Members before the rows.
+    CHECK(torch::equal(result.detach(), torch::tensor({{3.0, 2.0, 3.0}, {4.0, 2.0, 3.0}})));
+    const std::vector<torch::Tensor> gradients = torch::autograd::grad({result.sum()}, {value, bootstrap});
+    CHECK(torch::equal(gradients[0], torch::tensor({{0.5, 0.0, 0.0}, {0.5, 0.0, 0.0}})));
+    CHECK(torch::equal(gradients[1], torch::tensor({10.0, 0.0, 0.0})));
+  }
+}
+
+TEST_CASE("a value of other rows is refused, not broadcast", "[unit]") {
+  const torch::Tensor rows = torch::ones({3});
+  CHECK_THROWS_WITH(Bootstrapped(rows, rows, torch::ones({3, 1})), Catch::Contains("value [3, 1]; wanted [3]"));
+  CHECK_THROWS_WITH(Bootstrapped(rows, torch::ones({3, 1}), rows), Catch::Contains("bootstrap is [3, 1]"));
+  CHECK_THROWS_AS(Bootstrapped(rows, rows, torch::ones({})), c10::Error);
 }
 
 }  // namespace
