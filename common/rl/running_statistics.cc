@@ -1,0 +1,84 @@
+#include "common/rl/running_statistics.h"
+
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_join.h"
+#include "common/rl/tensor_check.h"
+
+namespace waggle {
+
+RunningStatistics::RunningStatistics(std::vector<int64_t> shape, torch::Device device, double forgetting)
+    : shape_(std::move(shape)), forgetting_(forgetting) {
+  TORCH_CHECK(forgetting >= 0 && forgetting < 1, "forgetting is ", forgetting, "; wanted [0, 1)");
+  const int64_t elements = std::accumulate(shape_.begin(), shape_.end(), int64_t{1}, std::multiplies<>());
+  state_ = torch::zeros({1 + 2 * elements}, torch::dtype(torch::kFloat64).device(device));
+  weight_ = state_.select(0, 0);
+  mean_ = state_.narrow(0, 1, elements).view(shape_);
+  squares_ = state_.narrow(0, 1 + elements, elements).view(shape_);
+  Derive();
+}
+
+// Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+void RunningStatistics::Update(const torch::Tensor& batch) {
+  torch::NoGradGuard no_grad;
+  CheckShape(batch);
+  TORCH_CHECK(batch.dim() == static_cast<int64_t>(shape_.size()) + 1, "a batch is ", batch.sizes(),
+              "; wanted one dimension, rows, before [", absl::StrJoin(shape_, ", "), "]");
+  if (batch.size(0) == 0) {
+    return;
+  }
+  const torch::Tensor rows = batch.to(torch::kFloat64);
+  const double count = static_cast<double>(rows.size(0));
+  const torch::Tensor batch_mean = rows.mean(0);
+  const torch::Tensor batch_squares = (rows - batch_mean).square().sum(0);
+  const torch::Tensor difference = batch_mean - mean_;
+  const torch::Tensor before = weight_ * (1 - forgetting_);
+  const torch::Tensor share = count / (before + count);
+  mean_.add_(difference * share);
+  squares_.mul_(1 - forgetting_).add_(batch_squares).add_(difference.square() * (before * share));
+  weight_.copy_(before + count);
+  Derive();
+}
+
+torch::Tensor RunningStatistics::Normalize(const torch::Tensor& x, double clip) const {
+  TORCH_CHECK(clip > 0, "clip is ", clip, "; wanted a positive number");
+  CheckShape(x);
+  const torch::ScalarType type = x.is_floating_point() ? x.scalar_type() : torch::kFloat32;
+  return ((x.to(type) - mean_.to(type)) / deviation_.to(type)).clamp(-clip, clip);
+}
+
+torch::Tensor RunningStatistics::Scale(const torch::Tensor& x) const {
+  CheckShape(x);
+  const torch::ScalarType type = x.is_floating_point() ? x.scalar_type() : torch::kFloat32;
+  return x.to(type) / deviation_.to(type);
+}
+
+void RunningStatistics::Load(const torch::Tensor& state) {
+  torch::NoGradGuard no_grad;
+  CheckTensor("the state of statistics", state, torch::kFloat64, state_.sizes());
+  state_.copy_(state);
+  Derive();
+}
+
+void RunningStatistics::VisitState(StateVisitor* visitor) {
+  visitor->Tensor("statistics", &state_);
+  if (visitor->Loading()) {
+    Derive();
+  }
+}
+
+void RunningStatistics::CheckShape(const torch::Tensor& x) const {
+  TORCH_CHECK(x.dim() >= static_cast<int64_t>(shape_.size()) &&
+                  x.sizes().slice(static_cast<size_t>(x.dim()) - shape_.size()) == at::IntArrayRef(shape_),
+              "what is to be normalised is ", x.sizes(), "; wanted [..., ", absl::StrJoin(shape_, ", "), "]");
+}
+
+void RunningStatistics::Derive() {
+  // A weight of 0 has no variance; the quotient, which is then not a number, is not chosen.
+  variance_ = torch::where(weight_ > 0, squares_ / weight_, torch::ones({}, state_.options()));
+  deviation_ = (variance_ + 1e-8).sqrt();
+}
+
+}  // namespace waggle

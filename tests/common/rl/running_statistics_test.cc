@@ -1,0 +1,159 @@
+#include "common/rl/running_statistics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "common/rl/noise.h"
+#include "tests/support/catch.h"
+#include "tests/support/state_copy.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The weighted mean and population variance of one element, in two passes over all that there was.
+struct Moments {
+  double mean = 0;
+  double variance = 0;
+};
+
+Moments TwoPasses(const std::vector<torch::Tensor>& batches, int64_t element, double forgetting) {
+  const auto visit = [&](const auto& add) {
+    for (size_t i = 0; i < batches.size(); ++i) {
+      const torch::Tensor values = batches[i].to(torch::kFloat64).flatten(1).select(1, element).contiguous();
+      for (int64_t row = 0; row < values.numel(); ++row) {
+        add(values.data_ptr<double>()[row], std::pow(1 - forgetting, static_cast<double>(batches.size() - 1 - i)));
+      }
+    }
+  };
+  double weights = 0;
+  double sum = 0;
+  visit([&](double value, double weight) {
+    weights += weight;
+    sum += weight * value;
+  });
+  double squares = 0;
+  visit([&](double value, double weight) { squares += weight * std::pow(value - sum / weights, 2); });
+  return {sum / weights, squares / weights};
+}
+
+std::vector<torch::Tensor> Batches(double offset, torch::ScalarType type, Noise* noise) {
+  std::vector<torch::Tensor> batches;
+  for (const int64_t rows : {1, 5, 64, 2, 300, 1, 17}) {
+    const torch::Tensor scale = torch::tensor({1.0, 0.01, 300.0, 5.0, 0.0, 2.0}, torch::kFloat64).view({2, 3});
+    const torch::Tensor drift = torch::full({}, static_cast<double>(batches.size()), torch::kFloat64);
+    batches.push_back(
+        ((noise->NormalLike(torch::empty({rows, 2, 3}, torch::kFloat64)) + drift) * scale + offset).to(type));
+  }
+  return batches;
+}
+
+TEST_CASE("batches of different sizes give what two passes over all of them do", "[unit]") {
+  Noise noise(1, torch::kCPU);
+  for (const torch::ScalarType type : {torch::kFloat32, torch::kFloat64}) {
+    for (const double offset : {0.0, 1e6, -1e9}) {
+      for (const double forgetting : {0.0, 0.3}) {
+        const std::vector<torch::Tensor> batches = Batches(offset, type, &noise);
+        RunningStatistics statistics({2, 3}, torch::kCPU, forgetting);
+        for (const torch::Tensor& batch : batches) {
+          statistics.Update(batch);
+          statistics.Update(batch.narrow(0, 0, 0));  // No rows.
+        }
+        for (int64_t i = 0; i < 6; ++i) {
+          INFO("offset " << offset << ", forgetting " << forgetting << ", element " << i);
+          const Moments wanted = TwoPasses(batches, i, forgetting);
+          CHECK(statistics.mean().flatten()[i].item<double>() == Approx(wanted.mean).epsilon(1e-12));
+          CHECK(statistics.variance().flatten()[i].item<double>() ==
+                Approx(wanted.variance).epsilon(1e-6).margin(1e-9));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("with forgetting the means follow a stream that drifts", "[unit]") {
+  RunningStatistics statistics({}, torch::kCPU, 0.5);
+  statistics.Update(torch::full({10}, 8.0));
+  statistics.Update(torch::full({10}, 2.0));
+  CHECK(statistics.mean().item<double>() == Approx(4));  // Weights 1 and 2.
+  for (int i = 0; i < 60; ++i) {
+    statistics.Update(torch::full({3}, -1.0));
+  }
+  CHECK(statistics.mean().item<double>() == Approx(-1));
+  CHECK(statistics.variance().item<double>() == Approx(0).margin(1e-9));
+}
+
+TEST_CASE("what is normalised has mean 0 and variance 1, and is clipped", "[unit]") {
+  Noise noise(2, torch::kCPU);
+  RunningStatistics statistics({3}, torch::kCPU);
+  const torch::Tensor scale = torch::tensor({2.0, 0.5, 40.0});
+  const torch::Tensor x = noise.NormalLike(torch::empty({500, 3})) * scale + 100;
+  statistics.Update(x);
+  const torch::Tensor normal = statistics.Normalize(x.view({5, 100, 3}), kInfinity).view({500, 3});
+  REQUIRE(normal.scalar_type() == torch::kFloat32);
+  CHECK(torch::allclose(normal.mean(0), torch::zeros({3}), 0, 1e-4));
+  CHECK(torch::allclose(normal.square().mean(0), torch::ones({3}), 1e-4));
+  CHECK(normal.abs().max().item<double>() > 2);
+  CHECK(torch::equal(statistics.Normalize(x, 1.5), normal.clamp(-1.5, 1.5)));
+  CHECK(torch::allclose(statistics.Scale(x), x / x.std(0, /*unbiased=*/false), 1e-4));
+}
+
+TEST_CASE("pixels become float32, and float64 stays", "[unit]") {
+  RunningStatistics statistics({2}, torch::kCPU);
+  const torch::Tensor pixels = torch::tensor({0, 255, 255, 255}, torch::kUInt8).view({2, 2});
+  statistics.Update(pixels);
+  const torch::Tensor normal = statistics.Normalize(pixels, 10);
+  CHECK(normal.scalar_type() == torch::kFloat32);
+  CHECK(torch::allclose(normal, torch::tensor({{-1.0F, 0.0F}, {1.0F, 0.0F}})));
+  CHECK(statistics.Normalize(pixels.to(torch::kFloat64), 10).scalar_type() == torch::kFloat64);
+  CHECK(statistics.Scale(pixels).scalar_type() == torch::kFloat32);
+}
+
+TEST_CASE("before there are rows, nothing is shifted or scaled", "[unit]") {
+  const RunningStatistics statistics({2}, torch::kCPU);
+  const torch::Tensor x = torch::tensor({{3.0F, -4.0F}});
+  CHECK(torch::allclose(statistics.Normalize(x, 10), x));
+  CHECK(torch::allclose(statistics.Scale(x), x));
+  CHECK(torch::equal(statistics.mean(), torch::zeros({2}, torch::kFloat64)));
+  CHECK(torch::equal(statistics.variance(), torch::ones({2}, torch::kFloat64)));
+}
+
+TEST_CASE("statistics go on from a checkpoint, and elsewhere from what was published", "[unit]") {
+  Noise noise(3, torch::kCPU);
+  const std::vector<torch::Tensor> batches = Batches(10, torch::kFloat32, &noise);
+  RunningStatistics saved({2, 3}, torch::kCPU, 0.1);
+  saved.Update(batches[4]);
+  testing::StateCopy checkpoint;
+  saved.VisitState(checkpoint.Saver());
+  RunningStatistics restored({2, 3}, torch::kCPU, 0.1);
+  restored.Update(batches[2]);
+  restored.VisitState(checkpoint.Loader());
+  RunningStatistics loaded({2, 3}, torch::kCPU, 0.1);
+  REQUIRE(saved.state().sizes() == at::IntArrayRef({13}));
+  loaded.Load(saved.state());
+  for (const size_t next : {5, 6}) {
+    for (RunningStatistics* statistics : {&restored, &loaded}) {
+      CHECK(torch::equal(saved.state(), statistics->state()));
+      CHECK(torch::equal(saved.Normalize(batches[0], 5), statistics->Normalize(batches[0], 5)));
+    }
+    for (RunningStatistics* statistics : {&saved, &restored, &loaded}) {
+      statistics->Update(batches[next]);
+    }
+  }
+  saved.Update(batches[0]);  // The loaded ones are copies.
+  CHECK_FALSE(torch::equal(saved.state(), loaded.state()));
+}
+
+TEST_CASE("other shapes are refused with what was got and wanted", "[unit]") {
+  RunningStatistics statistics({2, 3}, torch::kCPU);
+  CHECK_THROWS_WITH(statistics.Update(torch::ones({2, 3})), Catch::Contains("before [2, 3]"));
+  CHECK_THROWS_WITH(statistics.Update(torch::ones({7, 3, 2})), Catch::Contains("[7, 3, 2]; wanted [..., 2, 3]"));
+  CHECK_THROWS_WITH(statistics.Normalize(torch::ones({3}), 1), Catch::Contains("[3]; wanted [..., 2, 3]"));
+  CHECK_THROWS_WITH(statistics.Normalize(torch::ones({2, 3}), 0), Catch::Contains("clip is 0"));
+  CHECK_THROWS_WITH(statistics.Load(torch::ones({13})), Catch::Contains("Float[13]; wanted Double[13]"));
+  CHECK_THROWS_WITH(RunningStatistics({}, torch::kCPU, 1), Catch::Contains("forgetting is 1"));
+}
+
+}  // namespace
+}  // namespace waggle
