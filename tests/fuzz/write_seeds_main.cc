@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/checkpoint/manifest.h"
+#include "common/hub_client/hub_convert.h"
 #include "common/replay_blocks/block_compression.h"
 #include "common/replay_client/replay_convert.h"
 #include "common/replay_client/table_config_convert.h"
@@ -211,6 +212,23 @@ void WriteAnswers(const std::filesystem::path& folder) {
         '\2' + Framed(EncodeMessage(overview, ByteSlices())) + answer(&ReplayService::Describe, v1::DescribeRequest()));
 }
 
+// An environment with leaves of every kind, as an actor tells it and as the hub does.
+void WriteHubMessages(const std::filesystem::path& folder) {
+  EnvironmentSpec environment;
+  environment.name = "Seed";
+  environment.observations = {Box("observation/camera", DType::kUint8, {2, 2}, 0, 255), Discrete("observation/gear", 4),
+                              MultiBinary("action_mask/move", {7})};
+  environment.actions = {MultiDiscrete("action/move", {3, 4}),
+                         Box("action/turn", DType::kFloat32, {2}, {-1, -2}, {1, 2})};
+  environment.rewards[0].shape = {2};
+  Write(folder, "hub_messages", 0, std::string(1, '\0') + Bytes(EncodeMessage(ToProto(environment), ByteSlices())));
+  Assignment assignment;
+  assignment.run_state = RunState::kRunning;
+  assignment.experiment_yaml = "algorithm: {name: apex_dqn}";
+  assignment.environment = environment;
+  Write(folder, "hub_messages", 1, '\1' + Bytes(EncodeMessage(ToProto(assignment), ByteSlices())));
+}
+
 // What a server with these tables has written down by its end, after one writer has written to all of them.
 std::string StateOf(const std::vector<uint8_t>& tables) {
   fuzz::ScratchDatabase scratch;
@@ -322,6 +340,7 @@ int main(int argc, char** argv) {
   waggle::WriteSamples(argv[1]);
   waggle::WriteTables(argv[1]);
   waggle::WriteAnswers(argv[1]);
+  waggle::WriteHubMessages(argv[1]);
   waggle::WriteClientAnswers(argv[1]);
   waggle::WriteStorage(argv[1]);
   waggle::WriteReplayFiles(argv[1]);
