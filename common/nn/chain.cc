@@ -64,30 +64,6 @@ Tensor ActivationBackward(Activation activation, const Tensor& gradient, const T
   return gradient;
 }
 
-// A layer of one member, as matrices: [out, in] and [out].
-struct Slice {
-  Tensor weight, transposed, bias;
-  Tensor weight_gradient, bias_gradient;  // Undefined where nothing is learned.
-};
-
-struct Layer {
-  LayerPlan::Kind kind = LayerPlan::Kind::kDense;
-  Activation activation = Activation::kNone;
-  int64_t stride = 1;
-  int64_t padding = 0;
-  Slice all;                    // [members, …] where there are members.
-  std::vector<Slice> members;   // One without members.
-  int64_t weight_offset = 0;    // In the chain's run of values.
-  int64_t bias_offset = 0;
-};
-
-// What the backward pass needs of one layer.
-struct Saved {
-  Tensor input;   // As the layer takes it: a matrix for a dense one.
-  Tensor before;  // Before the activation, where its derivative needs that.
-  Tensor output;
-};
-
 Tensor Member(const Tensor& values, bool by_member, size_t member) {
   return by_member ? values.select(0, static_cast<int64_t>(member)) : values;
 }
@@ -117,16 +93,34 @@ Tensor Activate(Activation activation, const Tensor& input) {
 }
 
 struct Chain::Layers {
+  // A layer of one member, as matrices: [out, in] and [out].
+  struct Slice {
+    Tensor weight, transposed, bias;
+    Tensor weight_gradient, bias_gradient;  // Undefined where nothing is learned.
+  };
+
+  struct Layer {
+    LayerPlan::Kind kind = LayerPlan::Kind::kDense;
+    Activation activation = Activation::kNone;
+    int64_t stride = 1;
+    int64_t padding = 0;
+    Slice all;                    // [members, …] where there are members.
+    std::vector<Slice> members;   // One without members.
+    int64_t weight_offset = 0;    // In the chain's run of values.
+    int64_t bias_offset = 0;
+  };
+
+  // What the backward pass needs of one layer.
+  struct Saved {
+    Tensor input;   // As the layer takes it: a matrix for a dense one.
+    Tensor before;  // Before the activation, where its derivative needs that.
+    Tensor output;
+  };
+
   std::vector<Layer> layers;
   std::optional<int64_t> members;
   Tensor values;  // All layers', in one run.
   Tensor leaf;    // Of autograd; undefined where nothing is learned.
-
-  // Rows of a batch [rows, …] or [members, rows, …].
-  int64_t RowsOf(const Layer& layer, const Tensor& input, bool by_member) const {
-    const int64_t rank = layer.kind == LayerPlan::Kind::kConv ? 3 : input.dim() - 1 - (by_member ? 1 : 0);
-    return input.size(input.dim() - 1 - rank);
-  }
 
   // A dense layer takes matrices: what a convolution gave is flattened.
   static Tensor Flat(const Tensor& input, bool by_member) {
@@ -257,7 +251,7 @@ Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tens
 // parameters' leaf, for which it has nothing to give: it has added already.
 class Chain::Backward : public torch::autograd::Node {
  public:
-  Backward(std::shared_ptr<const Layers> layers, std::vector<Saved> saved)
+  Backward(std::shared_ptr<const Layers> layers, std::vector<Layers::Saved> saved)
       : layers_(std::move(layers)), saved_(std::move(saved)), version_(layers_->values._version()) {}
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
@@ -273,7 +267,7 @@ class Chain::Backward : public torch::autograd::Node {
     const bool learns = task_should_compute_output(1);
     const bool wants_input = task_should_compute_output(0);
     for (size_t i = saved_.size(); i-- > 0;) {
-      const Layer& layer = layers_->layers[i];
+      const Layers::Layer& layer = layers_->layers[i];
       if (gradient.sizes() != saved_[i].output.sizes()) {
         gradient = gradient.reshape(saved_[i].output.sizes());  // A dense layer flattened this layer's output.
       }
@@ -288,7 +282,7 @@ class Chain::Backward : public torch::autograd::Node {
 
  private:
   const std::shared_ptr<const Layers> layers_;
-  std::vector<Saved> saved_;
+  std::vector<Layers::Saved> saved_;
   const uint32_t version_;
 };
 
@@ -304,14 +298,14 @@ Chain::Chain(const std::vector<const LayerPlan*>& plans, std::optional<int64_t> 
   }
   int64_t offset = 0;
   for (const LayerPlan* plan : plans) {
-    Layer layer;
+    Layers::Layer layer;
     layer.kind = plan->kind;
     layer.activation = plan->activation;
     layer.stride = plan->stride;
     layer.padding = plan->padding;
     const auto slice = [&](const Tensor& weight, const Tensor& bias, const Tensor& weight_gradient,
                            const Tensor& bias_gradient) {
-      return Slice{weight, plan->kind == LayerPlan::Kind::kDense ? weight.transpose(-2, -1) : weight, bias,
+      return Layers::Slice{weight, plan->kind == LayerPlan::Kind::kDense ? weight.transpose(-2, -1) : weight, bias,
                    weight_gradient, bias_gradient};
     };
     const auto index = static_cast<size_t>(plan->weight);
@@ -340,15 +334,13 @@ Tensor Chain::operator()(const Tensor& input) const {
   if (!torch::GradMode::is_enabled() || !(learns || input.requires_grad())) {
     return layers_->Run(input, nullptr);
   }
-  std::vector<Saved> saved;
+  std::vector<Layers::Saved> saved;
   saved.reserve(layers_->layers.size());
   Tensor output;
   {
     const torch::NoGradGuard no_grad;
     output = layers_->Run(input.detach(), &saved);
-    if (layers_->layers.back().activation == Activation::kNone || !saved.empty()) {
-      output = output.detach();  // What is saved must not hold the graph that holds it.
-    }
+    output = output.detach();  // What is saved must not hold the graph that holds it.
   }
   std::shared_ptr<Backward> node(new Backward(layers_, std::move(saved)), torch::autograd::deleteNode);
   node->set_next_edges(torch::autograd::collect_next_edges(input, layers_->leaf));
@@ -359,7 +351,7 @@ Tensor Chain::operator()(const Tensor& input) const {
 Tensor Chain::ByAutograd(const Tensor& input) const {
   Tensor features = input;
   for (size_t i = 0; i < layers_->layers.size(); ++i) {
-    const Layer& layer = layers_->layers[i];
+    const Layers::Layer& layer = layers_->layers[i];
     const Tensor& values = layers_->leaf.defined() ? layers_->leaf : layers_->values;
     const auto part = [&](int64_t offset, const Tensor& like) {
       return values.narrow(0, offset, like.numel()).view(like.sizes());

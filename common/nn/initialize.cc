@@ -39,9 +39,15 @@ torch::Tensor Orthogonal(int64_t rows, int64_t columns, const torch::Generator& 
 
 }  // namespace
 
-InitialValues Initialize(Initialization initialization, Activation activation, const std::vector<int64_t>& weight_shape,
-                         torch::Generator generator) {
+InitialValues Initialize(const LayerPlan& layer, const std::vector<int64_t>& weight_shape, torch::Generator generator) {
   torch::NoGradGuard no_grad;
+  if (layer.kind == LayerPlan::Kind::kLayerNorm) {
+    return {torch::ones(weight_shape), torch::zeros(weight_shape)};
+  }
+  const bool embedding = layer.kind == LayerPlan::Kind::kEmbedding;
+  if (embedding && layer.initialization == Initialization::kDefault) {
+    return {torch::empty(weight_shape).normal_(0, 1, generator), torch::Tensor()};
+  }
   const int64_t outputs = weight_shape[0];
   int64_t field = 1;
   for (size_t i = 2; i < weight_shape.size(); ++i) {
@@ -49,8 +55,9 @@ InitialValues Initialize(Initialization initialization, Activation activation, c
   }
   const double fan_in = static_cast<double>(weight_shape[1] * field);
   const double fan_out = static_cast<double>(outputs * field);
-  InitialValues values{torch::zeros(weight_shape), torch::zeros({outputs})};
-  switch (initialization) {
+  const double gain = layer.gain.value_or(Gain(layer.activation));
+  InitialValues values{torch::zeros(weight_shape), embedding ? torch::Tensor() : torch::zeros({outputs})};
+  switch (layer.initialization) {
     case Initialization::kDefault: {
       const double bound = 1 / std::sqrt(fan_in);
       values.weight.uniform_(-bound, bound, generator);
@@ -58,16 +65,16 @@ InitialValues Initialize(Initialization initialization, Activation activation, c
       break;
     }
     case Initialization::kXavierUniform: {
-      const double bound = Gain(activation) * std::sqrt(6 / (fan_in + fan_out));
+      const double bound = gain * std::sqrt(6 / (fan_in + fan_out));
       values.weight.uniform_(-bound, bound, generator);
       break;
     }
     case Initialization::kKaimingNormal:
-      values.weight.normal_(0, Gain(activation) / std::sqrt(fan_in), generator);
+      values.weight.normal_(0, gain / std::sqrt(fan_in), generator);
       break;
     case Initialization::kOrthogonal:
       values.weight.copy_(
-          (Orthogonal(outputs, weight_shape[1] * field, generator) * Gain(activation)).reshape(weight_shape));
+          (Orthogonal(outputs, weight_shape[1] * field, generator) * gain).reshape(weight_shape));
       break;
     case Initialization::kZeros:
       break;

@@ -8,13 +8,13 @@
 
 namespace waggle {
 
-// First values for a layer's weight and bias, drawn on the CPU. Weights of the kinds that have a gain take the one that
-// suits `activation`; biases are zero but for kDefault. May throw as LibTorch does.
+// First values of a layer's parameters, of one member, drawn on the CPU. Weights of the kinds that have a gain take the
+// layer's, or else the one that suits its activation; biases are zero but for kDefault. An embedding's are standard
+// normal by default, and a layer norm begins as the identity. May throw as LibTorch does.
 struct InitialValues {
   torch::Tensor weight;
-  torch::Tensor bias;
+  torch::Tensor bias;  // Undefined where the layer has none.
 };
-InitialValues Initialize(Initialization initialization, Activation activation, const std::vector<int64_t>& weight_shape,
-                         torch::Generator generator);
+InitialValues Initialize(const LayerPlan& layer, const std::vector<int64_t>& weight_shape, torch::Generator generator);
 
 }  // namespace waggle

@@ -2,6 +2,9 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <algorithm>
+
+#include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/nn/initialize.h"
 #include "common/nn/torch_compat.h"
@@ -9,85 +12,169 @@
 namespace waggle {
 namespace {
 
-torch::Tensor Activate(Activation activation, const torch::Tensor& input) {
-  switch (activation) {
-    case Activation::kNone:
-      return input;
-    case Activation::kRelu:
-      return torch::relu(input);
-    case Activation::kTanh:
-      return torch::tanh(input);
-    case Activation::kElu:
-      return torch::elu(input);
-    case Activation::kGelu:
-      return torch::gelu(input);
-    case Activation::kSilu:
-      return torch::silu(input);
-    case Activation::kLeakyRelu:
-      return torch::leaky_relu(input);
-    case Activation::kSigmoid:
-      return torch::sigmoid(input);
+using torch::Tensor;
+
+// What the first layer sees: choices as they are, bytes scaled to [0, 1], other numbers in the network's element type; a
+// row that is a number as a vector of one.
+Tensor Enter(const EncoderPlan& encoder, const Tensor& input, torch::ScalarType dtype) {
+  if (!encoder.layers.empty() && !encoder.layers[0].num_values.empty()) {
+    return input;
   }
-  return input;
+  const Tensor rows = encoder.array.shape.empty() ? input.unsqueeze(-1) : input;
+  if (rows.scalar_type() == dtype) {
+    return rows;
+  }
+  return rows.scalar_type() == torch::kUInt8 ? rows.to(dtype).mul_(1.0 / 255) : rows.to(dtype);
+}
+
+Tensor Joined(const TrunkPlan& trunk, std::vector<Tensor> parts) {
+  int64_t dimensions = 0;
+  for (const Tensor& part : parts) {
+    dimensions = std::max(dimensions, part.dim());
+  }
+  std::vector<int64_t> lead;
+  for (const Tensor& part : parts) {
+    if (part.dim() == dimensions) {
+      lead = part.sizes().slice(0, static_cast<size_t>(dimensions - 1)).vec();
+    }
+  }
+  for (Tensor& part : parts) {
+    if (part.dim() < dimensions) {  // What all members share beside what each has.
+      std::vector<int64_t> shape = lead;
+      shape.push_back(part.size(-1));
+      part = part.expand(shape);
+    }
+  }
+  if (!trunk.sum) {
+    return torch::cat(parts, -1);
+  }
+  Tensor sum = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    sum = sum + parts[i];
+  }
+  return sum;
+}
+
+// Visits every layer that has parameters.
+template <class Visit>
+void ForEachLayer(const std::vector<LayerPlan>& layers, const Visit& visit) {
+  for (const LayerPlan& layer : layers) {
+    if (layer.weight >= 0) {
+      visit(layer);
+    }
+    ForEachLayer(layer.inner, visit);
+  }
+}
+
+template <class Visit>
+void ForEachLayer(const NetworkPlan& plan, const Visit& visit) {
+  for (const TrunkPlan& trunk : plan.trunks) {
+    for (const EncoderPlan& encoder : trunk.encoders) {
+      ForEachLayer(encoder.layers, visit);
+    }
+    ForEachLayer(trunk.torso, visit);
+  }
+  for (const HeadPlan& head : plan.heads) {
+    ForEachLayer(head.value, visit);
+    ForEachLayer(head.layers, visit);
+  }
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Create(NetworkPlan plan, torch::Device device, uint64_t seed,
-                                                         torch::ScalarType dtype) {
-  WAGGLE_ASSIGN_OR_RETURN(FlatParameters parameters, FlatParameters::Create(plan.shape.parameters, device, dtype));
+                                                         torch::ScalarType dtype, bool learns) {
+  WAGGLE_ASSIGN_OR_RETURN(FlatParameters parameters, FlatParameters::Create(plan.parameters, device, dtype, learns));
   return CatchTorch("initialising a network", [&] {
-    torch::NoGradGuard no_grad;
-    torch::Generator generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-    for (const std::vector<LayerPlan>* layers : {&plan.torso, &plan.value, &plan.output}) {
-      for (const LayerPlan& layer : *layers) {
-        const size_t index = static_cast<size_t>(layer.weight);
-        const InitialValues values =
-            Initialize(layer.initialization, layer.activation, plan.shape.parameters[index].shape, generator);
-        parameters.value_views()[index].copy_(values.weight);
-        parameters.value_views()[index + 1].copy_(values.bias);
-      }
-    }
-    return std::unique_ptr<Network>(new Network(std::move(plan), std::move(parameters)));
+    std::unique_ptr<Network> network(new Network(std::move(plan), std::move(parameters), learns));
+    network->Initialize(seed);
+    return network;
   });
 }
 
-torch::Tensor Network::Enter(const torch::Tensor& observations) const {
-  const torch::ScalarType dtype = parameters_.values().scalar_type();
-  if (observations.scalar_type() == torch::kUInt8) {
-    return observations.to(dtype).mul_(1.0 / 255);
+Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
+    : plan_(std::move(plan)), parameters_(std::move(parameters)) {
+  const auto stack = [&](const std::vector<LayerPlan>& layers) {
+    return LayerStack(layers, plan_.members, learns, &parameters_);
+  };
+  for (const TrunkPlan& planned : plan_.trunks) {
+    Trunk trunk;
+    for (const EncoderPlan& encoder : planned.encoders) {
+      trunk.encoders.push_back(stack(encoder.layers));
+    }
+    trunk.torso = stack(planned.torso);
+    trunks_.push_back(std::move(trunk));
   }
-  return observations.scalar_type() == dtype ? observations : observations.to(dtype);
+  for (const HeadPlan& planned : plan_.heads) {
+    Head head;
+    head.layers = stack(planned.layers);
+    head.value = stack(planned.value);
+    if (planned.free_log_std >= 0) {
+      head.log_std = learns ? parameters_.AddLeaf(planned.free_log_std)
+                            : parameters_.value_views()[static_cast<size_t>(planned.free_log_std)];
+    }
+    heads_.push_back(std::move(head));
+  }
 }
 
-torch::Tensor Network::Apply(const LayerPlan& layer, const torch::Tensor& input) const {
-  const size_t index = static_cast<size_t>(layer.weight);
-  const torch::Tensor& weight = parameters_.leaves()[index];
-  const torch::Tensor& bias = parameters_.leaves()[index + 1];
-  if (layer.kind == LayerPlan::Kind::kConv) {
-    return Activate(layer.activation, torch::conv2d(input, weight, bias, layer.stride, layer.padding));
+void Network::Initialize(uint64_t seed) {
+  torch::NoGradGuard no_grad;
+  for (int64_t member = 0; member < plan_.members.value_or(1); ++member) {
+    const uint64_t own = member == 0 ? seed : Rng::Split(seed, "member", static_cast<uint64_t>(member)).Next();
+    torch::Generator generator = at::make_generator<at::CPUGeneratorImpl>(own);
+    const auto view = [&](int64_t index) {
+      const Tensor& all = parameters_.value_views()[static_cast<size_t>(index)];
+      return plan_.members.has_value() ? all.select(0, member) : all;
+    };
+    ForEachLayer(plan_, [&](const LayerPlan& layer) {
+      Tensor weight = view(layer.weight);
+      const InitialValues values = waggle::Initialize(layer, weight.sizes().vec(), generator);
+      weight.copy_(values.weight);
+      if (values.bias.defined()) {
+        view(layer.weight + 1).copy_(values.bias);
+      }
+    });
+    for (const auto& [index, value] : plan_.initial_log_std) {
+      view(index).fill_(value);
+    }
   }
-  return Activate(layer.activation,
-                  torch::linear(input.dim() == 2 ? input : input.reshape({input.size(0), -1}), weight, bias));
 }
 
-torch::Tensor Network::Forward(const torch::Tensor& observations) const {
-  torch::Tensor features = Enter(observations);
-  for (const LayerPlan& layer : plan_.torso) {
-    features = Apply(layer, features);
+Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const Tensor& action, bool by_autograd) const {
+  const TrunkPlan& plan = plan_.trunks[index];
+  const Trunk& trunk = trunks_[index];
+  std::vector<Tensor> parts;
+  parts.reserve(plan.encoders.size());
+  for (size_t i = 0; i < plan.encoders.size(); ++i) {
+    const EncoderPlan& encoder = plan.encoders[i];
+    const Tensor& input = encoder.leaf < 0 ? action : leaves[static_cast<size_t>(encoder.leaf)];
+    const torch::ScalarType dtype = parameters_.values().scalar_type();
+    const Tensor encoded = trunk.encoders[i](Enter(encoder, input, dtype), by_autograd);
+    parts.push_back(encoded.scalar_type() == dtype ? encoded : encoded.to(dtype));  // One-hot vectors are float32.
   }
-  torch::Tensor outputs = features;
-  for (const LayerPlan& layer : plan_.output) {
-    outputs = Apply(layer, outputs);
+  return trunk.torso(parts.size() == 1 ? parts[0] : Joined(plan, std::move(parts)), by_autograd);
+}
+
+std::vector<Network::HeadOutput> Network::Forward(const std::vector<Tensor>& leaves, const Tensor& action,
+                                                  bool by_autograd) const {
+  std::vector<Tensor> features;
+  features.reserve(trunks_.size());
+  for (size_t i = 0; i < trunks_.size(); ++i) {
+    features.push_back(Features(i, leaves, action, by_autograd));
   }
-  if (plan_.value.empty()) {
-    return outputs;
+  std::vector<HeadOutput> outputs;
+  outputs.reserve(heads_.size());
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    const Tensor& input = features[plan_.heads[i].trunk];
+    HeadOutput output;
+    output.values = heads_[i].layers(input, by_autograd);
+    if (!heads_[i].value.empty()) {
+      output.values = output.values - output.values.mean(-1, /*keepdim=*/true) + heads_[i].value(input, by_autograd);
+    }
+    output.log_std = heads_[i].log_std;
+    outputs.push_back(std::move(output));
   }
-  torch::Tensor value = features;
-  for (const LayerPlan& layer : plan_.value) {
-    value = Apply(layer, value);
-  }
-  return value + outputs - outputs.mean(1, /*keepdim=*/true);
+  return outputs;
 }
 
 }  // namespace waggle

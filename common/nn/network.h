@@ -2,43 +2,63 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/nn/flat_parameters.h"
+#include "common/nn/layer_stack.h"
 #include "common/nn/torch.h"
 #include "common/plan/network_plan.h"
 
 namespace waggle {
 
-// A network as its plan says: parameters in one flat buffer, and the functions of LibTorch applied to them. Not
-// thread-safe.
+// A network as its plan says: parameters in one flat buffer, and what they make of observations. Not thread-safe.
 class Network {
  public:
-  // Initialised from `seed`: the same values on every device. Errors as of FlatParameters::Create.
+  // Initialised from `seed`: the same values on every device, each member's from a seed of its own. Without `learns`
+  // there are no gradients: networks that act, and targets. Errors as of FlatParameters::Create.
   static absl::StatusOr<std::unique_ptr<Network>> Create(NetworkPlan plan, torch::Device device, uint64_t seed,
-                                                         torch::ScalarType dtype = torch::kFloat32);
+                                                         torch::ScalarType dtype = torch::kFloat32, bool learns = true);
 
-  // The outputs, [rows, num_outputs], for observations [rows, …]; differentiable by autograd. Where the gradient of the
-  // loss is known in closed form, NetworkTape does the same with less overhead.
-  torch::Tensor Forward(const torch::Tensor& observations) const;
+  // What a head gives for every row.
+  struct HeadOutput {
+    torch::Tensor values;   // [rows, outputs], or [members, rows, outputs].
+    torch::Tensor log_std;  // Of a normal head whose standard deviations are free, [outputs] or [members, outputs].
+  };
 
-  // What the first layer sees: the observations in the network's element type, bytes scaled to [0, 1].
-  torch::Tensor Enter(const torch::Tensor& observations) const;
+  // One output a head of the plan. `leaves`: of the environment's observations, in their order, each [rows, …] in the
+  // leaf's own element type; leaves that no encoder takes, such as masks, may be undefined. `action`: [rows, …], as it
+  // stands in the stream, where the network takes it. `by_autograd`: see LayerStack.
+  std::vector<HeadOutput> Forward(const std::vector<torch::Tensor>& leaves, const torch::Tensor& action = {},
+                                  bool by_autograd = false) const;
 
   const NetworkPlan& plan() const { return plan_; }
-  uint64_t hash() const { return plan_.shape.hash; }
   FlatParameters& parameters() { return parameters_; }
   const FlatParameters& parameters() const { return parameters_; }
 
  private:
-  Network(NetworkPlan plan, FlatParameters parameters) : plan_(std::move(plan)), parameters_(std::move(parameters)) {}
+  struct Trunk {
+    std::vector<LayerStack> encoders;
+    LayerStack torso;
+  };
+  struct Head {
+    LayerStack layers;
+    LayerStack value;
+    torch::Tensor log_std;
+  };
 
-  torch::Tensor Apply(const LayerPlan& layer, const torch::Tensor& input) const;
+  Network(NetworkPlan plan, FlatParameters parameters, bool learns);
+
+  void Initialize(uint64_t seed);
+  torch::Tensor Features(size_t trunk, const std::vector<torch::Tensor>& leaves, const torch::Tensor& action,
+                         bool by_autograd) const;
 
   const NetworkPlan plan_;
   FlatParameters parameters_;
+  std::vector<Trunk> trunks_;
+  std::vector<Head> heads_;
 };
 
 }  // namespace waggle

@@ -1,10 +1,12 @@
 #pragma once
 
-// LibTorch as Waggle uses it: tensors, without the modules, optimizers and data loaders of torch/torch.h, which cost
-// three seconds more in every file. Precompiled; nothing else includes LibTorch's headers, but tests that compare with
-// what is left out.
+// LibTorch as Waggle uses it: tensors and autograd, without the modules, optimizers and data loaders of torch/torch.h,
+// which cost three seconds more in every file. Precompiled; nothing else includes LibTorch's headers, but tests that
+// compare with what is left out.
 
-#include <torch/cuda.h>     // IWYU pragma: export
-#include <torch/types.h>    // IWYU pragma: export
-#include <torch/utils.h>    // IWYU pragma: export
-#include <torch/version.h>  // IWYU pragma: export
+#include <torch/csrc/autograd/autograd.h>  // IWYU pragma: export
+#include <torch/csrc/autograd/function.h>  // IWYU pragma: export
+#include <torch/cuda.h>                    // IWYU pragma: export
+#include <torch/types.h>                   // IWYU pragma: export
+#include <torch/utils.h>                   // IWYU pragma: export
+#include <torch/version.h>                 // IWYU pragma: export

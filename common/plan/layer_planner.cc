@@ -219,6 +219,7 @@ absl::Status LayerPlanner::AddOneHot(std::vector<LayerPlan>* layers) {
 void LayerPlanner::AddFlatten(std::vector<LayerPlan>* layers) {
   LayerPlan layer;
   layer.kind = LayerPlan::Kind::kFlatten;
+  layer.input_rank = static_cast<int64_t>(shape_.size());
   shape_ = {width()};
   raw_ = false;
   layer.output_shape = shape_;

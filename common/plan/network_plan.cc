@@ -148,7 +148,8 @@ class Planner {
     encoder.name = index < 0 ? kActionRoot : EncoderName(leaf.array.name);
     encoder.leaf = index;
     encoder.array = leaf.array;
-    layers_.Begin(leaf.array.shape, leaf.num_values);
+    const bool number = leaf.array.shape.empty() && leaf.num_values.empty();  // Becomes a vector of one.
+    layers_.Begin(number ? std::vector<int64_t>{1} : leaf.array.shape, leaf.num_values);
     const auto given = network_.encoders.find(encoder.name);
     if (given != network_.encoders.end()) {
       WAGGLE_RETURN_IF_ERROR(AddLayers(absl::StrCat("encoders.", encoder.name),

@@ -37,6 +37,7 @@ struct LayerPlan {
   std::optional<double> gain;
   std::vector<int64_t> num_values;    // kEmbedding, kOneHot: choices of each element.
   std::vector<LayerPlan> inner;       // kResidual.
+  int64_t input_rank = 1;             // Dimensions of one row of what goes in.
   std::vector<int64_t> output_shape;  // Of one row; of one member where there are several.
 };
 

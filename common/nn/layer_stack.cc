@@ -1,0 +1,109 @@
+#include "common/nn/layer_stack.h"
+
+#include <utility>
+
+namespace waggle {
+namespace {
+
+using torch::Tensor;
+
+bool InChain(const LayerPlan& layer) {
+  return layer.kind == LayerPlan::Kind::kDense || layer.kind == LayerPlan::Kind::kConv;
+}
+
+// Each element's choices counted on from those of the elements before it: int64 [rows, elements].
+Tensor Positions(const Tensor& choices, const std::vector<int64_t>& num_values) {
+  Tensor positions = choices.reshape({choices.size(0), -1});
+  if (num_values.size() == 1) {
+    return positions;
+  }
+  std::vector<int64_t> offsets = {0};
+  for (size_t i = 0; i + 1 < num_values.size(); ++i) {
+    offsets.push_back(offsets.back() + num_values[i]);
+  }
+  return positions + torch::tensor(offsets, positions.options());
+}
+
+int64_t RankOf(const std::vector<int64_t>& shape) {
+  return static_cast<int64_t>(shape.size());
+}
+
+}  // namespace
+
+LayerStack::LayerStack(const std::vector<LayerPlan>& layers, std::optional<int64_t> members, bool learns,
+                       FlatParameters* parameters)
+    : members_(members) {
+  const auto parameter = [&](int64_t index) {
+    return learns ? parameters->AddLeaf(index) : parameters->value_views()[static_cast<size_t>(index)];
+  };
+  for (size_t i = 0; i < layers.size();) {
+    if (InChain(layers[i])) {
+      std::vector<const LayerPlan*> chain;
+      for (; i < layers.size() && InChain(layers[i]); ++i) {
+        chain.push_back(&layers[i]);
+      }
+      steps_.emplace_back(Chain(chain, members, learns, parameters));
+      continue;
+    }
+    Single single;
+    single.plan = layers[i];
+    if (single.plan.weight >= 0) {
+      single.weight = parameter(single.plan.weight);
+    }
+    if (single.plan.kind == LayerPlan::Kind::kLayerNorm) {
+      single.bias = parameter(single.plan.weight + 1);
+    }
+    if (!single.plan.inner.empty()) {
+      single.inner = std::make_shared<const LayerStack>(single.plan.inner, members, learns, parameters);
+    }
+    steps_.emplace_back(std::move(single));
+    ++i;
+  }
+}
+
+Tensor LayerStack::operator()(Tensor features, bool by_autograd) const {
+  for (const auto& step : steps_) {
+    if (const auto* chain = std::get_if<Chain>(&step)) {
+      features = by_autograd ? chain->ByAutograd(features) : (*chain)(features);
+    } else {
+      features = Run(std::get<Single>(step), features, by_autograd);
+    }
+  }
+  return features;
+}
+
+Tensor LayerStack::Run(const Single& layer, const Tensor& features, bool by_autograd) const {
+  const LayerPlan& plan = layer.plan;
+  const int64_t rank = RankOf(plan.output_shape);
+  switch (plan.kind) {
+    case LayerPlan::Kind::kFlatten:
+      return features.flatten(features.dim() - plan.input_rank, -1);
+    case LayerPlan::Kind::kLayerNorm: {
+      const Tensor normal = torch::layer_norm(features, plan.output_shape);
+      // [members, …] becomes [members, 1, …]: alike for all rows.
+      const auto for_rows = [&](const Tensor& values) { return members_.has_value() ? values.unsqueeze(1) : values; };
+      const Tensor own = members_.has_value() && features.dim() == rank + 1 ? normal.unsqueeze(0) : normal;
+      return Activate(plan.activation, torch::addcmul(for_rows(layer.bias), own, for_rows(layer.weight)));
+    }
+    case LayerPlan::Kind::kResidual:
+      return features + (*layer.inner)(features, by_autograd);
+    case LayerPlan::Kind::kEmbedding: {
+      const Tensor positions = Positions(features, plan.num_values);
+      const Tensor vectors = layer.weight.index_select(members_.has_value() ? 1 : 0, positions.reshape({-1}));
+      return members_.has_value() ? vectors.reshape({*members_, positions.size(0), -1})
+                                  : vectors.reshape({positions.size(0), -1});
+    }
+    case LayerPlan::Kind::kOneHot: {
+      const Tensor positions = Positions(features, plan.num_values);
+      return torch::zeros({positions.size(0), plan.output_shape[0]}, positions.options().dtype(torch::kFloat32))
+          .scatter_(1, positions, 1);
+    }
+    case LayerPlan::Kind::kDense:
+    case LayerPlan::Kind::kConv:
+      break;
+  }
+  TORCH_CHECK(false, "a layer of an unknown kind");
+  return features;
+}
+
+}  // namespace waggle

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/api/model.h"
+#include "common/experiment/experiment_plan.h"
+#include "common/nn/parameter_group.h"
+#include "common/nn/state_visitor.h"
+#include "common/nn/torch.h"
+#include "common/rl/net.h"
+
+namespace waggle {
+
+// A learned number, such as the logarithm of a temperature.
+class Scalar {
+ public:
+  Scalar(std::unique_ptr<FlatParameters> parameters, std::unique_ptr<ParameterGroup> group)
+      : parameters_(std::move(parameters)), group_(std::move(group)) {}
+
+  // Without dimensions; differentiable.
+  const torch::Tensor& value() const { return parameters_->leaves()[0]; }
+  ParameterGroup* group() const { return group_.get(); }
+  FlatParameters& parameters() const { return *parameters_; }
+
+ private:
+  const std::unique_ptr<FlatParameters> parameters_;
+  const std::unique_ptr<ParameterGroup> group_;
+};
+
+// Everything that an algorithm's plan asks for, built: networks with their targets and optimizers, and scalars. What must
+// survive, what is published and what identifies it follow from the plan. Not thread-safe.
+class Model {
+ public:
+  // Every network begins with values of its own, which follow from `seed` and its name. INVALID_ARGUMENT where the
+  // options of an optimizer are wrong; otherwise errors as of Network::Create.
+  static absl::StatusOr<std::unique_ptr<Model>> Create(const ExperimentPlan& plan, const EnvironmentSpec& environment,
+                                                       torch::Device device, uint64_t seed,
+                                                       torch::ScalarType dtype = torch::kFloat32);
+
+  // The plan must have it.
+  Net& net(const std::string& name) const;
+  Scalar* scalar(const std::string& name) const;
+
+  const EnvironmentSpec& environment() const { return environment_; }
+  torch::Device device() const { return device_; }
+  // Of the environment's action: how many numbers it is, and how many choices a discrete one has.
+  int64_t action_elements() const { return environment_.actions[0].array.NumElements(); }
+  int64_t action_choices() const { return environment_.actions[0].TotalChoices(); }
+
+  // The values of the network that acts, copied to the CPU; `model` and `version` are left to the caller.
+  absl::StatusOr<ModelSnapshot> Publish() const;
+  // The other way round; its target follows. FAILED_PRECONDITION if they are of another network, INVALID_ARGUMENT for
+  // values that are not finite; nothing has changed then.
+  absl::Status LoadPublished(const ModelSnapshot& snapshot);
+
+  void VisitState(StateVisitor* visitor);
+
+ private:
+  Model(EnvironmentSpec environment, torch::Device device)
+      : environment_(std::move(environment)), device_(device) {}
+
+  const EnvironmentSpec environment_;
+  const torch::Device device_;
+  std::map<std::string, std::unique_ptr<Net>> nets_;
+  std::map<std::string, std::unique_ptr<Scalar>> scalars_;
+  std::map<std::string, std::string> optimizers_;  // Identities, by network or scalar.
+  Net* acting_ = nullptr;                           // Null where none acts.
+};
+
+}  // namespace waggle

@@ -1,0 +1,153 @@
+#include "common/rl/net.h"
+
+#include <string>
+
+namespace waggle {
+namespace {
+
+using torch::Tensor;
+
+// Of a choice that is not legal: below every value, and finite, so that sums and differences stay so.
+constexpr double kIllegal = -1e9;
+
+std::string KindText(HeadKind kind) {
+  switch (kind) {
+    case HeadKind::kQ:
+      return "q";
+    case HeadKind::kValue:
+      return "value";
+    case HeadKind::kCategorical:
+      return "categorical";
+    case HeadKind::kNormal:
+      return "normal";
+    case HeadKind::kTanhNormal:
+      return "tanh-normal";
+    case HeadKind::kDeterministic:
+      return "deterministic";
+  }
+  return "unknown";
+}
+
+void CheckKind(const HeadPlan& head, HeadKind wanted) {
+  TORCH_CHECK(head.kind == wanted, "the head ", head.name, " is of kind ", KindText(head.kind), "; asked for ",
+              KindText(wanted));
+}
+
+// A mask for values that have a dimension of members before its own.
+Tensor Like(const Tensor& mask, const Tensor& values) {
+  return mask.dim() < values.dim() ? mask.unsqueeze(0).expand_as(values) : mask;
+}
+
+}  // namespace
+
+const Network::HeadOutput& Output::Head(absl::string_view name, const HeadPlan** plan) const {
+  for (size_t i = 0; i < heads_.size(); ++i) {
+    if (plan_->heads[i].name == name) {
+      *plan = &plan_->heads[i];
+      return heads_[i];
+    }
+  }
+  TORCH_CHECK(false, "the network ", plan_->name, " has no head named ", std::string(name));
+  return heads_[0];
+}
+
+Tensor Output::q(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(head, &plan).values;
+  CheckKind(*plan, HeadKind::kQ);
+  return mask_.defined() ? values.masked_fill(Like(mask_, values).logical_not(), kIllegal) : values;
+}
+
+Tensor Output::value(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(head, &plan).values;
+  CheckKind(*plan, HeadKind::kValue);
+  return values.squeeze(-1);
+}
+
+Tensor Output::action(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Tensor& values = Head(head, &plan).values;
+  CheckKind(*plan, HeadKind::kDeterministic);
+  return values.tanh();
+}
+
+Distribution Output::policy(absl::string_view head) const {
+  const HeadPlan* plan = nullptr;
+  const Network::HeadOutput& output = Head(head, &plan);
+  switch (plan->kind) {
+    case HeadKind::kCategorical: {
+      const Tensor mask = mask_.defined() ? Like(mask_, output.values) : Tensor();
+      return plan->num_values.size() == 1 ? Distribution::Categorical(output.values, mask)
+                                          : Distribution::MultiCategorical(output.values, plan->num_values, mask);
+    }
+    case HeadKind::kNormal: {
+      if (output.log_std.defined()) {
+        return Distribution::Normal(output.values, output.log_std.expand_as(output.values));
+      }
+      const std::vector<Tensor> halves = output.values.chunk(2, -1);
+      return Distribution::Normal(halves[0], halves[1]);
+    }
+    case HeadKind::kTanhNormal: {
+      const std::vector<Tensor> halves = output.values.chunk(2, -1);
+      return Distribution::TanhNormal(halves[0], halves[1].clamp(plan->min_log_std, plan->max_log_std));
+    }
+    case HeadKind::kDeterministic:
+      return Distribution::Deterministic(output.values.tanh());
+    case HeadKind::kQ:
+    case HeadKind::kValue:
+      break;
+  }
+  TORCH_CHECK(false, "the head ", plan->name, " is of kind ", KindText(plan->kind), ", which is no policy");
+  return Distribution::Deterministic(output.values);
+}
+
+Output Evaluate(const Network& network, const Observations& observations, const Tensor& action) {
+  const NetworkPlan& plan = network.plan();
+  const EncoderPlan& first = plan.trunks[0].encoders[0];
+  const Tensor& rows = first.leaf < 0 ? action : observations[static_cast<size_t>(first.leaf)];
+  const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
+  Tensor mask;
+  for (const HeadPlan& head : plan.heads) {
+    if (head.mask >= 0) {
+      mask = observations[static_cast<size_t>(head.mask)];
+    }
+  }
+  if (lead == 1) {
+    return Output(&plan, network.Forward(observations, action), mask);
+  }
+  // All leading dimensions are rows alike.
+  Observations flat;
+  for (const Tensor& leaf : observations) {
+    flat.push_back(leaf.defined() ? leaf.flatten(0, lead - 1) : leaf);
+  }
+  std::vector<Network::HeadOutput> heads =
+      network.Forward(flat, action.defined() ? action.flatten(0, lead - 1) : action);
+  for (Network::HeadOutput& head : heads) {
+    std::vector<int64_t> shape;
+    if (plan.members.has_value()) {
+      shape.push_back(*plan.members);
+    }
+    for (int64_t i = 0; i < lead; ++i) {
+      shape.push_back(rows.size(i));
+    }
+    shape.push_back(head.values.size(-1));
+    head.values = head.values.reshape(shape);
+  }
+  return Output(&plan, std::move(heads), mask);
+}
+
+void Net::FollowTarget(double rate) {
+  if (target_ == nullptr) {
+    return;
+  }
+  torch::NoGradGuard no_grad;
+  torch::Tensor values = target_->parameters().values();
+  if (rate == 1) {
+    values.copy_(online_->parameters().values());
+  } else {
+    values.lerp_(online_->parameters().values(), rate);
+  }
+}
+
+}  // namespace waggle

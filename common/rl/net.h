@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/nn/network.h"
+#include "common/nn/parameter_group.h"
+#include "common/nn/torch.h"
+#include "common/rl/distribution.h"
+#include "common/rl/observations.h"
+
+namespace waggle {
+
+// What a network gives for rows of observations, by its heads. Each is [rows, …], or [members, rows, …] where the plan has
+// members; "rows" are the leading dimensions of the observations, of which there may be several ([T, rows]). Asking for a
+// head that the plan does not have, or as another kind than it is, is a c10::Error.
+class Output {
+ public:
+  // `plan` outlives it.
+  Output(const NetworkPlan* plan, std::vector<Network::HeadOutput> heads, torch::Tensor mask)
+      : plan_(plan), heads_(std::move(heads)), mask_(std::move(mask)) {}
+
+  // [rows, choices]: a discrete action's values. Those of illegal choices are -1e9.
+  torch::Tensor q(absl::string_view head = "q") const;
+  // [rows].
+  torch::Tensor value(absl::string_view head = "value") const;
+  // [rows, dimensions]: of a deterministic head, in (-1, 1).
+  torch::Tensor action(absl::string_view head = "action") const;
+  // Of a categorical, normal or tanh-normal head.
+  Distribution policy(absl::string_view head = "policy") const;
+
+  const NetworkPlan& plan() const { return *plan_; }
+  // True where a choice is legal, [rows, choices]; undefined where the environment has no mask.
+  const torch::Tensor& mask() const { return mask_; }
+
+ private:
+  const Network::HeadOutput& Head(absl::string_view name, const HeadPlan** plan) const;
+
+  const NetworkPlan* plan_;
+  std::vector<Network::HeadOutput> heads_;
+  torch::Tensor mask_;
+};
+
+// What `network` makes of observations, each leaf [rows, …] or with more leading dimensions; and of actions, where it takes
+// them.
+Output Evaluate(const Network& network, const Observations& observations, const torch::Tensor& action = {});
+
+// A network of an algorithm: what it learns, and the copy that follows it where the plan has one. Not thread-safe; may
+// throw as LibTorch does.
+class Net {
+ public:
+  // `target` is null where the plan has none. The group is of `online`'s parameters.
+  Net(std::unique_ptr<Network> online, std::unique_ptr<Network> target, std::unique_ptr<ParameterGroup> group)
+      : online_(std::move(online)), target_(std::move(target)), group_(std::move(group)) {}
+
+  Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
+    return Evaluate(*online_, observations, action);
+  }
+
+  // The copy that follows, called like the network itself; without one, the network. Of a copy no gradient flows to any
+  // parameter, but to its inputs.
+  class Target {
+   public:
+    explicit Target(const Network* network) : network_(network) {}
+    Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
+      return Evaluate(*network_, observations, action);
+    }
+
+   private:
+    const Network* network_;
+  };
+  Target target() const { return Target(target_ != nullptr ? target_.get() : online_.get()); }
+
+  // target <- rate * online + (1 - rate) * target: 1 copies. Nothing where there is none.
+  void FollowTarget(double rate);
+
+  ParameterGroup* group() const { return group_.get(); }
+  Network& network() const { return *online_; }
+  // Null where there is none.
+  Network* target_network() const { return target_.get(); }
+
+ private:
+  const std::unique_ptr<Network> online_;
+  const std::unique_ptr<Network> target_;
+  const std::unique_ptr<ParameterGroup> group_;
+};
+
+}  // namespace waggle
