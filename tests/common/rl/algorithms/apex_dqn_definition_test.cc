@@ -31,6 +31,28 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm) {
                          {}, BuiltinAlgorithmDefinitions());
 }
 
+TEST_CASE("leaves with paths are columns of their names, and the batch has the names that the learner asks for",
+          "[unit]") {
+  EnvironmentSpec environment = Environment();
+  environment.observations[0].array.name = "a/observation/state";
+  environment.actions[0].array.name = "a/action/push";
+  environment.rewards[0].name = "a/reward";
+  REQUIRE_OK(environment.Validate());
+  const TableConfig table = testing::ValueOf(ApexDqnDefinition().plan_tables(ApexDqnOptions(), environment,
+                                                                             ReplayOptions(), LearnerOptions()))
+                                .at(0)
+                                .table;
+  CHECK(DebugString(table.signature) ==
+        "[a/observation/state: float32[4], a/action/push: int64[], a/reward: float32[], discount: float32[]]");
+  std::vector<std::string> view;
+  for (const ViewField& field : table.view) {
+    view.push_back(field.name + "=" + field.column);
+  }
+  CHECK(view == std::vector<std::string>{"observation=a/observation/state", "action=a/action/push", "reward=a/reward",
+                                         "discount=discount", "next_observation=a/observation/state"});
+  REQUIRE_OK(table.Validate());
+}
+
 TEST_CASE("the table holds n-step windows and shows a transition of each", "[unit]") {
   ApexDqnOptions options;
   options.n_step = 5;
