@@ -38,7 +38,8 @@ VectorEnvironment::VectorEnvironment(std::vector<std::unique_ptr<Environment>> e
       discounts_(environments_.size()),
       running_(environments_.size()) {
   for (const ArraySpec& reward : spec().rewards) {
-    rewards_.emplace_back(environments_.size() * static_cast<size_t>(reward.NumElements()));
+    reward_dimensions_.push_back(static_cast<size_t>(reward.NumElements()));
+    rewards_.emplace_back(environments_.size() * reward_dimensions_.back());
     reward_pointers_.push_back(rewards_.back().data());
   }
   finished_.reserve(environments_.size());
@@ -81,7 +82,7 @@ absl::Status VectorEnvironment::StepLane(size_t lane, absl::Span<const void* con
   WAGGLE_ASSIGN_OR_RETURN(const LaneStep step, environments_.Step(lane, actions, next->observations.pointers()));
   ++env_steps_;
   for (size_t i = 0; i < rewards_.size(); ++i) {
-    const size_t dimensions = rewards_[i].size() / environments_.size();
+    const size_t dimensions = reward_dimensions_[i];
     std::copy_n(step.rewards[i], dimensions, rewards_[i].data() + lane * dimensions);
   }
   discounts_[lane] = step.terminated ? 0.0F : 1.0F;
@@ -99,9 +100,8 @@ absl::Status VectorEnvironment::StepLane(size_t lane, absl::Span<const void* con
 
 absl::Status VectorEnvironment::StartEpisode(size_t lane, Frame* frame) {
   WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, frame->observations.pointers()));
-  for (std::vector<float>& rewards : rewards_) {
-    const size_t dimensions = rewards.size() / environments_.size();
-    std::fill_n(rewards.data() + lane * dimensions, dimensions, 0.0F);
+  for (size_t i = 0; i < rewards_.size(); ++i) {
+    std::fill_n(rewards_[i].data() + lane * reward_dimensions_[i], reward_dimensions_[i], 0.0F);
   }
   discounts_[lane] = 0;
   frame->step_types[lane] = static_cast<int32_t>(StepType::kFirst);

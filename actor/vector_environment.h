@@ -86,6 +86,7 @@ class VectorEnvironment {
   EnvironmentLanes environments_;
   std::array<Frame, 2> frames_;
   size_t current_ = 0;
+  std::vector<size_t> reward_dimensions_;    // By reward leaf.
   std::vector<std::vector<float>> rewards_;  // By reward leaf, [lanes, …].
   std::vector<const float*> reward_pointers_;
   std::vector<float> discounts_;
