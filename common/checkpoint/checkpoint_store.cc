@@ -1,12 +1,9 @@
 #include "common/checkpoint/checkpoint_store.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
+#include <map>
 #include <memory>
-#include <new>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -24,8 +21,8 @@ namespace {
 constexpr absl::string_view kPrefix = "step-";
 constexpr absl::string_view kReplacedSuffix = ".replaced";
 constexpr absl::string_view kTemporaryPrefix = "tmp-";
-constexpr absl::string_view kDataFile = "data.bin";
-constexpr absl::string_view kManifestFile = "MANIFEST";
+constexpr absl::string_view kFile = "checkpoint.safetensors";
+constexpr absl::string_view kFileBefore = "MANIFEST";  // Of format 1.
 constexpr absl::string_view kLockFile = "LOCK";
 constexpr size_t kTemporaryDigits = 16;
 
@@ -56,41 +53,6 @@ uint64_t EpochOf(const std::map<std::string, std::string>& texts) {
   const auto it = texts.find(kCheckpointEpoch);
   uint64_t epoch = 0;
   return it != texts.end() && absl::SimpleAtoi(it->second, &epoch) ? epoch : 0;
-}
-
-// Hashes what passes through it.
-class Checksum {
- public:
-  Checksum() : state_(XXH3_createState()) { XXH3_64bits_reset(state_.get()); }
-  void Add(const char* bytes, size_t size) { XXH3_64bits_update(state_.get(), bytes, size); }
-  uint64_t Value() const { return XXH3_64bits_digest(state_.get()); }
-
- private:
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
-  std::unique_ptr<XXH3_state_t, Free> state_;
-};
-
-absl::Status ValidateContents(const CheckpointContents& contents) {
-  if (contents.step < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("a checkpoint's step is not negative; got ", contents.step));
-  }
-  for (const auto& [name, text] : contents.texts) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(name), "a checkpoint's text"));
-  }
-  std::set<absl::string_view> names;
-  for (const CheckpointArray& array : contents.arrays) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(array.spec.Validate(), "a checkpoint's array"));
-    if (!names.insert(array.spec.name).second) {
-      return absl::InvalidArgumentError(absl::StrCat("a checkpoint has two arrays named ", array.spec.name));
-    }
-    if (static_cast<int64_t>(array.data.size()) != array.spec.NumBytes()) {
-      return absl::InvalidArgumentError(absl::StrCat("a checkpoint's array ", array.spec.DebugString(), " has ",
-                                                     array.data.size(), " bytes instead of ", array.spec.NumBytes()));
-    }
-  }
-  return absl::OkStatus();
 }
 
 // The errors that say that one checkpoint is damaged. The others (permissions, memory) would hit its elders too, or are
@@ -145,11 +107,11 @@ absl::Status CheckpointStore::Save(const CheckpointContents& contents) {
   if (!writes_) {
     return absl::FailedPreconditionError(absl::StrCat(folder_, " was opened to read its checkpoints only"));
   }
-  WAGGLE_RETURN_IF_ERROR(ValidateContents(contents));
+  WAGGLE_RETURN_IF_ERROR(contents.Validate());
   const std::string temporary = Path(TemporaryName());
   absl::Status status = ClaimFolder();
   if (status.ok()) {
-    status = WriteFiles(temporary, contents);
+    status = WriteFolder(temporary, contents);
   }
   if (status.ok()) {
     status = MoveIntoPlace(temporary, contents.step);
@@ -178,51 +140,10 @@ absl::Status CheckpointStore::ClaimFolder() {
   return absl::OkStatus();
 }
 
-absl::Status CheckpointStore::WriteFiles(const std::string& path, const CheckpointContents& contents) const {
-  // 1. The data, synced. 2. The manifest, which makes it a checkpoint. 3. The folder that names both.
+absl::Status CheckpointStore::WriteFolder(const std::string& path, const CheckpointContents& contents) const {
   WAGGLE_RETURN_IF_ERROR(file_system_->CreateFolder(path));
-  Manifest manifest;
-  manifest.step = contents.step;
-  manifest.texts = contents.texts;
-  WAGGLE_ASSIGN_OR_RETURN(manifest.entries, WriteData(path, contents, &manifest.data_bytes));
-  const std::string bytes = FormatManifest(manifest);
-  if (static_cast<int64_t>(bytes.size()) > kMaxManifestBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the manifest takes ", bytes.size(), " bytes; at most ",
-                                                   kMaxManifestBytes, " are allowed: keep large state in arrays"));
-  }
-  WAGGLE_RETURN_IF_ERROR(WriteFile(absl::StrCat(path, "/", kManifestFile), bytes));
+  WAGGLE_RETURN_IF_ERROR(WriteCheckpointFile(contents, absl::StrCat(path, "/", kFile), file_system_));
   return file_system_->SyncFolder(path);
-}
-
-absl::StatusOr<std::vector<ManifestEntry>> CheckpointStore::WriteData(const std::string& path,
-                                                                      const CheckpointContents& contents,
-                                                                      int64_t* data_bytes) const {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
-                          file_system_->CreateFile(absl::StrCat(path, "/", kDataFile)));
-  std::vector<ManifestEntry> entries;
-  int64_t end = 0;
-  for (const CheckpointArray& array : contents.arrays) {
-    const int64_t offset = AlignedOffset(end);
-    WAGGLE_RETURN_IF_ERROR(file->Append(std::string(static_cast<size_t>(offset - end), '\0')));
-    Checksum checksum;
-    for (const ByteSlice& slice : array.data.slices()) {
-      checksum.Add(slice.data, slice.size);
-      WAGGLE_RETURN_IF_ERROR(file->Append(absl::string_view(slice.data, slice.size)));
-    }
-    entries.push_back({array.spec, offset, checksum.Value()});
-    end = offset + array.spec.NumBytes();
-  }
-  *data_bytes = end;
-  WAGGLE_RETURN_IF_ERROR(file->Sync());
-  WAGGLE_RETURN_IF_ERROR(file->Close());
-  return entries;
-}
-
-absl::Status CheckpointStore::WriteFile(const std::string& path, absl::string_view bytes) const {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, file_system_->CreateFile(path));
-  WAGGLE_RETURN_IF_ERROR(file->Append(bytes));
-  WAGGLE_RETURN_IF_ERROR(file->Sync());
-  return file->Close();
 }
 
 absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t step) const {
@@ -234,7 +155,7 @@ absl::Status CheckpointStore::MoveIntoPlace(const std::string& written, int64_t 
     if (candidate.name != name) {
       continue;
     }
-    if (damaged_.count(name) > 0 || IsDamage(ReadManifest(candidate).status())) {
+    if (damaged_.count(name) > 0 || IsDamage(ReadHeader(candidate).status())) {
       // Damaged, and soon to be replaced; one that was set aside before may be the better one and stays.
       WAGGLE_RETURN_IF_ERROR(Remove(name));
       continue;
@@ -316,11 +237,11 @@ absl::Status CheckpointStore::CheckOneRun(const CheckpointContents& newest,
                                           const std::vector<Candidate>& candidates) const {
   const std::string run = RunOf(newest.texts);
   for (const Candidate& candidate : candidates) {
-    const absl::StatusOr<Manifest> manifest = ReadManifest(candidate);
-    if (manifest.ok() && RunOf(manifest->texts) != run) {
+    const absl::StatusOr<CheckpointHeader> header = ReadHeader(candidate);
+    if (header.ok() && RunOf(header->texts) != run) {
       return absl::FailedPreconditionError(absl::StrCat(folder_, " holds checkpoints of several runs: step ",
                                                         newest.step, " is of ", run, ", step ", candidate.step, " of ",
-                                                        RunOf(manifest->texts), "; move those of one away"));
+                                                        RunOf(header->texts), "; move those of one away"));
     }
   }
   return absl::OkStatus();
@@ -351,12 +272,12 @@ absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListByE
   std::map<std::string, uint64_t> epochs;
   uint64_t highest = 0;
   for (const Candidate& candidate : candidates) {
-    const absl::StatusOr<Manifest> manifest = ReadManifest(candidate);
-    if (manifest.ok()) {
-      const uint64_t epoch = epochs[candidate.name] = EpochOf(manifest->texts);
+    const absl::StatusOr<CheckpointHeader> header = ReadHeader(candidate);
+    if (header.ok()) {
+      const uint64_t epoch = epochs[candidate.name] = EpochOf(header->texts);
       highest = std::max(highest, epoch);
-    } else if (!IsDamage(manifest.status()) && !absl::IsFailedPrecondition(manifest.status())) {
-      return Annotate(manifest.status(), absl::StrCat("checkpoint ", Path(candidate.name)));
+    } else if (!IsDamage(header.status()) && !absl::IsFailedPrecondition(header.status())) {
+      return Annotate(header.status(), absl::StrCat("checkpoint ", Path(candidate.name)));
     }
   }
   // One that is damaged or a newer Waggle's may be the newest: it is not to be passed over in silence.
@@ -369,60 +290,22 @@ absl::StatusOr<std::vector<CheckpointStore::Candidate>> CheckpointStore::ListByE
   return candidates;
 }
 
-absl::StatusOr<Manifest> CheckpointStore::ReadManifest(const Candidate& candidate) const {
+absl::StatusOr<CheckpointHeader> CheckpointStore::ReadHeader(const Candidate& candidate) const {
   const std::string path = Path(candidate.name);
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file,
-                          file_system_->OpenFile(absl::StrCat(path, "/", kManifestFile)));
-  WAGGLE_ASSIGN_OR_RETURN(const int64_t size, file->Size());
-  if (size > kMaxManifestBytes) {
-    return absl::DataLossError(
-        absl::StrCat("the manifest has ", size, " bytes; at most ", kMaxManifestBytes, " are allowed"));
+  absl::StatusOr<CheckpointHeader> header = ReadCheckpointHeader(absl::StrCat(path, "/", kFile), file_system_);
+  if (absl::IsNotFound(header.status()) && file_system_->OpenFile(absl::StrCat(path, "/", kFileBefore)).ok()) {
+    return absl::FailedPreconditionError(
+        "it has format version 1, which this program no longer reads: use the Waggle that wrote it, or move it away");
   }
-  std::string bytes(static_cast<size_t>(size), '\0');
-  WAGGLE_RETURN_IF_ERROR(file->Read(bytes.data(), size));
-  WAGGLE_ASSIGN_OR_RETURN(Manifest manifest, ParseManifest(bytes));
-  if (manifest.step != candidate.step) {
-    return absl::DataLossError(absl::StrCat("the manifest is that of step ", manifest.step));
+  if (header.ok() && header->step != candidate.step) {
+    return absl::DataLossError(absl::StrCat("it is that of step ", header->step));
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> data,
-                          file_system_->OpenFile(absl::StrCat(path, "/", kDataFile)));
-  WAGGLE_ASSIGN_OR_RETURN(const int64_t data_bytes, data->Size());
-  if (data_bytes != manifest.data_bytes) {
-    return absl::DataLossError(
-        absl::StrCat(kDataFile, " has ", data_bytes, " bytes; the manifest says ", manifest.data_bytes));
-  }
-  return manifest;
+  return header;
 }
 
 absl::StatusOr<CheckpointContents> CheckpointStore::Load(const Candidate& candidate) const {
-  WAGGLE_ASSIGN_OR_RETURN(Manifest manifest, ReadManifest(candidate));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file,
-                          file_system_->OpenFile(absl::StrCat(Path(candidate.name), "/", kDataFile)));
-  CheckpointContents contents;
-  contents.step = manifest.step;
-  contents.texts = std::move(manifest.texts);
-  int64_t end = 0;
-  for (ManifestEntry& entry : manifest.entries) {
-    char padding[64];
-    WAGGLE_RETURN_IF_ERROR(file->Read(padding, entry.offset - end));
-    const int64_t size = entry.spec.NumBytes();
-    std::shared_ptr<char> bytes;
-    try {
-      bytes = AllocateBytes(static_cast<size_t>(size));
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for ", entry.spec.DebugString(), ", which takes ", size, " bytes"));
-    }
-    WAGGLE_RETURN_IF_ERROR(file->Read(bytes.get(), size));
-    if (XXH3_64bits(bytes.get(), static_cast<size_t>(size)) != entry.checksum) {
-      return absl::DataLossError(absl::StrCat("the data of ", entry.spec.DebugString(), " is damaged"));
-    }
-    const char* const address = bytes.get();
-    ByteSlices data(ByteSlice{address, static_cast<size_t>(size), std::move(bytes)});
-    contents.arrays.push_back({std::move(entry.spec), std::move(data)});
-    end = entry.offset + size;
-  }
-  return contents;
+  WAGGLE_RETURN_IF_ERROR(ReadHeader(candidate).status());
+  return ReadCheckpointFile(absl::StrCat(Path(candidate.name), "/", kFile), file_system_);
 }
 
 void CheckpointStore::Prune(int64_t saved_step) const {
@@ -440,7 +323,7 @@ void CheckpointStore::Prune(int64_t saved_step) const {
     // A damaged one does not count: it must not push out one that can be loaded.
     if (whole >= keep_ || candidate.step == last_whole_step) {
       status = Remove(candidate.name);
-    } else if (damaged_.count(candidate.name) == 0 && ReadManifest(candidate).ok()) {
+    } else if (damaged_.count(candidate.name) == 0 && ReadHeader(candidate).ok()) {
       ++whole;
       last_whole_step = candidate.step;
     }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,33 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/checkpoint/checkpoint_contents.h"
+#include "common/checkpoint/checkpoint_file.h"
 #include "common/checkpoint/file_system.h"
-#include "common/checkpoint/manifest.h"
-#include "common/tensor/array_spec.h"
-#include "common/tensor/byte_slices.h"
 
 namespace waggle {
-
-struct CheckpointArray {
-  ArraySpec spec;
-  ByteSlices data;  // Little-endian, row-major, spec.NumBytes() bytes.
-};
-
-// What a checkpoint keeps of a run.
-struct CheckpointContents {
-  int64_t step = 0;                          // The learner's; not negative.
-  std::map<std::string, std::string> texts;  // By valid name; any bytes. For what is small: counters, generators.
-  std::vector<CheckpointArray> arrays;       // Names are unique.
-};
-
-// The text of this name says which run a checkpoint is of. Going on from a checkpoint is the same run.
-inline constexpr char kCheckpointRun[] = "run";
-// The text of this name, a number, says in which epoch the parameter server took weights. Weights of a higher epoch
-// are newer, whatever their step.
-inline constexpr char kCheckpointEpoch[] = "epoch";
-// Those of these names, beside a learner's state, say whose state it is and what was trained: the experiment's YAML.
-inline constexpr char kCheckpointAlgorithm[] = "algorithm";
-inline constexpr char kCheckpointExperiment[] = "experiment";
 
 // The checkpoints of one run, a folder each ("step-000000012345") in one folder. Not thread-safe. Blocks on the disk.
 //
@@ -73,8 +50,8 @@ class CheckpointStore {
 
   // The newest whole checkpoint, which is that with the highest step, of those with the highest epoch where they have
   // one; nothing if there never was one. Damaged ones are passed over and logged with the reason. DATA_LOSS, with every
-  // reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the newest, or if another one is of another
-  // run than the newest: which one was meant is not to be guessed; RESOURCE_EXHAUSTED if memory does not suffice.
+  // reason, if all are damaged; FAILED_PRECONDITION if a newer Waggle wrote the newest, or one of before format 2, or
+  // if another one is of another run than the newest: which one was meant is not to be guessed.
   absl::StatusOr<std::optional<CheckpointContents>> LoadLatest();
 
   // The checkpoint of this step. NOT_FOUND if there is none; DATA_LOSS if it is damaged; else as LoadLatest.
@@ -100,16 +77,13 @@ class CheckpointStore {
   absl::StatusOr<std::vector<Candidate>> ListByEpoch() const;
   // Makes the folder and its lock again where they are gone.
   absl::Status ClaimFolder();
-  // Writes and syncs all files of a checkpoint under the folder `path`.
-  absl::Status WriteFiles(const std::string& path, const CheckpointContents& contents) const;
-  absl::StatusOr<std::vector<ManifestEntry>> WriteData(const std::string& path, const CheckpointContents& contents,
-                                                       int64_t* data_bytes) const;
-  absl::Status WriteFile(const std::string& path, absl::string_view bytes) const;
+  // Makes the folder `path` with a checkpoint in it, synced.
+  absl::Status WriteFolder(const std::string& path, const CheckpointContents& contents) const;
   // Gives the finished folder `written` the checkpoint's name, in the place of one that has it.
   absl::Status MoveIntoPlace(const std::string& written, int64_t step) const;
 
-  // Reads and checks a manifest and that the data file has its size; not the data.
-  absl::StatusOr<Manifest> ReadManifest(const Candidate& candidate) const;
+  // Checks all but the arrays' bytes.
+  absl::StatusOr<CheckpointHeader> ReadHeader(const Candidate& candidate) const;
   absl::StatusOr<CheckpointContents> Load(const Candidate& candidate) const;
   absl::Status CheckOneRun(const CheckpointContents& newest, const std::vector<Candidate>& candidates) const;
 
@@ -124,7 +98,7 @@ class CheckpointStore {
   FileSystem* const file_system_;
   const bool writes_;               // Not to read only.
   std::unique_ptr<FileLock> lock_;  // Null where the store is to read only, or has lost its folder.
-  std::set<std::string> damaged_;   // Names whose data LoadLatest() found damaged: manifests do not show it.
+  std::set<std::string> damaged_;   // Names whose arrays LoadLatest() found damaged: headers do not show it.
 };
 
 }  // namespace waggle

@@ -120,7 +120,7 @@ TEST_CASE("Damaged best weights are no reason to take others in silence", "[unit
   SaveModel(run.File("weights/newest"), 20);
   SaveModel(run.File("weights/best"), 10);
   const std::string best = run.File("weights/best/step-000000000010");
-  std::filesystem::remove(best + "/MANIFEST");
+  std::filesystem::remove(best + "/checkpoint.safetensors");
   REQUIRE_CODE(LoadSavedWeights(run.path(), false), absl::StatusCode::kDataLoss);
   REQUIRE_CODE(LoadSavedWeights(best, false), absl::StatusCode::kDataLoss);
   REQUIRE_OK(LoadSavedWeights(run.path(), true));

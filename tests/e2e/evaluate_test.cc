@@ -147,7 +147,8 @@ TEST_CASE("what cannot be evaluated ends it with 2 and one line that says why", 
   refused(folder.path(), {"--device", "abacus"}, "abacus");
   run.SaveLearnerState(folder.File("checkpoints"), CartPole(1, "9"));
   refused(folder.File("checkpoints"), {}, "the checkpoint has state/");
-  std::fstream data(folder.File("weights/best/step-000000000012/data.bin"), std::ios::in | std::ios::out);
+  std::fstream data(folder.File("weights/best/step-000000000012/checkpoint.safetensors"), std::ios::in | std::ios::out);
+  data.seekp(-1, std::ios::end);
   data.put('\x7f');
   data.close();
   refused(folder.path(), {}, "no checkpoint is whole");

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "common/checkpoint/manifest.h"
+#include "common/checkpoint/checkpoint_file.h"
 #include "common/hub_client/hub_convert.h"
 #include "common/replay_blocks/block_compression.h"
 #include "common/replay_client/replay_convert.h"
@@ -308,14 +308,26 @@ void WriteReplayFiles(const std::filesystem::path& folder) {
 }
 
 void WriteTexts(const std::filesystem::path& folder) {
-  Manifest manifest;
-  manifest.step = 3;
-  manifest.data_bytes = 72;
-  manifest.entries = {{{"a", DType::kFloat32, {2, 2}}, 0, 1}, {{"b", DType::kUint8, {8}}, 64, 2}};
-  manifest.texts = {{"generator", "1 2"}};
-  const std::string bytes = FormatManifest(manifest);
-  Write(folder, "text", 1, '\1' + bytes);
-  Write(folder, "text", 2, '\2' + bytes.substr(0, bytes.rfind("checksum ")));
+  CheckpointContents contents;
+  contents.step = 3;
+  contents.texts = {{"generator", "1 2"}};
+  const auto array = [](const ArraySpec& spec) {
+    const auto size = static_cast<size_t>(spec.NumBytes());
+    const std::shared_ptr<char> bytes = AllocateBytes(size);
+    std::memset(bytes.get(), 1, size);
+    return CheckpointArray{spec, ByteSlices(ByteSlice{bytes.get(), size, bytes})};
+  };
+  contents.arrays = {array({"a", DType::kFloat32, {2, 2}}), array({"b", DType::kUint8, {8}})};
+  std::filesystem::create_directories(folder / "text");
+  const std::string path = folder / "text" / "whole";
+  WAGGLE_CHECK(WriteCheckpointFile(contents, path, PosixFileSystem()).ok(), "the file can be written");
+  std::ifstream whole(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(whole)), std::istreambuf_iterator<char>());
+  std::filesystem::remove(path);
+  // 24 bytes follow the header.
+  Write(folder, "text", 1,
+        std::string("\1\x18\0\0\0", 5) +
+            bytes.substr(kSafetensorsLengthBytes, bytes.size() - kSafetensorsLengthBytes - 24));
   HubRecord record;
   record.last_epoch = 2;
   record.started = absl::FromUnixSeconds(1000);
@@ -324,8 +336,8 @@ void WriteTexts(const std::filesystem::path& folder) {
   record.last_evaluation->worker_id = "actor";
   record.experiment_yaml = "name: experiment";
   const std::string text = EncodeHubRecord(record);
-  Write(folder, "text", 3, '\3' + text);
-  Write(folder, "text", 4, '\4' + text.substr(text.find('\n') + 1));
+  Write(folder, "text", 2, '\2' + text);
+  Write(folder, "text", 3, '\3' + text.substr(text.find('\n') + 1));
 }
 
 }  // namespace

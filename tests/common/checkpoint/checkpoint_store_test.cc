@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
 #include "tests/common/checkpoint/simulated_file_system.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -35,12 +36,16 @@ CheckpointArray Array(const std::string& name, const std::vector<float>& values)
 CheckpointContents ContentsOf(int64_t step, float salt = 0) {
   CheckpointContents contents;
   contents.step = step;
-  contents.texts = {{"generator", "1 2 \"3\"\n\\"}, {"bytes", std::string("\0\xff\x01", 3)}, {"empty", ""}};
+  contents.texts = {{"generator", "1 2 \"3\"\n\\"}, {"bytes", std::string("\0\x7f\x01", 3)}, {"empty", ""}};
   const auto value = static_cast<float>(step);
   contents.arrays.push_back(Array("policy/weight", {value, value + 1, value + 2 + salt}));
   contents.arrays.push_back(Array("nothing", {}));
   contents.arrays.push_back(Array("policy/bias", {value}));
   return contents;
+}
+
+std::string FileOf(int64_t step) {
+  return absl::StrFormat("%s/step-%012d/checkpoint.safetensors", kFolder, step);
 }
 
 std::string BytesOf(const ByteSlices& data) {
@@ -85,7 +90,7 @@ TEST_CASE("what was saved on the disk is loaded, bytes and all", "[unit]") {
     REQUIRE_OK(store->Save(ContentsOf(7)));
     REQUIRE_OK(store->Save(ContentsOf(12345)));
   }
-  CHECK(std::filesystem::exists(path + "/step-000000012345/MANIFEST"));
+  CHECK(std::filesystem::exists(path + "/step-000000012345/checkpoint.safetensors"));
   const auto loaded = ValueOf(ValueOf(CheckpointStore::Open(path, 2))->LoadLatest());
   REQUIRE(loaded.has_value());
   CHECK(Same(*loaded, ContentsOf(12345)));
@@ -125,20 +130,14 @@ TEST_CASE("contents that break the rules are refused and leave nothing behind", 
   SECTION("a negative step") {
     contents.step = -1;
   }
-  SECTION("a text with a bad name") {
-    contents.texts["two words"] = "";
-  }
-  SECTION("an array with a bad name") {
-    contents.arrays[0].spec.name = "a\nb";
-  }
-  SECTION("two arrays of one name") {
-    contents.arrays[1].spec.name = contents.arrays[0].spec.name;
-  }
   SECTION("an array with too few bytes") {
     contents.arrays[0].spec.shape = {4};
   }
-  SECTION("texts that are too large for a manifest") {
-    contents.texts["large"] = std::string(kMaxManifestBytes, 'x');
+  SECTION("a text that is not UTF-8") {
+    contents.texts["generator"] = "\xff";
+  }
+  SECTION("texts that are too large for a header") {
+    contents.texts["large"] = std::string(kMaxSafetensorsHeaderBytes, 'x');
   }
   REQUIRE_CODE(store->Save(contents), absl::StatusCode::kInvalidArgument);
   CHECK(Names(&file_system).empty());
@@ -162,30 +161,28 @@ TEST_CASE("a damaged checkpoint is passed over", "[unit]") {
   const auto store = OpenStore(&file_system);
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  const std::string newest = "run/step-000000000002/";
-  SECTION("its manifest is missing") {
-    REQUIRE_OK(file_system.RemoveAll(newest + "MANIFEST"));
+  const std::string newest = FileOf(2);
+  SECTION("its file is missing") {
+    REQUIRE_OK(file_system.RemoveAll(newest));
   }
-  SECTION("its manifest is empty") {
-    file_system.Bytes(newest + "MANIFEST")->clear();
+  SECTION("its file is empty") {
+    file_system.Bytes(newest)->clear();
   }
-  SECTION("its manifest is larger than any") {
-    file_system.Bytes(newest + "MANIFEST")->resize(kMaxManifestBytes + 1);
+  SECTION("its header is larger than any") {
+    file_system.Bytes(newest)->replace(0, 8, std::string("\0\0\0\x04\0\0\0\x01", 8));
   }
-  SECTION("its manifest is that of another step") {
-    *file_system.Bytes(newest + "MANIFEST") = *file_system.Bytes("run/step-000000000001/MANIFEST");
+  SECTION("its file is that of another step") {
+    *file_system.Bytes(newest) = *file_system.Bytes(FileOf(1));
   }
-  SECTION("its data is missing") {
-    REQUIRE_OK(file_system.RemoveAll(newest + "data.bin"));
+  SECTION("its file is cut short") {
+    file_system.Bytes(newest)->pop_back();
   }
-  SECTION("its data is cut short") {
-    file_system.Bytes(newest + "data.bin")->pop_back();
+  SECTION("its file is too long") {
+    file_system.Bytes(newest)->push_back(0);
   }
-  SECTION("its data is too long") {
-    file_system.Bytes(newest + "data.bin")->push_back(0);
-  }
-  SECTION("its data is that of another step") {
-    *file_system.Bytes(newest + "data.bin") = *file_system.Bytes("run/step-000000000001/data.bin");
+  SECTION("its arrays are those of another step") {
+    const std::string other = *file_system.Bytes(FileOf(1));
+    file_system.Bytes(newest)->replace(other.size() - 16, 16, other, other.size() - 16, 16);
   }
   CHECK(LoadsAs(&file_system, ContentsOf(1)));
 }
@@ -195,19 +192,30 @@ TEST_CASE("no flipped bit is ever loaded", "[unit]") {
   const auto store = OpenStore(&file_system);
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  for (const std::string& file : {std::string("MANIFEST"), std::string("data.bin")}) {
-    std::string* const bytes = file_system.Bytes("run/step-000000000002/" + file);
-    for (size_t i = 0; i < bytes->size() * 8; ++i) {
-      CAPTURE(file, i);
-      (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
-      const auto loaded = ValueOf(store->LoadLatest());
-      // Bytes 12 to 64 of the data are padding.
-      const bool padding = file == "data.bin" && i >= 12 * 8 && i < 64 * 8;
-      REQUIRE(loaded.has_value());
-      REQUIRE(Same(*loaded, ContentsOf(padding ? 2 : 1)));
-      (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
-    }
+  std::string* const bytes = file_system.Bytes(FileOf(2));
+  for (size_t i = 0; i < bytes->size() * 8; ++i) {
+    CAPTURE(i);
+    (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
+    const auto loaded = ValueOf(store->LoadLatest());
+    REQUIRE(loaded.has_value());
+    REQUIRE(Same(*loaded, ContentsOf(1)));
+    (*bytes)[i / 8] = static_cast<char>((*bytes)[i / 8] ^ (1 << (i % 8)));
   }
+}
+
+TEST_CASE("a checkpoint of format 1 is refused, not passed over, until a newer one is there", "[unit]") {
+  SimulatedFileSystem file_system;
+  const auto store = OpenStore(&file_system, 3);
+  REQUIRE_OK(store->Save(ContentsOf(1)));
+  REQUIRE_OK(file_system.CreateFolder("run/step-000000000002"));
+  REQUIRE_OK(file_system.CreateFile("run/step-000000000002/MANIFEST").status());
+  const absl::Status status = store->LoadLatest().status();
+  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
+  CHECK(absl::StrContains(status.message(), "step-000000000002: it has format version 1"));
+  REQUIRE_CODE(store->LoadStep(2), absl::StatusCode::kFailedPrecondition);
+  REQUIRE_OK(store->Save(ContentsOf(3)));
+  CHECK(Names(&file_system).size() == 3);
+  CHECK(LoadsAs(&file_system, ContentsOf(3)));
 }
 
 TEST_CASE("when every checkpoint is damaged the error gives every reason", "[unit]") {
@@ -215,12 +223,12 @@ TEST_CASE("when every checkpoint is damaged the error gives every reason", "[uni
   const auto store = OpenStore(&file_system);
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  file_system.Bytes("run/step-000000000001/MANIFEST")->clear();
-  file_system.Bytes("run/step-000000000002/data.bin")->front() ^= 1;
+  file_system.Bytes(FileOf(1))->clear();
+  file_system.Bytes(FileOf(2))->back() ^= 1;
   const absl::Status status = store->LoadLatest().status();
   REQUIRE_CODE(status, absl::StatusCode::kDataLoss);
-  CHECK(absl::StrContains(status.message(), "step-000000000001: the manifest is truncated"));
-  CHECK(absl::StrContains(status.message(), "step-000000000002: the data of policy/weight: float32[3] is damaged"));
+  CHECK(absl::StrContains(status.message(), "step-000000000001: "));
+  CHECK(absl::StrContains(status.message(), "step-000000000002: the arrays are damaged"));
 }
 
 TEST_CASE("a checkpoint is loaded by its step, and a damaged one is not passed over", "[unit]") {
@@ -231,7 +239,7 @@ TEST_CASE("a checkpoint is loaded by its step, and a damaged one is not passed o
   CHECK(Same(ValueOf(store->LoadStep(1)), ContentsOf(1)));
   CHECK(Same(ValueOf(store->LoadStep(2)), ContentsOf(2)));
   REQUIRE_CODE(store->LoadStep(3), absl::StatusCode::kNotFound);
-  REQUIRE_OK(file_system.RemoveAll("run/step-000000000002/data.bin"));
+  REQUIRE_OK(file_system.RemoveAll(FileOf(2)));
   REQUIRE_CODE(store->LoadStep(2), absl::StatusCode::kDataLoss);
 }
 
@@ -250,11 +258,11 @@ TEST_CASE("a damaged checkpoint does not push out a whole one", "[unit]") {
   for (int64_t step = 1; step <= 2; ++step) {
     REQUIRE_OK(store->Save(ContentsOf(step)));
   }
-  SECTION("that its manifest shows") {
-    file_system.Bytes("run/step-000000000002/MANIFEST")->clear();
+  SECTION("that its header shows") {
+    file_system.Bytes(FileOf(2))->clear();
   }
-  SECTION("that only its data shows") {
-    file_system.Bytes("run/step-000000000002/data.bin")->front() ^= 1;
+  SECTION("that only its arrays show") {
+    file_system.Bytes(FileOf(2))->back() ^= 1;
     CHECK(ValueOf(store->LoadLatest())->step == 1);
   }
   REQUIRE_OK(store->Save(ContentsOf(3)));
@@ -267,7 +275,7 @@ TEST_CASE("a run that went back to an older checkpoint keeps what it saves then"
   SimulatedFileSystem file_system;
   REQUIRE_OK(OpenStore(&file_system, 2)->Save(ContentsOf(1)));
   REQUIRE_OK(OpenStore(&file_system, 2)->Save(ContentsOf(9)));
-  file_system.Bytes("run/step-000000000009/data.bin")->front() ^= 1;
+  file_system.Bytes(FileOf(9))->back() ^= 1;
   // A store that never loaded does not know that step 9 is damaged.
   const auto store = OpenStore(&file_system, 1);
   REQUIRE_OK(store->Save(ContentsOf(2)));
@@ -370,7 +378,7 @@ TEST_CASE("the newest step counts damaged checkpoints too", "[unit]") {
   CHECK(ValueOf(store->NewestStep()) == std::nullopt);
   REQUIRE_OK(store->Save(ContentsOf(1)));
   REQUIRE_OK(store->Save(ContentsOf(2)));
-  file_system.Bytes("run/step-000000000002/MANIFEST")->clear();
+  file_system.Bytes(FileOf(2))->clear();
   CHECK(ValueOf(store->NewestStep()) == 2);
 }
 

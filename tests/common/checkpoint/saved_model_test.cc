@@ -80,7 +80,7 @@ TEST_CASE("Of weights that a crash left beside the new ones, those of the higher
   REQUIRE_OK(store->Save(ToCheckpoint(model)));
   CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{12, 20});
   // Those that cannot be read are named, and the best of the others are taken.
-  std::filesystem::resize_file(folder.path() + "/step-000000000020/MANIFEST", 3);
+  std::filesystem::resize_file(folder.path() + "/step-000000000020/checkpoint.safetensors", 3);
   CHECK(ValueOf(LoadSavedModel(folder.path())).snapshot.version == ModelVersion{3, 1500});
   // What is written next takes the place of all.
   model.snapshot.version = {12, 30};

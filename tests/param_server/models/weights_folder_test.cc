@@ -87,7 +87,7 @@ TEST_CASE("Damaged weights are not passed over in silence", "[unit]") {
     const auto kept = OpenFolder(path);
     kept->Save(Weights({1, 1}));
   }
-  REQUIRE_OK(WriteFileAtomically(path + "/step-000000000001/MANIFEST", "nonsense"));
+  REQUIRE_OK(WriteFileAtomically(path + "/step-000000000001/checkpoint.safetensors", "nonsense"));
   WeightsFolderOptions options;
   options.folder = path;
   const absl::Status status = WeightsFolder::Open(options).status();
