@@ -1,5 +1,6 @@
 #include "common/nn/flat_kernels.h"
 
+#include <algorithm>
 #include <cmath>
 
 // One source, several instruction sets, chosen when the program is loaded. None of them contracts a multiplication and
@@ -32,9 +33,9 @@ WAGGLE_INLINE double SumOfSquaresIn(const T* values, int64_t count) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-template <class T>
+template <bool kAmsgrad, class T>
 WAGGLE_INLINE void AdamIn(const AdamStep& step, T* __restrict__ values, const T* __restrict__ gradients,
-                          T* __restrict__ means, T* __restrict__ squares, int64_t count) {
+                          T* __restrict__ means, T* __restrict__ squares, T* __restrict__ largest, int64_t count) {
   const T gradient_scale = static_cast<T>(step.gradient_scale);
   const T weight_decay = static_cast<T>(step.weight_decay);
   const T value_scale = static_cast<T>(step.value_scale);
@@ -49,15 +50,20 @@ WAGGLE_INLINE void AdamIn(const AdamStep& step, T* __restrict__ values, const T*
     const T gradient = gradients[i] * gradient_scale + weight_decay * values[i];
     const T mean = beta1 * means[i] + rest1 * gradient;
     const T square = beta2 * squares[i] + rest2 * gradient * gradient;
+    T divisor = square;
+    if constexpr (kAmsgrad) {
+      divisor = std::max(largest[i], square);
+      largest[i] = divisor;
+    }
     means[i] = mean;
     squares[i] = square;
-    values[i] = values[i] * value_scale - step_size * mean / (std::sqrt(square) * root_correction + epsilon);
+    values[i] = values[i] * value_scale - step_size * mean / (std::sqrt(divisor) * root_correction + epsilon);
   }
 }
 
-template <class T>
+template <bool kCentered, class T>
 WAGGLE_INLINE void RmsPropIn(const RmsPropStep& step, T* __restrict__ values, const T* __restrict__ gradients,
-                             T* __restrict__ momenta, T* __restrict__ squares, int64_t count) {
+                             T* __restrict__ momenta, T* __restrict__ squares, T* __restrict__ means, int64_t count) {
   const T gradient_scale = static_cast<T>(step.gradient_scale);
   const T weight_decay = static_cast<T>(step.weight_decay);
   const T alpha = static_cast<T>(step.alpha);
@@ -68,7 +74,14 @@ WAGGLE_INLINE void RmsPropIn(const RmsPropStep& step, T* __restrict__ values, co
   for (int64_t i = 0; i < count; ++i) {
     const T gradient = gradients[i] * gradient_scale + weight_decay * values[i];
     const T square = alpha * squares[i] + rest * gradient * gradient;
-    const T update = momentum * momenta[i] + gradient / (std::sqrt(square) + epsilon);
+    T divisor = square;
+    if constexpr (kCentered) {
+      const T mean = alpha * means[i] + rest * gradient;
+      means[i] = mean;
+      // Rounding may take a variance of almost 0 below it.
+      divisor = std::max(square - mean * mean, T{0});
+    }
+    const T update = momentum * momenta[i] + gradient / (std::sqrt(divisor) + epsilon);
     squares[i] = square;
     momenta[i] = update;
     values[i] -= learning_rate * update;
@@ -99,21 +112,37 @@ WAGGLE_VECTOR_CLONES double SumOfSquares(const double* values, int64_t count) {
 }
 
 WAGGLE_VECTOR_CLONES void ApplyAdam(const AdamStep& step, float* values, const float* gradients, float* means,
-                                    float* squares, int64_t count) {
-  AdamIn(step, values, gradients, means, squares, count);
+                                    float* squares, float* largest, int64_t count) {
+  if (largest == nullptr) {
+    AdamIn<false>(step, values, gradients, means, squares, largest, count);
+  } else {
+    AdamIn<true>(step, values, gradients, means, squares, largest, count);
+  }
 }
 WAGGLE_VECTOR_CLONES void ApplyAdam(const AdamStep& step, double* values, const double* gradients, double* means,
-                                    double* squares, int64_t count) {
-  AdamIn(step, values, gradients, means, squares, count);
+                                    double* squares, double* largest, int64_t count) {
+  if (largest == nullptr) {
+    AdamIn<false>(step, values, gradients, means, squares, largest, count);
+  } else {
+    AdamIn<true>(step, values, gradients, means, squares, largest, count);
+  }
 }
 
 WAGGLE_VECTOR_CLONES void ApplyRmsProp(const RmsPropStep& step, float* values, const float* gradients, float* momenta,
-                                       float* squares, int64_t count) {
-  RmsPropIn(step, values, gradients, momenta, squares, count);
+                                       float* squares, float* means, int64_t count) {
+  if (means == nullptr) {
+    RmsPropIn<false>(step, values, gradients, momenta, squares, means, count);
+  } else {
+    RmsPropIn<true>(step, values, gradients, momenta, squares, means, count);
+  }
 }
 WAGGLE_VECTOR_CLONES void ApplyRmsProp(const RmsPropStep& step, double* values, const double* gradients,
-                                       double* momenta, double* squares, int64_t count) {
-  RmsPropIn(step, values, gradients, momenta, squares, count);
+                                       double* momenta, double* squares, double* means, int64_t count) {
+  if (means == nullptr) {
+    RmsPropIn<false>(step, values, gradients, momenta, squares, means, count);
+  } else {
+    RmsPropIn<true>(step, values, gradients, momenta, squares, means, count);
+  }
 }
 
 WAGGLE_VECTOR_CLONES void ApplySgd(const SgdStep& step, float* values, const float* gradients, float* momenta,

@@ -21,10 +21,11 @@ struct AdamStep {
   double root_correction = 1;  // 1 / sqrt(1 - beta2^t).
   double epsilon = 0;
 };
+// `largest` holds the largest of `squares` so far, whose root is divided by (amsgrad); null: that of `squares` is.
 void ApplyAdam(const AdamStep& step, float* values, const float* gradients, float* means, float* squares,
-               int64_t count);
+               float* largest, int64_t count);
 void ApplyAdam(const AdamStep& step, double* values, const double* gradients, double* means, double* squares,
-               int64_t count);
+               double* largest, int64_t count);
 
 struct RmsPropStep {
   double gradient_scale = 1;
@@ -34,10 +35,11 @@ struct RmsPropStep {
   double learning_rate = 0;
   double epsilon = 0;
 };
+// `means` holds the mean of the gradient, whose square is taken off `squares` (centered); null: nothing is.
 void ApplyRmsProp(const RmsPropStep& step, float* values, const float* gradients, float* momenta, float* squares,
-                  int64_t count);
+                  float* means, int64_t count);
 void ApplyRmsProp(const RmsPropStep& step, double* values, const double* gradients, double* momenta, double* squares,
-                  int64_t count);
+                  double* means, int64_t count);
 
 struct SgdStep {
   double gradient_scale = 1;

@@ -26,6 +26,9 @@ class CpuOptimizer : public Optimizer {
     if (options_.type != "sgd") {
       second_ = torch::zeros_like(values);
     }
+    if (options_.centered || options_.amsgrad) {
+      third_ = torch::zeros_like(values);
+    }
   }
 
   absl::Status Step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate) override {
@@ -42,6 +45,9 @@ class CpuOptimizer : public Optimizer {
     if (second_.defined()) {
       visitor->Tensor("second", &second_);
     }
+    if (third_.defined()) {
+      visitor->Tensor("third", &third_);
+    }
   }
 
  private:
@@ -56,42 +62,44 @@ class CpuOptimizer : public Optimizer {
     const double scale = clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1;
     at::parallel_for(0, values.numel(), kGrain, [&](int64_t begin, int64_t end) {
       Apply(scale, learning_rate, values.data_ptr<T>() + begin, gradients.data_ptr<T>() + begin,
-            first_.data_ptr<T>() + begin, second_.defined() ? second_.data_ptr<T>() + begin : nullptr, end - begin);
+            first_.data_ptr<T>() + begin, second_.defined() ? second_.data_ptr<T>() + begin : nullptr,
+            third_.defined() ? third_.data_ptr<T>() + begin : nullptr, end - begin);
     });
     ++steps_;
     return absl::OkStatus();
   }
 
   template <class T>
-  void Apply(double gradient_scale, double rate, T* values, const T* gradients, T* first, T* second,
+  void Apply(double gradient_scale, double rate, T* values, const T* gradients, T* first, T* second, T* third,
              int64_t count) const {
     if (options_.type == "sgd") {
-      ApplySgd({gradient_scale, options_.weight_decay, options_.momentum, rate}, values, gradients, first, count);
+      ApplySgd({gradient_scale, options_.WeightDecay(), options_.momentum, rate}, values, gradients, first, count);
       return;
     }
     if (options_.type == "rmsprop") {
-      ApplyRmsProp({gradient_scale, options_.weight_decay, options_.alpha, options_.momentum, rate, options_.epsilon},
-                   values, gradients, first, second, count);
+      ApplyRmsProp({gradient_scale, options_.WeightDecay(), options_.alpha, options_.momentum, rate, options_.epsilon},
+                   values, gradients, first, second, third, count);
       return;
     }
     const bool decoupled = options_.type == "adamw";
     const double power = static_cast<double>(steps_ + 1);
     AdamStep step;
     step.gradient_scale = gradient_scale;
-    step.weight_decay = decoupled ? 0 : options_.weight_decay;
-    step.value_scale = decoupled ? 1 - rate * options_.weight_decay : 1;
+    step.weight_decay = decoupled ? 0 : options_.WeightDecay();
+    step.value_scale = decoupled ? 1 - rate * options_.WeightDecay() : 1;
     step.beta1 = options_.beta1;
     step.beta2 = options_.beta2;
     step.step_size = rate / (1 - std::pow(options_.beta1, power));
     step.root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, power));
     step.epsilon = options_.epsilon;
-    ApplyAdam(step, values, gradients, first, second, count);
+    ApplyAdam(step, values, gradients, first, second, third, count);
   }
 
   const OptimizerOptions options_;
   int64_t steps_ = 0;
   torch::Tensor first_;   // The gradient's mean, or the momentum.
   torch::Tensor second_;  // The mean of its square.
+  torch::Tensor third_;   // centered: the gradient's mean; amsgrad: the largest of second_ so far.
   torch::Tensor gradient_norm_;
 };
 
@@ -107,6 +115,9 @@ class DeviceOptimizer : public Optimizer {
         gradient_norm_(torch::zeros({}, values.options())) {
     if (options_.type != "sgd") {
       second_ = torch::zeros_like(values);
+    }
+    if (options_.centered || options_.amsgrad) {
+      third_ = torch::zeros_like(values);
     }
   }
 
@@ -137,13 +148,16 @@ class DeviceOptimizer : public Optimizer {
     if (second_.defined()) {
       visitor->Tensor("second", &second_);
     }
+    if (third_.defined()) {
+      visitor->Tensor("third", &third_);
+    }
   }
 
  private:
   void Apply(const torch::Tensor& values, torch::Tensor gradient, double rate) {
     const bool decoupled = options_.type == "adamw";
-    if (options_.weight_decay > 0 && !decoupled) {
-      gradient = gradient + values * options_.weight_decay;
+    if (options_.WeightDecay() > 0 && !decoupled) {
+      gradient = gradient + values * options_.WeightDecay();
     }
     if (options_.type == "sgd") {
       const torch::Tensor momentum = first_ * options_.momentum + gradient;
@@ -153,7 +167,14 @@ class DeviceOptimizer : public Optimizer {
     }
     if (options_.type == "rmsprop") {
       const torch::Tensor square = second_ * options_.alpha + gradient.square() * (1 - options_.alpha);
-      const torch::Tensor update = first_ * options_.momentum + gradient / (square.sqrt() + options_.epsilon);
+      torch::Tensor divisor = square;
+      if (options_.centered) {
+        const torch::Tensor mean = third_ * options_.alpha + gradient * (1 - options_.alpha);
+        // Rounding may take a variance of almost 0 below it.
+        divisor = torch::clamp_min(square - mean.square(), 0);
+        Keep(third_, mean);
+      }
+      const torch::Tensor update = first_ * options_.momentum + gradient / (divisor.sqrt() + options_.epsilon);
       Keep(values, values - update * rate);
       Keep(first_, update);
       Keep(second_, square);
@@ -162,11 +183,15 @@ class DeviceOptimizer : public Optimizer {
     const double power = static_cast<double>(steps_ + 1);
     const torch::Tensor mean = first_ * options_.beta1 + gradient * (1 - options_.beta1);
     const torch::Tensor square = second_ * options_.beta2 + gradient.square() * (1 - options_.beta2);
-    const torch::Tensor root = square.sqrt() / std::sqrt(1 - std::pow(options_.beta2, power)) + options_.epsilon;
-    const torch::Tensor old = decoupled ? values * (1 - rate * options_.weight_decay) : values;
+    const torch::Tensor divisor = options_.amsgrad ? torch::maximum(third_, square) : square;
+    const torch::Tensor root = divisor.sqrt() / std::sqrt(1 - std::pow(options_.beta2, power)) + options_.epsilon;
+    const torch::Tensor old = decoupled ? values * (1 - rate * options_.WeightDecay()) : values;
     Keep(values, old - mean / root * (rate / (1 - std::pow(options_.beta1, power))));
     Keep(first_, mean);
     Keep(second_, square);
+    if (options_.amsgrad) {
+      Keep(third_, divisor);
+    }
   }
 
   // Takes the new state, unless a gradient was not finite: decided on the device.
@@ -176,6 +201,7 @@ class DeviceOptimizer : public Optimizer {
   int64_t steps_ = 0;
   torch::Tensor first_;    // The gradient's mean, or the momentum.
   torch::Tensor second_;   // The mean of its square.
+  torch::Tensor third_;    // centered: the gradient's mean; amsgrad: the largest of second_ so far.
   torch::Tensor healthy_;  // Whether every gradient so far was finite.
   torch::Tensor gradient_norm_;
 };

@@ -27,8 +27,15 @@ void OptimizerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("beta2", &beta2, In(0, 0.99999999));
   visitor.Double("alpha", &alpha, In(0, 0.99999999));
   visitor.Double("momentum", &momentum, In(0, 0.999999));
+  visitor.Bool("centered", &centered);
+  visitor.Bool("amsgrad", &amsgrad);
   visitor.Double("epsilon", &epsilon, In(0, 1));
-  visitor.Double("weight_decay", &weight_decay, In(0, 10));
+  // Printed as the number that holds. One that is not given stays so: what is read later may be of another type.
+  double decay = WeightDecay();
+  visitor.Double("weight_decay", &decay, In(0, 10));
+  if (decay != WeightDecay()) {
+    weight_decay = decay;
+  }
   visitor.Double("gradient_clip_norm", &gradient_clip_norm, In(0, 1e9));
 }
 
@@ -43,6 +50,8 @@ absl::Status OptimizerOptions::Validate() const {
   only_of("beta2", beta2, defaults.beta2, {"adam", "adamw"});
   only_of("alpha", alpha, defaults.alpha, {"rmsprop"});
   only_of("momentum", momentum, defaults.momentum, {"rmsprop", "sgd"});
+  only_of("centered", centered, defaults.centered, {"rmsprop"});
+  only_of("amsgrad", amsgrad, defaults.amsgrad, {"adam", "adamw"});
   only_of("epsilon", epsilon, defaults.epsilon, {"adam", "adamw", "rmsprop"});
   return problems.ToStatus();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,16 +14,21 @@ namespace waggle {
 struct OptimizerOptions {
   std::string type = "adam";  // adam, adamw, rmsprop or sgd.
   Schedule learning_rate = 0.001;
-  double beta1 = 0.9;             // adam, adamw: decay of the gradient's mean.
-  double beta2 = 0.999;           // adam, adamw: decay of the mean of its square.
-  double alpha = 0.99;            // rmsprop: decay of the mean of its square.
-  double momentum = 0;            // sgd, rmsprop.
-  double epsilon = 1e-8;          // adam, adamw, rmsprop: added to the root of the mean square.
-  double weight_decay = 0;        // adamw: of the values themselves; else added to the gradient.
+  double beta1 = 0.9;     // adam, adamw: decay of the gradient's mean.
+  double beta2 = 0.999;   // adam, adamw: decay of the mean of its square.
+  double alpha = 0.99;    // rmsprop: decay of the mean of its square.
+  double momentum = 0;    // sgd, rmsprop.
+  bool centered = false;  // rmsprop: divides by the root of the variance, not of the mean square.
+  bool amsgrad = false;   // adam, adamw: by that of the largest mean square so far (Reddi et al., 2018).
+  double epsilon = 1e-8;  // adam, adamw, rmsprop: added to the root of the mean square.
+  // adamw: of the values themselves; else added to the gradient. Where none is given, the type's own: WeightDecay().
+  std::optional<double> weight_decay;
   double gradient_clip_norm = 0;  // A gradient with a larger L2 norm is scaled down to it first; 0: never.
 
+  // weight_decay, or where none is given what torch::optim's optimizer of this type has: 0.01 for adamw, else 0.
+  double WeightDecay() const { return weight_decay.value_or(type == "adamw" ? 0.01 : 0); }
   // How many arrays of the values' size an optimizer keeps beside them.
-  int64_t StateArrays() const { return type == "sgd" ? 1 : 2; }
+  int64_t StateArrays() const { return type == "sgd" ? 1 : centered || amsgrad ? 3 : 2; }
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

@@ -2,10 +2,13 @@
 
 #include <torch/optim.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
+#include "common/config/field_checker.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -17,7 +20,7 @@ const std::vector<std::pair<std::string, Maker>> kForms = {{"one sweep", NewCpuO
 
 constexpr double kRate = 0.03;
 
-OptimizerOptions Options(const std::string& type, double weight_decay, double momentum) {
+OptimizerOptions Options(const std::string& type, std::optional<double> weight_decay, double momentum) {
   OptimizerOptions options;
   options.type = type;
   options.learning_rate = kRate;
@@ -28,47 +31,91 @@ OptimizerOptions Options(const std::string& type, double weight_decay, double mo
 
 std::unique_ptr<torch::optim::Optimizer> TorchOptimizer(const OptimizerOptions& options, const torch::Tensor& values) {
   const std::vector<torch::Tensor> parameters = {values};
+  // Where no weight decay is given, LibTorch's own default is to hold.
+  const auto decay = [&](auto torch_options) {
+    return options.weight_decay.has_value() ? torch_options.weight_decay(*options.weight_decay) : torch_options;
+  };
   if (options.type == "adam") {
-    return std::make_unique<torch::optim::Adam>(parameters,
-                                                torch::optim::AdamOptions(kRate).weight_decay(options.weight_decay));
+    return std::make_unique<torch::optim::Adam>(parameters, decay(torch::optim::AdamOptions(kRate)
+                                                                      .betas({options.beta1, options.beta2})
+                                                                      .eps(options.epsilon)
+                                                                      .amsgrad(options.amsgrad)));
   }
   if (options.type == "adamw") {
-    return std::make_unique<torch::optim::AdamW>(parameters,
-                                                 torch::optim::AdamWOptions(kRate).weight_decay(options.weight_decay));
+    return std::make_unique<torch::optim::AdamW>(parameters, decay(torch::optim::AdamWOptions(kRate)
+                                                                       .betas({options.beta1, options.beta2})
+                                                                       .eps(options.epsilon)
+                                                                       .amsgrad(options.amsgrad)));
   }
   if (options.type == "rmsprop") {
-    return std::make_unique<torch::optim::RMSprop>(
-        parameters, torch::optim::RMSpropOptions(kRate).momentum(options.momentum).weight_decay(options.weight_decay));
+    return std::make_unique<torch::optim::RMSprop>(parameters, decay(torch::optim::RMSpropOptions(kRate)
+                                                                         .alpha(options.alpha)
+                                                                         .eps(options.epsilon)
+                                                                         .centered(options.centered)
+                                                                         .momentum(options.momentum)));
   }
-  return std::make_unique<torch::optim::SGD>(
-      parameters, torch::optim::SGDOptions(kRate).momentum(options.momentum).weight_decay(options.weight_decay));
+  return std::make_unique<torch::optim::SGD>(parameters,
+                                             decay(torch::optim::SGDOptions(kRate).momentum(options.momentum)));
 }
 
-TEST_CASE("every optimizer takes the steps of LibTorch's own", "[unit]") {
+// Every combination of what a type has, each with a value of its own and LibTorch's default.
+std::vector<OptimizerOptions> AllCombinations() {
+  std::vector<OptimizerOptions> all;
   for (const char* type : {"adam", "adamw", "rmsprop", "sgd"}) {
-    for (const double weight_decay : {0.0, 0.1}) {
-      for (const double momentum : {0.0, 0.9}) {
-        for (const auto& [form, make] : kForms) {
-          for (const torch::ScalarType dtype : {torch::kFloat32, torch::kFloat64}) {
-            INFO(type << ", " << form << ", weight decay " << weight_decay << ", momentum " << momentum);
-            torch::manual_seed(1);
-            const OptimizerOptions options = Options(type, weight_decay, momentum);
-            torch::Tensor expected = torch::randn({101}, dtype);
-            const torch::Tensor values = expected.clone();
-            expected.set_requires_grad(true);
-            const std::unique_ptr<torch::optim::Optimizer> reference = TorchOptimizer(options, expected);
-            const std::unique_ptr<Optimizer> optimizer = make(options, values);
-            for (int step = 0; step < 30; ++step) {
-              const torch::Tensor gradient = torch::randn({101}, dtype);
-              expected.mutable_grad() = gradient.clone();
-              reference->step();
-              REQUIRE_OK(optimizer->Step(values, gradient, kRate));
-            }
-            // Relative to values above 1: RMSprop's first steps are long.
-            CHECK(((values - expected).abs() / (1 + expected.abs())).max().item<double>() < 1e-6);
-            CHECK(optimizer->steps() == 30);
-          }
+    all.push_back(Options(type, std::nullopt, 0));
+    all.push_back(Options(type, 0.1, 0));
+  }
+  all.push_back(Options("adamw", 0, 0));
+  // Doubles the list: each of these types also with the option.
+  const auto also = [&all](const std::vector<std::string>& types, const auto& set) {
+    const std::vector<OptimizerOptions> before = all;
+    for (OptimizerOptions options : before) {
+      if (std::find(types.begin(), types.end(), options.type) != types.end()) {
+        set(&options);
+        all.push_back(options);
+      }
+    }
+  };
+  const std::vector<std::string> adams = {"adam", "adamw"};
+  also(adams, [](OptimizerOptions* options) { options->amsgrad = true; });
+  also(adams, [](OptimizerOptions* options) { options->beta1 = 0.5; });
+  also(adams, [](OptimizerOptions* options) { options->beta2 = 0.9; });
+  also({"rmsprop"}, [](OptimizerOptions* options) { options->centered = true; });
+  also({"rmsprop"}, [](OptimizerOptions* options) { options->alpha = 0.9; });
+  also({"rmsprop", "sgd"}, [](OptimizerOptions* options) { options->momentum = 0.9; });
+  also({"adam", "adamw", "rmsprop"}, [](OptimizerOptions* options) { options->epsilon = 1e-3; });
+  return all;
+}
+
+TEST_CASE("every optimizer takes the steps of LibTorch's own, whatever its options", "[unit]") {
+  constexpr int kSteps = 50;
+  const std::vector<OptimizerOptions> combinations = AllCombinations();
+  CHECK(combinations.size() == 2 * 16 + 3 * 16 + 2 * 16 + 2 * 2);
+  for (const OptimizerOptions& options : combinations) {
+    REQUIRE_OK(Check(options));
+    for (const auto& [form, make] : kForms) {
+      for (const torch::ScalarType dtype : {torch::kFloat32, torch::kFloat64}) {
+        INFO(options.type << ", " << form << ", " << torch::toString(dtype) << ", weight decay "
+                          << options.WeightDecay() << ", momentum " << options.momentum << ", beta1 " << options.beta1
+                          << ", beta2 " << options.beta2 << ", alpha " << options.alpha << ", epsilon "
+                          << options.epsilon << ", centered " << options.centered << ", amsgrad " << options.amsgrad);
+        torch::manual_seed(1);
+        torch::Tensor expected = torch::randn({101}, dtype);
+        const torch::Tensor values = expected.clone();
+        expected.set_requires_grad(true);
+        const std::unique_ptr<torch::optim::Optimizer> reference = TorchOptimizer(options, expected);
+        const std::unique_ptr<Optimizer> optimizer = make(options, values);
+        for (int step = 0; step < kSteps; ++step) {
+          // Smaller and smaller: the largest mean square so far is not the last one.
+          const torch::Tensor gradient = torch::randn({101}, dtype) * (1.0 / (1 + 0.1 * step));
+          expected.mutable_grad() = gradient.clone();
+          reference->step();
+          REQUIRE_OK(optimizer->Step(values, gradient, kRate));
         }
+        // Relative to values above 1: RMSprop's first steps are long.
+        const double difference = ((values - expected).abs() / (1 + expected.abs())).max().item<double>();
+        CHECK(difference < (dtype == torch::kFloat64 ? 1e-10 : 1e-6));
+        CHECK(optimizer->steps() == kSteps);
       }
     }
   }
@@ -118,7 +165,10 @@ TEST_CASE("without waiting for the device a bad gradient stops all change and is
   for (const char* type : {"adam", "adamw", "rmsprop", "sgd"}) {
     INFO(type);
     const torch::Tensor values = torch::ones({3});
-    const std::unique_ptr<Optimizer> optimizer = NewDeviceOptimizer(Options(type, 0.1, 0.5), values);
+    OptimizerOptions options = Options(type, 0.1, 0.5);
+    options.centered = options.type == "rmsprop";
+    options.amsgrad = options.type == "adam" || options.type == "adamw";
+    const std::unique_ptr<Optimizer> optimizer = NewDeviceOptimizer(options, values);
     REQUIRE_OK(optimizer->Step(values, torch::ones({3}), 0.001));
     const torch::Tensor before = values.clone();
     absl::Status status = optimizer->Step(values, torch::full({3}, std::numeric_limits<float>::quiet_NaN()), 0.001);

@@ -2,8 +2,14 @@
 
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "common/config/config_reader.h"
+#include "common/config/config_writer.h"
 #include "common/config/field_checker.h"
+#include "common/config/yaml_file.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -11,6 +17,69 @@ namespace {
 
 TEST_CASE("the defaults of an optimizer are valid", "[unit]") {
   REQUIRE_OK(Check(OptimizerOptions()));
+}
+
+std::string Printed(OptimizerOptions* options) {
+  ConfigWriter writer;
+  options->Visit(writer);
+  return "\n" + writer.text();
+}
+
+TEST_CASE("weight decay that is not given is the type's own, and is printed", "[unit]") {
+  OptimizerOptions options;
+  CHECK(options.WeightDecay() == 0);
+  CHECK(absl::StrContains(Printed(&options), "\nweight_decay: 0\n"));
+  options.type = "adamw";
+  CHECK(options.WeightDecay() == 0.01);
+  CHECK(absl::StrContains(Printed(&options), "\nweight_decay: 0.01\n"));
+  // Printing has not made it the user's choice.
+  options.type = "sgd";
+  CHECK(options.WeightDecay() == 0);
+  options.type = "adamw";
+  options.weight_decay = 0;
+  CHECK(options.WeightDecay() == 0);
+  CHECK(absl::StrContains(Printed(&options), "\nweight_decay: 0\n"));
+  REQUIRE_OK(Check(options));
+  options.weight_decay = 11;
+  CHECK(absl::StrContains(Check(options).message(), "weight_decay: got the number 11;"));
+}
+
+TEST_CASE("weight decay that is given holds, wherever its key stands, and is what printing it gives back", "[unit]") {
+  for (const auto& [yaml, decay] :
+       std::vector<std::pair<std::string, double>>{{"{type: adamw}", 0.01},
+                                                   {"{weight_decay: 0, type: adamw}", 0},
+                                                   {"{type: adamw, weight_decay: 0.2}", 0.2},
+                                                   {"{weight_decay: 0.01}", 0.01},
+                                                   {"{type: rmsprop}", 0}}) {
+    CAPTURE(yaml);
+    std::string text = yaml;
+    for (int again = 0; again < 2; ++again) {
+      const YamlNode root = testing::ValueOf(ParseYaml(text, "optimizer.yaml"));
+      ConfigErrors errors;
+      ConfigReader reader(root, &errors);
+      OptimizerOptions options;
+      options.Visit(reader);
+      reader.Finish();
+      REQUIRE_OK(errors.ToStatus());
+      CHECK(options.WeightDecay() == decay);
+      text = Printed(&options);
+    }
+  }
+}
+
+TEST_CASE("an optimizer keeps an array more for what is centered or never shrinks", "[unit]") {
+  OptimizerOptions options;
+  CHECK(options.StateArrays() == 2);
+  options.amsgrad = true;
+  CHECK(options.StateArrays() == 3);
+  options = OptimizerOptions();
+  options.type = "rmsprop";
+  CHECK(options.StateArrays() == 2);
+  options.centered = true;
+  CHECK(options.StateArrays() == 3);
+  options = OptimizerOptions();
+  options.type = "sgd";
+  CHECK(options.StateArrays() == 1);
 }
 
 TEST_CASE("every wrong value of an optimizer is named, one a line", "[unit]") {
@@ -36,6 +105,11 @@ TEST_CASE("what means nothing to an optimizer's type is refused", "[unit]") {
         "momentum: means nothing to adam; wanted none, or a type of rmsprop, sgd");
   options.type = "rmsprop";
   REQUIRE_OK(options.Validate());
+  options.amsgrad = true;
+  CHECK(options.Validate().message() == "amsgrad: means nothing to rmsprop; wanted none, or a type of adam, adamw");
+  options = OptimizerOptions();
+  options.centered = true;
+  CHECK(options.Validate().message() == "centered: means nothing to adam; wanted none, or a type of rmsprop");
   options = OptimizerOptions();
   options.type = "sgd";
   options.beta1 = 0.5;
