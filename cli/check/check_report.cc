@@ -5,45 +5,68 @@
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
 #include "common/base/status_macros.h"
+#include "common/experiment/experiment_plan.h"
 #include "common/table_config/batch_layout.h"
 
 namespace waggle {
 namespace {
 
 constexpr size_t kMaxBatchBytes = size_t{1} << 40;  // No limit of ours: an estimate of too much is what is wanted.
+
 absl::StatusOr<std::string> TableEstimate(const TablePlan& plan, const LearnerOptions& learner, int64_t servers) {
   const TableConfig& table = plan.table;
-  WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch, MakeBatchLayout(table, learner.batch_size, kMaxBatchBytes));
+  WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch, MakeBatchLayout(table, plan.batch_size, kMaxBatchBytes));
   const double batches = static_cast<double>(batch.total_bytes) * static_cast<double>(learner.prefetch_batches + 1);
   std::string text =
       absl::StrFormat("# table %s: %d items of up to %d rows, %d bytes a row: about %s", table.name, table.max_items,
                       table.max_window, BytesARow(table.signature), ShortBytes(EstimateTableBytes(plan)));
   absl::StrAppend(&text, servers == 1 ? " on the replay server\n" : absl::StrCat(" on ", servers, " replay servers\n"));
-  absl::StrAppend(&text, "#   batches: ", learner.batch_size, " items, ", batch.total_bytes, " bytes each; ",
+  absl::StrAppend(&text, "#   batches: ", plan.batch_size, " items, ", batch.total_bytes, " bytes each; ",
                   ShortBytes(batches), " with those asked for ahead, on the learner\n");
   return text;
 }
 
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+// The widths that a row goes through.
+std::string LayersText(const std::vector<LayerPlan>& layers) {
+  std::string text;
+  for (const LayerPlan& layer : layers) {
+    absl::StrAppend(&text, " [", absl::StrJoin(layer.output_shape, ", "), "]");
+  }
+  return text;
+}
+
+std::string NetworkText(const NetworkNeed& need, const NetworkPlan& network) {
+  std::string text = absl::StrCat("# network ", network.name, ":");
+  for (const EncoderPlan& encoder : network.trunks[0].encoders) {
+    absl::StrAppend(&text, " ", encoder.array.DebugString(), LayersText(encoder.layers), ";");
+  }
+  absl::StrAppend(&text, LayersText(network.trunks[0].torso));
+  for (const HeadPlan& head : network.heads) {
+    absl::StrAppend(&text, "; ", head.name, LayersText(head.layers));
+  }
+  if (network.members.has_value()) {
+    absl::StrAppend(&text, "; ", *network.members, " members");
+  }
+  absl::StrAppend(&text, "; ", network.num_parameters, " parameters", need.has_target ? " and a target" : "");
+  if (need.acts) {
+    absl::StrAppend(&text, ", ", ShortBytes(static_cast<double>(network.num_parameters) * sizeof(float)),
+                    " a publication");
+  }
+  return absl::StrCat(text, "\n");
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> EstimateText(const Experiment& experiment, const EnvironmentSpec& environment,
                                          const AlgorithmDefinitions& algorithms) {
-  WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape, InferShapes(experiment.network, environment.observations[0].array,
-                                                                NumOutputs(environment.actions[0])));
-  std::string text = absl::StrCat("# environment: ", environment.DebugString(), "\n# network:");
-  for (const std::vector<int64_t>& activation : shape.activations) {
-    absl::StrAppend(&text, " ", ShapeText(activation));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, algorithms));
+  std::string text = absl::StrCat("# environment: ", environment.DebugString(), "\n");
+  for (size_t i = 0; i < plan.networks.size(); ++i) {
+    absl::StrAppend(&text, NetworkText(plan.algorithm.networks[i], plan.networks[i]));
   }
-  absl::StrAppend(&text, ", ", shape.num_parameters, " parameters, ",
-                  ShortBytes(static_cast<double>(shape.num_parameters) * sizeof(float)), " a publication\n");
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
-  for (const TablePlan& plan : plans) {
+  for (const TablePlan& table_plan : plan.algorithm.tables) {
     WAGGLE_ASSIGN_OR_RETURN(const std::string table,
-                            TableEstimate(plan, experiment.learner, experiment.replay.servers));
+                            TableEstimate(table_plan, experiment.learner, experiment.replay.servers));
     absl::StrAppend(&text, table);
   }
   const int64_t unacknowledged = experiment.actor.max_unacknowledged_mebibytes;

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/stop_token.h"
+#include "common/config/schedule.h"
 #include "common/tensor/array_spec.h"
 #include "common/tensor/byte_slices.h"
 
@@ -33,6 +34,7 @@ struct ModelVersion {
 struct ModelSnapshot {
   std::string model;
   ModelVersion version;
+  Progress progress;  // Of the run when they were published, as the learner knew it.
   std::vector<ArraySpec> tensors;
   uint64_t network_hash = 0;  // Of the network's description.
   ByteSlices data;            // The tensors, back to back, in their order.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,10 +11,12 @@
 #include "common/base/registry.h"
 #include "common/config/config_visitor.h"
 #include "common/experiment/sections.h"
-#include "common/plan/table_plan.h"
+#include "common/plan/algorithm_plan.h"
 #include "common/spec/environment_spec.h"
 
 namespace waggle {
+
+struct Experiment;
 
 // An algorithm's own part of the `algorithm:` section.
 class AlgorithmOptions {
@@ -23,34 +26,52 @@ class AlgorithmOptions {
   virtual absl::Status Validate() const = 0;
 };
 
-// How many arrays of the size of its network's parameters, in float32, a learner keeps.
-struct LearnerArrays {
-  int64_t all = 2;    // The values and their gradients, and what there is beside them: targets, the optimizer's state.
-  int64_t saved = 1;  // Those that a checkpoint has.
+// What an algorithm's plan depends on beside its options.
+struct PlanContext {
+  const EnvironmentSpec& environment;
+  const ReplayOptions& replay;
+  const LearnerOptions& learner;
 };
 
-// What can be said of an algorithm without a tensor library: its facts, its options, the tables it wants. The command
-// line checks configurations with it, and actors and learners make their tables from it. The computing half, with the
-// same name, is an AlgorithmImplementation (common/rl/algorithm.h).
+// What can be said of an algorithm without a tensor library: its facts, its options, its plan. The command line checks
+// configurations with it, and actors and learners build from it. The computing half, with the same name, is an
+// AlgorithmImplementation (common/rl/algorithm.h).
 struct AlgorithmDefinition {
   std::string description;              // One line.
   std::vector<SpaceKind> action_kinds;  // That it can learn.
-  std::vector<std::string> head_types;  // Network heads that it can use; the first is the default.
 
   // Options at their defaults.
   std::function<std::unique_ptr<AlgorithmOptions>()> new_options;
 
-  // For estimates of memory; a pure function.
-  std::function<LearnerArrays(const AlgorithmOptions& options)> learner_arrays;
+  // Puts the algorithm's own defaults into the other sections, before a file is read over them.
+  std::function<void(Experiment* experiment)> defaults;
 
-  // Its tables, made from replay.TableFor(learner.batch_size); a pure function. INVALID_ARGUMENT where options of
-  // several sections contradict each other: one problem a line, each behind its key ("algorithm.n_step: …").
-  std::function<absl::StatusOr<std::vector<TablePlan>>(const AlgorithmOptions& options,
-                                                       const EnvironmentSpec& environment, const ReplayOptions& replay,
-                                                       const LearnerOptions& learner)>
-      plan_tables;
+  // What it wants; a pure function. INVALID_ARGUMENT where options of several sections contradict each other: one problem
+  // a line, each behind its key ("algorithm.n_step: …").
+  std::function<absl::StatusOr<AlgorithmPlan>(const AlgorithmOptions& options, const PlanContext& context)> plan;
 };
 
 using AlgorithmDefinitions = Registry<AlgorithmDefinition>;
+
+// A definition whose plan takes the algorithm's own options. The one place where these are cast.
+template <class Options>
+AlgorithmDefinition Define(std::string description, std::vector<SpaceKind> action_kinds,
+                           std::function<void(Experiment* experiment)> defaults,
+                           absl::StatusOr<AlgorithmPlan> (*plan)(const Options& options, const PlanContext& context)) {
+  AlgorithmDefinition definition;
+  definition.description = std::move(description);
+  definition.action_kinds = std::move(action_kinds);
+  definition.new_options = [] { return std::make_unique<Options>(); };
+  definition.defaults = std::move(defaults);
+  definition.plan = [plan](const AlgorithmOptions& options,
+                           const PlanContext& context) -> absl::StatusOr<AlgorithmPlan> {
+    const auto* const own = dynamic_cast<const Options*>(&options);
+    if (own == nullptr) {
+      return absl::InvalidArgumentError("algorithm: these are another algorithm's options");
+    }
+    return plan(*own, context);
+  };
+  return definition;
+}
 
 }  // namespace waggle

@@ -23,12 +23,10 @@
 namespace waggle {
 namespace {
 
-// Of one message of 64 MiB; the rest of it is for what is said about the rows.
-constexpr int64_t kMaxStepBytes = int64_t{56} << 20;
-
 // `algorithm:` as one section: the name, and the options of the algorithm of that name.
 struct AlgorithmSection {
   const AlgorithmDefinitions* definitions = nullptr;  // Null when writing.
+  Experiment* experiment = nullptr;                   // Whose other sections take the algorithm's defaults; when reading.
   std::string name;
   std::shared_ptr<AlgorithmOptions> options;
 
@@ -42,17 +40,24 @@ struct AlgorithmSection {
         return;
       }
       options = (*definition)->new_options();
+      if ((*definition)->defaults != nullptr) {
+        (*definition)->defaults(experiment);
+      }
     }
     options->Visit(visitor);
   }
   absl::Status Validate() const { return options == nullptr ? absl::OkStatus() : options->Validate(); }
 };
 
-void VisitSections(Experiment* experiment, AlgorithmSection* algorithm, ConfigVisitor& visitor) {
+// `short_form`: there may be a `network:`, which means the only one that the algorithm has.
+void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* algorithm, ConfigVisitor& visitor) {
   visitor.Section("experiment", &experiment->experiment);
   visitor.Section("environment", &experiment->environment);
   visitor.Section("algorithm", algorithm);
-  visitor.Section("network", &experiment->network);
+  if (short_form && experiment->networks.size() == 1) {
+    visitor.Section("network", &experiment->networks.begin()->second);
+  }
+  visitor.Map("networks", &experiment->networks);
   visitor.Section("replay", &experiment->replay);
   visitor.Section("actor", &experiment->actor);
   visitor.Section("learner", &experiment->learner);
@@ -75,74 +80,6 @@ void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
   }
 }
 
-// Gathers problems of any code, one a line: the first one's code is that of all.
-class FirstOfAll {
- public:
-  void Add(const absl::Status& status) {
-    if (status_.ok()) {
-      status_ = status;
-    } else if (!status.ok()) {
-      status_ = absl::Status(status_.code(), absl::StrCat(status_.message(), "\n", status.message()));
-    }
-  }
-  const absl::Status& status() const { return status_; }
-
- private:
-  absl::Status status_;
-};
-
-// Problems with fields of a table, with the keys that these have in an experiment.
-absl::Status InReplaySection(const absl::Status& problems) {
-  return absl::Status(problems.code(),
-                      absl::StrCat("replay.", absl::StrReplaceAll(problems.message(), {{"\n", "\nreplay."}})));
-}
-
-// What travels at once is known before a process starts.
-absl::Status CheckBatch(const Experiment& experiment, const TableConfig& table) {
-  const int64_t batch_size = experiment.learner.batch_size;
-  const auto max_batch_bytes = static_cast<size_t>(ReplaySamplerOptions().max_batch_bytes);
-  return Annotate(MakeBatchLayout(table, batch_size, max_batch_bytes).status(),
-                  absl::StrCat("learner.batch_size: ", batch_size));
-}
-
-absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
-  const int64_t lanes = experiment.actor.lanes;
-  const int64_t row_bytes = BytesARow(table.signature);
-  const int64_t most = row_bytes == 0 ? lanes : kMaxStepBytes / row_bytes;
-  if (lanes <= most) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("actor.lanes: ", lanes, ": a step of ", lanes, lanes == 1 ? " lane has " : " lanes has ",
-                   lanes * row_bytes, " bytes and is sent at once, which at most ", kMaxStepBytes,
-                   " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
-}
-
-absl::Status CheckTable(const Experiment& experiment, const TableConfig& table) {
-  if (const absl::Status compression = table.ValidateCompression(); !compression.ok()) {
-    return InReplaySection(compression);
-  }
-  WAGGLE_RETURN_IF_ERROR(table.Validate());
-  FirstOfAll problems;
-  problems.Add(CheckBatch(experiment, table));
-  problems.Add(CheckStep(experiment, table));
-  if (experiment.replay.servers > 1) {
-    problems.Add(Annotate(CheckShardedBatch(table, experiment.replay.servers, experiment.learner.batch_size),
-                          absl::StrCat("replay.servers: ", experiment.replay.servers)));
-  }
-  return problems.status();
-}
-
-absl::Status CheckTables(const Experiment& experiment, const EnvironmentSpec& environment,
-                         const AlgorithmDefinitions& algorithms) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
-  FirstOfAll problems;
-  for (const TablePlan& plan : plans) {
-    problems.Add(CheckTable(experiment, plan.table));
-  }
-  return problems.status();
-}
-
 template <class T>
 bool Contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -161,13 +98,17 @@ absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::s
   Experiment experiment;
   AlgorithmSection algorithm;
   algorithm.definitions = &algorithms;
-  VisitSections(&experiment, &algorithm, reader);
+  algorithm.experiment = &experiment;
+  VisitSections(/*short_form=*/root.Find("network") != nullptr, &experiment, &algorithm, reader);
   reader.Finish();
   const std::string& environment = experiment.environment.name;
   if (!environments.empty() && !Contains(environments, environment)) {
     reader.Report("environment.name",
                   absl::StrCat("no environment named \"", environment, "\"", DidYouMean(environment, environments),
                                "; known: ", absl::StrJoin(environments, ", ")));
+  }
+  if (root.Find("network") != nullptr && root.Find("networks") != nullptr) {
+    reader.Report("network", "means the same as the only entry of networks; wanted one of the two");
   }
   if (errors.count() == 0) {
     CheckAcrossSections(experiment, &reader);
@@ -215,48 +156,8 @@ std::string ToYaml(const Experiment& experiment) {
   // A writer only reads what it visits; one Visit for reading and writing cannot be const.
   algorithm.options = std::const_pointer_cast<AlgorithmOptions>(experiment.algorithm_options);
   ConfigWriter writer;
-  VisitSections(&copy, &algorithm, writer);
+  VisitSections(/*short_form=*/false, &copy, &algorithm, writer);
   return writer.text();
-}
-
-int64_t NumOutputs(const SpaceLeaf& action) {
-  return action.num_values.empty() ? action.array.NumElements() : action.TotalChoices();
-}
-
-absl::StatusOr<std::vector<TablePlan>> PlanTables(const Experiment& experiment, const EnvironmentSpec& environment,
-                                                  const AlgorithmDefinitions& algorithms) {
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
-  WAGGLE_ASSIGN_OR_RETURN(
-      std::vector<TablePlan> plans,
-      definition->plan_tables(*experiment.algorithm_options, environment, experiment.replay, experiment.learner));
-  for (TablePlan& plan : plans) {
-    plan.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
-    // A replay server may hold the tables of several experiments.
-    plan.table.name = absl::StrCat(experiment.experiment.name, "/", plan.table.name);
-  }
-  return plans;
-}
-
-absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
-                                     const AlgorithmDefinitions& algorithms) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
-  FirstOfAll problems;
-  problems.Add(CheckSpaces(experiment.algorithm, *definition, environment));
-  const std::string& head = experiment.network.head.type;
-  if (!Contains(definition->head_types, head)) {
-    problems.Add(absl::InvalidArgumentError(
-        absl::StrCat("network.head.type: got ", head, "; algorithm ", experiment.algorithm, " wants one of ",
-                     absl::StrJoin(definition->head_types, ", "), DidYouMean(head, definition->head_types))));
-  }
-  if (environment.observations.size() > 1 || environment.actions.size() > 1) {
-    return problems.status();  // Network and tables are made for one of each.
-  }
-  problems.Add(Annotate(
-      InferShapes(experiment.network, environment.observations[0].array, NumOutputs(environment.actions[0])).status(),
-      absl::StrCat("network for ", environment.name)));
-  problems.Add(CheckTables(experiment, environment, algorithms));
-  return problems.status();
 }
 
 }  // namespace waggle

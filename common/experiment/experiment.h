@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,13 +14,13 @@
 
 namespace waggle {
 
-// A whole experiment: the contents of one YAML file, every default filled in.
+// A whole experiment: the contents of one YAML file over the algorithm's own defaults and those of the sections.
 struct Experiment {
   ExperimentOptions experiment;
   EnvironmentOptions environment;
   std::string algorithm;                                      // `algorithm.name`.
   std::shared_ptr<const AlgorithmOptions> algorithm_options;  // The rest of `algorithm:`; never null once parsed.
-  NetworkSpec network;
+  std::map<std::string, NetworkSpec> networks;                // Of the algorithm, by name.
   ReplayOptions replay;
   ActorOptions actor;
   LearnerOptions learner;
@@ -52,19 +53,5 @@ absl::Status LocateProblems(const absl::Status& problems, const std::string& pat
 
 // The experiment as YAML with every value in it. Parsing that gives the same experiment again.
 std::string ToYaml(const Experiment& experiment);
-
-// Outputs of a network's head for this action: one a choice, or one an element where there are no choices.
-int64_t NumOutputs(const SpaceLeaf& action);
-
-// The tables of the experiment's algorithm, with the run's seed, named EXPERIMENT/TABLE: what every process makes its
-// tables from.
-absl::StatusOr<std::vector<TablePlan>> PlanTables(const Experiment& experiment, const EnvironmentSpec& environment,
-                                                  const AlgorithmDefinitions& algorithms);
-
-// Checks what needs the environment's facts: the algorithm can take its leaves, which today are one observation, one
-// action and a scalar reward; the network fits the observation; the tables can be made. The error has the code of the
-// first problem, and lists all, one a line. The same checks run at the start of every process that needs them.
-absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
-                                     const AlgorithmDefinitions& algorithms);
 
 }  // namespace waggle

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/experiment/experiment_plan.h"
 #include "common/table_config/batch_layout.h"
 
 namespace waggle {
@@ -22,9 +23,9 @@ constexpr double kReplayProgramBytes = 16 * kMebibyte;
 // A server's own record of an item (its window, key, generation, priority and place in the sampler), as measured.
 constexpr double kItemBytes = 48;
 
-// How many copies of the weights there are where most come together. An actor: its network with gradients, which
-// nothing uses, the weights that it takes over, those that it copies them from, and the next ones.
-constexpr double kActorParameters = 2;
+// How many copies of the weights there are where most come together. An actor: its network, the weights that it takes
+// over, those that it copies them from, and the next ones.
+constexpr double kActorParameters = 1;
 constexpr double kActorWeights = 3;
 // A learner: what is being published, and what will be next.
 constexpr double kPublishedWeights = 2;
@@ -38,26 +39,30 @@ constexpr double kActorActivations = 2;
 
 // What the estimates are made from.
 struct Sizes {
-  double weights = 0;         // Bytes of the network's parameters.
-  double row_values = 0;      // Bytes of what a network computes for one row of observations, its input among it.
+  double weights = 0;         // Bytes of the parameters of the network that acts.
+  // Bytes of what all networks, and the one that acts, compute for one row of observations, their input among it.
+  double row_values = 0;
+  double acting_row_values = 0;
+  double learner_parameters = 0;  // Bytes of all that a learner keeps of that size, and what a checkpoint has of it.
+  double checkpoint = 0;
   double observation = 0;     // Bytes of all observations of a step.
   double batches = 0;         // Bytes of one batch of each table.
   double batch_rows = 0;      // Rows of observations in these.
   double tables = 0;          // Bytes, of all servers together.
   double unacknowledged = 0;  // Bytes of rows that an actor holds for one server.
-  LearnerArrays learner;
 };
 
-double RowValues(const NetworkShape& shape) {
-  double floats = 0;
-  for (const std::vector<int64_t>& activation : shape.activations) {
-    floats += static_cast<double>(ArraySpec{"", DType::kFloat32, activation}.NumElements());
-  }
-  for (const ArraySpec& parameter : shape.parameters) {
-    // The layers between, which are dense: each convolution is among the activations.
-    floats += parameter.shape.size() == 2 ? static_cast<double>(parameter.shape[0]) : 0;
-  }
-  return floats * sizeof(float);
+// What a learner keeps of a network and its optimizer, in arrays of the size of its parameters: all, and what a
+// checkpoint has of them.
+struct LearnerArrays {
+  double all = 0;
+  double saved = 0;
+};
+
+LearnerArrays CountArrays(const NetworkNeed& need) {
+  const double targets = need.has_target ? 1 : 0;
+  const auto state = static_cast<double>(need.optimizer.StateArrays());
+  return {2 + targets + state, 1 + targets + state};
 }
 
 // Rows of this observation that an item has in a batch.
@@ -73,24 +78,29 @@ double ObservationRows(const TableConfig& table, const ArraySpec& observation) {
 
 absl::StatusOr<Sizes> SizesOf(const Experiment& experiment, const EnvironmentSpec& environment,
                               const AlgorithmDefinitions& algorithms) {
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
-  const ArraySpec& observation = environment.observations[0].array;  // What the network sees.
-  WAGGLE_ASSIGN_OR_RETURN(const NetworkShape shape,
-                          InferShapes(experiment.network, observation, NumOutputs(environment.actions[0])));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans, PlanTables(experiment, environment, algorithms));
-  const auto batch_size = static_cast<double>(experiment.learner.batch_size);
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, algorithms));
+  const std::vector<TablePlan>& plans = plan.algorithm.tables;
   const ActorOptions& actor = experiment.actor;
   Sizes sizes;
-  sizes.learner = definition->learner_arrays(*experiment.algorithm_options);
-  sizes.weights = static_cast<double>(shape.num_parameters) * sizeof(float);
-  sizes.row_values = RowValues(shape);
+  for (size_t i = 0; i < plan.networks.size(); ++i) {
+    const NetworkPlan& network = plan.networks[i];
+    const LearnerArrays arrays = CountArrays(plan.algorithm.networks[i]);
+    const double bytes = static_cast<double>(network.num_parameters) * sizeof(float);
+    sizes.learner_parameters += arrays.all * bytes;
+    sizes.checkpoint += arrays.saved * bytes;
+    sizes.row_values += static_cast<double>(network.row_values) * sizeof(float);
+  }
+  if (const NetworkPlan* const acting = plan.acting()) {
+    sizes.weights = static_cast<double>(acting->num_parameters) * sizeof(float);
+    sizes.acting_row_values = static_cast<double>(acting->row_values) * sizeof(float);
+  }
+  const ArraySpec& observation = environment.observations[0].array;
   sizes.observation = static_cast<double>(BytesARow(ArraysOf(environment.observations)));
-  for (const TablePlan& plan : plans) {
-    WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch,
-                            MakeBatchLayout(plan.table, experiment.learner.batch_size, kMaxBatchBytes));
+  for (const TablePlan& table : plans) {
+    WAGGLE_ASSIGN_OR_RETURN(const BatchLayout batch, MakeBatchLayout(table.table, table.batch_size, kMaxBatchBytes));
     sizes.batches += static_cast<double>(batch.total_bytes);
-    sizes.batch_rows += batch_size * ObservationRows(plan.table, observation);
-    sizes.tables += EstimateTableBytes(plan);
+    sizes.batch_rows += static_cast<double>(table.batch_size) * ObservationRows(table.table, observation);
+    sizes.tables += EstimateTableBytes(table);
   }
   if (!plans.empty()) {  // All tables' rows are the same.
     const double block = static_cast<double>(BytesARow(plans[0].table.signature)) * static_cast<double>(actor.lanes) *
@@ -117,10 +127,10 @@ ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
   ProcessMemory memory;
   memory.role = Role::kLearner;
   memory.parts = {{"program", kTorchProgramBytes}};
-  AddComputing(learner.device, static_cast<double>(sizes.learner.all) * sizes.weights,
+  AddComputing(learner.device, sizes.learner_parameters,
                sizes.batch_rows * sizes.row_values * kLearnerActivations, &memory);
   memory.parts.push_back({"weights to publish", kPublishedWeights * sizes.weights});
-  memory.parts.push_back({"checkpoint", static_cast<double>(sizes.learner.saved) * sizes.weights});
+  memory.parts.push_back({"checkpoint", sizes.checkpoint});
   memory.parts.push_back({"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1)});
   return memory;
 }
@@ -131,7 +141,7 @@ ProcessMemory ActingMemory(Role role, const std::string& device, int64_t lanes, 
   ProcessMemory memory;
   memory.role = role;
   memory.parts = {{"program", kTorchProgramBytes}};
-  AddComputing(device, kActorParameters * sizes.weights, rows * sizes.row_values * kActorActivations, &memory);
+  AddComputing(device, kActorParameters * sizes.weights, rows * sizes.acting_row_values * kActorActivations, &memory);
   memory.parts.push_back({"newer weights", kActorWeights * sizes.weights});
   memory.parts.push_back({"observations", 2 * rows * sizes.observation});
   return memory;

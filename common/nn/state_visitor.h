@@ -25,6 +25,9 @@ class StateVisitor {
   void Double(absl::string_view name, double* value) { VisitDouble(Path(name), value); }
   void String(absl::string_view name, std::string* value) { VisitString(Path(name), value); }
 
+  // What the state around it means: loading where it was saved with another text is a problem.
+  void Identity(absl::string_view name, const std::string& text) { VisitIdentity(Path(name), text); }
+
   void Generator(absl::string_view name, Rng* generator) {
     std::string state = generator->Save();
     VisitString(Path(name), &state);
@@ -52,6 +55,7 @@ class StateVisitor {
   virtual void VisitInt(const std::string& path, int64_t* value) = 0;
   virtual void VisitDouble(const std::string& path, double* value) = 0;
   virtual void VisitString(const std::string& path, std::string* value) = 0;
+  virtual void VisitIdentity(const std::string& path, const std::string& text) = 0;
   virtual void Problem(std::string problem) = 0;
 
  private:

@@ -55,6 +55,7 @@ using InitialPriority = std::function<double(const WindowRow* rows, int64_t coun
 // A table that an algorithm wants, and how a writer fills it. The writer carries the plan out and knows no algorithm.
 struct TablePlan {
   TableConfig table;
+  int64_t batch_size = 1;  // Items of it that a learner step takes.
   WindowPlan window;
   // Absent: every window starts with priority 1.
   InitialPriority initial_priority;

@@ -51,6 +51,7 @@ class StateSaver : public StateVisitor {
   void VisitInt(const std::string& path, int64_t* value) override { AddText(path, absl::StrCat(*value)); }
   void VisitDouble(const std::string& path, double* value) override { AddText(path, absl::StrFormat("%.17g", *value)); }
   void VisitString(const std::string& path, std::string* value) override { AddText(path, *value); }
+  void VisitIdentity(const std::string& path, const std::string& text) override { AddText(path, text); }
   void Problem(std::string problem) override { problems_.push_back(std::move(problem)); }
 
  private:
@@ -142,6 +143,12 @@ class StateLoader : public StateVisitor {
       *value = *text;
     }
   }
+  void VisitIdentity(const std::string& path, const std::string& text) override {
+    const std::string* const saved = FindText(path);
+    if (saved != nullptr && *saved != text) {
+      Problem(absl::StrCat(path, ": the checkpoint is of \"", *saved, "\"; wanted \"", text, "\""));
+    }
+  }
   void Problem(std::string problem) override { problems_.push_back(std::move(problem)); }
 
  private:
@@ -165,21 +172,21 @@ class StateLoader : public StateVisitor {
 
 }  // namespace
 
-absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& algorithm_name, Algorithm* algorithm) {
+absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& algorithm_name, Trainee* trainee) {
   CheckpointContents contents;
   contents.step = step;
   contents.texts[kCheckpointAlgorithm] = algorithm_name;
   StateSaver saver(&contents);
   WAGGLE_RETURN_IF_ERROR(CatchTorch("copying the learner's state", [&] {
     torch::NoGradGuard no_grad;
-    algorithm->VisitState(&saver);
+    trainee->VisitState(&saver);
   }));
   WAGGLE_RETURN_IF_ERROR(saver.status());
   return contents;
 }
 
 absl::Status RestoreLearner(const CheckpointContents& contents, const std::string& algorithm_name,
-                            Algorithm* algorithm) {
+                            Trainee* trainee) {
   const auto saved_by = contents.texts.find(kCheckpointAlgorithm);
   if (saved_by == contents.texts.end() || saved_by->second != algorithm_name) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -189,11 +196,11 @@ absl::Status RestoreLearner(const CheckpointContents& contents, const std::strin
   return CatchTorch("restoring the learner's state", [&]() -> absl::Status {
     torch::NoGradGuard no_grad;
     StateLoader check(contents, /*loading=*/false);
-    algorithm->VisitState(&check);
+    trainee->VisitState(&check);
     check.CheckNothingLeft();
     WAGGLE_RETURN_IF_ERROR(check.status());
     StateLoader loader(contents, /*loading=*/true);
-    algorithm->VisitState(&loader);
+    trainee->VisitState(&loader);
     return loader.status();
   });
 }

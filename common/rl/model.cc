@@ -18,7 +18,7 @@ namespace {
 std::string Identity(const OptimizerOptions& options) {
   return absl::StrCat(options.type, " beta1 ", options.beta1, " beta2 ", options.beta2, " alpha ", options.alpha,
                       " momentum ", options.momentum, " epsilon ", options.epsilon, " weight_decay ",
-                      options.weight_decay);
+                      options.WeightDecay(), " centered ", options.centered, " amsgrad ", options.amsgrad);
 }
 
 absl::StatusOr<std::unique_ptr<Net>> MakeNet(const NetworkNeed& need, const NetworkPlan& plan, torch::Device device,

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithm.h"
+#include "common/rl/stepper.h"
 
 namespace waggle {
 

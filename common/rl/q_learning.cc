@@ -1,9 +1,11 @@
-#include "common/rl/algorithms/dqn_loss.h"
+#include "common/rl/q_learning.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "common/nn/closed_form.h"
 
 namespace waggle {
 namespace {
@@ -14,6 +16,11 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 bool IsPlain(const torch::Tensor& tensor) {
   return tensor.is_cpu() && tensor.scalar_type() == torch::kFloat32 && tensor.is_contiguous();
 }
+
+// A loss and its gradient by q.
+struct Loss {
+  torch::Tensor loss, errors, q_mean, q_gradient;
+};
 
 torch::Tensor SweepTargets(const torch::Tensor& rewards, const torch::Tensor& bootstrap, const torch::Tensor& selector,
                            const torch::Tensor& values) {
@@ -32,18 +39,18 @@ torch::Tensor SweepTargets(const torch::Tensor& rewards, const torch::Tensor& bo
   return targets;
 }
 
-DqnLossResult SweepLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions, const torch::Tensor& targets,
+Loss SweepLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions, const torch::Tensor& targets,
                         const torch::Tensor& weights) {
   const int64_t rows = q.size(0);
   const int64_t choices = q.size(1);
-  DqnLossResult result;
-  result.td_errors = torch::empty({rows}, torch::kFloat32);
+  Loss result;
+  result.errors = torch::empty({rows}, torch::kFloat32);
   result.q_gradient = torch::zeros({rows, choices}, torch::kFloat32);
   const float* values = q.data_ptr<float>();
   const int64_t* action = actions.data_ptr<int64_t>();
   const float* target = targets.data_ptr<float>();
   const float* weight = weights.data_ptr<float>();
-  float* error = result.td_errors.data_ptr<float>();
+  float* error = result.errors.data_ptr<float>();
   float* gradient = result.q_gradient.data_ptr<float>();
   const float share = 1 / static_cast<float>(rows);
   double loss_sum = 0;
@@ -71,34 +78,20 @@ DqnLossResult SweepLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor
   return result;
 }
 
-}  // namespace
-
-torch::Tensor DqnTargets(const torch::Tensor& rewards, const torch::Tensor& bootstrap, const torch::Tensor& selector,
-                         const torch::Tensor& values) {
-  if (IsPlain(rewards) && IsPlain(bootstrap) && IsPlain(selector) && IsPlain(values)) {
-    return SweepTargets(rewards, bootstrap, selector, values);
-  }
-  const torch::Tensor best = values.gather(1, selector.argmax(1, /*keepdim=*/true)).squeeze(1);
-  return rewards + torch::where(bootstrap == 0, torch::zeros_like(best), bootstrap * best);
-}
-
-DqnLossResult DqnLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions, const torch::Tensor& targets,
-                      const torch::Tensor& weights) {
-  if (IsPlain(q) && IsPlain(targets) && IsPlain(weights) && actions.is_contiguous()) {
-    return SweepLoss(loss, q, actions, targets, weights);
-  }
+Loss OperatorLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions, const torch::Tensor& targets,
+                  const torch::Tensor& weights) {
   const int64_t choices = q.size(1);
   const torch::Tensor known = (actions >= 0).logical_and_(actions < choices);
   const torch::Tensor index = actions.clamp(0, choices - 1).unsqueeze(1);
   const torch::Tensor nan = torch::full({}, std::numeric_limits<double>::quiet_NaN(), q.options());
   const torch::Tensor value = torch::where(known, q.gather(1, index).squeeze(1), nan);
   const torch::Tensor difference = value - targets;
-  DqnLossResult result;
-  result.td_errors = difference.abs();
+  Loss result;
+  result.errors = difference.abs();
   torch::Tensor row_loss = difference.square();
   torch::Tensor slope = difference * 2;
   if (loss == TdLoss::kHuber) {
-    row_loss = torch::where(result.td_errors < 1, row_loss * 0.5, result.td_errors - 0.5);
+    row_loss = torch::where(result.errors < 1, row_loss * 0.5, result.errors - 0.5);
     slope = difference.clamp(-1, 1);
   }
   result.loss = (weights * row_loss).mean();
@@ -108,6 +101,30 @@ DqnLossResult DqnLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& 
   // Without waiting for the device: a loss that is not finite makes every gradient so, and the stepper refuses those.
   result.q_gradient = torch::where(torch::isfinite(result.loss), result.q_gradient, nan);
   return result;
+}
+
+}  // namespace
+
+torch::Tensor QLearningTargets(const torch::Tensor& rewards, const torch::Tensor& bootstrap,
+                               const torch::Tensor& selector, const torch::Tensor& values) {
+  const torch::NoGradGuard no_grad;
+  if (IsPlain(rewards) && IsPlain(bootstrap) && IsPlain(selector) && IsPlain(values)) {
+    return SweepTargets(rewards, bootstrap, selector, values);
+  }
+  const torch::Tensor best = values.gather(1, selector.argmax(1, /*keepdim=*/true)).squeeze(1);
+  return rewards + torch::where(bootstrap == 0, torch::zeros_like(best), bootstrap * best);
+}
+
+QLearningLossResult QLearningLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions,
+                                  const torch::Tensor& targets, const torch::Tensor& weights) {
+  Loss result;
+  {
+    const torch::NoGradGuard no_grad;
+    const bool plain = IsPlain(q) && IsPlain(targets) && IsPlain(weights) && actions.is_contiguous();
+    result = plain ? SweepLoss(loss, q, actions, targets, weights)
+                   : OperatorLoss(loss, q.detach(), actions, targets, weights);
+  }
+  return {WithGradient(result.loss, q, result.q_gradient), result.errors, result.q_mean};
 }
 
 }  // namespace waggle

@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/status.h"
-#include "common/config/config_visitor.h"
 #include "common/experiment/algorithm_definition.h"
+#include "common/plan/exploration_options.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
 
-// Ape-X DQN (Horgan et al. 2018): Q-learning from prioritised n-step transitions that many exploring actors write.
+// Ape-X DQN (Horgan et al. 2018, arXiv 1803.00933): Q-learning from prioritised n-step transitions that many exploring
+// actors write.
 struct ApexDqnOptions : public AlgorithmOptions {
   // Where the value of the last row comes from: vanilla: max of the online network itself, there is no target network;
   // fixed_target: max of the target network; double: the target network at the online network's best action.
@@ -20,25 +20,18 @@ struct ApexDqnOptions : public AlgorithmOptions {
   double discount = 0.99;      // A step.
   std::string loss = "huber";  // Of the TD error: huber (quadratic up to 1, linear beyond) or mse.
 
-  // The target network follows by one of the two; giving both is an error. Neither: update_rate is 0.005.
+  // The target network follows by one of the two; giving both is an error. Neither: update_rate is 0.01.
   std::optional<double> update_rate;  // The share of the online network that it takes over after every learner step.
   int64_t update_steps = 0;           // Learner steps from one copy of the online network to the next.
 
-  // Importance weights are (items * probability) ^ -importance_exponent over the largest of the batch. The exponent
-  // goes to its final value over importance_anneal_steps learner steps.
-  double importance_exponent = 0.4;
-  double importance_exponent_final = 1;
-  int64_t importance_anneal_steps = 100'000;
+  // Importance weights are (items * probability) ^ -importance_exponent over the largest of the batch.
+  Schedule importance_exponent = Schedule::Linear(0.4, 1, Schedule::Clock::kLearnerSteps, 100'000);
   double priority_epsilon = 0.01;  // Added to |TD error|, so that no item is forgotten.
 
-  // Lane i of all N acts at random with probability epsilon_base ^ (1 + epsilon_alpha * i / (N - 1)).
-  double epsilon_base = 0.4;
-  double epsilon_alpha = 7;
-  // A lane's first steps, over which that comes down from 1. An actor that is started again goes on where the run's
-  // lanes are on average.
-  int64_t epsilon_anneal_steps = 0;
-
+  ExplorationOptions exploration{"epsilon_greedy", 0, 0.4, 7};
   OptimizerOptions optimizer;
+
+  ApexDqnOptions() { optimizer.gradient_clip_norm = 10; }
 
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override;
@@ -46,7 +39,5 @@ struct ApexDqnOptions : public AlgorithmOptions {
   // What update_rate means where neither it nor update_steps was given.
   double EffectiveUpdateRate() const;
 };
-
-AlgorithmDefinition ApexDqnDefinition();
 
 }  // namespace waggle

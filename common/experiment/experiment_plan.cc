@@ -1,0 +1,148 @@
+#include "common/experiment/experiment_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "common/api/replay.h"
+#include "common/base/annotate.h"
+#include "common/base/nearest_name.h"
+#include "common/base/problems.h"
+#include "common/base/status_macros.h"
+#include "common/experiment/space_checks.h"
+#include "common/table_config/batch_layout.h"
+#include "common/table_config/shard_config.h"
+
+namespace waggle {
+namespace {
+
+// Of one message of 64 MiB; the rest of it is for what is said about the rows.
+constexpr int64_t kMaxStepBytes = int64_t{56} << 20;
+
+// Gathers problems of any code, one a line: the first one's code is that of all.
+class FirstOfAll {
+ public:
+  void Add(const absl::Status& status) {
+    if (status_.ok()) {
+      status_ = status;
+    } else if (!status.ok()) {
+      status_ = absl::Status(status_.code(), absl::StrCat(status_.message(), "\n", status.message()));
+    }
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+// Problems with fields of a table, with the keys that these have in an experiment.
+absl::Status InReplaySection(const absl::Status& problems) {
+  return absl::Status(problems.code(),
+                      absl::StrCat("replay.", absl::StrReplaceAll(problems.message(), {{"\n", "\nreplay."}})));
+}
+
+// What travels at once is known before a process starts.
+absl::Status CheckBatch(const TablePlan& plan) {
+  const auto max_batch_bytes = static_cast<size_t>(ReplaySamplerOptions().max_batch_bytes);
+  return Annotate(MakeBatchLayout(plan.table, plan.batch_size, max_batch_bytes).status(),
+                  absl::StrCat("learner.batch_size: ", plan.batch_size));
+}
+
+absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
+  const int64_t lanes = experiment.actor.lanes;
+  const int64_t row_bytes = BytesARow(table.signature);
+  const int64_t most = row_bytes == 0 ? lanes : kMaxStepBytes / row_bytes;
+  if (lanes <= most) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("actor.lanes: ", lanes, ": a step of ", lanes, lanes == 1 ? " lane has " : " lanes has ",
+                   lanes * row_bytes, " bytes and is sent at once, which at most ", kMaxStepBytes,
+                   " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
+}
+
+absl::Status CheckTable(const Experiment& experiment, const TablePlan& plan) {
+  const TableConfig& table = plan.table;
+  if (const absl::Status compression = table.ValidateCompression(); !compression.ok()) {
+    return InReplaySection(compression);
+  }
+  WAGGLE_RETURN_IF_ERROR(table.Validate());
+  FirstOfAll problems;
+  problems.Add(CheckBatch(plan));
+  problems.Add(CheckStep(experiment, table));
+  if (experiment.replay.servers > 1) {
+    problems.Add(Annotate(CheckShardedBatch(table, experiment.replay.servers, plan.batch_size),
+                          absl::StrCat("replay.servers: ", experiment.replay.servers)));
+  }
+  return problems.status();
+}
+
+absl::Status CheckNetworkNames(const Experiment& experiment, const AlgorithmPlan& plan) {
+  std::vector<std::string> known;
+  for (const NetworkNeed& need : plan.networks) {
+    known.push_back(need.name);
+  }
+  Problems problems;
+  for (const auto& [name, network] : experiment.networks) {
+    problems.AddUnless(std::find(known.begin(), known.end(), name) != known.end(), "networks.", name, ": algorithm ",
+                       experiment.algorithm, " has no such network", DidYouMean(name, known), "; it has ",
+                       absl::StrJoin(known, ", "));
+  }
+  return problems.ToStatus();
+}
+
+}  // namespace
+
+const NetworkPlan* ExperimentPlan::acting() const {
+  for (size_t i = 0; i < networks.size(); ++i) {
+    if (algorithm.networks[i].acts) {
+      return &networks[i];
+    }
+  }
+  return nullptr;
+}
+
+absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, const EnvironmentSpec& environment,
+                                              const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  ExperimentPlan plan;
+  WAGGLE_ASSIGN_OR_RETURN(plan.algorithm,
+                          definition->plan(*experiment.algorithm_options,
+                                           PlanContext{environment, experiment.replay, experiment.learner}));
+  FirstOfAll problems;
+  problems.Add(CheckNetworkNames(experiment, plan.algorithm));
+  for (const NetworkNeed& need : plan.algorithm.networks) {
+    const auto spec = experiment.networks.find(need.name);
+    absl::StatusOr<NetworkPlan> network =
+        PlanNetwork(need, spec == experiment.networks.end() ? NetworkSpec() : spec->second, environment);
+    problems.Add(network.status());
+    if (network.ok()) {
+      plan.networks.push_back(*std::move(network));
+    }
+  }
+  WAGGLE_RETURN_IF_ERROR(problems.status());
+  for (TablePlan& table : plan.algorithm.tables) {
+    table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
+    // A replay server may hold the tables of several experiments.
+    table.table.name = absl::StrCat(experiment.experiment.name, "/", table.table.name);
+  }
+  return plan;
+}
+
+absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
+                                     const AlgorithmDefinitions& algorithms) {
+  WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  // What follows is planned for spaces that the algorithm can take.
+  WAGGLE_RETURN_IF_ERROR(CheckSpaces(experiment.algorithm, *definition, environment));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, algorithms));
+  FirstOfAll problems;
+  for (const TablePlan& table : plan.algorithm.tables) {
+    problems.Add(CheckTable(experiment, table));
+  }
+  return problems.status();
+}
+
+}  // namespace waggle

@@ -1,0 +1,38 @@
+#include "common/nn/closed_form.h"
+
+#include <memory>
+#include <utility>
+
+namespace waggle {
+namespace {
+
+class KnownGradient : public torch::autograd::Node {
+ public:
+  explicit KnownGradient(torch::Tensor gradient) : gradient_(std::move(gradient)) {}
+
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
+    TORCH_CHECK(gradient_.defined(), "the graph of a loss was used twice");
+    return {gradients[0].defined() ? gradient_ * gradients[0] : torch::Tensor()};
+  }
+  void release_variables() override { gradient_.reset(); }
+
+ private:
+  torch::Tensor gradient_;
+};
+
+}  // namespace
+
+torch::Tensor WithGradient(const torch::Tensor& value, const torch::Tensor& input, const torch::Tensor& gradient) {
+  TORCH_CHECK(gradient.sizes() == input.sizes(), "a gradient of the shape ", gradient.sizes(), " for an input of ",
+              input.sizes());
+  if (!torch::GradMode::is_enabled() || !input.requires_grad()) {
+    return value;
+  }
+  std::shared_ptr<KnownGradient> node(new KnownGradient(gradient), torch::autograd::deleteNode);
+  node->set_next_edges(torch::autograd::collect_next_edges(input));
+  torch::Tensor loss = value.detach();
+  torch::autograd::create_gradient_edge(loss, node);
+  return loss;
+}
+
+}  // namespace waggle

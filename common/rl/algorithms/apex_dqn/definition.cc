@@ -1,0 +1,113 @@
+#include <cmath>
+
+#include "common/base/problems.h"
+#include "common/base/status_macros.h"
+#include "common/experiment/experiment.h"
+#include "common/experiment/table_plans.h"
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
+#include "common/rl/algorithms/definitions.h"
+
+namespace waggle {
+namespace {
+
+constexpr double kDefaultUpdateRate = 0.01;
+
+// |n-step TD error| by the weights that acted: of a row's private columns the first is the value of the action taken,
+// the second that of the best one.
+InitialPriority TdErrorPriority(double discount, double priority_epsilon) {
+  return [discount, priority_epsilon](const WindowRow* rows, int64_t count) {
+    double target = 0;
+    double weight = 1;
+    for (int64_t k = 0; k + 1 < count; ++k) {
+      target += weight * static_cast<double>(rows[k].reward);
+      weight *= discount * static_cast<double>(rows[k].discount);
+    }
+    if (weight != 0) {
+      target += weight * static_cast<double>(rows[count - 1].extras[1]);
+    }
+    return std::abs(target - static_cast<double>(rows[0].extras[0])) + priority_epsilon;
+  };
+}
+
+// What belongs to sampling by priority, or to using priorities at all, only.
+absl::Status CheckPriorities(const ApexDqnOptions& options, const TableConfig& table) {
+  const ApexDqnOptions defaults;
+  // Otherwise all items are drawn alike, or by no chance at all, and their weights are equal.
+  const bool has_weights = table.sampler.kind == SelectorKind::kPrioritized || table.sampler.recent_share > 0;
+  Problems problems;
+  const auto check = [&](bool has_meaning, const char* field, bool is_default) {
+    problems.AddUnless(has_meaning || is_default, "algorithm.", field, ": means nothing to the sampler ",
+                       Name(table.sampler.kind), "; wanted none, or replay.sampler.kind: prioritized");
+  };
+  check(has_weights, "importance_exponent", options.importance_exponent == defaults.importance_exponent);
+  check(table.UsesPriorities(), "priority_epsilon", options.priority_epsilon == defaults.priority_epsilon);
+  return problems.ToStatus();
+}
+
+absl::StatusOr<AlgorithmPlan> Plan(const ApexDqnOptions& options, const PlanContext& context) {
+  WAGGLE_RETURN_IF_ERROR(CheckPriorities(options, context.replay.table));
+  NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
+  q.acts = true;
+  q.has_target = options.mode != "vanilla";
+  AlgorithmPlan plan{{q}};
+  plan.exploration = options.exploration;
+  plan.tables = {TransitionTable(context, options.n_step)};
+  if (context.replay.table.UsesPriorities()) {
+    plan.private_columns = {"q_taken", "q_max"};
+    plan.tables[0].initial_priority = TdErrorPriority(options.discount, options.priority_epsilon);
+  }
+  return plan;
+}
+
+// Fresh data and small steps: what was learned acts within milliseconds.
+void Defaults(Experiment* experiment) {
+  NetworkSpec network;
+  network.heads["q"].type = "dueling";
+  experiment->networks = {{"q", network}};
+  experiment->replay.table.rate_limiter.samples_per_insert = 16;
+  experiment->actor.chunk_rows = 8;
+  experiment->actor.max_unacknowledged_blocks = 2;
+  experiment->actor.refresh_seconds = 0.01;
+  experiment->learner.batch_size = 64;
+  experiment->learner.publish_period_steps = 10;
+  experiment->learner.priority_update_steps = 1;
+  experiment->learner.prefetch_batches = 2;
+}
+
+}  // namespace
+
+double ApexDqnOptions::EffectiveUpdateRate() const {
+  return update_rate.value_or(update_steps == 0 ? kDefaultUpdateRate : 0);
+}
+
+void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Choice("mode", &mode, {"vanilla", "fixed_target", "double"});
+  visitor.Int("n_step", &n_step, In(1, 1'000));
+  visitor.Double("discount", &discount, In(0, 1));
+  visitor.Choice("loss", &loss, {"huber", "mse"});
+  visitor.OptionalDouble("update_rate", &update_rate, Above(0, 1));
+  visitor.Int("update_steps", &update_steps, In(0, 1e15));
+  if (mode != "vanilla" && update_steps == 0) {
+    update_rate = EffectiveUpdateRate();  // So that the effective configuration shows it.
+  }
+  visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
+  visitor.Double("priority_epsilon", &priority_epsilon, In(0, 1e6));
+  visitor.Section("exploration", &exploration);
+  visitor.Section("optimizer", &optimizer);
+}
+
+absl::Status ApexDqnOptions::Validate() const {
+  Problems problems;
+  problems.AddUnless(!update_rate.has_value() || update_steps == 0, "update_rate: ", update_rate.value_or(0),
+                     " and update_steps: ", update_steps, " exclude each other; give one of them");
+  problems.AddUnless(mode != "vanilla" || (!update_rate.has_value() && update_steps == 0),
+                     "update_rate and update_steps mean nothing in mode vanilla, which has no target network");
+  return problems.ToStatus();
+}
+
+AlgorithmDefinition apex_dqn_definition() {
+  return Define("Q-learning from prioritised n-step transitions of many exploring actors (Ape-X DQN)",
+                {SpaceKind::kDiscrete}, Defaults, Plan);
+}
+
+}  // namespace waggle

@@ -1,0 +1,57 @@
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
+#include "common/rl/algorithms/implementations.h"
+#include "common/rl/q_learning.h"
+
+namespace waggle {
+namespace {
+
+class ApexDqn : public Algorithm {
+ public:
+  ApexDqn(const ApexDqnOptions& options, Model* model)
+      : options_(options),
+        loss_(options.loss == "mse" ? TdLoss::kMse : TdLoss::kHuber),
+        q_(model->net("q")) {}
+
+  void Update(const Batches& batches, UpdateContext* context) override {
+    const Transitions t =
+        TransitionsOf(batches, options_.discount, options_.importance_exponent.At(context->progress()));
+    torch::Tensor target;
+    {
+      const torch::NoGradGuard no_grad;
+      const torch::Tensor value = q_.target()(t.next_observation).q();
+      const torch::Tensor selector = options_.mode == "double" ? q_(t.next_observation).q() : value;
+      target = QLearningTargets(t.reward, t.bootstrap, selector, value);
+    }
+    const QLearningLossResult loss = QLearningLoss(loss_, q_(t.observation).q(), t.action, target, t.weight);
+    if (context->Descend(loss.loss, q_.group())) {
+      FollowTarget();
+    }
+    context->SetPriorities(loss.errors + options_.priority_epsilon);
+    context->Report("q_mean", loss.q_mean);
+  }
+
+  void VisitState(StateVisitor* visitor) override { visitor->Int("steps", &steps_); }
+
+ private:
+  void FollowTarget() {
+    ++steps_;
+    if (options_.update_steps == 0) {
+      q_.FollowTarget(options_.EffectiveUpdateRate());
+    } else if (steps_ % options_.update_steps == 0) {
+      q_.FollowTarget(1);
+    }
+  }
+
+  const ApexDqnOptions options_;
+  const TdLoss loss_;
+  Net& q_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
+AlgorithmImplementation apex_dqn_implementation() {
+  return Implement<ApexDqn, ApexDqnOptions>();
+}
+
+}  // namespace waggle

@@ -1,0 +1,16 @@
+#include "common/rl/algorithms/definitions.h"
+
+#include "common/base/check.h"
+
+namespace waggle {
+
+AlgorithmDefinitions BuiltinAlgorithmDefinitions() {
+  AlgorithmDefinitions definitions("algorithm");
+#define WAGGLE_ALGORITHM(name) \
+  WAGGLE_CHECK(definitions.Register(#name, name##_definition()).ok(), "two algorithms that ship have one name");
+#include "common/rl/algorithms/list.inc"
+#undef WAGGLE_ALGORITHM
+  return definitions;
+}
+
+}  // namespace waggle

@@ -1,0 +1,16 @@
+#include "common/rl/algorithms/implementations.h"
+
+#include "common/base/check.h"
+
+namespace waggle {
+
+AlgorithmImplementations BuiltinAlgorithms() {
+  AlgorithmImplementations algorithms("algorithm");
+#define WAGGLE_ALGORITHM(name) \
+  WAGGLE_CHECK(algorithms.Register(#name, name##_implementation()).ok(), "two algorithms that ship have one name");
+#include "common/rl/algorithms/list.inc"
+#undef WAGGLE_ALGORITHM
+  return algorithms;
+}
+
+}  // namespace waggle

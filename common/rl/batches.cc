@@ -1,0 +1,31 @@
+#include "common/rl/batches.h"
+
+#include "common/experiment/table_plans.h"
+#include "common/plan/table_plan.h"
+#include "common/rl/importance_weights.h"
+#include "common/rl/returns.h"
+#include "common/table_config/batch_layout.h"
+
+namespace waggle {
+
+Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent) {
+  const EnvironmentSpec& environment = batches.environment();
+  const TensorBatch& batch = batches.only();
+  Transitions transitions;
+  for (const SpaceLeaf& leaf : environment.observations) {
+    transitions.observation.push_back(batch.at(leaf.array.name));
+    transitions.next_observation.push_back(batch.at(NextName(leaf.array.name)));
+  }
+  transitions.action = batch.at(environment.actions[0].array.name);
+  const NStepReturn returns =
+      NStepReturns(batch.at(environment.rewards[0].name), batch.at(kDiscount), batch.at(kItemLength), discount);
+  transitions.reward = returns.rewards;
+  transitions.bootstrap = returns.bootstrap;
+  transitions.weight = importance_exponent == 0
+                           ? torch::ones({batch.size}, returns.rewards.options())
+                           : ImportanceWeights(batch.at(kItemProbability), importance_exponent)
+                                 .to(returns.rewards.scalar_type());
+  return transitions;
+}
+
+}  // namespace waggle

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "common/base/check.h"
+#include "common/nn/torch.h"
+#include "common/rl/observations.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// A sampled batch as tensors on the learner's device: the fields of the table's view and the facts about the items
+// ("item/probability", …), by name. Its tensors may be views into the memory that the batch came in: what an algorithm
+// keeps beyond one Update, it copies.
+struct TensorBatch {
+  std::map<std::string, torch::Tensor, std::less<>> fields;
+  int64_t size = 0;
+  // Of the table when this was sampled.
+  int64_t table_items = 0;
+
+  // The field must be there: a table's view is fixed by the algorithm that asks.
+  const torch::Tensor& at(const std::string& name) const {
+    const auto it = fields.find(name);
+    WAGGLE_CHECK(it != fields.end(), "an algorithm asked for a field that its own table plan does not have");
+    return it->second;
+  }
+};
+
+// What an update is given: a batch of each table of the plan, by the table's name there.
+class Batches {
+ public:
+  // What it points to outlives it.
+  Batches(const EnvironmentSpec* environment, std::map<std::string, const TensorBatch*> batches)
+      : environment_(environment), batches_(std::move(batches)) {}
+
+  const TensorBatch& at(const std::string& table) const {
+    const auto it = batches_.find(table);
+    WAGGLE_CHECK(it != batches_.end(), "an algorithm asked for a table that its own plan does not have");
+    return *it->second;
+  }
+  // Of the plan's only table.
+  const TensorBatch& only() const {
+    WAGGLE_CHECK(batches_.size() == 1, "an algorithm with several tables says which one it means");
+    return *batches_.begin()->second;
+  }
+  const EnvironmentSpec& environment() const { return *environment_; }
+
+ private:
+  const EnvironmentSpec* environment_;
+  std::map<std::string, const TensorBatch*> batches_;
+};
+
+// A batch of a TransitionTable. Floating-point fields have the type in which networks compute.
+struct Transitions {
+  Observations observation;       // [rows, …] a leaf.
+  torch::Tensor action;           // [rows, …]: of the only action.
+  torch::Tensor reward;           // [rows]: discounted sum over the window's steps.
+  torch::Tensor bootstrap;        // [rows]: what the value of next_observation counts; 0 after a terminal state.
+  Observations next_observation;  // [rows, …] a leaf.
+  torch::Tensor weight;           // [rows]: importance weights.
+};
+
+// Of the batch of the plan's only table. `discount` is the algorithm's, for a step. Importance weights are (items *
+// probability) ^ -importance_exponent over the largest of the batch; 0: all are 1. May throw as LibTorch does.
+Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent = 0);
+
+}  // namespace waggle

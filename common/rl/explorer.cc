@@ -1,0 +1,123 @@
+#include "common/rl/explorer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace waggle {
+namespace {
+
+OrnsteinUhlenbeckOptions DriftOptions(const ExplorationOptions& options) {
+  OrnsteinUhlenbeckOptions drift;
+  drift.deviation = 1;  // Scaled by sigma, which moves.
+  drift.rate = options.theta;
+  drift.interval = options.time_step;
+  return drift;
+}
+
+}  // namespace
+
+Explorer::Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes, uint64_t seed)
+    : options_(options),
+      action_(action),
+      lanes_(lanes),
+      rng_(Rng::Split(seed, "exploration", static_cast<uint64_t>(lanes.first_lane))),
+      noise_(rng_.Next(), torch::kCPU) {
+  if (options_.type == "ornstein_uhlenbeck") {
+    drift_.emplace(DriftOptions(options_), lanes_.lanes, action.array.NumElements(), torch::kCPU);
+  }
+}
+
+void Explorer::Advance(int64_t rows) {
+  rows_ += rows;
+}
+
+Progress Explorer::progress() const {
+  Progress progress = progress_;
+  const int64_t own = lanes_.first_step + rows_ / lanes_.lanes;  // Of a lane.
+  progress.env_steps = std::max(progress.env_steps, own * lanes_.all_lanes);
+  return progress;
+}
+
+double Explorer::Epsilon(int64_t slot) const {
+  const double base = options_.epsilon.At(progress());
+  if (options_.ladder_exponent == 0) {
+    return base;
+  }
+  const int64_t lane = std::min(lanes_.first_lane + slot, lanes_.all_lanes - 1);
+  const double position =
+      lanes_.all_lanes > 1 ? static_cast<double>(lane) / static_cast<double>(lanes_.all_lanes - 1) : 0;
+  return std::pow(base, 1 + options_.ladder_exponent * position);
+}
+
+int64_t Explorer::RandomChoice(int64_t choices, const bool* legal) {
+  if (legal == nullptr) {
+    return static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(choices)));
+  }
+  const auto count = std::count(legal, legal + choices, true);
+  if (count == 0) {
+    return static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(choices)));
+  }
+  auto left = static_cast<int64_t>(rng_.UniformInt(static_cast<uint64_t>(count)));
+  for (int64_t choice = 0; choice < choices; ++choice) {
+    if (legal[choice] && left-- == 0) {
+      return choice;
+    }
+  }
+  return 0;
+}
+
+int64_t Explorer::Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal) {
+  if (WarmingUp()) {
+    return RandomChoice(choices, legal);
+  }
+  if (options_.type == "epsilon_greedy") {
+    return rng_.Uniform() < Epsilon(slot) ? RandomChoice(choices, legal) : best;
+  }
+  if (options_.type != "boltzmann") {
+    return best;
+  }
+  // The Gumbel-max draw of softmax(values / temperature).
+  const double temperature = options_.temperature.At(progress());
+  int64_t chosen = best;
+  double largest = -std::numeric_limits<double>::infinity();
+  for (int64_t choice = 0; choice < choices; ++choice) {
+    if (legal != nullptr && !legal[choice]) {
+      continue;
+    }
+    const double draw = static_cast<double>(values[choice]) / temperature - std::log(-std::log1p(-rng_.Uniform()));
+    if (draw > largest) {
+      largest = draw;
+      chosen = choice;
+    }
+  }
+  return chosen;
+}
+
+torch::Tensor Explorer::Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first) {
+  if (action_.kind != SpaceKind::kBox) {
+    if (!WarmingUp()) {
+      return actions;
+    }
+    torch::Tensor random = actions.clone();
+    int64_t* const values = random.data_ptr<int64_t>();
+    for (int64_t i = 0; i < random.numel(); ++i) {
+      const size_t element = static_cast<size_t>(i) % action_.num_values.size();
+      values[i] = RandomChoice(action_.num_values[element], nullptr);
+    }
+    return random;
+  }
+  if (WarmingUp()) {
+    return noise_.UniformLike(actions) * 2 - 1;
+  }
+  if (options_.type == "gaussian") {
+    return (actions + noise_.NormalLike(actions) * options_.sigma.At(progress())).clamp(-1, 1);
+  }
+  if (drift_.has_value()) {
+    const torch::Tensor drift = drift_->Step(slots, first, &noise_).view(actions.sizes());
+    return (actions + drift * options_.sigma.At(progress())).clamp(-1, 1);
+  }
+  return actions;
+}
+
+}  // namespace waggle

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/base/random.h"
+#include "common/config/schedule.h"
+#include "common/nn/torch.h"
+#include "common/plan/exploration_options.h"
+#include "common/rl/exploration_noise.h"
+#include "common/rl/noise.h"
+#include "common/spec/space_leaf.h"
+
+namespace waggle {
+
+// Whose actions an explorer changes.
+struct ExplorerLanes {
+  int64_t lanes = 1;  // Here: slots 0 to lanes - 1.
+  // They are [first_lane, first_lane + lanes) of the run's all_lanes.
+  int64_t first_lane = 0;
+  int64_t all_lanes = 1;
+  int64_t first_step = 0;  // Steps that each has behind it already.
+};
+
+// What actors do beside what the policy says, as the options say: random choices, noise, a warm-up. Everything that moves
+// goes by the run's progress, of which an actor knows the learner's part with its weights, and the environment steps from
+// its own: it counts on from them as if all lanes went as fast as its own. One thread; may throw as LibTorch does.
+class Explorer {
+ public:
+  Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes, uint64_t seed);
+
+  // Takes note of a step of so many lanes, and of what the weights say of the run. Call once before each Explore.
+  void Advance(int64_t rows);
+  void SetProgress(const Progress& progress) { progress_ = progress; }
+  Progress progress() const;
+
+  // What row `slot` chooses, given the values of its choices and the best legal one; `legal` is null where all are.
+  int64_t Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal);
+
+  // Actions [rows, …] of these slots, in [-1, 1] or choices, that a distribution drew: noise is added, and in a warm-up
+  // they are replaced. `first` is where an episode begins. On the CPU.
+  torch::Tensor Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first);
+
+ private:
+  bool WarmingUp() const { return progress().env_steps < options_.warm_up_steps; }
+  double Epsilon(int64_t slot) const;
+  int64_t RandomChoice(int64_t choices, const bool* legal);
+
+  const ExplorationOptions options_;
+  const SpaceLeaf action_;
+  const ExplorerLanes lanes_;
+  Rng rng_;
+  Noise noise_;
+  Progress progress_;
+  int64_t rows_ = 0;  // Of this explorer's own lanes, so far.
+  std::optional<OrnsteinUhlenbeck> drift_;
+};
+
+}  // namespace waggle

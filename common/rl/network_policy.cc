@@ -1,0 +1,201 @@
+#include "common/rl/network_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/nn/torch_compat.h"
+#include "common/nn/weights_codec.h"
+
+namespace waggle {
+namespace {
+
+using torch::Tensor;
+
+// The head that chooses actions: the only one that can.
+const HeadPlan* ActingHead(const NetworkPlan& network) {
+  for (const HeadPlan& head : network.heads) {
+    if (head.kind != HeadKind::kValue) {
+      return &head;
+    }
+  }
+  return nullptr;
+}
+
+bool HasValue(const NetworkPlan& network) {
+  return std::any_of(network.heads.begin(), network.heads.end(),
+                     [](const HeadPlan& head) { return head.kind == HeadKind::kValue; });
+}
+
+absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network, const HeadPlan& head) {
+  const bool samples = head.kind == HeadKind::kCategorical || head.kind == HeadKind::kNormal ||
+                       head.kind == HeadKind::kTanhNormal;
+  std::vector<std::string> known;
+  if (samples) {
+    known.emplace_back("log_prob");
+  }
+  if (HasValue(network)) {
+    known.emplace_back("value");
+  }
+  for (const std::string& column : plan.columns) {
+    if (std::find(known.begin(), known.end(), column) == known.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("the network ", network.name, " gives no column \"", column,
+                                                     "\"; it gives ", absl::StrJoin(known, ", ")));
+    }
+  }
+  const std::vector<std::string> values = {"q_taken", "q_max"};
+  if (!plan.private_columns.empty() && (head.kind != HeadKind::kQ || plan.private_columns != values)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the network ", network.name, " gives the private columns q_taken, q_max of a q head or none; "
+                     "asked for ", absl::StrJoin(plan.private_columns, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Policy>> NetworkPolicy::Create(const PolicyContext& context) {
+  if (context.lanes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(context.lanes, " lanes; wanted at least 1"));
+  }
+  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(*context.experiment, context.environment, *context.definitions));
+  WAGGLE_ASSIGN_OR_RETURN(ExperimentPlan plan,
+                          PlanExperiment(*context.experiment, context.environment, *context.definitions));
+  const NetworkPlan* const acting = plan.acting();
+  if (acting == nullptr || ActingHead(*acting) == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("algorithm ", context.experiment->algorithm, " has no network that chooses actions"));
+  }
+  WAGGLE_RETURN_IF_ERROR(CheckColumns(plan.algorithm, *acting, *ActingHead(*acting)));
+  const auto seed = static_cast<uint64_t>(context.experiment->experiment.seed);
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Network> network,
+                          Network::Create(*acting, context.device, seed, torch::kFloat32, /*learns=*/false));
+  return CatchTorch("making a policy", [&] {
+    return std::unique_ptr<Policy>(new NetworkPolicy(context, std::move(plan), std::move(network)));
+  });
+}
+
+NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::unique_ptr<Network> network)
+    : plan_(std::move(plan)),
+      environment_(context.environment),
+      device_(context.device),
+      network_(std::move(network)),
+      head_(ActingHead(network_->plan())),
+      lanes_(context.lanes),
+      private_columns_(plan_.algorithm.private_columns),
+      noise_(Rng::Split(context.seed, "policy", static_cast<uint64_t>(context.first_lane)).Next(), device_),
+      explorer_(plan_.algorithm.exploration, environment_.actions[0],
+                {context.lanes, context.first_lane, context.all_lanes, context.first_step}, context.seed) {
+  for (const std::string& column : plan_.algorithm.columns) {
+    columns_.push_back(ArraySpec{column, DType::kFloat32, {}});
+  }
+  for (const SpaceLeaf& leaf : environment_.observations) {
+    std::vector<int64_t> shape = leaf.array.shape;
+    shape.insert(shape.begin(), lanes_);
+    staged_.push_back(torch::zeros(shape, torch::TensorOptions()
+                                              .dtype(ToScalarType(leaf.array.dtype))
+                                              .pinned_memory(!device_.is_cpu())));
+  }
+}
+
+Observations NetworkPolicy::Stage(const PolicyInput& input, int64_t rows) {
+  Observations observations;
+  observations.reserve(staged_.size());
+  for (size_t i = 0; i < staged_.size(); ++i) {
+    const Tensor own = rows == lanes_ ? staged_[i] : staged_[i].narrow(0, 0, rows);
+    std::memcpy(own.data_ptr(), input.observations[i], own.nbytes());
+    observations.push_back(device_.is_cpu() ? own : own.to(device_, /*non_blocking=*/true));
+  }
+  return observations;
+}
+
+absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) {
+  if (input.lanes > lanes_) {
+    return absl::InvalidArgumentError(absl::StrCat("observations of ", input.lanes, " lanes for a policy of ", lanes_));
+  }
+  return CatchTorch("acting", [&]() -> absl::Status {
+    const c10::InferenceMode inference;
+    const Output out = Evaluate(*network_, Stage(input, input.lanes));
+    if (mode == ActMode::kExplore) {
+      explorer_.Advance(input.lanes);
+    }
+    return head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
+                                       : ActByDistribution(out, input, mode, output);
+  });
+}
+
+absl::Status NetworkPolicy::ActByValues(const Output& out, const PolicyInput& input, ActMode mode,
+                                        PolicyOutput* output) {
+  const Tensor values = out.q(head_->name).to(torch::kCPU, torch::kFloat32).contiguous();
+  const Tensor mask = out.mask().defined() ? out.mask().to(torch::kCPU).contiguous() : Tensor();
+  const int64_t choices = values.size(1);
+  const float* q = values.data_ptr<float>();
+  const bool* legal = mask.defined() ? mask.data_ptr<bool>() : nullptr;
+  int64_t* const actions = static_cast<int64_t*>(output->actions[0]);
+  for (int64_t row = 0; row < input.lanes; ++row, q += choices) {
+    const int64_t best = std::max_element(q, q + choices) - q;
+    const int64_t action = mode == ActMode::kGreedy ? best : explorer_.Choose(row, q, choices, best, legal);
+    if (!std::isfinite(q[best]) || !std::isfinite(q[action])) {
+      return absl::InvalidArgumentError(absl::StrCat("lane ", row, ": the Q-values of its observation are not finite"));
+    }
+    actions[row] = action;
+    if (output->private_values != nullptr && !private_columns_.empty()) {
+      output->private_values[2 * row] = q[action];
+      output->private_values[2 * row + 1] = q[best];
+    }
+    legal = legal == nullptr ? nullptr : legal + choices;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode,
+                                              PolicyOutput* output) {
+  const Distribution policy = out.policy(head_->name);
+  Tensor action;
+  Tensor log_prob;
+  if (mode == ActMode::kGreedy) {
+    action = policy.Mode().to(torch::kCPU);
+  } else {
+    Sampled sampled = policy.Sample(&noise_);
+    action = sampled.action.to(torch::kCPU);
+    log_prob = sampled.log_prob;
+  }
+  if (mode == ActMode::kExplore) {
+    std::vector<int64_t> slots(static_cast<size_t>(input.lanes));
+    for (size_t i = 0; i < slots.size(); ++i) {
+      slots[i] = static_cast<int64_t>(i);
+    }
+    const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.lanes}, torch::kUInt8);
+    action = explorer_.Explore(action, torch::tensor(slots, torch::kInt64), first.to(torch::kBool));
+  }
+  const Tensor written = action.contiguous();
+  if (written.is_floating_point() && !torch::isfinite(written).all().item<bool>()) {
+    return absl::InvalidArgumentError("the actions that the network chooses are not all finite");
+  }
+  std::memcpy(output->actions[0], written.data_ptr(), written.nbytes());
+  return WriteColumns(out, log_prob, output);
+}
+
+absl::Status NetworkPolicy::WriteColumns(const Output& out, const Tensor& log_prob, PolicyOutput* output) {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Tensor values = columns_[i].name == "value" ? out.value() : log_prob;
+    if (!values.defined()) {
+      continue;  // A greedy action's probability is nobody's to know.
+    }
+    const Tensor column = values.to(torch::kCPU, torch::kFloat32).contiguous();
+    std::memcpy(output->columns[i], column.data_ptr(), column.nbytes());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NetworkPolicy::LoadWeights(const ModelSnapshot& snapshot) {
+  WAGGLE_RETURN_IF_ERROR(DecodeWeights(snapshot, network_->plan().hash, &network_->parameters()));
+  explorer_.SetProgress(snapshot.progress);
+  return absl::OkStatus();
+}
+
+}  // namespace waggle
