@@ -23,9 +23,11 @@
 #include "common/process/flags.h"
 #include "common/process/process.h"
 #include "common/replay_client/replay_client.h"
-#include "common/rl/algorithm.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/implementations.h"
 #include "common/rl/learner_checkpoint.h"
+#include "common/rl/network_policy.h"
+#include "common/rl/trainee.h"
 
 namespace waggle {
 namespace {
@@ -40,22 +42,21 @@ std::string NewProcessId(const std::string& role) {
 
 constexpr char kVerb[] = "waggle evaluate: ";
 
-absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmImplementations& algorithms,
+absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmDefinitions& definitions,
                                                   const PolicyRequest& request) {
   const ActorOptions& actor = request.experiment->actor;
   ConfigureTorch(actor.threads);
   PolicyContext context;
   WAGGLE_ASSIGN_OR_RETURN(context.device, ParseDevice(actor.device));
   context.experiment = request.experiment;
+  context.definitions = &definitions;
   context.environment = request.environment;
   context.lanes = request.lanes;
   context.first_lane = request.first_lane;
   context.all_lanes = request.all_lanes;
   context.seed = request.seed;
   context.first_step = request.first_step;
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const algorithm,
-                          algorithms.Find(request.experiment->algorithm));
-  return algorithm->new_policy(context);
+  return NetworkPolicy::Create(context);
 }
 
 absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<int64_t> index, const StopToken& stop) {
@@ -69,7 +70,6 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
   const EnvironmentDefinitions environments = BuiltinEnvironments();
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
-  const AlgorithmImplementations algorithms = BuiltinAlgorithms();
   ActorPorts ports;
   ports.hub = hub.get();
   ports.metrics = &metrics;
@@ -83,21 +83,21 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
   ports.new_subscriber = [&hub_address, &holder](const std::string& model) {
     return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(hub_address, model, holder));
   };
-  ports.new_policy = [&algorithms](const PolicyRequest& request) { return NewPolicy(algorithms, request); };
+  ports.new_policy = [&definitions](const PolicyRequest& request) { return NewPolicy(definitions, request); };
   ports.process_id = NewProcessId(RoleName(role));
   return evaluate ? RunEvaluator(ports) : RunActor(ports);
 }
 
 // The weights that act, of a learner's whole state: any algorithm puts its own back and publishes it.
-absl::StatusOr<ModelSnapshot> LearnerWeights(const AlgorithmImplementations& algorithms,
+absl::StatusOr<ModelSnapshot> LearnerWeights(const AlgorithmDefinitions& definitions,
+                                             const AlgorithmImplementations& algorithms,
                                              const CheckpointContents& learner, const PolicyRequest& request) {
   WAGGLE_ASSIGN_OR_RETURN(const torch::Device device, ParseDevice(request.experiment->actor.device));
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* const implementation,
-                          algorithms.Find(request.experiment->algorithm));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Algorithm> algorithm,
-                          implementation->new_algorithm({request.experiment, request.environment, device}));
-  WAGGLE_RETURN_IF_ERROR(RestoreLearner(learner, request.experiment->algorithm, algorithm.get()));
-  return algorithm->Publish();
+  WAGGLE_ASSIGN_OR_RETURN(
+      const std::unique_ptr<AlgorithmTrainee> trainee,
+      AlgorithmTrainee::Create(*request.experiment, request.environment, definitions, algorithms, device));
+  WAGGLE_RETURN_IF_ERROR(RestoreLearner(learner, request.experiment->algorithm, trainee.get()));
+  return trainee->Publish();
 }
 
 absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const StopToken& stop) {
@@ -108,9 +108,9 @@ absl::StatusOr<SavedEvaluation> Evaluate(const EvaluationFlags& flags, const Sto
   SavedEvaluationPorts ports;
   ports.environments = &environments;
   ports.algorithms = &definitions;
-  ports.new_policy = [&algorithms](const PolicyRequest& request) { return NewPolicy(algorithms, request); };
-  ports.learner_weights = [&algorithms](const CheckpointContents& learner, const PolicyRequest& request) {
-    return LearnerWeights(algorithms, learner, request);
+  ports.new_policy = [&definitions](const PolicyRequest& request) { return NewPolicy(definitions, request); };
+  ports.learner_weights = [&](const CheckpointContents& learner, const PolicyRequest& request) {
+    return LearnerWeights(definitions, algorithms, learner, request);
   };
   SavedEvaluationOptions options;
   options.episodes = flags.episodes;

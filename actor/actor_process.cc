@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
+#include "common/experiment/experiment_plan.h"
 #include "common/experiment/memory_estimate.h"
 
 namespace waggle {
@@ -143,8 +144,9 @@ absl::Status Act(const ActorPorts& ports) {
   VectorEnvironment environments(std::move(copies));
   WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(ActorPolicy(&setting)));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TablePlan> plans,
-                          PlanTables(setting.experiment, setting.environment, *ports.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
+                          PlanExperiment(setting.experiment, setting.environment, *ports.algorithms));
+  const std::vector<TablePlan>& plans = plan.algorithm.tables;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
                           OpenReplay(ports, setting.experiment.replay.servers, plans));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayWriter> sink,

@@ -19,7 +19,7 @@
 
 namespace waggle {
 
-// What a policy is made from, without a tensor library in it: see PolicyContext in common/rl/algorithm.h.
+// What a policy is made from, without a tensor library in it: see PolicyContext in common/rl/network_policy.h.
 struct PolicyRequest {
   const Experiment* experiment = nullptr;  // Outlives the policy.
   EnvironmentSpec environment;

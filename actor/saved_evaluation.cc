@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/stopwatch.h"
 #include "common/experiment/experiment.h"
+#include "common/experiment/experiment_plan.h"
 
 namespace waggle {
 namespace {

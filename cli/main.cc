@@ -31,7 +31,7 @@
 #include "common/base/machine_memory.h"
 #include "common/experiment/memory_estimate.h"
 #include "common/process/process.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
 namespace {

@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "common/api/replay.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithm.h"
+#include "common/rl/batches.h"
 
 namespace waggle {
 

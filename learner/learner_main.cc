@@ -10,7 +10,8 @@
 #include "common/process/flags.h"
 #include "common/process/process.h"
 #include "common/replay_client/replay_client.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/implementations.h"
 #include "learner/learner_process.h"
 
 namespace waggle {

@@ -12,10 +12,12 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/checkpoint/checkpoint_store.h"
-#include "common/experiment/experiment.h"
+#include "common/experiment/experiment_plan.h"
 #include "common/experiment/memory_estimate.h"
 #include "common/nn/device.h"
 #include "common/rl/learner_checkpoint.h"
+#include "common/rl/steppers.h"
+#include "common/rl/trainee.h"
 #include "learner/best_keeper.h"
 #include "learner/published_weights.h"
 #include "learner/train_loop.h"
@@ -29,7 +31,7 @@ struct Job {
   Experiment experiment;
   TablePlan table;
   torch::Device device = torch::kCPU;
-  std::unique_ptr<Algorithm> algorithm;
+  std::unique_ptr<AlgorithmTrainee> trainee;
 };
 
 absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& options,
@@ -60,15 +62,15 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
   WAGGLE_ASSIGN_OR_RETURN(job->device, ParseDevice(experiment.learner.device));
   ConfigureTorch(experiment.learner.threads);
 
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<TablePlan> tables, PlanTables(experiment, environment, *connections.definitions));
+  WAGGLE_ASSIGN_OR_RETURN(job->trainee,
+                          AlgorithmTrainee::Create(experiment, environment, *connections.definitions,
+                                                   *connections.algorithms, job->device));
+  const std::vector<TablePlan>& tables = job->trainee->plan().algorithm.tables;
   if (tables.size() != 1) {
     return absl::FailedPreconditionError(absl::StrCat("algorithm ", experiment.algorithm, " wants ", tables.size(),
                                                       " tables; this learner samples from exactly 1"));
   }
-  job->table = std::move(tables[0]);
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmImplementation* implementation,
-                          connections.algorithms->Find(experiment.algorithm));
-  WAGGLE_ASSIGN_OR_RETURN(job->algorithm, implementation->new_algorithm({&experiment, environment, job->device}));
+  job->table = tables[0];
   return job;
 }
 
@@ -92,7 +94,7 @@ absl::Status Restore(const std::string& folder, CheckpointStore* store, Job* job
   if (!contents.has_value()) {
     return absl::NotFoundError(absl::StrCat("no checkpoint in ", folder));
   }
-  WAGGLE_RETURN_IF_ERROR(Annotate(RestoreLearner(*contents, job->experiment.algorithm, job->algorithm.get()), folder));
+  WAGGLE_RETURN_IF_ERROR(Annotate(RestoreLearner(*contents, job->experiment.algorithm, job->trainee.get()), folder));
   checkpoints->first_step = contents->step;
   checkpoints->restored = true;
   // One that names no run goes on without a name: its later checkpoints stand beside it.
@@ -159,7 +161,7 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
   const std::unique_ptr<ModelSubscriber> subscriber = connections.new_subscriber(job->experiment.experiment.name);
   WAGGLE_ASSIGN_OR_RETURN(
       const std::optional<int64_t> step,
-      LoadPublishedWeights(subscriber.get(), connections.hub->training_over(), job->algorithm.get()));
+      LoadPublishedWeights(subscriber.get(), connections.hub->training_over(), job->trainee.get()));
   if (step.has_value()) {
     checkpoints->first_step = *step;
     LogWarning("there is no checkpoint: goes on from the parameter server's newest weights, of step ", *step,
@@ -190,7 +192,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   WAGGLE_RETURN_IF_ERROR(replay->CreateTable(job->table.table, stop));
   ReplaySamplerOptions sampler_options;
   sampler_options.table = job->table.table;
-  sampler_options.batch_size = learner.batch_size;
+  sampler_options.batch_size = job->table.batch_size;
   sampler_options.prefetch = learner.prefetch_batches;
   sampler_options.sampler_id = "learner";
   sampler_options.compression = learner.batch_compression;
@@ -204,12 +206,14 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   ports.publisher = publisher.get();
   ports.metrics = connections.metrics;
   ports.checkpoints = checkpoints.store.get();
+  ports.progress = [&connections] { return connections.hub->assignment().progress; };
   ports.known_version = [&connections] { return connections.hub->assignment().model_version; };
   ports.trained = [&connections](const ModelVersion& version) { connections.hub->ReportFinalVersion(version); };
   ports.run_over = &connections.hub->run_over();
   LogInfo("learns ", loop_options.algorithm, " on ", job->assignment.environment->name, " from step ",
           loop_options.first_step, ", epoch ", loop_options.epoch);
-  TrainLoop loop(loop_options, ports, job->algorithm.get());
+  LocalStepper stepper;
+  TrainLoop loop(loop_options, ports, job->trainee.get(), &stepper);
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   LogInfo("learned until step ", loop.step());
   // A learner is done before the run is: its last weights may have to be evaluated, also by way of a hub that was

@@ -37,7 +37,7 @@ absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscri
 }  // namespace
 
 absl::StatusOr<std::optional<int64_t>> LoadPublishedWeights(ModelSubscriber* subscriber, const StopToken& stop,
-                                                            Algorithm* algorithm) {
+                                                            Trainee* trainee) {
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newest, PullNewest(subscriber, stop));
   if (!newest.has_value()) {
     return std::optional<int64_t>();
@@ -47,7 +47,7 @@ absl::StatusOr<std::optional<int64_t>> LoadPublishedWeights(ModelSubscriber* sub
     return absl::DataLossError(
         absl::StrCat("the newest weights are of step ", step, "; at most ", kMaxStep, " can be"));
   }
-  WAGGLE_RETURN_IF_ERROR(Annotate(algorithm->LoadPublished(*newest), "going on from the newest weights"));
+  WAGGLE_RETURN_IF_ERROR(Annotate(trainee->LoadPublished(*newest), "going on from the newest weights"));
   return std::optional<int64_t>(static_cast<int64_t>(step));
 }
 

@@ -6,14 +6,14 @@
 #include "absl/status/statusor.h"
 #include "common/api/model.h"
 #include "common/base/stop_token.h"
-#include "common/rl/algorithm.h"
+#include "common/rl/trainee.h"
 
 namespace waggle {
 
-// Puts the newest weights that the parameter server has into `algorithm`, for a learner that comes back without a
+// Puts the newest weights that the parameter server has into `trainee`, for a learner that comes back without a
 // checkpoint. Returns the step that they are of; nothing where the server has none. Waits for a server that is away:
 // CANCELLED after a stop. FAILED_PRECONDITION where they are of another network.
 absl::StatusOr<std::optional<int64_t>> LoadPublishedWeights(ModelSubscriber* subscriber, const StopToken& stop,
-                                                            Algorithm* algorithm);
+                                                            Trainee* trainee);
 
 }  // namespace waggle

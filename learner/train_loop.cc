@@ -13,7 +13,6 @@
 #include "common/metrics/waiting_gauge.h"
 #include "common/nn/torch_compat.h"
 #include "common/rl/learner_checkpoint.h"
-#include "common/rl/steppers.h"
 
 namespace waggle {
 namespace {
@@ -26,11 +25,11 @@ constexpr absl::Duration kShortestLifetime = absl::Seconds(2);
 
 }  // namespace
 
-TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Algorithm* algorithm)
+TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Trainee* trainee, Stepper* stepper)
     : options_(options),
       ports_(ports),
-      algorithm_(algorithm),
-      stepper_(std::make_unique<LocalStepper>()),
+      trainee_(trainee),
+      stepper_(stepper),
       publisher_(ports.publisher, AsyncPublisherOptions{ports.known_version, options.publish_patience}),
       saver_(ports.checkpoints != nullptr ? std::make_unique<AsyncSaver>(ports.checkpoints, ports.metrics) : nullptr),
       checkpoints_(absl::Seconds(options.learner.checkpoint.period_seconds)),
@@ -73,7 +72,7 @@ absl::Status TrainLoop::Train(const StopToken& stop) {
 absl::Status TrainLoop::TrainStep(SampledBatch batch) {
   CountLag(batch);
   WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
-  WAGGLE_ASSIGN_OR_RETURN(UpdateResult result, algorithm_->Update(staged_.tensors, stepper_.get()));
+  WAGGLE_ASSIGN_OR_RETURN(UpdateResult result, trainee_->Update(staged_.tensors, Now(), stepper_));
   ++step_;
   ++steps_;
   items_ += staged_.tensors.size;
@@ -95,8 +94,9 @@ absl::Status TrainLoop::Publish() {
   if (published_step_ == step_) {
     return absl::OkStatus();
   }
-  WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, algorithm_->Publish());
+  WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, trainee_->Publish());
   snapshot.version = {options_.epoch, static_cast<uint64_t>(step_)};
+  snapshot.progress = Now();
   published_step_ = step_;
   return Annotate(publisher_.Publish(std::move(snapshot)), "publishing weights");
 }
@@ -117,7 +117,7 @@ absl::Status TrainLoop::SaveIfDue(absl::Time now) {
 }
 
 absl::Status TrainLoop::SaveCheckpoint() {
-  WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, algorithm_));
+  WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, trainee_));
   contents.texts[kCheckpointRun] = options_.run;
   contents.texts[kCheckpointExperiment] = options_.experiment_yaml;
   saver_->Save(std::move(contents));
@@ -177,6 +177,16 @@ absl::Status TrainLoop::FlushWeights(bool has_checkpoint) {
     return absl::OkStatus();
   }
   return Annotate(flushed, "publishing weights");
+}
+
+Progress TrainLoop::Now() const {
+  Progress progress = ports_.progress != nullptr ? ports_.progress() : Progress();
+  progress.learner_steps = step_;
+  if (options_.max_learner_steps > 0) {
+    progress.run = std::max(progress.run, std::min(1.0, static_cast<double>(step_) /
+                                                           static_cast<double>(options_.max_learner_steps)));
+  }
+  return progress;
 }
 
 void TrainLoop::CountLag(const SampledBatch& batch) {

@@ -16,7 +16,8 @@
 #include "common/experiment/sections.h"
 #include "common/metrics/metrics.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithm.h"
+#include "common/rl/stepper.h"
+#include "common/rl/trainee.h"
 #include "learner/async_publisher.h"
 #include "learner/async_saver.h"
 #include "learner/batch_stager.h"
@@ -57,14 +58,16 @@ struct TrainLoopPorts {
   std::function<void(const ModelVersion& version)> trained = nullptr;
   // How long it is tried to publish the last weights: they may have to be evaluated. Null: the run ends with training.
   const StopToken* run_over = nullptr;
+  // How far the run is, but for the learner's own steps; called once an update. Null: that is all that is known.
+  std::function<Progress()> progress = nullptr;
 };
 
-// Samples, updates, sends priorities back, publishes weights, writes checkpoints and reports, around an algorithm that
+// Samples, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a trainee whose algorithm
 // it knows nothing of. One thread.
 class TrainLoop {
  public:
-  // `algorithm` outlives the loop.
-  TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Algorithm* algorithm);
+  // `trainee` outlives the loop, and so does `stepper`.
+  TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& ports, Trainee* trainee, Stepper* stepper);
 
   // Publishes the weights as they are, then trains. A checkpoint that cannot be written is tried again later; training
   // goes on meanwhile. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the
@@ -89,13 +92,14 @@ class TrainLoop {
   absl::Status Finish();
   // The last weights, which need not be published where the last checkpoint has them and the run is over.
   absl::Status FlushWeights(bool has_checkpoint);
+  Progress Now() const;
   void CountLag(const SampledBatch& batch);
   absl::Status Report();
 
   const TrainLoopOptions options_;
   const TrainLoopPorts ports_;
-  Algorithm* const algorithm_;
-  std::unique_ptr<Stepper> stepper_;
+  Trainee* const trainee_;
+  Stepper* const stepper_;
   AsyncPublisher publisher_;
   std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
   CheckpointSchedule checkpoints_;

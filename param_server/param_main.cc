@@ -16,7 +16,7 @@
 #include "common/experiment/experiment.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "common/rpc/server.h"
 #include "param_server/metrics/metrics_recorder.h"
 #include "param_server/metrics/recording.h"

@@ -4,7 +4,8 @@
 #include "actor/environments/environment.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/experiment/experiment_plan.h"
+#include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
 

@@ -11,7 +11,7 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {

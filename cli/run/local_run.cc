@@ -35,7 +35,7 @@
 #include "common/base/steady_now.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/experiment/memory_estimate.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 
 namespace waggle {
 namespace {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/api/model.h"
+#include "common/config/schedule.h"
 #include "common/base/stop_token.h"
 #include "common/spec/environment_spec.h"
 
@@ -78,6 +79,7 @@ struct Assignment {
   int64_t actors = 1;                         // That there are now.
   absl::Time said_at;                         // By the hub's clock: of two assignments the later one holds.
   std::optional<RunResult> result;            // Once the run is over.
+  Progress progress;                          // How far the run is, but for the learner's steps.
   // This worker's own, fixed when it joined.
   std::string worker_id;
   int64_t index = 0;   // Which one of its role it is.

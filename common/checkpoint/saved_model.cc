@@ -1,5 +1,7 @@
 #include "common/checkpoint/saved_model.h"
 
+#include <algorithm>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +18,7 @@ namespace {
 
 constexpr char kModel[] = "model";
 constexpr char kNetworkHash[] = "network_hash";
+constexpr char kRunProgress[] = "run_progress";
 constexpr char kExperiment[] = "experiment";
 constexpr char kEnvSteps[] = "env_steps";
 constexpr char kRemark[] = "remark";
@@ -46,6 +49,9 @@ CheckpointContents ToCheckpoint(const SavedModel& model) {
                     {kNetworkHash, absl::StrCat(model.snapshot.network_hash)},
                     {kExperiment, model.experiment_yaml},
                     {kEnvSteps, absl::StrFormat("%.17g", model.env_steps)}};
+  if (model.snapshot.progress.run > 0) {
+    contents.texts[kRunProgress] = absl::StrFormat("%.17g", model.snapshot.progress.run);
+  }
   if (!model.remark.empty()) {
     contents.texts[kRemark] = model.remark;
   }
@@ -72,6 +78,11 @@ absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents) {
     model.remark = remark->second;
   }
   snapshot.version.version = static_cast<uint64_t>(contents.step);
+  if (contents.texts.count(kRunProgress) > 0) {
+    WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kRunProgress, real, &snapshot.progress.run));
+  }
+  snapshot.progress.learner_steps = contents.step;
+  snapshot.progress.env_steps = static_cast<int64_t>(std::clamp(model.env_steps, 0.0, 1e15));
   for (const CheckpointArray& array : contents.arrays) {
     snapshot.tensors.push_back(array.spec);
     for (const ByteSlice& slice : array.data.slices()) {

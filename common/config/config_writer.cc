@@ -46,11 +46,16 @@ void ConfigWriter::IntList(const char* key, std::vector<int64_t>* value, const R
 bool ConfigWriter::BeginSection(const char* key) {
   Line(key, "");
   ++indent_;
+  begins_.push_back(text_.size());
   return true;
 }
 
 void ConfigWriter::EndSection(const absl::Status&) {
   --indent_;
+  if (text_.size() == begins_.back()) {  // A map without entries: nothing at all would read as no map.
+    text_.insert(text_.size() - 1, " {}");
+  }
+  begins_.pop_back();
 }
 
 int64_t ConfigWriter::BeginList(const char* key, int64_t current_size) {
@@ -65,6 +70,7 @@ int64_t ConfigWriter::BeginList(const char* key, int64_t current_size) {
 
 bool ConfigWriter::BeginElement(int64_t) {
   ++indent_;
+  begins_.push_back(std::string::npos);
   begins_element_ = true;
   return true;
 }

@@ -12,6 +12,21 @@
 namespace waggle {
 namespace {
 
+// More than any run does: what a peer says stays far from overflow.
+constexpr uint64_t kMaxSteps = uint64_t{1} << 60;
+
+int64_t ToStep(uint64_t steps) {
+  return static_cast<int64_t>(std::min(steps, kMaxSteps));
+}
+
+// NaN counts as 0.
+Progress ToProgress(double run, uint64_t env_steps) {
+  Progress progress;
+  progress.run = run > 0 ? std::min(run, 1.0) : 0;
+  progress.env_steps = ToStep(env_steps);
+  return progress;
+}
+
 v1::SpaceLeaf LeafToProto(const SpaceLeaf& leaf) {
   v1::SpaceLeaf proto;
   *proto.mutable_array() = ToProto(leaf.array);
@@ -268,6 +283,8 @@ v1::Assignment ToProto(const Assignment& assignment) {
   }
   proto.set_actors(static_cast<uint32_t>(assignment.actors));
   proto.set_said_at_us(absl::ToUnixMicros(assignment.said_at));
+  proto.set_run_progress(assignment.progress.run);
+  proto.set_env_steps(static_cast<uint64_t>(assignment.progress.env_steps));
   if (assignment.result.has_value()) {
     *proto.mutable_result() = ToProto(*assignment.result);
   }
@@ -287,6 +304,7 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
   }
   assignment.actors = proto.actors();
   assignment.said_at = absl::FromUnixMicros(proto.said_at_us());
+  assignment.progress = ToProgress(proto.run_progress(), proto.env_steps());
   if (proto.has_result()) {
     assignment.result = FromProto(proto.result());
   }
@@ -301,6 +319,8 @@ v1::ModelHeader ToProto(const ModelSnapshot& snapshot) {
     *proto.add_tensors() = ToProto(tensor);
   }
   proto.set_network_hash(snapshot.network_hash);
+  proto.set_run_progress(snapshot.progress.run);
+  proto.set_env_steps(static_cast<uint64_t>(snapshot.progress.env_steps));
   return proto;
 }
 
@@ -310,6 +330,8 @@ absl::StatusOr<ModelSnapshot> FromProto(const v1::ModelHeader& proto) {
   snapshot.version = FromProto(proto.version());
   WAGGLE_ASSIGN_OR_RETURN(snapshot.tensors, FromProto(proto.tensors()));
   snapshot.network_hash = proto.network_hash();
+  snapshot.progress = ToProgress(proto.run_progress(), proto.env_steps());
+  snapshot.progress.learner_steps = ToStep(snapshot.version.version);
   return snapshot;
 }
 

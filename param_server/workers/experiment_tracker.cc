@@ -184,4 +184,20 @@ void ExperimentTracker::End(RunState state, std::string reason) {
   }
 }
 
+Progress ExperimentTracker::RunProgressNow() const {
+  const StopOptions& stop = plan_.stop;
+  Progress progress;
+  progress.env_steps = static_cast<int64_t>(env_steps());
+  progress.learner_steps = static_cast<int64_t>(learner_steps());
+  const auto share = [&progress](double done, double limit) {
+    if (limit > 0) {
+      progress.run = std::max(progress.run, std::min(1.0, done / limit));
+    }
+  };
+  share(progress_.env_steps, static_cast<double>(stop.max_env_steps));
+  share(progress_.learner_steps, static_cast<double>(stop.max_learner_steps));
+  share(absl::ToDoubleSeconds(progress_.running.value_or(absl::ZeroDuration())), stop.max_seconds);
+  return progress;
+}
+
 }  // namespace waggle

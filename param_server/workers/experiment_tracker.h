@@ -93,6 +93,8 @@ class ExperimentTracker {
   RunState state() const { return progress_.state; }
   // Which weights are the run's last, as the learner has said; nothing until it has, or before the run is finishing.
   const std::optional<ModelVersion>& final_version() const { return final_version_; }
+  // How far the run is towards its nearest limit, from 0 to 1, and its steps.
+  Progress RunProgressNow() const;
   uint64_t env_steps() const { return static_cast<uint64_t>(progress_.env_steps); }
   uint64_t learner_steps() const { return static_cast<uint64_t>(progress_.learner_steps); }
 

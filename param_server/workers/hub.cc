@@ -457,6 +457,7 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   assignment.said_at = options_.clock();  // Under the lock: later ones are said later.
   if (tracker_.has_value()) {
     assignment.run_state = tracker_->state();
+    assignment.progress = tracker_->RunProgressNow();
     if (IsOver(tracker_->state())) {
       assignment.result = tracker_->progress().result;
     }

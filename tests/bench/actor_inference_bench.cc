@@ -7,7 +7,7 @@
 #include "common/nn/device.h"
 #include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/bench/actor_bench.h"
 #include "tests/bench/bench.h"
 

@@ -11,7 +11,7 @@
 #include "common/checkpoint/saved_model.h"
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithm.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "common/rl/learner_checkpoint.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"

@@ -8,7 +8,7 @@
 #include "common/checkpoint/checkpoint_file.h"
 #include "common/checkpoint/safetensors.h"
 #include "common/experiment/experiment.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "common/tensor/checksum.h"
 #include "param_server/workers/hub_state.h"
 

@@ -7,7 +7,7 @@
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/experiment/experiment.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"

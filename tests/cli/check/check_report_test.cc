@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cli/check/checked_experiment.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

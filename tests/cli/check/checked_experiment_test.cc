@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -11,7 +11,7 @@
 #include "cli/command_line.h"
 #include "common/config/yaml_file.h"
 #include "common/experiment/experiment.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
 

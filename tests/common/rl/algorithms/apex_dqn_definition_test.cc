@@ -5,7 +5,7 @@
 
 #include "common/config/field_checker.h"
 #include "common/experiment/experiment.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 
 namespace waggle {

@@ -1,5 +1,5 @@
 #include "common/rl/algorithm.h"
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
 

@@ -1,4 +1,4 @@
-#include "common/rl/algorithms/builtin.h"
+#include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
