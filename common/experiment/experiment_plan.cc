@@ -93,6 +93,37 @@ absl::Status CheckNetworkNames(const Experiment& experiment, const AlgorithmPlan
   return problems.ToStatus();
 }
 
+absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
+                                            const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan,
+                          definition->plan(*experiment.algorithm_options,
+                                           PlanContext{environment, experiment.replay, experiment.learner}));
+  for (TablePlan& table : plan.tables) {
+    table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
+    // A replay server may hold the tables of several experiments.
+    table.table.name = absl::StrCat(experiment.experiment.name, "/", table.table.name);
+  }
+  return plan;
+}
+
+// Those that can be planned; what is wrong with the others is added to `problems`.
+std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const EnvironmentSpec& environment,
+                                      const AlgorithmPlan& plan, FirstOfAll* problems) {
+  problems->Add(CheckNetworkNames(experiment, plan));
+  std::vector<NetworkPlan> networks;
+  for (const NetworkNeed& need : plan.networks) {
+    const auto spec = experiment.networks.find(need.name);
+    absl::StatusOr<NetworkPlan> network =
+        PlanNetwork(need, spec == experiment.networks.end() ? NetworkSpec() : spec->second, environment);
+    problems->Add(network.status());
+    if (network.ok()) {
+      networks.push_back(*std::move(network));
+    }
+  }
+  return networks;
+}
+
 }  // namespace
 
 const NetworkPlan* ExperimentPlan::acting() const {
@@ -106,28 +137,11 @@ const NetworkPlan* ExperimentPlan::acting() const {
 
 absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, const EnvironmentSpec& environment,
                                               const AlgorithmDefinitions& algorithms) {
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   ExperimentPlan plan;
-  WAGGLE_ASSIGN_OR_RETURN(plan.algorithm,
-                          definition->plan(*experiment.algorithm_options,
-                                           PlanContext{environment, experiment.replay, experiment.learner}));
+  WAGGLE_ASSIGN_OR_RETURN(plan.algorithm, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
-  problems.Add(CheckNetworkNames(experiment, plan.algorithm));
-  for (const NetworkNeed& need : plan.algorithm.networks) {
-    const auto spec = experiment.networks.find(need.name);
-    absl::StatusOr<NetworkPlan> network =
-        PlanNetwork(need, spec == experiment.networks.end() ? NetworkSpec() : spec->second, environment);
-    problems.Add(network.status());
-    if (network.ok()) {
-      plan.networks.push_back(*std::move(network));
-    }
-  }
+  plan.networks = PlanNetworks(experiment, environment, plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
-  for (TablePlan& table : plan.algorithm.tables) {
-    table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
-    // A replay server may hold the tables of several experiments.
-    table.table.name = absl::StrCat(experiment.experiment.name, "/", table.table.name);
-  }
   return plan;
 }
 
@@ -137,9 +151,10 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   // What follows is planned for spaces that the algorithm can take.
   WAGGLE_RETURN_IF_ERROR(CheckSpaces(experiment.algorithm, *definition, environment));
-  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmPlan plan, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
-  for (const TablePlan& table : plan.algorithm.tables) {
+  PlanNetworks(experiment, environment, plan, &problems);
+  for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));
   }
   return problems.status();

@@ -22,11 +22,6 @@ std::string NamesOf(const std::vector<SpaceKind>& kinds) {
 
 absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition& definition,
                          const EnvironmentSpec& environment) {
-  std::vector<SpaceLeaf> observations;
-  std::vector<SpaceLeaf> masks;
-  for (const SpaceLeaf& leaf : environment.observations) {
-    (IsActionMask(leaf) ? masks : observations).push_back(leaf);
-  }
   Problems problems;
   const auto need = [&](bool fits, const std::string& has, const std::string& wanted) {
     problems.AddUnless(fits, "environment.name: ", environment.name, " ", has, "; algorithm ", algorithm, " wants ",
@@ -34,9 +29,6 @@ absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition
   };
   const std::vector<std::string> agents = AgentsOf(environment);
   need(agents.size() == 1, absl::StrCat("has ", agents.size(), " agents (", absl::StrJoin(agents, ", "), ")"), "one");
-  need(observations.size() == 1,
-       absl::StrCat("has ", observations.size(), " observations (", NamesOf(observations), ")"), "one");
-  need(masks.empty(), absl::StrCat("has masks of legal actions (", NamesOf(masks), ")"), "none");
   need(environment.actions.size() == 1,
        absl::StrCat("has ", environment.actions.size(), " actions (", NamesOf(environment.actions), ")"), "one");
   for (const SpaceLeaf& action : environment.actions) {
@@ -44,6 +36,8 @@ absl::Status CheckSpaces(const std::string& algorithm, const AlgorithmDefinition
     need(std::find(kinds.begin(), kinds.end(), action.kind) != kinds.end(),
          absl::StrCat("takes ", Name(action.kind), " actions (", action.DebugString(), ")"),
          absl::StrCat(NamesOf(kinds), " ones"));
+    need(action.kind != SpaceKind::kBox || action.array.dtype == DType::kFloat32,
+         absl::StrCat("takes ", action.array.DebugString()), "float32 where actions are real");
   }
   for (const ArraySpec& reward : environment.rewards) {
     need(reward.shape.empty(), absl::StrCat("gives a reward of several dimensions (", reward.DebugString(), ")"),

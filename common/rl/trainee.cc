@@ -39,7 +39,9 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(const TensorBatch& batch, 
   const Batches batches(&model_->environment(), {{"", &batch}});
   WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] { algorithm_->Update(batches, &context); }));
   WAGGLE_RETURN_IF_ERROR(context.status());
-  return UpdateResult{context.priorities(), context.TakeMetrics()};
+  // Where the table picks nothing by them, nobody wants them.
+  const bool wanted = plan_.algorithm.tables.size() == 1 && plan_.algorithm.tables[0].table.UsesPriorities();
+  return UpdateResult{wanted ? context.priorities() : torch::Tensor(), context.TakeMetrics()};
 }
 
 absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {

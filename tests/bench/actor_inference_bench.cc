@@ -8,6 +8,9 @@
 #include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/implementations.h"
+#include "common/rl/network_policy.h"
+#include "common/rl/trainee.h"
 #include "tests/bench/actor_bench.h"
 #include "tests/bench/bench.h"
 
@@ -60,23 +63,19 @@ Acting NewActing() {
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   const AlgorithmImplementations implementations = BuiltinAlgorithms();
   const Experiment experiment = ValueOf(ParseExperiment(kExperiment, "benchmark", {}, definitions));
-  const AlgorithmImplementation* const implementation = ValueOf(implementations.Find(experiment.algorithm));
-  AlgorithmContext context;
-  context.experiment = &experiment;
-  context.environment = CartPole::Spec();
+  const EnvironmentSpec environment = CartPole::Spec();
   Acting acting;
-  acting.weights = ValueOf(ValueOf(implementation->new_algorithm(context))->Publish());
+  acting.weights = ValueOf(
+      ValueOf(AlgorithmTrainee::Create(experiment, environment, definitions, implementations, torch::kCPU))->Publish());
   PolicyContext policy_context;
   policy_context.experiment = &experiment;
-  policy_context.environment = CartPole::Spec();
+  policy_context.definitions = &definitions;
+  policy_context.environment = environment;
   policy_context.lanes = policy_context.all_lanes = kLanes;
-  acting.policy = ValueOf(implementation->new_policy(policy_context));
+  acting.policy = ValueOf(NetworkPolicy::Create(policy_context));
   const absl::Status loaded = acting.policy->LoadWeights(acting.weights);
   WAGGLE_CHECK(loaded.ok(), loaded.message());
-  acting.plan =
-      ValueOf(ValueOf(definitions.Find(experiment.algorithm))
-                  ->plan_tables(*experiment.algorithm_options, CartPole::Spec(), experiment.replay, experiment.learner))
-          .at(0);
+  acting.plan = ValueOf(PlanExperiment(experiment, environment, definitions)).algorithm.tables.at(0);
   return acting;
 }
 

@@ -1,6 +1,9 @@
 // The learner's loop beside bare loops over the same network, batch and optimizer, and how often a policy acts. With
 // --device=cuda or cuda:N all of it happens there.
 
+#include <torch/nn.h>
+#include <torch/optim.h>
+
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -12,13 +15,10 @@
 #include "common/base/check.h"
 #include "common/base/log.h"
 #include "common/nn/device.h"
-#include "common/nn/network_tape.h"
 #include "common/nn/optimizer.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithms/apex_dqn.h"
-#include "common/rl/algorithms/dqn_loss.h"
-#include "common/rl/algorithms/dqn_policy.h"
-#include "common/rl/returns.h"
+#include "common/rl/network_policy.h"
+#include "common/rl/steppers.h"
 #include "learner/train_loop.h"
 #include "replay_server/store/local_replay.h"
 #include "tests/bench/bench.h"
@@ -117,7 +117,6 @@ struct Setting {
   torch::Device device;
   Experiment experiment;
   EnvironmentSpec environment = testing::DqnEnvironment(4, 2);
-  ApexDqnOptions options;
   std::unique_ptr<LocalReplayConnection> replay;
   std::unique_ptr<ReplaySampler> sampler;
   std::unique_ptr<PriorityUpdater> updater;
@@ -127,17 +126,17 @@ struct Setting {
 
 std::unique_ptr<Setting> NewSetting(const std::vector<int64_t>& units, torch::Device device) {
   auto setting = std::make_unique<Setting>(device);
-  setting->experiment = testing::DqnExperiment(setting->options);
-  setting->experiment.network.torso = {LayerSpec()};
-  setting->experiment.network.torso[0].units = units;
+  setting->experiment = testing::DqnExperiment(ApexDqnOptions());
+  setting->experiment.networks["q"].torso = {LayerSpec()};
+  setting->experiment.networks["q"].torso[0].units = units;
   setting->experiment.learner.batch_size = kBatch;
   setting->experiment.learner.checkpoint.period_seconds = 0;
-  const TableConfig table = Must(ApexDqnDefinition().plan_tables(
-      setting->options, setting->environment, setting->experiment.replay, setting->experiment.learner))[0]
-                                .table;
+  const TablePlan plan =
+      Must(PlanExperiment(setting->experiment, setting->environment, BuiltinAlgorithmDefinitions())).algorithm.tables[0];
+  const TableConfig& table = plan.table;
   setting->replay = std::make_unique<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions()));
   Must(setting->replay->CreateTable(table, StopToken()));
-  Fill(setting->replay.get(), table, setting->options.n_step);
+  Fill(setting->replay.get(), table, plan.window.length - 1);
   ReplaySamplerOptions sampler_options;
   sampler_options.table = table;
   sampler_options.batch_size = kBatch;
@@ -148,81 +147,104 @@ std::unique_ptr<Setting> NewSetting(const std::vector<int64_t>& units, torch::De
   return setting;
 }
 
-// The two networks and the optimizer that each bare loop has.
-struct BareParts {
-  explicit BareParts(const Setting& setting) {
-    const NetworkPlan plan =
-        Must(PlanNetwork(setting.experiment.network, setting.environment.observations[0].array, 2));
-    online = Must(Network::Create(plan, setting.device, 1));
-    target = Must(Network::Create(plan, setting.device, 1));
-    optimizer = Must(NewOptimizer(OptimizerOptions(), online->parameters().values()));
-  }
-
-  void Step() {
-    Must(optimizer->Step(online->parameters().values(), online->parameters().gradients(), 0.001));
-    torch::NoGradGuard no_grad;
-    torch::Tensor values = target->parameters().values();
-    values.lerp_(online->parameters().values(), 0.005);
-  }
-  void Synchronize() { online->parameters().values()[0].item<float>(); }  // Waits for an accelerator.
-
-  std::unique_ptr<Network> online;
-  std::unique_ptr<Network> target;
-  std::unique_ptr<Optimizer> optimizer;
-};
-
-// What one would write first without Waggle: double Q-learning by autograd, parameters in flat buffers.
-double AutogradStepsPerSecond(const Setting& setting) {
-  BareParts parts(setting);
-  const TensorBatch& batch = setting.staged.tensors;
-  const Timing timing = TimePerCall([&] {
-    for (int64_t step = 0; step < kSteps; ++step) {
-      torch::Tensor target;
-      {
-        torch::NoGradGuard no_grad;
-        const torch::Tensor best = parts.online->Forward(batch.at("next_observation")).argmax(1, /*keepdim=*/true);
-        const torch::Tensor value = parts.target->Forward(batch.at("next_observation")).gather(1, best).squeeze(1);
-        target = batch.at(kReward).sum(1) + 0.97 * value;
-      }
-      parts.online->parameters().gradients().zero_();
-      const torch::Tensor q =
-          parts.online->Forward(batch.at(kObservation)).gather(1, batch.at(kAction).unsqueeze(1)).squeeze(1);
-      torch::huber_loss(q, target).backward();
-      parts.Step();
-    }
-    parts.Synchronize();
-  });
+double PerSecond(const Timing& timing) {
   return static_cast<double>(kSteps) / absl::ToDoubleSeconds(timing.best);
 }
 
-// The fastest that one could write: the same arithmetic as the algorithm's, and nothing around it.
-double TapeStepsPerSecond(const Setting& setting) {
-  BareParts parts(setting);
-  NetworkTape online(parts.online.get());
-  NetworkTape target(parts.target.get());
-  const TensorBatch& batch = setting.staged.tensors;
-  const torch::Tensor weights = torch::ones({kBatch}, torch::TensorOptions().device(setting.device));
-  const Timing timing = TimePerCall([&] {
-    torch::NoGradGuard no_grad;
-    for (int64_t step = 0; step < kSteps; ++step) {
-      const torch::Tensor both = online.Forward(torch::cat({batch.at(kObservation), batch.at("next_observation")}));
-      const torch::Tensor next = both.narrow(0, kBatch, kBatch);
-      const NStepReturn returns = NStepReturns(batch.at(kReward), batch.at(kDiscount), batch.at(kItemLength), 0.99);
-      const torch::Tensor targets =
-          DqnTargets(returns.rewards, returns.bootstrap, next, target.Forward(batch.at("next_observation")));
-      const DqnLossResult loss =
-          DqnLoss(TdLoss::kHuber, both.narrow(0, 0, kBatch), batch.at(kAction), targets, weights);
-      online.Backward(loss.q_gradient);
-      parts.Step();
+// What one would write first without Waggle: double Q-learning with LibTorch's own modules and optimizer.
+double ModulesStepsPerSecond(const Setting& setting, const std::vector<int64_t>& units) {
+  const auto make = [&] {
+    torch::nn::Sequential network;
+    int64_t inputs = 4;
+    for (const int64_t width : units) {
+      network->push_back(torch::nn::Linear(inputs, width));
+      network->push_back(torch::nn::ReLU());
+      inputs = width;
     }
-    parts.Synchronize();
+    network->push_back(torch::nn::Linear(inputs, 2));
+    network->to(setting.device);
+    return network;
+  };
+  torch::nn::Sequential online = make();
+  torch::nn::Sequential target = make();
+  torch::optim::Adam optimizer(online->parameters(), torch::optim::AdamOptions(0.001));
+  const TensorBatch& batch = setting.staged.tensors;
+  const Timing timing = TimePerCall([&] {
+    for (int64_t step = 0; step < kSteps; ++step) {
+      torch::Tensor goal;
+      {
+        const torch::NoGradGuard no_grad;
+        const torch::Tensor best = online->forward(batch.at("next_observation")).argmax(1, /*keepdim=*/true);
+        const torch::Tensor value = target->forward(batch.at("next_observation")).gather(1, best).squeeze(1);
+        goal = batch.at(kReward).sum(1) + 0.97 * value;
+      }
+      optimizer.zero_grad();
+      const torch::Tensor q =
+          online->forward(batch.at(kObservation)).gather(1, batch.at(kAction).unsqueeze(1)).squeeze(1);
+      torch::huber_loss(q, goal).backward();
+      torch::nn::utils::clip_grad_norm_(online->parameters(), 10);
+      optimizer.step();
+      const torch::NoGradGuard no_grad;
+      for (size_t i = 0; i < target->parameters().size(); ++i) {
+        target->parameters()[i].lerp_(online->parameters()[i], 0.01);
+      }
+    }
+    online->parameters()[0].flatten()[0].item<float>();  // Waits for an accelerator.
   });
-  return static_cast<double>(kSteps) / absl::ToDoubleSeconds(timing.best);
+  return PerSecond(timing);
+}
+
+// The same with flat buffers and our optimizer, by LibTorch's own autograd.
+double FlatStepsPerSecond(const Setting& setting) {
+  const NetworkPlan plan = *Must(PlanExperiment(setting.experiment, setting.environment, BuiltinAlgorithmDefinitions()))
+                                .acting();
+  const auto online = Must(Network::Create(plan, setting.device, 1));
+  const auto target = Must(Network::Create(plan, setting.device, 1, torch::kFloat32, /*learns=*/false));
+  OptimizerOptions options;
+  options.gradient_clip_norm = 10;
+  const auto optimizer = Must(NewOptimizer(options, online->parameters().values()));
+  const TensorBatch& batch = setting.staged.tensors;
+  const auto q_of = [&](Network& network, const char* field) {
+    return network.Forward({batch.at(field)}, {}, /*by_autograd=*/true)[0].values;
+  };
+  const Timing timing = TimePerCall([&] {
+    for (int64_t step = 0; step < kSteps; ++step) {
+      torch::Tensor goal;
+      {
+        const torch::NoGradGuard no_grad;
+        const torch::Tensor best = q_of(*online, "next_observation").argmax(1, /*keepdim=*/true);
+        goal = batch.at(kReward).sum(1) + 0.97 * q_of(*target, "next_observation").gather(1, best).squeeze(1);
+      }
+      torch::Tensor gradients = online->parameters().gradients();
+      gradients.zero_();
+      const torch::Tensor q = q_of(*online, kObservation).gather(1, batch.at(kAction).unsqueeze(1)).squeeze(1);
+      torch::huber_loss(q, goal).backward();
+      Must(optimizer->Step(online->parameters().values(), gradients, 0.001));
+      const torch::NoGradGuard no_grad;
+      torch::Tensor values = target->parameters().values();
+      values.lerp_(online->parameters().values(), 0.01);
+    }
+    online->parameters().values()[0].item<float>();
+  });
+  return PerSecond(timing);
+}
+
+// The algorithm's update, and nothing around it.
+Timing TimeUpdates(const Setting& setting) {
+  const auto trainee = Must(testing::DqnTrainee(setting.experiment, setting.environment, setting.device));
+  LocalStepper stepper;
+  int64_t steps = 0;
+  return TimePerCall([&] {
+    for (int64_t step = 0; step < kSteps; ++step) {
+      Must(trainee->Update(setting.staged.tensors, {0, ++steps, 0}, &stepper));
+    }
+    trainee->model().net("q").group()->values()[0].item<float>();
+  });
 }
 
 Timing TimeTrainLoop(const Setting& setting, ReplaySampler* source, PriorityUpdater* priorities) {
-  const std::unique_ptr<Algorithm> algorithm =
-      Must(ApexDqn::Create({&setting.experiment, setting.environment, setting.device}));
+  const auto trainee = Must(testing::DqnTrainee(setting.experiment, setting.environment, setting.device));
+  LocalStepper stepper;
   MemoryPublisher publisher;
   Metrics metrics;
   return TimePerCall([&] {
@@ -230,23 +252,25 @@ Timing TimeTrainLoop(const Setting& setting, ReplaySampler* source, PriorityUpda
     options.learner = setting.experiment.learner;
     options.max_learner_steps = kSteps;
     options.device = setting.device;
-    TrainLoop train(options, {source, priorities, &publisher, &metrics, nullptr, nullptr}, algorithm.get());
+    TrainLoop train(options, {source, priorities, &publisher, &metrics, nullptr, nullptr}, trainee.get(), &stepper);
     Must(train.Run(StopToken()));
   });
 }
 
 Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
-  experiment.network.torso = {LayerSpec()};
+  experiment.networks["q"].torso = {LayerSpec()};
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   PolicyContext context;
   context.experiment = &experiment;
+  context.definitions = &definitions;
   context.environment = testing::DqnEnvironment(4, 2);
   context.device = device;
   context.lanes = lanes;
   context.all_lanes = lanes;
-  const std::unique_ptr<Policy> policy = Must(DqnPolicy::Create(context));
-  const std::unique_ptr<Network> network = Must(
-      Network::Create(Must(PlanNetwork(experiment.network, context.environment.observations[0].array, 2)), device, 1));
+  const std::unique_ptr<Policy> policy = Must(NetworkPolicy::Create(context));
+  const auto network = Must(Network::Create(
+      *Must(PlanExperiment(experiment, context.environment, definitions)).acting(), device, 1));
   const std::vector<float> observations(static_cast<size_t>(4 * lanes), 0.5F);
   std::vector<int64_t> actions(static_cast<size_t>(lanes));
   std::vector<float> private_values(static_cast<size_t>(2 * lanes));
@@ -261,7 +285,7 @@ Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   const Timing bare = TimePerCall([&] {
     c10::InferenceMode inference;
     for (int64_t i = 0; i < kActs; ++i) {
-      network->Forward(batch).argmax(1).cpu();
+      network->Forward({batch})[0].values.argmax(1).cpu();
     }
   });
   *bare_rate = static_cast<double>(kActs) / absl::ToDoubleSeconds(bare.best);
@@ -272,43 +296,36 @@ Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   });
 }
 
-void AddLearnerCases(const std::vector<int64_t>& units, torch::Device device, double aim, std::vector<Case>* cases) {
+void AddLearnerCases(const std::vector<int64_t>& units, torch::Device device, std::vector<Case>* cases) {
   const std::string prefix = absl::StrCat("learner/", absl::StrJoin(units, "_"), "_batch_", kBatch, "_", device.str());
-  const std::string fastest = "bare loop, written gradients";
-  cases->push_back({prefix + "/train_loop_prepared", [=] {
-                      const auto setting = NewSetting(units, device);
-                      const double limit = TapeStepsPerSecond(*setting);
-                      NoUpdater no_updater;
-                      return Rate(TimeTrainLoop(*setting, setting->prepared.get(), &no_updater), kSteps, "steps/s",
-                                  limit, fastest);
-                    }});
-  cases->push_back({prefix + "/train_loop_table", [=] {
-                      const auto setting = NewSetting(units, device);
-                      const double limit = TapeStepsPerSecond(*setting);
-                      return Rate(TimeTrainLoop(*setting, setting->sampler.get(), setting->updater.get()), kSteps,
-                                  "steps/s", limit, fastest + ", without a table");
-                    }});
-  cases->push_back({prefix + "/train_loop_prepared_beside_autograd", [=] {
-                      const auto setting = NewSetting(units, device);
-                      const double limit = AutogradStepsPerSecond(*setting);
-                      NoUpdater no_updater;
-                      return Rate(TimeTrainLoop(*setting, setting->prepared.get(), &no_updater), kSteps, "steps/s",
-                                  limit, "bare loop, autograd");
-                    }});
-  if (aim > 0) {
-    cases->push_back({prefix + "/train_loop_prepared_beside_aim", [=] {
-                        const auto setting = NewSetting(units, device);
-                        NoUpdater no_updater;
-                        return Rate(TimeTrainLoop(*setting, setting->prepared.get(), &no_updater), kSteps, "steps/s",
-                                    aim, "aim");
-                      }});
-  }
+  const auto add = [&](const char* name, auto run) {
+    cases->push_back({absl::StrCat(prefix, "/", name), [=] { return run(*NewSetting(units, device)); }});
+  };
+  add("update_beside_modules", [=](const Setting& setting) {
+    const double limit = ModulesStepsPerSecond(setting, units);
+    return Rate(TimeUpdates(setting), kSteps, "steps/s", limit, "LibTorch's modules and optimizer");
+  });
+  add("update_beside_flat_buffers", [](const Setting& setting) {
+    const double limit = FlatStepsPerSecond(setting);
+    return Rate(TimeUpdates(setting), kSteps, "steps/s", limit, "autograd, flat buffers");
+  });
+  add("train_loop_prepared", [](const Setting& setting) {
+    const double limit = PerSecond(TimeUpdates(setting));
+    NoUpdater no_updater;
+    return Rate(TimeTrainLoop(setting, setting.prepared.get(), &no_updater), kSteps, "steps/s", limit,
+                "the same update called bare");
+  });
+  add("train_loop_table", [](const Setting& setting) {
+    const double limit = PerSecond(TimeUpdates(setting));
+    return Rate(TimeTrainLoop(setting, setting.sampler.get(), setting.updater.get()), kSteps, "steps/s", limit,
+                "the same update called bare, without a table");
+  });
 }
 
 std::vector<Case> Cases(torch::Device device) {
   std::vector<Case> cases;
-  AddLearnerCases({64, 64}, device, /*aim=*/4'000, &cases);
-  AddLearnerCases({256, 256}, device, /*aim=*/0, &cases);
+  AddLearnerCases({64, 64}, device, &cases);
+  AddLearnerCases({256, 256}, device, &cases);
   for (const int64_t lanes : {1, 32}) {
     cases.push_back({absl::StrCat("learner/act_64_64_", lanes, "_", device.str()), [=] {
                        double bare = 0;

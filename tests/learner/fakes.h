@@ -12,7 +12,7 @@
 #include "common/api/model.h"
 #include "common/api/replay.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithm.h"
+#include "common/rl/trainee.h"
 #include "tests/learner/scripted_publisher.h"
 #include "tests/support/catch.h"
 
@@ -118,13 +118,14 @@ class RecordingUpdater : public PriorityUpdater {
 };
 
 // Counts its updates in a tensor and in a number; new priorities are the items' values.
-class CountingAlgorithm : public Algorithm {
+class CountingTrainee : public Trainee {
  public:
-  absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, Stepper*) override {
+  absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, const Progress& now, Stepper*) override {
     if (updates == fail_at) {
       return absl::InvalidArgumentError("the loss is not finite");
     }
     ++updates;
+    progress = now;
     value += 1;
     UpdateResult result;
     result.priorities = batch.at("value").clone();
@@ -156,6 +157,7 @@ class CountingAlgorithm : public Algorithm {
   torch::Tensor value = torch::zeros({2});
   int64_t updates = 0;
   int64_t fail_at = -1;
+  Progress progress;  // Of the last update.
   double rate = 0.1;
   std::string note = "one\ntwo";
   Rng generator = Rng(3);

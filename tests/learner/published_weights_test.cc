@@ -35,7 +35,7 @@ ModelSnapshot Snapshot(const std::string& model, ModelVersion version) {
 }
 
 TEST_CASE("the newest weights are loaded once the server is there, and say which step they are of", "[unit]") {
-  testing::CountingAlgorithm algorithm;
+  testing::CountingTrainee algorithm;
   ScriptedSubscriber subscriber([](int pull) -> ScriptedSubscriber::Answer {
     if (pull == 0) {
       return absl::UnavailableError("away");
@@ -47,14 +47,14 @@ TEST_CASE("the newest weights are loaded once the server is there, and say which
 }
 
 TEST_CASE("where nobody has published there is nothing to load", "[unit]") {
-  testing::CountingAlgorithm algorithm;
+  testing::CountingTrainee algorithm;
   ScriptedSubscriber subscriber([](int) { return std::optional<ModelSnapshot>(); });
   CHECK(testing::ValueOf(LoadPublishedWeights(&subscriber, StopToken(), &algorithm)) == std::nullopt);
   CHECK(algorithm.updates == 0);
 }
 
 TEST_CASE("weights that cannot be loaded are an error, and a stop ends the wait", "[unit]") {
-  testing::CountingAlgorithm algorithm;
+  testing::CountingTrainee algorithm;
   ScriptedSubscriber other([](int) { return Snapshot("other", {4, 700}); });
   const absl::Status status = LoadPublishedWeights(&other, StopToken(), &algorithm).status();
   CHECK(status == absl::FailedPreconditionError("going on from the newest weights: weights of another network"));

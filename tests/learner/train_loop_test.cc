@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "common/rl/steppers.h"
 #include "tests/common/checkpoint/simulated_file_system.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
@@ -26,7 +27,7 @@ struct Fixture {
   absl::Status Run() {
     TrainLoop loop(options,
                    {&sampler, &updater, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
-                   &algorithm);
+                   &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
     return status;
@@ -40,7 +41,8 @@ struct Fixture {
   std::unique_ptr<CheckpointStore> checkpoints;
   std::function<std::optional<ModelVersion>()> known_version;
   const StopToken* run_over = nullptr;
-  testing::CountingAlgorithm algorithm;
+  testing::CountingTrainee algorithm;
+  LocalStepper stepper;
   StopToken stop;
   int64_t last_step = 0;
 };

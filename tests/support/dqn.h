@@ -7,8 +7,10 @@
 
 #include "common/experiment/experiment.h"
 #include "common/nn/torch.h"
-#include "common/rl/algorithm.h"
-#include "common/rl/algorithms/apex_dqn_definition.h"
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/implementations.h"
+#include "common/rl/trainee.h"
 #include "common/table_config/batch_layout.h"
 
 namespace waggle::testing {
@@ -27,8 +29,17 @@ inline Experiment DqnExperiment(const ApexDqnOptions& options) {
   experiment.experiment.name = "test";
   experiment.algorithm = "apex_dqn";
   experiment.algorithm_options = std::make_shared<ApexDqnOptions>(options);
-  experiment.network.torso = {};
+  experiment.networks["q"].torso = {};
   return experiment;
+}
+
+// What a learner trains of it.
+inline absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> DqnTrainee(const Experiment& experiment,
+                                                                    const EnvironmentSpec& environment,
+                                                                    torch::Device device = torch::kCPU,
+                                                                    torch::ScalarType dtype = torch::kFloat32) {
+  return AlgorithmTrainee::Create(experiment, environment, BuiltinAlgorithmDefinitions(), BuiltinAlgorithms(), device,
+                                  dtype);
 }
 
 // A batch of windows with every item equally likely; `length` counts the rows that each has.

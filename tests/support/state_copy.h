@@ -34,6 +34,11 @@ class StateCopy {
     void VisitInt(const std::string& path, int64_t* value) override { Value(path, value, &copy_->ints_); }
     void VisitDouble(const std::string& path, double* value) override { Value(path, value, &copy_->doubles_); }
     void VisitString(const std::string& path, std::string* value) override { Value(path, value, &copy_->strings_); }
+    void VisitIdentity(const std::string& path, const std::string& text) override {
+      std::string copied = text;
+      Value(path, &copied, &copy_->strings_);
+      REQUIRE(copied == text);
+    }
     void Problem(std::string problem) override { FAIL(problem); }
 
    private:

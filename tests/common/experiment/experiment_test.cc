@@ -1,4 +1,4 @@
-#include "common/experiment/experiment.h"
+#include "common/experiment/experiment_plan.h"
 
 #include <fstream>
 #include <string>
@@ -41,7 +41,7 @@ TEST_CASE("Every section is read", "[unit]") {
       ValueOf(Parse("experiment: {name: pole.1, seed: 7}\n"
                     "environment: {name: Other-v0}\n"
                     "algorithm: {name: fake, n_step: 3, discount: 0.9}\n"
-                    "network: {torso: [{type: mlp, units: [32]}], head: {type: dueling}}\n"
+                    "network: {torso: [{type: mlp, units: [32]}], heads: {q: {type: dueling}}}\n"
                     "replay: {max_items: 5000, sampler: {kind: uniform}, durability: log,\n"
                     "  rate_limiter: {min_items: 10, samples_per_insert: 8, error_buffer: 640}}\n"
                     "actor: {processes: 3, lanes: 4, device: 'cuda:1'}\n"
@@ -52,8 +52,8 @@ TEST_CASE("Every section is read", "[unit]") {
   CHECK(experiment.experiment.seed == 7);
   CHECK(experiment.environment.name == "Other-v0");
   CHECK(static_cast<const FakeOptions&>(*experiment.algorithm_options).n_step == 3);
-  CHECK(experiment.network.torso.at(0).units == std::vector<int64_t>{32});
-  CHECK(experiment.network.head.type == "dueling");
+  CHECK(experiment.networks.at("q").torso.at(0).units == std::vector<int64_t>{32});
+  CHECK(experiment.networks.at("q").heads.at("q").type == "dueling");
   CHECK(experiment.replay.table.sampler.kind == SelectorKind::kUniform);
   CHECK(experiment.replay.table.rate_limiter.min_items == 10);
   CHECK(experiment.replay.table.durability == Durability::kLog);
@@ -67,11 +67,11 @@ TEST_CASE("Overrides win over the file, and an optional value can be taken away"
   const Experiment experiment = ValueOf(Parse("algorithm: {name: fake}\nstop: {target_return: 3, max_seconds: 1}\n",
                                               {{"learner.batch_size", "256"},
                                                {"stop.target_return", "null"},
-                                               {"network.torso[0].units", "[8, 8]"},
+                                               {"networks.q.torso", "[{units: [8, 8]}]"},
                                                {"algorithm.n_step", "5"}}));
   CHECK(experiment.learner.batch_size == 256);
   CHECK_FALSE(experiment.stop.target_return.has_value());
-  CHECK(experiment.network.torso.at(0).units == std::vector<int64_t>{8, 8});
+  CHECK(experiment.networks.at("q").torso.at(0).units == std::vector<int64_t>{8, 8});
   CHECK(static_cast<const FakeOptions&>(*experiment.algorithm_options).n_step == 5);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("The effective experiment reads back as the same one", "[unit]") {
   CHECK(again.experiment.name == "007");
   CHECK(again.experiment.seed == 9223372036854775807);
   CHECK(static_cast<const FakeOptions&>(*again.algorithm_options).discount == 0.30000000000000004);
-  CHECK(again.network.torso.empty());
+  CHECK(again.networks.at("q").torso.empty());
   CHECK(again.stop.target_return == 475.5);
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
        "x.yaml:3: learner.device: got the text \"cuda:x\"; wanted cpu, cuda or cuda:N"},
       {m + "learner: {checkpoint: {keep: 0}}\n",
        "x.yaml:3: learner.checkpoint.keep: got the number 0; wanted an integer in [1, 1000000]"},
-      {m + "network: {torso: [{units: []}]}\n", "x.yaml:3: network.torso[0].units: an mlp needs at least one layer"},
+      {m + "network: {torso: [{units: []}]}\n", "x.yaml:3: network.torso[0].units: wanted at least one layer"},
       {"algorithm: {name: fake}\nstop: {max_seconds: 0}\n",
        "x.yaml:2: stop: nothing ends the run; wanted at least one of target_return, max_env_steps, "
        "max_learner_steps, max_seconds"},
@@ -206,11 +206,13 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
       CheckWith({{"algorithm.name", "fake_continuous"}}).message() ==
       "environment.name: CartPole-v1 takes discrete actions (action: int64[] of 2 choices); algorithm fake_continuous "
       "wants box ones");
-  CHECK(CheckWith({{"network.head.type", "dueling"}}).message() ==
-        "network.head.type: got dueling; algorithm fake wants one of q");
+  CHECK(std::string(CheckWith({{"network.heads", "{q: {type: duelling}}"}}).message())
+            .find("networks.q.heads.q: type: got \"duelling\"; wanted one of q, dueling") == 0);
+  CHECK(std::string(CheckWith({{"networks.critic", "{torso: []}"}}).message())
+            .find("networks.critic: algorithm fake has no such network") == 0);
   CHECK(CheckWith({{"algorithm.n_step", "13"}}).message() == "algorithm.n_step: 13 brings bad luck");
   CHECK(CheckWith({{"algorithm.n_step", "14"}}).message().find("table \"experiment/replay\": ") == 0);
-  CHECK(CheckWith({{"network.torso[0].type", "conv"}}).message().find("network for CartPole-v1: ") == 0);
+  CHECK(CheckWith({{"network.torso", "[{type: conv}]"}}).message().find("networks.q.torso[0]: ") == 0);
   EnvironmentSpec broken = FakeEnvironmentSpec();
   broken.observations[0].array.shape = {-4};
   CHECK(CheckWith({}, broken).message().find("environment: ") == 0);
@@ -218,38 +220,36 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
 
 TEST_CASE("Leaves that no network takes are refused, and no network or table is made of them", "[unit]") {
   EnvironmentSpec spec = FakeEnvironmentSpec();
-  spec.observations = {Box("observation/a", DType::kFloat32, {4}), Box("observation/b", DType::kFloat32, {4})};
-  CHECK(CheckWith({{"network.torso[0].type", "conv"}, {"algorithm.n_step", "13"}}, spec).message() ==
-        "environment.name: CartPole-v1 has 2 observations (observation/a, observation/b); algorithm fake wants one");
+  spec.actions = {Discrete("action/arm", 2), Discrete("action/leg", 3)};
+  CHECK(CheckWith({{"network.torso", "[{type: conv}]"}, {"algorithm.n_step", "13"}}, spec).message() ==
+        "environment.name: CartPole-v1 has 2 actions (action/arm, action/leg); algorithm fake wants one");
   spec = FakeEnvironmentSpec();
   spec.actions.push_back(Discrete("jump/action", 2));
   CHECK(CheckWith({}, spec).message().find("environment: ") == 0);  // It is not even valid.
 }
 
-TEST_CASE("a head has an output for each choice, or for each element where there are no choices", "[unit]") {
-  CHECK(NumOutputs(Discrete("action", 5)) == 5);
-  CHECK(NumOutputs(MultiDiscrete("action", {3, 4})) == 7);
-  CHECK(NumOutputs(Box("action", DType::kFloat32, {2, 3})) == 6);
-  CHECK(NumOutputs(MultiBinary("action", {8})) == 8);
+TEST_CASE("the short form means the only network, and not beside the long one", "[unit]") {
+  const Experiment experiment = ValueOf(Parse(std::string(kMinimal) + "network: {torso: []}\n"));
+  CHECK(experiment.networks.at("q").torso.empty());
+  const absl::Status both = Parse(std::string(kMinimal) + "network: {}\nnetworks: {q: {torso: []}}\n").status();
+  CHECK(std::string(both.message()).find("x.yaml:3: network: means the same as the only entry of networks") == 0);
 }
 
 TEST_CASE("All that does not fit the environment is said at once", "[unit]") {
   EnvironmentSpec large = FakeEnvironmentSpec();
   large.observations[0].array.shape = {15'000'000};
-  const absl::Status status = CheckWith({{"algorithm.name", "fake_continuous"},
-                                         {"network.head.type", "dueling"},
-                                         {"network.torso[0].type", "conv"},
+  const absl::Status status = CheckWith({{"networks.critic", "{}"},
+                                         {"networks.q.torso", "[{type: conv}]"},
                                          {"actor.lanes", "1"}},
                                         large);
   CAPTURE(status.message());
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   const std::vector<std::string> lines = absl::StrSplit(status.message(), '\n');
-  REQUIRE(lines.size() == 5);
-  CHECK(lines[0].find("environment.name: ") == 0);
-  CHECK(lines[1].find("network.head.type: ") == 0);
-  CHECK(lines[2].find("network for CartPole-v1: ") == 0);
-  CHECK(lines[3].find("learner.batch_size: ") == 0);
-  CHECK(lines[4].find("actor.lanes: ") == 0);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].find("networks.critic: ") == 0);
+  CHECK(lines[1].find("networks.q.torso[0]: ") == 0);
+  CHECK(lines[2].find("learner.batch_size: ") == 0);
+  CHECK(lines[3].find("actor.lanes: ") == 0);
 }
 
 TEST_CASE("a table that cannot be spread over so many servers is refused", "[unit]") {
@@ -322,7 +322,7 @@ TEST_CASE("what is found out late has its place too", "[unit]") {
 TEST_CASE("the tables of a run have its seed", "[unit]") {
   for (const int64_t seed : {1, 7}) {
     const Experiment experiment = ValueOf(Parse(kMinimal, {{"experiment.seed", std::to_string(seed)}}));
-    const std::vector<TablePlan> plans = ValueOf(PlanTables(experiment, FakeEnvironmentSpec(), FakeAlgorithms()));
+    const std::vector<TablePlan> plans = ValueOf(PlanExperiment(experiment, FakeEnvironmentSpec(), FakeAlgorithms())).algorithm.tables;
     REQUIRE(plans.size() == 1);
     CHECK(plans[0].table.seed == static_cast<uint64_t>(seed));
   }

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "common/experiment/algorithm_definition.h"
+#include "common/experiment/experiment.h"
 
 namespace waggle::testing {
 
@@ -22,36 +18,38 @@ struct FakeOptions : AlgorithmOptions {
   }
 };
 
-// "fake": discrete actions, a q head, one table "replay" of n-step windows. n_step 13 cannot make tables.
+inline absl::StatusOr<AlgorithmPlan> PlanFake(const FakeOptions& options, const PlanContext& context) {
+  if (options.n_step == 13) {
+    return absl::InvalidArgumentError("algorithm.n_step: 13 brings bad luck");
+  }
+  NetworkNeed q{"q", {{"q", HeadKind::kQ}}};
+  q.acts = true;
+  q.has_target = true;
+  AlgorithmPlan algorithm{{q}};
+  TablePlan plan;
+  plan.batch_size = context.learner.batch_size;
+  plan.table = context.replay.TableFor(plan.batch_size);
+  plan.table.name = "replay";
+  plan.table.signature = {context.environment.observations[0].array, context.environment.actions[0].array};
+  plan.table.view = {{"observation", "observation", ViewField::Rows::kFirst},
+                     {"action", "action", ViewField::Rows::kFirst}};
+  plan.table.max_bytes = options.n_step == 14 ? 0 : plan.table.max_bytes;
+  plan.table.max_window = options.n_step + 1;
+  plan.window.length = options.n_step + 1;
+  algorithm.tables = {plan};
+  return algorithm;
+}
+
+inline void FakeDefaults(Experiment* experiment) {
+  experiment->networks["q"] = NetworkSpec();
+}
+
+// "fake": discrete actions, a network "q" with a q head and a target, one table "replay" of n-step windows. n_step 13
+// cannot make tables.
 inline AlgorithmDefinitions FakeAlgorithms() {
-  AlgorithmDefinition fake;
-  fake.description = "for tests";
-  fake.action_kinds = {SpaceKind::kDiscrete};
-  fake.head_types = {"q"};
-  fake.new_options = [] { return std::make_unique<FakeOptions>(); };
-  fake.learner_arrays = [](const AlgorithmOptions&) { return LearnerArrays{5, 3}; };
-  fake.plan_tables = [](const AlgorithmOptions& options, const EnvironmentSpec& environment,
-                        const ReplayOptions& replay,
-                        const LearnerOptions& learner) -> absl::StatusOr<std::vector<TablePlan>> {
-    const int64_t n_step = static_cast<const FakeOptions&>(options).n_step;
-    if (n_step == 13) {
-      return absl::InvalidArgumentError("algorithm.n_step: 13 brings bad luck");
-    }
-    TablePlan plan;
-    plan.table = replay.TableFor(learner.batch_size);
-    plan.table.name = "replay";
-    plan.table.signature = {environment.observations[0].array, environment.actions[0].array};
-    plan.table.view = {{"observation", "observation", ViewField::Rows::kFirst},
-                       {"action", "action", ViewField::Rows::kFirst}};
-    plan.table.max_bytes = n_step == 14 ? 0 : plan.table.max_bytes;
-    plan.table.max_window = n_step + 1;
-    plan.window.length = n_step + 1;
-    return std::vector<TablePlan>{plan};
-  };
   AlgorithmDefinitions algorithms("algorithm");
-  algorithms.Register("fake", fake).IgnoreError();
-  fake.action_kinds = {SpaceKind::kBox};
-  algorithms.Register("fake_continuous", fake).IgnoreError();
+  algorithms.Register("fake", Define("for tests", {SpaceKind::kDiscrete}, FakeDefaults, PlanFake)).IgnoreError();
+  algorithms.Register("fake_continuous", Define("for tests", {SpaceKind::kBox}, FakeDefaults, PlanFake)).IgnoreError();
   return algorithms;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/experiment/experiment_plan.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 
@@ -63,13 +64,13 @@ TEST_CASE("a network's parameters count as often as a process has them", "[unit]
   const std::vector<ProcessMemory> all = Estimate({{"network.torso[0].units", "[100]"}});
   const ProcessMemory& learner = Of(Role::kLearner, all);
   CHECK(Part(learner, "parameters") == 5 * weights);
-  CHECK(Part(learner, "checkpoint") == 3 * weights);
+  CHECK(Part(learner, "checkpoint") == 4 * weights);
   CHECK(Part(learner, "weights to publish") == 2 * weights);
-  CHECK(Part(Of(Role::kActor, all), "parameters") == 2 * weights);
+  CHECK(Part(Of(Role::kActor, all), "parameters") == weights);
   CHECK(Part(Of(Role::kEvaluator, all), "newer weights") == 3 * weights);
   CHECK(Part(Of(Role::kParamServer, all), "weights") == 6 * weights);
-  // Input, torso and output, and the two layers of the torso and the head once more.
-  const double row = (4 + 100 + 2 + 100 + 2) * 4;
+  // Input, torso and output.
+  const double row = (4 + 100 + 2) * 4;
   CHECK(Part(learner, "activations") == 128 * row * 3);
 }
 
@@ -117,7 +118,7 @@ TEST_CASE("an experiment that fits passes, and one that does not is refused with
   REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
   CHECK(refused.message() ==
         "about 352 MiB of memory are needed, and this machine, or its control group, has 300 MiB: param-server 8 MiB, "
-        "replay-server 23 MiB, learner 65 MiB, 3 x actor 64 MiB (program 64 MiB), evaluator 64 MiB");
+        "replay-server 23 MiB, learner 64 MiB, 3 x actor 64 MiB (program 64 MiB), evaluator 64 MiB");
 }
 
 TEST_CASE("a network of four billion parameters is refused by whoever would build it, unbuilt", "[unit]") {

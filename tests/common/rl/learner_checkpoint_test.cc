@@ -1,6 +1,6 @@
 #include "common/rl/learner_checkpoint.h"
 
-#include "common/rl/algorithms/apex_dqn.h"
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/steppers.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
@@ -10,11 +10,11 @@
 namespace waggle {
 namespace {
 
-using testing::CountingAlgorithm;
+using testing::CountingTrainee;
 
 TEST_CASE("everything that an algorithm names survives a checkpoint on disk", "[unit]") {
   const testing::TemporaryFolder folder;
-  CountingAlgorithm saved;
+  CountingTrainee saved;
   saved.value.fill_(1.25);
   saved.updates = int64_t{1} << 60;
   saved.rate = 1.0 / 3;
@@ -25,7 +25,7 @@ TEST_CASE("everything that an algorithm names survives a checkpoint on disk", "[
     REQUIRE_OK(store->Save(testing::ValueOf(SaveLearner(12, "counting", &saved))));
   }
   saved.value.zero_();  // A checkpoint is a copy.
-  CountingAlgorithm restored;
+  CountingTrainee restored;
   const auto store = testing::ValueOf(CheckpointStore::Open(folder.path(), 3));
   const auto contents = testing::ValueOf(store->LoadLatest());
   REQUIRE(contents.has_value());
@@ -39,10 +39,10 @@ TEST_CASE("everything that an algorithm names survives a checkpoint on disk", "[
 }
 
 TEST_CASE("a checkpoint of something else is refused with what differs, and changes nothing", "[unit]") {
-  CountingAlgorithm algorithm;
+  CountingTrainee algorithm;
   algorithm.updates = 7;
   const CheckpointContents good = testing::ValueOf(SaveLearner(12, "counting", &algorithm));
-  CountingAlgorithm other;
+  CountingTrainee other;
   const auto message = [&](const CheckpointContents& contents) {
     const absl::Status status = RestoreLearner(contents, "counting", &other);
     CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
@@ -62,7 +62,7 @@ TEST_CASE("a checkpoint of something else is refused with what differs, and chan
   CHECK(message(contents) == "state/more is in the checkpoint only");
   contents.texts.erase("state/more");
   contents.texts[kCheckpointExperiment] = "of no concern to the algorithm";
-  CountingAlgorithm tolerant;
+  CountingTrainee tolerant;
   REQUIRE_OK(RestoreLearner(contents, "counting", &tolerant));
   contents = good;
   contents.arrays.clear();
@@ -77,27 +77,51 @@ TEST_CASE("a checkpoint of something else is refused with what differs, and chan
 TEST_CASE("a restored Ape-X DQN learns on exactly as the one that was saved", "[unit]") {
   ApexDqnOptions options;
   options.update_steps = 3;
-  options.importance_anneal_steps = 10;
+  options.importance_exponent = Schedule::Linear(0.4, 1, Schedule::Clock::kLearnerSteps, 10);
   Experiment experiment = testing::DqnExperiment(options);
-  experiment.network.torso = {LayerSpec()};
-  const AlgorithmContext context = {&experiment, testing::DqnEnvironment(2, 2), torch::kCPU};
-  const auto one = testing::ValueOf(ApexDqn::Create(context));
+  experiment.networks["q"].torso = {LayerSpec()};
+  const EnvironmentSpec environment = testing::DqnEnvironment(2, 2);
+  const auto one = testing::ValueOf(testing::DqnTrainee(experiment, environment));
   LocalStepper stepper;
   torch::manual_seed(1);
   TensorBatch batch = testing::DqnBatch(torch::randn({8, 2}), {0, 1, 1, 0, 1, 0, 0, 1}, torch::randn({8, 4}),
                                         torch::ones({8, 4}), torch::randn({8, 2}), {4, 4, 4, 4, 4, 4, 4, 4});
   batch.fields[kItemProbability] = torch::rand({8}, torch::kFloat64) + 0.1;
   for (int step = 0; step < 4; ++step) {
-    REQUIRE_OK(one->Update(batch, &stepper));
+    REQUIRE_OK(one->Update(batch, {0, step, 0}, &stepper));
   }
   const CheckpointContents contents = testing::ValueOf(SaveLearner(4, "apex_dqn", one.get()));
   experiment.experiment.seed = 99;  // Other first values, which the checkpoint replaces.
-  const auto two = testing::ValueOf(ApexDqn::Create(context));
+  const auto two = testing::ValueOf(testing::DqnTrainee(experiment, environment));
   REQUIRE_OK(RestoreLearner(contents, "apex_dqn", two.get()));
   for (int step = 0; step < 10; ++step) {
-    const UpdateResult a = testing::ValueOf(one->Update(batch, &stepper));
-    const UpdateResult b = testing::ValueOf(two->Update(batch, &stepper));
+    const UpdateResult a = testing::ValueOf(one->Update(batch, {0, 4 + step, 0}, &stepper));
+    const UpdateResult b = testing::ValueOf(two->Update(batch, {0, 4 + step, 0}, &stepper));
     REQUIRE(torch::equal(a.priorities, b.priorities));
+  }
+}
+
+TEST_CASE("a checkpoint of another network or optimizer is refused, also where all sizes are the same", "[unit]") {
+  const EnvironmentSpec environment = testing::DqnEnvironment(2, 2);
+  const auto saved_by = [&](const std::string& activation, const std::string& optimizer, double beta1) {
+    ApexDqnOptions options;
+    options.optimizer.type = optimizer;
+    options.optimizer.beta1 = beta1;
+    Experiment experiment = testing::DqnExperiment(options);
+    experiment.networks["q"].torso = {LayerSpec()};
+    experiment.networks["q"].torso[0].activation = activation;
+    return testing::ValueOf(testing::DqnTrainee(experiment, environment));
+  };
+  const auto trainee = saved_by("relu", "adam", 0.9);
+  const auto restore = [&](const std::unique_ptr<AlgorithmTrainee>& other) {
+    return RestoreLearner(testing::ValueOf(SaveLearner(1, "apex_dqn", other.get())), "apex_dqn", trainee.get());
+  };
+  REQUIRE_OK(restore(saved_by("relu", "adam", 0.9)));
+  for (const auto& other : {saved_by("tanh", "adam", 0.9), saved_by("relu", "adamw", 0.9),
+                            saved_by("relu", "adam", 0.5)}) {
+    const torch::Tensor before = trainee->model().net("q").group()->values().clone();
+    REQUIRE_CODE(restore(other), absl::StatusCode::kFailedPrecondition);
+    CHECK(torch::equal(trainee->model().net("q").group()->values(), before));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "common/rl/algorithms/apex_dqn.h"
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 
 #include <cmath>
 #include <limits>
@@ -14,15 +14,27 @@ namespace {
 using testing::DqnBatch;
 using testing::DqnEnvironment;
 using testing::DqnExperiment;
+using testing::DqnTrainee;
 
 // An algorithm on a linear network without torso: Q(s, .) = W s + b.
 struct Fixture {
   explicit Fixture(const ApexDqnOptions& options, torch::ScalarType dtype = torch::kFloat32)
       : experiment(DqnExperiment(options)) {
-    algorithm = testing::ValueOf(ApexDqn::CreateAs({&experiment, DqnEnvironment(2, 2), torch::kCPU}, dtype));
+    algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(2, 2), torch::kCPU, dtype));
   }
+
+  Network& online() { return algorithm->model().net("q").network(); }
+  // The online network itself in mode vanilla.
+  Network& target() {
+    Network* const target = algorithm->model().net("q").target_network();
+    return target != nullptr ? *target : online();
+  }
+  absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, Stepper* stepper, int64_t learner_steps = 0) {
+    return algorithm->Update(batch, {0, learner_steps, 0}, stepper);
+  }
+
   Experiment experiment;
-  std::unique_ptr<ApexDqn> algorithm;
+  std::unique_ptr<AlgorithmTrainee> algorithm;
 };
 
 ApexDqnOptions Sgd(const std::string& mode) {
@@ -67,15 +79,15 @@ TEST_CASE("priorities are the TD errors of each mode's targets, computed by hand
   for (const auto& [mode, target] : cases) {
     INFO(mode);
     Fixture fixture(Sgd(mode));
-    SetQ(&fixture.algorithm->online(), Q({{0, 3}, {6, 5}}));
+    SetQ(&fixture.online(), Q({{0, 3}, {6, 5}}));
     if (mode != "vanilla") {
-      SetQ(&fixture.algorithm->target(), Q({{0, 0}, {8, 40}}));
+      SetQ(&fixture.target(), Q({{0, 0}, {8, 40}}));
     }
     LocalStepper stepper;
-    const UpdateResult result = testing::ValueOf(fixture.algorithm->Update(TwoWindows(), &stepper));
+    const UpdateResult result = testing::ValueOf(fixture.Update(TwoWindows(), &stepper));
     CHECK(result.priorities[0].item<double>() == Approx(std::abs(3 - target) + 0.25));
     CHECK(result.priorities[1].item<double>() == Approx(std::abs(3 - 2.0) + 0.25));
-    REQUIRE(result.metrics[0].first == "loss");
+    REQUIRE(result.metrics[0].first == "q_loss");
     const double loss = ((3 - target) * (3 - target) + 1) / 2;
     CHECK(result.metrics[0].second.item<double>() == Approx(loss));
   }
@@ -85,30 +97,30 @@ TEST_CASE("an update steps the online network down the gradient and the target f
   ApexDqnOptions options = Sgd("double");
   options.update_rate = 0.5;
   Fixture fixture(options);
-  SetQ(&fixture.algorithm->online(), Q({{0, 3}, {0, 0}}));
-  SetQ(&fixture.algorithm->target(), Q({{0, 0}, {0, 0}}));
+  SetQ(&fixture.online(), Q({{0, 3}, {0, 0}}));
+  SetQ(&fixture.target(), Q({{0, 0}, {0, 0}}));
   LocalStepper stepper;
-  REQUIRE_OK(fixture.algorithm->Update(TwoWindows(), &stepper));
+  REQUIRE_OK(fixture.Update(TwoWindows(), &stepper));
   // Both targets are 2: the gradient by Q(e1, 1) is 2 * (3 - 2), which falls on the weight and on the bias.
-  const torch::Tensor weight = fixture.algorithm->online().parameters().value_views()[0];
+  const torch::Tensor weight = fixture.online().parameters().value_views()[0];
   CHECK(weight[1][0].item<double>() == Approx(2.8));
-  CHECK(fixture.algorithm->online().parameters().value_views()[1][1].item<double>() == Approx(-0.2));
+  CHECK(fixture.online().parameters().value_views()[1][1].item<double>() == Approx(-0.2));
   CHECK(weight[0][0].item<double>() == 0);
-  CHECK(fixture.algorithm->target().parameters().value_views()[0][1][0].item<double>() == Approx(1.4));
+  CHECK(fixture.target().parameters().value_views()[0][1][0].item<double>() == Approx(1.4));
 }
 
 TEST_CASE("computing gradients and applying them are separate", "[unit]") {
   Fixture together(Sgd("double"));
   Fixture apart(Sgd("double"));
   CaptureStepper capture;
-  const torch::Tensor before = apart.algorithm->online().parameters().values().clone();
-  REQUIRE_OK(apart.algorithm->Update(TwoWindows(), &capture));
-  CHECK(torch::equal(apart.algorithm->online().parameters().values(), before));
-  CHECK(torch::equal(apart.algorithm->target().parameters().values(), before));
+  const torch::Tensor before = apart.online().parameters().values().clone();
+  REQUIRE_OK(apart.Update(TwoWindows(), &capture));
+  CHECK(torch::equal(apart.online().parameters().values(), before));
+  CHECK(torch::equal(apart.target().parameters().values(), before));
   LocalStepper stepper;
-  REQUIRE_OK(together.algorithm->Update(TwoWindows(), &stepper));
+  REQUIRE_OK(together.Update(TwoWindows(), &stepper));
   CHECK(
-      torch::allclose(together.algorithm->online().parameters().values(), before - 0.1 * capture.gradients().at("q")));
+      torch::allclose(together.online().parameters().values(), before - 0.1 * capture.gradients().at("q")));
 }
 
 TEST_CASE("the gradient is what finite differences of the loss say, through every kind of head and mode", "[unit]") {
@@ -118,15 +130,13 @@ TEST_CASE("the gradient is what finite differences of the loss say, through ever
         INFO(mode << ", " << head << ", " << loss);
         ApexDqnOptions options = Sgd(mode);
         options.loss = loss;
-        // The loss must not change from one update to the next by itself.
-        options.importance_exponent_final = options.importance_exponent;
         Experiment experiment = DqnExperiment(options);
-        experiment.network.torso.resize(1);
-        experiment.network.torso[0].units = {4};
-        experiment.network.torso[0].activation = "tanh";
-        experiment.network.head.type = head;
-        const auto algorithm =
-            testing::ValueOf(ApexDqn::CreateAs({&experiment, DqnEnvironment(3, 2), torch::kCPU}, torch::kFloat64));
+        NetworkSpec& network = experiment.networks["q"];
+        network.torso.resize(1);
+        network.torso[0].units = {4};
+        network.torso[0].activation = "tanh";
+        network.heads["q"].type = head;
+        const auto algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(3, 2), torch::kCPU, torch::kFloat64));
         torch::manual_seed(2);
         const auto random = [](std::vector<int64_t> shape) { return torch::randn(shape, torch::kFloat64); };
         TensorBatch batch = DqnBatch(random({6, 3}), {0, 1, 1, 0, 1, 0}, random({6, 3}) * 2,
@@ -138,11 +148,11 @@ TEST_CASE("the gradient is what finite differences of the loss say, through ever
         }
         CaptureStepper stepper;
         const auto loss_now = [&] {
-          return testing::ValueOf(algorithm->Update(batch, &stepper)).metrics[0].second.item<double>();
+          return testing::ValueOf(algorithm->Update(batch, Progress(), &stepper)).metrics[0].second.item<double>();
         };
         loss_now();
         const torch::Tensor gradient = stepper.gradients().at("q").clone();
-        torch::Tensor values = algorithm->online().parameters().values();
+        torch::Tensor values = algorithm->model().net("q").network().parameters().values();
         double* const value = values.data_ptr<double>();
         for (int64_t i = 0; i < values.numel(); ++i) {
           const double old = value[i];
@@ -158,64 +168,40 @@ TEST_CASE("the gradient is what finite differences of the loss say, through ever
   }
 }
 
-TEST_CASE("importance weights anneal with the updates", "[unit]") {
+TEST_CASE("importance weights move with the learner's steps", "[unit]") {
   ApexDqnOptions options = Sgd("double");
-  options.importance_exponent = 0;
-  options.importance_exponent_final = 1;
-  options.importance_anneal_steps = 1;
+  options.importance_exponent = Schedule::Linear(0, 1, Schedule::Clock::kLearnerSteps, 1);
   Fixture fixture(options);
-  SetQ(&fixture.algorithm->online(), Q({{0, 3}, {0, 0}}));
-  SetQ(&fixture.algorithm->target(), Q({{0, 0}, {0, 0}}));
+  SetQ(&fixture.online(), Q({{0, 3}, {0, 0}}));
+  SetQ(&fixture.target(), Q({{0, 0}, {0, 0}}));
   TensorBatch batch = TwoWindows();
   batch.fields[kItemProbability] = torch::tensor({0.1, 0.4}, torch::kFloat64);
   CaptureStepper stepper;
   // Both errors are 1: the loss is the mean of the weights.
-  CHECK(testing::ValueOf(fixture.algorithm->Update(batch, &stepper)).metrics[0].second.item<double>() == Approx(1));
-  CHECK(testing::ValueOf(fixture.algorithm->Update(batch, &stepper)).metrics[0].second.item<double>() ==
+  CHECK(testing::ValueOf(fixture.Update(batch, &stepper)).metrics[0].second.item<double>() == Approx(1));
+  CHECK(testing::ValueOf(fixture.Update(batch, &stepper, 1)).metrics[0].second.item<double>() ==
         Approx((1 + 0.25) / 2));
 }
 
-// The number of updates that the algorithm has counted.
-int64_t UpdatesOf(Algorithm* algorithm) {
-  class Reader : public StateVisitor {
-   public:
-    bool Loading() const override { return false; }
-    int64_t updates = -1;
-
-   private:
-    void VisitTensor(const std::string&, torch::Tensor*) override {}
-    void VisitInt(const std::string& path, int64_t* value) override { updates = path == "updates" ? *value : updates; }
-    void VisitDouble(const std::string&, double*) override {}
-    void VisitString(const std::string&, std::string*) override {}
-    void Problem(std::string problem) override { FAIL(problem); }
-  };
-  Reader reader;
-  algorithm->VisitState(&reader);
-  return reader.updates;
-}
-
-TEST_CASE("published weights are put back into the online network and the target, and updates go on from them",
-          "[unit]") {
+TEST_CASE("published weights are put back into the online network and the target", "[unit]") {
   for (const char* const mode : {"double", "fixed_target", "vanilla"}) {
     INFO(mode);
     Fixture first(Sgd(mode));
-    SetQ(&first.algorithm->online(), Q({{1, 2}, {3, 4}}));
+    SetQ(&first.online(), Q({{1, 2}, {3, 4}}));
     ModelSnapshot published = testing::ValueOf(first.algorithm->Publish());
     published.version = {1, 30};
     Fixture back(Sgd(mode));
     REQUIRE_OK(back.algorithm->LoadPublished(published));
-    const torch::Tensor values = first.algorithm->online().parameters().values();
-    CHECK(torch::equal(back.algorithm->online().parameters().values(), values));
-    CHECK(torch::equal(back.algorithm->target().parameters().values(), values));
-    CHECK(UpdatesOf(back.algorithm.get()) == 30);
+    const torch::Tensor values = first.online().parameters().values();
+    CHECK(torch::equal(back.online().parameters().values(), values));
+    CHECK(torch::equal(back.target().parameters().values(), values));
 
     published.network_hash += 1;
     published.version.version = 40;
-    SetQ(&back.algorithm->target(), Q({{5, 6}, {7, 8}}));
-    const torch::Tensor before = back.algorithm->target().parameters().values().clone();
+    SetQ(&back.target(), Q({{5, 6}, {7, 8}}));
+    const torch::Tensor before = back.target().parameters().values().clone();
     REQUIRE_CODE(back.algorithm->LoadPublished(published), absl::StatusCode::kFailedPrecondition);
-    CHECK(torch::equal(back.algorithm->target().parameters().values(), before));
-    CHECK(UpdatesOf(back.algorithm.get()) == 30);
+    CHECK(torch::equal(back.target().parameters().values(), before));
   }
 }
 
@@ -231,26 +217,26 @@ TEST_CASE("a loss or a gradient that is not finite is refused and changes nothin
       [&](TensorBatch* batch) { batch->fields[kAction][0] = -1; }};
   for (const auto& breakage : breakages) {
     Fixture fixture(Sgd("double"));
-    const torch::Tensor online = fixture.algorithm->online().parameters().values().clone();
-    const torch::Tensor target = fixture.algorithm->target().parameters().values().clone();
+    const torch::Tensor online = fixture.online().parameters().values().clone();
+    const torch::Tensor target = fixture.target().parameters().values().clone();
     TensorBatch batch = TwoWindows();
     breakage(&batch);
     LocalStepper stepper;
-    REQUIRE_CODE(fixture.algorithm->Update(batch, &stepper), absl::StatusCode::kInvalidArgument);
-    CHECK(torch::equal(fixture.algorithm->online().parameters().values(), online));
-    CHECK(torch::equal(fixture.algorithm->target().parameters().values(), target));
+    REQUIRE_CODE(fixture.Update(batch, &stepper), absl::StatusCode::kInvalidArgument);
+    CHECK(torch::equal(fixture.online().parameters().values(), online));
+    CHECK(torch::equal(fixture.target().parameters().values(), target));
     // The next good batch is learned from.
-    REQUIRE_OK(fixture.algorithm->Update(TwoWindows(), &stepper));
-    CHECK_FALSE(torch::equal(fixture.algorithm->online().parameters().values(), online));
+    REQUIRE_OK(fixture.Update(TwoWindows(), &stepper));
+    CHECK_FALSE(torch::equal(fixture.online().parameters().values(), online));
   }
 }
 
 TEST_CASE("there are priorities where the table picks anything by them", "[unit]") {
-  Experiment experiment = DqnExperiment(Sgd("double"));
+  Experiment experiment = DqnExperiment(ApexDqnOptions());
   const auto has_priorities = [&experiment] {
-    const auto algorithm = testing::ValueOf(ApexDqn::Create({&experiment, DqnEnvironment(2, 2), torch::kCPU}));
+    const auto algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(2, 2)));
     LocalStepper stepper;
-    return testing::ValueOf(algorithm->Update(TwoWindows(), &stepper)).priorities.defined();
+    return testing::ValueOf(algorithm->Update(TwoWindows(), Progress(), &stepper)).priorities.defined();
   };
   experiment.replay.table.sampler.kind = SelectorKind::kUniform;
   CHECK_FALSE(has_priorities());
@@ -259,12 +245,11 @@ TEST_CASE("there are priorities where the table picks anything by them", "[unit]
 }
 
 TEST_CASE("an environment that it cannot learn is refused", "[unit]") {
-  const Experiment experiment = DqnExperiment(ApexDqnOptions());
   EnvironmentSpec environment = DqnEnvironment(2, 2);
   environment.actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
-  CHECK(ApexDqn::Create({&experiment, environment, torch::kCPU}).status().message() ==
-        "apex_dqn learns from one observation and one discrete action; got test (observation: float32[2], action: "
-        "float32[1] in [-1, 1])");
+  const absl::Status status = DqnTrainee(DqnExperiment(ApexDqnOptions()), environment).status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(status.message().find("test takes box actions") != std::string::npos);
 }
 
 // Three states in a row, one-hot: action 1 goes right, 0 stays. Right of the last one the episode ends with a reward of
@@ -296,17 +281,17 @@ TEST_CASE("every mode learns the exact Q-values of a small decision process", "[
     }
     options.optimizer.learning_rate = 0.005;
     Experiment experiment = DqnExperiment(options);
-    experiment.network.torso.resize(1);
-    experiment.network.torso[0].units = {32};
-    experiment.network.torso[0].activation = "tanh";
-    experiment.network.head.type = "dueling";
-    const auto algorithm =
-        testing::ValueOf(ApexDqn::CreateAs({&experiment, DqnEnvironment(3, 2), torch::kCPU}, torch::kFloat32));
+    NetworkSpec& network = experiment.networks["q"];
+    network.torso.resize(1);
+    network.torso[0].units = {32};
+    network.torso[0].activation = "tanh";
+    network.heads["q"].type = "dueling";
+    const auto algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(3, 2)));
     LocalStepper stepper;
     for (int step = 0; step < 4000; ++step) {
-      REQUIRE_OK(algorithm->Update(batch, &stepper));
+      REQUIRE_OK(algorithm->Update(batch, Progress(), &stepper));
     }
-    const torch::Tensor learned = algorithm->online().Forward(states).to(torch::kFloat64);
+    const torch::Tensor learned = algorithm->model().net("q")({states}).q().detach().to(torch::kFloat64);
     CHECK((learned - exact).abs().max().item<double>() < 0.02);
   }
 }

@@ -1,4 +1,4 @@
-#include "common/rl/algorithms/apex_dqn_definition.h"
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 
 #include <limits>
 #include <string>
@@ -20,8 +20,10 @@ EnvironmentSpec Environment() {
 }
 
 TablePlan Plan(const ApexDqnOptions& options, const ReplayOptions& replay = ReplayOptions()) {
-  std::vector<TablePlan> plans =
-      testing::ValueOf(ApexDqnDefinition().plan_tables(options, Environment(), replay, LearnerOptions()));
+  const LearnerOptions learner;
+  const EnvironmentSpec environment = Environment();
+  const AlgorithmPlan plan = testing::ValueOf(apex_dqn_definition().plan(options, {environment, replay, learner}));
+  const std::vector<TablePlan>& plans = plan.tables;
   REQUIRE(plans.size() == 1);
   return plans[0];
 }
@@ -31,26 +33,27 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm) {
                          {}, BuiltinAlgorithmDefinitions());
 }
 
-TEST_CASE("leaves with paths are columns of their names, and the batch has the names that the learner asks for",
-          "[unit]") {
+TEST_CASE("every leaf is a column of its name, and stands in the batch at both ends of the window", "[unit]") {
   EnvironmentSpec environment = Environment();
-  environment.observations[0].array.name = "a/observation/state";
-  environment.actions[0].array.name = "a/action/push";
-  environment.rewards[0].name = "a/reward";
+  environment.observations = {Box("observation/camera", DType::kUint8, {3, 8, 8}),
+                              Box("observation/state", DType::kFloat32, {4}), MultiBinary("action_mask/push", {2})};
+  environment.actions[0].array.name = "action/push";
   REQUIRE_OK(environment.Validate());
-  const TableConfig table = testing::ValueOf(ApexDqnDefinition().plan_tables(ApexDqnOptions(), environment,
-                                                                             ReplayOptions(), LearnerOptions()))
-                                .at(0)
-                                .table;
-  CHECK(DebugString(table.signature) ==
-        "[a/observation/state: float32[4], a/action/push: int64[], a/reward: float32[], discount: float32[]]");
+  const ReplayOptions replay;
+  const LearnerOptions learner;
+  const TableConfig table =
+      testing::ValueOf(apex_dqn_definition().plan(ApexDqnOptions(), {environment, replay, learner})).tables.at(0).table;
+  REQUIRE_OK(table.Validate());
   std::vector<std::string> view;
   for (const ViewField& field : table.view) {
     view.push_back(field.name + "=" + field.column);
   }
-  CHECK(view == std::vector<std::string>{"observation=a/observation/state", "action=a/action/push", "reward=a/reward",
-                                         "discount=discount", "next_observation=a/observation/state"});
-  REQUIRE_OK(table.Validate());
+  CHECK(view == std::vector<std::string>{"observation/camera=observation/camera", "observation/state=observation/state",
+                                         "action_mask/push=action_mask/push", "action/push=action/push",
+                                         "reward=reward", "discount=discount",
+                                         "next_observation/camera=observation/camera",
+                                         "next_observation/state=observation/state",
+                                         "next_action_mask/push=action_mask/push"});
 }
 
 TEST_CASE("the table holds n-step windows and shows a transition of each", "[unit]") {
@@ -123,26 +126,13 @@ TEST_CASE("the target follows softly by default and periodically where steps are
     REQUIRE_OK(experiment);
     return dynamic_cast<const ApexDqnOptions&>(*experiment->algorithm_options);
   };
-  CHECK(options(Parse("mode: double")).update_rate == 0.005);
+  CHECK(options(Parse("mode: double")).update_rate == 0.01);
   CHECK(options(Parse("update_rate: 0.01")).update_rate == 0.01);
   const ApexDqnOptions periodic = options(Parse("update_steps: 100"));
   CHECK(periodic.update_steps == 100);
   CHECK(periodic.EffectiveUpdateRate() == 0);
   CHECK_FALSE(options(Parse("mode: vanilla")).update_rate.has_value());
-  CHECK(ApexDqnOptions().EffectiveUpdateRate() == 0.005);
-}
-
-TEST_CASE("a learner keeps as many arrays as its mode and its optimizer want", "[unit]") {
-  const auto arrays = [](const std::string& mode, const std::string& type) {
-    ApexDqnOptions options;
-    options.mode = mode;
-    options.optimizer.type = type;
-    const LearnerArrays counted = ApexDqnDefinition().learner_arrays(options);
-    return std::pair(counted.all, counted.saved);
-  };
-  CHECK(arrays("double", "adam") == std::pair<int64_t, int64_t>(6, 4));
-  CHECK(arrays("fixed_target", "sgd") == std::pair<int64_t, int64_t>(5, 3));
-  CHECK(arrays("vanilla", "rmsprop") == std::pair<int64_t, int64_t>(4, 3));
+  CHECK(ApexDqnOptions().EffectiveUpdateRate() == 0.01);
 }
 
 TEST_CASE("contradictions between options are errors at their place", "[unit]") {
@@ -156,7 +146,8 @@ TEST_CASE("contradictions between options are errors at their place", "[unit]") 
   CHECK_FALSE(Parse("mode: triple").ok());
   CHECK_FALSE(Parse("n_step: 0").ok());
   CHECK_FALSE(Parse("discount: 1.5").ok());
-  CHECK_FALSE(Parse("optimizer: {schedule: linear}").ok());
+  CHECK_FALSE(Parse("exploration: {epsilon: {from: 1, to: 2}}").ok());
+  CHECK_FALSE(Parse("exploration: {type: gaussian, epsilon: 0.1}").ok());
   ApexDqnOptions options;
   options.discount = std::numeric_limits<double>::quiet_NaN();
   options.n_step = 0;
@@ -170,7 +161,9 @@ TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[
   replay.table.sampler.kind = SelectorKind::kUniform;
   ApexDqnOptions options;
   const auto plan = [&] {
-    return ApexDqnDefinition().plan_tables(options, Environment(), replay, LearnerOptions()).status();
+    const EnvironmentSpec environment = Environment();
+    const LearnerOptions learner;
+    return apex_dqn_definition().plan(options, {environment, replay, learner}).status();
   };
   REQUIRE_OK(plan());
   options.importance_exponent = 0.9;
@@ -189,7 +182,7 @@ TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[
 
 TEST_CASE("an experiment with every option survives being printed and parsed", "[unit]") {
   const Experiment experiment =
-      testing::ValueOf(Parse("mode: fixed_target, n_step: 2, loss: mse, update_steps: 7, epsilon_anneal_steps: 30, "
+      testing::ValueOf(Parse("mode: fixed_target, n_step: 2, loss: mse, update_steps: 7, exploration: {warm_up_steps: 30}, "
                              "optimizer: {type: sgd, momentum: 0.5}"));
   const Experiment again =
       testing::ValueOf(ParseExperiment(ToYaml(experiment), "again", {}, BuiltinAlgorithmDefinitions()));

@@ -1,4 +1,4 @@
-#include "common/rl/algorithms/dqn_policy.h"
+#include "common/rl/network_policy.h"
 
 #include <limits>
 
@@ -15,21 +15,25 @@ struct Fixture {
   explicit Fixture(const ApexDqnOptions& options = ApexDqnOptions(), int64_t choices = 3)
       : experiment(testing::DqnExperiment(options)) {
     context.experiment = &experiment;
+    context.definitions = &definitions;
     context.environment = testing::DqnEnvironment(2, choices);
     context.lanes = kLanes;
     context.all_lanes = kLanes;
     context.seed = 11;
-    policy = testing::ValueOf(DqnPolicy::Create(context));
+    policy = testing::ValueOf(NetworkPolicy::Create(context));
   }
 
   // Gives the network the Q-values `weight` * observation.
   absl::Status Load(const torch::Tensor& weight) {
-    NetworkPlan plan = testing::ValueOf(PlanNetwork(experiment.network, context.environment.observations[0].array,
-                                                    context.environment.actions[0].num_values[0]));
-    const auto network = testing::ValueOf(Network::Create(std::move(plan), torch::kCPU, 1));
+    const std::unique_ptr<Network> network = NewNetwork();
     network->parameters().value_views()[0].copy_(weight);
     network->parameters().value_views()[1].zero_();
-    return policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->hash())));
+    return policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->plan().hash)));
+  }
+
+  std::unique_ptr<Network> NewNetwork() const {
+    const ExperimentPlan plan = testing::ValueOf(PlanExperiment(experiment, context.environment, definitions));
+    return testing::ValueOf(Network::Create(*plan.acting(), torch::kCPU, 1));
   }
 
   absl::Status Act(ActMode mode) {
@@ -43,6 +47,7 @@ struct Fixture {
     return policy->Act(input, mode, &output);
   }
 
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   Experiment experiment;
   PolicyContext context;
   std::unique_ptr<Policy> policy;
@@ -67,8 +72,8 @@ TEST_CASE("greedy actions have the largest Q-value of their own observation", "[
 
 TEST_CASE("each lane explores by its own epsilon, and says the value of what it took", "[unit]") {
   ApexDqnOptions options;
-  options.epsilon_base = 0.5;
-  options.epsilon_alpha = 3;
+  options.exploration.epsilon = 0.5;
+  options.exploration.ladder_exponent = 3;
   Fixture fixture(options);
   REQUIRE_OK(fixture.Load(Weight()));
   const std::vector<int64_t> greedy = {1, 2, 0, 1};
@@ -93,15 +98,15 @@ TEST_CASE("each lane explores by its own epsilon, and says the value of what it 
 
 TEST_CASE("exploration begins at random where it is annealed, and greedy acting does not use it up", "[unit]") {
   ApexDqnOptions options;
-  options.epsilon_base = 0;
-  options.epsilon_anneal_steps = 1;
+  options.exploration.epsilon = Schedule::Linear(1, 0, Schedule::Clock::kEnvSteps, 2 * kLanes);
+  options.exploration.ladder_exponent = 0;
   Fixture fixture(options);
   REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
   for (int round = 0; round < 50; ++round) {
     REQUIRE_OK(fixture.Act(ActMode::kGreedy));
     CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
   }
-  // The first exploring step is random; with this seed at least one lane strays.
+  // Half of the first exploring step's lanes are to be random; with this seed at least one strays.
   REQUIRE_OK(fixture.Act(ActMode::kExplore));
   CHECK(fixture.actions != std::vector<int64_t>{0, 0, 0, 0});
   for (int round = 0; round < 50; ++round) {
@@ -112,11 +117,11 @@ TEST_CASE("exploration begins at random where it is annealed, and greedy acting 
 
 TEST_CASE("an actor that is started again explores on where it was", "[unit]") {
   ApexDqnOptions options;
-  options.epsilon_base = 0;
-  options.epsilon_anneal_steps = 1'000'000;
+  options.exploration.epsilon = Schedule::Linear(1, 0, Schedule::Clock::kEnvSteps, 1'000'000);
+  options.exploration.ladder_exponent = 0;
   Fixture fixture(options);
   fixture.context.first_step = 1'000'000;
-  fixture.policy = testing::ValueOf(DqnPolicy::Create(fixture.context));
+  fixture.policy = testing::ValueOf(NetworkPolicy::Create(fixture.context));
   REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
   for (int round = 0; round < 50; ++round) {
     REQUIRE_OK(fixture.Act(ActMode::kExplore));
@@ -150,15 +155,12 @@ TEST_CASE("a wrong number of lanes and weights of another network are refused", 
   PolicyOutput output;
   CHECK(fixture.policy->Act(input, ActMode::kGreedy, &output).message() == "observations of 5 lanes for a policy of 4");
   Fixture other(ApexDqnOptions(), 2);
-  const auto algorithm_weights = [&] {
-    NetworkPlan plan =
-        testing::ValueOf(PlanNetwork(other.experiment.network, other.context.environment.observations[0].array, 2));
-    const auto network = testing::ValueOf(Network::Create(std::move(plan), torch::kCPU, 1));
-    return testing::ValueOf(EncodeWeights(network->parameters(), network->hash()));
-  };
-  REQUIRE_CODE(fixture.policy->LoadWeights(algorithm_weights()), absl::StatusCode::kFailedPrecondition);
+  const auto network = other.NewNetwork();
+  REQUIRE_CODE(
+      fixture.policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->plan().hash))),
+      absl::StatusCode::kFailedPrecondition);
   fixture.context.lanes = 0;
-  REQUIRE_CODE(DqnPolicy::Create(fixture.context), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(NetworkPolicy::Create(fixture.context), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
