@@ -2,6 +2,7 @@
 
 #include "actor/environments/cartpole.h"
 #include "actor/environments/environment.h"
+#include "actor/environments/pendulum.h"
 #include "common/base/check.h"
 
 namespace waggle {
@@ -12,6 +13,7 @@ EnvironmentDefinitions BuiltinEnvironments() {
     WAGGLE_CHECK(definitions.Register(name, std::move(definition)).ok(), "two built-in environments have one name");
   };
   add("CartPole-v1", CartPole::Definition());
+  add("Pendulum-v1", Pendulum::Definition());
   return definitions;
 }
 
