@@ -13,6 +13,7 @@ EnvironmentDefinitions BuiltinEnvironments() {
     WAGGLE_CHECK(definitions.Register(name, std::move(definition)).ok(), "two built-in environments have one name");
   };
   add("CartPole-v1", CartPole::Definition());
+  add("CartPoleHiddenVelocity-v1", CartPole::Definition(CartPole::Shown::kPositions));
   add("Pendulum-v1", Pendulum::Definition());
   return definitions;
 }

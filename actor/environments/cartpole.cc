@@ -8,7 +8,6 @@
 namespace waggle {
 namespace {
 
-constexpr char kName[] = "CartPole-v1";
 constexpr int64_t kMaxEpisodeSteps = 500;
 constexpr int64_t kNumActions = 2;
 constexpr double kStartBound = 0.05;
@@ -46,26 +45,29 @@ bool IsTerminal(const CartPole::State& state) {
 
 }  // namespace
 
-EnvironmentSpec CartPole::Spec() {
+EnvironmentSpec CartPole::Spec(Shown shown) {
   EnvironmentSpec spec;
-  spec.name = kName;
-  spec.observations = {Box("observation", DType::kFloat32, {4})};
+  spec.name = shown == Shown::kState ? "CartPole-v1" : "CartPoleHiddenVelocity-v1";
+  spec.observations = {Box("observation", DType::kFloat32, {shown == Shown::kState ? 4 : 2})};
   spec.actions = {Discrete("action", kNumActions)};
   spec.max_episode_steps = kMaxEpisodeSteps;
   return spec;
 }
 
-EnvironmentDefinition CartPole::Definition() {
+EnvironmentDefinition CartPole::Definition(Shown shown) {
   EnvironmentDefinition definition;
-  definition.description = "Balance a pole on a cart by pushing the cart left or right; Gymnasium's CartPole-v1";
-  definition.spec = [](const EnvironmentOptions&) { return Spec(); };
-  definition.create = [](const EnvironmentOptions&, uint64_t seed) -> absl::StatusOr<std::unique_ptr<Environment>> {
-    return std::make_unique<CartPole>(seed);
+  definition.description = shown == Shown::kState
+                               ? "Balance a pole on a cart by pushing the cart left or right; Gymnasium's CartPole-v1"
+                               : "CartPole-v1 that shows no velocities, for policies that remember";
+  definition.spec = [shown](const EnvironmentOptions&) { return Spec(shown); };
+  definition.create = [shown](const EnvironmentOptions&,
+                              uint64_t seed) -> absl::StatusOr<std::unique_ptr<Environment>> {
+    return std::make_unique<CartPole>(seed, shown);
   };
   return definition;
 }
 
-CartPole::CartPole(uint64_t seed) : spec_(Spec()), rng_(seed) {}
+CartPole::CartPole(uint64_t seed, Shown shown) : shown_(shown), spec_(Spec(shown)), rng_(seed) {}
 
 absl::Status CartPole::Reset(absl::Span<void* const> observations) {
   State start;
@@ -79,12 +81,14 @@ absl::Status CartPole::Reset(absl::Span<void* const> observations) {
 absl::StatusOr<StepOutcome> CartPole::Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                            float* rewards) {
   if (!running_) {
-    return absl::FailedPreconditionError(absl::StrCat(kName, ": a step after the episode's end; it wants a reset"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(spec_.name, ": a step after the episode's end; it wants a reset"));
   }
   int64_t choice = 0;
   std::memcpy(&choice, actions[0], sizeof(choice));
   if (choice < 0 || choice >= kNumActions) {
-    return absl::InvalidArgumentError(absl::StrCat(kName, ": action ", choice, " is outside [0, ", kNumActions, ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(spec_.name, ": action ", choice, " is outside [0, ", kNumActions, ")"));
   }
   state_ = Advance(state_, choice == 1 ? kForce : -kForce);
   ++steps_;
@@ -105,6 +109,11 @@ void CartPole::ResetTo(const State& state, void* observation) {
 }
 
 void CartPole::WriteObservation(void* observation) const {
+  if (shown_ == Shown::kPositions) {
+    const float values[2] = {static_cast<float>(state_[0]), static_cast<float>(state_[2])};
+    std::memcpy(observation, values, sizeof(values));
+    return;
+  }
   std::array<float, 4> values;
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>(state_[i]);

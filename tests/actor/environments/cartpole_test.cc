@@ -106,6 +106,34 @@ TEST_CASE("CartPole starts uniformly within 0.05 of the upright rest", "[unit]")
   }
 }
 
+TEST_CASE("CartPole with hidden velocities is CartPole, of which position and angle are seen", "[unit]") {
+  CartPole whole(5);
+  CartPole hidden(5, CartPole::Shown::kPositions);
+  Rng rng(3);
+  float state[4] = {};
+  float seen[3] = {0, 0, 7};
+  int episodes = 0;
+  REQUIRE_OK(testing::ResetOneLeaf(&whole, state));
+  REQUIRE_OK(testing::ResetOneLeaf(&hidden, seen));
+  for (int t = 0; t < 1000; ++t) {
+    REQUIRE(seen[0] == state[0]);
+    REQUIRE(seen[1] == state[2]);
+    REQUIRE(seen[2] == 7);
+    const auto action = static_cast<int64_t>(rng.UniformInt(2));
+    const auto expected = testing::ValueOf(testing::StepOneLeaf(&whole, &action, state));
+    const auto outcome = testing::ValueOf(testing::StepOneLeaf(&hidden, &action, seen));
+    REQUIRE(outcome.reward == expected.reward);
+    REQUIRE(outcome.terminated == expected.terminated);
+    REQUIRE(outcome.truncated == expected.truncated);
+    if (outcome.terminated || outcome.truncated) {
+      REQUIRE_OK(testing::ResetOneLeaf(&whole, state));
+      REQUIRE_OK(testing::ResetOneLeaf(&hidden, seen));
+      ++episodes;
+    }
+  }
+  REQUIRE(episodes > 20);
+}
+
 TEST_CASE("CartPole refuses an action that is neither left nor right and says so", "[unit]") {
   CartPole environment(5);
   float observation[4] = {};
