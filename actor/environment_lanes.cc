@@ -5,10 +5,33 @@
 
 #include "absl/strings/str_cat.h"
 #include "actor/action_scaling.h"
-#include "actor/scalar_reward.h"
 #include "common/base/annotate.h"
+#include "common/base/status_macros.h"
 
 namespace waggle {
+
+absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const EnvironmentDefinition& definition,
+                                                                           const EnvironmentOptions& options,
+                                                                           int64_t lanes, Rng rng) {
+  if (lanes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("lanes: ", lanes, "; wanted at least 1"));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentSpec spec, definition.spec(options));
+  WAGGLE_RETURN_IF_ERROR(spec.Validate());
+  std::vector<std::unique_ptr<Environment>> environments;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    auto environment = definition.create(options, rng.Next());
+    if (!environment.ok()) {
+      return Annotate(environment.status(), absl::StrCat("lane ", lane));
+    }
+    if (!((*environment)->spec() == spec)) {
+      return absl::InvalidArgumentError(absl::StrCat("lane ", lane, " is ", (*environment)->spec().DebugString(),
+                                                     "; its definition says ", spec.DebugString()));
+    }
+    environments.push_back(*std::move(environment));
+  }
+  return environments;
+}
 
 EnvironmentLanes::EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name)
     : environments_(std::move(environments)),
@@ -34,15 +57,15 @@ EnvironmentLanes::EnvironmentLanes(std::vector<std::unique_ptr<Environment>> env
   }
 }
 
-absl::Status EnvironmentLanes::Reset(size_t lane, absl::Span<void* const> observations) {
-  const absl::Status started = environments_[lane]->Reset(ObservationsOf(lane, observations));
+absl::Status EnvironmentLanes::Reset(size_t lane, absl::Span<void* const> observations, size_t row) {
+  const absl::Status started = environments_[lane]->Reset(ObservationsOf(observations, row));
   return started.ok() ? started : Annotate(started, absl::StrCat(lane_name_, " ", lane));
 }
 
-absl::StatusOr<LaneStep> EnvironmentLanes::Step(size_t lane, absl::Span<const void* const> actions,
-                                                absl::Span<void* const> observations) {
+absl::StatusOr<LaneStep> EnvironmentLanes::Step(size_t lane, absl::Span<const void* const> actions, size_t action_row,
+                                                absl::Span<void* const> observations, size_t row) {
   const auto outcome =
-      environments_[lane]->Step(ActionsOf(lane, actions), ObservationsOf(lane, observations), rewards_.data());
+      environments_[lane]->Step(ActionsOf(actions, action_row), ObservationsOf(observations, row), rewards_.data());
   if (!outcome.ok()) {
     return Annotate(outcome.status(), absl::StrCat(lane_name_, " ", lane));
   }
@@ -56,20 +79,19 @@ absl::StatusOr<LaneStep> EnvironmentLanes::Step(size_t lane, absl::Span<const vo
   step.terminated = outcome->terminated;
   step.truncated = outcome->truncated;
   step.rewards = reward_pointers_;
-  step.scalar_reward = ScalarReward(spec_.rewards, reward_pointers_, 0);
   return step;
 }
 
-absl::Span<void* const> EnvironmentLanes::ObservationsOf(size_t lane, absl::Span<void* const> observations) {
+absl::Span<void* const> EnvironmentLanes::ObservationsOf(absl::Span<void* const> observations, size_t row) {
   for (size_t i = 0; i < observation_pointers_.size(); ++i) {
-    observation_pointers_[i] = static_cast<char*>(observations[i]) + lane * observation_bytes_[i];
+    observation_pointers_[i] = static_cast<char*>(observations[i]) + row * observation_bytes_[i];
   }
   return observation_pointers_;
 }
 
-absl::Span<const void* const> EnvironmentLanes::ActionsOf(size_t lane, absl::Span<const void* const> actions) {
+absl::Span<const void* const> EnvironmentLanes::ActionsOf(absl::Span<const void* const> actions, size_t row) {
   for (size_t i = 0; i < actions_.size(); ++i) {
-    const char* const chosen = static_cast<const char*>(actions[i]) + lane * actions_[i].bytes;
+    const char* const chosen = static_cast<const char*>(actions[i]) + row * actions_[i].bytes;
     action_pointers_[i] = chosen;
     if (actions_[i].scaled) {
       ScaleAction(spec_.actions[i], reinterpret_cast<const float*>(chosen), actions_[i].values.data());

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "actor/environments/environment.h"
+#include "common/base/random.h"
 #include "common/spec/environment_spec.h"
 
 namespace waggle {
@@ -19,27 +20,33 @@ struct LaneStep {
   bool truncated = false;
   // Of each reward leaf, its elements; valid until the next step in any lane.
   absl::Span<const float* const> rewards;
-  double scalar_reward = 0;  // See ScalarReward.
 };
 
-// Copies of one environment, stepped each by itself, between arrays that have all lanes' rows: one array [lanes, …] for
-// each leaf of the spec's actions or observations, in their order. What a policy chose becomes what the environment
-// wants here, and only here (ScaleAction). Errors name the lane. One thread.
+// `lanes` copies of an environment, seeded from `rng`. INVALID_ARGUMENT for less than one, or where the definition's
+// own facts and a copy's differ.
+absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const EnvironmentDefinition& definition,
+                                                                           const EnvironmentOptions& options,
+                                                                           int64_t lanes, Rng rng);
+
+// Copies of one environment, stepped each by itself, between arrays that have rows of several lanes: one array
+// [rows, …] for each leaf of the spec's actions or observations, in their order. What a policy chose becomes what the
+// environment wants here, and only here (ScaleAction). Errors name the lane. One thread.
 class EnvironmentLanes {
  public:
-  // At least one, all of one spec. `lane_name` is what errors call a lane: "lane", "evaluation lane".
+  // At least one, all of one spec: what MakeEnvironments returns. `lane_name` is what errors call a lane: "lane",
+  // "evaluation lane".
   EnvironmentLanes(std::vector<std::unique_ptr<Environment>> environments, std::string lane_name);
 
   const EnvironmentSpec& spec() const { return spec_; }
   size_t size() const { return environments_.size(); }
 
-  // Starts an episode and writes the lane's rows of `observations`.
-  absl::Status Reset(size_t lane, absl::Span<void* const> observations);
+  // Starts an episode and writes row `row` of `observations`.
+  absl::Status Reset(size_t lane, absl::Span<void* const> observations, size_t row);
 
-  // Takes the lane's rows of `actions` and writes its rows of `observations`. INVALID_ARGUMENT for a reward that is not
-  // finite; else the environment's own errors.
-  absl::StatusOr<LaneStep> Step(size_t lane, absl::Span<const void* const> actions,
-                                absl::Span<void* const> observations);
+  // Takes row `action_row` of `actions` and writes row `row` of `observations`. INVALID_ARGUMENT for a reward that is
+  // not finite; else the environment's own errors.
+  absl::StatusOr<LaneStep> Step(size_t lane, absl::Span<const void* const> actions, size_t action_row,
+                                absl::Span<void* const> observations, size_t row);
 
  private:
   // An action leaf.
@@ -49,8 +56,8 @@ class EnvironmentLanes {
     std::vector<float> values;  // One lane's, if it is scaled.
   };
 
-  absl::Span<void* const> ObservationsOf(size_t lane, absl::Span<void* const> observations);
-  absl::Span<const void* const> ActionsOf(size_t lane, absl::Span<const void* const> actions);
+  absl::Span<void* const> ObservationsOf(absl::Span<void* const> observations, size_t row);
+  absl::Span<const void* const> ActionsOf(absl::Span<const void* const> actions, size_t row);
 
   const std::vector<std::unique_ptr<Environment>> environments_;
   const EnvironmentSpec spec_;

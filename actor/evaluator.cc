@@ -1,10 +1,11 @@
 #include "actor/evaluator.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "actor/vector_environment.h"
+#include "actor/scalar_reward.h"
 #include "common/base/status_macros.h"
 #include "common/metrics/sample_statistics.h"
 
@@ -28,8 +29,7 @@ Evaluator::Evaluator(std::vector<std::unique_ptr<Environment>> environments, Pol
       policy_(policy),
       buffers_(*policy, environments_.spec().actions, lanes_),
       observations_(ArraysOf(environments_.spec().observations), lanes_),
-      first_(environments_.size()),
-      running_(environments_.size()) {
+      first_(environments_.size()) {
   outcomes_.returns.resize(environments_.size());
   outcomes_.lengths.resize(environments_.size());
 }
@@ -65,13 +65,13 @@ absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const S
 absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(StartEpisodes(episodes));
   PolicyInput input;
-  input.lanes = lanes_;
   input.observations = observations_.pointers();
   input.first = first_.data();
-  while (lanes_running_ > 0) {
+  while (!running_.empty()) {
     if (stop.StopRequested()) {
       return absl::CancelledError("the evaluation was stopped");
     }
+    input.slots = running_;
     WAGGLE_RETURN_IF_ERROR(policy_->Act(input, ActMode::kGreedy, buffers_.output()));
     WAGGLE_RETURN_IF_ERROR(StepLanes());
   }
@@ -79,33 +79,32 @@ absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
 }
 
 absl::Status Evaluator::StartEpisodes(int64_t episodes) {
-  std::fill(running_.begin(), running_.end(), 0);
-  for (size_t lane = 0; lane < static_cast<size_t>(episodes); ++lane) {
-    WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, observations_.pointers()));
-    running_[lane] = 1;
+  running_.resize(static_cast<size_t>(episodes));
+  std::iota(running_.begin(), running_.end(), 0);
+  for (size_t lane = 0; lane < running_.size(); ++lane) {
+    WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, observations_.pointers(), lane));
   }
   std::fill(first_.begin(), first_.end(), 1);
   std::fill(outcomes_.returns.begin(), outcomes_.returns.end(), 0.0);
   std::fill(outcomes_.lengths.begin(), outcomes_.lengths.end(), 0.0);
-  lanes_running_ = episodes;
   return absl::OkStatus();
 }
 
 absl::Status Evaluator::StepLanes() {
-  for (size_t lane = 0; lane < environments_.size(); ++lane) {
-    first_[lane] = 0;
-    if (running_[lane] == 0) {
-      continue;
-    }
-    WAGGLE_ASSIGN_OR_RETURN(const LaneStep step,
-                            environments_.Step(lane, buffers_.output()->actions, observations_.pointers()));
-    outcomes_.returns[lane] += step.scalar_reward;
+  size_t running = 0;
+  for (size_t row = 0; row < running_.size(); ++row) {
+    const auto lane = static_cast<size_t>(running_[row]);
+    // Those that go on move together. What a final observation is written to is the next lane's.
+    WAGGLE_ASSIGN_OR_RETURN(const LaneStep step, environments_.Step(lane, buffers_.output()->actions, row,
+                                                                    observations_.pointers(), running));
+    outcomes_.returns[lane] += ScalarReward(environments_.spec().rewards, step.rewards, 0);
     outcomes_.lengths[lane] += 1;
-    if (step.terminated || step.truncated) {
-      running_[lane] = 0;
-      --lanes_running_;
+    if (!step.terminated && !step.truncated) {
+      running_[running++] = running_[row];
     }
   }
+  running_.resize(running);
+  std::fill(first_.begin(), first_.end(), 0);
   return absl::OkStatus();
 }
 

@@ -24,12 +24,12 @@ struct EpisodeOutcomes {
 };
 
 // Measures how well a policy does when it is greedy. Every lane runs exactly one episode, and waits until the others'
-// are over: were lanes to start again until enough episodes are over, short episodes would come in more often than long
-// ones. Start states go on from one evaluation to the next, so no two see the same. One thread.
+// are over, without being computed: were lanes to start again until enough episodes are over, short episodes would come
+// in more often than long ones. Start states go on from one evaluation to the next, so no two see the same. One thread.
 class Evaluator {
  public:
-  // INVALID_ARGUMENT for less than one lane, or where an environment is not as its definition says. `policy`, made for
-  // `lanes` lanes, is borrowed.
+  // INVALID_ARGUMENT for less than one lane, or where an environment is not as its definition says. `policy`, of
+  // `lanes` slots, is borrowed; a lane's number is its slot.
   static absl::StatusOr<std::unique_ptr<Evaluator>> Create(const EnvironmentDefinition& definition,
                                                            const EnvironmentOptions& options, int64_t lanes, Rng rng,
                                                            Policy* policy);
@@ -51,11 +51,10 @@ class Evaluator {
   const int64_t lanes_;
   Policy* const policy_;
   PolicyBuffers buffers_;
-  const LeafArrays observations_;
+  std::vector<int64_t> running_;   // The lanes whose episode goes on.
+  const LeafArrays observations_;  // Theirs, in the same order.
   std::vector<uint8_t> first_;
-  std::vector<uint8_t> running_;
   EpisodeOutcomes outcomes_;  // Of this round, by lane.
-  int64_t lanes_running_ = 0;
 };
 
 }  // namespace waggle

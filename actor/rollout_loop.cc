@@ -21,7 +21,10 @@ constexpr size_t kReturnWindow = 100;  // Episodes whose mean return is reported
 RolloutLoop::RolloutLoop(const RolloutOptions& options, const Parts& parts)
     : options_(options),
       parts_(parts),
-      buffers_(*parts.policy, parts.environments->spec().actions, parts.environments->lanes()) {}
+      buffers_(*parts.policy, parts.environments->spec().actions, parts.environments->lanes()),
+      slots_(static_cast<size_t>(parts.environments->lanes())) {
+  std::iota(slots_.begin(), slots_.end(), 0);
+}
 
 absl::Status RolloutLoop::Run(const StopToken& stop) {
   absl::Status status = WaitForWeights();
@@ -87,7 +90,7 @@ absl::Status RolloutLoop::StepOnce() {
   VectorEnvironment& environments = *parts_.environments;
   const LaneObservations present = environments.current();
   PolicyInput input;
-  input.lanes = environments.lanes();
+  input.slots = slots_;
   input.observations = present.observations;
   input.first = present.first;
   PolicyOutput* output = buffers_.output();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -60,6 +61,7 @@ class RolloutLoop {
   const RolloutOptions options_;
   const Parts parts_;
   PolicyBuffers buffers_;
+  std::vector<int64_t> slots_;
   uint64_t policy_version_ = 0;
   absl::Time block_began_;
 

@@ -3,34 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/annotate.h"
+#include "actor/scalar_reward.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
-
-absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const EnvironmentDefinition& definition,
-                                                                           const EnvironmentOptions& options,
-                                                                           int64_t lanes, Rng rng) {
-  if (lanes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("lanes: ", lanes, "; wanted at least 1"));
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentSpec spec, definition.spec(options));
-  WAGGLE_RETURN_IF_ERROR(spec.Validate());
-  std::vector<std::unique_ptr<Environment>> environments;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    auto environment = definition.create(options, rng.Next());
-    if (!environment.ok()) {
-      return Annotate(environment.status(), absl::StrCat("lane ", lane));
-    }
-    if (!((*environment)->spec() == spec)) {
-      return absl::InvalidArgumentError(absl::StrCat("lane ", lane, " is ", (*environment)->spec().DebugString(),
-                                                     "; its definition says ", spec.DebugString()));
-    }
-    environments.push_back(*std::move(environment));
-  }
-  return environments;
-}
 
 VectorEnvironment::VectorEnvironment(std::vector<std::unique_ptr<Environment>> environments)
     : environments_(std::move(environments), "lane"),
@@ -79,7 +55,8 @@ LaneObservations VectorEnvironment::View(size_t frame) const {
 }
 
 absl::Status VectorEnvironment::StepLane(size_t lane, absl::Span<const void* const> actions, Frame* next) {
-  WAGGLE_ASSIGN_OR_RETURN(const LaneStep step, environments_.Step(lane, actions, next->observations.pointers()));
+  WAGGLE_ASSIGN_OR_RETURN(const LaneStep step,
+                          environments_.Step(lane, actions, lane, next->observations.pointers(), lane));
   ++env_steps_;
   for (size_t i = 0; i < rewards_.size(); ++i) {
     const size_t dimensions = reward_dimensions_[i];
@@ -88,7 +65,7 @@ absl::Status VectorEnvironment::StepLane(size_t lane, absl::Span<const void* con
   discounts_[lane] = step.terminated ? 0.0F : 1.0F;
   FinishedEpisode& episode = running_[lane];
   ++episode.steps;
-  episode.total_reward += step.scalar_reward;
+  episode.total_reward += ScalarReward(spec().rewards, step.rewards, 0);
   const bool last = step.terminated || step.truncated;
   next->step_types[lane] = static_cast<int32_t>(last ? StepType::kLast : StepType::kMid);
   next->first[lane] = 0;
@@ -99,7 +76,7 @@ absl::Status VectorEnvironment::StepLane(size_t lane, absl::Span<const void* con
 }
 
 absl::Status VectorEnvironment::StartEpisode(size_t lane, Frame* frame) {
-  WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, frame->observations.pointers()));
+  WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, frame->observations.pointers(), lane));
   for (size_t i = 0; i < rewards_.size(); ++i) {
     std::fill_n(rewards_[i].data() + lane * reward_dimensions_[i], reward_dimensions_[i], 0.0F);
   }

@@ -11,7 +11,6 @@
 #include "actor/environment_lanes.h"
 #include "actor/environments/environment.h"
 #include "actor/leaf_arrays.h"
-#include "common/base/random.h"
 #include "common/spec/environment_spec.h"
 
 namespace waggle {
@@ -35,12 +34,6 @@ struct FinishedEpisode {
   int64_t steps = 0;
   double total_reward = 0;  // Of the steps' scalar rewards: see ScalarReward.
 };
-
-// `lanes` copies of an environment, seeded from `rng`. INVALID_ARGUMENT for less than one, or where the definition's
-// own facts and a copy's differ.
-absl::StatusOr<std::vector<std::unique_ptr<Environment>>> MakeEnvironments(const EnvironmentDefinition& definition,
-                                                                           const EnvironmentOptions& options,
-                                                                           int64_t lanes, Rng rng);
 
 // Several copies of an environment, stepped together. An episode's final observation is a row like any other, of step
 // type kLast, so that a policy sees it and a learner can bootstrap from it; the action chosen there is ignored, and the

@@ -11,23 +11,27 @@
 
 namespace waggle {
 
-// What a policy is given for one step of all lanes.
+// What a policy is given for one step of some of its slots. A slot is the policy's memory of one environment (recurrent
+// state, noise, epsilon): of an actor's lane, or of one of those that a server batches.
 struct PolicyInput {
-  int64_t lanes = 0;
-  // One array for each leaf of the environment's observations, in their order: [lanes, …].
+  // [rows]: whose memory each row is about, each slot at most once.
+  absl::Span<const int64_t> slots;
+  // One array for each leaf of the environment's observations, in their order: [rows, …].
   absl::Span<const void* const> observations;
-  // [lanes]: whether the lane's observation is the first of an episode (recurrent state starts anew).
+  // [rows]: whether the observation is the first of an episode (recurrent state starts anew).
   const uint8_t* first = nullptr;
+
+  int64_t rows() const { return static_cast<int64_t>(slots.size()); }
 };
 
 // Where a policy writes its decisions. The caller owns the memory.
 struct PolicyOutput {
-  // One array for each leaf of the environment's actions, in their order: [lanes, …]. What a kBox leaf of float32 has
+  // One array for each leaf of the environment's actions, in their order: [rows, …]. What a kBox leaf of float32 has
   // finite bounds for is given in [-1, 1]; see ScaleAction (actor/action_scaling.h).
   std::vector<void*> actions;
-  // One pointer for each of columns(), [lanes, …]; these become columns of the stream.
+  // One pointer for each of columns(), [rows, …]; these become columns of the stream.
   std::vector<void*> columns;
-  // [lanes, private_columns().size()]: what only the initial priority sees.
+  // [rows, private_columns().size()]: what only the initial priority sees.
   float* private_values = nullptr;
 };
 
@@ -36,7 +40,8 @@ enum class ActMode {
   kGreedy,
 };
 
-// Chooses actions for a vector of environment lanes: the actor's and the evaluator's half of an algorithm. One thread.
+// Chooses actions for environments, each of which has a slot of [0, PolicyContext::lanes): the actor's and the
+// evaluator's half of an algorithm. One thread.
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -46,6 +51,7 @@ class Policy {
   // Float scalars a row that the initial priority needs and that never leave the actor.
   virtual std::vector<std::string> private_columns() const = 0;
 
+  // INVALID_ARGUMENT for slots that it does not have, or for observations of which no action follows.
   virtual absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) = 0;
 
   // Takes new weights, between two calls of Act. FAILED_PRECONDITION, with both sides in the message, if they are of

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "actor/vector_environment.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/many_leaves.h"
@@ -11,6 +10,7 @@
 namespace waggle {
 namespace {
 
+using testing::CountingEnvironment;
 using testing::ManyLeaves;
 using testing::ValueOf;
 
@@ -40,7 +40,7 @@ TEST_CASE("a lane's rows of every leaf are read and written, and no other lane's
   CHECK(lanes.size() == kLanes);
   CHECK(lanes.spec() == ManyLeaves(0).spec());
   Arrays arrays;
-  REQUIRE_OK(lanes.Reset(1, arrays.observations));
+  REQUIRE_OK(lanes.Reset(1, arrays.observations, 1));
   CHECK(arrays.place[1][0] == 11);
   CHECK(arrays.camera[1][5] == 16);
   CHECK(arrays.mask[1][6]);
@@ -49,38 +49,63 @@ TEST_CASE("a lane's rows of every leaf are read and written, and no other lane's
     CHECK(arrays.camera[other][5] == 0);
     CHECK_FALSE(arrays.mask[other][6]);
   }
-  REQUIRE_OK(lanes.Reset(2, arrays.observations));
-  const LaneStep step = ValueOf(lanes.Step(2, arrays.actions, arrays.observations));
+  REQUIRE_OK(lanes.Reset(2, arrays.observations, 2));
+  const LaneStep step = ValueOf(lanes.Step(2, arrays.actions, 2, arrays.observations, 2));
   CHECK(arrays.place[2][1] == 1);
   CHECK(arrays.place[1][1] == 0);
   REQUIRE(step.rewards.size() == 1);
   CHECK(step.rewards[0][0] == 2 + 300);
   CHECK(step.rewards[0][1] == 3);  // 0.25 in [-2, 6].
-  CHECK(step.scalar_reward == 305);
   CHECK_FALSE(step.terminated);
+}
+
+TEST_CASE("a lane's rows may lie anywhere", "[unit]") {
+  EnvironmentLanes lanes = MakeLanes();
+  Arrays arrays;
+  REQUIRE_OK(lanes.Reset(2, arrays.observations, 0));
+  CHECK(arrays.place[0][0] == 12);
+  const LaneStep step = ValueOf(lanes.Step(2, arrays.actions, 1, arrays.observations, 0));
+  CHECK(step.rewards[0][0] == 1 + 200);
+  CHECK(step.rewards[0][1] == 6);
+  CHECK(arrays.place[0][1] == 1);
+  CHECK(arrays.place[2][0] == 0);
 }
 
 TEST_CASE("an action is clamped and scaled for the environment, and stays as it was chosen", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   Arrays arrays;
-  REQUIRE_OK(lanes.Reset(0, arrays.observations));
-  REQUIRE_OK(lanes.Reset(1, arrays.observations));
-  CHECK(ValueOf(lanes.Step(0, arrays.actions, arrays.observations)).rewards[0][1] == -2);
-  CHECK(ValueOf(lanes.Step(1, arrays.actions, arrays.observations)).rewards[0][1] == 6);
+  REQUIRE_OK(lanes.Reset(0, arrays.observations, 0));
+  REQUIRE_OK(lanes.Reset(1, arrays.observations, 1));
+  CHECK(ValueOf(lanes.Step(0, arrays.actions, 0, arrays.observations, 0)).rewards[0][1] == -2);
+  CHECK(ValueOf(lanes.Step(1, arrays.actions, 1, arrays.observations, 1)).rewards[0][1] == 6);
   CHECK(arrays.turn[1] == 5);
 }
 
 TEST_CASE("errors say which lane of whose they are", "[unit]") {
   EnvironmentLanes lanes = MakeLanes();
   Arrays arrays;
-  absl::Status status = lanes.Step(1, arrays.actions, arrays.observations).status();
+  absl::Status status = lanes.Step(1, arrays.actions, 1, arrays.observations, 1).status();
   REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
   CHECK(status.message() == "test lane 1: the episode is over");
-  REQUIRE_OK(lanes.Reset(1, arrays.observations));
+  REQUIRE_OK(lanes.Reset(1, arrays.observations, 1));
   arrays.turn[1] = NAN;
-  status = lanes.Step(1, arrays.actions, arrays.observations).status();
+  status = lanes.Step(1, arrays.actions, 1, arrays.observations, 1).status();
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
   CHECK(status.message() == "test lane 1: no such turn");
+}
+
+TEST_CASE("environments are not made where lanes or facts are wrong", "[unit]") {
+  EnvironmentDefinition definition = CountingEnvironment::Definition(4);
+  REQUIRE_CODE(MakeEnvironments(definition, EnvironmentOptions(), 0, Rng(1)), absl::StatusCode::kInvalidArgument);
+  definition.spec = [](const EnvironmentOptions&) { return CountingEnvironment(4 + 1, 0).spec(); };
+  REQUIRE_CODE(MakeEnvironments(definition, EnvironmentOptions(), 1, Rng(1)), absl::StatusCode::kInvalidArgument);
+  definition = CountingEnvironment::Definition(4);
+  definition.create = [](const EnvironmentOptions&, uint64_t) -> absl::StatusOr<std::unique_ptr<Environment>> {
+    return absl::NotFoundError("no ROM");
+  };
+  const auto made = MakeEnvironments(definition, EnvironmentOptions(), 1, Rng(1));
+  REQUIRE_CODE(made, absl::StatusCode::kNotFound);
+  REQUIRE(made.status().message() == "lane 0: no ROM");
 }
 
 }  // namespace

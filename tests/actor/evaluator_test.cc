@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <vector>
 
-#include "actor/vector_environment.h"
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/many_leaves.h"
@@ -92,6 +92,36 @@ TEST_CASE("more episodes than lanes run in rounds, and every one that began is c
   CHECK(outcomes.lengths == lengths);
 }
 
+TEST_CASE("only lanes whose episode goes on are computed, each by its slot", "[unit]") {
+  constexpr int64_t kEpisodes = 8;
+  // Notes which slots it is asked about.
+  class SlotPolicy : public CountingPolicy {
+   public:
+    absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override {
+      const auto* const observations = static_cast<const float*>(input.observations[0]);
+      for (int64_t row = 0; row < input.rows(); ++row) {
+        const int64_t slot = input.slots[static_cast<size_t>(row)];
+        ++steps[slot];
+        seeds[slot].insert(observations[3 * row]);
+        REQUIRE((input.first[row] == 1) == (observations[3 * row + 2] == 0));
+      }
+      return CountingPolicy::Act(input, mode, output);
+    }
+    std::map<int64_t, double> steps;
+    std::map<int64_t, std::set<float>> seeds;
+  };
+  SlotPolicy policy;
+  const auto evaluator = ValueOf(
+      Evaluator::Create(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), kEpisodes, Rng(5), &policy));
+  const EpisodeOutcomes outcomes = ValueOf(evaluator->RunEpisodes(kEpisodes, StopToken()));
+  std::set<double> lengths(outcomes.lengths.begin(), outcomes.lengths.end());
+  REQUIRE(lengths.size() > 2);
+  for (int64_t lane = 0; lane < kEpisodes; ++lane) {
+    CHECK(policy.steps[lane] == outcomes.lengths[static_cast<size_t>(lane)]);
+    CHECK(policy.seeds[lane].size() == 1);  // One environment's observations, and no other's.
+  }
+}
+
 TEST_CASE("an evaluation stops when it is told to, and hands on errors with their lane", "[unit]") {
   CountingPolicy policy;
   auto definition = CountingEnvironment::Definition(kMaxSteps);
@@ -114,7 +144,7 @@ class LegalPolicy : public Policy {
   std::vector<std::string> private_columns() const override { return {}; }
   absl::Status Act(const PolicyInput& input, ActMode, PolicyOutput* output) override {
     const auto* const mask = static_cast<const bool*>(input.observations[2]);
-    for (int64_t lane = 0; lane < input.lanes; ++lane) {
+    for (int64_t lane = 0; lane < input.rows(); ++lane) {
       auto* const move = static_cast<int64_t*>(output->actions[0]) + 2 * lane;
       move[0] = mask[7 * lane + 1] ? 1 : 2;
       move[1] = mask[7 * lane + 5] ? 2 : 3;

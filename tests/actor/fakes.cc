@@ -73,13 +73,13 @@ absl::Status CountingPolicy::Act(const PolicyInput& input, ActMode mode, PolicyO
   }
   ++calls;
   const float* observations = static_cast<const float*>(input.observations[0]);
-  for (int64_t lane = 0; lane < input.lanes; ++lane) {
-    const float* observation = observations + 3 * lane;
+  for (int64_t row = 0; row < input.rows(); ++row) {
+    const float* observation = observations + 3 * row;
     const int64_t step = static_cast<int64_t>(observation[2]);
-    static_cast<int64_t*>(output->actions[0])[lane] = mode == ActMode::kExplore ? step % 3 : 0;
-    std::memcpy(static_cast<float*>(output->columns[0]) + 2 * lane, observation + 1, 2 * sizeof(float));
-    output->private_values[2 * lane] = observation[2];
-    output->private_values[2 * lane + 1] = observation[2] * observation[2];
+    static_cast<int64_t*>(output->actions[0])[row] = mode == ActMode::kExplore ? step % 3 : 0;
+    std::memcpy(static_cast<float*>(output->columns[0]) + 2 * row, observation + 1, 2 * sizeof(float));
+    output->private_values[2 * row] = observation[2];
+    output->private_values[2 * row + 1] = observation[2] * observation[2];
   }
   return act_result;
 }

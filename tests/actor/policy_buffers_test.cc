@@ -13,7 +13,8 @@ TEST_CASE("a policy gets room for its actions, each column and its private value
   REQUIRE(output->columns.size() == 1);
   const float observations[9] = {0, 1, 2, 0, 3, 4, 0, 5, 6};
   PolicyInput input;
-  input.lanes = 3;
+  const int64_t slots[3] = {0, 1, 2};
+  input.slots = slots;
   const void* const shown = observations;
   input.observations = {&shown, 1};
   REQUIRE_OK(policy.Act(input, ActMode::kExplore, output));

@@ -139,19 +139,5 @@ TEST_CASE("errors of an environment name the lane", "[unit]") {
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("lane 0: Counting gave a reward of nan"));
 }
 
-TEST_CASE("environments are not made where lanes or facts are wrong", "[unit]") {
-  EnvironmentDefinition definition = CountingEnvironment::Definition(kMaxSteps);
-  REQUIRE_CODE(MakeEnvironments(definition, EnvironmentOptions(), 0, Rng(1)), absl::StatusCode::kInvalidArgument);
-  definition.spec = [](const EnvironmentOptions&) { return CountingEnvironment(kMaxSteps + 1, 0).spec(); };
-  REQUIRE_CODE(MakeEnvironments(definition, EnvironmentOptions(), 1, Rng(1)), absl::StatusCode::kInvalidArgument);
-  definition = CountingEnvironment::Definition(kMaxSteps);
-  definition.create = [](const EnvironmentOptions&, uint64_t) -> absl::StatusOr<std::unique_ptr<Environment>> {
-    return absl::NotFoundError("no ROM");
-  };
-  const auto made = MakeEnvironments(definition, EnvironmentOptions(), 1, Rng(1));
-  REQUIRE_CODE(made, absl::StatusCode::kNotFound);
-  REQUIRE(made.status().message() == "lane 0: no ROM");
-}
-
 }  // namespace
 }  // namespace waggle

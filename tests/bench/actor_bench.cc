@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "tests/bench/bench.h"
@@ -27,11 +28,11 @@ class FreePolicy : public Policy {
   std::vector<ArraySpec> columns() const override { return {}; }
   std::vector<std::string> private_columns() const override { return {"q_taken", "q_max"}; }
   absl::Status Act(const PolicyInput& input, ActMode, PolicyOutput* output) override {
-    if (next_ + static_cast<size_t>(input.lanes) > actions_.size()) {
+    if (next_ + input.slots.size() > actions_.size()) {
       next_ = 0;
     }
-    std::copy_n(actions_.data() + next_, input.lanes, static_cast<int64_t*>(output->actions[0]));
-    next_ += static_cast<size_t>(input.lanes);
+    std::copy_n(actions_.data() + next_, input.rows(), static_cast<int64_t*>(output->actions[0]));
+    next_ += input.slots.size();
     return absl::OkStatus();
   }
   absl::Status LoadWeights(const ModelSnapshot&) override { return absl::OkStatus(); }
@@ -40,6 +41,12 @@ class FreePolicy : public Policy {
   std::vector<int64_t> actions_;
   size_t next_ = 0;
 };
+
+std::vector<int64_t> AllLanes() {
+  std::vector<int64_t> lanes(kLanes);
+  std::iota(lanes.begin(), lanes.end(), 0);
+  return lanes;
+}
 
 // Steps a second of CartPoles stepped one by one, without any frame around them.
 double BareStepsPerSecond() {
@@ -52,8 +59,9 @@ double BareStepsPerSecond() {
   FreePolicy policy;
   float reward = 0;
   std::vector<int64_t> actions(kLanes);
+  const std::vector<int64_t> slots = AllLanes();
   PolicyInput input;
-  input.lanes = kLanes;
+  input.slots = slots;
   PolicyOutput output;
   output.actions = {actions.data()};
   const absl::Time began = absl::Now();
@@ -73,8 +81,9 @@ double VectorStepsPerSecond() {
   const auto environments = CartPoles(kLanes);
   FreePolicy policy;
   std::vector<int64_t> actions(kLanes);
+  const std::vector<int64_t> slots = AllLanes();
   PolicyInput input;
-  input.lanes = kLanes;
+  input.slots = slots;
   PolicyOutput output;
   output.actions = {actions.data()};
   WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");

@@ -1,6 +1,7 @@
 // The whole actor: environments, batched inference with a 64-64 network, and writing.
 
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "common/experiment/experiment.h"
@@ -36,7 +37,9 @@ double ActsPerSecond(Policy* policy) {
   PolicyBuffers buffers(*policy, environments->spec().actions, kLanes);
   WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");
   PolicyInput input;
-  input.lanes = kLanes;
+  std::vector<int64_t> slots(kLanes);
+  std::iota(slots.begin(), slots.end(), 0);
+  input.slots = slots;
   input.observations = environments->current().observations;
   input.first = environments->current().first;
   const absl::Time began = absl::Now();

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -275,7 +276,9 @@ Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   std::vector<int64_t> actions(static_cast<size_t>(lanes));
   std::vector<float> private_values(static_cast<size_t>(2 * lanes));
   PolicyInput input;
-  input.lanes = lanes;
+  std::vector<int64_t> slots(static_cast<size_t>(lanes));
+  std::iota(slots.begin(), slots.end(), 0);
+  input.slots = slots;
   const void* const shown = observations.data();
   input.observations = {&shown, 1};
   PolicyOutput output;

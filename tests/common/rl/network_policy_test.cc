@@ -38,7 +38,7 @@ struct Fixture {
 
   absl::Status Act(ActMode mode) {
     PolicyInput input;
-    input.lanes = kLanes;
+    input.slots = slots;
     const void* const shown = observations.data();
     input.observations = {&shown, 1};
     PolicyOutput output;
@@ -51,6 +51,7 @@ struct Fixture {
   Experiment experiment;
   PolicyContext context;
   std::unique_ptr<Policy> policy;
+  std::vector<int64_t> slots = {0, 1, 2, 3};
   std::vector<float> observations = {1, 0, 0, 1, 1, 1, 2, 0};
   std::vector<int64_t> actions = std::vector<int64_t>(kLanes);
   std::vector<float> private_values = std::vector<float>(2 * kLanes);
@@ -96,6 +97,46 @@ TEST_CASE("each lane explores by its own epsilon, and says the value of what it 
   }
 }
 
+TEST_CASE("some slots may act without the others, in any order", "[unit]") {
+  ApexDqnOptions options;
+  options.epsilon_base = 0.5;
+  options.epsilon_alpha = 3;
+  Fixture fixture(options);
+  REQUIRE_OK(fixture.Load(Weight()));
+  fixture.slots = {3, 0};  // Of the epsilons 1/16 and 1/2.
+  fixture.actions = {7, 7, 7, 7};
+  REQUIRE_OK(fixture.Act(ActMode::kGreedy));
+  CHECK(fixture.actions == std::vector<int64_t>{1, 2, 7, 7});
+  const int rounds = 4000;
+  std::vector<int> strayed(2);
+  for (int round = 0; round < rounds; ++round) {
+    REQUIRE_OK(fixture.Act(ActMode::kExplore));
+    strayed[0] += fixture.actions[0] != 1 ? 1 : 0;
+    strayed[1] += fixture.actions[1] != 2 ? 1 : 0;
+  }
+  CHECK(strayed[0] / static_cast<double>(rounds) == Approx(2.0 / 3 / 16).margin(0.03));
+  CHECK(strayed[1] / static_cast<double>(rounds) == Approx(2.0 / 3 / 2).margin(0.03));
+}
+
+TEST_CASE("each slot's exploration is annealed over its own steps", "[unit]") {
+  ApexDqnOptions options;
+  options.epsilon_base = 0;
+  options.epsilon_anneal_steps = 1;
+  Fixture fixture(options);
+  REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
+  int strayed = 0;
+  for (const int64_t slot : {0, 1, 2, 3}) {  // Each one's first step is random, whenever it comes.
+    fixture.slots = {slot};
+    REQUIRE_OK(fixture.Act(ActMode::kExplore));
+    strayed += fixture.actions[0] != 0 ? 1 : 0;
+    for (int round = 0; round < 20; ++round) {
+      REQUIRE_OK(fixture.Act(ActMode::kExplore));
+      CHECK(fixture.actions[0] == 0);
+    }
+  }
+  CHECK(strayed > 0);
+}
+
 TEST_CASE("exploration begins at random where it is annealed, and greedy acting does not use it up", "[unit]") {
   ApexDqnOptions options;
   options.exploration.epsilon = Schedule::Linear(1, 0, Schedule::Clock::kEnvSteps, 2 * kLanes);
@@ -139,21 +180,23 @@ TEST_CASE("the same seed explores alike", "[unit]") {
   }
 }
 
-TEST_CASE("Q-values that are not finite are an error that names the lane", "[unit]") {
+TEST_CASE("Q-values that are not finite are an error that names the slot", "[unit]") {
   Fixture fixture;
   REQUIRE_OK(fixture.Load(Weight()));
   fixture.observations[4] = std::numeric_limits<float>::infinity();
   const absl::Status status = fixture.Act(ActMode::kGreedy);
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(status.message() == "lane 2: the Q-values of its observation are not finite");
+  CHECK(status.message() == "slot 2: the Q-values of its observation are not finite");
 }
 
-TEST_CASE("a wrong number of lanes and weights of another network are refused", "[unit]") {
+TEST_CASE("slots that there are not and weights of another network are refused", "[unit]") {
   Fixture fixture;
-  PolicyInput input;
-  input.lanes = kLanes + 1;
-  PolicyOutput output;
-  CHECK(fixture.policy->Act(input, ActMode::kGreedy, &output).message() == "observations of 5 lanes for a policy of 4");
+  fixture.slots = {0, 4};
+  CHECK(fixture.Act(ActMode::kGreedy).message() == "slot 4 is outside [0, 4)");
+  fixture.slots = {-1};
+  CHECK(fixture.Act(ActMode::kGreedy).message() == "slot -1 is outside [0, 4)");
+  fixture.slots = {0, 1, 2, 3, 3};
+  CHECK(fixture.Act(ActMode::kGreedy).message() == "5 rows for a policy of 4 slots");
   Fixture other(ApexDqnOptions(), 2);
   const auto network = other.NewNetwork();
   REQUIRE_CODE(
