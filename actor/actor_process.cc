@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "actor/evaluation_loop.h"
 #include "actor/evaluator.h"
+#include "actor/local_vector_environment.h"
 #include "actor/rollout_loop.h"
 #include "actor/step_budget.h"
 #include "actor/trajectory_writer.h"
-#include "actor/vector_environment.h"
 #include "actor/weight_refresher.h"
 #include "common/api/await_hub.h"
 #include "common/base/annotate.h"
@@ -141,7 +141,7 @@ absl::Status Act(const ActorPorts& ports) {
   WAGGLE_ASSIGN_OR_RETURN(
       std::vector<std::unique_ptr<Environment>> copies,
       MakeEnvironments(*setting.definition, setting.experiment.environment, actor.lanes, Rng(setting.rng.Next())));
-  VectorEnvironment environments(std::move(copies));
+  LocalVectorEnvironment environments(std::move(copies));
   WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(ActorPolicy(&setting)));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,

@@ -1,10 +1,12 @@
 #include "actor/rollout_loop.h"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "actor/scalar_reward.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
@@ -22,9 +24,8 @@ RolloutLoop::RolloutLoop(const RolloutOptions& options, const Parts& parts)
     : options_(options),
       parts_(parts),
       buffers_(*parts.policy, parts.environments->spec().actions, parts.environments->lanes()),
-      slots_(static_cast<size_t>(parts.environments->lanes())) {
-  std::iota(slots_.begin(), slots_.end(), 0);
-}
+      pending_(parts.environments->spec(), *parts.policy, parts.environments->lanes()),
+      lane_returns_(static_cast<size_t>(parts.environments->lanes())) {}
 
 absl::Status RolloutLoop::Run(const StopToken& stop) {
   absl::Status status = WaitForWeights();
@@ -59,9 +60,10 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
                               budget.waiting ? "waiting for steps" : nullptr};
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
+  WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
   block_began_ = reported_at_ = SteadyNow();
   WAGGLE_RETURN_IF_ERROR(WaitForBudget(stop, block_began_));
-  WAGGLE_RETURN_IF_ERROR(StepOnce());
+  WAGGLE_RETURN_IF_ERROR(StepOnce(stop));
   parts_.metrics->Set("first_env_step_unix_seconds", absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   Report(SteadyNow());
   while (!stop.StopRequested()) {
@@ -70,13 +72,17 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
       WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
     }
     WAGGLE_RETURN_IF_ERROR(WaitForBudget(stop, now));
-    WAGGLE_RETURN_IF_ERROR(StepOnce());
+    const absl::Status stepped = StepOnce(stop);
+    if (absl::IsCancelled(stepped) && stop.StopRequested()) {
+      break;
+    }
+    WAGGLE_RETURN_IF_ERROR(stepped);
   }
   return Drain();
 }
 
 absl::Status RolloutLoop::WaitForBudget(const StopToken& stop, absl::Time now) {
-  if (parts_.budget == nullptr || parts_.budget->Allows(parts_.environments->env_steps(), now)) {
+  if (parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now)) {
     return absl::OkStatus();
   }
   WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
@@ -86,36 +92,54 @@ absl::Status RolloutLoop::WaitForBudget(const StopToken& stop, absl::Time now) {
   return absl::OkStatus();
 }
 
-absl::Status RolloutLoop::StepOnce() {
-  VectorEnvironment& environments = *parts_.environments;
-  const LaneObservations present = environments.current();
+absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
   PolicyInput input;
-  input.slots = slots_;
-  input.observations = present.observations;
-  input.first = present.first;
+  input.slots = ready_.lanes;
+  input.observations = ready_.observations;
+  input.first = ready_.first;
   PolicyOutput* output = buffers_.output();
   WAGGLE_RETURN_IF_ERROR(parts_.policy->Act(input, ActMode::kExplore, output));
-  WAGGLE_RETURN_IF_ERROR(environments.Step(output->actions));
+  pending_.Keep(ready_, *output);
+  CountSteps();
+  WAGGLE_RETURN_IF_ERROR(parts_.environments->Send(ready_.lanes, output->actions));
+  WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
+  if (const PendingRows::Complete complete = pending_.Take(ready_); !complete.lanes.empty()) {
+    WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(complete.lanes, complete.rows));
+  }
+  CountEpisodes();
+  return absl::OkStatus();
+}
 
-  const LaneOutcomes outcomes = environments.outcomes();
-  LaneRows rows;
-  rows.observations = present.observations;
-  rows.actions = output->actions;
-  rows.rewards = outcomes.rewards;
-  rows.discounts = outcomes.discounts;
-  rows.step_types = present.step_types;
-  rows.policy_columns = output->columns;
-  rows.private_values = output->private_values;
-  WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(rows));
+// Whenever this is called every lane is under way.
+absl::StatusOr<ReadyLanes> RolloutLoop::Receive(const StopToken& stop) {
+  return parts_.environments->Recv(std::min(options_.min_ready_lanes, parts_.environments->lanes()), stop);
+}
 
-  for (const FinishedEpisode& episode : environments.finished()) {
-    ++new_episodes_;
-    returns_.push_back(episode.total_reward);
-    if (returns_.size() > kReturnWindow) {
-      returns_.pop_front();
+void RolloutLoop::CountSteps() {
+  const int32_t* const step_types = ready_.step_types;
+  env_steps_ += static_cast<int64_t>(ready_.lanes.size()) -
+                std::count(step_types, step_types + ready_.lanes.size(), static_cast<int32_t>(StepType::kLast));
+}
+
+void RolloutLoop::CountEpisodes() {
+  const ReadyLanes ready = ready_;
+  const std::vector<ArraySpec>& rewards = parts_.environments->spec().rewards;
+  double* const totals = lane_returns_.data();
+  for (size_t row = 0; row < ready.lanes.size(); ++row) {
+    double& total = totals[ready.lanes[row]];
+    if (ready.first[row] != 0) {
+      total = 0;
+      continue;
+    }
+    total += ScalarReward(rewards, ready.rewards, row);
+    if (ready.step_types[row] == static_cast<int32_t>(StepType::kLast)) {
+      ++new_episodes_;
+      returns_.push_back(total);
+      if (returns_.size() > kReturnWindow) {
+        returns_.pop_front();
+      }
     }
   }
-  return absl::OkStatus();
 }
 
 absl::Status RolloutLoop::FinishBlock(const StopToken& stop) {
@@ -147,9 +171,8 @@ absl::Status RolloutLoop::Drain() {
 
 void RolloutLoop::Report(absl::Time now) {
   Metrics& metrics = *parts_.metrics;
-  const int64_t env_steps = parts_.environments->env_steps();
   const int64_t items = parts_.writer->items_written();
-  metrics.Add("env_steps", static_cast<double>(env_steps - std::exchange(reported_env_steps_, env_steps)));
+  metrics.Add("env_steps", static_cast<double>(env_steps_ - std::exchange(reported_env_steps_, env_steps_)));
   metrics.Add("episodes", static_cast<double>(std::exchange(new_episodes_, 0)));
   metrics.Add("items_written", static_cast<double>(items - std::exchange(reported_items_, items)));
   metrics.Set("policy_version", static_cast<double>(policy_version_));

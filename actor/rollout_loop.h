@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "actor/pending_rows.h"
 #include "actor/policy_buffers.h"
 #include "actor/step_budget.h"
 #include "actor/trajectory_writer.h"
@@ -19,6 +20,8 @@
 namespace waggle {
 
 struct RolloutOptions {
+  // The policy acts once so many lanes are ready, on all that are; all lanes if there are fewer.
+  int64_t min_ready_lanes = 1;
   // A block that has been gathering for longer is handed over although it is not full: slow environments' steps must
   // not wait for long.
   absl::Duration max_block_age = absl::Seconds(1);
@@ -26,8 +29,9 @@ struct RolloutOptions {
   absl::Duration drain_timeout = absl::Seconds(1);         // For the last rows to find room after a stop.
 };
 
-// Acts: a policy chooses actions for a vector of environments, what comes of it is written to replay, and newer weights
-// are taken between blocks. Knows no algorithm. One thread.
+// Acts: a policy chooses actions for whichever lanes of a vector of environments are ready, what comes of it is written
+// to replay lane by lane, and newer weights are taken between blocks. A lane's number is its slot in the policy. Knows
+// no algorithm. One thread.
 class RolloutLoop {
  public:
   // Everything is borrowed. `sink` is what `writer` writes to; the loop only reads how long it waited.
@@ -42,10 +46,14 @@ class RolloutLoop {
   };
   RolloutLoop(const RolloutOptions& options, const Parts& parts);
 
-  // Waits for the first weights, then acts until `stop`; what was gathered by then is handed over. It takes steps while
-  // its budget allows them: the last one, in each lane at once, may pass it by fewer than there are lanes. OK after a
-  // stop. Any error is final: of an environment, the policy, the writer, the budget, or weights of another network.
+  // Waits for the first weights, then acts until `stop`; what was gathered by then is handed over, but not the rows of
+  // lanes that are under way. It takes steps while its budget allows them: the last one, in several lanes at once, may
+  // pass it by fewer than there are lanes. OK after a stop. Any error is final: of an environment, the policy, the
+  // writer, the budget, or weights of another network.
   absl::Status Run(const StopToken& stop);
+
+  // Steps taken in environments since the beginning; starting an episode is none.
+  int64_t env_steps() const { return env_steps_; }
 
  private:
   absl::Status WaitForWeights();
@@ -53,7 +61,11 @@ class RolloutLoop {
   absl::Status ActUntil(const StopToken& stop);
   // Returns when the budget allows a step. Rows are handed over before a wait, as it may be the last.
   absl::Status WaitForBudget(const StopToken& stop, absl::Time now);
-  absl::Status StepOnce();
+  // Acts in the lanes that are ready, and waits until some are again. CANCELLED after a stop.
+  absl::Status StepOnce(const StopToken& stop);
+  absl::StatusOr<ReadyLanes> Receive(const StopToken& stop);
+  void CountSteps();
+  void CountEpisodes();
   absl::Status FinishBlock(const StopToken& stop);
   absl::Status Drain();
   void Report(absl::Time now);
@@ -61,7 +73,9 @@ class RolloutLoop {
   const RolloutOptions options_;
   const Parts parts_;
   PolicyBuffers buffers_;
-  std::vector<int64_t> slots_;
+  PendingRows pending_;
+  ReadyLanes ready_;
+  int64_t env_steps_ = 0;
   uint64_t policy_version_ = 0;
   absl::Time block_began_;
 
@@ -70,6 +84,7 @@ class RolloutLoop {
   int64_t reported_env_steps_ = 0;
   int64_t reported_items_ = 0;
   int64_t new_episodes_ = 0;
+  std::vector<double> lane_returns_;  // Of the episodes under way.
   std::deque<double> returns_;
 };
 

@@ -2,14 +2,14 @@
 
 namespace waggle {
 
-double ScalarReward(const std::vector<ArraySpec>& rewards, absl::Span<const float* const> values, size_t lane) {
+double SumOfRewards(const std::vector<ArraySpec>& rewards, absl::Span<const float* const> values, size_t row) {
   double sum = 0;
   for (size_t i = 0; i < rewards.size(); ++i) {
     const std::vector<int64_t>& shape = rewards[i].shape;  // A scalar's or a vector's, as of every valid environment.
     const size_t dimensions = shape.empty() ? 1 : static_cast<size_t>(shape[0]);
-    const float* const of_lane = values[i] + lane * dimensions;
+    const float* const of_row = values[i] + row * dimensions;
     for (size_t k = 0; k < dimensions; ++k) {
-      sum += static_cast<double>(of_lane[k]);
+      sum += static_cast<double>(of_row[k]);
     }
   }
   return sum / static_cast<double>(rewards.size());

@@ -19,25 +19,26 @@ namespace {
 constexpr size_t kMaxFreeBuffers = 8;
 
 template <size_t kBytes>
-void CopyFixed(const char* source, size_t lanes, size_t stride, char* destination) {
-  for (size_t lane = 0; lane < lanes; ++lane) {
-    std::memcpy(destination + lane * stride, source + lane * kBytes, kBytes);
+void CopyFixed(const char* source, absl::Span<const int64_t> lanes, const size_t* places, char* destination) {
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    std::memcpy(destination + places[i] * kBytes, source + static_cast<size_t>(lanes[i]) * kBytes, kBytes);
   }
 }
 
-// Copies a row of `bytes` for each lane; destinations are `stride` apart. Scalars are most of the rows there are, and a
-// copy of known size is a single instruction.
-void CopyLanes(const char* source, size_t bytes, size_t lanes, size_t stride, char* destination) {
+// Copies row lanes[i] of `bytes` to row places[i] for each i. Scalars are most of the rows there are, and a copy of
+// known size is a single instruction.
+void CopyLanes(const char* source, size_t bytes, absl::Span<const int64_t> lanes, const size_t* places,
+               char* destination) {
   switch (bytes) {
     case 4:
-      return CopyFixed<4>(source, lanes, stride, destination);
+      return CopyFixed<4>(source, lanes, places, destination);
     case 8:
-      return CopyFixed<8>(source, lanes, stride, destination);
+      return CopyFixed<8>(source, lanes, places, destination);
     case 16:
-      return CopyFixed<16>(source, lanes, stride, destination);
+      return CopyFixed<16>(source, lanes, places, destination);
     default:
-      for (size_t lane = 0; lane < lanes; ++lane) {
-        std::memcpy(destination + lane * stride, source + lane * bytes, bytes);
+      for (size_t i = 0; i < lanes.size(); ++i) {
+        std::memcpy(destination + places[i] * bytes, source + static_cast<size_t>(lanes[i]) * bytes, bytes);
       }
   }
 }
@@ -129,7 +130,7 @@ TrajectoryWriter::TrajectoryWriter(TrajectoryWriterOptions options, std::vector<
       max_block_rows_(max_block_rows),
       sink_(sink),
       pool_(block_bytes, kMaxFreeBuffers) {
-  episode_begins_.resize(static_cast<size_t>(options_.lanes));
+  lanes_.resize(static_cast<size_t>(options_.lanes));
   for (const TablePlan& plan : options_.plans) {
     max_context_.push_back(static_cast<uint64_t>(plan.table.MaxContextRows()));
     cutters_.emplace_back(static_cast<size_t>(options_.lanes), WindowCutter(plan.window));
@@ -139,7 +140,7 @@ TrajectoryWriter::TrajectoryWriter(TrajectoryWriterOptions options, std::vector<
   }
 }
 
-absl::Status TrajectoryWriter::Append(const LaneRows& rows) {
+absl::Status TrajectoryWriter::Append(absl::Span<const int64_t> lanes, const LaneRows& rows) {
   WAGGLE_CHECK(!BlockIsFull(), "a full block must be flushed before the next row");
   WAGGLE_CHECK(rows.policy_columns.size() == options_.policy_columns.size(), "every column of the policy is given");
   WAGGLE_CHECK(rows.observations.size() == options_.environment.observations.size() &&
@@ -149,31 +150,37 @@ absl::Status TrajectoryWriter::Append(const LaneRows& rows) {
   if (block_ == nullptr) {
     block_ = pool_.Take();
   }
-  CopyColumns(rows);
-  for (int64_t lane = 0; lane < options_.lanes; ++lane) {
-    if (rows.step_types[lane] == static_cast<int32_t>(StepType::kFirst)) {
-      begins_.emplace_back(lane, block_rows_);
+  CopyColumns(lanes, rows);
+  for (const int64_t number : lanes) {
+    Lane& lane = lanes_[static_cast<size_t>(number)];
+    if (rows.step_types[number] == static_cast<int32_t>(StepType::kFirst)) {
+      begins_.emplace_back(number, lane.block_rows);
+      lane.episode_begin = lane.next_row;
     }
   }
   if (history_ != nullptr) {
-    for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+    for (const int64_t lane : lanes) {
       const double reward = ScalarReward(options_.environment.rewards, rows.rewards, static_cast<size_t>(lane));
-      history_->Set(lane, next_row_, static_cast<float>(reward), rows.discounts[lane],
+      history_->Set(lane, lanes_[static_cast<size_t>(lane)].next_row, static_cast<float>(reward), rows.discounts[lane],
                     rows.private_values + lane * options_.private_columns);
     }
   }
-  for (size_t lane = 0; lane < episode_begins_.size(); ++lane) {
-    if (rows.step_types[lane] == static_cast<int32_t>(StepType::kFirst)) {
-      episode_begins_[lane] = next_row_;
-    }
+  WAGGLE_RETURN_IF_ERROR(CutWindows(lanes, rows));
+  int64_t most = block_rows_;
+  for (const int64_t number : lanes) {
+    Lane& lane = lanes_[static_cast<size_t>(number)];
+    ++lane.next_row;
+    most = std::max(most, ++lane.block_rows);
   }
-  WAGGLE_RETURN_IF_ERROR(CutWindows(rows));
-  ++next_row_;
-  ++block_rows_;
+  block_rows_ = most;
   return absl::OkStatus();
 }
 
-void TrajectoryWriter::CopyColumns(const LaneRows& rows) {
+void TrajectoryWriter::CopyColumns(absl::Span<const int64_t> lanes, const LaneRows& rows) {
+  places_.resize(lanes.size());
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    places_[i] = static_cast<size_t>(lanes[i] * max_block_rows_ + lanes_[static_cast<size_t>(lanes[i])].block_rows);
+  }
   sources_.clear();  // In the order of StreamColumns().
   const auto add = [this](const auto& sources) {
     for (const void* source : sources) {
@@ -186,18 +193,17 @@ void TrajectoryWriter::CopyColumns(const LaneRows& rows) {
   add(std::array<const void*, 2>{rows.discounts, rows.step_types});
   add(rows.policy_columns);
   for (const Column& column : columns_) {
-    CopyLanes(sources_[column.source], column.row_bytes, static_cast<size_t>(options_.lanes),
-              column.row_bytes * static_cast<size_t>(max_block_rows_),
-              block_.get() + column.offset + static_cast<size_t>(block_rows_) * column.row_bytes);
+    CopyLanes(sources_[column.source], column.row_bytes, lanes, places_.data(), block_.get() + column.offset);
   }
 }
 
-absl::Status TrajectoryWriter::CutWindows(const LaneRows& rows) {
+absl::Status TrajectoryWriter::CutWindows(absl::Span<const int64_t> lanes, const LaneRows& rows) {
   for (size_t plan = 0; plan < cutters_.size(); ++plan) {
-    for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+    for (const int64_t lane : lanes) {
       completed_.clear();
-      const absl::Status cut = cutters_[plan][static_cast<size_t>(lane)].Add(
-          next_row_, static_cast<StepType>(rows.step_types[lane]), &completed_);
+      const auto index = static_cast<size_t>(lane);
+      const absl::Status cut =
+          cutters_[plan][index].Add(lanes_[index].next_row, static_cast<StepType>(rows.step_types[lane]), &completed_);
       if (!cut.ok()) {
         return Annotate(cut, absl::StrCat("table ", options_.plans[plan].table.name, ", lane ", lane));
       }
@@ -218,7 +224,7 @@ absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const RowWindo
   item.priority = 1;
   // What comes before the episode is no part of any stack.
   item.context_rows = static_cast<uint32_t>(
-      std::min(max_context_[plan], window.first_row - episode_begins_[static_cast<size_t>(lane)]));
+      std::min(max_context_[plan], window.first_row - lanes_[static_cast<size_t>(lane)].episode_begin));
   if (const InitialPriority& priority = options_.plans[plan].initial_priority; priority) {
     item.priority = priority(history_->Rows(lane, window.first_row), window.rows);
     if (!std::isfinite(item.priority) || item.priority < 0) {
@@ -243,6 +249,9 @@ absl::Status TrajectoryWriter::Flush(uint64_t policy_version, const StopToken& s
   block.items = std::move(items_);
   block.data = TakeData();
   block_rows_ = 0;
+  for (Lane& lane : lanes_) {
+    lane.block_rows = 0;
+  }
   items_ = {};
   items_.reserve(items + items / 4);  // The next block will have about as many.
   WAGGLE_RETURN_IF_ERROR(sink_->Append(std::move(block), stop));
@@ -255,10 +264,15 @@ std::vector<ChunkInfo> TrajectoryWriter::TakeChunks() {
   std::stable_sort(begins_.begin(), begins_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<ChunkInfo> chunks;
   chunks.reserve(static_cast<size_t>(options_.lanes) + begins_.size());
-  const uint64_t first_row = next_row_ - static_cast<uint64_t>(block_rows_);
   auto begin = begins_.begin();
   for (int64_t lane = 0; lane < options_.lanes; ++lane) {
-    ChunkInfo chunk{static_cast<uint32_t>(lane), first_row, static_cast<uint32_t>(block_rows_), false};
+    const Lane& of_lane = lanes_[static_cast<size_t>(lane)];
+    const auto rows = static_cast<uint32_t>(of_lane.block_rows);
+    if (rows == 0) {
+      continue;
+    }
+    const uint64_t first_row = of_lane.next_row - rows;
+    ChunkInfo chunk{static_cast<uint32_t>(lane), first_row, rows, false};
     for (; begin != begins_.end() && begin->first == lane; ++begin) {
       const uint64_t row = first_row + static_cast<uint64_t>(begin->second);
       if (row > chunk.first_row) {
@@ -275,13 +289,13 @@ std::vector<ChunkInfo> TrajectoryWriter::TakeChunks() {
   return chunks;
 }
 
-// A full block's buffer is laid out as it travels. One that is not full is moved together first, downwards and in
-// order, so that nothing is overwritten before it was moved.
+// A block's buffer that is full in every lane is laid out as it travels. Any other is moved together first, downwards
+// and in order, so that nothing is overwritten before it was moved.
 ByteSlices TrajectoryWriter::TakeData() {
   char* end = block_.get();
   for (const Column& column : columns_) {
-    const size_t chunk_bytes = column.row_bytes * static_cast<size_t>(block_rows_);
     for (int64_t lane = 0; lane < options_.lanes; ++lane) {
+      const size_t chunk_bytes = column.row_bytes * static_cast<size_t>(lanes_[static_cast<size_t>(lane)].block_rows);
       const char* chunk = block_.get() + column.offset + static_cast<size_t>(lane * max_block_rows_) * column.row_bytes;
       if (chunk != end) {
         std::memmove(end, chunk, chunk_bytes);

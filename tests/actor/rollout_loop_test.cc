@@ -1,11 +1,16 @@
 #include "actor/rollout_loop.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
 
+#include "actor/local_vector_environment.h"
 #include "common/base/thread.h"
 #include "tests/actor/fakes.h"
+#include "tests/actor/scrambled_environment.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -25,23 +30,36 @@ constexpr int64_t kChunkRows = 4;
 // Everything around a loop; a test changes what it is about before Run().
 class Fixture {
  public:
-  Fixture()
-      : environments_(ValueOf(
-            MakeEnvironments(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), kLanes, Rng(1)))) {
+  Fixture() : environments(std::make_unique<LocalVectorEnvironment>(Copies())) {
     TablePlan plan;
     plan.table.name = "replay";
-    plan.table.signature = StreamColumns(environments_.spec(), policy.columns());
+    plan.table.signature = StreamColumns(environments->spec(), policy.columns());
     plan.table.max_window = 3;
     plan.window.length = 3;
+    plan.initial_priority = [](const WindowRow* rows, int64_t count) {
+      return 100 * rows[0].extras[1] + rows[0].reward + static_cast<float>(count) / 10;
+    };
     TrajectoryWriterOptions writer_options;
     writer_options.lanes = kLanes;
-    writer_options.environment = environments_.spec();
+    writer_options.environment = environments->spec();
     writer_options.policy_columns = policy.columns();
     writer_options.private_columns = 2;
     writer_options.plans = {plan};
     writer_options.chunk_rows = kChunkRows;
     writer_ = ValueOf(TrajectoryWriter::Create(writer_options, &sink));
     options.max_block_age = absl::InfiniteDuration();  // However slow the machine is, only a full block is handed over.
+  }
+
+  static std::vector<std::unique_ptr<Environment>> Copies() {
+    return ValueOf(MakeEnvironments(CountingEnvironment::Definition(kMaxSteps), EnvironmentOptions(), kLanes, Rng(1)));
+  }
+
+  // The same environments, with an order of their own. See ScrambledEnvironment.
+  testing::ScrambledEnvironment* Scramble(int64_t slow_lane, uint64_t spread) {
+    auto scrambled = std::make_unique<testing::ScrambledEnvironment>(Copies(), slow_lane, spread, 7);
+    testing::ScrambledEnvironment* const borrowed = scrambled.get();
+    environments = std::move(scrambled);
+    return borrowed;
   }
 
   // Runs until the policy has acted `acts` times.
@@ -56,11 +74,13 @@ class Fixture {
     };
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
-    RolloutLoop loop(options, {&policy, &environments_, writer_.get(), &sink, &weights, &metrics, budget.get()});
-    return loop.Run(stop);
+    RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, &weights, &metrics, budget.get()});
+    const absl::Status status = loop.Run(stop);
+    env_steps_ = loop.env_steps();
+    return status;
   }
 
-  int64_t env_steps() const { return environments_.env_steps(); }
+  int64_t env_steps() const { return env_steps_; }  // Once it has run.
 
   CountingPolicy policy;
   RecordingWriter sink;
@@ -69,9 +89,10 @@ class Fixture {
   const StopToken stop;
   std::unique_ptr<StepBudget> budget;
   RolloutOptions options;
+  std::unique_ptr<VectorEnvironment> environments;
 
  private:
-  VectorEnvironment environments_;
+  int64_t env_steps_ = 0;
   std::unique_ptr<TrajectoryWriter> writer_;
 };
 
@@ -127,6 +148,96 @@ TEST_CASE("observations, actions, rewards and the policy's columns of a row belo
     }
   }
   REQUIRE(last_rows > 50);
+}
+
+// What blocks hold of a lane: its rows, each as all its columns' bytes, and its items' first rows, lengths and
+// priorities.
+struct Stream {
+  std::vector<std::string> rows;
+  std::vector<std::tuple<uint64_t, uint32_t, double>> items;
+};
+
+std::vector<Stream> StreamsOf(const std::vector<InsertBlock>& blocks, const std::vector<ArraySpec>& signature) {
+  std::vector<Stream> streams(kLanes);
+  for (const InsertBlock& block : blocks) {
+    const char* at = block.data.slices().at(0).data;
+    for (const ArraySpec& column : signature) {
+      const auto row_bytes = static_cast<size_t>(column.NumBytes());
+      for (const ChunkInfo& chunk : block.chunks) {
+        std::vector<std::string>& rows = streams[chunk.stream].rows;
+        for (uint64_t row = chunk.first_row; row < chunk.first_row + chunk.rows; ++row, at += row_bytes) {
+          rows.resize(std::max<size_t>(rows.size(), row + 1));
+          rows[row].append(at, row_bytes);
+        }
+      }
+    }
+    for (const ItemInfo& item : block.items) {
+      streams[item.stream].items.emplace_back(item.first_row, item.rows, item.priority);
+    }
+  }
+  return streams;
+}
+
+TEST_CASE("lanes that answer in any order, one of them ten times slower, have the streams of lanes in step", "[unit]") {
+  Fixture in_step;
+  in_step.script->Add(SnapshotOf(1));
+  REQUIRE_OK(in_step.Run(600));
+  const std::vector<ArraySpec> signature = StreamColumns(in_step.environments->spec(), in_step.policy.columns());
+  size_t row_bytes = 0;
+  for (const ArraySpec& column : signature) {
+    row_bytes += static_cast<size_t>(column.NumBytes());
+  }
+  const std::vector<Stream> expected = StreamsOf(in_step.sink.blocks, signature);
+  // Slow lane, spread of the others' times, lanes to wait for.
+  const std::vector<std::tuple<int64_t, uint64_t, int64_t>> cases = {{1, 3, 1}, {0, 1, 2}, {-1, 2, 1}, {-1, 1, 99}};
+  for (const auto& [slow_lane, spread, min_ready_lanes] : cases) {
+    INFO("slow: " << slow_lane << ", spread: " << spread << ", waits for " << min_ready_lanes);
+    Fixture fixture;
+    fixture.options.min_ready_lanes = min_ready_lanes;
+    testing::ScrambledEnvironment* const scrambled = fixture.Scramble(slow_lane, spread);
+    fixture.script->Add(SnapshotOf(1));
+    REQUIRE_OK(fixture.Run(600));
+    const std::vector<Stream> streams = StreamsOf(fixture.sink.blocks, signature);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      INFO("lane " << lane);
+      const std::vector<std::string>& rows = streams[lane].rows;
+      REQUIRE(rows.size() > 30);
+      REQUIRE(rows.size() <= expected[lane].rows.size());
+      for (size_t row = 0; row < rows.size(); ++row) {
+        REQUIRE(rows[row].size() == row_bytes);
+        REQUIRE(rows[row] == expected[lane].rows[row]);
+      }
+      const auto& items = streams[lane].items;
+      REQUIRE(items.size() > 15);
+      REQUIRE(items == decltype(Stream::items)(expected[lane].items.begin(),
+                                               expected[lane].items.begin() + static_cast<int64_t>(items.size())));
+    }
+    if (slow_lane >= 0) {
+      const auto slow = static_cast<size_t>(slow_lane);
+      CHECK(10 * streams[slow].rows.size() < 2 * streams[(slow + 1) % kLanes].rows.size());
+    }
+    CHECK((scrambled->partial_batches() == 0) == (min_ready_lanes == 99));
+    CHECK(scrambled->whole_batches() > (slow_lane < 0 ? 50 : 0));
+    Metrics::Snapshot metrics = fixture.metrics.TakeSnapshot();
+    REQUIRE(metrics.counters["env_steps"] == static_cast<double>(fixture.env_steps()));
+    CHECK(metrics.gauges["return_mean"] > 30);
+  }
+}
+
+TEST_CASE("a stop while no lane is ready ends the loop in peace, and what there is is written", "[unit]") {
+  Fixture fixture;
+  testing::ScrambledEnvironment* const scrambled = fixture.Scramble(-1, 1);
+  fixture.script->Add(SnapshotOf(1));
+  Thread stopper;
+  fixture.policy.on_act = [&](int64_t calls) {
+    if (calls == 2) {
+      scrambled->Hang();
+      stopper = Thread("stopper", [&fixture] { fixture.stop.RequestStop(); });
+    }
+  };
+  REQUIRE_OK(fixture.Run(-1));
+  CHECK(fixture.policy.calls == 3);
+  CHECK(RowsOf(fixture.sink.blocks) == 2);
 }
 
 TEST_CASE("newer weights are taken between blocks, and a block names the version that acted", "[unit]") {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "common/base/random.h"
@@ -53,11 +54,11 @@ std::vector<std::vector<Row>> RandomStreams(int64_t lanes, int64_t rows, int64_t
   return streams;
 }
 
-// Row t of every lane, as the writer is given it.
+// A row of every lane, as the writer is given them.
 struct LaneArrays {
-  LaneArrays(const std::vector<std::vector<Row>>& streams, size_t t) {
-    for (const std::vector<Row>& stream : streams) {
-      const Row& row = stream[t];
+  LaneArrays(const std::vector<std::vector<Row>>& streams, const std::vector<size_t>& by_lane) {
+    for (size_t lane = 0; lane < streams.size(); ++lane) {
+      const Row& row = streams[lane].at(by_lane[lane]);
       observations.insert(observations.end(), row.observation, row.observation + 3);
       actions.push_back(row.action);
       rewards.push_back(row.reward);
@@ -182,6 +183,13 @@ Items ItemsByDefinition(const std::vector<TablePlan>& plans, const std::vector<s
   return items;
 }
 
+// Row t of every lane.
+absl::Status AppendRow(TrajectoryWriter* writer, const std::vector<std::vector<Row>>& streams, size_t t) {
+  std::vector<int64_t> lanes(streams.size());
+  std::iota(lanes.begin(), lanes.end(), 0);
+  return writer->Append(lanes, LaneArrays(streams, std::vector<size_t>(streams.size(), t)).rows);
+}
+
 void Expect(const char** bytes, const void* expected, size_t size) {
   REQUIRE(std::memcmp(*bytes, expected, size) == 0);
   *bytes += size;
@@ -255,7 +263,7 @@ TEST_CASE("blocks and items are those of a slow reference for random episodes, p
     RecordingWriter sink;
     auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(lanes, chunk_rows, plans), &sink));
     for (size_t t = 0; t < 90; ++t) {
-      REQUIRE_OK(writer->Append(LaneArrays(streams, t).rows));
+      REQUIRE_OK(AppendRow(writer.get(), streams, t));
       REQUIRE(writer->BlockIsFull() == (writer->block_rows() == chunk_rows));
       if (writer->BlockIsFull() || rng.UniformInt(10) == 0) {
         REQUIRE_OK(writer->Flush(t, StopToken()));
@@ -280,6 +288,113 @@ TEST_CASE("blocks and items are those of a slow reference for random episodes, p
   }
 }
 
+// All that blocks hold of a lane: one column's bytes after the other's, row by row.
+std::vector<std::vector<char>> LaneColumns(const std::vector<InsertBlock>& blocks, uint32_t lane) {
+  std::vector<std::vector<char>> columns;
+  for (const ArraySpec& column : FullSignature()) {
+    const auto row_bytes = static_cast<size_t>(column.NumBytes());
+    columns.emplace_back();
+    for (const InsertBlock& block : blocks) {
+      std::vector<char> data(block.data.size());
+      block.data.CopyTo(data.data());
+      size_t rows = 0;
+      for (const ChunkInfo& chunk : block.chunks) {
+        rows += chunk.rows;
+      }
+      size_t at = 0;  // Columns of all rows lie one after the other.
+      for (size_t i = 0; FullSignature()[i].name != column.name; ++i) {
+        at += rows * static_cast<size_t>(FullSignature()[i].NumBytes());
+      }
+      for (const ChunkInfo& chunk : block.chunks) {
+        const size_t bytes = chunk.rows * row_bytes;
+        if (chunk.stream == lane) {
+          columns.back().insert(columns.back().end(), data.data() + at, data.data() + at + bytes);
+        }
+        at += bytes;
+      }
+    }
+  }
+  return columns;
+}
+
+TEST_CASE("lanes that do not keep step have the rows and items that they have when they do", "[unit]") {
+  Rng rng(18);
+  for (int trial = 0; trial < 30; ++trial) {
+    constexpr size_t kLanes = 4;
+    constexpr size_t kRows = 80;
+    const int64_t chunk_rows = 1 + static_cast<int64_t>(rng.UniformInt(12));
+    const std::vector<TablePlan> plans = {PlanOf("steps", WindowPlan::Kind::kNStep, 4, 1, NStepPriority),
+                                          PlanOf("sequences", WindowPlan::Kind::kSequence, 6, 3, SequencePriority)};
+    const auto streams = RandomStreams(kLanes, kRows, 12, &rng);
+    INFO("trial " << trial << ": chunks of " << chunk_rows);
+    RecordingWriter together;
+    auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(kLanes, chunk_rows, plans), &together));
+    for (size_t t = 0; t < kRows; ++t) {
+      REQUIRE_OK(AppendRow(writer.get(), streams, t));
+      if (writer->BlockIsFull()) {
+        REQUIRE_OK(writer->Flush(1, StopToken()));
+      }
+    }
+    REQUIRE_OK(writer->Flush(1, StopToken()));
+
+    RecordingWriter apart;
+    writer = ValueOf(TrajectoryWriter::Create(OptionsOf(kLanes, chunk_rows, plans), &apart));
+    std::vector<size_t> written(kLanes);
+    while (std::any_of(written.begin(), written.end(), [](size_t rows) { return rows < kRows; })) {
+      std::vector<int64_t> lanes;
+      for (const size_t lane : {2, 0, 3, 1}) {
+        // The first lane is a slow one.
+        if (written[lane] < kRows && rng.UniformInt(10) < (lane == 0 ? 1 : 6)) {
+          lanes.push_back(static_cast<int64_t>(lane));
+        }
+      }
+      std::vector<size_t> given = written;  // What is not in `lanes` is not read.
+      for (size_t& row : given) {
+        row = std::min(row, kRows - 1);
+      }
+      REQUIRE_OK(writer->Append(lanes, LaneArrays(streams, given).rows));
+      for (const int64_t lane : lanes) {
+        ++written[static_cast<size_t>(lane)];
+      }
+      if (writer->BlockIsFull() || rng.UniformInt(20) == 0) {
+        REQUIRE_OK(writer->Flush(1, StopToken()));
+      }
+    }
+    REQUIRE_OK(writer->Flush(1, StopToken()));
+
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      REQUIRE(LaneColumns(apart.blocks, lane) == LaneColumns(together.blocks, lane));
+      uint64_t next_row = 0;
+      for (const InsertBlock& block : apart.blocks) {
+        int64_t rows = 0;
+        for (const ChunkInfo& chunk : block.chunks) {
+          if (chunk.stream != lane) {
+            continue;
+          }
+          REQUIRE(chunk.rows > 0);
+          REQUIRE(chunk.first_row == next_row);
+          for (uint32_t i = 0; i < chunk.rows; ++i) {
+            const bool first = streams[lane][next_row + i].step_type == 0;
+            REQUIRE(first == (i == 0 && chunk.begins));
+          }
+          next_row += chunk.rows;
+          rows += chunk.rows;
+        }
+        REQUIRE(rows <= chunk_rows);
+      }
+      REQUIRE(next_row == kRows);
+    }
+    Items items;
+    for (const InsertBlock& block : apart.blocks) {
+      for (const ItemInfo& item : block.items) {
+        REQUIRE(
+            items.emplace(std::make_tuple(item.table, item.stream, item.first_row, item.rows), item.priority).second);
+      }
+    }
+    REQUIRE(items == ItemsByDefinition(plans, streams));
+  }
+}
+
 TEST_CASE("items carry as many rows of context as their table's stacks reach back, within the episode", "[unit]") {
   Rng rng(9);
   const auto streams = RandomStreams(3, 80, 12, &rng);
@@ -289,7 +404,7 @@ TEST_CASE("items carry as many rows of context as their table's stacks reach bac
   RecordingWriter sink;
   auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(3, 7, {plain, stacked}), &sink));
   for (size_t t = 0; t < 80; ++t) {
-    REQUIRE_OK(writer->Append(LaneArrays(streams, t).rows));
+    REQUIRE_OK(AppendRow(writer.get(), streams, t));
     if (writer->BlockIsFull()) {
       REQUIRE_OK(writer->Flush(0, StopToken()));
     }
@@ -315,8 +430,8 @@ TEST_CASE("a table may take some of the columns, in its own order", "[unit]") {
   plan.table.signature = {FullSignature()[5], FullSignature()[2]};
   RecordingWriter sink;
   auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(2, 2, {plan}), &sink));
-  REQUIRE_OK(writer->Append(LaneArrays(streams, 0).rows));
-  REQUIRE_OK(writer->Append(LaneArrays(streams, 1).rows));
+  REQUIRE_OK(AppendRow(writer.get(), streams, 0));
+  REQUIRE_OK(AppendRow(writer.get(), streams, 1));
   REQUIRE_OK(writer->Flush(1, StopToken()));
   REQUIRE(sink.blocks.at(0).data.slices().size() == 1);
   const char* at = sink.blocks[0].data.slices()[0].data;
@@ -337,7 +452,7 @@ TEST_CASE("a block that was handed over stays as it is while the next ones are w
   auto writer = ValueOf(
       TrajectoryWriter::Create(OptionsOf(3, 4, {PlanOf("t", WindowPlan::Kind::kNStep, 3, 1, NStepPriority)}), &sink));
   for (size_t t = 0; t < 60; ++t) {
-    REQUIRE_OK(writer->Append(LaneArrays(streams, t).rows));
+    REQUIRE_OK(AppendRow(writer.get(), streams, t));
     if (writer->BlockIsFull()) {
       REQUIRE_OK(writer->Flush(0, StopToken()));
     }
@@ -356,12 +471,12 @@ TEST_CASE("large rows make blocks of fewer rows, but of at least one", "[unit]")
   auto writer = ValueOf(TrajectoryWriter::Create(options, &sink));
   for (size_t t = 0; t < 3; ++t) {
     REQUIRE_FALSE(writer->BlockIsFull());
-    REQUIRE_OK(writer->Append(LaneArrays(streams, t).rows));
+    REQUIRE_OK(AppendRow(writer.get(), streams, t));
   }
   REQUIRE(writer->BlockIsFull());
   options.max_block_bytes = 1;
   writer = ValueOf(TrajectoryWriter::Create(options, &sink));
-  REQUIRE_OK(writer->Append(LaneArrays(streams, 0).rows));
+  REQUIRE_OK(AppendRow(writer.get(), streams, 0));
   REQUIRE(writer->BlockIsFull());
 }
 
@@ -372,7 +487,7 @@ TEST_CASE("the writer's error is Flush's", "[unit]") {
   sink.on_append = [](const StopToken&) { return absl::InvalidArgumentError("observation is nan"); };
   auto writer =
       ValueOf(TrajectoryWriter::Create(OptionsOf(1, 4, {PlanOf("t", WindowPlan::Kind::kNStep, 3, 1, nullptr)}), &sink));
-  REQUIRE_OK(writer->Append(LaneArrays(streams, 0).rows));
+  REQUIRE_OK(AppendRow(writer.get(), streams, 0));
   REQUIRE_CODE(writer->Flush(0, StopToken()), absl::StatusCode::kInvalidArgument);
   REQUIRE(writer->items_written() == 0);
 }
@@ -385,8 +500,8 @@ TEST_CASE("a priority that is not finite or is negative is refused with its rows
     const auto priority = [bad](const WindowRow*, int64_t) { return bad; };
     auto writer = ValueOf(
         TrajectoryWriter::Create(OptionsOf(1, 4, {PlanOf("t", WindowPlan::Kind::kNStep, 3, 1, priority)}), &sink));
-    REQUIRE_OK(writer->Append(LaneArrays(streams, 0).rows));
-    const absl::Status status = writer->Append(LaneArrays(streams, 1).rows);
+    REQUIRE_OK(AppendRow(writer.get(), streams, 0));
+    const absl::Status status = AppendRow(writer.get(), streams, 1);
     REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
     REQUIRE_THAT(std::string(status.message()), Catch::Contains("table t, lane 0, rows 0 to 1: the initial priority"));
   }
@@ -399,7 +514,7 @@ TEST_CASE("step types that do not make episodes are refused with table and lane"
   RecordingWriter sink;
   auto writer =
       ValueOf(TrajectoryWriter::Create(OptionsOf(2, 4, {PlanOf("t", WindowPlan::Kind::kNStep, 3, 1, nullptr)}), &sink));
-  const absl::Status status = writer->Append(LaneArrays(streams, 0).rows);
+  const absl::Status status = AppendRow(writer.get(), streams, 0);
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
   REQUIRE_THAT(std::string(status.message()), Catch::StartsWith("table t, lane 1: row 0"));
 }

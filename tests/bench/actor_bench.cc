@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/replay_blocks/row_writer.h"
 #include "tests/bench/bench.h"
 
 namespace waggle::bench {
@@ -81,18 +82,132 @@ double VectorStepsPerSecond() {
   const auto environments = CartPoles(kLanes);
   FreePolicy policy;
   std::vector<int64_t> actions(kLanes);
-  const std::vector<int64_t> slots = AllLanes();
   PolicyInput input;
-  input.slots = slots;
   PolicyOutput output;
   output.actions = {actions.data()};
+  int64_t starts = 0;
   WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");
+  absl::StatusOr<ReadyLanes> ready = environments->Recv(kLanes, StopToken());
   const absl::Time began = absl::Now();
   for (int64_t call = 0; call < kCalls; ++call) {
+    input.slots = ready->lanes;
     WAGGLE_CHECK(policy.Act(input, ActMode::kExplore, &output).ok(), "a free policy acts");
-    WAGGLE_CHECK(environments->Step(output.actions).ok(), "CartPole can be stepped");
+    WAGGLE_CHECK(environments->Send(ready->lanes, output.actions).ok(), "CartPole can be stepped");
+    ready = environments->Recv(kLanes, StopToken());
+    starts += std::accumulate(ready->first, ready->first + kLanes, int64_t{0});
   }
-  return static_cast<double>(environments->env_steps()) / absl::ToDoubleSeconds(absl::Now() - began);
+  return static_cast<double>(kCalls * kLanes - starts) / absl::ToDoubleSeconds(absl::Now() - began);
+}
+
+constexpr int64_t kEpisodeRows = 200;
+constexpr int64_t kChunkRows = 16;
+
+// The same row of all lanes, again and again, of a CartPole's columns.
+struct SameRows {
+  std::vector<float> observations = std::vector<float>(4 * kLanes, 0.5F);
+  std::vector<int64_t> actions = std::vector<int64_t>(kLanes, 1);
+  std::vector<float> rewards = std::vector<float>(kLanes, 1);
+  std::vector<float> discounts = std::vector<float>(kLanes, 1);
+  std::vector<int32_t> step_types = std::vector<int32_t>(kLanes);
+
+  void Begin(int64_t row) {
+    const int64_t of_episode = row % kEpisodeRows;
+    const StepType type = of_episode == 0                  ? StepType::kFirst
+                          : of_episode == kEpisodeRows - 1 ? StepType::kLast
+                                                           : StepType::kMid;
+    std::fill(step_types.begin(), step_types.end(), static_cast<int32_t>(type));
+  }
+};
+
+TablePlan FourRowPlan() {
+  TablePlan plan;
+  plan.table.name = "transitions";
+  plan.table.signature = StreamColumns(CartPole::Spec(), {});
+  plan.table.view = {{"reward", kReward, ViewField::Rows::kAll, 1}};
+  plan.table.max_items = plan.table.max_bytes = 1 << 30;
+  plan.table.max_window = plan.window.length = 4;
+  return plan;
+}
+
+// Rows a second, with an item over four rows for each.
+double TrajectoryRowsPerSecond() {
+  DiscardingWriter sink;
+  TrajectoryWriterOptions options;
+  options.lanes = kLanes;
+  options.environment = CartPole::Spec();
+  options.plans = {FourRowPlan()};
+  options.chunk_rows = kChunkRows;
+  auto writer = TrajectoryWriter::Create(options, &sink);
+  WAGGLE_CHECK(writer.ok(), writer.status().message());
+  SameRows same;
+  const void* const observations = same.observations.data();
+  const void* const actions = same.actions.data();
+  const float* const rewards = same.rewards.data();
+  const std::vector<int64_t> lanes = AllLanes();
+  LaneRows rows;
+  rows.observations = {&observations, 1};
+  rows.actions = {&actions, 1};
+  rows.rewards = {&rewards, 1};
+  rows.discounts = same.discounts.data();
+  rows.step_types = same.step_types.data();
+  const absl::Time began = absl::Now();
+  for (int64_t row = 0; row < kCalls; ++row) {
+    same.Begin(row);
+    WAGGLE_CHECK((*writer)->Append(lanes, rows).ok(), "these are episodes");
+    if ((*writer)->BlockIsFull()) {
+      WAGGLE_CHECK((*writer)->Flush(1, StopToken()).ok(), "there is always room");
+    }
+  }
+  return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
+}
+
+// Where blocks go nowhere.
+class DiscardingConnection : public ReplayConnection {
+ public:
+  absl::Status CreateTable(const TableConfig&, const StopToken&) override { return absl::OkStatus(); }
+  absl::StatusOr<std::unique_ptr<ReplayWriter>> NewWriter(const ReplayWriterOptions&) override {
+    return std::make_unique<DiscardingWriter>();
+  }
+  absl::StatusOr<std::unique_ptr<ReplaySampler>> NewSampler(const ReplaySamplerOptions&) override {
+    return absl::UnimplementedError("nothing is kept");
+  }
+  absl::StatusOr<std::unique_ptr<PriorityUpdater>> NewPriorityUpdater(const std::string&) override {
+    return absl::UnimplementedError("nothing is kept");
+  }
+};
+
+// The same rows and items by the client library's writer.
+double RowWriterRowsPerSecond() {
+  DiscardingConnection connection;
+  RowWriterOptions options;
+  options.chunk_rows = kChunkRows * kLanes;  // Only all lanes' blocks are sent.
+  auto writer = RowWriter::Create(&connection, {FourRowPlan().table}, options);
+  WAGGLE_CHECK(writer.ok(), writer.status().message());
+  std::vector<RowWriter::Stream*> streams;
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    streams.push_back((*writer)->NewStream());
+  }
+  SameRows same;
+  const absl::Time began = absl::Now();
+  for (int64_t row = 0; row < kCalls; ++row) {
+    same.Begin(row);
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      RowWriter::Stream& stream = *streams[lane];
+      if (row % kEpisodeRows == 0) {
+        stream.BeginEpisode();
+      }
+      const void* const columns[] = {&same.observations[4 * lane], &same.actions[lane], &same.rewards[lane],
+                                     &same.discounts[lane], &same.step_types[lane]};
+      WAGGLE_CHECK(stream.Append(columns).ok(), "there is always room");
+      if (stream.episode_rows() >= 4) {
+        WAGGLE_CHECK(stream.CreateItem("transitions", 4, 1.0).ok(), "the episode has four rows");
+      }
+    }
+    if (row % kChunkRows == kChunkRows - 1) {
+      WAGGLE_CHECK((*writer)->Send().ok(), "there is always room");
+    }
+  }
+  return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
 }
 
 // As Ape-X DQN has it: three-step windows, prioritised by their temporal-difference error.
@@ -124,6 +239,11 @@ std::vector<Case> Cases() {
   return {
       {"actor/cartpole_vector_32",
        [limit] { return BestRate(VectorStepsPerSecond, "env_steps/s", limit(), "CartPoles stepped one by one"); }},
+      {"actor/write_rows_32",
+       [] {
+         const double by_row_writer = BestRate(RowWriterRowsPerSecond, "", 0, "").value;
+         return BestRate(TrajectoryRowsPerSecond, "rows/s", by_row_writer, "the client library's row writer");
+       }},
       {"actor/loop_free_policy_32",
        [limit] {
          FreePolicy policy;

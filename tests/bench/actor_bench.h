@@ -11,9 +11,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "actor/environments/cartpole.h"
+#include "actor/local_vector_environment.h"
 #include "actor/rollout_loop.h"
 #include "actor/trajectory_writer.h"
-#include "actor/vector_environment.h"
 #include "actor/weight_refresher.h"
 #include "common/api/replay.h"
 #include "common/base/check.h"
@@ -70,10 +70,10 @@ class CountedPolicy : public Policy {
   const StopToken stop_;
 };
 
-inline std::unique_ptr<VectorEnvironment> CartPoles(int64_t lanes) {
+inline std::unique_ptr<LocalVectorEnvironment> CartPoles(int64_t lanes) {
   auto environments = MakeEnvironments(CartPole::Definition(), EnvironmentOptions(), lanes, Rng(1));
   WAGGLE_CHECK(environments.ok(), "CartPole can be made");
-  return std::make_unique<VectorEnvironment>(*std::move(environments));
+  return std::make_unique<LocalVectorEnvironment>(*std::move(environments));
 }
 
 // Environment steps a second of a rollout loop that acts `calls` times with `policy`, carrying `plan` out.
@@ -99,7 +99,7 @@ inline double StepsPerSecond(Policy* policy, const ModelSnapshot& weights, const
   const absl::Status status = loop.Run(stop);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - began);
   WAGGLE_CHECK(status.ok(), status.message());
-  return static_cast<double>(environments->env_steps()) / seconds;
+  return static_cast<double>(loop.env_steps()) / seconds;
 }
 
 }  // namespace waggle::bench

@@ -1,7 +1,6 @@
 // The whole actor: environments, batched inference with a 64-64 network, and writing.
 
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "common/experiment/experiment.h"
@@ -31,28 +30,27 @@ network:
 stop: {max_seconds: 1}
 )";
 
+template <class T>
+T ValueOf(absl::StatusOr<T> value) {
+  WAGGLE_CHECK(value.ok(), value.status().message());
+  return *std::move(value);
+}
+
 // Calls of Act a second, times lanes: what the loop could do if all else were free.
 double ActsPerSecond(Policy* policy) {
   const auto environments = CartPoles(kLanes);
   PolicyBuffers buffers(*policy, environments->spec().actions, kLanes);
   WAGGLE_CHECK(environments->Reset().ok(), "CartPole can be reset");
   PolicyInput input;
-  std::vector<int64_t> slots(kLanes);
-  std::iota(slots.begin(), slots.end(), 0);
-  input.slots = slots;
-  input.observations = environments->current().observations;
-  input.first = environments->current().first;
+  const ReadyLanes ready = ValueOf(environments->Recv(kLanes, StopToken()));
+  input.slots = ready.lanes;
+  input.observations = ready.observations;
+  input.first = ready.first;
   const absl::Time began = absl::Now();
   for (int64_t call = 0; call < kCalls; ++call) {
     WAGGLE_CHECK(policy->Act(input, ActMode::kExplore, buffers.output()).ok(), "the policy acts");
   }
   return static_cast<double>(kCalls * kLanes) / absl::ToDoubleSeconds(absl::Now() - began);
-}
-
-template <class T>
-T ValueOf(absl::StatusOr<T> value) {
-  WAGGLE_CHECK(value.ok(), value.status().message());
-  return *std::move(value);
 }
 
 // A policy as an actor of the experiment above has it, with the weights of a learner's start.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "actor/local_vector_environment.h"
 #include "actor/rollout_loop.h"
 #include "replay_server/store/local_replay.h"
 #include "tests/actor/fakes.h"
@@ -49,7 +50,7 @@ TablePlan ThreeStepPlan(const EnvironmentSpec& environment, const Policy& policy
 }
 
 void Act(const TablePlan& plan, CountingPolicy* policy, ReplayWriter* sink, int64_t max_steps = 9) {
-  VectorEnvironment environments(
+  LocalVectorEnvironment environments(
       ValueOf(MakeEnvironments(CountingEnvironment::Definition(max_steps), EnvironmentOptions(), kLanes, Rng(4))));
   TrajectoryWriterOptions options;
   options.lanes = kLanes;

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "actor/leaf_arrays.h"
+#include "actor/local_vector_environment.h"
+#include "actor/vector_environment.h"
+#include "common/base/random.h"
+
+namespace waggle::testing {
+
+// Environments that answer in another order than they were asked, on a clock of their own: a step in a lane takes 1 to
+// `spread` ticks, at random, and ten times as many in the slow lane. What it once gave is overwritten as soon as that
+// is allowed. Its lanes' rows are those of a LocalVectorEnvironment of the same environments.
+class ScrambledEnvironment : public VectorEnvironment {
+ public:
+  // `slow_lane`: -1 for none.
+  ScrambledEnvironment(std::vector<std::unique_ptr<Environment>> environments, int64_t slow_lane, uint64_t spread,
+                       uint64_t seed);
+
+  const EnvironmentSpec& spec() const override { return lanes_[0]->spec(); }
+  int64_t lanes() const override { return static_cast<int64_t>(lanes_.size()); }
+  absl::Status Reset() override;
+  absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
+  absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
+
+  // From now on Recv only waits for a stop.
+  void Hang() { hangs_ = true; }
+  // Calls of Recv that gave all lanes, and that gave some of them.
+  int64_t whole_batches() const { return whole_batches_; }
+  int64_t partial_batches() const { return partial_batches_; }
+
+ private:
+  struct Batch {
+    std::vector<int64_t> lanes;
+    LeafArrays observations;
+    std::vector<int32_t> step_types;
+    std::vector<uint8_t> first;
+  };
+
+  Batch NewBatch() const;
+  void Start(int64_t lane);
+  // Adds what the lane gives to the batch.
+  absl::Status Receive(int64_t lane, Batch* batch);
+
+  std::vector<std::unique_ptr<LocalVectorEnvironment>> lanes_;  // Of one lane each.
+  const int64_t slow_lane_;
+  const uint64_t spread_;
+  Rng rng_;
+  uint64_t now_ = 0;
+  std::vector<uint64_t> due_;  // By lane; 0 where it is not under way.
+  std::array<Batch, 2> batches_;
+  size_t current_ = 0;
+  LeafArrays rewards_;
+  std::vector<const float*> reward_pointers_;
+  std::vector<float> discounts_;
+  bool hangs_ = false;
+  int64_t whole_batches_ = 0;
+  int64_t partial_batches_ = 0;
+};
+
+}  // namespace waggle::testing
