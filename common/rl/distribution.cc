@@ -19,7 +19,7 @@ class DistributionForm {
 
   const char* kind() const { return kind_; }
 
-  virtual Sampled Sample(Noise* noise) const = 0;
+  virtual SampledAction Sample(Noise* noise) const = 0;
   virtual torch::Tensor Mode() const = 0;
   virtual torch::Tensor LogProb(const torch::Tensor& /*action*/) const { return Refuse("log-probabilities"); }
   virtual torch::Tensor Entropy() const { return Refuse("entropy"); }
@@ -66,7 +66,7 @@ class CategoricalForm : public DistributionForm {
   CategoricalForm(const torch::Tensor& logits, const torch::Tensor& legal)
       : DistributionForm("categorical"), log_probabilities_(MaskedLogSoftmax(logits, legal)) {}
 
-  Sampled Sample(Noise* noise) const override {
+  SampledAction Sample(Noise* noise) const override {
     torch::Tensor action = noise->Categorical(log_probabilities_.detach().exp());
     return {action, Gathered(action)};
   }
@@ -100,8 +100,8 @@ class MultiCategoricalForm : public DistributionForm {
         num_values_(std::move(num_values)),
         each_(SideBySide(logits, 0), LegalSideBySide(logits, mask)) {}
 
-  Sampled Sample(Noise* noise) const override {
-    const Sampled each = each_.Sample(noise);
+  SampledAction Sample(Noise* noise) const override {
+    const SampledAction each = each_.Sample(noise);
     return {each.action, each.log_prob.sum(-1)};
   }
   torch::Tensor Mode() const override { return each_.Mode(); }
@@ -149,7 +149,7 @@ class NormalForm : public DistributionForm {
   NormalForm(torch::Tensor mean, torch::Tensor log_std, const char* kind = "normal")
       : DistributionForm(kind), mean_(std::move(mean)), log_std_(std::move(log_std)) {}
 
-  Sampled Sample(Noise* noise) const override {
+  SampledAction Sample(Noise* noise) const override {
     const Draw draw = DrawNormal(noise);
     return {draw.value, draw.log_densities.sum(-1)};
   }
@@ -191,7 +191,7 @@ class TanhNormalForm : public NormalForm {
   TanhNormalForm(torch::Tensor mean, torch::Tensor log_std)
       : NormalForm(std::move(mean), std::move(log_std), "tanh-normal") {}
 
-  Sampled Sample(Noise* noise) const override {
+  SampledAction Sample(Noise* noise) const override {
     const Draw draw = DrawNormal(noise);
     return {draw.value.tanh(), (draw.log_densities - LogDerivative(draw.value)).sum(-1)};
   }
@@ -216,7 +216,7 @@ class DeterministicForm : public DistributionForm {
  public:
   explicit DeterministicForm(torch::Tensor action) : DistributionForm("deterministic"), action_(std::move(action)) {}
 
-  Sampled Sample(Noise* /*noise*/) const override { return {action_, {}}; }
+  SampledAction Sample(Noise* /*noise*/) const override { return {action_, {}}; }
   torch::Tensor Mode() const override { return action_; }
 
  private:
@@ -266,7 +266,7 @@ Distribution Distribution::Deterministic(torch::Tensor action) {
   return Distribution(std::make_shared<DeterministicForm>(std::move(action)));
 }
 
-Sampled Distribution::Sample(Noise* noise) const {
+SampledAction Distribution::Sample(Noise* noise) const {
   return form_->Sample(noise);
 }
 

@@ -11,7 +11,7 @@
 namespace waggle {
 
 // An action that was drawn, and the logarithm of its probability or density.
-struct Sampled {
+struct SampledAction {
   torch::Tensor action;    // As Distribution says of its kind.
   torch::Tensor log_prob;  // [...]; undefined where nothing is drawn (Deterministic).
 };
@@ -46,7 +46,7 @@ class Distribution {
 
   // Continuous actions are reparameterised: gradients of the action and of log_prob flow through the draw. For
   // gradients of the score alone, ask for LogProb(action.detach()).
-  Sampled Sample(Noise* noise) const;
+  SampledAction Sample(Noise* noise) const;
 
   // The most likely action; of the tanh-normal, tanh of the mean, which is its median.
   torch::Tensor Mode() const;

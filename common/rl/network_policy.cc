@@ -32,8 +32,8 @@ bool HasValue(const NetworkPlan& network) {
 }
 
 absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network, const HeadPlan& head) {
-  const bool samples = head.kind == HeadKind::kCategorical || head.kind == HeadKind::kNormal ||
-                       head.kind == HeadKind::kTanhNormal;
+  const bool samples =
+      head.kind == HeadKind::kCategorical || head.kind == HeadKind::kNormal || head.kind == HeadKind::kTanhNormal;
   std::vector<std::string> known;
   if (samples) {
     known.emplace_back("log_prob");
@@ -49,9 +49,10 @@ absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network,
   }
   const std::vector<std::string> values = {"q_taken", "q_max"};
   if (!plan.private_columns.empty() && (head.kind != HeadKind::kQ || plan.private_columns != values)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the network ", network.name, " gives the private columns q_taken, q_max of a q head or none; "
-                     "asked for ", absl::StrJoin(plan.private_columns, ", ")));
+    return absl::InvalidArgumentError(absl::StrCat("the network ", network.name,
+                                                   " gives the private columns q_taken, q_max of a q head or none; "
+                                                   "asked for ",
+                                                   absl::StrJoin(plan.private_columns, ", ")));
   }
   return absl::OkStatus();
 }
@@ -96,13 +97,13 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
   for (const SpaceLeaf& leaf : environment_.observations) {
     std::vector<int64_t> shape = leaf.array.shape;
     shape.insert(shape.begin(), lanes_);
-    staged_.push_back(torch::zeros(shape, torch::TensorOptions()
-                                              .dtype(ToScalarType(leaf.array.dtype))
-                                              .pinned_memory(!device_.is_cpu())));
+    staged_.push_back(torch::zeros(
+        shape, torch::TensorOptions().dtype(ToScalarType(leaf.array.dtype)).pinned_memory(!device_.is_cpu())));
   }
 }
 
-Observations NetworkPolicy::Stage(const PolicyInput& input, int64_t rows) {
+Observations NetworkPolicy::Stage(const PolicyInput& input) {
+  const int64_t rows = input.rows();
   Observations observations;
   observations.reserve(staged_.size());
   for (size_t i = 0; i < staged_.size(); ++i) {
@@ -113,15 +114,25 @@ Observations NetworkPolicy::Stage(const PolicyInput& input, int64_t rows) {
   return observations;
 }
 
-absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) {
-  if (input.lanes > lanes_) {
-    return absl::InvalidArgumentError(absl::StrCat("observations of ", input.lanes, " lanes for a policy of ", lanes_));
+absl::Status NetworkPolicy::CheckSlots(absl::Span<const int64_t> slots) const {
+  for (const int64_t slot : slots) {
+    if (slot < 0 || slot >= lanes_) {
+      return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " is outside [0, ", lanes_, ")"));
+    }
   }
+  if (slots.size() > static_cast<size_t>(lanes_)) {
+    return absl::InvalidArgumentError(absl::StrCat(slots.size(), " rows for a policy of ", lanes_, " slots"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) {
+  WAGGLE_RETURN_IF_ERROR(CheckSlots(input.slots));
   return CatchTorch("acting", [&]() -> absl::Status {
     const c10::InferenceMode inference;
-    const Output out = Evaluate(*network_, Stage(input, input.lanes));
+    const Output out = Evaluate(*network_, Stage(input));
     if (mode == ActMode::kExplore) {
-      explorer_.Advance(input.lanes);
+      explorer_.Advance(input.rows());
     }
     return head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
                                        : ActByDistribution(out, input, mode, output);
@@ -136,11 +147,13 @@ absl::Status NetworkPolicy::ActByValues(const Output& out, const PolicyInput& in
   const float* q = values.data_ptr<float>();
   const bool* legal = mask.defined() ? mask.data_ptr<bool>() : nullptr;
   int64_t* const actions = static_cast<int64_t*>(output->actions[0]);
-  for (int64_t row = 0; row < input.lanes; ++row, q += choices) {
+  for (int64_t row = 0; row < input.rows(); ++row, q += choices) {
+    const int64_t slot = input.slots[static_cast<size_t>(row)];
     const int64_t best = std::max_element(q, q + choices) - q;
-    const int64_t action = mode == ActMode::kGreedy ? best : explorer_.Choose(row, q, choices, best, legal);
+    const int64_t action = mode == ActMode::kGreedy ? best : explorer_.Choose(slot, q, choices, best, legal);
     if (!std::isfinite(q[best]) || !std::isfinite(q[action])) {
-      return absl::InvalidArgumentError(absl::StrCat("lane ", row, ": the Q-values of its observation are not finite"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("slot ", slot, ": the Q-values of its observation are not finite"));
     }
     actions[row] = action;
     if (output->private_values != nullptr && !private_columns_.empty()) {
@@ -160,17 +173,14 @@ absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInp
   if (mode == ActMode::kGreedy) {
     action = policy.Mode().to(torch::kCPU);
   } else {
-    Sampled sampled = policy.Sample(&noise_);
+    SampledAction sampled = policy.Sample(&noise_);
     action = sampled.action.to(torch::kCPU);
     log_prob = sampled.log_prob;
   }
   if (mode == ActMode::kExplore) {
-    std::vector<int64_t> slots(static_cast<size_t>(input.lanes));
-    for (size_t i = 0; i < slots.size(); ++i) {
-      slots[i] = static_cast<int64_t>(i);
-    }
-    const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.lanes}, torch::kUInt8);
-    action = explorer_.Explore(action, torch::tensor(slots, torch::kInt64), first.to(torch::kBool));
+    const Tensor slots = torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64);
+    const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows()}, torch::kUInt8);
+    action = explorer_.Explore(action, slots, first.to(torch::kBool));
   }
   const Tensor written = action.contiguous();
   if (written.is_floating_point() && !torch::isfinite(written).all().item<bool>()) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/base/random.h"
 #include "common/experiment/experiment_plan.h"
 #include "common/nn/network.h"
@@ -20,8 +21,8 @@ namespace waggle {
 
 // What a policy is made from.
 struct PolicyContext {
-  const Experiment* experiment = nullptr;              // Outlives the call.
-  const AlgorithmDefinitions* definitions = nullptr;   // The same.
+  const Experiment* experiment = nullptr;             // Outlives the call.
+  const AlgorithmDefinitions* definitions = nullptr;  // The same.
   EnvironmentSpec environment;
   torch::Device device = torch::kCPU;
   int64_t lanes = 0;
@@ -34,8 +35,8 @@ struct PolicyContext {
   int64_t first_step = 0;
 };
 
-// Acts by the network of an algorithm's plan that acts, for any algorithm: greedily by its best action, otherwise as its
-// distribution draws, with the plan's exploration on top. The columns that the plan asks for are made here by name.
+// Acts by the network of an algorithm's plan that acts, for any algorithm: greedily by its best action, otherwise as
+// its distribution draws, with the plan's exploration on top. The columns that the plan asks for are made here by name.
 class NetworkPolicy : public Policy {
  public:
   // INVALID_ARGUMENT where the experiment does not fit the environment, or a column is asked for that no head gives.
@@ -49,9 +50,10 @@ class NetworkPolicy : public Policy {
  private:
   NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, std::unique_ptr<Network> network);
 
-  // Copies so many rows to where the network takes them from.
-  Observations Stage(const PolicyInput& input, int64_t rows);
-  // INVALID_ARGUMENT, naming the row, where what the network gave is not finite.
+  absl::Status CheckSlots(absl::Span<const int64_t> slots) const;
+  // Copies the rows to where the network takes them from.
+  Observations Stage(const PolicyInput& input);
+  // INVALID_ARGUMENT, naming the slot, where what the network gave is not finite.
   absl::Status ActByValues(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
   absl::Status ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
   absl::Status WriteColumns(const Output& out, const torch::Tensor& log_prob, PolicyOutput* output);

@@ -132,8 +132,8 @@ std::unique_ptr<Setting> NewSetting(const std::vector<int64_t>& units, torch::De
   setting->experiment.networks["q"].torso[0].units = units;
   setting->experiment.learner.batch_size = kBatch;
   setting->experiment.learner.checkpoint.period_seconds = 0;
-  const TablePlan plan =
-      Must(PlanExperiment(setting->experiment, setting->environment, BuiltinAlgorithmDefinitions())).algorithm.tables[0];
+  const TablePlan plan = Must(PlanExperiment(setting->experiment, setting->environment, BuiltinAlgorithmDefinitions()))
+                             .algorithm.tables[0];
   const TableConfig& table = plan.table;
   setting->replay = std::make_unique<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions()));
   Must(setting->replay->CreateTable(table, StopToken()));
@@ -197,8 +197,8 @@ double ModulesStepsPerSecond(const Setting& setting, const std::vector<int64_t>&
 
 // The same with flat buffers and our optimizer, by LibTorch's own autograd.
 double FlatStepsPerSecond(const Setting& setting) {
-  const NetworkPlan plan = *Must(PlanExperiment(setting.experiment, setting.environment, BuiltinAlgorithmDefinitions()))
-                                .acting();
+  const NetworkPlan plan =
+      *Must(PlanExperiment(setting.experiment, setting.environment, BuiltinAlgorithmDefinitions())).acting();
   const auto online = Must(Network::Create(plan, setting.device, 1));
   const auto target = Must(Network::Create(plan, setting.device, 1, torch::kFloat32, /*learns=*/false));
   OptimizerOptions options;
@@ -270,8 +270,8 @@ Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   context.lanes = lanes;
   context.all_lanes = lanes;
   const std::unique_ptr<Policy> policy = Must(NetworkPolicy::Create(context));
-  const auto network = Must(Network::Create(
-      *Must(PlanExperiment(experiment, context.environment, definitions)).acting(), device, 1));
+  const auto network =
+      Must(Network::Create(*Must(PlanExperiment(experiment, context.environment, definitions)).acting(), device, 1));
   const std::vector<float> observations(static_cast<size_t>(4 * lanes), 0.5F);
   std::vector<int64_t> actions(static_cast<size_t>(lanes));
   std::vector<float> private_values(static_cast<size_t>(2 * lanes));

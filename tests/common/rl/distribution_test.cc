@@ -154,7 +154,7 @@ TEST_CASE("choices are drawn as often as their probabilities say, and illegal on
   const torch::Tensor logits = torch::tensor({0.5, 50.0, -1.0, 1.0}).expand({20000, 4});
   const torch::Tensor mask = torch::tensor({1, 0, 1, 1}).to(torch::kBool).expand({20000, 4});
   const Distribution distribution = Distribution::Categorical(logits, mask);
-  const Sampled sampled = distribution.Sample(&noise);
+  const SampledAction sampled = distribution.Sample(&noise);
   REQUIRE(sampled.action.sizes() == at::IntArrayRef({20000}));
   CHECK(torch::equal(sampled.log_prob, distribution.LogProb(sampled.action)));
   std::map<int64_t, int64_t> counts;
@@ -174,7 +174,7 @@ TEST_CASE("what is not legal leaves values and gradients finite, whatever its lo
       const Distribution distribution = Distribution::Categorical(logits, mask);
       const Distribution other = Distribution::Categorical(torch::zeros({2, 4}, type), mask);
       Noise noise(4, torch::kCPU);
-      const Sampled sampled = distribution.Sample(&noise);
+      const SampledAction sampled = distribution.Sample(&noise);
       for (const torch::Tensor& result :
            {sampled.log_prob, distribution.Entropy(), distribution.DivergenceFrom(other),
             other.DivergenceFrom(distribution), distribution.LogProb(torch::tensor({1, 0}, torch::kInt64)),
@@ -211,7 +211,7 @@ TEST_CASE("several choices are the sum of each by itself", "[unit]") {
         const Distribution distribution = Distribution::MultiCategorical(logits, num_values, mask);
         const Distribution other = Distribution::MultiCategorical(other_logits, num_values, mask);
         Noise noise(8, torch::kCPU);
-        const Sampled sampled = distribution.Sample(&noise);
+        const SampledAction sampled = distribution.Sample(&noise);
         REQUIRE(sampled.action.sizes() == at::IntArrayRef(With(leading, static_cast<int64_t>(num_values.size()))));
         torch::Tensor log_prob = torch::zeros(leading, torch::kFloat64);
         torch::Tensor entropy = log_prob.clone();
@@ -289,7 +289,7 @@ TEST_CASE("normal distributions agree with their densities, whatever stands befo
       CHECK(torch::equal(squashed.Mode(), mean.tanh()));
       Noise noise(13, torch::kCPU);
       for (const Distribution& distribution : {normal, squashed}) {
-        const Sampled sampled = distribution.Sample(&noise);
+        const SampledAction sampled = distribution.Sample(&noise);
         REQUIRE(sampled.action.sizes() == mean.sizes());
         CHECK(torch::allclose(sampled.log_prob, distribution.LogProb(sampled.action), 1e-3, 1e-3));
       }
@@ -349,11 +349,11 @@ TEST_CASE("draws have the moments of their distributions", "[unit]") {
     const double deviation = std::sqrt(moment(2) - moment(1) * moment(1));
     CHECK(std::abs(values.to(torch::kFloat64).mean().item<double>() - moment(1)) < 4 * deviation / std::sqrt(count));
   };
-  const Sampled normal = Distribution::Normal(means, log_stds).Sample(&noise);
+  const SampledAction normal = Distribution::Normal(means, log_stds).Sample(&noise);
   expect(normal.action, [](double u) { return u; });
   expect(normal.action.square(), [](double u) { return u * u; });
   expect(normal.log_prob, [&](double u) { return NormalLogDensity(u, mean, log_std); });
-  const Sampled squashed = Distribution::TanhNormal(means, log_stds).Sample(&noise);
+  const SampledAction squashed = Distribution::TanhNormal(means, log_stds).Sample(&noise);
   expect(squashed.action, [](double u) { return std::tanh(u); });
   expect(squashed.action.square(), [](double u) { return std::tanh(u) * std::tanh(u); });
   expect(squashed.log_prob, [&](double u) { return NormalLogDensity(u, mean, log_std) - LogTanhDerivative(u); });
@@ -367,7 +367,7 @@ TEST_CASE("the tanh-normal is right where its actions round to the ends", "[unit
       const Distribution distribution = Distribution::TanhNormal(mean, log_std);
       Noise noise(15, torch::kCPU);
       Noise same(15, torch::kCPU);
-      const Sampled sampled = distribution.Sample(&noise);
+      const SampledAction sampled = distribution.Sample(&noise);
       const double epsilon = same.NormalLike(mean).item<double>();
       const double drawn = u + std::exp(-5) * epsilon;
       const double wanted = -0.5 * epsilon * epsilon + 5 - 0.5 * std::log(2 * M_PI) - LogTanhDerivative(drawn);

@@ -99,8 +99,8 @@ TEST_CASE("each lane explores by its own epsilon, and says the value of what it 
 
 TEST_CASE("some slots may act without the others, in any order", "[unit]") {
   ApexDqnOptions options;
-  options.epsilon_base = 0.5;
-  options.epsilon_alpha = 3;
+  options.exploration.epsilon = 0.5;
+  options.exploration.ladder_exponent = 3;
   Fixture fixture(options);
   REQUIRE_OK(fixture.Load(Weight()));
   fixture.slots = {3, 0};  // Of the epsilons 1/16 and 1/2.
@@ -116,25 +116,6 @@ TEST_CASE("some slots may act without the others, in any order", "[unit]") {
   }
   CHECK(strayed[0] / static_cast<double>(rounds) == Approx(2.0 / 3 / 16).margin(0.03));
   CHECK(strayed[1] / static_cast<double>(rounds) == Approx(2.0 / 3 / 2).margin(0.03));
-}
-
-TEST_CASE("each slot's exploration is annealed over its own steps", "[unit]") {
-  ApexDqnOptions options;
-  options.epsilon_base = 0;
-  options.epsilon_anneal_steps = 1;
-  Fixture fixture(options);
-  REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
-  int strayed = 0;
-  for (const int64_t slot : {0, 1, 2, 3}) {  // Each one's first step is random, whenever it comes.
-    fixture.slots = {slot};
-    REQUIRE_OK(fixture.Act(ActMode::kExplore));
-    strayed += fixture.actions[0] != 0 ? 1 : 0;
-    for (int round = 0; round < 20; ++round) {
-      REQUIRE_OK(fixture.Act(ActMode::kExplore));
-      CHECK(fixture.actions[0] == 0);
-    }
-  }
-  CHECK(strayed > 0);
 }
 
 TEST_CASE("exploration begins at random where it is annealed, and greedy acting does not use it up", "[unit]") {
