@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "common/nn/layer_kernels.h"
+
 namespace waggle {
 namespace {
 
@@ -62,6 +64,12 @@ Tensor ActivationBackward(Activation activation, const Tensor& gradient, const T
       return at::silu_backward(gradient, before);
   }
   return gradient;
+}
+
+// Whether what follows a dense layer's product is done by our own sweeps.
+bool Swept(LayerPlan::Kind kind, Activation activation, const Tensor& values) {
+  return kind == LayerPlan::Kind::kDense && (activation == Activation::kNone || activation == Activation::kRelu) &&
+         values.is_cpu() && values.scalar_type() == torch::kFloat32;
 }
 
 Tensor Member(const Tensor& values, bool by_member, size_t member) {
@@ -134,19 +142,21 @@ struct Chain::Layers {
            rows * layer.members[0].weight.numel() < kBatchedProducts;
   }
 
-  Tensor Product(const Layer& layer, const Tensor& input, bool by_member) const {
+  // The product with the weights, and the bias unless `swept`.
+  Tensor Product(const Layer& layer, const Tensor& input, bool by_member, bool swept) const {
     const bool conv = layer.kind == LayerPlan::Kind::kConv;
     const auto one = [&](const Slice& slice, const Tensor& x) {
-      return conv ? at::conv2d(x, slice.weight, slice.bias, layer.stride, layer.padding)
-                  : at::addmm(slice.bias, x, slice.transposed);
+      return conv    ? at::conv2d(x, slice.weight, slice.bias, layer.stride, layer.padding)
+             : swept ? at::mm(x, slice.transposed)
+                     : at::addmm(slice.bias, x, slice.transposed);
     };
     if (!members.has_value()) {
       return one(layer.members[0], input);
     }
     if (Batched(layer, input.size(-2))) {
-      return at::baddbmm(layer.all.bias.unsqueeze(1),
-                         by_member ? input : input.unsqueeze(0).expand({*members, input.size(0), input.size(1)}),
-                         layer.all.transposed);
+      const Tensor of_all = by_member ? input : input.unsqueeze(0).expand({*members, input.size(0), input.size(1)});
+      return swept ? at::bmm(of_all, layer.all.transposed)
+                   : at::baddbmm(layer.all.bias.unsqueeze(1), of_all, layer.all.transposed);
     }
     std::vector<Tensor> outputs;
     for (size_t m = 0; m < layer.members.size(); ++m) {
@@ -164,8 +174,14 @@ struct Chain::Layers {
       }
       Saved step;
       step.input = features;
-      features = Product(layer, features, by_member);
-      if (NeedsInput(layer.activation)) {
+      const bool swept = Swept(layer.kind, layer.activation, features);
+      features = Product(layer, features, by_member, swept);
+      if (swept) {
+        ForEachMember(layer, features, [&](size_t m, int64_t rows, int64_t offset) {
+          AddBias(layer.members[m].bias.data_ptr<float>(), layer.activation == Activation::kRelu, rows,
+                  features.size(-1), features.data_ptr<float>() + offset);
+        });
+      } else if (NeedsInput(layer.activation)) {
         step.before = features;
         features = layer.activation == Activation::kGelu ? at::gelu(features) : at::silu(features);
       } else {
@@ -177,6 +193,31 @@ struct Chain::Layers {
       }
     }
     return features;
+  }
+
+  // Visits each member's rows of a dense layer's outputs: visit(member, rows, where they begin).
+  template <class Visit>
+  void ForEachMember(const Layer& layer, const Tensor& outputs, const Visit& visit) const {
+    const int64_t rows = outputs.size(-2);
+    for (size_t m = 0; m < layer.members.size(); ++m) {
+      visit(m, rows, static_cast<int64_t>(m) * rows * outputs.size(-1));
+    }
+  }
+
+  // The gradient by what is before the activation. Adds that by the bias, if it is learned, where our own sweeps do it.
+  Tensor BackThroughActivation(const Layer& layer, const Saved& saved, const Tensor& gradient, bool learns) const {
+    if (!Swept(layer.kind, layer.activation, saved.output)) {
+      return ActivationBackward(layer.activation, gradient, saved.before, saved.output);
+    }
+    const bool relu = layer.activation == Activation::kRelu;
+    const Tensor passed = gradient.contiguous();
+    const Tensor result = relu ? at::empty_like(passed) : passed;
+    ForEachMember(layer, result, [&](size_t m, int64_t rows, int64_t offset) {
+      BackThroughBias(saved.output.data_ptr<float>() + offset, passed.data_ptr<float>() + offset, relu, rows,
+                      result.size(-1), result.data_ptr<float>() + offset,
+                      learns ? layer.members[m].bias_gradient.data_ptr<float>() : nullptr);
+    });
+    return result;
   }
 
   // Whether the features at this layer are each member's own.
@@ -195,6 +236,7 @@ struct Chain::Layers {
 
 Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tensor& gradient, bool by_member,
                               bool learns, bool wants_input) const {
+  const bool bias_is_done = Swept(layer.kind, layer.activation, saved.output);
   if (layer.kind == LayerPlan::Kind::kDense && members.has_value() && Batched(layer, saved.input.size(-2))) {
     if (learns) {
       Tensor weight_gradient = layer.all.weight_gradient;
@@ -203,7 +245,9 @@ Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tens
                                      : saved.input.unsqueeze(0).expand({*members, saved.input.size(0),
                                                                         saved.input.size(1)});
       weight_gradient.baddbmm_(gradient.transpose(1, 2), input);
-      bias_gradient.add_(gradient.sum(1));
+      if (!bias_is_done) {
+        bias_gradient.add_(gradient.sum(1));
+      }
     }
     if (!wants_input) {
       return Tensor();
@@ -231,7 +275,9 @@ Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tens
       Tensor weight_gradient = slice.weight_gradient;
       Tensor bias_gradient = slice.bias_gradient;
       weight_gradient.addmm_(g.t(), x);
-      bias_gradient.add_(g.sum(0));
+      if (!bias_is_done) {
+        bias_gradient.add_(g.sum(0));
+      }
     }
     if (wants_input) {
       input_gradients.push_back(at::mm(g, slice.weight));
@@ -271,7 +317,7 @@ class Chain::Backward : public torch::autograd::Node {
       if (gradient.sizes() != saved_[i].output.sizes()) {
         gradient = gradient.reshape(saved_[i].output.sizes());  // A dense layer flattened this layer's output.
       }
-      gradient = ActivationBackward(layer.activation, gradient, saved_[i].before, saved_[i].output);
+      gradient = layers_->BackThroughActivation(layer, saved_[i], gradient, learns);
       gradient = layers_->RunBack(layer, saved_[i], gradient, layers_->ByMember(saved_[i].input, i), learns,
                                   wants_input || i > 0);
     }
