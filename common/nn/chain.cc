@@ -112,9 +112,9 @@ struct Chain::Layers {
     Activation activation = Activation::kNone;
     int64_t stride = 1;
     int64_t padding = 0;
-    Slice all;                    // [members, …] where there are members.
-    std::vector<Slice> members;   // One without members.
-    int64_t weight_offset = 0;    // In the chain's run of values.
+    Slice all;                   // [members, …] where there are members.
+    std::vector<Slice> members;  // One without members.
+    int64_t weight_offset = 0;   // In the chain's run of values.
     int64_t bias_offset = 0;
   };
 
@@ -133,8 +133,9 @@ struct Chain::Layers {
   // A dense layer takes matrices: what a convolution gave is flattened.
   static Tensor Flat(const Tensor& input, bool by_member) {
     const int64_t lead = by_member ? 2 : 1;
-    return input.dim() == lead + 1 ? input : by_member ? input.reshape({input.size(0), input.size(1), -1})
-                                                       : input.reshape({input.size(0), -1});
+    return input.dim() == lead + 1 ? input
+           : by_member             ? input.reshape({input.size(0), input.size(1), -1})
+                                   : input.reshape({input.size(0), -1});
   }
 
   bool Batched(const Layer& layer, int64_t rows) const {
@@ -241,9 +242,9 @@ Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tens
     if (learns) {
       Tensor weight_gradient = layer.all.weight_gradient;
       Tensor bias_gradient = layer.all.bias_gradient;
-      const Tensor input = by_member ? saved.input
-                                     : saved.input.unsqueeze(0).expand({*members, saved.input.size(0),
-                                                                        saved.input.size(1)});
+      const Tensor input = by_member
+                               ? saved.input
+                               : saved.input.unsqueeze(0).expand({*members, saved.input.size(0), saved.input.size(1)});
       weight_gradient.baddbmm_(gradient.transpose(1, 2), input);
       if (!bias_is_done) {
         bias_gradient.add_(gradient.sum(1));
@@ -297,8 +298,11 @@ Tensor Chain::Layers::RunBack(const Layer& layer, const Saved& saved, const Tens
 // parameters' leaf, for which it has nothing to give: it has added already.
 class Chain::Backward : public torch::autograd::Node {
  public:
-  Backward(std::shared_ptr<const Layers> layers, std::vector<Layers::Saved> saved)
-      : layers_(std::move(layers)), saved_(std::move(saved)), version_(layers_->values._version()) {}
+  Backward(std::shared_ptr<const Layers> layers, std::vector<Layers::Saved> saved, c10::IntArrayRef input_shape)
+      : layers_(std::move(layers)),
+        saved_(std::move(saved)),
+        input_shape_(input_shape.vec()),
+        version_(layers_->values._version()) {}
 
   torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
     TORCH_CHECK(!saved_.empty(), "the graph of a loss was used twice");
@@ -321,7 +325,8 @@ class Chain::Backward : public torch::autograd::Node {
       gradient = layers_->RunBack(layer, saved_[i], gradient, layers_->ByMember(saved_[i].input, i), learns,
                                   wants_input || i > 0);
     }
-    return {gradient, Tensor()};
+    // The first layer, a dense one, may have flattened what it was given.
+    return {gradient.defined() ? gradient.reshape(input_shape_) : gradient, Tensor()};
   }
 
   void release_variables() override { saved_.clear(); }
@@ -329,6 +334,7 @@ class Chain::Backward : public torch::autograd::Node {
  private:
   const std::shared_ptr<const Layers> layers_;
   std::vector<Layers::Saved> saved_;
+  const std::vector<int64_t> input_shape_;
   const uint32_t version_;
 };
 
@@ -352,7 +358,7 @@ Chain::Chain(const std::vector<const LayerPlan*>& plans, std::optional<int64_t> 
     const auto slice = [&](const Tensor& weight, const Tensor& bias, const Tensor& weight_gradient,
                            const Tensor& bias_gradient) {
       return Layers::Slice{weight, plan->kind == LayerPlan::Kind::kDense ? weight.transpose(-2, -1) : weight, bias,
-                   weight_gradient, bias_gradient};
+                           weight_gradient, bias_gradient};
     };
     const auto index = static_cast<size_t>(plan->weight);
     const Tensor& weight = parameters->value_views()[index];
@@ -362,9 +368,7 @@ Chain::Chain(const std::vector<const LayerPlan*>& plans, std::optional<int64_t> 
     const Tensor& bias_gradient = learns ? parameters->gradient_views()[index + 1] : none;
     layer.all = slice(weight, bias, weight_gradient, bias_gradient);
     for (int64_t m = 0; m < members.value_or(1); ++m) {
-      const auto of = [&](const Tensor& all) {
-        return members.has_value() && all.defined() ? all.select(0, m) : all;
-      };
+      const auto of = [&](const Tensor& all) { return members.has_value() && all.defined() ? all.select(0, m) : all; };
       layer.members.push_back(slice(of(weight), of(bias), of(weight_gradient), of(bias_gradient)));
     }
     layer.weight_offset = offset;
@@ -388,7 +392,7 @@ Tensor Chain::operator()(const Tensor& input) const {
     output = layers_->Run(input.detach(), &saved);
     output = output.detach();  // What is saved must not hold the graph that holds it.
   }
-  std::shared_ptr<Backward> node(new Backward(layers_, std::move(saved)), torch::autograd::deleteNode);
+  std::shared_ptr<Backward> node(new Backward(layers_, std::move(saved), input.sizes()), torch::autograd::deleteNode);
   node->set_next_edges(torch::autograd::collect_next_edges(input, layers_->leaf));
   torch::autograd::create_gradient_edge(output, node);
   return output;

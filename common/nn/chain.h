@@ -11,13 +11,13 @@
 
 namespace waggle {
 
-// Dense layers and convolutions that follow each other, as one operation of autograd: small networks spend most of their
-// time in its book-keeping. Gradients by the parameters are added to FlatParameters::gradients() in place, where autograd
-// wants them; double differentiation is an error. Not thread-safe; may throw as LibTorch does.
+// Dense layers and convolutions that follow each other, as one operation of autograd: small networks spend most of
+// their time in its book-keeping. Gradients by the parameters are added to FlatParameters::gradients() in place, where
+// autograd wants them; double differentiation is an error. Not thread-safe; may throw as LibTorch does.
 class Chain {
  public:
-  // Layers of kind kDense and kConv, at least one; their parameters lie one after the other. `members` as in NetworkPlan.
-  // `learns`: autograd's leaf of them is appended to the parameters' leaves.
+  // Layers of kind kDense and kConv, at least one; their parameters lie one after the other. `members` as in
+  // NetworkPlan. `learns`: autograd's leaf of them is appended to the parameters' leaves.
   Chain(const std::vector<const LayerPlan*>& layers, std::optional<int64_t> members, bool learns,
         FlatParameters* parameters);
 

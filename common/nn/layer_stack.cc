@@ -32,7 +32,7 @@ int64_t RankOf(const std::vector<int64_t>& shape) {
 
 LayerStack::LayerStack(const std::vector<LayerPlan>& layers, std::optional<int64_t> members, bool learns,
                        FlatParameters* parameters)
-    : members_(members) {
+    : members_(members), dtype_(parameters->values().scalar_type()) {
   const auto parameter = [&](int64_t index) {
     return learns ? parameters->AddLeaf(index) : parameters->value_views()[static_cast<size_t>(index)];
   };
@@ -95,7 +95,7 @@ Tensor LayerStack::Run(const Single& layer, const Tensor& features, bool by_auto
     }
     case LayerPlan::Kind::kOneHot: {
       const Tensor positions = Positions(features, plan.num_values);
-      return torch::zeros({positions.size(0), plan.output_shape[0]}, positions.options().dtype(torch::kFloat32))
+      return torch::zeros({positions.size(0), plan.output_shape[0]}, positions.options().dtype(dtype_))
           .scatter_(1, positions, 1);
     }
     case LayerPlan::Kind::kDense:

@@ -39,6 +39,7 @@ class LayerStack {
   torch::Tensor Run(const Single& layer, const torch::Tensor& features, bool by_autograd) const;
 
   std::optional<int64_t> members_;
+  torch::ScalarType dtype_ = torch::kFloat32;  // Of what it computes with.
   std::vector<std::variant<Chain, Single>> steps_;
 };
 

@@ -14,8 +14,8 @@ namespace {
 
 using torch::Tensor;
 
-// What the first layer sees: choices as they are, bytes scaled to [0, 1], other numbers in the network's element type; a
-// row that is a number as a vector of one.
+// What the first layer sees: choices as they are, bytes scaled to [0, 1], other numbers in the network's element type;
+// a row that is a number as a vector of one.
 Tensor Enter(const EncoderPlan& encoder, const Tensor& input, torch::ScalarType dtype) {
   if (!encoder.layers.empty() && !encoder.layers[0].num_values.empty()) {
     return input;
@@ -140,7 +140,8 @@ void Network::Initialize(uint64_t seed) {
   }
 }
 
-Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const Tensor& action, bool by_autograd) const {
+Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const Tensor& action,
+                         bool by_autograd) const {
   const TrunkPlan& plan = plan_.trunks[index];
   const Trunk& trunk = trunks_[index];
   std::vector<Tensor> parts;
@@ -149,8 +150,7 @@ Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const 
     const EncoderPlan& encoder = plan.encoders[i];
     const Tensor& input = encoder.leaf < 0 ? action : leaves[static_cast<size_t>(encoder.leaf)];
     const torch::ScalarType dtype = parameters_.values().scalar_type();
-    const Tensor encoded = trunk.encoders[i](Enter(encoder, input, dtype), by_autograd);
-    parts.push_back(encoded.scalar_type() == dtype ? encoded : encoded.to(dtype));  // One-hot vectors are float32.
+    parts.push_back(trunk.encoders[i](Enter(encoder, input, dtype), by_autograd));
   }
   return trunk.torso(parts.size() == 1 ? parts[0] : Joined(plan, std::move(parts)), by_autograd);
 }

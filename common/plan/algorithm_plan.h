@@ -41,8 +41,8 @@ struct ScalarNeed {
   OptimizerOptions optimizer = {};
 };
 
-// What an algorithm wants for its options and an environment. Pure data: `waggle check` prints it, the replay side makes
-// tables of it, actors and learners build from it, checkpoints and published weights follow from it.
+// What an algorithm wants for its options and an environment. Pure data: `waggle check` prints it, the replay side
+// makes tables of it, actors and learners build from it, checkpoints and published weights follow from it.
 struct AlgorithmPlan {
   std::vector<NetworkNeed> networks = {};
   std::vector<ScalarNeed> scalars = {};

@@ -1,11 +1,12 @@
 #include "common/plan/layer_planner.h"
 
-#include <numeric>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/spec/space_leaf.h"
 
 namespace waggle {
 namespace {
@@ -14,8 +15,13 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
 }
 
+// Of choices, each at most kMaxNumValues; one more than that where the sum is larger, which no array can be.
 int64_t Sum(const std::vector<int64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), int64_t{0});
+  int64_t sum = 0;
+  for (const int64_t value : values) {
+    sum = std::min(sum + value, kMaxNumValues + 1);
+  }
+  return sum;
 }
 
 int64_t Product(const std::vector<int64_t>& shape) {
@@ -82,7 +88,7 @@ absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, 
   }
   if (choices()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("its input are choices; wanted one_hot or embedding before a layer of numbers"));
+        absl::StrCat("its input is choices; wanted one_hot or embedding before a layer of numbers"));
   }
   if (layer.type == "conv") {
     return AddConv(name, layer, layers);
@@ -99,8 +105,8 @@ absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, 
   }
   for (size_t k = 0; k < layer.units.size(); ++k) {
     WAGGLE_RETURN_IF_ERROR(AddDense(absl::StrCat(name, ".linear", k + 1), layer.units[k],
-                                    ParseActivation(layer.activation), ParseInitialization(layer.initialization),
-                                    layer.gain, layers));
+                                    ParseActivation(layer.ActivationOrDefault()),
+                                    ParseInitialization(layer.initialization), layer.gain, layers));
   }
   return absl::OkStatus();
 }
@@ -108,7 +114,7 @@ absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, 
 absl::Status LayerPlanner::AddDense(const std::string& name, int64_t outputs, Activation activation,
                                     Initialization initialization, std::optional<double> gain,
                                     std::vector<LayerPlan>* layers) {
-  if (raw_ && shape_.size() > 1) {
+  if (raw()) {
     // An image that becomes a vector unasked learns next to nothing, and nobody knows why.
     return absl::InvalidArgumentError(absl::StrCat("its input has the shape ", ShapeText(shape_),
                                                    "; wanted a vector: put conv or flatten layers before it"));
@@ -128,8 +134,8 @@ absl::Status LayerPlanner::AddDense(const std::string& name, int64_t outputs, Ac
 
 absl::Status LayerPlanner::AddConv(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers) {
   if (shape_.size() != 3) {
-    return absl::InvalidArgumentError(absl::StrCat("its input has the shape ", ShapeText(shape_),
-                                                   "; a convolution wants [channels, height, width]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("its input has the shape ", ShapeText(shape_), "; a convolution wants [channels, height, width]"));
   }
   const int64_t height = shape_[1] + 2 * spec.padding - spec.kernel;
   const int64_t width = shape_[2] + 2 * spec.padding - spec.kernel;
@@ -142,7 +148,7 @@ absl::Status LayerPlanner::AddConv(const std::string& name, const LayerSpec& spe
   layer.kind = LayerPlan::Kind::kConv;
   layer.stride = spec.stride;
   layer.padding = spec.padding;
-  layer.activation = ParseActivation(spec.activation);
+  layer.activation = ParseActivation(spec.ActivationOrDefault());
   layer.initialization = ParseInitialization(spec.initialization);
   layer.gain = spec.gain;
   WAGGLE_RETURN_IF_ERROR(AddParameters(absl::StrCat(name, ".conv"),
@@ -165,7 +171,7 @@ absl::Status LayerPlanner::AddResidual(const std::string& name, const LayerSpec&
   for (size_t k = 0; k <= spec.units.size(); ++k) {
     const bool back = k == spec.units.size();
     WAGGLE_RETURN_IF_ERROR(AddDense(absl::StrCat(name, ".linear", k + 1), back ? inputs : spec.units[k],
-                                    back ? Activation::kNone : ParseActivation(spec.activation),
+                                    back ? Activation::kNone : ParseActivation(spec.ActivationOrDefault()),
                                     ParseInitialization(spec.initialization), spec.gain, &layer.inner));
   }
   layer.output_shape = shape_;
@@ -177,7 +183,7 @@ absl::Status LayerPlanner::AddLayerNorm(const std::string& name, const LayerSpec
                                         std::vector<LayerPlan>* layers) {
   LayerPlan layer;
   layer.kind = LayerPlan::Kind::kLayerNorm;
-  layer.activation = ParseActivation(spec.activation);
+  layer.activation = ParseActivation(spec.ActivationOrDefault());
   WAGGLE_RETURN_IF_ERROR(AddParameters(absl::StrCat(name, ".norm"), shape_, shape_, &layer));
   layer.output_shape = shape_;
   layers->push_back(std::move(layer));
@@ -187,7 +193,7 @@ absl::Status LayerPlanner::AddLayerNorm(const std::string& name, const LayerSpec
 absl::Status LayerPlanner::AddEmbedding(const std::string& name, const LayerSpec& spec,
                                         std::vector<LayerPlan>* layers) {
   if (!choices()) {
-    return absl::InvalidArgumentError("its input are numbers; an embedding wants choices");
+    return absl::InvalidArgumentError("its input is numbers; an embedding wants choices");
   }
   LayerPlan layer;
   layer.kind = LayerPlan::Kind::kEmbedding;
@@ -204,7 +210,7 @@ absl::Status LayerPlanner::AddEmbedding(const std::string& name, const LayerSpec
 
 absl::Status LayerPlanner::AddOneHot(std::vector<LayerPlan>* layers) {
   if (!choices()) {
-    return absl::InvalidArgumentError("its input are numbers; one_hot wants choices");
+    return absl::InvalidArgumentError("its input is numbers; one_hot wants choices");
   }
   LayerPlan layer;
   layer.kind = LayerPlan::Kind::kOneHot;

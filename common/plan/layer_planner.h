@@ -26,6 +26,9 @@ class LayerPlanner {
   // The present shape of a row.
   const std::vector<int64_t>& shape() const { return shape_; }
   int64_t width() const;
+  // Whether the rows have more than one dimension, none of which a layer has made: an image, say, that nothing has
+  // looked at.
+  bool raw() const { return raw_ && shape_.size() > 1; }
   // Whether the present rows are choices, which have to become vectors first.
   bool choices() const { return !num_values_.empty(); }
 

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/annotate.h"
 #include "common/base/nearest_name.h"
 #include "common/base/problems.h"
@@ -36,6 +37,52 @@ std::vector<std::string> TypesOf(HeadKind kind) {
       return {"deterministic"};
   }
   return {};
+}
+
+std::string KindText(HeadKind kind) {
+  return TypesOf(kind)[0];
+}
+
+// Whether a head of this kind says something about such an action.
+bool Suits(HeadKind kind, SpaceKind action) {
+  switch (kind) {
+    case HeadKind::kQ:
+      return action == SpaceKind::kDiscrete;
+    case HeadKind::kValue:
+      return true;
+    case HeadKind::kCategorical:
+      return action == SpaceKind::kDiscrete || action == SpaceKind::kMultiDiscrete;
+    case HeadKind::kNormal:
+    case HeadKind::kTanhNormal:
+    case HeadKind::kDeterministic:
+      return action == SpaceKind::kBox;
+  }
+  return false;
+}
+
+// What a head of this kind would pass over in silence.
+absl::Status CheckHead(HeadKind kind, const HeadSpec& spec) {
+  const HeadSpec defaults;
+  Problems problems;
+  const auto only_of = [&](bool has_meaning, const char* field, bool is_default, const char* wanted) {
+    problems.AddUnless(has_meaning || is_default, field, ": means nothing to a ", KindText(kind),
+                       " head; wanted none, or ", wanted);
+  };
+  const bool normal = kind == HeadKind::kNormal;
+  only_of(normal, "std", spec.std == defaults.std, "a normal head");
+  only_of(normal && spec.std == "free", "initial_std", spec.initial_std == defaults.initial_std,
+          "a normal head whose std is free");
+  only_of(kind == HeadKind::kTanhNormal, "min_log_std", spec.min_log_std == defaults.min_log_std, "a tanh_normal head");
+  only_of(kind == HeadKind::kTanhNormal, "max_log_std", spec.max_log_std == defaults.max_log_std, "a tanh_normal head");
+  return problems.ToStatus();
+}
+
+// Each line of a message, with `prefix` before its key.
+absl::Status Behind(const std::string& prefix, const absl::Status& problems) {
+  return problems.ok()
+             ? problems
+             : absl::Status(problems.code(),
+                            absl::StrCat(prefix, absl::StrReplaceAll(problems.message(), {{"\n", "\n" + prefix}})));
 }
 
 // How a leaf is called under `encoders`.
@@ -84,17 +131,23 @@ class Planner {
     plan_.has_target = need_.has_target;
     plan_.members = need_.members;
     WAGGLE_RETURN_IF_ERROR(CheckNames());
-    WAGGLE_RETURN_IF_ERROR(AddTrunk(""));
+    const auto shares = [&](const auto& head) { return SpecOf(head.first).shares != "nothing"; };
+    if (std::any_of(need_.heads.begin(), need_.heads.end(), shares)) {
+      WAGGLE_RETURN_IF_ERROR(AddTrunk(""));
+    }
     for (const auto& [name, kind] : need_.heads) {
-      const auto spec = network_.heads.find(name);
-      WAGGLE_RETURN_IF_ERROR(Annotate(AddHead(name, kind, spec == network_.heads.end() ? HeadSpec() : spec->second),
-                                      Key(absl::StrCat("heads.", name))));
+      WAGGLE_RETURN_IF_ERROR(AddHead(name, kind, SpecOf(name)));
     }
     return Finish();
   }
 
  private:
   std::string Key(const std::string& key) const { return absl::StrCat("networks.", need_.name, ".", key); }
+
+  HeadSpec SpecOf(const std::string& head) const {
+    const auto spec = network_.heads.find(head);
+    return spec == network_.heads.end() ? HeadSpec() : spec->second;
+  }
 
   // What the configuration describes and nobody has.
   absl::Status CheckNames() const {
@@ -106,12 +159,16 @@ class Planner {
       }
     }
     if (need_.takes_action) {
+      problems.AddUnless(std::find(inputs.begin(), inputs.end(), kActionRoot) == inputs.end(),
+                         Key(absl::StrCat("encoders.", kActionRoot)),
+                         ": is the action, which the network takes, and an observation of environment ",
+                         environment_.name, "; wanted another name for the observation");
       inputs.emplace_back(kActionRoot);
     }
     const auto check = [&](const char* what, const std::string& name, const std::vector<std::string>& known) {
-      problems.AddUnless(std::find(known.begin(), known.end(), name) != known.end(),
-                         Key(absl::StrCat(what, ".", name)), ": there is no such input or output of the network",
-                         DidYouMean(name, known), "; known: ", absl::StrJoin(known, ", "));
+      problems.AddUnless(std::find(known.begin(), known.end(), name) != known.end(), Key(absl::StrCat(what, ".", name)),
+                         ": there is no such input or output of the network", DidYouMean(name, known),
+                         "; known: ", absl::StrJoin(known, ", "));
     };
     for (const auto& [name, layers] : network_.encoders) {
       check("encoders", name, inputs);
@@ -157,10 +214,11 @@ class Planner {
                                        &encoder.layers));
     }
     if (layers_.choices()) {
-      WAGGLE_RETURN_IF_ERROR(layers_.AddOneHot(&encoder.layers));
+      WAGGLE_RETURN_IF_ERROR(
+          Annotate(layers_.AddOneHot(&encoder.layers), Key(absl::StrCat("encoders.", encoder.name))));
     }
     trunk->encoders.push_back(std::move(encoder));
-    shapes_.push_back(layers_.shape());
+    ends_.push_back(layers_);
     return absl::OkStatus();
   }
 
@@ -168,14 +226,14 @@ class Planner {
     int64_t width = 0;
     for (size_t i = 0; i < trunk->encoders.size(); ++i) {
       EncoderPlan& encoder = trunk->encoders[i];
-      const std::vector<int64_t>& shape = shapes_[shapes_.size() - trunk->encoders.size() + i];
-      layers_.Begin(shape);
-      if (encoder.layers.empty() && shape.size() > 1) {
+      layers_ = ends_[ends_.size() - trunk->encoders.size() + i];
+      if (layers_.raw()) {
         return absl::InvalidArgumentError(absl::StrCat(
-            Key(absl::StrCat("encoders.", encoder.name)), ": is missing; ", encoder.array.DebugString(),
+            Key(absl::StrCat("encoders.", encoder.name)), encoder.layers.empty() ? ": is missing; " : ": ",
+            encoder.array.DebugString(),
             " has more than one dimension: wanted layers that make a vector of it, such as conv or flatten"));
       }
-      if (shape.size() != 1) {
+      if (layers_.shape().size() != 1) {
         layers_.AddFlatten(&encoder.layers);
       }
       const int64_t own = layers_.width();
@@ -186,26 +244,28 @@ class Planner {
       width = trunk->sum ? own : width + own;
     }
     layers_.Begin({width});
-    return ArraySpec{"joined", DType::kFloat32, {width}}.Validate();
+    return Annotate(ArraySpec{"joined", DType::kFloat32, {width}}.Validate(), Key("join"));
   }
 
   absl::Status AddLayers(const std::string& key, const std::string& name, const std::vector<LayerSpec>& specs,
                          std::vector<LayerPlan>* layers) {
     for (size_t i = 0; i < specs.size(); ++i) {
-      WAGGLE_RETURN_IF_ERROR(Annotate(layers_.Add(absl::StrCat(name, ".", i), specs[i], layers),
-                                      Key(absl::StrCat(key, "[", i, "]"))));
+      WAGGLE_RETURN_IF_ERROR(
+          Annotate(layers_.Add(absl::StrCat(name, ".", i), specs[i], layers), Key(absl::StrCat(key, "[", i, "]"))));
     }
     return absl::OkStatus();
   }
 
   absl::Status AddHead(const std::string& name, HeadKind kind, const HeadSpec& spec) {
+    const std::string key = Key(absl::StrCat("heads.", name));
+    WAGGLE_RETURN_IF_ERROR(Behind(absl::StrCat(key, "."), CheckHead(kind, spec)));
     HeadPlan head;
     head.name = name;
     head.kind = kind;
     const std::vector<std::string> types = TypesOf(kind);
     const std::string& type = spec.type.empty() ? types[0] : spec.type;
     if (std::find(types.begin(), types.end(), type) == types.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("type: got \"", type, "\"; wanted ",
+      return absl::InvalidArgumentError(absl::StrCat(key, ".type: got \"", type, "\"; wanted ",
                                                      types.size() > 1 ? "one of " : "", absl::StrJoin(types, ", "),
                                                      DidYouMean(type, types)));
     }
@@ -219,14 +279,21 @@ class Planner {
       own_features_ = features_;
     }
     const SpaceLeaf& action = environment_.actions[0];
-    head.num_values = kind == HeadKind::kCategorical || kind == HeadKind::kQ ? action.num_values : std::vector<int64_t>();
+    if (!Suits(kind, action.kind)) {
+      return absl::InvalidArgumentError(absl::StrCat(key, ": a ", KindText(kind), " head is for no ", Name(action.kind),
+                                                     " action; environment ", environment_.name, " has ",
+                                                     action.DebugString()));
+    }
+    head.num_values =
+        kind == HeadKind::kCategorical || kind == HeadKind::kQ ? action.num_values : std::vector<int64_t>();
     head.outputs = Outputs(kind, spec, action);
     const std::string prefix = absl::StrCat("heads.", name);
     if (type == "dueling") {
-      WAGGLE_RETURN_IF_ERROR(AddStream(absl::StrCat(prefix, ".value"), spec, 1, &head.value));
-      WAGGLE_RETURN_IF_ERROR(AddStream(absl::StrCat(prefix, ".advantage"), spec, head.outputs, &head.layers));
+      WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(absl::StrCat(prefix, ".value"), spec, 1, &head.value), key));
+      WAGGLE_RETURN_IF_ERROR(
+          Annotate(AddStream(absl::StrCat(prefix, ".advantage"), spec, head.outputs, &head.layers), key));
     } else {
-      WAGGLE_RETURN_IF_ERROR(AddStream(prefix, spec, head.outputs, &head.layers));
+      WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(prefix, spec, head.outputs, &head.layers), key));
     }
     if (kind == HeadKind::kNormal && spec.std == "free") {
       head.free_log_std = own_features_.AddParameter(absl::StrCat(prefix, ".log_std"), {head.outputs});
@@ -267,7 +334,8 @@ class Planner {
       WAGGLE_RETURN_IF_ERROR(stream.AddDense(absl::StrCat(name, ".linear", k + 1), head.units[k],
                                              ParseActivation(head.activation), initialization, std::nullopt, layers));
     }
-    return stream.AddDense(absl::StrCat(name, ".output"), outputs, Activation::kNone, initialization, head.gain, layers);
+    return stream.AddDense(absl::StrCat(name, ".output"), outputs, Activation::kNone, initialization, head.gain,
+                           layers);
   }
 
   absl::StatusOr<NetworkPlan> Finish() {
@@ -316,7 +384,7 @@ class Planner {
   LayerPlanner layers_;
   LayerPlanner features_ = layers_;      // Where heads begin that share all.
   LayerPlanner own_features_ = layers_;  // Where the present head begins.
-  std::vector<std::vector<int64_t>> shapes_;  // Of every encoder's outputs.
+  std::vector<LayerPlanner> ends_;       // Where each encoder ends.
   std::vector<std::pair<int64_t, double>> initial_log_std_;
 };
 
@@ -340,7 +408,7 @@ const HeadPlan* NetworkPlan::FindHead(const std::string& head) const {
 
 absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSpec& network,
                                         const EnvironmentSpec& environment) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(Check(network), absl::StrCat("networks.", need.name)));
+  WAGGLE_RETURN_IF_ERROR(Behind(absl::StrCat("networks.", need.name, "."), Check(network)));
   WAGGLE_RETURN_IF_ERROR(environment.Validate());
   WAGGLE_RETURN_IF_ERROR(CheckSpaces(need, environment));
   return Planner(need, network, environment).Plan();

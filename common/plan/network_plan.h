@@ -20,8 +20,8 @@ enum class Initialization { kDefault, kOrthogonal, kXavierUniform, kKaimingNorma
 // One operation on a row's features, and what follows it.
 struct LayerPlan {
   enum class Kind {
-    kDense,      // weight [out, in], bias [out].
-    kConv,       // weight [out, in, kernel, kernel], bias [out].
+    kDense,  // weight [out, in], bias [out].
+    kConv,   // weight [out, in, kernel, kernel], bias [out].
     kFlatten,
     kLayerNorm,  // Over all features of a row; scale and shift of the features' shape.
     kResidual,   // The input plus what `inner` makes of it.
@@ -61,12 +61,12 @@ struct TrunkPlan {
 struct HeadPlan {
   std::string name;
   HeadKind kind = HeadKind::kQ;
-  size_t trunk = 0;                      // Index into NetworkPlan::trunks.
-  std::vector<LayerPlan> layers;         // To the outputs; of a dueling head, to the advantages.
-  std::vector<LayerPlan> value;          // A dueling head's other stream; else empty.
-  int64_t outputs = 0;                   // Of a row.
-  std::vector<int64_t> num_values;       // kCategorical: choices of each element of the action.
-  int64_t free_log_std = -1;             // kNormal: the parameter [elements] that is learned by itself; -1: of the state.
+  size_t trunk = 0;                 // Index into NetworkPlan::trunks.
+  std::vector<LayerPlan> layers;    // To the outputs; of a dueling head, to the advantages.
+  std::vector<LayerPlan> value;     // A dueling head's other stream; else empty.
+  int64_t outputs = 0;              // Of a row.
+  std::vector<int64_t> num_values;  // kCategorical: choices of each element of the action.
+  int64_t free_log_std = -1;        // kNormal: the parameter [elements] that is learned by itself; -1: of the state.
   double min_log_std = 0, max_log_std = 0;  // kTanhNormal.
   int64_t mask = -1;  // The index into the environment's observations of the mask of the action; -1: none.
 };
@@ -74,7 +74,7 @@ struct HeadPlan {
 // A network with every shape resolved: what is built is this, and nothing else decides about shapes.
 struct NetworkPlan {
   std::string name;
-  std::vector<TrunkPlan> trunks;  // The first is what heads share.
+  std::vector<TrunkPlan> trunks;  // What heads share, if any do, and then what single heads have of their own.
   std::vector<HeadPlan> heads;    // In the order of their names.
   bool takes_action = false;
   bool has_target = false;
@@ -94,9 +94,9 @@ struct NetworkPlan {
   const HeadPlan* FindHead(const std::string& head) const;
 };
 
-// Resolves every shape for what the algorithm needs and the environment gives. INVALID_ARGUMENT, one problem a line, each
-// behind its key ("networks.critic.torso[0]: …"): what has no meaning there, with the nearest that has; and the layer
-// that does not fit, with both shapes.
+// Resolves every shape for what the algorithm needs and the environment gives. INVALID_ARGUMENT, one problem a line,
+// each behind its key ("networks.critic.torso[0]: …"): what has no meaning there, with the nearest that has; and the
+// layer that does not fit, with both shapes.
 absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSpec& network,
                                         const EnvironmentSpec& environment);
 

@@ -21,8 +21,7 @@ const Names& LayerTypes() {
 }
 
 const Names& Activations() {
-  static const auto* const names =
-      new Names{"relu", "tanh", "elu", "gelu", "silu", "leaky_relu", "sigmoid", "none"};
+  static const auto* const names = new Names{"relu", "tanh", "elu", "gelu", "silu", "leaky_relu", "sigmoid", "none"};
   return *names;
 }
 
@@ -52,6 +51,10 @@ void CheckGain(const std::string& initialization, const std::optional<double>& g
 
 }  // namespace
 
+std::string LayerSpec::ActivationOrDefault() const {
+  return !activation.empty() ? activation : HasWeights(type) ? "relu" : "none";
+}
+
 void LayerSpec::Visit(ConfigVisitor& visitor) {
   visitor.Choice("type", &type, LayerTypes());
   visitor.IntList("units", &units, In(1, kMaxUnits));
@@ -60,9 +63,7 @@ void LayerSpec::Visit(ConfigVisitor& visitor) {
   visitor.Int("stride", &stride, In(1, kMaxKernel));
   visitor.Int("padding", &padding, In(0, kMaxKernel));
   visitor.Int("dimensions", &dimensions, In(1, kMaxUnits));
-  if (activation.empty()) {
-    activation = HasWeights(type) ? "relu" : "none";  // So that the effective configuration shows it.
-  }
+  activation = ActivationOrDefault();  // So that the effective configuration shows it.
   visitor.Choice("activation", &activation, Activations());
   VisitInitialization(&initialization, &gain, &visitor);
 }

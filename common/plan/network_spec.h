@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
 
-// Networks as YAML describes them: what is inside. Their inputs, their outputs and how many of them there are follow from
-// the algorithm and the environment (common/plan/network_plan.h).
+// Networks as YAML describes them: what is inside. Their inputs, their outputs and how many of them there are follow
+// from the algorithm and the environment (common/plan/network_plan.h).
 
 namespace waggle {
 
@@ -29,13 +29,16 @@ struct LayerSpec {
   // embedding: of a leaf of choices, a learned vector of so many numbers for each.
   int64_t dimensions = 16;
 
-  // After every layer: relu, tanh, elu, gelu, silu, leaky_relu, sigmoid or none. Empty: relu for mlp, conv and residual,
-  // none for the others.
+  // After every layer: relu, tanh, elu, gelu, silu, leaky_relu, sigmoid or none. Empty: relu for mlp, conv and
+  // residual, none for the others.
   std::string activation;
   std::string initialization = "default";  // default (LibTorch's own: Kaiming uniform, a = sqrt 5), orthogonal,
                                            // xavier_uniform, kaiming_normal or zeros.
   // Of orthogonal, xavier_uniform and kaiming_normal; absent: the one that suits the activation.
   std::optional<double> gain;
+
+  // The activation, where it is left out too.
+  std::string ActivationOrDefault() const;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
@@ -70,8 +73,8 @@ struct HeadSpec {
 // `networks.NAME:`, or `network:` where the algorithm has only one.
 struct NetworkSpec {
   // Layers for a leaf of the observation, by its name without what all have in common ("camera" for
-  // "observation/camera"; "observation" where that is its whole name), or for "action" where the network takes it. A leaf
-  // without layers goes in as it is; choices as one-hot vectors.
+  // "observation/camera"; "observation" where that is its whole name), or for "action" where the network takes it. A
+  // leaf without layers goes in as it is; choices as one-hot vectors.
   std::map<std::string, std::vector<LayerSpec>> encoders;
   std::string join = "concat";  // How encoders' outputs become one: concat, in the order of the leaves, or sum.
   std::vector<LayerSpec> torso = {LayerSpec()};

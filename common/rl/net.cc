@@ -33,6 +33,21 @@ void CheckKind(const HeadPlan& head, HeadKind wanted) {
               KindText(wanted));
 }
 
+// That every input is there: what is computed with what is not is no message that anyone could read.
+void CheckInputs(const NetworkPlan& plan, const Observations& observations, const Tensor& action) {
+  TORCH_CHECK(action.defined() == plan.takes_action, "the network ", plan.name,
+              plan.takes_action ? " takes an action, and got none" : " takes no action, and got one");
+  for (const EncoderPlan& encoder : plan.trunks[0].encoders) {
+    TORCH_CHECK(encoder.leaf < 0 || (encoder.leaf < static_cast<int64_t>(observations.size()) &&
+                                     observations[static_cast<size_t>(encoder.leaf)].defined()),
+                "the network ", plan.name, " got no ", encoder.array.DebugString());
+  }
+  for (const HeadPlan& head : plan.heads) {
+    TORCH_CHECK(head.mask < static_cast<int64_t>(observations.size()), "the network ", plan.name, " got ",
+                observations.size(), " observations; the mask of its action is number ", head.mask);
+  }
+}
+
 // A mask for values that have a dimension of members before its own.
 Tensor Like(const Tensor& mask, const Tensor& values) {
   return mask.dim() < values.dim() ? mask.unsqueeze(0).expand_as(values) : mask;
@@ -83,7 +98,14 @@ Distribution Output::policy(absl::string_view head) const {
     }
     case HeadKind::kNormal: {
       if (output.log_std.defined()) {
-        return Distribution::Normal(output.values, output.log_std.expand_as(output.values));
+        Tensor log_std = output.log_std;
+        if (plan_->members.has_value()) {  // [members, elements] becomes [members, 1, …, elements].
+          std::vector<int64_t> shape(static_cast<size_t>(output.values.dim()), 1);
+          shape.front() = *plan_->members;
+          shape.back() = log_std.size(-1);
+          log_std = log_std.view(shape);
+        }
+        return Distribution::Normal(output.values, log_std.expand_as(output.values));
       }
       const std::vector<Tensor> halves = output.values.chunk(2, -1);
       return Distribution::Normal(halves[0], halves[1]);
@@ -104,9 +126,12 @@ Distribution Output::policy(absl::string_view head) const {
 
 Output Evaluate(const Network& network, const Observations& observations, const Tensor& action) {
   const NetworkPlan& plan = network.plan();
+  CheckInputs(plan, observations, action);
   const EncoderPlan& first = plan.trunks[0].encoders[0];
   const Tensor& rows = first.leaf < 0 ? action : observations[static_cast<size_t>(first.leaf)];
   const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
+  TORCH_CHECK(lead >= 1, "the network ", plan.name, " got ", first.array.DebugString(), " as ", rows.sizes(),
+              "; wanted one dimension or more before those of a row");
   Tensor mask;
   for (const HeadPlan& head : plan.heads) {
     if (head.mask >= 0) {
