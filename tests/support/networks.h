@@ -1,71 +1,225 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/plan/network_spec.h"
+#include "common/plan/network_plan.h"
 
 namespace waggle::testing {
 
-// A network and what it is for.
+// A network, what an algorithm wants of it and the environment that it is for.
 struct NetworkCase {
   std::string name;
-  NetworkSpec network;
-  ArraySpec observation;
-  int64_t outputs = 0;
+  NetworkNeed need;
+  NetworkSpec spec;
+  EnvironmentSpec environment;
 };
 
-// Small networks that between them have every kind of layer, head, activation and observation.
+inline LayerSpec Layer(const std::string& type, const std::string& activation = "") {
+  LayerSpec layer;
+  layer.type = type;
+  layer.activation = activation;
+  return layer;
+}
+
+inline LayerSpec Mlp(std::vector<int64_t> units, const std::string& activation = "relu") {
+  LayerSpec layer = Layer("mlp", activation);
+  layer.units = std::move(units);
+  return layer;
+}
+
+inline LayerSpec Residual(std::vector<int64_t> units, const std::string& activation = "relu") {
+  LayerSpec layer = Layer("residual", activation);
+  layer.units = std::move(units);
+  return layer;
+}
+
+inline LayerSpec Conv(int64_t channels, int64_t kernel, int64_t stride = 1, int64_t padding = 0,
+                      const std::string& activation = "relu") {
+  LayerSpec layer = Layer("conv", activation);
+  layer.channels = channels;
+  layer.kernel = kernel;
+  layer.stride = stride;
+  layer.padding = padding;
+  return layer;
+}
+
+inline LayerSpec Embedding(int64_t dimensions) {
+  LayerSpec layer = Layer("embedding");
+  layer.dimensions = dimensions;
+  return layer;
+}
+
+inline HeadSpec Head(const std::string& type, std::vector<int64_t> units = {}, const std::string& activation = "relu") {
+  HeadSpec head;
+  head.type = type;
+  head.units = std::move(units);
+  head.activation = activation;
+  return head;
+}
+
+inline EnvironmentSpec Environment(std::vector<SpaceLeaf> observations, SpaceLeaf action) {
+  EnvironmentSpec environment;
+  environment.name = "Toy-v0";
+  environment.observations = std::move(observations);
+  environment.actions = {std::move(action)};
+  return environment;
+}
+
+inline SpaceLeaf Vector(int64_t width) {
+  return Box("observation", DType::kFloat32, {width});
+}
+
+// One leaf of every kind: an image of bytes, a vector, a number, choices, yes or no, and a mask of the action's
+// choices.
+inline std::vector<SpaceLeaf> EveryLeaf(int64_t choices) {
+  return {Box("observation/camera", DType::kUint8, {2, 6, 5}),
+          Box("observation/vector", DType::kFloat32, {3}),
+          Box("observation/speed", DType::kFloat32, {}),
+          Discrete("observation/gear", 3),
+          MultiDiscrete("observation/cards", {2, 4}),
+          MultiBinary("observation/lamps", {2}),
+          Discrete("observation/room", 5),
+          MultiDiscrete("observation/dice", {3, 3}),
+          MultiBinary("action_mask", {choices})};
+}
+
+// Small networks that between them have every layer, head, activation, initialisation, join, kind of input and action.
+inline std::vector<NetworkCase> NetworksWithoutMembers() {
+  const SpaceLeaf discrete = Discrete("action", 3);
+  const SpaceLeaf several = MultiDiscrete("action", {2, 3});
+  const SpaceLeaf real = Box("action", DType::kFloat32, {2}, -1, 1);
+  const SpaceLeaf image = Box("observation", DType::kFloat32, {2, 6, 5});
+  const auto need = [](std::map<std::string, HeadKind> heads, bool takes_action = false) {
+    NetworkNeed result;
+    result.name = "net";
+    result.heads = std::move(heads);
+    result.takes_action = takes_action;
+    return result;
+  };
+  const auto spec = [](std::vector<LayerSpec> torso, std::map<std::string, HeadSpec> heads = {}) {
+    NetworkSpec result;
+    result.torso = std::move(torso);
+    result.heads = std::move(heads);
+    return result;
+  };
+  const NetworkNeed q = need({{"q", HeadKind::kQ}});
+  const NetworkNeed actor_critic = need({{"policy", HeadKind::kCategorical}, {"value", HeadKind::kValue}});
+
+  std::vector<NetworkCase> cases;
+  for (const char* activation : {"relu", "tanh", "elu", "gelu", "silu", "leaky_relu", "sigmoid", "none"}) {
+    cases.push_back({std::string("mlp ") + activation, q,
+                     spec({Mlp({4, 3}, activation)}, {{"q", Head("q", {4}, activation)}}),
+                     Environment({Vector(3)}, discrete)});
+    cases.push_back({std::string("conv ") + activation, q,
+                     spec({Conv(3, 3, 2, 1, activation), Conv(2, 2, 1, 0, activation), Mlp({4}, activation)}),
+                     Environment({image}, discrete)});
+  }
+  for (const char* initialization : {"orthogonal", "xavier_uniform", "kaiming_normal"}) {
+    NetworkCase network{initialization, q, spec({Mlp({4, 3})}, {{"q", Head("")}}), Environment({Vector(3)}, discrete)};
+    network.spec.torso[0].initialization = initialization;
+    network.spec.torso[0].gain = 0.7;
+    network.spec.heads["q"].initialization = initialization;
+    cases.push_back(network);
+  }
+  cases.push_back({"dueling", q, spec({Mlp({4})}, {{"q", Head("dueling")}}), Environment({Vector(3)}, discrete)});
+  cases.push_back({"dueling with hidden layers after a conv", q,
+                   spec({Conv(2, 3, 2)}, {{"q", Head("dueling", {4}, "tanh")}}), Environment({image}, discrete)});
+  cases.push_back(
+      {"a dueling head alone", q, spec({}, {{"q", Head("dueling", {3})}}), Environment({Vector(3)}, discrete)});
+  cases.push_back(
+      {"a head alone on a number", q, spec({}), Environment({Box("observation", DType::kFloat64, {})}, discrete)});
+  cases.push_back({"bytes", q, spec({Layer("flatten"), Mlp({3})}),
+                   Environment({Box("observation", DType::kUint8, {1, 2, 2})}, discrete)});
+  cases.push_back({"a head after a conv", q, spec({Conv(2, 3, 2)}), Environment({image}, discrete)});
+  cases.push_back({"norms and residuals", q,
+                   spec({Layer("layer_norm"), Residual({4}, "tanh"), Layer("layer_norm", "silu"), Mlp({4}),
+                         Residual({3, 5}, "elu"), Mlp({3}, "tanh")}),
+                   Environment({Vector(3)}, discrete)});
+  cases.push_back({"a norm of an image", q,
+                   spec({Layer("layer_norm", "elu"), Conv(2, 3, 2), Layer("layer_norm", "tanh"), Conv(2, 2)}),
+                   Environment({image}, discrete)});
+
+  NetworkCase encoded{"an encoder before a torso", q, spec({Mlp({4})}), Environment({image}, discrete)};
+  encoded.spec.encoders["observation"] = {Conv(2, 3, 2)};
+  cases.push_back(encoded);
+
+  NetworkCase every{"every leaf", actor_critic, spec({Mlp({4})}), Environment(EveryLeaf(5), several)};
+  every.spec.encoders = {{"camera", {Conv(2, 3, 2), Mlp({3}, "tanh")}},
+                         {"vector", {}},
+                         {"gear", {Embedding(2)}},
+                         {"cards", {Embedding(2), Mlp({3})}},
+                         {"room", {Layer("one_hot"), Mlp({2})}},
+                         {"dice", {Layer("one_hot")}}};
+  cases.push_back(every);
+  NetworkCase sum{"every leaf, in a sum", q, spec({Mlp({4}, "tanh")}), Environment(EveryLeaf(3), discrete)};
+  sum.spec.join = "sum";
+  for (const SpaceLeaf& leaf : sum.environment.observations) {
+    if (leaf.array.name != "action_mask") {
+      const std::string name = leaf.array.name.substr(std::string("observation/").size());
+      std::vector<LayerSpec>& layers = sum.spec.encoders[name];
+      if (name == "camera") {
+        layers = {Layer("flatten")};
+      } else if (!leaf.num_values.empty()) {
+        layers = {name == "cards" ? Embedding(2) : Layer("one_hot")};
+      }
+      layers.push_back(Mlp({4}, "none"));
+    }
+  }
+  cases.push_back(sum);
+
+  cases.push_back(
+      {"a policy and a value that share", actor_critic, spec({Mlp({4}, "tanh")}), Environment({Vector(3)}, discrete)});
+  NetworkCase apart{"a value that shares nothing", actor_critic, spec({Mlp({4}, "tanh")}),
+                    Environment({Vector(3), Discrete("observation2", 2)}, several)};
+  apart.environment.observations[0].array.name = "observation/vector";
+  apart.environment.observations[1].array.name = "observation/gear";
+  apart.spec.encoders["gear"] = {Embedding(2)};
+  apart.spec.heads["value"].shares = "nothing";
+  cases.push_back(apart);
+  apart.name = "two heads that share nothing";
+  apart.spec.heads["policy"].shares = "nothing";
+  cases.push_back(apart);
+
+  NetworkCase normal{"a normal head", need({{"policy", HeadKind::kNormal}, {"value", HeadKind::kValue}}),
+                     spec({Mlp({4}, "tanh")}), Environment({Vector(3)}, real)};
+  normal.spec.heads["policy"].initial_std = 0.5;
+  normal.spec.heads["policy"].gain = 0.01;
+  normal.spec.heads["policy"].initialization = "orthogonal";
+  cases.push_back(normal);
+  normal.name = "a normal head whose deviations are of the state";
+  normal.spec.heads["policy"] = Head("normal", {3}, "elu");
+  normal.spec.heads["policy"].std = "of_state";
+  cases.push_back(normal);
+  cases.push_back({"a tanh-normal head", need({{"policy", HeadKind::kTanhNormal}}),
+                   spec({Mlp({4})}, {{"policy", Head("tanh_normal", {3})}}), Environment({Vector(3)}, real)});
+  cases.push_back({"a deterministic head", need({{"action", HeadKind::kDeterministic}}), spec({Mlp({4})}),
+                   Environment({Vector(3)}, real)});
+
+  const NetworkNeed critic = need({{"q", HeadKind::kValue}}, /*takes_action=*/true);
+  cases.push_back({"a critic", critic, spec({Mlp({4})}), Environment({Vector(3)}, real)});
+  NetworkCase encoded_critic{"a critic whose action is encoded", critic, spec({Mlp({4}, "tanh")}),
+                             Environment({image}, real)};
+  encoded_critic.spec.encoders = {{"observation", {Conv(2, 3, 2)}}, {"action", {Mlp({3}, "tanh")}}};
+  cases.push_back(encoded_critic);
+  cases.push_back({"a critic of choices", critic, spec({Mlp({4})}), Environment({Vector(3)}, several)});
+  return cases;
+}
+
+// The same without members, with one and with three.
 inline std::vector<NetworkCase> NetworkCases() {
   std::vector<NetworkCase> cases;
-  const ArraySpec vector{"observation", DType::kFloat32, {3}};
-  const ArraySpec image{"observation", DType::kUint8, {2, 7, 6}};
-  for (const char* activation : {"relu", "tanh", "elu", "gelu", "silu", "leaky_relu", "sigmoid", "none"}) {
-    NetworkCase mlp{std::string("mlp ") + activation, {}, vector, 2};
-    mlp.network.torso[0].units = {5, 4};
-    mlp.network.torso[0].activation = activation;
-    cases.push_back(mlp);
-    NetworkCase conv{std::string("conv ") + activation, {}, image, 3};
-    conv.network.torso.resize(2);
-    conv.network.torso[0].type = "conv";
-    conv.network.torso[0].channels = 4;
-    conv.network.torso[0].kernel = 3;
-    conv.network.torso[0].stride = 2;
-    conv.network.torso[0].padding = 1;
-    conv.network.torso[0].activation = activation;
-    conv.network.torso[1].units = {6};
-    cases.push_back(conv);
-  }
-  for (const bool conv : {false, true}) {
-    NetworkCase dueling{conv ? "dueling after a conv" : "dueling", {}, conv ? image : vector, 4};
-    if (conv) {
-      dueling.network.torso[0].type = "conv";
-    } else {
-      dueling.network.torso[0].units = {5};
+  for (const NetworkCase& network : NetworksWithoutMembers()) {
+    for (const int64_t members : {0, 1, 3}) {
+      cases.push_back(network);
+      if (members > 0) {
+        cases.back().name += "; members: " + std::to_string(members);
+        cases.back().need.members = members;
+      }
     }
-    dueling.network.head.type = "dueling";
-    dueling.network.head.units = {6};
-    cases.push_back(dueling);
-    dueling.name += " without hidden layers";
-    dueling.network.head.units = {};
-    cases.push_back(dueling);
-    dueling.name += " or torso";
-    dueling.network.torso = {};
-    cases.push_back(dueling);
   }
-  NetworkCase linear{"a head alone on a scalar", {}, ArraySpec{"observation", DType::kFloat32, {}}, 2};
-  linear.network.torso = {};
-  cases.push_back(linear);
-  NetworkCase deep{"two convs and a deep head on float64", {}, ArraySpec{"observation", DType::kFloat64, {1, 9, 9}}, 2};
-  deep.network.torso.resize(2);
-  for (LayerSpec& layer : deep.network.torso) {
-    layer.type = "conv";
-    layer.channels = 3;
-  }
-  deep.network.head.units = {7, 6};
-  deep.network.head.activation = "tanh";
-  cases.push_back(deep);
   return cases;
 }
 

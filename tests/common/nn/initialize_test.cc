@@ -3,34 +3,59 @@
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <cmath>
+#include <vector>
 
 #include "tests/support/catch.h"
 
 namespace waggle {
 namespace {
 
-InitialValues Draw(Initialization initialization, Activation activation, const std::vector<int64_t>& shape) {
-  return Initialize(initialization, activation, shape, at::make_generator<at::CPUGeneratorImpl>(5));
+InitialValues Draw(const LayerPlan& layer, const std::vector<int64_t>& shape, uint64_t seed = 5) {
+  return Initialize(layer, shape, at::make_generator<at::CPUGeneratorImpl>(seed));
+}
+
+InitialValues Draw(Initialization initialization, Activation activation, const std::vector<int64_t>& shape,
+                   std::optional<double> gain = std::nullopt) {
+  LayerPlan layer;
+  layer.initialization = initialization;
+  layer.activation = activation;
+  layer.gain = gain;
+  return Draw(layer, shape);
+}
+
+double Largest(const torch::Tensor& values) {
+  return values.abs().max().item<double>();
 }
 
 TEST_CASE("the default fills weight and bias up to one over the root of the inputs", "[unit]") {
   const InitialValues values = Draw(Initialization::kDefault, Activation::kRelu, {200, 4, 5, 5});
-  CHECK(values.weight.abs().max().item<double>() <= 0.1);
-  CHECK(values.weight.abs().max().item<double>() > 0.099);
+  CHECK(Largest(values.weight) <= 0.1);
+  CHECK(Largest(values.weight) > 0.099);
   CHECK(std::abs(values.weight.mean().item<double>()) < 0.002);
-  CHECK(values.bias.abs().max().item<double>() <= 0.1);
-  CHECK(values.bias.abs().max().item<double>() > 0.08);
+  CHECK(Largest(values.bias) <= 0.1);
+  CHECK(Largest(values.bias) > 0.08);
 }
 
 TEST_CASE("Xavier and Kaiming weights have the spread that suits the activation, and no bias", "[unit]") {
   const InitialValues xavier = Draw(Initialization::kXavierUniform, Activation::kTanh, {100, 50});
   const double bound = 5.0 / 3.0 * std::sqrt(6.0 / 150);
-  CHECK(xavier.weight.abs().max().item<double>() <= bound);
-  CHECK(xavier.weight.abs().max().item<double>() > 0.99 * bound);
-  CHECK(xavier.bias.abs().max().item<double>() == 0);
+  CHECK(Largest(xavier.weight) <= bound);
+  CHECK(Largest(xavier.weight) > 0.99 * bound);
+  CHECK(Largest(xavier.bias) == 0);
   const InitialValues kaiming = Draw(Initialization::kKaimingNormal, Activation::kRelu, {200, 50});
   CHECK(kaiming.weight.std().item<double>() == Approx(std::sqrt(2.0 / 50)).epsilon(0.05));
-  CHECK(kaiming.bias.abs().max().item<double>() == 0);
+  CHECK(Largest(kaiming.bias) == 0);
+}
+
+TEST_CASE("a gain that is given takes the place of the activation's", "[unit]") {
+  for (const Initialization initialization :
+       {Initialization::kXavierUniform, Initialization::kKaimingNormal, Initialization::kOrthogonal}) {
+    const torch::Tensor one = Draw(initialization, Activation::kTanh, {6, 4}, 1).weight;
+    const torch::Tensor small = Draw(initialization, Activation::kTanh, {6, 4}, 0.01).weight;
+    const torch::Tensor own = Draw(initialization, Activation::kTanh, {6, 4}).weight;
+    CHECK(torch::allclose(small, 0.01 * one));
+    CHECK(torch::allclose(own, 5.0 / 3.0 * one));
+  }
 }
 
 TEST_CASE("orthogonal weights have rows or columns at right angles", "[unit]") {
@@ -45,8 +70,31 @@ TEST_CASE("orthogonal weights have rows or columns at right angles", "[unit]") {
 
 TEST_CASE("zeros are zeros", "[unit]") {
   const InitialValues values = Draw(Initialization::kZeros, Activation::kNone, {3, 4});
-  CHECK(values.weight.abs().max().item<double>() == 0);
-  CHECK(values.bias.abs().max().item<double>() == 0);
+  CHECK(Largest(values.weight) == 0);
+  CHECK(Largest(values.bias) == 0);
+}
+
+TEST_CASE("a norm begins as the identity and an embedding standard normal", "[unit]") {
+  LayerPlan layer;
+  layer.kind = LayerPlan::Kind::kLayerNorm;
+  const InitialValues norm = Draw(layer, {2, 3, 4});
+  CHECK(torch::equal(norm.weight, torch::ones({2, 3, 4})));
+  CHECK(torch::equal(norm.bias, torch::zeros({2, 3, 4})));
+  layer.kind = LayerPlan::Kind::kEmbedding;
+  const InitialValues embedding = Draw(layer, {200, 50});
+  CHECK_FALSE(embedding.bias.defined());
+  CHECK(embedding.weight.std().item<double>() == Approx(1).epsilon(0.05));
+  CHECK(std::abs(embedding.weight.mean().item<double>()) < 0.05);
+}
+
+TEST_CASE("one seed draws the same values each time and another seed others", "[unit]") {
+  LayerPlan layer;
+  for (const Initialization initialization : {Initialization::kDefault, Initialization::kXavierUniform,
+                                              Initialization::kKaimingNormal, Initialization::kOrthogonal}) {
+    layer.initialization = initialization;
+    CHECK(torch::equal(Draw(layer, {4, 3}).weight, Draw(layer, {4, 3}).weight));
+    CHECK_FALSE(torch::equal(Draw(layer, {4, 3}).weight, Draw(layer, {4, 3}, 6).weight));
+  }
 }
 
 }  // namespace

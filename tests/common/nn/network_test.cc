@@ -1,67 +1,338 @@
 #include "common/nn/network.h"
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "tests/support/catch.h"
+#include "tests/support/network_inputs.h"
 #include "tests/support/networks.h"
-#include "tests/support/observations.h"
 
 namespace waggle {
 namespace {
 
+using testing::Build;
+using testing::LossOf;
 using testing::NetworkCase;
+using testing::NetworkInputs;
+using testing::RandomInputs;
+using torch::Tensor;
 
-std::unique_ptr<Network> Build(const NetworkCase& network_case, torch::ScalarType dtype = torch::kFloat32,
-                               uint64_t seed = 7) {
-  NetworkPlan plan =
-      testing::ValueOf(PlanNetwork(network_case.network, network_case.observation, network_case.outputs));
-  return testing::ValueOf(Network::Create(std::move(plan), torch::kCPU, seed, dtype));
+NetworkCase Case(const std::string& name) {
+  for (NetworkCase& network : testing::NetworkCases()) {
+    if (network.name == name) {
+      return network;
+    }
+  }
+  FAIL("no case named " << name);
+  return {};
 }
 
-TEST_CASE("every network has the parameters and the outputs that were inferred", "[unit]") {
+void CheckClose(const Tensor& got, const Tensor& wanted) {
+  REQUIRE(got.sizes() == wanted.sizes());
+  const double tolerance = wanted.scalar_type() == torch::kFloat64 ? 1e-12 : 1e-5;
+  CHECK((got - wanted).abs().max().item<double>() <= tolerance * (1 + wanted.abs().max().item<double>()));
+}
+
+// Values that no initialisation gives, so that every parameter counts.
+void Randomize(Network* network) {
+  torch::manual_seed(11);
+  network->parameters().values().normal_(0, 0.5);
+}
+
+TEST_CASE("every network has the parameters and the outputs that were planned", "[unit]") {
   for (const NetworkCase& network_case : testing::NetworkCases()) {
     INFO(network_case.name);
-    const NetworkShape shape =
-        testing::ValueOf(InferShapes(network_case.network, network_case.observation, network_case.outputs));
+    const NetworkPlan plan = testing::PlanOf(network_case);
     const std::unique_ptr<Network> network = Build(network_case);
-    CHECK(network->parameters().size() == shape.num_parameters);
-    CHECK((network->parameters().layout() == shape.parameters));
-    const torch::Tensor outputs = network->Forward(testing::RandomObservations(network_case.observation, 5, 1));
-    CHECK(outputs.sizes().vec() == std::vector<int64_t>{5, network_case.outputs});
-    CHECK(torch::isfinite(outputs).all().item<bool>());
+    CHECK(network->parameters().size() == plan.num_parameters);
+    CHECK((network->parameters().layout() == plan.parameters));
+    const NetworkInputs inputs = RandomInputs(network_case, 5, torch::kFloat32);
+    const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action);
+    REQUIRE(outputs.size() == plan.heads.size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::vector<int64_t> shape = {5, plan.heads[i].outputs};
+      std::vector<int64_t> free = {plan.heads[i].outputs};
+      if (plan.members.has_value()) {
+        shape.insert(shape.begin(), *plan.members);
+        free.insert(free.begin(), *plan.members);
+      }
+      CHECK(outputs[i].values.sizes().vec() == shape);
+      CHECK(torch::isfinite(outputs[i].values).all().item<bool>());
+      REQUIRE(outputs[i].log_std.defined() == (plan.heads[i].free_log_std >= 0));
+      if (outputs[i].log_std.defined()) {
+        CHECK(outputs[i].log_std.sizes().vec() == free);
+        CHECK(torch::allclose(outputs[i].log_std.exp(), torch::full(free, 0.5F)));
+      }
+    }
   }
 }
 
-TEST_CASE("the same seed builds the same network and another seed another", "[unit]") {
-  const NetworkCase network_case = testing::NetworkCases()[0];
-  const torch::Tensor values = Build(network_case)->parameters().values();
-  CHECK(torch::equal(values, Build(network_case)->parameters().values()));
-  CHECK_FALSE(torch::equal(values, Build(network_case, torch::kFloat32, 8)->parameters().values()));
+TEST_CASE("every network's parameters are each one leaf of autograd", "[unit]") {
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> network = Build(network_case);
+    int64_t elements = 0;
+    for (const Tensor& leaf : network->parameters().leaves()) {
+      elements += leaf.numel();
+    }
+    CHECK(elements == network->parameters().size());
+  }
 }
 
-TEST_CASE("bytes are scaled to between 0 and 1", "[unit]") {
-  NetworkCase network_case;
-  network_case.observation = ArraySpec{"observation", DType::kUint8, {3}};
-  network_case.outputs = 2;
+TEST_CASE("every network has the outputs and the gradients that autograd has", "[unit]") {
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+      const std::unique_ptr<Network> network = Build(network_case, dtype);
+      Randomize(network.get());
+      for (const int64_t rows : {1, 7}) {
+        INFO(network_case.name << " " << dtype << " rows " << rows);
+        const auto pass = [&](bool by_autograd) {
+          const NetworkInputs inputs = RandomInputs(network_case, rows, dtype);
+          network->parameters().gradients().zero_();
+          const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action, by_autograd);
+          LossOf(outputs).backward();
+          std::vector<Tensor> result = {network->parameters().gradients().clone()};
+          for (const Network::HeadOutput& output : outputs) {
+            result.push_back(output.values.detach());
+          }
+          for (const Tensor& input : inputs.Differentiable()) {
+            REQUIRE(input.grad().defined());
+            result.push_back(input.grad());
+          }
+          return result;
+        };
+        const std::vector<Tensor> wanted = pass(true);
+        const std::vector<Tensor> got = pass(false);
+        REQUIRE(got.size() == wanted.size());
+        for (size_t i = 0; i < got.size(); ++i) {
+          CheckClose(got[i], wanted[i]);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every network's gradients are those of finite differences", "[unit]") {
+  constexpr double kStep = 1e-6;
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+    Randomize(network.get());
+    const NetworkInputs inputs = RandomInputs(network_case, 2, torch::kFloat64);
+    LossOf(network->Forward(inputs.leaves, inputs.action)).backward();
+    const torch::NoGradGuard no_grad;
+    const auto check = [&](const Tensor& values, const Tensor& gradients) {
+      Tensor differences = torch::zeros_like(gradients);
+      auto* const value = values.data_ptr<double>();
+      for (int64_t i = 0; i < values.numel(); ++i) {
+        const double before = value[i];
+        value[i] = before + kStep;
+        const double above = LossOf(network->Forward(inputs.leaves, inputs.action)).item<double>();
+        value[i] = before - kStep;
+        const double below = LossOf(network->Forward(inputs.leaves, inputs.action)).item<double>();
+        value[i] = before;
+        differences.data_ptr<double>()[i] = (above - below) / (2 * kStep);
+      }
+      CHECK((differences - gradients).abs().max().item<double>() <= 1e-6 * (1 + gradients.abs().max().item<double>()));
+    };
+    check(network->parameters().values(), network->parameters().gradients());
+    for (const Tensor& input : inputs.Differentiable()) {
+      check(input, input.grad().contiguous());
+    }
+  }
+}
+
+TEST_CASE("a loss's gradients reach the leaves that are asked for alone", "[unit]") {
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> one = Build(network_case);
+    const std::unique_ptr<Network> other = Build(network_case, torch::kFloat32, 8);
+    const NetworkInputs inputs = RandomInputs(network_case, 3, torch::kFloat32);
+    const auto loss = [&](const Network& network) { return LossOf(network.Forward(inputs.leaves, inputs.action)); };
+    loss(*one).backward();
+    const Tensor wanted = one->parameters().gradients().clone();
+    one->parameters().gradients().zero_();
+    other->parameters().gradients().normal_();
+    const Tensor untouched = other->parameters().gradients().clone();
+    torch::autograd::backward({loss(*one) + loss(*other)}, {}, c10::nullopt, false, one->parameters().leaves());
+    CHECK(torch::equal(other->parameters().gradients(), untouched));
+    CHECK(torch::allclose(one->parameters().gradients(), wanted));
+  }
+}
+
+TEST_CASE("an actor learns through a critic whose gradients stay as they were", "[unit]") {
+  const NetworkCase actor_case = Case("a deterministic head");
+  for (const char* members : {"", "; members: 1", "; members: 3"}) {
+    const NetworkCase critic_case = Case(std::string("a critic") + members);
+    const std::unique_ptr<Network> actor = Build(actor_case, torch::kFloat64);
+    const std::unique_ptr<Network> critic = Build(critic_case, torch::kFloat64, 9);
+    const NetworkInputs inputs = RandomInputs(actor_case, 4, torch::kFloat64);
+    critic->parameters().gradients().normal_();
+    const Tensor untouched = critic->parameters().gradients().clone();
+    const auto gradients = [&](bool by_autograd) {
+      actor->parameters().gradients().zero_();
+      const Tensor action = actor->Forward(inputs.leaves, {}, by_autograd)[0].values.tanh();
+      const Tensor loss = critic->Forward(inputs.leaves, action, by_autograd)[0].values.sum();
+      torch::autograd::backward({loss}, {}, c10::nullopt, false, actor->parameters().leaves());
+      return actor->parameters().gradients().clone();
+    };
+    const Tensor got = gradients(false);
+    CHECK(got.abs().max().item<double>() > 0);
+    CHECK(torch::equal(critic->parameters().gradients(), untouched));
+    CheckClose(got, gradients(true));
+  }
+}
+
+TEST_CASE("a network that does not learn gives the same, and passes gradients on to its inputs", "[unit]") {
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> learns = Build(network_case);
+    const std::unique_ptr<Network> acts = Build(network_case, torch::kFloat32, 7, /*learns=*/false);
+    CHECK(torch::equal(learns->parameters().values(), acts->parameters().values()));
+    CHECK_FALSE(acts->parameters().gradients().defined());
+    CHECK(acts->parameters().leaves().empty());
+    const NetworkInputs a = RandomInputs(network_case, 3, torch::kFloat32);
+    const NetworkInputs b = RandomInputs(network_case, 3, torch::kFloat32);
+    const Tensor wanted = LossOf(learns->Forward(a.leaves, a.action));
+    const Tensor got = LossOf(acts->Forward(b.leaves, b.action));
+    CHECK(torch::equal(got, wanted));
+    const std::vector<Tensor> inputs = b.Differentiable();
+    REQUIRE(got.requires_grad() == !inputs.empty());
+    if (!inputs.empty()) {
+      wanted.backward();
+      got.backward();
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      CHECK(torch::allclose(inputs[i].grad(), a.Differentiable()[i].grad()));
+    }
+  }
+}
+
+TEST_CASE("a parameter that changes between a network's pass and the descent is an error", "[unit]") {
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> network = Build(network_case);
+    const NetworkInputs inputs = RandomInputs(network_case, 3, torch::kFloat32);
+    const Tensor loss = LossOf(network->Forward(inputs.leaves, inputs.action));
+    network->parameters().values().mul_(0.9);
+    CHECK_THROWS_AS(loss.backward(), c10::Error);
+    const Tensor again = LossOf(network->Forward(inputs.leaves, inputs.action));
+    again.backward();
+    CHECK_THROWS(again.backward());
+  }
+}
+
+TEST_CASE("each member computes as a network without members that has its values", "[unit]") {
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    if (!network_case.need.members.has_value()) {
+      continue;
+    }
+    INFO(network_case.name);
+    NetworkCase alone = network_case;
+    alone.need.members.reset();
+    const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+    Randomize(network.get());
+    const std::unique_ptr<Network> one = Build(alone, torch::kFloat64);
+    const NetworkInputs inputs = RandomInputs(network_case, 4, torch::kFloat64);
+    const torch::NoGradGuard no_grad;
+    const std::vector<Network::HeadOutput> outputs = network->Forward(inputs.leaves, inputs.action);
+    for (int64_t m = 0; m < *network_case.need.members; ++m) {
+      for (size_t i = 0; i < one->parameters().value_views().size(); ++i) {
+        one->parameters().value_views()[i].copy_(network->parameters().value_views()[i].select(0, m));
+      }
+      const std::vector<Network::HeadOutput> own = one->Forward(inputs.leaves, inputs.action);
+      for (size_t i = 0; i < own.size(); ++i) {
+        CheckClose(outputs[i].values[m], own[i].values);
+        if (own[i].log_std.defined()) {
+          CHECK(torch::equal(outputs[i].log_std[m], own[i].log_std));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the same seed builds the same network, another seed another, and each member begins differently", "[unit]") {
+  for (const NetworkCase& network_case : testing::NetworkCases()) {
+    INFO(network_case.name);
+    const Tensor values = Build(network_case)->parameters().values();
+    CHECK(torch::equal(values, Build(network_case)->parameters().values()));
+    // But for rounding: logarithms are float64's own.
+    CHECK(torch::allclose(values.to(torch::kFloat64), Build(network_case, torch::kFloat64)->parameters().values()));
+    CHECK_FALSE(torch::equal(values, Build(network_case, torch::kFloat32, 8)->parameters().values()));
+    if (!network_case.need.members.has_value()) {
+      continue;
+    }
+    NetworkCase alone = network_case;
+    alone.need.members.reset();
+    const std::unique_ptr<Network> network = Build(network_case);
+    const std::unique_ptr<Network> one = Build(alone);
+    for (size_t i = 0; i < one->parameters().value_views().size(); ++i) {
+      const ArraySpec& parameter = network->parameters().layout()[i];
+      INFO(parameter.name);
+      const Tensor& members = network->parameters().value_views()[i];
+      CHECK(torch::equal(members[0], one->parameters().value_views()[i]));
+      const bool drawn = members[0].std(/*unbiased=*/false).item<double>() > 0;
+      for (int64_t m = 1; drawn && m < *network_case.need.members; ++m) {
+        CHECK_FALSE(torch::equal(members[m], members[m - 1]));
+      }
+    }
+  }
+}
+
+TEST_CASE("bytes are scaled to between 0 and 1, and yes is 1", "[unit]") {
+  NetworkCase network_case{
+      "",
+      {},
+      {},
+      testing::Environment({Box("observation/a", DType::kUint8, {3}), MultiBinary("observation/b", {2})},
+                           Discrete("action", 2))};
+  network_case.need = {"net", {{"q", HeadKind::kQ}}};
+  network_case.spec.torso = {};
   const std::unique_ptr<Network> network = Build(network_case);
-  const torch::Tensor bytes = torch::tensor({0, 51, 255}, torch::kUInt8).view({1, 3});
-  CHECK(torch::allclose(network->Enter(bytes), torch::tensor({0.0F, 0.2F, 1.0F}).view({1, 3})));
+  const Tensor& weight = network->parameters().value_views()[0];
+  const Tensor& bias = network->parameters().value_views()[1];
+  const Tensor bytes = torch::tensor({0, 51, 255}, torch::kUInt8).view({1, 3});
+  const Tensor lamps = torch::tensor({0, 1}, torch::kInt64).to(torch::kBool).view({1, 2});
+  const Tensor wanted = torch::linear(torch::tensor({{0.0F, 0.2F, 1.0F, 0.0F, 1.0F}}), weight, bias);
+  CHECK(torch::allclose(network->Forward({bytes, lamps})[0].values, wanted));
 }
 
 TEST_CASE("a dueling head is the value plus the advantages less their mean", "[unit]") {
-  NetworkCase network_case;
-  network_case.observation = ArraySpec{"observation", DType::kFloat32, {2}};
-  network_case.outputs = 3;
-  network_case.network.torso = {};
-  network_case.network.head.type = "dueling";
+  NetworkCase network_case = Case("a dueling head alone");
+  network_case.environment.observations = {testing::Vector(2)};
+  network_case.spec.heads["q"].units = {};
   const std::unique_ptr<Network> network = Build(network_case);
-  torch::NoGradGuard no_grad;
-  const std::vector<torch::Tensor>& values = network->parameters().value_views();
+  const torch::NoGradGuard no_grad;
+  const std::vector<Tensor>& values = network->parameters().value_views();
   values[0].copy_(torch::tensor({{1.0F, 2.0F}}));
   values[1].fill_(10);
   values[2].copy_(torch::tensor({{1.0F, 0.0F}, {0.0F, 1.0F}, {0.0F, 0.0F}}));
   values[3].zero_();
   // V = 1 * 3 + 2 * 6 + 10 = 25; A = (3, 6, 0), whose mean is 3.
-  const torch::Tensor outputs = network->Forward(torch::tensor({{3.0F, 6.0F}}));
+  const Tensor outputs = network->Forward({torch::tensor({{3.0F, 6.0F}})})[0].values;
   CHECK(torch::allclose(outputs, torch::tensor({{25.0F, 28.0F, 22.0F}})));
+}
+
+TEST_CASE("encoders' outputs stand one after the other, or are added", "[unit]") {
+  NetworkCase network_case{
+      "",
+      {"net", {{"value", HeadKind::kValue}}},
+      {},
+      testing::Environment({Box("observation/a", DType::kFloat32, {2}), Discrete("observation/b", 2)},
+                           Discrete("action", 2))};
+  network_case.spec.torso = {};
+  for (const char* join : {"concat", "sum"}) {
+    network_case.spec.join = join;
+    const std::unique_ptr<Network> network = Build(network_case);
+    const Tensor a = torch::tensor({{3.0F, 4.0F}});
+    const Tensor b = torch::tensor({1}, torch::kInt64);
+    const Tensor joined =
+        network_case.spec.join == "sum" ? torch::tensor({{3.0F, 5.0F}}) : torch::tensor({{3.0F, 4.0F, 0.0F, 1.0F}});
+    const std::vector<Tensor>& values = network->parameters().value_views();
+    CHECK(torch::allclose(network->Forward({a, b})[0].values, torch::linear(joined, values[0], values[1])));
+  }
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST_CASE("weights survive the way through a snapshot", "[unit]") {
   FlatParameters other = Make();
   REQUIRE_OK(DecodeWeights(snapshot, 77, &other));
   CHECK(torch::equal(other.values(), torch::arange(8).to(torch::kFloat32)));
-  CHECK(other.leaves()[1][1].item<float>() == 7);
+  CHECK(other.value_views()[1][1].item<float>() == 7);
 }
 
 TEST_CASE("weights of another network are refused with both sides, and the old ones stay", "[unit]") {

@@ -1,81 +1,409 @@
 #include "common/plan/network_plan.h"
 
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tests/support/catch.h"
+#include "tests/support/networks.h"
 
 namespace waggle {
 namespace {
 
-TEST_CASE("a plan lists each layer with its parameters and what follows it", "[unit]") {
-  NetworkSpec network;
-  network.torso.resize(2);
-  network.torso[0].type = "conv";
-  network.torso[0].channels = 3;
-  network.torso[0].kernel = 2;
-  network.torso[0].stride = 2;
-  network.torso[0].padding = 1;
-  network.torso[0].activation = "elu";
-  network.torso[1].units = {7};
-  network.torso[1].initialization = "orthogonal";
-  network.head.type = "dueling";
-  const ArraySpec observation{"observation", DType::kUint8, {1, 4, 4}};
-  const NetworkPlan plan = testing::ValueOf(PlanNetwork(network, observation, 5));
+using testing::Conv;
+using testing::Embedding;
+using testing::Environment;
+using testing::Head;
+using testing::Layer;
+using testing::Mlp;
+using testing::NetworkCase;
+using testing::ValueOf;
+using testing::Vector;
 
-  REQUIRE(plan.torso.size() == 2);
-  CHECK(plan.torso[0].kind == LayerPlan::Kind::kConv);
-  CHECK(plan.torso[0].weight == 0);
-  CHECK(plan.torso[0].stride == 2);
-  CHECK(plan.torso[0].padding == 1);
-  CHECK(plan.torso[0].activation == Activation::kElu);
-  CHECK(plan.torso[1].kind == LayerPlan::Kind::kDense);
-  CHECK(plan.torso[1].weight == 2);
-  CHECK(plan.torso[1].initialization == Initialization::kOrthogonal);
-  REQUIRE(plan.value.size() == 1);
-  REQUIRE(plan.output.size() == 1);
-  CHECK(plan.shape.parameters[static_cast<size_t>(plan.value[0].weight)].shape == std::vector<int64_t>{1, 7});
-  CHECK(plan.shape.parameters[static_cast<size_t>(plan.output[0].weight)].shape == std::vector<int64_t>{5, 7});
-  CHECK(plan.output[0].activation == Activation::kNone);
-  CHECK(plan.num_outputs == 5);
-  CHECK(plan.observation == observation);
+const SpaceLeaf kDiscrete = Discrete("action", 3);
+const SpaceLeaf kReal = Box("action", DType::kFloat32, {2}, -1, 1);
+
+NetworkNeed Need(std::map<std::string, HeadKind> heads) {
+  NetworkNeed need;
+  need.name = "net";
+  need.heads = std::move(heads);
+  return need;
 }
 
-TEST_CASE("a network of more parameters than one array can have is refused", "[unit]") {
+NetworkNeed Q() {
+  return Need({{"q", HeadKind::kQ}});
+}
+
+NetworkSpec Torso(std::vector<LayerSpec> torso) {
   NetworkSpec network;
+  network.torso = std::move(torso);
+  return network;
+}
+
+NetworkPlan Plan(const NetworkCase& network) {
+  return ValueOf(PlanNetwork(network.need, network.spec, network.environment));
+}
+
+std::string Names(const NetworkNeed& need, const NetworkSpec& network, const EnvironmentSpec& environment) {
+  return DebugString(ValueOf(PlanNetwork(need, network, environment)).parameters);
+}
+
+std::string Refused(const NetworkNeed& need, const NetworkSpec& network, const EnvironmentSpec& environment) {
+  const absl::Status status = PlanNetwork(need, network, environment).status();
+  CHECK(absl::IsInvalidArgument(status));
+  return std::string(status.message());
+}
+
+TEST_CASE("a network that the file leaves alone has two dense layers and a linear head", "[unit]") {
+  const NetworkPlan plan = ValueOf(PlanNetwork(Q(), NetworkSpec(), Environment({Vector(4)}, kDiscrete)));
+  CHECK(DebugString(plan.parameters) ==
+        "[torso.0.linear1.weight: float32[64, 4], torso.0.linear1.bias: float32[64], "
+        "torso.0.linear2.weight: float32[64, 64], torso.0.linear2.bias: float32[64], "
+        "heads.q.output.weight: float32[3, 64], heads.q.output.bias: float32[3]]");
+  CHECK(plan.num_parameters == 4 * 64 + 64 + 64 * 64 + 64 + 64 * 3 + 3);
+  CHECK(plan.row_values == 4 + 64 + 64 + 3);
+  CHECK(plan.trunks[0].torso[1].activation == Activation::kRelu);
+  CHECK(plan.heads[0].layers[0].activation == Activation::kNone);
+  CHECK(plan.heads[0].mask == -1);
+  CHECK(plan.FindHead("q") == &plan.heads[0]);
+  CHECK(plan.FindHead("value") == nullptr);
+}
+
+TEST_CASE("parameters have the names of their places, and are all there are", "[unit]") {
+  NetworkSpec network = Torso({Mlp({6}), testing::Residual({5}), Layer("layer_norm")});
+  network.encoders = {{"camera", {Conv(3, 3)}}, {"gear", {Embedding(2)}}};
+  network.heads["q"] = Head("dueling", {4});
+  EnvironmentSpec environment = Environment({Box("observation/camera", DType::kUint8, {1, 4, 4}),
+                                             Discrete("observation/gear", 5), MultiBinary("action_mask", {3})},
+                                            kDiscrete);
+  CHECK(Names(Q(), network, environment) ==
+        "[encoders.camera.0.conv.weight: float32[3, 1, 3, 3], encoders.camera.0.conv.bias: float32[3], "
+        "encoders.gear.0.embedding.weight: float32[5, 2], "
+        "torso.0.linear1.weight: float32[6, 14], torso.0.linear1.bias: float32[6], "
+        "torso.1.linear1.weight: float32[5, 6], torso.1.linear1.bias: float32[5], "
+        "torso.1.linear2.weight: float32[6, 5], torso.1.linear2.bias: float32[6], "
+        "torso.2.norm.weight: float32[6], torso.2.norm.bias: float32[6], "
+        "heads.q.value.linear1.weight: float32[4, 6], heads.q.value.linear1.bias: float32[4], "
+        "heads.q.value.output.weight: float32[1, 4], heads.q.value.output.bias: float32[1], "
+        "heads.q.advantage.linear1.weight: float32[4, 6], heads.q.advantage.linear1.bias: float32[4], "
+        "heads.q.advantage.output.weight: float32[3, 4], heads.q.advantage.output.bias: float32[3]]");
+  for (const NetworkCase& each : testing::NetworkCases()) {
+    INFO(each.name);
+    const NetworkPlan plan = Plan(each);
+    std::set<std::string> names;
+    int64_t elements = 0;
+    for (const ArraySpec& parameter : plan.parameters) {
+      CHECK(names.insert(parameter.name).second);
+      elements += parameter.NumElements();
+      CHECK((!each.need.members.has_value() || parameter.shape[0] == *each.need.members));
+    }
+    CHECK(plan.num_parameters == elements);
+    CHECK(plan.members == each.need.members);
+  }
+}
+
+TEST_CASE("heads are as their kinds and the action have it", "[unit]") {
+  const EnvironmentSpec several = Environment({Vector(4)}, MultiDiscrete("action", {2, 3}));
+  const EnvironmentSpec real = Environment({Vector(4)}, kReal);
+  const NetworkPlan choices = ValueOf(
+      PlanNetwork(Need({{"policy", HeadKind::kCategorical}, {"value", HeadKind::kValue}}), NetworkSpec(), several));
+  CHECK(choices.FindHead("policy")->outputs == 5);
+  CHECK(choices.FindHead("policy")->num_values == std::vector<int64_t>{2, 3});
+  CHECK(choices.FindHead("value")->outputs == 1);
+  CHECK(choices.trunks.size() == 1);
+
+  NetworkSpec network = Torso({Mlp({6})});
+  network.heads["policy"].initial_std = 0.5;
+  const NetworkPlan free = ValueOf(PlanNetwork(Need({{"policy", HeadKind::kNormal}}), network, real));
+  CHECK(free.heads[0].outputs == 2);
+  CHECK(free.parameters[static_cast<size_t>(free.heads[0].free_log_std)].DebugString() ==
+        "heads.policy.log_std: float32[2]");
+  REQUIRE(free.initial_log_std.size() == 1);
+  CHECK(free.initial_log_std[0].first == free.heads[0].free_log_std);
+  CHECK(free.initial_log_std[0].second == Approx(std::log(0.5)));
+  network.heads["policy"] = HeadSpec();
+  network.heads["policy"].std = "of_state";
+  const NetworkPlan of_state = ValueOf(PlanNetwork(Need({{"policy", HeadKind::kNormal}}), network, real));
+  CHECK(of_state.heads[0].outputs == 4);
+  CHECK(of_state.heads[0].free_log_std == -1);
+  CHECK(of_state.initial_log_std.empty());
+  network.heads["policy"] = HeadSpec();
+  network.heads["policy"].min_log_std = -5;
+  const NetworkPlan tanh = ValueOf(PlanNetwork(Need({{"policy", HeadKind::kTanhNormal}}), network, real));
+  CHECK(tanh.heads[0].outputs == 4);
+  CHECK(tanh.heads[0].min_log_std == -5);
+  CHECK(tanh.heads[0].max_log_std == 2);
+  CHECK(ValueOf(PlanNetwork(Need({{"action", HeadKind::kDeterministic}}), NetworkSpec(), real)).heads[0].outputs == 2);
+}
+
+TEST_CASE("inputs are the observation's leaves in their order, but the mask, and then the action", "[unit]") {
+  NetworkNeed need = Need({{"q", HeadKind::kValue}});
+  need.takes_action = true;
+  NetworkSpec network = Torso({Mlp({2})});
+  network.encoders["action"] = {Layer("one_hot"), Mlp({5})};
+  const NetworkPlan plan =
+      ValueOf(PlanNetwork(need, network,
+                          Environment({Box("observation/z", DType::kFloat32, {}), MultiBinary("action_mask", {3}),
+                                       MultiDiscrete("observation/a", {2, 2})},
+                                      kDiscrete)));
+  REQUIRE(plan.trunks[0].encoders.size() == 3);
+  CHECK(plan.trunks[0].encoders[0].name == "z");
+  CHECK(plan.trunks[0].encoders[0].leaf == 0);
+  CHECK(plan.trunks[0].encoders[1].name == "a");
+  CHECK(plan.trunks[0].encoders[1].leaf == 2);
+  CHECK(plan.trunks[0].encoders[1].layers[0].kind == LayerPlan::Kind::kOneHot);
+  CHECK(plan.trunks[0].encoders[2].name == "action");
+  CHECK(plan.trunks[0].encoders[2].leaf == -1);
+  CHECK(plan.heads[0].mask == 1);
+  CHECK(DebugString(plan.parameters).find("torso.0.linear1.weight: float32[2, 10]") != std::string::npos);
+}
+
+TEST_CASE("encoders of several agents have their agents' names", "[unit]") {
+  NetworkSpec network = Torso({});
+  network.encoders["blue/camera"] = {Layer("flatten")};
+  const NetworkPlan plan = ValueOf(PlanNetwork(Need({{"value", HeadKind::kValue}}), network, [] {
+    EnvironmentSpec environment = Environment(
+        {Box("blue/observation/camera", DType::kUint8, {2, 2}), Box("blue/observation/speed", DType::kFloat32, {})},
+        Discrete("blue/action", 2));
+    environment.rewards = {ArraySpec{"blue/reward", DType::kFloat32, {}}};
+    return environment;
+  }()));
+  CHECK(plan.trunks[0].encoders[0].name == "blue/camera");
+  CHECK(plan.trunks[0].encoders[1].name == "blue/speed");
+}
+
+TEST_CASE("a head that shares nothing has encoders and a torso of its own", "[unit]") {
+  const NetworkNeed need = Need({{"policy", HeadKind::kCategorical}, {"value", HeadKind::kValue}});
+  NetworkSpec network = Torso({Mlp({6})});
+  network.heads["value"].shares = "nothing";
+  const EnvironmentSpec environment = Environment({Vector(4)}, kDiscrete);
+  const NetworkPlan plan = ValueOf(PlanNetwork(need, network, environment));
+  CHECK(plan.trunks.size() == 2);
+  CHECK(plan.FindHead("policy")->trunk == 0);
+  CHECK(plan.FindHead("value")->trunk == 1);
+  CHECK(DebugString(plan.parameters) ==
+        "[torso.0.linear1.weight: float32[6, 4], torso.0.linear1.bias: float32[6], "
+        "heads.policy.output.weight: float32[3, 6], heads.policy.output.bias: float32[3], "
+        "heads.value.torso.0.linear1.weight: float32[6, 4], heads.value.torso.0.linear1.bias: float32[6], "
+        "heads.value.output.weight: float32[1, 6], heads.value.output.bias: float32[1]]");
+  // Where none shares, nothing is shared.
+  network.heads["policy"].shares = "nothing";
+  const NetworkPlan apart = ValueOf(PlanNetwork(need, network, environment));
+  CHECK(apart.trunks.size() == 2);
+  CHECK(apart.FindHead("policy")->trunk == 0);
+  CHECK(apart.num_parameters == plan.num_parameters);
+}
+
+TEST_CASE("the hash tells apart what networks compute, but not how they were initialised", "[unit]") {
+  const auto hash = [](const NetworkCase& network) { return Plan(network).hash; };
+  std::set<uint64_t> hashes;
+  size_t equal = 0;
+  for (const NetworkCase& network : testing::NetworkCases()) {
+    if (network.name.find("orthogonal") == 0 || network.name.find("xavier") == 0 || network.name.find("kaiming") == 0) {
+      ++equal;
+    }
+    hashes.insert(hash(network));
+  }
+  CHECK(equal == 9);
+  // The three initialisations are one, with each number of members, and that of "mlp relu" has a hidden layer more.
+  CHECK(hashes.size() == testing::NetworkCases().size() - 6);
+
+  const NetworkCase base{"", Q(), Torso({Mlp({4})}), Environment({Vector(3)}, kDiscrete)};
+  NetworkCase other = base;
+  other.need.name = "critic";  // Nor what it is called, nor what it is for.
+  other.need.has_target = true;
+  other.need.acts = true;
+  other.spec.torso[0].initialization = "orthogonal";
+  other.spec.torso[0].gain = 3;
+  other.spec.heads["q"].initialization = "zeros";
+  other.environment.name = "Other-v3";
+  CHECK(hash(other) == hash(base));
+  other = base;
+  other.spec.torso[0].activation = "tanh";
+  CHECK(hash(other) != hash(base));
+  other = base;
+  other.environment.observations[0].array.dtype = DType::kFloat64;
+  CHECK(hash(other) != hash(base));
+  other = base;
+  other.environment.actions[0] = Discrete("action", 4);
+  CHECK(hash(other) != hash(base));
+
+  const auto image = [&](LayerSpec conv) {
+    return hash(
+        {"", Q(), Torso({std::move(conv)}), Environment({Box("observation", DType::kUint8, {1, 3, 3})}, kDiscrete)});
+  };
+  CHECK(image(Conv(4, 3)) != image(Conv(4, 3, 2, 1)));  // The shapes of whose parameters are the same.
+  NetworkCase sum{"", Q(), Torso({}), Environment({Vector(3)}, kDiscrete)};
+  sum.environment.observations = {Box("observation/a", DType::kFloat32, {3}),
+                                  Box("observation/b", DType::kFloat32, {3})};
+  NetworkCase swapped = sum;
+  std::swap(swapped.environment.observations[0], swapped.environment.observations[1]);
+  CHECK(hash(sum) != hash(swapped));
+  // A norm's two parameters in the place of a dense layer's: shapes that are alike.
+  NetworkCase normal{"", Need({{"policy", HeadKind::kTanhNormal}}), Torso({}), Environment({Vector(3)}, kReal)};
+  NetworkCase narrow = normal;
+  narrow.spec.heads["policy"].max_log_std = 1;
+  CHECK(hash(normal) != hash(narrow));
+}
+
+TEST_CASE("what the algorithm or the environment does not have is refused, with the nearest name", "[unit]") {
+  const EnvironmentSpec environment = Environment(
+      {Box("observation/camera", DType::kUint8, {1, 4, 4}), Box("observation/vector", DType::kFloat32, {3})},
+      kDiscrete);
+  NetworkSpec network;
+  network.encoders["camra"] = {Conv(2, 3)};
+  network.heads["Q"] = HeadSpec();
+  CHECK(
+      Refused(Q(), network, environment) ==
+      "networks.net.encoders.camra: there is no such input or output of the network; did you mean \"camera\"?; known: "
+      "camera, vector\n"
+      "networks.net.heads.Q: there is no such input or output of the network; did you mean \"q\"?; known: q");
+  network = NetworkSpec();
+  network.encoders["action"] = {Mlp({3})};
+  CHECK(Refused(Q(), network, environment) ==
+        "networks.net.encoders.action: there is no such input or output of the network; known: camera, vector");
+  NetworkNeed critic = Need({{"q", HeadKind::kValue}});
+  critic.takes_action = true;
+  CHECK(
+      Refused(critic, NetworkSpec(), Environment({Box("observation/action", DType::kFloat32, {3})}, kReal)) ==
+      "networks.net.encoders.action: is the action, which the network takes, and an observation of environment Toy-v0; "
+      "wanted another name for the observation");
+  EnvironmentSpec two = environment;
+  two.actions = {Discrete("action/left", 2), Discrete("action/right", 2)};
+  CHECK(Refused(Q(), NetworkSpec(), two) ==
+        "networks.net: environment Toy-v0 has 2 actions; a network's heads are for one");
+}
+
+TEST_CASE("an image that nothing makes a vector of is refused, never flattened", "[unit]") {
+  const SpaceLeaf image = Box("observation/camera", DType::kUint8, {1, 4, 4});
+  const SpaceLeaf vector = Box("observation/vector", DType::kFloat32, {3});
+  const std::string wanted =
+      "observation/camera: uint8[1, 4, 4] has more than one dimension: wanted layers that make a vector of it, such as "
+      "conv or flatten";
+  CHECK(Refused(Q(), NetworkSpec(), Environment({image, vector}, kDiscrete)) ==
+        "networks.net.encoders.camera: is missing; " + wanted);
+  NetworkSpec network;
+  network.encoders["camera"] = {Layer("layer_norm")};
+  CHECK(Refused(Q(), network, Environment({vector, image}, kDiscrete)) == "networks.net.encoders.camera: " + wanted);
+  network.encoders["camera"] = {Mlp({3})};
+  const std::string dense = "its input has the shape [1, 4, 4]; wanted a vector: put conv or flatten layers before it";
+  CHECK(Refused(Q(), network, Environment({image, vector}, kDiscrete)) == "networks.net.encoders.camera[0]: " + dense);
+  CHECK(Refused(Q(), Torso({Mlp({3})}), Environment({image}, kDiscrete)) == "networks.net.torso[0]: " + dense);
+  CHECK(Refused(Q(), Torso({}), Environment({image}, kDiscrete)) == "networks.net.heads.q: " + dense);
+  CHECK(Refused(Q(), Torso({Layer("layer_norm")}), Environment({image}, kDiscrete)) ==
+        "networks.net.heads.q: " + dense);
+  network.encoders["camera"] = {Layer("flatten")};
+  REQUIRE_OK(PlanNetwork(Q(), network, Environment({image, vector}, kDiscrete)));
+  REQUIRE_OK(PlanNetwork(Q(), Torso({Conv(2, 2)}), Environment({image}, kDiscrete)));
+}
+
+TEST_CASE("a head's type and keys are its kind's, and its kind is for the action", "[unit]") {
+  const EnvironmentSpec discrete = Environment({Vector(3)}, kDiscrete);
+  const EnvironmentSpec real = Environment({Vector(3)}, kReal);
+  const auto with = [](const std::string& name, const HeadSpec& head) {
+    NetworkSpec network;
+    network.heads[name] = head;
+    return network;
+  };
+  CHECK(Refused(Q(), with("q", Head("duelling")), discrete) ==
+        "networks.net.heads.q.type: got \"duelling\"; wanted one of q, dueling; did you mean \"dueling\"?");
+  CHECK(Refused(Need({{"value", HeadKind::kValue}}), with("value", Head("q")), discrete) ==
+        "networks.net.heads.value.type: got \"q\"; wanted value");
+  const std::vector<std::pair<HeadKind, std::string>> kinds = {{HeadKind::kQ, "q"},
+                                                               {HeadKind::kValue, "value"},
+                                                               {HeadKind::kCategorical, "categorical"},
+                                                               {HeadKind::kNormal, "normal"},
+                                                               {HeadKind::kTanhNormal, "tanh_normal"},
+                                                               {HeadKind::kDeterministic, "deterministic"}};
+  const std::vector<std::pair<SpaceLeaf, std::set<std::string>>> actions = {
+      {kDiscrete, {"q", "value", "categorical"}},
+      {MultiDiscrete("action", {2, 3}), {"value", "categorical"}},
+      {kReal, {"value", "normal", "tanh_normal", "deterministic"}},
+      {MultiBinary("action", {2}), {"value"}}};
+  for (const auto& [action, suited] : actions) {
+    for (const auto& [kind, type] : kinds) {
+      INFO(action.DebugString() << " " << type);
+      const EnvironmentSpec environment = Environment({Vector(3)}, action);
+      const NetworkSpec network = with("head", Head(type));
+      if (suited.count(type) > 0) {
+        REQUIRE_OK(PlanNetwork(Need({{"head", kind}}), network, environment));
+      } else {
+        CHECK(Refused(Need({{"head", kind}}), network, environment) ==
+              "networks.net.heads.head: a " + type + " head is for no " + Name(action.kind) +
+                  " action; environment Toy-v0 has " + action.DebugString());
+      }
+    }
+  }
+  HeadSpec head;
+  head.std = "of_state";
+  head.min_log_std = -3;
+  CHECK(Refused(Q(), with("q", head), discrete) ==
+        "networks.net.heads.q.std: means nothing to a q head; wanted none, or a normal head\n"
+        "networks.net.heads.q.min_log_std: means nothing to a q head; wanted none, or a tanh_normal head");
+  head = HeadSpec();
+  head.initial_std = 0.5;
+  REQUIRE_OK(PlanNetwork(Need({{"policy", HeadKind::kNormal}}), with("policy", head), real));
+  head.std = "of_state";
+  CHECK(Refused(Need({{"policy", HeadKind::kNormal}}), with("policy", head), real) ==
+        "networks.net.heads.policy.initial_std: means nothing to a normal head; wanted none, or a normal head whose "
+        "std is "
+        "free");
+}
+
+TEST_CASE("a sum of unequal widths is refused with both", "[unit]") {
+  NetworkSpec network;
+  network.join = "sum";
+  network.encoders["b"] = {Mlp({5})};
+  const EnvironmentSpec environment =
+      Environment({Box("observation/a", DType::kFloat32, {4}), Box("observation/b", DType::kFloat32, {3})}, kDiscrete);
+  CHECK(Refused(Q(), network, environment) ==
+        "networks.net.join: sum wants outputs of one width; encoder b has 5, those before it 4");
+  network.encoders["b"] = {Mlp({4})};
+  const NetworkPlan plan = ValueOf(PlanNetwork(Q(), network, environment));
+  CHECK(plan.trunks[0].sum);
+  CHECK(DebugString(plan.parameters).find("torso.0.linear1.weight: float32[64, 4]") != std::string::npos);
+}
+
+TEST_CASE("a layer that does not fit is refused with its key", "[unit]") {
+  CHECK(Refused(Q(), Torso({Mlp({8}), Conv(32, 3)}), Environment({Vector(4)}, kDiscrete)) ==
+        "networks.net.torso[1]: its input has the shape [8]; a convolution wants [channels, height, width]");
+  NetworkSpec network;
+  network.encoders["observation"] = {Mlp({8}), Embedding(3)};
+  CHECK(Refused(Q(), network, Environment({Vector(4)}, kDiscrete)) ==
+        "networks.net.encoders.observation[1]: its input is numbers; an embedding wants choices");
+  // What a file could not have said.
+  network = Torso({Mlp({0}), Layer("lstm")});
+  CHECK_THAT(Refused(Q(), network, Environment({Vector(4)}, kDiscrete)),
+             Catch::StartsWith("networks.net.torso[0].units[0]: got ") &&
+                 Catch::Contains("\nnetworks.net.torso[1].type: got \"lstm\""));
+}
+
+TEST_CASE("networks too large for any memory are refused without overflow", "[unit]") {
+  const EnvironmentSpec environment = Environment({Vector(4)}, kDiscrete);
   // 2 ^ 32 parameters a layer, but for the first.
-  network.torso[0].units.assign(64, 65'536);
-  const ArraySpec observation{"observation", DType::kFloat32, {4}};
-  CHECK(testing::ValueOf(PlanNetwork(network, observation, 2)).shape.num_parameters > 63 * (int64_t{1} << 32));
-  network.torso[0].units.assign(65, 65'536);
-  const absl::Status refused = PlanNetwork(network, observation, 2).status();
-  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
-  CHECK(refused.message() == "network: its parameters have more than 1099511627776 bytes together");
-}
-
-TEST_CASE("every activation and initialisation that may be written is planned as itself", "[unit]") {
-  const std::vector<std::pair<std::string, Activation>> activations = {{"none", Activation::kNone},
-                                                                       {"relu", Activation::kRelu},
-                                                                       {"tanh", Activation::kTanh},
-                                                                       {"elu", Activation::kElu},
-                                                                       {"gelu", Activation::kGelu},
-                                                                       {"silu", Activation::kSilu},
-                                                                       {"leaky_relu", Activation::kLeakyRelu},
-                                                                       {"sigmoid", Activation::kSigmoid}};
-  const std::vector<std::pair<std::string, Initialization>> initializations = {
-      {"default", Initialization::kDefault},
-      {"orthogonal", Initialization::kOrthogonal},
-      {"xavier_uniform", Initialization::kXavierUniform},
-      {"kaiming_normal", Initialization::kKaimingNormal},
-      {"zeros", Initialization::kZeros}};
-  const ArraySpec observation{"observation", DType::kFloat32, {4}};
-  for (const auto& [name, activation] : activations) {
-    NetworkSpec network;
-    network.torso[0].activation = name;
-    CHECK(testing::ValueOf(PlanNetwork(network, observation, 2)).torso[0].activation == activation);
-  }
-  for (const auto& [name, initialization] : initializations) {
-    NetworkSpec network;
-    network.torso[0].initialization = name;
-    CHECK(testing::ValueOf(PlanNetwork(network, observation, 2)).torso[0].initialization == initialization);
-  }
+  REQUIRE(ValueOf(PlanNetwork(Q(), Torso({Mlp(std::vector<int64_t>(64, 65'536))}), environment)).num_parameters >
+          63 * (int64_t{1} << 32));
+  CHECK(Refused(Q(), Torso({Mlp(std::vector<int64_t>(65, 65'536))}), environment) ==
+        "networks.net: its parameters have more than 1099511627776 bytes together");
+  NetworkNeed need = Q();
+  need.members = int64_t{1} << 40;
+  CHECK_THAT(Refused(need, NetworkSpec(), environment), Catch::StartsWith("networks.net.torso[0]: "));
+  const int64_t large = int64_t{1} << 19;
+  CHECK_THAT(Refused(Q(), Torso({Conv(4096, 1)}),
+                     Environment({Box("observation", DType::kUint8, {1, large, large})}, kDiscrete)),
+             Catch::StartsWith("networks.net.torso[0]: "));
+  CHECK_THAT(Refused(Q(), NetworkSpec(), Environment({Vector(4)}, Discrete("action", int64_t{1} << 40))),
+             Catch::StartsWith("networks.net.heads.q: "));
+  const SpaceLeaf wide = Box("observation/a", DType::kUint8, {int64_t{1} << 39});
+  SpaceLeaf other = wide;
+  other.array.name = "observation/b";
+  CHECK_THAT(Refused(Q(), NetworkSpec(), Environment({wide, other}, kDiscrete)),
+             Catch::StartsWith("networks.net.join: "));
+  CHECK_THAT(Refused(Q(), NetworkSpec(),
+                     Environment({MultiDiscrete("observation", {int64_t{1} << 40, int64_t{1} << 40})}, kDiscrete)),
+             Catch::StartsWith("networks.net.encoders.observation: "));
 }
 
 }  // namespace

@@ -1,157 +1,241 @@
 #include "common/plan/network_spec.h"
 
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "common/config/config_reader.h"
+#include "common/config/config_writer.h"
 #include "common/config/field_checker.h"
+#include "common/config/yaml_file.h"
 #include "tests/support/catch.h"
+#include "tests/support/networks.h"
 
 namespace waggle {
 namespace {
 
-const ArraySpec kVector{"observation", DType::kFloat32, {4}};
-const ArraySpec kImage{"observation", DType::kUint8, {4, 84, 84}};
-
-LayerSpec Conv(int64_t channels, int64_t kernel, int64_t stride) {
-  LayerSpec layer;
-  layer.type = "conv";
-  layer.channels = channels;
-  layer.kernel = kernel;
-  layer.stride = stride;
-  return layer;
+template <class Options>
+absl::Status Read(const std::string& yaml, Options* options) {
+  const YamlNode root = testing::ValueOf(ParseYaml(yaml, "network.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  options->Visit(reader);
+  reader.Finish();
+  return errors.ToStatus();
 }
 
-LayerSpec Mlp(std::vector<int64_t> units) {
-  LayerSpec layer;
-  layer.units = std::move(units);
-  return layer;
+template <class Options>
+std::string Printed(Options options) {
+  ConfigWriter writer;
+  options.Visit(writer);
+  return writer.text();
 }
 
-std::string Names(const NetworkShape& shape) {
-  return DebugString(shape.parameters);
+TEST_CASE("every network that can be described is printed and read again as the same", "[unit]") {
+  for (const testing::NetworkCase& network : testing::NetworksWithoutMembers()) {
+    INFO(network.name);
+    REQUIRE_OK(Check(network.spec));
+    const std::string printed = Printed(network.spec);
+    NetworkSpec again;
+    REQUIRE_OK(Read(printed, &again));
+    CHECK(Printed(again) == printed);
+  }
 }
 
-TEST_CASE("an mlp with a plain head has the shapes of its layers", "[unit]") {
-  const NetworkShape shape = testing::ValueOf(InferShapes(NetworkSpec(), kVector, 2));
-  CHECK(Names(shape) ==
-        "[torso.0.linear1.weight: float32[64, 4], torso.0.linear1.bias: float32[64], "
-        "torso.0.linear2.weight: float32[64, 64], torso.0.linear2.bias: float32[64], "
-        "head.output.weight: float32[2, 64], head.output.bias: float32[2]]");
-  CHECK(shape.num_parameters == 4 * 64 + 64 + 64 * 64 + 64 + 64 * 2 + 2);
-  CHECK(shape.activations == std::vector<std::vector<int64_t>>{{4}, {64}, {2}});
-}
-
-TEST_CASE("a dueling head has a stream for the value and one for the advantages", "[unit]") {
+TEST_CASE("a network that says nothing has two dense layers of relu", "[unit]") {
+  REQUIRE_OK(Check(NetworkSpec()));
   NetworkSpec network;
-  network.torso = {Mlp({8})};
-  network.head.type = "dueling";
-  network.head.units = {5};
-  const NetworkShape shape = testing::ValueOf(InferShapes(network, kVector, 3));
-  CHECK(Names(shape) ==
-        "[torso.0.linear1.weight: float32[8, 4], torso.0.linear1.bias: float32[8], "
-        "head.value.linear1.weight: float32[5, 8], head.value.linear1.bias: float32[5], "
-        "head.value.output.weight: float32[1, 5], head.value.output.bias: float32[1], "
-        "head.advantage.linear1.weight: float32[5, 8], head.advantage.linear1.bias: float32[5], "
-        "head.advantage.output.weight: float32[3, 5], head.advantage.output.bias: float32[3]]");
+  REQUIRE_OK(Read("{}", &network));
+  REQUIRE(network.torso.size() == 1);
+  CHECK(network.torso[0].type == "mlp");
+  CHECK(network.torso[0].units == std::vector<int64_t>{64, 64});
+  CHECK(network.torso[0].ActivationOrDefault() == "relu");
+  CHECK(network.join == "concat");
+  CHECK(network.encoders.empty());
+  CHECK(network.heads.empty());
 }
 
-TEST_CASE("convolutions shrink an image and a dense layer flattens it", "[unit]") {
+TEST_CASE("a layer's activation that is left out is shown", "[unit]") {
   NetworkSpec network;
-  network.torso = {Conv(32, 8, 4), Conv(64, 4, 2), Conv(64, 3, 1), Mlp({512})};
-  const NetworkShape shape = testing::ValueOf(InferShapes(network, kImage, 6));
-  CHECK(shape.activations ==
-        std::vector<std::vector<int64_t>>{{4, 84, 84}, {32, 20, 20}, {64, 9, 9}, {64, 7, 7}, {512}, {6}});
-  CHECK(shape.parameters[6].DebugString() == "torso.3.linear1.weight: float32[512, 3136]");
+  REQUIRE_OK(
+      Read("torso: [{type: layer_norm}, {type: conv}, {type: residual}, {type: mlp, activation: none}]", &network));
+  CHECK(network.torso[0].activation == "none");
+  CHECK(network.torso[1].activation == "relu");
+  CHECK(network.torso[2].activation == "relu");
+  CHECK(network.torso[3].activation == "none");
+}
+
+TEST_CASE("a network's values are checked one by one, with the key, what was got and what is wanted", "[unit]") {
+  const auto message = [](const std::string& yaml) {
+    NetworkSpec network;
+    const absl::Status status = Read(yaml, &network);
+    CHECK(absl::IsInvalidArgument(status));
+    return std::string(status.message());
+  };
+  using Catch::Contains;
+  CHECK_THAT(message("torso: [{type: lstm}]"),
+             Contains("torso[0].type: got \"lstm\"; wanted one of mlp, conv, flatten, layer_norm, residual, embedding, "
+                      "one_hot"));
+  CHECK_THAT(message("torso: [{activation: rulu}]"),
+             Contains("torso[0].activation: got \"rulu\"") && Contains("did you mean \"relu\"?"));
+  CHECK_THAT(message("torso: [{initialization: ortogonal}]"), Contains("did you mean \"orthogonal\"?"));
+  CHECK_THAT(message("torso: [{units: [64, 0]}]"),
+             Contains("torso[0].units[1]: got the number 0; wanted an integer in [1, 65536]"));
+  CHECK_THAT(message("torso: [{units: []}]"), Contains("torso[0].units: wanted at least one layer"));
+  CHECK_THAT(message("torso: [{type: conv, stride: 0}]"), Contains("torso[0].stride: got the number 0"));
+  CHECK_THAT(message("torso: [{type: conv, padding: -1}]"), Contains("torso[0].padding: got the number -1"));
+  CHECK_THAT(message("encoders: {camera: [{type: conv, kernel: 1000}]}"),
+             Contains("encoders.camera[0].kernel: got the number 1000"));
+  CHECK_THAT(message("encoders: {camera: [{tipe: conv}]}"),
+             Contains("encoders.camera[0].tipe: unknown key; did you mean \"type\"?"));
+  CHECK_THAT(message("joint: sum"), Contains("joint: unknown key; did you mean \"join\"?"));
+  CHECK_THAT(message("join: add"), Contains("join: got \"add\"; wanted one of concat, sum"));
+  CHECK_THAT(message("heads: {q: {unit: [3]}}"), Contains("heads.q.unit: unknown key; did you mean \"units\"?"));
+  CHECK_THAT(message("heads: {q: {shares: torso}}"),
+             Contains("heads.q.shares: got \"torso\"; wanted one of all, nothing"));
+  CHECK_THAT(message("heads: {policy: {std: fixed}}"), Contains("heads.policy.std: got \"fixed\""));
+  CHECK_THAT(message("heads: {policy: {initial_std: 0}}"), Contains("heads.policy.initial_std: got the number 0"));
+  CHECK_THAT(message("heads: {policy: {min_log_std: 3}}"),
+             Contains("heads.policy.min_log_std: 3 is not below max_log_std, 2"));
+  CHECK_THAT(
+      message("heads: {policy: {gain: 2}}"),
+      Contains("heads.policy.gain: means nothing to the initialization default; wanted none, or one of orthogonal, "
+               "xavier_uniform, kaiming_normal"));
 }
 
 TEST_CASE("what means nothing to a layer's type is refused", "[unit]") {
-  LayerSpec mlp = Mlp({8});
-  mlp.kernel = 5;
-  mlp.padding = 1;
-  CHECK(mlp.Validate().message() ==
-        "kernel: means nothing to an mlp, which has units\npadding: means nothing to an mlp, which has units");
-  LayerSpec conv = Conv(8, 5, 2);
-  REQUIRE_OK(conv.Validate());
-  conv.units = {8};
-  CHECK(conv.Validate().message() == "units: means nothing to a conv, which has channels");
+  const std::map<std::string, std::vector<std::string>> meaningful = {
+      {"mlp", {"units", "activation", "initialization", "gain"}},
+      {"conv", {"channels", "kernel", "stride", "padding", "activation", "initialization", "gain"}},
+      {"flatten", {}},
+      {"layer_norm", {"activation"}},
+      {"residual", {"units", "activation", "initialization", "gain"}},
+      {"embedding", {"dimensions"}},
+      {"one_hot", {}}};
+  const std::map<std::string, std::string> values = {
+      {"units", "[8]"}, {"channels", "8"},   {"kernel", "5"},        {"stride", "2"},
+      {"padding", "1"}, {"dimensions", "8"}, {"activation", "tanh"}, {"initialization", "orthogonal"},
+      {"gain", "2"}};
+  for (const auto& [type, keys] : meaningful) {
+    for (const auto& [key, value] : values) {
+      const std::string given = key == "gain" ? "initialization: orthogonal, gain: 2" : key + ": " + value;
+      INFO(type << " " << given);
+      NetworkSpec network;
+      const absl::Status status = Read("torso: [{type: " + type + ", " + given + "}]", &network);
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) {
+        CHECK(status == absl::OkStatus());
+      } else {
+        const std::string named = key == "gain" ? "initialization" : key;
+        CHECK_THAT(
+            std::string(status.message()),
+            Catch::Contains("torso[0]." + named + ": means nothing to the layer " + type + "; wanted none, or a"));
+      }
+    }
+  }
 }
 
-TEST_CASE("a network that does not fit is refused with the layer and both shapes", "[unit]") {
+// The blocks of YAML in the page on networks.
+std::vector<std::string> YamlBlocks() {
+  std::ifstream file(std::string(WAGGLE_TEST_DOCS_DIR) + "/networks.md");
+  std::vector<std::string> blocks;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("```", 0) == 0) {
+      inside = line == "```yaml";
+      if (inside) {
+        blocks.emplace_back();
+      }
+    } else if (inside) {
+      blocks.back() += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+// What the page's blocks stand under.
+struct Page {
   NetworkSpec network;
-  network.torso = {Mlp({8}), Conv(32, 3, 1)};
-  absl::Status status = InferShapes(network, kVector, 2).status();
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
-  CHECK(status.message() ==
-        "network.torso[1] (conv): its input has the shape [8]; a convolution wants [channels, height, width]");
+  std::map<std::string, NetworkSpec> networks;
+  std::vector<LayerSpec> layers;
 
-  network.torso = {Conv(8, 100, 1)};
-  status = InferShapes(network, kImage, 2).status();
-  CHECK(status.message() ==
-        "network.torso[0] (conv): its input of the shape [4, 84, 84] is smaller than its kernel of [100, 100] with a "
-        "padding of 0");
+  void Visit(ConfigVisitor& visitor) {
+    visitor.Section("network", &network);
+    visitor.Map("networks", &networks);
+    visitor.List("layers", &layers);
+  }
+};
 
-  CHECK(InferShapes(NetworkSpec(), kVector, 0).status().message() == "network.head: 0 outputs; wanted at least 1");
-  CHECK(InferShapes(NetworkSpec(), ArraySpec{"observation", DType::kFloat32, {0}}, 2).status().code() ==
-        absl::StatusCode::kInvalidArgument);
+Page PageOf(const std::string& block) {
+  Page page;
+  REQUIRE_OK(Read(block, &page));
+  return page;
 }
 
-TEST_CASE("a network too large for any memory is refused instead of overflowing", "[unit]") {
-  NetworkSpec network;
-  network.torso = {Conv(4096, 1, 1), Mlp({65536})};
-  const ArraySpec observation{"observation", DType::kUint8, {1, 1 << 19, 1 << 19}};
-  CHECK(InferShapes(network, observation, 2).status().code() == absl::StatusCode::kInvalidArgument);
+TEST_CASE("the page on networks lists every key and type with their defaults", "[unit]") {
+  const std::vector<std::string> blocks = YamlBlocks();
+  REQUIRE(blocks.size() == 6);
+  NetworkSpec written = PageOf(blocks[0]).networks.at("q");
+  HeadSpec head;
+  head.type = "q";
+  CHECK(Printed(written.heads.at("q")) == Printed(head));
+  CHECK(written.encoders.at("camera").empty());
+  written.heads.clear();
+  written.encoders.clear();
+  CHECK(Printed(written) == Printed(NetworkSpec()));
+  std::istringstream keys(Printed(head));
+  for (std::string line; std::getline(keys, line);) {
+    INFO(line);
+    CHECK_THAT(blocks[0], Catch::Contains(" " + line.substr(0, line.find(':') + 1)));
+  }
+
+  std::vector<std::string> types;
+  for (const LayerSpec& layer : PageOf(blocks[3]).layers) {
+    LayerSpec defaults;
+    defaults.type = layer.type;
+    CHECK(Printed(layer) == Printed(defaults));
+    types.push_back(layer.type);
+  }
+  CHECK(types == std::vector<std::string>{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot"});
+  for (const char* key :
+       {"units", "channels", "kernel", "stride", "padding", "dimensions", "activation", "initialization", "gain"}) {
+    CHECK_THAT(blocks[3], Catch::Contains(std::string(" ") + key + ":"));
+  }
 }
 
-TEST_CASE("a network's values are checked one by one", "[unit]") {
-  const auto message = [](const NetworkSpec& network) { return std::string(Check(network).message()); };
-  NetworkSpec network;
-  network.torso[0].type = "lstm";
-  CHECK(message(network) == "torso[0].type: got \"lstm\"; wanted one of mlp, conv");
-  network = NetworkSpec();
-  network.torso[0].activation = "rulu";
-  CHECK(message(network).find("did you mean \"relu\"?") != std::string::npos);
-  network = NetworkSpec();
-  network.torso[0].initialization = "ones";
-  CHECK_FALSE(Check(network).ok());
-  network = NetworkSpec();
-  network.torso[0].units = {64, 0};
-  CHECK(message(network) == "torso[0].units[1]: got the number 0; wanted an integer in [1, 65536]");
-  network.torso[0].units = {};
-  CHECK(message(network) == "torso[0].units: an mlp needs at least one layer");
-  network = NetworkSpec();
-  network.torso[0].stride = 0;
-  CHECK_FALSE(Check(network).ok());
-  network = NetworkSpec();
-  network.head.type = "actor";
-  CHECK(message(network) == "head.type: got \"actor\"; wanted one of q, dueling");
-  network = NetworkSpec();
-  network.torso.clear();
-  CHECK(network.Validate() == absl::OkStatus());
-}
-
-TEST_CASE("the hash tells networks apart but not how they were initialised", "[unit]") {
-  const auto hash = [](const NetworkSpec& network, const ArraySpec& observation, int64_t outputs) {
-    return testing::ValueOf(InferShapes(network, observation, outputs)).hash;
+TEST_CASE("the examples of the page on networks are planned", "[unit]") {
+  const std::vector<SpaceLeaf> camera = {Box("observation/camera", DType::kUint8, {3, 84, 84}),
+                                         Box("observation/vector", DType::kFloat32, {12}),
+                                         Discrete("observation/gear", 5)};
+  const SpaceLeaf discrete = Discrete("action", 4);
+  const SpaceLeaf real = Box("action", DType::kFloat32, {3});
+  const NetworkNeed q{"q", {{"q", HeadKind::kQ}}};
+  NetworkNeed critic{"critic", {{"q", HeadKind::kValue}}};
+  critic.takes_action = true;
+  critic.members = 2;
+  const auto names = [](const NetworkNeed& need, const NetworkSpec& network, const EnvironmentSpec& environment) {
+    return DebugString(testing::ValueOf(PlanNetwork(need, network, environment)).parameters);
   };
-  const uint64_t base = hash(NetworkSpec(), kVector, 2);
-  CHECK(base == hash(NetworkSpec(), kVector, 2));
-  NetworkSpec network;
-  network.torso[0].initialization = "orthogonal";
-  CHECK(base == hash(network, kVector, 2));
-  network.torso[0].activation = "tanh";
-  CHECK(base != hash(network, kVector, 2));
-  CHECK(base != hash(NetworkSpec(), kVector, 3));
-  CHECK(base != hash(NetworkSpec(), ArraySpec{"observation", DType::kFloat64, {4}}, 2));
-  network = NetworkSpec();
-  network.head.type = "dueling";
-  CHECK(base != hash(network, kVector, 2));
-  // Two networks whose parameters have the same shapes.
-  NetworkSpec one;
-  one.torso = {Conv(4, 3, 1)};
-  NetworkSpec two = one;
-  two.torso[0].padding = 1;
-  two.torso[0].stride = 2;
-  const ArraySpec small{"observation", DType::kUint8, {1, 3, 3}};
-  CHECK(hash(one, small, 2) != hash(two, small, 2));
+  using Catch::Contains;
+  const std::vector<std::string> blocks = YamlBlocks();
+  REQUIRE(blocks.size() == 6);
+  CHECK_THAT(names(q, PageOf(blocks[1]).network, testing::Environment({testing::Vector(4)}, discrete)),
+             Contains("heads.q.advantage.linear1.weight: float32[64, 128]"));
+  CHECK_THAT(names(q, PageOf(blocks[2]).networks.at("q"), testing::Environment(camera, discrete)),
+             Contains("torso.0.linear1.weight: float32[256, 276]") && Contains("encoders.gear.0.embedding.weight"));
+  const NetworkNeed actor_critic{"actor_critic", {{"policy", HeadKind::kNormal}, {"value", HeadKind::kValue}}};
+  CHECK_THAT(names(actor_critic, PageOf(blocks[4]).networks.at("actor_critic"),
+                   testing::Environment({testing::Vector(4)}, real)),
+             Contains("heads.policy.log_std: float32[3]") && Contains("heads.value.torso.0.linear1.weight"));
+  const Page sac = PageOf(blocks[5]);
+  CHECK_THAT(names({"actor", {{"policy", HeadKind::kTanhNormal}}}, sac.networks.at("actor"),
+                   testing::Environment({testing::Vector(4)}, real)),
+             Contains("heads.policy.output.weight: float32[6, 256]"));
+  CHECK_THAT(names(critic, sac.networks.at("critic"), testing::Environment({testing::Vector(4)}, real)),
+             Contains("encoders.action.0.linear1.weight: float32[2, 32, 3]") &&
+                 Contains("torso.0.linear1.weight: float32[2, 256, 36]"));
 }
 
 }  // namespace
