@@ -14,68 +14,12 @@
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
 #include "common/config/field_checker.h"
+#include "common/plan/head_kinds.h"
 #include "common/plan/layer_planner.h"
 #include "xxhash.h"
 
 namespace waggle {
 namespace {
-
-// Types of a head that each kind allows; the first is the default.
-std::vector<std::string> TypesOf(HeadKind kind) {
-  switch (kind) {
-    case HeadKind::kQ:
-      return {"q", "dueling"};
-    case HeadKind::kValue:
-      return {"value"};
-    case HeadKind::kCategorical:
-      return {"categorical"};
-    case HeadKind::kNormal:
-      return {"normal"};
-    case HeadKind::kTanhNormal:
-      return {"tanh_normal"};
-    case HeadKind::kDeterministic:
-      return {"deterministic"};
-  }
-  return {};
-}
-
-std::string KindText(HeadKind kind) {
-  return TypesOf(kind)[0];
-}
-
-// Whether a head of this kind says something about such an action.
-bool Suits(HeadKind kind, SpaceKind action) {
-  switch (kind) {
-    case HeadKind::kQ:
-      return action == SpaceKind::kDiscrete;
-    case HeadKind::kValue:
-      return true;
-    case HeadKind::kCategorical:
-      return action == SpaceKind::kDiscrete || action == SpaceKind::kMultiDiscrete;
-    case HeadKind::kNormal:
-    case HeadKind::kTanhNormal:
-    case HeadKind::kDeterministic:
-      return action == SpaceKind::kBox;
-  }
-  return false;
-}
-
-// What a head of this kind would pass over in silence.
-absl::Status CheckHead(HeadKind kind, const HeadSpec& spec) {
-  const HeadSpec defaults;
-  Problems problems;
-  const auto only_of = [&](bool has_meaning, const char* field, bool is_default, const char* wanted) {
-    problems.AddUnless(has_meaning || is_default, field, ": means nothing to a ", KindText(kind),
-                       " head; wanted none, or ", wanted);
-  };
-  const bool normal = kind == HeadKind::kNormal;
-  only_of(normal, "std", spec.std == defaults.std, "a normal head");
-  only_of(normal && spec.std == "free", "initial_std", spec.initial_std == defaults.initial_std,
-          "a normal head whose std is free");
-  only_of(kind == HeadKind::kTanhNormal, "min_log_std", spec.min_log_std == defaults.min_log_std, "a tanh_normal head");
-  only_of(kind == HeadKind::kTanhNormal, "max_log_std", spec.max_log_std == defaults.max_log_std, "a tanh_normal head");
-  return problems.ToStatus();
-}
 
 // Each line of a message, with `prefix` before its key.
 absl::Status Behind(const std::string& prefix, const absl::Status& problems) {
@@ -262,13 +206,6 @@ class Planner {
     HeadPlan head;
     head.name = name;
     head.kind = kind;
-    const std::vector<std::string> types = TypesOf(kind);
-    const std::string& type = spec.type.empty() ? types[0] : spec.type;
-    if (std::find(types.begin(), types.end(), type) == types.end()) {
-      return absl::InvalidArgumentError(absl::StrCat(key, ".type: got \"", type, "\"; wanted ",
-                                                     types.size() > 1 ? "one of " : "", absl::StrJoin(types, ", "),
-                                                     DidYouMean(type, types)));
-    }
     if (spec.shares == "nothing") {
       head.trunk = plan_.trunks.size();
       const LayerPlanner shared = features_;
@@ -280,15 +217,15 @@ class Planner {
     }
     const SpaceLeaf& action = environment_.actions[0];
     if (!Suits(kind, action.kind)) {
-      return absl::InvalidArgumentError(absl::StrCat(key, ": a ", KindText(kind), " head is for no ", Name(action.kind),
+      return absl::InvalidArgumentError(absl::StrCat(key, ": a ", Name(kind), " head is for no ", Name(action.kind),
                                                      " action; environment ", environment_.name, " has ",
                                                      action.DebugString()));
     }
     head.num_values =
         kind == HeadKind::kCategorical || kind == HeadKind::kQ ? action.num_values : std::vector<int64_t>();
-    head.outputs = Outputs(kind, spec, action);
+    head.outputs = NumOutputs(kind, spec, action);
     const std::string prefix = absl::StrCat("heads.", name);
-    if (type == "dueling") {
+    if (TypeOf(kind, spec) == "dueling") {
       WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(absl::StrCat(prefix, ".value"), spec, 1, &head.value), key));
       WAGGLE_RETURN_IF_ERROR(
           Annotate(AddStream(absl::StrCat(prefix, ".advantage"), spec, head.outputs, &head.layers), key));
@@ -306,24 +243,6 @@ class Planner {
     }
     plan_.heads.push_back(std::move(head));
     return absl::OkStatus();
-  }
-
-  static int64_t Outputs(HeadKind kind, const HeadSpec& spec, const SpaceLeaf& action) {
-    const int64_t elements = action.array.NumElements();
-    switch (kind) {
-      case HeadKind::kQ:
-      case HeadKind::kCategorical:
-        return action.TotalChoices();
-      case HeadKind::kValue:
-        return 1;
-      case HeadKind::kNormal:
-        return spec.std == "free" ? elements : 2 * elements;
-      case HeadKind::kTanhNormal:
-        return 2 * elements;
-      case HeadKind::kDeterministic:
-        return elements;
-    }
-    return 0;
   }
 
   absl::Status AddStream(const std::string& name, const HeadSpec& head, int64_t outputs,

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "common/plan/head_kinds.h"
+
 namespace waggle {
 namespace {
 
@@ -10,27 +12,9 @@ using torch::Tensor;
 // Of a choice that is not legal: below every value, and finite, so that sums and differences stay so.
 constexpr double kIllegal = -1e9;
 
-std::string KindText(HeadKind kind) {
-  switch (kind) {
-    case HeadKind::kQ:
-      return "q";
-    case HeadKind::kValue:
-      return "value";
-    case HeadKind::kCategorical:
-      return "categorical";
-    case HeadKind::kNormal:
-      return "normal";
-    case HeadKind::kTanhNormal:
-      return "tanh-normal";
-    case HeadKind::kDeterministic:
-      return "deterministic";
-  }
-  return "unknown";
-}
-
 void CheckKind(const HeadPlan& head, HeadKind wanted) {
-  TORCH_CHECK(head.kind == wanted, "the head ", head.name, " is of kind ", KindText(head.kind), "; asked for ",
-              KindText(wanted));
+  TORCH_CHECK(head.kind == wanted, "the head ", head.name, " is of kind ", Name(head.kind), "; asked for ",
+              Name(wanted));
 }
 
 // That every input is there: what is computed with what is not is no message that anyone could read.
@@ -120,7 +104,7 @@ Distribution Output::policy(absl::string_view head) const {
     case HeadKind::kValue:
       break;
   }
-  TORCH_CHECK(false, "the head ", plan->name, " is of kind ", KindText(plan->kind), ", which is no policy");
+  TORCH_CHECK(false, "the head ", plan->name, " is of kind ", Name(plan->kind), ", which is no policy");
   return Distribution::Deterministic(output.values);
 }
 

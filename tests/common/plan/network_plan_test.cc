@@ -301,7 +301,6 @@ TEST_CASE("an image that nothing makes a vector of is refused, never flattened",
 
 TEST_CASE("a head's type and keys are its kind's, and its kind is for the action", "[unit]") {
   const EnvironmentSpec discrete = Environment({Vector(3)}, kDiscrete);
-  const EnvironmentSpec real = Environment({Vector(3)}, kReal);
   const auto with = [](const std::string& name, const HeadSpec& head) {
     NetworkSpec network;
     network.heads[name] = head;
@@ -336,20 +335,12 @@ TEST_CASE("a head's type and keys are its kind's, and its kind is for the action
       }
     }
   }
-  HeadSpec head;
+  // Every problem of a head at once, each behind its key.
+  HeadSpec head = Head("duel");
   head.std = "of_state";
-  head.min_log_std = -3;
   CHECK(Refused(Q(), with("q", head), discrete) ==
-        "networks.net.heads.q.std: means nothing to a q head; wanted none, or a normal head\n"
-        "networks.net.heads.q.min_log_std: means nothing to a q head; wanted none, or a tanh_normal head");
-  head = HeadSpec();
-  head.initial_std = 0.5;
-  REQUIRE_OK(PlanNetwork(Need({{"policy", HeadKind::kNormal}}), with("policy", head), real));
-  head.std = "of_state";
-  CHECK(Refused(Need({{"policy", HeadKind::kNormal}}), with("policy", head), real) ==
-        "networks.net.heads.policy.initial_std: means nothing to a normal head; wanted none, or a normal head whose "
-        "std is "
-        "free");
+        "networks.net.heads.q.type: got \"duel\"; wanted one of q, dueling\n"
+        "networks.net.heads.q.std: means nothing to a q head; wanted none, or a normal head");
 }
 
 TEST_CASE("a sum of unequal widths is refused with both", "[unit]") {

@@ -1,0 +1,96 @@
+#include "common/plan/head_kinds.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "common/base/nearest_name.h"
+#include "common/base/problems.h"
+
+namespace waggle {
+namespace {
+
+// Types of a head that each kind allows; the first is the default.
+std::vector<std::string> TypesOf(HeadKind kind) {
+  switch (kind) {
+    case HeadKind::kQ:
+      return {"q", "dueling"};
+    case HeadKind::kValue:
+      return {"value"};
+    case HeadKind::kCategorical:
+      return {"categorical"};
+    case HeadKind::kNormal:
+      return {"normal"};
+    case HeadKind::kTanhNormal:
+      return {"tanh_normal"};
+    case HeadKind::kDeterministic:
+      return {"deterministic"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Name(HeadKind kind) {
+  return TypesOf(kind)[0];
+}
+
+std::string TypeOf(HeadKind kind, const HeadSpec& head) {
+  return head.type.empty() ? Name(kind) : head.type;
+}
+
+absl::Status CheckHead(HeadKind kind, const HeadSpec& head) {
+  const HeadSpec defaults;
+  Problems problems;
+  const std::vector<std::string> types = TypesOf(kind);
+  const std::string type = TypeOf(kind, head);
+  problems.AddUnless(std::find(types.begin(), types.end(), type) != types.end(), "type: got \"", type, "\"; wanted ",
+                     types.size() > 1 ? "one of " : "", absl::StrJoin(types, ", "), DidYouMean(type, types));
+  const auto only_of = [&](bool has_meaning, const char* field, bool is_default, const char* wanted) {
+    problems.AddUnless(has_meaning || is_default, field, ": means nothing to a ", Name(kind), " head; wanted none, or ",
+                       wanted);
+  };
+  const bool normal = kind == HeadKind::kNormal;
+  only_of(normal, "std", head.std == defaults.std, "a normal head");
+  only_of(normal && head.std == "free", "initial_std", head.initial_std == defaults.initial_std,
+          "a normal head whose std is free");
+  only_of(kind == HeadKind::kTanhNormal, "min_log_std", head.min_log_std == defaults.min_log_std, "a tanh_normal head");
+  only_of(kind == HeadKind::kTanhNormal, "max_log_std", head.max_log_std == defaults.max_log_std, "a tanh_normal head");
+  return problems.ToStatus();
+}
+
+bool Suits(HeadKind kind, SpaceKind action) {
+  switch (kind) {
+    case HeadKind::kQ:
+      return action == SpaceKind::kDiscrete;
+    case HeadKind::kValue:
+      return true;
+    case HeadKind::kCategorical:
+      return action == SpaceKind::kDiscrete || action == SpaceKind::kMultiDiscrete;
+    case HeadKind::kNormal:
+    case HeadKind::kTanhNormal:
+    case HeadKind::kDeterministic:
+      return action == SpaceKind::kBox;
+  }
+  return false;
+}
+
+int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const SpaceLeaf& action) {
+  const int64_t elements = action.array.NumElements();
+  switch (kind) {
+    case HeadKind::kQ:
+    case HeadKind::kCategorical:
+      return action.TotalChoices();
+    case HeadKind::kValue:
+      return 1;
+    case HeadKind::kNormal:
+      return head.std == "free" ? elements : 2 * elements;
+    case HeadKind::kTanhNormal:
+      return 2 * elements;
+    case HeadKind::kDeterministic:
+      return elements;
+  }
+  return 0;
+}
+
+}  // namespace waggle

@@ -1,0 +1,78 @@
+#include "common/plan/head_kinds.h"
+
+#include <string>
+
+#include "tests/support/catch.h"
+#include "tests/support/networks.h"
+
+namespace waggle {
+namespace {
+
+using testing::Head;
+
+std::string Message(HeadKind kind, const HeadSpec& head) {
+  return std::string(CheckHead(kind, head).message());
+}
+
+TEST_CASE("a head has its kind's first type unless it says another", "[unit]") {
+  CHECK(TypeOf(HeadKind::kQ, HeadSpec()) == "q");
+  CHECK(TypeOf(HeadKind::kQ, Head("dueling")) == "dueling");
+  for (const HeadKind kind : {HeadKind::kQ, HeadKind::kValue, HeadKind::kCategorical, HeadKind::kNormal,
+                              HeadKind::kTanhNormal, HeadKind::kDeterministic}) {
+    CHECK(TypeOf(kind, HeadSpec()) == Name(kind));
+    CHECK(CheckHead(kind, HeadSpec()) == absl::OkStatus());
+    CHECK(CheckHead(kind, Head(Name(kind))) == absl::OkStatus());
+  }
+}
+
+TEST_CASE("a type that a kind does not have is refused with the nearest", "[unit]") {
+  CHECK(Message(HeadKind::kQ, Head("duelling")) ==
+        "type: got \"duelling\"; wanted one of q, dueling; did you mean \"dueling\"?");
+  CHECK(Message(HeadKind::kNormal, Head("tanh_normal")) == "type: got \"tanh_normal\"; wanted normal");
+}
+
+TEST_CASE("what means nothing to a head's kind is refused, all of it at once", "[unit]") {
+  HeadSpec head;
+  head.std = "of_state";
+  head.initial_std = 0.5;
+  head.min_log_std = -3;
+  head.max_log_std = 1;
+  const std::string logarithms =
+      "min_log_std: means nothing to a normal head; wanted none, or a tanh_normal head\n"
+      "max_log_std: means nothing to a normal head; wanted none, or a tanh_normal head";
+  CHECK(Message(HeadKind::kValue, head) ==
+        "std: means nothing to a value head; wanted none, or a normal head\n"
+        "initial_std: means nothing to a value head; wanted none, or a normal head whose std is free\n"
+        "min_log_std: means nothing to a value head; wanted none, or a tanh_normal head\n"
+        "max_log_std: means nothing to a value head; wanted none, or a tanh_normal head");
+  CHECK(Message(HeadKind::kNormal, head) ==
+        "initial_std: means nothing to a normal head; wanted none, or a normal head whose std is free\n" + logarithms);
+  head.std = "free";
+  CHECK(Message(HeadKind::kNormal, head) == logarithms);
+  head = HeadSpec();
+  head.min_log_std = -3;
+  head.max_log_std = 1;
+  CHECK(CheckHead(HeadKind::kTanhNormal, head) == absl::OkStatus());
+}
+
+TEST_CASE("a head has as many outputs as its kind and the action have it", "[unit]") {
+  const SpaceLeaf discrete = Discrete("action", 4);
+  const SpaceLeaf several = MultiDiscrete("action", {2, 3});
+  const SpaceLeaf real = Box("action", DType::kFloat32, {2, 3});
+  HeadSpec of_state;
+  of_state.std = "of_state";
+  CHECK(NumOutputs(HeadKind::kQ, HeadSpec(), discrete) == 4);
+  CHECK(NumOutputs(HeadKind::kCategorical, HeadSpec(), several) == 5);
+  CHECK(NumOutputs(HeadKind::kValue, HeadSpec(), real) == 1);
+  CHECK(NumOutputs(HeadKind::kNormal, HeadSpec(), real) == 6);
+  CHECK(NumOutputs(HeadKind::kNormal, of_state, real) == 12);
+  CHECK(NumOutputs(HeadKind::kTanhNormal, HeadSpec(), real) == 12);
+  CHECK(NumOutputs(HeadKind::kDeterministic, HeadSpec(), real) == 6);
+  CHECK_FALSE(Suits(HeadKind::kQ, several.kind));
+  CHECK(Suits(HeadKind::kCategorical, several.kind));
+  CHECK(Suits(HeadKind::kNormal, real.kind));
+  CHECK_FALSE(Suits(HeadKind::kNormal, discrete.kind));
+}
+
+}  // namespace
+}  // namespace waggle
