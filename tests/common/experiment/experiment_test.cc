@@ -207,7 +207,7 @@ TEST_CASE("Facts of the environment that the algorithm or the network cannot tak
       "environment.name: CartPole-v1 takes discrete actions (action: int64[] of 2 choices); algorithm fake_continuous "
       "wants box ones");
   CHECK(std::string(CheckWith({{"network.heads", "{q: {type: duelling}}"}}).message())
-            .find("networks.q.heads.q: type: got \"duelling\"; wanted one of q, dueling") == 0);
+            .find("networks.q.heads.q.type: got \"duelling\"; wanted one of q, dueling") == 0);
   CHECK(std::string(CheckWith({{"networks.critic", "{torso: []}"}}).message())
             .find("networks.critic: algorithm fake has no such network") == 0);
   CHECK(CheckWith({{"algorithm.n_step", "13"}}).message() == "algorithm.n_step: 13 brings bad luck");
