@@ -62,9 +62,8 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
   WAGGLE_ASSIGN_OR_RETURN(job->device, ParseDevice(experiment.learner.device));
   ConfigureTorch(experiment.learner.threads);
 
-  WAGGLE_ASSIGN_OR_RETURN(job->trainee,
-                          AlgorithmTrainee::Create(experiment, environment, *connections.definitions,
-                                                   *connections.algorithms, job->device));
+  WAGGLE_ASSIGN_OR_RETURN(job->trainee, AlgorithmTrainee::Create(experiment, environment, *connections.definitions,
+                                                                 *connections.algorithms, job->device));
   const std::vector<TablePlan>& tables = job->trainee->plan().algorithm.tables;
   if (tables.size() != 1) {
     return absl::FailedPreconditionError(absl::StrCat("algorithm ", experiment.algorithm, " wants ", tables.size(),
@@ -159,9 +158,8 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
     return absl::OkStatus();
   }
   const std::unique_ptr<ModelSubscriber> subscriber = connections.new_subscriber(job->experiment.experiment.name);
-  WAGGLE_ASSIGN_OR_RETURN(
-      const std::optional<int64_t> step,
-      LoadPublishedWeights(subscriber.get(), connections.hub->training_over(), job->trainee.get()));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> step,
+                          LoadPublishedWeights(subscriber.get(), connections.hub->training_over(), job->trainee.get()));
   if (step.has_value()) {
     checkpoints->first_step = *step;
     LogWarning("there is no checkpoint: goes on from the parameter server's newest weights, of step ", *step,

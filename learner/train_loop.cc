@@ -183,8 +183,8 @@ Progress TrainLoop::Now() const {
   Progress progress = ports_.progress != nullptr ? ports_.progress() : Progress();
   progress.learner_steps = step_;
   if (options_.max_learner_steps > 0) {
-    progress.run = std::max(progress.run, std::min(1.0, static_cast<double>(step_) /
-                                                           static_cast<double>(options_.max_learner_steps)));
+    progress.run = std::max(
+        progress.run, std::min(1.0, static_cast<double>(step_) / static_cast<double>(options_.max_learner_steps)));
   }
   return progress;
 }

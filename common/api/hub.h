@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/api/model.h"
-#include "common/config/schedule.h"
 #include "common/base/stop_token.h"
+#include "common/config/schedule.h"
 #include "common/spec/environment_spec.h"
 
 // The port to the hub: how a process learns what to do and says how it fares. Over gRPC in

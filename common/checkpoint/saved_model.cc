@@ -1,7 +1,6 @@
 #include "common/checkpoint/saved_model.h"
 
 #include <algorithm>
-
 #include <cstdint>
 #include <memory>
 #include <optional>

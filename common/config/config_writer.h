@@ -40,7 +40,7 @@ class ConfigWriter final : public ConfigVisitor {
 
   std::string text_;
   int indent_ = 0;
-  std::vector<size_t> begins_;  // Of the sections and elements being visited: where their first lines would stand.
+  std::vector<size_t> begins_;   // Of the sections and elements being visited: where their first lines would stand.
   bool begins_element_ = false;  // The next line is an element's first.
 };
 

@@ -46,8 +46,8 @@ struct AlgorithmDefinition {
   // Puts the algorithm's own defaults into the other sections, before a file is read over them.
   std::function<void(Experiment* experiment)> defaults;
 
-  // What it wants; a pure function. INVALID_ARGUMENT where options of several sections contradict each other: one problem
-  // a line, each behind its key ("algorithm.n_step: …").
+  // What it wants; a pure function. INVALID_ARGUMENT where options of several sections contradict each other: one
+  // problem a line, each behind its key ("algorithm.n_step: …").
   std::function<absl::StatusOr<AlgorithmPlan>(const AlgorithmOptions& options, const PlanContext& context)> plan;
 };
 

@@ -26,7 +26,7 @@ namespace {
 // `algorithm:` as one section: the name, and the options of the algorithm of that name.
 struct AlgorithmSection {
   const AlgorithmDefinitions* definitions = nullptr;  // Null when writing.
-  Experiment* experiment = nullptr;                   // Whose other sections take the algorithm's defaults; when reading.
+  Experiment* experiment = nullptr;  // Whose other sections take the algorithm's defaults; when reading.
   std::string name;
   std::shared_ptr<AlgorithmOptions> options;
 

@@ -20,14 +20,14 @@ struct ExperimentPlan {
   const NetworkPlan* acting() const;
 };
 
-// INVALID_ARGUMENT, one problem a line, each behind its key, where the options of the sections do not fit each other or the
-// environment. What the algorithm cannot take of the environment is CheckAgainstEnvironment's to say.
+// INVALID_ARGUMENT, one problem a line, each behind its key, where the options of the sections do not fit each other or
+// the environment. What the algorithm cannot take of the environment is CheckAgainstEnvironment's to say.
 absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, const EnvironmentSpec& environment,
                                               const AlgorithmDefinitions& algorithms);
 
-// Checks what needs the environment's facts: the algorithm can take its spaces, the networks fit them, the tables can be
-// made. The error has the code of the first problem, and lists all, one a line. The same checks run at the start of every
-// process that needs them.
+// Checks what needs the environment's facts: the algorithm can take its spaces, the networks fit them, the tables can
+// be made. The error has the code of the first problem, and lists all, one a line. The same checks run at the start of
+// every process that needs them.
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
                                      const AlgorithmDefinitions& algorithms);
 

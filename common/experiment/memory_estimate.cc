@@ -39,7 +39,7 @@ constexpr double kActorActivations = 2;
 
 // What the estimates are made from.
 struct Sizes {
-  double weights = 0;         // Bytes of the parameters of the network that acts.
+  double weights = 0;  // Bytes of the parameters of the network that acts.
   // Bytes of what all networks, and the one that acts, compute for one row of observations, their input among it.
   double row_values = 0;
   double acting_row_values = 0;
@@ -127,8 +127,8 @@ ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
   ProcessMemory memory;
   memory.role = Role::kLearner;
   memory.parts = {{"program", kTorchProgramBytes}};
-  AddComputing(learner.device, sizes.learner_parameters,
-               sizes.batch_rows * sizes.row_values * kLearnerActivations, &memory);
+  AddComputing(learner.device, sizes.learner_parameters, sizes.batch_rows * sizes.row_values * kLearnerActivations,
+               &memory);
   memory.parts.push_back({"weights to publish", kPublishedWeights * sizes.weights});
   memory.parts.push_back({"checkpoint", sizes.checkpoint});
   memory.parts.push_back({"batches", sizes.batches * static_cast<double>(learner.prefetch_batches + 1)});

@@ -73,8 +73,7 @@ InitialValues Initialize(const LayerPlan& layer, const std::vector<int64_t>& wei
       values.weight.normal_(0, gain / std::sqrt(fan_in), generator);
       break;
     case Initialization::kOrthogonal:
-      values.weight.copy_(
-          (Orthogonal(outputs, weight_shape[1] * field, generator) * gain).reshape(weight_shape));
+      values.weight.copy_((Orthogonal(outputs, weight_shape[1] * field, generator) * gain).reshape(weight_shape));
       break;
     case Initialization::kZeros:
       break;

@@ -17,8 +17,8 @@ void AddBias(const float* bias, bool relu, int64_t rows, int64_t columns, float*
   }
 }
 
-void BackThroughBias(const float* output, const float* gradient, bool relu, int64_t rows, int64_t columns, float* result,
-                     float* bias_gradient) {
+void BackThroughBias(const float* output, const float* gradient, bool relu, int64_t rows, int64_t columns,
+                     float* result, float* bias_gradient) {
   for (int64_t row = 0; row < rows; ++row, gradient += columns, output += columns) {
     const float* passed = gradient;
     if (relu) {

@@ -11,10 +11,10 @@ namespace waggle {
 // values <- values + bias [columns], and where `relu` is set not below 0.
 void AddBias(const float* bias, bool relu, int64_t rows, int64_t columns, float* values);
 
-// The gradient by a layer's outputs before its activation: `gradient` itself without relu, else that where the output is
-// above 0 and 0 elsewhere. Adds its sum over the rows to `bias_gradient` [columns] unless that is null. `result` may be
-// null where there is no relu: the gradient is the result then.
-void BackThroughBias(const float* output, const float* gradient, bool relu, int64_t rows, int64_t columns, float* result,
-                     float* bias_gradient);
+// The gradient by a layer's outputs before its activation: `gradient` itself without relu, else that where the output
+// is above 0 and 0 elsewhere. Adds its sum over the rows to `bias_gradient` [columns] unless that is null. `result` may
+// be null where there is no relu: the gradient is the result then.
+void BackThroughBias(const float* output, const float* gradient, bool relu, int64_t rows, int64_t columns,
+                     float* result, float* bias_gradient);
 
 }  // namespace waggle

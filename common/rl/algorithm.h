@@ -13,8 +13,8 @@
 
 namespace waggle {
 
-// The learner's half of an algorithm: what one batch changes. Networks, optimizers, targets, checkpoints and publication
-// follow from its plan; it holds references into the model and whatever else it needs to know. One thread.
+// The learner's half of an algorithm: what one batch changes. Networks, optimizers, targets, checkpoints and
+// publication follow from its plan; it holds references into the model and whatever else it needs to know. One thread.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;

@@ -21,10 +21,10 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
       NStepReturns(batch.at(environment.rewards[0].name), batch.at(kDiscount), batch.at(kItemLength), discount);
   transitions.reward = returns.rewards;
   transitions.bootstrap = returns.bootstrap;
-  transitions.weight = importance_exponent == 0
-                           ? torch::ones({batch.size}, returns.rewards.options())
-                           : ImportanceWeights(batch.at(kItemProbability), importance_exponent)
-                                 .to(returns.rewards.scalar_type());
+  transitions.weight =
+      importance_exponent == 0
+          ? torch::ones({batch.size}, returns.rewards.options())
+          : ImportanceWeights(batch.at(kItemProbability), importance_exponent).to(returns.rewards.scalar_type());
   return transitions;
 }
 

@@ -17,7 +17,8 @@ OrnsteinUhlenbeckOptions DriftOptions(const ExplorationOptions& options) {
 
 }  // namespace
 
-Explorer::Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes, uint64_t seed)
+Explorer::Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes,
+                   uint64_t seed)
     : options_(options),
       action_(action),
       lanes_(lanes),

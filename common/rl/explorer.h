@@ -23,9 +23,10 @@ struct ExplorerLanes {
   int64_t first_step = 0;  // Steps that each has behind it already.
 };
 
-// What actors do beside what the policy says, as the options say: random choices, noise, a warm-up. Everything that moves
-// goes by the run's progress, of which an actor knows the learner's part with its weights, and the environment steps from
-// its own: it counts on from them as if all lanes went as fast as its own. One thread; may throw as LibTorch does.
+// What actors do beside what the policy says, as the options say: random choices, noise, a warm-up. Everything that
+// moves goes by the run's progress, of which an actor knows the learner's part with its weights, and the environment
+// steps from its own: it counts on from them as if all lanes went as fast as its own. One thread; may throw as LibTorch
+// does.
 class Explorer {
  public:
   Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes, uint64_t seed);

@@ -185,8 +185,7 @@ absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& 
   return contents;
 }
 
-absl::Status RestoreLearner(const CheckpointContents& contents, const std::string& algorithm_name,
-                            Trainee* trainee) {
+absl::Status RestoreLearner(const CheckpointContents& contents, const std::string& algorithm_name, Trainee* trainee) {
   const auto saved_by = contents.texts.find(kCheckpointAlgorithm);
   if (saved_by == contents.texts.end() || saved_by->second != algorithm_name) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -17,7 +17,6 @@ absl::StatusOr<CheckpointContents> SaveLearner(int64_t step, const std::string& 
 
 // Puts that back; the step to go on with is `contents.step`. FAILED_PRECONDITION, saying what was got and what was
 // wanted, if it is the state of another algorithm or network; the algorithm is then as before.
-absl::Status RestoreLearner(const CheckpointContents& contents, const std::string& algorithm_name,
-                            Trainee* trainee);
+absl::Status RestoreLearner(const CheckpointContents& contents, const std::string& algorithm_name, Trainee* trainee);
 
 }  // namespace waggle

@@ -57,8 +57,8 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(const ExperimentPlan& plan,
   std::unique_ptr<Model> model(new Model(environment, device));
   for (size_t i = 0; i < plan.networks.size(); ++i) {
     const NetworkNeed& need = plan.algorithm.networks[i];
-    auto net = MakeNet(need, plan.networks[i], device, Rng::Split(seed, absl::StrCat("network ", need.name), 0).Next(),
-                       dtype);
+    auto net =
+        MakeNet(need, plan.networks[i], device, Rng::Split(seed, absl::StrCat("network ", need.name), 0).Next(), dtype);
     WAGGLE_RETURN_IF_ERROR(Annotate(net.status(), absl::StrCat("network ", need.name)));
     model->acting_ = need.acts ? net->get() : model->acting_;
     model->optimizers_[need.name] = Identity(need.optimizer);

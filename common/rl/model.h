@@ -33,8 +33,8 @@ class Scalar {
   const std::unique_ptr<ParameterGroup> group_;
 };
 
-// Everything that an algorithm's plan asks for, built: networks with their targets and optimizers, and scalars. What must
-// survive, what is published and what identifies it follow from the plan. Not thread-safe.
+// Everything that an algorithm's plan asks for, built: networks with their targets and optimizers, and scalars. What
+// must survive, what is published and what identifies it follow from the plan. Not thread-safe.
 class Model {
  public:
   // Every network begins with values of its own, which follow from `seed` and its name. INVALID_ARGUMENT where the
@@ -62,15 +62,14 @@ class Model {
   void VisitState(StateVisitor* visitor);
 
  private:
-  Model(EnvironmentSpec environment, torch::Device device)
-      : environment_(std::move(environment)), device_(device) {}
+  Model(EnvironmentSpec environment, torch::Device device) : environment_(std::move(environment)), device_(device) {}
 
   const EnvironmentSpec environment_;
   const torch::Device device_;
   std::map<std::string, std::unique_ptr<Net>> nets_;
   std::map<std::string, std::unique_ptr<Scalar>> scalars_;
   std::map<std::string, std::string> optimizers_;  // Identities, by network or scalar.
-  Net* acting_ = nullptr;                           // Null where none acts.
+  Net* acting_ = nullptr;                          // Null where none acts.
 };
 
 }  // namespace waggle

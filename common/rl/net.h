@@ -15,9 +15,9 @@
 
 namespace waggle {
 
-// What a network gives for rows of observations, by its heads. Each is [rows, …], or [members, rows, …] where the plan has
-// members; "rows" are the leading dimensions of the observations, of which there may be several ([T, rows]). Asking for a
-// head that the plan does not have, or as another kind than it is, is a c10::Error.
+// What a network gives for rows of observations, by its heads. Each is [rows, …], or [members, rows, …] where the plan
+// has members; "rows" are the leading dimensions of the observations, of which there may be several ([T, rows]). Asking
+// for a head that the plan does not have, or as another kind than it is, is a c10::Error.
 class Output {
  public:
   // `plan` outlives it.
@@ -45,8 +45,8 @@ class Output {
   torch::Tensor mask_;
 };
 
-// What `network` makes of observations, each leaf [rows, …] or with more leading dimensions; and of actions, where it takes
-// them.
+// What `network` makes of observations, each leaf [rows, …] or with more leading dimensions; and of actions, where it
+// takes them.
 Output Evaluate(const Network& network, const Observations& observations, const torch::Tensor& action = {});
 
 // A network of an algorithm: what it learns, and the copy that follows it where the plan has one. Not thread-safe; may

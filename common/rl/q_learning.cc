@@ -40,7 +40,7 @@ torch::Tensor SweepTargets(const torch::Tensor& rewards, const torch::Tensor& bo
 }
 
 Loss SweepLoss(TdLoss loss, const torch::Tensor& q, const torch::Tensor& actions, const torch::Tensor& targets,
-                        const torch::Tensor& weights) {
+               const torch::Tensor& weights) {
   const int64_t rows = q.size(0);
   const int64_t choices = q.size(1);
   Loss result;

@@ -32,8 +32,8 @@ class Trainee {
  public:
   virtual ~Trainee() = default;
 
-  // One batch in: steps what it learns by `stepper`. A loss or gradient that is not finite is INVALID_ARGUMENT; what was
-  // stepped before it in the same update stays so.
+  // One batch in: steps what it learns by `stepper`. A loss or gradient that is not finite is INVALID_ARGUMENT; what
+  // was stepped before it in the same update stays so.
   virtual absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, const Progress& progress, Stepper* stepper) = 0;
 
   // The parameters that act, in the layout that the policy expects. One copy to the CPU.
@@ -52,12 +52,9 @@ class Trainee {
 class AlgorithmTrainee : public Trainee {
  public:
   // INVALID_ARGUMENT where the experiment does not fit the environment. `dtype` is what is computed with.
-  static absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> Create(const Experiment& experiment,
-                                                                  const EnvironmentSpec& environment,
-                                                                  const AlgorithmDefinitions& definitions,
-                                                                  const AlgorithmImplementations& implementations,
-                                                                  torch::Device device,
-                                                                  torch::ScalarType dtype = torch::kFloat32);
+  static absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> Create(
+      const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
+      const AlgorithmImplementations& implementations, torch::Device device, torch::ScalarType dtype = torch::kFloat32);
 
   absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, const Progress& progress, Stepper* stepper) override;
   absl::StatusOr<ModelSnapshot> Publish() override;

@@ -47,7 +47,7 @@ TEST_CASE("What cannot be printed was not done", "[e2e]") {
 
 TEST_CASE("check warns of what this machine has no memory for, which may be meant for another", "[e2e]") {
   const auto [status, said] = Shell("check " + kConfig +
-                                    " --set network.torso[0].units='[65536, 65536, 65536, 65536]' --set "
+                                    " --set networks.q.torso[0].units='[65536, 65536, 65536, 65536]' --set "
                                     "actor.processes=1024 > /dev/null");
   CHECK(status == 0);
   CHECK_THAT(said, Catch::StartsWith("waggle check: warning: about ") && Catch::Contains(" MiB of memory are needed"));

@@ -23,7 +23,7 @@ namespace {
 Experiment CartPole(int64_t seed, const std::string& width = "8") {
   return ValueOf(LoadExperiment(
       std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml",
-      {{"experiment.seed", std::to_string(seed)}, {"network.torso", "[{type: mlp, units: [" + width + "]}]"}},
+      {{"experiment.seed", std::to_string(seed)}, {"networks.q.torso", "[{type: mlp, units: [" + width + "]}]"}},
       BuiltinAlgorithmDefinitions()));
 }
 

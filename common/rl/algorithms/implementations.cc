@@ -1,3 +1,4 @@
+// No test of its own: the conformance suite makes every algorithm that it registers.
 #include "common/rl/algorithms/implementations.h"
 
 #include "common/base/check.h"

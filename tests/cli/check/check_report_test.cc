@@ -18,12 +18,12 @@ std::string Estimate(const std::vector<std::pair<std::string, std::string>>& ove
 }
 
 TEST_CASE("Parameters and memory are estimated", "[unit]") {
-  const std::string text = Estimate({{"network.torso[0].units", "[64, 64]"},
-                                     {"network.head.type", "q"},
+  const std::string text = Estimate({{"networks.q.torso[0].units", "[64, 64]"},
+                                     {"networks.q.heads.q.type", "q"},
                                      {"algorithm.n_step", "3"},
                                      {"replay.max_items", "1048576"},
                                      {"replay.max_bytes", "4294967296"}});
-  CHECK(text.find("[4] [64] [2], 4610 parameters") != std::string::npos);
+  CHECK(text.find("observation: float32[4]; [64] [64]; q [2]; 4610 parameters") != std::string::npos);
   // A row is four floats, an action, a reward and a discount: 32 bytes, and 48 for the item.
   CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 80.0 MiB") != std::string::npos);
   CHECK(text.find("an actor holds at most 64 MiB that no replay server has acknowledged\n") != std::string::npos);

@@ -45,7 +45,7 @@ TEST_CASE("What is wrong is said with the file and the key", "[unit]") {
       LoadCheckedExperiment(kCartPole, {{"environment.name", "x"}, {"learner.device", "gpu"}}).status();
   CHECK_THAT(std::string(both.message()), Catch::StartsWith("--set learner.device=gpu: learner.device: got ") &&
                                               Catch::Contains("\n--set environment.name=x: environment.name: no "));
-  CHECK(error("network.torso[0].type", "conv").find(kCartPole + ": network for CartPole-v1: ") == 0);
+  CHECK(error("networks.q.torso", "[{type: conv}]").find("--set networks.q.torso=") == 0);
   CHECK(error("replay.compression", "[{column: x}]") ==
         "--set replay.compression=[{column: x}]: replay.compression: no column named \"x\"");
   CHECK(LoadCheckedExperiment("/no/such.yaml", {}).status().code() == absl::StatusCode::kNotFound);

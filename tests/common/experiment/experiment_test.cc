@@ -1,11 +1,10 @@
-#include "common/experiment/experiment_plan.h"
-
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "common/experiment/experiment_plan.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
@@ -238,10 +237,8 @@ TEST_CASE("the short form means the only network, and not beside the long one", 
 TEST_CASE("All that does not fit the environment is said at once", "[unit]") {
   EnvironmentSpec large = FakeEnvironmentSpec();
   large.observations[0].array.shape = {15'000'000};
-  const absl::Status status = CheckWith({{"networks.critic", "{}"},
-                                         {"networks.q.torso", "[{type: conv}]"},
-                                         {"actor.lanes", "1"}},
-                                        large);
+  const absl::Status status =
+      CheckWith({{"networks.critic", "{}"}, {"networks.q.torso", "[{type: conv}]"}, {"actor.lanes", "1"}}, large);
   CAPTURE(status.message());
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   const std::vector<std::string> lines = absl::StrSplit(status.message(), '\n');
@@ -322,7 +319,8 @@ TEST_CASE("what is found out late has its place too", "[unit]") {
 TEST_CASE("the tables of a run have its seed", "[unit]") {
   for (const int64_t seed : {1, 7}) {
     const Experiment experiment = ValueOf(Parse(kMinimal, {{"experiment.seed", std::to_string(seed)}}));
-    const std::vector<TablePlan> plans = ValueOf(PlanExperiment(experiment, FakeEnvironmentSpec(), FakeAlgorithms())).algorithm.tables;
+    const std::vector<TablePlan> plans =
+        ValueOf(PlanExperiment(experiment, FakeEnvironmentSpec(), FakeAlgorithms())).algorithm.tables;
     REQUIRE(plans.size() == 1);
     CHECK(plans[0].table.seed == static_cast<uint64_t>(seed));
   }

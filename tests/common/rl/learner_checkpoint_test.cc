@@ -117,8 +117,8 @@ TEST_CASE("a checkpoint of another network or optimizer is refused, also where a
     return RestoreLearner(testing::ValueOf(SaveLearner(1, "apex_dqn", other.get())), "apex_dqn", trainee.get());
   };
   REQUIRE_OK(restore(saved_by("relu", "adam", 0.9)));
-  for (const auto& other : {saved_by("tanh", "adam", 0.9), saved_by("relu", "adamw", 0.9),
-                            saved_by("relu", "adam", 0.5)}) {
+  for (const auto& other :
+       {saved_by("tanh", "adam", 0.9), saved_by("relu", "adamw", 0.9), saved_by("relu", "adam", 0.5)}) {
     const torch::Tensor before = trainee->model().net("q").group()->values().clone();
     REQUIRE_CODE(restore(other), absl::StatusCode::kFailedPrecondition);
     CHECK(torch::equal(trainee->model().net("q").group()->values(), before));

@@ -18,11 +18,14 @@ TEST_CASE("targets are the rewards and the value of the action that the selector
     const torch::Tensor online = torch::tensor({{1.0, 5.0}, {1.0, 0.0}, {7.0, 6.0}}).to(dtype);
     const torch::Tensor target = torch::tensor({{10.0, 20.0}, {30.0, 40.0}, {50.0, 60.0}}).to(dtype);
     // Double: the online network chooses, the target network rates.
-    CHECK(torch::allclose(QLearningTargets(rewards, bootstrap, online, target), torch::tensor({19.0, 2.0, 28.0}).to(dtype)));
+    CHECK(torch::allclose(QLearningTargets(rewards, bootstrap, online, target),
+                          torch::tensor({19.0, 2.0, 28.0}).to(dtype)));
     // Fixed target: the target network's maximum.
-    CHECK(torch::allclose(QLearningTargets(rewards, bootstrap, target, target), torch::tensor({19.0, 2.0, 33.0}).to(dtype)));
+    CHECK(torch::allclose(QLearningTargets(rewards, bootstrap, target, target),
+                          torch::tensor({19.0, 2.0, 33.0}).to(dtype)));
     // Vanilla: the online network's maximum.
-    CHECK(torch::allclose(QLearningTargets(rewards, bootstrap, online, online), torch::tensor({5.5, 2.0, 6.5}).to(dtype)));
+    CHECK(torch::allclose(QLearningTargets(rewards, bootstrap, online, online),
+                          torch::tensor({5.5, 2.0, 6.5}).to(dtype)));
   }
 }
 

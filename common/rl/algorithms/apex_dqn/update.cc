@@ -8,9 +8,7 @@ namespace {
 class ApexDqn : public Algorithm {
  public:
   ApexDqn(const ApexDqnOptions& options, Model* model)
-      : options_(options),
-        loss_(options.loss == "mse" ? TdLoss::kMse : TdLoss::kHuber),
-        q_(model->net("q")) {}
+      : options_(options), loss_(options.loss == "mse" ? TdLoss::kMse : TdLoss::kHuber), q_(model->net("q")) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Transitions t =

@@ -1,10 +1,9 @@
-#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
-
 #include <limits>
 #include <string>
 
 #include "common/config/field_checker.h"
 #include "common/experiment/experiment.h"
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 
@@ -48,12 +47,11 @@ TEST_CASE("every leaf is a column of its name, and stands in the batch at both e
   for (const ViewField& field : table.view) {
     view.push_back(field.name + "=" + field.column);
   }
-  CHECK(view == std::vector<std::string>{"observation/camera=observation/camera", "observation/state=observation/state",
-                                         "action_mask/push=action_mask/push", "action/push=action/push",
-                                         "reward=reward", "discount=discount",
-                                         "next_observation/camera=observation/camera",
-                                         "next_observation/state=observation/state",
-                                         "next_action_mask/push=action_mask/push"});
+  CHECK(view ==
+        std::vector<std::string>{"observation/camera=observation/camera", "observation/state=observation/state",
+                                 "action_mask/push=action_mask/push", "action/push=action/push", "reward=reward",
+                                 "discount=discount", "next_observation/camera=observation/camera",
+                                 "next_observation/state=observation/state", "next_action_mask/push=action_mask/push"});
 }
 
 TEST_CASE("the table holds n-step windows and shows a transition of each", "[unit]") {
@@ -181,9 +179,9 @@ TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[
 }
 
 TEST_CASE("an experiment with every option survives being printed and parsed", "[unit]") {
-  const Experiment experiment =
-      testing::ValueOf(Parse("mode: fixed_target, n_step: 2, loss: mse, update_steps: 7, exploration: {warm_up_steps: 30}, "
-                             "optimizer: {type: sgd, momentum: 0.5}"));
+  const Experiment experiment = testing::ValueOf(
+      Parse("mode: fixed_target, n_step: 2, loss: mse, update_steps: 7, exploration: {warm_up_steps: 30}, "
+            "optimizer: {type: sgd, momentum: 0.5}"));
   const Experiment again =
       testing::ValueOf(ParseExperiment(ToYaml(experiment), "again", {}, BuiltinAlgorithmDefinitions()));
   CHECK(ToYaml(again) == ToYaml(experiment));

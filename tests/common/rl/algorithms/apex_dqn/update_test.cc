@@ -1,9 +1,8 @@
-#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
-
 #include <cmath>
 #include <limits>
 
 #include "common/nn/weights_codec.h"
+#include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/steppers.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
@@ -119,8 +118,7 @@ TEST_CASE("computing gradients and applying them are separate", "[unit]") {
   CHECK(torch::equal(apart.target().parameters().values(), before));
   LocalStepper stepper;
   REQUIRE_OK(together.Update(TwoWindows(), &stepper));
-  CHECK(
-      torch::allclose(together.online().parameters().values(), before - 0.1 * capture.gradients().at("q")));
+  CHECK(torch::allclose(together.online().parameters().values(), before - 0.1 * capture.gradients().at("q")));
 }
 
 TEST_CASE("the gradient is what finite differences of the loss say, through every kind of head and mode", "[unit]") {
@@ -136,7 +134,8 @@ TEST_CASE("the gradient is what finite differences of the loss say, through ever
         network.torso[0].units = {4};
         network.torso[0].activation = "tanh";
         network.heads["q"].type = head;
-        const auto algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(3, 2), torch::kCPU, torch::kFloat64));
+        const auto algorithm =
+            testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(3, 2), torch::kCPU, torch::kFloat64));
         torch::manual_seed(2);
         const auto random = [](std::vector<int64_t> shape) { return torch::randn(shape, torch::kFloat64); };
         TensorBatch batch = DqnBatch(random({6, 3}), {0, 1, 1, 0, 1, 0}, random({6, 3}) * 2,

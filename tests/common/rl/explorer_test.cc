@@ -1,0 +1,116 @@
+#include "common/rl/explorer.h"
+
+#include <cmath>
+#include <map>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+ExplorationOptions Options(const std::string& type) {
+  ExplorationOptions options;
+  options.type = type;
+  return options;
+}
+
+Explorer Choosing(const ExplorationOptions& options, int64_t lanes = 1) {
+  return Explorer(options, Discrete("action", 3), {lanes, 0, lanes, 0}, 7);
+}
+
+// How often each of three choices is taken.
+std::map<int64_t, double> Shares(Explorer* explorer, const std::vector<float>& values, int64_t best,
+                                 const bool* legal = nullptr, int64_t slot = 0) {
+  std::map<int64_t, double> shares;
+  const int draws = 20'000;
+  for (int i = 0; i < draws; ++i) {
+    shares[explorer->Choose(slot, values.data(), 3, best, legal)] += 1.0 / draws;
+  }
+  return shares;
+}
+
+TEST_CASE("without exploration the best choice is taken", "[unit]") {
+  Explorer explorer = Choosing(Options("none"));
+  CHECK(Shares(&explorer, {1, 2, 3}, 2) == std::map<int64_t, double>{{2, Shares(&explorer, {1, 2, 3}, 2).at(2)}});
+}
+
+TEST_CASE("a lane strays as often as its epsilon says, to legal choices alone", "[unit]") {
+  ExplorationOptions options = Options("epsilon_greedy");
+  options.epsilon = 0.6;
+  options.ladder_exponent = 1;
+  Explorer explorer = Choosing(options, /*lanes=*/2);
+  CHECK(Shares(&explorer, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.2).margin(0.02));
+  CHECK(Shares(&explorer, {1, 2, 3}, 2, nullptr, 1)[0] == Approx(0.36 / 3).margin(0.02));
+  const bool legal[3] = {true, false, true};
+  std::map<int64_t, double> shares = Shares(&explorer, {1, 2, 3}, 2, legal, 0);
+  CHECK(shares[0] == Approx(0.3).margin(0.02));
+  CHECK(shares.count(1) == 0);
+}
+
+TEST_CASE("boltzmann draws in proportion to the values' exponentials", "[unit]") {
+  ExplorationOptions options = Options("boltzmann");
+  options.temperature = 2;
+  Explorer explorer = Choosing(options);
+  std::map<int64_t, double> shares = Shares(&explorer, {0, 2, 4}, 2);
+  const double sum = 1 + std::exp(1) + std::exp(2);
+  CHECK(shares[0] == Approx(1 / sum).margin(0.02));
+  CHECK(shares[1] == Approx(std::exp(1) / sum).margin(0.02));
+  const bool legal[3] = {true, true, false};
+  CHECK(Shares(&explorer, {0, 2, 4}, 1, legal).count(2) == 0);
+}
+
+TEST_CASE("a warm-up is uniform, until the run's lanes have had so many steps together", "[unit]") {
+  ExplorationOptions options = Options("none");
+  options.warm_up_steps = 40;
+  // Four lanes here of the run's eight: after five steps of each here, the run has had forty.
+  Explorer explorer(options, Discrete("action", 3), {4, 0, 8, 0}, 7);
+  for (int step = 0; step < 5; ++step) {
+    CHECK(explorer.progress().env_steps == 8 * step);
+    CHECK(Shares(&explorer, {1, 2, 3}, 2)[0] == Approx(1.0 / 3).margin(0.02));
+    explorer.Advance(4);
+  }
+  CHECK(Shares(&explorer, {1, 2, 3}, 2).count(0) == 0);
+  // One that was started again goes on where it was; weights may know more than its own lanes.
+  Explorer again(options, Discrete("action", 3), {4, 0, 8, 5}, 7);
+  CHECK(Shares(&again, {1, 2, 3}, 2).count(0) == 0);
+  Explorer told(options, Discrete("action", 3), {4, 0, 8, 0}, 7);
+  told.SetProgress({0.5, 10, 1'000});
+  CHECK(told.progress().env_steps == 1'000);
+  CHECK(Shares(&told, {1, 2, 3}, 2).count(0) == 0);
+}
+
+TEST_CASE("noise on real actions has its deviation and stays in bounds", "[unit]") {
+  const SpaceLeaf action = Box("action", DType::kFloat32, {2}, -1, 1);
+  const torch::Tensor slots = torch::arange(4);
+  const torch::Tensor first = torch::zeros({4}, torch::kBool);
+  ExplorationOptions options = Options("gaussian");
+  options.sigma = 0.1;
+  Explorer gaussian(options, action, {4, 0, 4, 0}, 3);
+  std::vector<torch::Tensor> drawn;
+  for (int i = 0; i < 1'000; ++i) {
+    drawn.push_back(gaussian.Explore(torch::full({4, 2}, 0.2F), slots, first));
+  }
+  CHECK(torch::stack(drawn).std().item<double>() == Approx(0.1).margin(0.005));
+  CHECK(torch::stack(drawn).mean().item<double>() == Approx(0.2).margin(0.005));
+  CHECK(gaussian.Explore(torch::ones({4, 2}), slots, first).max().item<double>() <= 1);
+
+  options = Options("ornstein_uhlenbeck");
+  options.sigma = 1;
+  options.theta = 0.5;
+  options.time_step = 0.1;
+  Explorer drift(options, action, {4, 0, 4, 0}, 3);
+  const torch::Tensor one = drift.Explore(torch::zeros({4, 2}), slots, first);
+  const torch::Tensor two = drift.Explore(torch::zeros({4, 2}), slots, first);
+  // A step's own deviation is sigma * sqrt(time_step), and what was goes on.
+  CHECK((two - one * 0.95).abs().max().item<double>() < 5 * std::sqrt(0.1));
+  CHECK_FALSE(torch::equal(one, two));
+
+  options.warm_up_steps = 100;
+  Explorer warming(options, action, {4, 0, 4, 0}, 3);
+  const torch::Tensor uniform = warming.Explore(torch::full({4, 2}, 0.2F), slots, first);
+  CHECK(uniform.abs().max().item<double>() <= 1);
+  CHECK(uniform.std().item<double>() > 0.2);
+}
+
+}  // namespace
+}  // namespace waggle
