@@ -70,7 +70,7 @@ double ObservationRows(const TableConfig& table, const ArraySpec& observation) {
   double rows = 0;
   for (const ViewField& field : table.view) {
     if (field.column == observation.name) {
-      rows += field.rows == ViewField::Rows::kAll ? static_cast<double>(table.max_window) : 1;
+      rows += field.rows == ViewField::Rows::kAll ? static_cast<double>(table.SampledRows()) : 1;
     }
   }
   return rows;

@@ -120,7 +120,7 @@ void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* vis
 }
 
 std::vector<std::string> FixedTableKeys() {
-  std::vector<std::string> fixed = {"name", "signature", "view", "max_window", "seed"};
+  std::vector<std::string> fixed = {"name", "signature", "view", "max_window", "transition_rows", "seed"};
   const std::vector<std::string> changeable = KeysOf(TableFieldSet::kChangeable);
   for (std::string& key : KeysOf(TableFieldSet::kAll)) {
     if (std::find(changeable.begin(), changeable.end(), key) == changeable.end()) {

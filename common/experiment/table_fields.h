@@ -15,7 +15,7 @@ enum class TableFieldSet {
 
 // Visits the fields of a table's configuration that people set, each of which is named here and nowhere else: those of
 // an experiment's `replay:` section, and those that `waggle reconfigure` changes. Left out are name, signature, view,
-// max_window and seed, which follow from the algorithm and the run. Ranges are those of single values;
+// max_window, transition_rows and seed, which follow from the algorithm and the run. Ranges are those of single values;
 // TableConfig::ValidateSettings has the last word.
 void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* visitor);
 

@@ -167,10 +167,11 @@ absl::Status RowWriter::CreateItem(Stream* stream, absl::string_view table, int6
     return absl::InvalidArgumentError(
         absl::StrCat("the writer was not made for a table \"", table, "\"", DidYouMean(table, names)));
   }
-  if (rows < 1 || rows > found->max_window || rows > stream->episode_rows()) {
+  const int64_t least = found->MinWindow();
+  if (rows < least || rows > found->max_window || rows > stream->episode_rows()) {
     return absl::InvalidArgumentError(absl::StrCat("an item of ", rows, " rows: the episode has ",
                                                    stream->episode_rows(), ", and table \"", table, "\" allows ",
-                                                   found->max_window));
+                                                   least > 1 ? absl::StrCat(least, " to ") : "", found->max_window));
   }
   // Of one block all items have priorities, or none has.
   if (!items_.empty() && highest_priority_ != !priority.has_value()) {

@@ -53,6 +53,8 @@ v1::ViewField::Rows ToProto(ViewField::Rows rows) {
       return v1::ViewField::ROWS_LAST;
     case ViewField::Rows::kAll:
       return v1::ViewField::ROWS_ALL;
+    case ViewField::Rows::kFuture:
+      return v1::ViewField::ROWS_FUTURE;
   }
   return v1::ViewField::ROWS_UNSPECIFIED;
 }
@@ -65,6 +67,8 @@ absl::StatusOr<ViewField::Rows> FromProto(v1::ViewField::Rows rows) {
       return ViewField::Rows::kLast;
     case v1::ViewField::ROWS_ALL:
       return ViewField::Rows::kAll;
+    case v1::ViewField::ROWS_FUTURE:
+      return ViewField::Rows::kFuture;
     default:
       return absl::InvalidArgumentError(absl::StrCat("view: ", static_cast<int>(rows), " is no choice of rows"));
   }
@@ -191,6 +195,7 @@ v1::TableConfig ToProto(const TableConfig& config) {
   proto.set_max_bytes(config.max_bytes);
   proto.set_max_times_sampled(config.max_times_sampled);
   proto.set_max_window(config.max_window);
+  proto.set_transition_rows(config.transition_rows);
   proto.set_seed(config.seed);
   for (const ColumnCompression& compression : config.compression) {
     v1::ColumnCompression* added = proto.add_compression();
@@ -220,6 +225,7 @@ absl::StatusOr<TableConfig> FromProto(const v1::TableConfig& proto) {
   config.max_bytes = proto.max_bytes();
   config.max_times_sampled = proto.max_times_sampled();
   config.max_window = proto.max_window();
+  config.transition_rows = proto.transition_rows();
   config.seed = proto.seed();
   for (const v1::ColumnCompression& compression : proto.compression()) {
     WAGGLE_ASSIGN_OR_RETURN(const Codec codec, FromProto(compression.codec()));

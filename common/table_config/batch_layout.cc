@@ -19,13 +19,13 @@ const ArraySpec* FindColumn(const std::vector<ArraySpec>& signature, const std::
 }
 
 // The field of a whole batch.
-ArraySpec WholeField(const ViewField& field, const ArraySpec& column, int64_t batch_size, int64_t max_window) {
+ArraySpec WholeField(const ViewField& field, const ArraySpec& column, int64_t batch_size, int64_t sampled_rows) {
   ArraySpec spec;
   spec.name = field.name;
   spec.dtype = column.dtype;
   spec.shape.push_back(batch_size);
   if (field.rows == ViewField::Rows::kAll) {
-    spec.shape.push_back(max_window);
+    spec.shape.push_back(sampled_rows);
   }
   if (field.stack > 1) {
     spec.shape.push_back(field.stack);
@@ -58,13 +58,16 @@ absl::StatusOr<BatchLayout> MakeBatchLayout(const TableConfig& config, int64_t b
       return absl::InvalidArgumentError(
           absl::StrCat("table ", config.name, ": the view's field ", field.name, " names no column: ", field.column));
     }
-    specs.push_back(WholeField(field, *column, batch_size, config.max_window));
+    specs.push_back(WholeField(field, *column, batch_size, config.SampledRows()));
   }
   for (const char* fact : {kItemKey, kItemGeneration, kItemLength, kItemPolicyVersion, kItemTimesSampled}) {
     specs.push_back({fact, DType::kInt64, {batch_size}});
   }
   for (const char* fact : {kItemProbability, kItemPriority}) {
     specs.push_back({fact, DType::kFloat64, {batch_size}});
+  }
+  if (config.HasFuture()) {
+    specs.push_back({kItemFutureOffset, DType::kInt64, {batch_size}});
   }
 
   BatchLayout layout;

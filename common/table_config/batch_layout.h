@@ -14,8 +14,8 @@ namespace waggle {
 
 // Where a field of a batch lies in the batch's one block of bytes.
 struct BatchField {
-  ArraySpec spec;  // The whole field's: [batch_size, …], or [batch_size, max_window, …] for rows "all"; a stack is an
-                   // axis behind these.
+  ArraySpec spec;  // The whole field's: [batch_size, …], or [batch_size, SampledRows(), …] for rows "all"; a stack is
+                   // an axis behind these.
   size_t offset = 0;  // A multiple of 64.
 };
 
@@ -32,11 +32,13 @@ struct BatchLayout {
 // The names of the facts: one scalar an item, int64 unless said.
 inline constexpr char kItemKey[] = "item/key";
 inline constexpr char kItemGeneration[] = "item/generation";
-inline constexpr char kItemLength[] = "item/length";  // Rows in the window.
+inline constexpr char kItemLength[] = "item/length";  // Rows in the window, SampledRows() at most.
 inline constexpr char kItemPolicyVersion[] = "item/policy_version";
 inline constexpr char kItemTimesSampled[] = "item/times_sampled";  // This time included.
 inline constexpr char kItemProbability[] = "item/probability";     // float64, of being drawn.
 inline constexpr char kItemPriority[] = "item/priority";           // float64, as last set.
+// Where a field is kFuture: how many rows after the window's first its row is, 1 to the window's rows - 1.
+inline constexpr char kItemFutureOffset[] = "item/future_offset";
 
 // RESOURCE_EXHAUSTED if the batch would have more than `max_bytes`. The configuration must be valid.
 absl::StatusOr<BatchLayout> MakeBatchLayout(const TableConfig& config, int64_t batch_size, size_t max_bytes);

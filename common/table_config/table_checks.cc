@@ -107,6 +107,23 @@ void CheckView(const TableConfig& config, Problems* problems) {
   }
 }
 
+void CheckTransition(const TableConfig& config, Problems* problems) {
+  if (!config.HasFuture()) {
+    problems->AddUnless(config.transition_rows == 0, "transition_rows: ", config.transition_rows,
+                        " means nothing where no field of the view takes a future row");
+    return;
+  }
+  if (config.max_window < 2) {
+    problems->Add("max_window: ", config.max_window,
+                  " is less than 2: a future row is one behind the window's first, and the view has a field of it");
+    return;
+  }
+  problems->AddUnless(config.transition_rows >= 1 && config.transition_rows <= config.max_window,
+                      "transition_rows: ", config.transition_rows, " is outside [1, ", config.max_window,
+                      "], max_window: where a field of the view takes a future row it says how many rows of a window "
+                      "are the transition, n + 1 of one of n steps");
+}
+
 void CheckSampler(const SamplerConfig& sampler, Problems* problems) {
   const bool prioritized = sampler.kind == SelectorKind::kPrioritized;
   const bool has_recency = prioritized || sampler.kind == SelectorKind::kUniform;
@@ -225,6 +242,7 @@ absl::Status TableConfig::Validate() const {
   problems.AddIfBad("name: ", ValidateName(name));
   CheckSignature(*this, &problems);
   CheckView(*this, &problems);
+  CheckTransition(*this, &problems);
   CheckSettings(*this, &problems);
   CheckCompression(*this, &problems);
   return problems.ToStatus(absl::StrCat("table \"", name, "\": "), "; ");

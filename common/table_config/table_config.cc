@@ -43,6 +43,8 @@ absl::string_view Name(ViewField::Rows rows) {
       return "last";
     case ViewField::Rows::kAll:
       return "all";
+    case ViewField::Rows::kFuture:
+      return "future";
   }
   return kUnknown;
 }
@@ -114,6 +116,11 @@ int64_t TableConfig::MaxContextRows() const {
     longest = std::max(longest, field.stack);
   }
   return longest - 1;
+}
+
+bool TableConfig::HasFuture() const {
+  return std::any_of(view.begin(), view.end(),
+                     [](const ViewField& field) { return field.rows == ViewField::Rows::kFuture; });
 }
 
 void MakeQueue(int64_t max_items, TableConfig* config) {

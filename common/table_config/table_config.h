@@ -74,11 +74,22 @@ struct RateLimiterConfig {
 };
 
 // One field of a sampled item: a column, and which rows of the item's window.
+//
+// Where a field is kFuture, an item's window goes on behind its transition: the first transition_rows of it are the
+// transition, which kFirst, kLast and kAll are about, and any row but the window's first may be the item's future row.
+// So an item is still one step of an episode, and drawn, counted, given a priority and removed as such, and each is as
+// likely whatever the length of its episode, which would not be so for items that are whole episodes. Nothing has to
+// know where an episode ends, for windows never reach past it. Its rows are kept once, shared by all windows over them;
+// what a longer window costs is 8 bytes for each further chunk that it reaches over.
 struct ViewField {
   enum class Rows {
     kFirst,
     kLast,
-    kAll,  // Zero-padded to max_window; the window's length lies beside it.
+    kAll,  // Zero-padded to the most that an item may have (SampledRows); how many it has lies beside it.
+    // One of the window's rows behind its first one, each as likely, drawn anew each time that the item is sampled: for
+    // goals in hindsight (HER's strategy "future", arXiv 1707.01495). All fields of an item have the same one, and how
+    // many rows after the first it is lies beside it.
+    kFuture,
   };
   std::string name;
   std::string column;
@@ -116,6 +127,7 @@ struct TableConfig {
   int64_t max_bytes = 0;          // Of rows.
   int64_t max_times_sampled = 0;  // 0: no limit.
   int64_t max_window = 1;         // Rows an item may have.
+  int64_t transition_rows = 0;    // Of its window, which kFirst, kLast and kAll are about; 0: all. Only beside kFuture.
   uint64_t seed = 0;              // Which items are drawn follows from it and the name; the run's own.
   std::vector<ColumnCompression> compression = {};  // Of the columns it names; the others are kept as they are.
   Durability durability = Durability::kNone;
@@ -125,6 +137,13 @@ struct TableConfig {
 
   // The most rows before a window that may belong to its item: what the longest stack reaches back.
   int64_t MaxContextRows() const;
+
+  // Whether a field is kFuture.
+  bool HasFuture() const;
+  // The fewest rows that an item may have: 2 where one of them is a future row, else 1.
+  int64_t MinWindow() const { return HasFuture() ? 2 : 1; }
+  // The most rows of an item that kFirst, kLast and kAll are about.
+  int64_t SampledRows() const { return transition_rows > 0 ? transition_rows : max_window; }
 
   // Whether anything is picked by its priority.
   bool UsesPriorities() const;

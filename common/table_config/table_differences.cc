@@ -116,6 +116,7 @@ Comparison Compare(const TableConfig& a, const TableConfig& b) {
   comparison.Add("max_bytes", a.max_bytes, b.max_bytes, kChangeable);
   comparison.Add("max_times_sampled", a.max_times_sampled, b.max_times_sampled, kChangeable);
   comparison.Add("max_window", a.max_window, b.max_window, kFixed);
+  comparison.Add("transition_rows", a.transition_rows, b.transition_rows, kFixed);
   comparison.Add("seed", a.seed, b.seed, kFixed);
   comparison.Add("compression", DescribeCompression(a), DescribeCompression(b), kFixed);
   comparison.Add("durability", Name(a.durability), Name(b.durability), kFixed);

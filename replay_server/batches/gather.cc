@@ -39,10 +39,10 @@ void CopyFields(const RowLayout& layout, const std::vector<FieldCopy>& fields, c
         __builtin_prefetch(ahead.chunks.front()->Row(layout, field.column, ahead.offset));
       }
     }
-    const Window& window = sampled.items[i].window;
+    const SampledItem& item = sampled.items[i];
     for (const FieldCopy& field : fields) {
       CopySink sink{field.destination + i * field.item_bytes};
-      PutField(rows, field, window, &sink);
+      PutField(rows, field, item, &sink);
     }
   }
 }
@@ -68,7 +68,7 @@ void CopyFact(char* destination, const Sampled& sampled, const Value& value) {
 }
 
 // In the order of MakeBatchLayout; the first one to `bytes`.
-void CopyFacts(const BatchField* fact, char* bytes, const Sampled& sampled) {
+void CopyFacts(const BatchField* fact, bool has_future, char* bytes, const Sampled& sampled) {
   bytes -= fact->offset;
   const auto next = [&fact, bytes] { return bytes + (fact++)->offset; };
   CopyFact<int64_t>(next(), sampled, [](const SampledItem& item) { return item.key; });
@@ -78,6 +78,9 @@ void CopyFacts(const BatchField* fact, char* bytes, const Sampled& sampled) {
   CopyFact<int64_t>(next(), sampled, [](const SampledItem& item) { return item.times_sampled; });
   CopyFact<double>(next(), sampled, [](const SampledItem& item) { return item.probability; });
   CopyFact<double>(next(), sampled, [](const SampledItem& item) { return item.priority; });
+  if (has_future) {
+    CopyFact<int64_t>(next(), sampled, [](const SampledItem& item) { return item.future_offset; });
+  }
 }
 
 // Where a field ends, and how many bytes there are from there to the next one: they travel with the fields, and must
@@ -98,7 +101,7 @@ FieldCopy FieldOf(const TableConfig& config, const RowLayout& rows, const ViewFi
   field.row_bytes = rows.column_bytes[field.column];
   field.stack = static_cast<size_t>(view.stack);
   field.item_bytes = field.row_bytes * field.stack *
-                     (field.rows == ViewField::Rows::kAll ? static_cast<size_t>(config.max_window) : 1);
+                     (field.rows == ViewField::Rows::kAll ? static_cast<size_t>(config.SampledRows()) : 1);
   return field;
 }
 
@@ -155,7 +158,7 @@ absl::StatusOr<SampledBatch> Gather(const TableConfig& config, const RowLayout& 
   }
   WAGGLE_RETURN_IF_ERROR(source.status());
   const BatchField& first_fact = batch.layout->fields[config.view.size()];
-  CopyFacts(&first_fact, batch.bytes.get() + first_fact.offset, sampled);
+  CopyFacts(&first_fact, config.HasFuture(), batch.bytes.get() + first_fact.offset, sampled);
   for (size_t i = 0; i < batch.layout->fields.size(); ++i) {
     std::memset(batch.bytes.get() + EndOf(batch.layout->fields[i]), 0, GapBehind(*batch.layout, i));
   }
@@ -198,7 +201,7 @@ absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLay
     if (i < config.view.size() && IsLarge(rows, fields[i])) {
       SliceSink sink(owner, &batch.data);
       for (const SampledItem& item : sampled.items) {
-        PutField(&source, fields[i], item.window, &sink);
+        PutField(&source, fields[i], item, &sink);
       }
       sink.PutZeros(GapBehind(*batch.facts.layout, i));
       continue;
@@ -207,7 +210,7 @@ absl::StatusOr<SlicedBatch> GatherSlices(const TableConfig& config, const RowLay
       fields[i].destination = copy;
       copied.push_back(fields[i]);
     } else if (i == config.view.size()) {
-      CopyFacts(&places[i], copy, sampled);  // All of them: they are the last.
+      CopyFacts(&places[i], config.HasFuture(), copy, sampled);  // All of them: they are the last.
     }
     std::memset(copy + size - GapBehind(*batch.facts.layout, i), 0, GapBehind(*batch.facts.layout, i));
     batch.data.Append({copy, size, copies});

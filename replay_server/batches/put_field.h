@@ -152,27 +152,32 @@ void PutAllRows(RowSource* rows, const FieldCopy& field, const Window& window, S
   }
 }
 
+// One row of an item, counted with the context, and its stack if there is one.
+template <class Sink>
+void PutRow(RowSource* rows, const FieldCopy& field, const Window& window, size_t row, Sink* sink) {
+  if (field.stack > 1) {
+    PutStack(rows, field, window, row, sink);
+  } else {
+    sink->Put(RowAt(rows, field.column, window, row), field.row_bytes);
+  }
+}
+
 // What the field has of an item.
 template <class Sink>
-void PutField(RowSource* rows, const FieldCopy& field, const Window& window, Sink* sink) {
-  const size_t last = size_t{window.context} + window.rows - 1;
+void PutField(RowSource* rows, const FieldCopy& field, const SampledItem& item, Sink* sink) {
+  const Window& window = item.window;
   switch (field.rows) {
     case ViewField::Rows::kFirst:
-      if (field.stack > 1) {
-        PutStack(rows, field, window, window.context, sink);
-      } else {
-        sink->Put(RowAt(rows, field.column, window, window.context), field.row_bytes);
-      }
+      PutRow(rows, field, window, window.context, sink);
       break;
     case ViewField::Rows::kLast:
-      if (field.stack > 1) {
-        PutStack(rows, field, window, last, sink);
-      } else {
-        sink->Put(RowAt(rows, field.column, window, last), field.row_bytes);
-      }
+      PutRow(rows, field, window, size_t{window.context} + window.rows - 1, sink);
       break;
     case ViewField::Rows::kAll:
       PutAllRows(rows, field, window, sink);
+      break;
+    case ViewField::Rows::kFuture:
+      PutRow(rows, field, window, item.future_row, sink);
       break;
   }
 }

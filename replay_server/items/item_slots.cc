@@ -142,6 +142,34 @@ Window ItemSlots::window(uint32_t slot) const {
   return window;
 }
 
+Window ItemSlots::window_parts(uint32_t slot, uint32_t head, uint32_t first, uint32_t end, uint32_t* left_out) const {
+  *left_out = 0;
+  const LongWindow* window = LongOf(At(slot));
+  if (window == nullptr) {
+    return this->window(slot);
+  }
+  const Window& whole = window->window;
+  Window parts;
+  parts.offset = whole.offset;
+  parts.rows = whole.rows;
+  parts.context = whole.context;
+  // Counted from the first chunk's first row.
+  const uint64_t head_end = uint64_t{whole.offset} + head;
+  const uint64_t tail_begin = uint64_t{whole.offset} + first;
+  const uint64_t tail_end = uint64_t{whole.offset} + end;
+  uint64_t begin = 0;
+  for (size_t i = 0; begin < std::max(head_end, tail_end); ++i) {
+    const uint32_t rows = whole.chunks[i]->rows();
+    if (begin < head_end || begin + rows > tail_begin) {
+      parts.chunks.push_back(whole.chunks[i]);
+    } else {
+      *left_out += rows;
+    }
+    begin += rows;
+  }
+  return parts;
+}
+
 uint32_t ItemSlots::rows(uint32_t slot) const {
   const LongWindow* window = LongOf(At(slot));
   return window != nullptr ? window->window.rows : static_cast<uint32_t>(At(slot).window_rows);

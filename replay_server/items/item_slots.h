@@ -70,6 +70,9 @@ class ItemSlots {
 
   Facts facts(uint32_t slot) const;
   Window window(uint32_t slot) const;
+  // The same without the chunks that have none of its rows [0, head) and [first, end), counted with the context;
+  // `left_out` is how many rows of those before `end` these have. 0 < head, first < end.
+  Window window_parts(uint32_t slot, uint32_t head, uint32_t first, uint32_t end, uint32_t* left_out) const;
   // Rows of the window, without and of its context.
   uint32_t rows(uint32_t slot) const;
   uint8_t context(uint32_t slot) const;

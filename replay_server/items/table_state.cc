@@ -29,6 +29,18 @@ bool SameSelectors(const TableConfig& a, const TableConfig& b) {
          a.remover.priority_exponent == b.remover.priority_exponent;
 }
 
+// All but its rows, and what only a draw has.
+SampledItem FactsOfSample(const ItemSlots& items, uint32_t slot) {
+  const ItemSlots::Facts facts = items.facts(slot);
+  SampledItem item;
+  item.key = slot;
+  item.generation = facts.generation;
+  item.policy_version = facts.policy_version;
+  item.times_sampled = facts.times_sampled;
+  item.priority = facts.priority;
+  return item;
+}
+
 }  // namespace
 
 TableState::Contents::Contents(const TableConfig& config) : sampler(NewSampler(config)), remover(NewRemover(config)) {}
@@ -39,6 +51,7 @@ TableState::Contents::~Contents() = default;
 
 TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr<MemoryUse> memory)
     : config_(config),
+      has_future_(config.HasFuture()),
       incarnation_(RandomNumber()),
       rng_(Rng::Split(seed, config.name, 0)),
       limiter_(config.rate_limiter),
@@ -237,20 +250,34 @@ SampledItem TableState::Take(const Draw& draw) {
   if (recording_draws_ || config_.max_times_sampled > 0) {
     NoteChange(draw.slot);
   }
-  SampledItem item = ItemAt(draw.slot);
+  SampledItem item = FactsOfSample(in_.items, draw.slot);
   item.probability = draw.probability;
+  if (has_future_) {
+    DrawFuture(draw.slot, &item);
+  } else {
+    item.window = in_.items.window(draw.slot);
+  }
   return item;
 }
 
+// The rows between the transition and the future row are not looked at, so that nobody reads them from a disk either.
+void TableState::DrawFuture(uint32_t slot, SampledItem* item) {
+  const uint32_t rows = in_.items.rows(slot);
+  const uint32_t context = in_.items.context(slot);
+  const auto sampled = static_cast<uint32_t>(std::min<int64_t>(rows, config_.transition_rows));
+  item->future_offset = 1 + static_cast<uint32_t>(rng_.UniformInt(rows - 1));
+  const uint32_t row = context + item->future_offset;
+  // With what its stack reaches back to.
+  const uint32_t first = row - std::min(row, static_cast<uint32_t>(config_.MaxContextRows()));
+  uint32_t left_out = 0;
+  item->window = in_.items.window_parts(slot, context + sampled, first, row + 1, &left_out);
+  item->window.rows = sampled;
+  item->future_row = row - left_out;
+}
+
 SampledItem TableState::ItemAt(uint32_t slot) const {
-  const ItemSlots::Facts facts = in_.items.facts(slot);
-  SampledItem item;
+  SampledItem item = FactsOfSample(in_.items, slot);
   item.window = in_.items.window(slot);
-  item.key = slot;
-  item.generation = facts.generation;
-  item.policy_version = facts.policy_version;
-  item.times_sampled = facts.times_sampled;
-  item.priority = facts.priority;
   return item;
 }
 

@@ -26,7 +26,7 @@ namespace waggle {
 
 // An item on its way into a table.
 struct NewItem {
-  Window window;
+  Window window;  // Of at least as many rows as the table's MinWindow().
   double priority = 0;
   bool highest_priority = false;  // Instead of `priority`, the highest one of the table's items; 1 where there is none.
   uint64_t policy_version = 0;
@@ -35,7 +35,10 @@ struct NewItem {
 
 // A drawn item. It shares the rows, which stay alive whatever becomes of the item.
 struct SampledItem {
+  // Of a table with a future row the transition, and of the chunks behind it only those that the future row needs.
   Window window;
+  uint32_t future_row = 0;     // In the window's chunks, counted from its first row, context included.
+  uint32_t future_offset = 0;  // How many rows after the first of the item, without context; 0: it has none.
   uint64_t key = 0;
   uint64_t generation = 0;
   uint64_t policy_version = 0;
@@ -198,8 +201,10 @@ class TableState {
   void SetPriority(uint32_t slot, double priority);
   void DrawOneByOne(std::vector<Draw>* draws, Sampled* sampled, RemovedRows* removed);
   SampledItem Take(const Draw& draw);
+  void DrawFuture(uint32_t slot, SampledItem* item);
 
   TableConfig config_;
+  const bool has_future_;
   uint64_t incarnation_;
   Rng rng_;
   RateLimiter limiter_;

@@ -93,9 +93,9 @@ absl::Status CheckItem(const SavedTable& table, const ItemRecord& item) {
   for (const ChunkRef& chunk : item.chunks) {
     rows += chunk->rows();
   }
-  if (item.rows == 0 || int64_t{item.rows} > config.max_window || int64_t{item.context} > config.MaxContextRows() ||
-      item.offset >= item.chunks.front()->rows() || uint64_t{item.offset} + item.context + item.rows > rows ||
-      !ValidatePriority(table.config, item.priority).ok()) {
+  if (int64_t{item.rows} < config.MinWindow() || int64_t{item.rows} > config.max_window ||
+      int64_t{item.context} > config.MaxContextRows() || item.offset >= item.chunks.front()->rows() ||
+      uint64_t{item.offset} + item.context + item.rows > rows || !ValidatePriority(table.config, item.priority).ok()) {
     return absl::DataLossError(
         absl::StrCat("table \"", config.name, "\", slot ", item.slot, ": its rows or its priority cannot be"));
   }

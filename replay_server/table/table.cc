@@ -60,6 +60,7 @@ Table::Table(TableConfig created, const TableConfig& config, uint64_t seed, std:
              TableLog* log, uint64_t number, std::shared_ptr<ChunkTier> tier)
     : created_(std::move(created)),
       max_rows_(created_.max_window + created_.MaxContextRows()),
+      min_window_(created_.MinWindow()),
       rows_(created_.signature, ColumnCodecs(created_.signature, created_.compression)),
       log_(log),
       number_(number),

@@ -60,6 +60,7 @@ class Table : public std::enable_shared_from_this<Table> {
   const TableConfig& created() const { return created_; }
   const std::string& name() const { return created_.name; }
   int64_t max_window() const { return created_.max_window; }
+  int64_t min_window() const { return min_window_; }
   // Of an item, its context included.
   int64_t max_rows() const { return max_rows_; }
 
@@ -212,6 +213,7 @@ class Table : public std::enable_shared_from_this<Table> {
 
   const TableConfig created_;
   const int64_t max_rows_;  // Asked for once an item.
+  const int64_t min_window_;
   const RowLayout rows_;
   Requesters requesters_;
   TableLog* const log_;  // Null where nothing is recorded.

@@ -143,8 +143,9 @@ absl::Status BlockChecks::CheckItem(const ItemInfo& item, const HeldRows::Range*
     return Invalid("is for table number ", item.table, "; the writer named ", tables_.size(), " tables");
   }
   const Table& table = *tables_[item.table];
-  if (item.rows == 0 || int64_t{item.rows} > table.max_window()) {
-    return Invalid("has ", item.rows, " rows; table \"", table.name(), "\" allows 1 to ", table.max_window());
+  if (int64_t{item.rows} < table.min_window() || int64_t{item.rows} > table.max_window()) {
+    return Invalid("has ", item.rows, " rows; table \"", table.name(), "\" allows ", table.min_window(), " to ",
+                   table.max_window(), table.min_window() > 1 ? ", one of them a future row behind its first" : "");
   }
   const int64_t max_context = table.max_rows() - table.max_window();
   if (int64_t{item.context_rows} > max_context || item.context_rows > item.first_row) {

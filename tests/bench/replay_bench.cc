@@ -177,6 +177,16 @@ Workload CartPole() {
   return workload;
 }
 
+// Transitions for goals in hindsight, of episodes of 50 steps: an item reaches over the 50 rows behind its first.
+Workload Hindsight() {
+  Workload workload = CartPole();
+  workload.table.view.push_back({"goal", "observation", ViewField::Rows::kFuture});
+  workload.table.max_window = 51;
+  workload.table.transition_rows = 4;
+  workload.window = 51;
+  return workload;
+}
+
 // Items of 40 kB that share nothing.
 Workload Large() {
   Workload workload;
@@ -230,9 +240,12 @@ class Bed {
     for (uint32_t lane = 0; lane < workload_.lanes; ++lane) {
       block.chunks.push_back({lane, next_row_, workload_.rows});
       for (uint64_t row = next_row_; row < next_row_ + workload_.rows; ++row) {
-        // One item a row: the window that ends with it.
+        // One item a row: the window that ends with it, where it is long enough for the table.
         const uint64_t first = row + 1 >= workload_.window ? row + 1 - workload_.window : 0;
-        block.items.push_back({0, lane, first, static_cast<uint32_t>(row + 1 - first), 0.1 + rng_.Uniform()});
+        const auto rows = static_cast<uint32_t>(row + 1 - first);
+        if (rows >= min_window_) {
+          block.items.push_back({0, lane, first, rows, 0.1 + rng_.Uniform()});
+        }
       }
     }
     next_row_ += workload_.rows;
@@ -259,6 +272,7 @@ class Bed {
 
  private:
   const Workload workload_;
+  const int64_t min_window_ = workload_.table.MinWindow();
   const std::shared_ptr<ReplayStore> store_;
   LocalReplayConnection connection_;
   const size_t bytes_;
@@ -364,6 +378,8 @@ int Run(int argc, char** argv) {
                       {"replay/sum_tree_set_1M", SumTreeSet},
                       {"replay/insert_cartpole", [] { return Insert(CartPole()); }},
                       {"replay/sample_cartpole_512", [] { return Sample(CartPole()); }},
+                      {"replay/insert_hindsight", [] { return Insert(Hindsight()); }},
+                      {"replay/sample_hindsight_512", [] { return Sample(Hindsight()); }},
                       {"replay/insert_40kB", [] { return Insert(Large()); }},
                       {"replay/sample_40kB_256", [] { return Sample(Large()); }},
                       {"replay/update_priorities_512", UpdatePriorities},

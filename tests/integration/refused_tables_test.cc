@@ -51,6 +51,20 @@ std::vector<BadConfig> BadLimits() {
       {"max_times_sampled", "2^60", [](auto* c) { c->set_max_times_sampled(kHuge); }, "max_times_sampled: 115"},
       {"max_window", "0", [](auto* c) { c->set_max_window(0); }, "max_window: 0"},
       {"max_window", "2^60", [](auto* c) { c->set_max_window(kHuge); }, "max_window: 115"},
+      {"transition_rows", "without a future row", [](auto* c) { c->set_transition_rows(2); },
+       "transition_rows: 2 means nothing where no field of the view takes a future row"},
+      {"transition_rows", "0 with a future row",
+       [](auto* c) {
+         c->mutable_view(0)->set_rows(v1::ViewField::ROWS_FUTURE);
+         c->set_max_window(3);
+       },
+       "transition_rows: 0 is outside [1, 3]"},
+      {"view.rows", "a future row of a window of one",
+       [](auto* c) {
+         c->mutable_view(0)->set_rows(v1::ViewField::ROWS_FUTURE);
+         c->set_max_window(1);
+       },
+       "max_window: 1 is less than 2: a future row is one behind the window's first"},
       {"compression.column", "none of the signature",
        [](auto* c) { c->add_compression()->set_codec(v1::ColumnCompression::CODEC_LZ4); },
        "compression: no column named \"\""},

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/base/random.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_conformance.h"
@@ -96,6 +98,110 @@ void CheckFrames(const NewReplay& new_replay, const TableConfig& config) {
   REQUIRE(FirstBytes(batch, "sequence", 4, 6) == std::vector<int>{3, 4, 4, 5, 0, 0});
   const auto* rewards = static_cast<const float*>(batch.Data("rewards"));
   REQUIRE(std::vector<float>(rewards + 12, rewards + 15) == std::vector<float>{4, 5, 0});
+}
+
+// Transitions whose goal is that of a later row of their episode: rows are numbered by their first byte and reward.
+TableConfig Hindsight() {
+  TableConfig config = Frames();
+  config.view = {{"frame", "frame", ViewField::Rows::kFirst},
+                 {"rewards", "reward", ViewField::Rows::kAll},
+                 {"next", "reward", ViewField::Rows::kLast},
+                 {"goal", "reward", ViewField::Rows::kFuture},
+                 {"goal_frames", "frame", ViewField::Rows::kFuture, 3}};
+  config.sampler.kind = SelectorKind::kUniform;
+  config.max_times_sampled = 0;
+  config.max_window = 40;
+  config.transition_rows = 2;
+  return config;
+}
+
+// Episodes of these many rows, each in chunks of up to three, and an item for each of their steps.
+void WriteEpisodes(ReplayWriter* writer, const std::vector<uint32_t>& episodes) {
+  uint64_t begin = 0;
+  for (const uint32_t rows : episodes) {
+    for (uint32_t first = 0; first < rows; first += 3) {
+      InsertBlock block = Block(begin + first, std::min(3U, rows - first));
+      block.chunks[0].begins = first == 0;
+      block.items.clear();
+      for (uint32_t row = 0; first + 3 >= rows && row + 1 < rows; ++row) {
+        block.items.push_back({0, 0, begin + row, rows - row, 1.0, std::min(row, 2U)});
+      }
+      REQUIRE_OK(writer->Append(std::move(block), StopToken()));
+    }
+    begin += rows;
+  }
+  REQUIRE_OK(writer->Flush(kLong));
+}
+
+void CheckFuture(const NewReplay& new_replay, const TableConfig& config) {
+  const std::shared_ptr<ReplayConnection> connection = new_replay();
+  REQUIRE_OK(connection->CreateTable(config, StopToken()));
+  ReplayWriterOptions writer_options;
+  writer_options.writer_id = "writer";
+  writer_options.tables = {config.name};
+  writer_options.signature = config.signature;
+  writer_options.compression = config.compression;
+  const auto writer = ValueOf(connection->NewWriter(writer_options));
+  const std::vector<uint32_t> episodes = {2, 30, 5, 17, 40};
+  WriteEpisodes(writer.get(), episodes);
+  std::vector<float> begin_of;  // By row, its episode's first row, and the one behind its last.
+  std::vector<float> end_of;
+  for (const uint32_t rows : episodes) {
+    begin_of.resize(begin_of.size() + rows, static_cast<float>(begin_of.size()));
+    end_of.resize(begin_of.size(), static_cast<float>(begin_of.size()));
+  }
+  ReplaySamplerOptions options;
+  options.table = config;
+  options.batch_size = 64;
+  options.prefetch = 1;
+  const auto sampler = ValueOf(connection->NewSampler(options));
+  int64_t longest = 0;
+  for (int drawn = 0; drawn < 10; ++drawn) {
+    const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
+    const auto* const rewards = static_cast<const float*>(batch.Data("rewards"));
+    const auto* const next = static_cast<const float*>(batch.Data("next"));
+    const auto* const goals = static_cast<const float*>(batch.Data("goal"));
+    const auto* const lengths = static_cast<const int64_t*>(batch.Data(kItemLength));
+    const auto* const offsets = static_cast<const int64_t*>(batch.Data(kItemFutureOffset));
+    for (size_t i = 0; i < 64; ++i) {
+      const float row = rewards[2 * i];
+      REQUIRE(FirstBytes(batch, "frame", i, 1) == std::vector<int>{static_cast<int>(row)});
+      REQUIRE(lengths[i] == 2);
+      REQUIRE(rewards[2 * i + 1] == row + 1);
+      REQUIRE(next[i] == row + 1);
+      REQUIRE(offsets[i] >= 1);
+      REQUIRE(goals[i] == row + static_cast<float>(offsets[i]));
+      REQUIRE(goals[i] < end_of[static_cast<size_t>(row)]);
+      const int goal = static_cast<int>(goals[i]);
+      const int first = static_cast<int>(std::max(begin_of[static_cast<size_t>(row)], row - 2));
+      REQUIRE(FirstBytes(batch, "goal_frames", i, 3) ==
+              std::vector<int>{std::max(first, goal - 2), std::max(first, goal - 1), goal});
+      longest = std::max(longest, offsets[i]);
+    }
+  }
+  REQUIRE(longest > 10);
+}
+
+void CheckNoFuture(const NewReplay& new_replay, int64_t servers) {
+  const std::shared_ptr<ReplayConnection> connection = new_replay();
+  TableConfig config = Hindsight();
+  config.max_items *= servers;
+  REQUIRE_OK(connection->CreateTable(config, StopToken()));
+  ReplayWriterOptions options;
+  options.writer_id = "writer";
+  options.tables = {config.name};
+  options.signature = config.signature;
+  const auto writer = ValueOf(connection->NewWriter(options));
+  InsertBlock block = Block(0, 3);
+  block.items = {{0, 0, 2, 1, 1.0}};
+  absl::Status refused = writer->Append(std::move(block), StopToken());
+  if (refused.ok()) {
+    refused = writer->Flush(kLong);
+  }
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CAPTURE(refused);
+  REQUIRE(absl::StrContains(refused.message(), "has 1 rows"));
+  REQUIRE(absl::StrContains(refused.message(), "allows 2 to 40, one of them a future row behind its first"));
 }
 
 // Items of one row; row i has reward i.
@@ -204,6 +310,17 @@ void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers) {
     TableConfig config = Frames();
     config.compression = {{"frame", Codec::kLz4}, {"reward", Codec::kZstd}};
     CheckFrames(new_replay, config);
+  }
+  SECTION("a future row is a later one of the item's episode, and the same in all fields") {
+    CheckFuture(new_replay, Hindsight());
+  }
+  SECTION("future rows of compressed columns are those that were written") {
+    TableConfig config = Hindsight();
+    config.compression = {{"frame", Codec::kLz4}, {"reward", Codec::kZstd}};
+    CheckFuture(new_replay, config);
+  }
+  SECTION("an item that has no later row is refused where a field takes one") {
+    CheckNoFuture(new_replay, servers);
   }
   SECTION("items are sampled in the order that the table says") {
     CheckOrders(new_replay);

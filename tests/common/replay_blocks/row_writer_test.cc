@@ -179,6 +179,49 @@ TEST_CASE("items that cannot be are refused", "[unit]") {
                absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("the steps of an episode are written at its end, each with all later rows for its future one", "[unit]") {
+  TableConfig table = MakeTable("hindsight");
+  table.view.push_back({"goal", "action", ViewField::Rows::kFuture});
+  table.max_window = 200;
+  table.transition_rows = 2;
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  REQUIRE_OK(connection.CreateTable(table, StopToken()));
+  const auto writer = ValueOf(RowWriter::Create(&connection, {table}));
+  RowWriter::Stream* stream = writer->NewStream();
+  int64_t items = 0;
+  for (int64_t episode = 0; episode < 3; ++episode) {
+    stream->BeginEpisode();
+    for (int64_t row = 0; row < 100; ++row) {
+      REQUIRE_OK(stream->Append(Step(0, 1000 * episode + row)));
+    }
+    const absl::Status one_row = stream->CreateItem("hindsight", 1);
+    REQUIRE_CODE(one_row, absl::StatusCode::kInvalidArgument);
+    REQUIRE(absl::StrContains(one_row.message(),
+                              "an item of 1 rows: the episode has 100, and table \"hindsight\" "
+                              "allows 2 to 200"));
+    for (int64_t rows = stream->episode_rows(); rows > 1; --rows) {
+      REQUIRE_OK(stream->CreateItem("hindsight", rows));
+      ++items;
+    }
+  }
+  REQUIRE_OK(writer->Flush(absl::Seconds(30)));
+  ReplaySamplerOptions options;
+  options.table = table;
+  options.batch_size = items;
+  const SampledBatch batch = ValueOf(ValueOf(connection.NewSampler(options))->Next(StopToken()));
+  const auto count = static_cast<size_t>(items);
+  const auto actions = Values<int64_t>(batch, "action", 0, count);
+  const auto goals = Values<int64_t>(batch, "goal", 0, count);
+  const auto offsets = Values<int64_t>(batch, kItemFutureOffset, 0, count);
+  for (size_t i = 0; i < count; ++i) {
+    REQUIRE(actions[i] == static_cast<int64_t>(i / 99 * 1000 + i % 99));
+    REQUIRE(offsets[i] >= 1);
+    REQUIRE(goals[i] == actions[i] + offsets[i]);
+    REQUIRE(goals[i] / 1000 == actions[i] / 1000);
+    REQUIRE(goals[i] % 1000 < 100);
+  }
+}
+
 TEST_CASE("what a stop keeps from being sent is sent later", "[unit]") {
   TableConfig queue = MakeTable("queue");
   MakeQueue(4, &queue);

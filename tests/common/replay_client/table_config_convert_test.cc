@@ -18,7 +18,9 @@ TEST_CASE("A table's configuration survives the wire whole", "[unit]") {
   TableConfig config = SimpleTable("replay", 7);
   config.view.push_back({"next", "observation", ViewField::Rows::kLast});
   config.view.push_back({"rewards", "reward", ViewField::Rows::kAll});
+  config.view.push_back({"goal", "observation", ViewField::Rows::kFuture, 2});
   config.max_window = 9;
+  config.transition_rows = 4;
   config.max_times_sampled = 3;
   config.seed = uint64_t{1} << 63;
   config.rate_limiter = {2.5, 100, 50};

@@ -42,6 +42,19 @@ TEST_CASE("a batch holds the view's fields and the facts, aligned and without ov
                                              "item/probability: float64[10]", "item/priority: float64[10]"});
 }
 
+TEST_CASE("beside a future row a batch says how far off it is, and all rows are those of the transition", "[unit]") {
+  TableConfig config = Config();
+  config.view.push_back({"goal", "observation", ViewField::Rows::kFuture});
+  config.view.push_back({"goals", "observation", ViewField::Rows::kFuture, 2});
+  config.transition_rows = 2;
+  const BatchLayout layout = testing::ValueOf(MakeBatchLayout(config, 10, 1 << 20));
+  CHECK(testing::ValueOf(layout.Find("reward"))->spec.DebugString() == "reward: float32[10, 2]");
+  CHECK(testing::ValueOf(layout.Find("goal"))->spec.DebugString() == "goal: float32[10, 4]");
+  CHECK(testing::ValueOf(layout.Find("goals"))->spec.DebugString() == "goals: float32[10, 2, 4]");
+  CHECK(layout.fields.back().spec.DebugString() == "item/future_offset: int64[10]");
+  CHECK_FALSE(MakeBatchLayout(Config(), 10, 1 << 20)->Find(kItemFutureOffset).ok());
+}
+
 TEST_CASE("a field of a batch is found by name", "[unit]") {
   const BatchLayout layout = testing::ValueOf(MakeBatchLayout(Config(), 10, 1 << 20));
   REQUIRE(testing::ValueOf(layout.Find("reward")) == &layout.fields[2]);

@@ -149,6 +149,19 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
       {"max_items: 9223372036854775807", [](TableConfig* c) { c->max_items = std::numeric_limits<int64_t>::max(); }},
       {"max_bytes: 0", [](TableConfig* c) { c->max_bytes = 0; }},
       {"max_window: 0", [](TableConfig* c) { c->max_window = 0; }},
+      {"transition_rows: 2 means nothing where no field", [](TableConfig* c) { c->transition_rows = 2; }},
+      {"transition_rows: 0 is outside [1, 4]", [](TableConfig* c) { c->view[0].rows = ViewField::Rows::kFuture; }},
+      {"transition_rows: 5 is outside [1, 4]",
+       [](TableConfig* c) {
+         c->view[0].rows = ViewField::Rows::kFuture;
+         c->transition_rows = 5;
+       }},
+      {"max_window: 1 is less than 2: a future row is one behind the window's first",
+       [](TableConfig* c) {
+         c->view[0].rows = ViewField::Rows::kFuture;
+         c->transition_rows = 1;
+         c->max_window = 1;
+       }},
       {"max_times_sampled: -1", [](TableConfig* c) { c->max_times_sampled = -1; }},
       {"min_items: 0", [](TableConfig* c) { c->rate_limiter.min_items = 0; }},
       {"min_items: 101 is more than max_items, 100", [](TableConfig* c) { c->rate_limiter.min_items = 101; }},
@@ -168,6 +181,19 @@ TEST_CASE("each wrong field of a table configuration is named", "[unit]") {
     REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
     REQUIRE(absl::StrContains(status.message(), message));
   }
+}
+
+TEST_CASE("a table with a future row has items of two rows and more, of which it samples the transition", "[unit]") {
+  TableConfig config = Good();
+  REQUIRE(!config.HasFuture());
+  REQUIRE(config.MinWindow() == 1);
+  REQUIRE(config.SampledRows() == config.max_window);
+  config.view.push_back({"goal", "observation", ViewField::Rows::kFuture});
+  config.transition_rows = 3;
+  REQUIRE_OK(config.Validate());
+  REQUIRE(config.HasFuture());
+  REQUIRE(config.MinWindow() == 2);
+  REQUIRE(config.SampledRows() == 3);
 }
 
 TEST_CASE("all that is wrong with a table is said at once", "[unit]") {
@@ -196,6 +222,9 @@ TEST_CASE("every difference between two tables is found", "[unit]") {
       {"max_bytes: 1000 and 2", [](TableConfig* c) { c->max_bytes = 2; }},
       {"max_times_sampled: 0 and 2", [](TableConfig* c) { c->max_times_sampled = 2; }},
       {"max_window: 4 and 2", [](TableConfig* c) { c->max_window = 2; }},
+      {"transition_rows: 0 and 2", [](TableConfig* c) { c->transition_rows = 2; }},
+      {"view: [observation = first observation, reward = all reward] and [observation = future observation",
+       [](TableConfig* c) { c->view[0].rows = ViewField::Rows::kFuture; }},
       {"sampler.priority_epsilon: 0 and 0.5", [](TableConfig* c) { c->sampler.priority_epsilon = 0.5; }},
       {"sampler.absolute_priorities: false and true", [](TableConfig* c) { c->sampler.absolute_priorities = true; }},
       {"sampler.without_replacement: false and true", [](TableConfig* c) { c->sampler.without_replacement = true; }},

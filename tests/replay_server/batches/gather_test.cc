@@ -93,6 +93,7 @@ struct Place {
   size_t first = 0;
   size_t rows = 0;
   size_t context = 0;
+  size_t future_offset = 0;
 };
 
 // What a field of one item has to be, row by row.
@@ -111,11 +112,13 @@ std::string SlowField(const RandomStream& stream, const ViewField& field, size_t
       return stacked(place.first);
     case ViewField::Rows::kLast:
       return stacked(place.first + place.rows - 1);
+    case ViewField::Rows::kFuture:
+      return stacked(place.first + place.future_offset);
     case ViewField::Rows::kAll:
       break;
   }
   std::string bytes;
-  for (size_t row = 0; row < static_cast<size_t>(stream.config.max_window); ++row) {
+  for (size_t row = 0; row < static_cast<size_t>(stream.config.SampledRows()); ++row) {
     bytes += row < place.rows ? stacked(place.first + row) : std::string(stacked(place.first).size(), '\0');
   }
   return bytes;
@@ -154,6 +157,61 @@ TEST_CASE("a gathered batch equals one that is put together row by row", "[unit]
       REQUIRE(static_cast<int64_t>(wanted.size()) == layout->fields[f].spec.NumBytes());
       REQUIRE(std::memcmp(batch.Data(field.name), wanted.data(), wanted.size()) == 0);
     }
+  }
+}
+
+TEST_CASE("future rows that a table draws are gathered as they lie in their stream, with their stacks", "[unit]") {
+  Rng rng(13);
+  for (int round = 0; round < 60; ++round) {
+    RandomStream stream = MakeRandomStream(&rng, /*large_rows=*/round % 2 == 0);
+    stream.config.max_window = 30;
+    stream.config.transition_rows = static_cast<int64_t>(1 + rng.UniformInt(5));
+    stream.config.view.push_back({"goal", stream.config.signature[0].name, ViewField::Rows::kFuture});
+    stream.config.view.push_back({"goals", stream.config.signature.back().name, ViewField::Rows::kFuture, 3});
+    const RowLayout layout(stream.config.signature);
+    TableState state(stream.config, static_cast<uint64_t>(round));
+    RemovedRows removed;
+    std::vector<Place> places;  // By key.
+    const uint64_t total = stream.rows[0].size();
+    for (int i = 0; i < 20; ++i) {
+      const size_t rows = 2 + rng.UniformInt(std::min<uint64_t>(30, total) - 1);
+      const size_t first = rng.UniformInt(total - rows + 1);
+      const auto context = rng.UniformInt(std::min(first, static_cast<size_t>(stream.config.MaxContextRows())) + 1);
+      places.push_back({first, rows, context});
+      NewItem item;
+      item.window = MakeWindow(stream, first, rows, context);
+      item.priority = 1;
+      state.Insert(std::move(item), &removed);
+    }
+    const auto sampled = std::make_shared<Sampled>(state.Sample({25, 25}, &removed));
+    const auto batch_layout =
+        std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(stream.config, 25, size_t{1} << 30)));
+    const SampledBatch batch = testing::ValueOf(
+        Gather(stream.config, layout, batch_layout, *sampled, AllocateBytes(batch_layout->total_bytes)));
+    const auto* const offsets = static_cast<const int64_t*>(batch.Data(kItemFutureOffset));
+    const auto* const lengths = static_cast<const int64_t*>(batch.Data(kItemLength));
+    for (const ViewField& field : stream.config.view) {
+      const auto column = std::find_if(stream.config.signature.begin(), stream.config.signature.end(),
+                                       [&field](const ArraySpec& spec) { return spec.name == field.column; });
+      std::string wanted;
+      for (size_t i = 0; i < 25; ++i) {
+        Place place = places[sampled->items[i].key];
+        REQUIRE(offsets[i] >= 1);
+        REQUIRE(offsets[i] < static_cast<int64_t>(place.rows));
+        place.rows = std::min(place.rows, static_cast<size_t>(stream.config.transition_rows));
+        REQUIRE(lengths[i] == static_cast<int64_t>(place.rows));
+        place.future_offset = static_cast<size_t>(offsets[i]);
+        wanted += SlowField(stream, field, static_cast<size_t>(column - stream.config.signature.begin()), place);
+      }
+      CAPTURE(round, field.name, field.stack);
+      REQUIRE(std::memcmp(batch.Data(field.name), wanted.data(), wanted.size()) == 0);
+    }
+    const SlicedBatch slices = testing::ValueOf(GatherSlices(stream.config, layout, batch_layout, *sampled, sampled,
+                                                             [](size_t bytes) { return AllocateBytes(bytes); }));
+    std::vector<char> joined(slices.data.size());
+    slices.data.CopyTo(joined.data());
+    REQUIRE(joined.size() == batch_layout->total_bytes);
+    REQUIRE(std::memcmp(joined.data(), batch.bytes.get(), joined.size()) == 0);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/random.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
 
@@ -79,6 +80,50 @@ TEST_CASE("a slot tells back whatever it was filled with, small or large", "[uni
   ItemSlots moved = std::move(slots);
   for (uint32_t slot = 0; slot < moved.size(); ++slot) {
     RequireHolds(moved, slot, items[slot].first, items[slot].second);
+  }
+}
+
+TEST_CASE("parts of a window have its chunks but for those that none of the parts reaches", "[unit]") {
+  Rng rng(3);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<uint32_t> sizes(1 + rng.UniformInt(12));
+    uint32_t total = 0;
+    for (uint32_t& size : sizes) {
+      total += size = static_cast<uint32_t>(1 + rng.UniformInt(4));
+    }
+    const auto offset = static_cast<uint32_t>(rng.UniformInt(sizes[0]));
+    const auto below = [&rng](uint32_t bound) { return static_cast<uint32_t>(rng.UniformInt(bound)); };
+    const uint32_t rows = total - offset;
+    ItemSlots slots;
+    slots.Fill(slots.Take(), WindowOver(testing::MakeRows(1, 0, sizes), offset, rows), {1, 1, 1, 0, 0});
+    const uint32_t head = 1 + below(rows);
+    const uint32_t end = 1 + below(rows);
+    const uint32_t first = below(end);
+    uint32_t left_out = 0;
+    const Window parts = slots.window_parts(0, head, first, end, &left_out);
+    CAPTURE(round, offset, rows, head, first, end, left_out);
+    REQUIRE(parts.offset == offset);
+    REQUIRE(parts.rows == rows);
+    // The ids of all rows that the parts' chunks have, one after the other.
+    static const RowLayout layout(testing::SmallTable().signature);
+    std::vector<int64_t> ids;
+    for (const ChunkRef& chunk : parts.chunks) {
+      for (uint32_t row = 0; row < chunk->rows(); ++row) {
+        ids.push_back(*reinterpret_cast<const int64_t*>(chunk->Row(layout, 0, row)) - 1000);
+      }
+      // None that neither reaches.
+      const int64_t last = ids.back() - offset;
+      const int64_t begin = last + 1 - chunk->rows();
+      REQUIRE((begin < int64_t{head} || (begin < int64_t{end} && last >= int64_t{first})));
+    }
+    for (uint32_t row = 0; row < head; ++row) {
+      REQUIRE(ids[offset + row] == offset + row);
+    }
+    for (uint32_t row = first; row < end; ++row) {
+      const uint32_t place = row < head ? row : row - left_out;  // What is left out lies between the two.
+      REQUIRE(ids[offset + place] == offset + row);
+    }
+    REQUIRE((left_out == 0 || first >= head));
   }
 }
 

@@ -6,11 +6,13 @@
 
 #include "absl/strings/match.h"
 #include "common/base/random.h"
+#include "replay_server/batches/put_field.h"
 #include "replay_server/rows/chunk_tier.h"
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/replay_server/table/play_both.h"
 #include "tests/replay_server/table/table_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/chi_square.h"
 
 namespace waggle {
 namespace {
@@ -87,6 +89,110 @@ TEST_CASE("bytes count a block once and whole, however many items share it", "[u
   REQUIRE(state.bytes() == block + others[0]->block_bytes());
   Clear(&state, SmallTable());
   REQUIRE(state.bytes() == 0);
+}
+
+namespace {
+
+// A table with a future row, whose transitions have two rows.
+TableConfig FutureTable() {
+  TableConfig config = SmallTable();
+  config.view.push_back({"goal", "id", ViewField::Rows::kFuture});
+  config.max_window = 100;
+  config.transition_rows = 2;
+  return config;
+}
+
+int64_t FutureId(const SampledItem& item) {
+  static const RowLayout layout(SmallTable().signature);
+  RowSource source(layout);
+  return *reinterpret_cast<const int64_t*>(RowAt(&source, 0, item.window, item.future_row));
+}
+
+}  // namespace
+
+TEST_CASE("each later row of an item is its future row as often as any other", "[unit]") {
+  TableState state(FutureTable(), 1);
+  RemovedRows removed;
+  // Step t of an episode of ten rows, which lie in one chunk or in many.
+  constexpr uint32_t kRows = 10;
+  const std::vector<std::vector<ChunkRef>> episodes = {MakeRows(0, 0, {kRows}),
+                                                       MakeRows(1, 0, std::vector<uint32_t>(kRows, 1))};
+  for (const std::vector<ChunkRef>& chunks : episodes) {
+    for (uint32_t first = 0; first + 1 < kRows; ++first) {
+      const size_t chunk = std::min<size_t>(first, chunks.size() - 1);
+      state.Insert(MakeItem({chunks.begin() + static_cast<int64_t>(chunk), chunks.end()}, chunks.size() > 1 ? 0 : first,
+                            kRows - first),
+                   &removed);
+    }
+  }
+  std::map<int64_t, int64_t> items;
+  std::map<int64_t, double> item_weights;
+  std::map<int64_t, std::map<int64_t, int64_t>> rows;  // By item, how often each row was the future one.
+  for (const SampledItem& item : state.Sample({200'000, 200'000}, &removed).items) {
+    const int64_t id = FirstId(item.window);
+    REQUIRE(item.window.rows == 2);
+    REQUIRE(FutureId(item) == id + item.future_offset);
+    ++items[id];
+    item_weights[id] = 1;
+    ++rows[id][item.future_offset];
+  }
+  REQUIRE(items.size() == 2 * (kRows - 1));
+  testing::CheckChiSquare(items, item_weights);
+  for (const auto& [id, counts] : rows) {
+    const int64_t later = kRows - 1 - id % 1000;
+    std::map<int64_t, double> weights;
+    for (int64_t offset = 1; offset <= later; ++offset) {
+      weights[offset] = 1;
+    }
+    CAPTURE(id);
+    if (later == 1) {
+      REQUIRE(counts.size() == 1);
+      REQUIRE(counts.begin()->first == 1);
+    } else {
+      testing::CheckChiSquare(counts, weights);
+    }
+  }
+}
+
+TEST_CASE("future rows follow from the seed, and no other draw of a table without them changes", "[unit]") {
+  const std::vector<ChunkRef> chunks = MakeRows(0, 0, {40});
+  const auto draw = [&chunks](const TableConfig& config, uint64_t seed) {
+    TableState state(config, seed);
+    RemovedRows removed;
+    for (uint32_t first = 0; first < 30; ++first) {
+      state.Insert(MakeItem(chunks, first, 10), &removed);
+    }
+    std::vector<std::pair<uint64_t, uint32_t>> drawn;
+    for (int batch = 0; batch < 3; ++batch) {
+      for (const SampledItem& item : state.Sample({16, 16}, &removed).items) {
+        drawn.emplace_back(item.key, item.future_offset);
+      }
+    }
+    return drawn;
+  };
+  REQUIRE(draw(FutureTable(), 1) == draw(FutureTable(), 1));
+  REQUIRE(draw(FutureTable(), 1) != draw(FutureTable(), 2));
+  TableConfig plain = FutureTable();
+  plain.view.pop_back();
+  plain.transition_rows = 0;
+  for (const auto& [key, offset] : draw(plain, 1)) {
+    REQUIRE(offset == 0);
+  }
+}
+
+TEST_CASE("a drawn item has no rows between its transition and its future row", "[unit]") {
+  TableConfig config = FutureTable();
+  config.view.push_back({"goals", "id", ViewField::Rows::kFuture, 3});
+  TableState state(config, 1);
+  RemovedRows removed;
+  const std::vector<ChunkRef> chunks = MakeRows(0, 0, std::vector<uint32_t>(60, 1));
+  state.Insert(MakeItem(chunks, 0, 60), &removed);
+  for (const SampledItem& item : state.Sample({100, 100}, &removed).items) {
+    // Two rows of the transition, and three of the future one's stack.
+    REQUIRE(item.window.chunks.size() <= 5);
+    REQUIRE(FutureId(item) == item.future_offset);
+  }
+  REQUIRE(state.ItemAt(0).window.chunks.size() == 60);
 }
 
 TEST_CASE("bytes count the chunks of a window that has many", "[unit]") {

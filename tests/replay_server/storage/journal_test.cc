@@ -1,5 +1,6 @@
 #include "replay_server/storage/journal.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <set>
@@ -171,6 +172,51 @@ TEST_CASE("compressed columns come back as they were", "[unit]") {
   const auto session = Open(&replay, "w", {"t"});
   CHECK(session->progress().sequence == 1);
   CHECK(Drain(table.get()) == Range(0, 40));
+}
+
+TEST_CASE("items come back with the rows that their future row is one of, in memory and on disk", "[unit]") {
+  constexpr uint32_t kRows = 30;
+  const TemporaryFolder folder;
+  TableConfig config = DurableTable("t", Durability::kLog);
+  config.view.push_back({"goal", "reward", ViewField::Rows::kFuture});
+  config.max_window = kRows;
+  config.transition_rows = 2;
+  config.memory_limit = GENERATE(0, 100);
+  {
+    DurableReplay replay = OpenReplay(folder.File("live"));
+    REQUIRE(ValueOf(replay.store->CreateTable(config)));
+    const auto session = Open(&replay, "w", {"t"});
+    for (uint32_t first = 0; first < kRows; first += 5) {
+      InsertBlock block = SimpleBlock(first, 5);
+      block.items.clear();
+      for (uint32_t row = 0; first + 5 == kRows && row + 1 < kRows; ++row) {
+        block.items.push_back({0, 0, row, kRows - row, 1.0});
+      }
+      REQUIRE_OK(AwaitInsert(session.get(), first / 5 + 1, std::move(block)));
+    }
+  }
+  DurableReplay replay = OpenReplay(folder.File("live"));
+  const auto table = ValueOf(replay.store->FindTable("t"));
+  REQUIRE(Differences(table->created(), config).empty());
+  constexpr int64_t kBatch = 200;
+  const auto layout =
+      std::make_shared<const BatchLayout>(ValueOf(MakeBatchLayout(table->created(), kBatch, size_t{1} << 30)));
+  Called called;
+  absl::StatusOr<SampledBatch> batch;
+  table->Sample(layout, kBatch, [&](absl::StatusOr<SampledBatch> sampled) {
+    batch = std::move(sampled);
+    called(batch.status());
+  });
+  REQUIRE_OK(called.Wait());
+  const auto* const goals = static_cast<const float*>(batch->Data("goal"));
+  const auto* const offsets = static_cast<const int64_t*>(batch->Data(kItemFutureOffset));
+  const std::vector<float> rewards = testing::Rewards(*batch, kBatch);
+  for (size_t i = 0; i < kBatch; ++i) {
+    REQUIRE(offsets[i] >= 1);
+    REQUIRE(goals[i] == rewards[i] + static_cast<float>(offsets[i]));
+    REQUIRE(goals[i] < kRows);
+  }
+  CHECK(*std::max_element(offsets, offsets + kBatch) > 10);
 }
 
 TEST_CASE("while the disk is full nothing is acknowledged that is to last, the rest goes on, and so does all after it",

@@ -329,6 +329,15 @@ TEST_CASE("an item that cannot be in its table is damage", "[unit]") {
   SECTION("it has more context than the table's views") {
     saved.item.context = 1;
   }
+  SECTION("it has no row that could be the future one") {
+    saved.created.view.push_back({"goal", "reward", ViewField::Rows::kFuture});
+    saved.created.max_window = 2;
+    saved.created.transition_rows = 2;
+    saved.config = saved.created;
+    saved.item.rows = 2;
+    REQUIRE_OK(saved.Restore());
+    saved.item.rows = 1;
+  }
   CheckRefused(saved);
 }
 
