@@ -195,6 +195,7 @@ OF_NOTHING = {
     "first": ({"column": "number"}, FIELDS),
     "last": ({"column": "number"}, FIELDS),
     "all_rows": ({"column": "number"}, FIELDS),
+    "future": ({"column": "number"}, FIELDS),
     "Selector": (
         {"kind": "uniform"},
         {"kind": TEXTS, "options": [*DICTIONARIES, ({5: 1}, TYPE)]},
@@ -223,7 +224,7 @@ OF_NOTHING = {
             "view": [(5, TYPE), (["number"], TYPE), ({"x": "number"}, TYPE), ({5: waggle.first("number")}, TYPE)],
             **dict.fromkeys(("sampler", "remover"), [("uniform", TYPE), (None, TYPE), (waggle.fifo, TYPE)]),
             **dict.fromkeys(
-                ("max_items", "max_bytes", "max_window", "max_times_sampled", "memory_limit"),
+                ("max_items", "max_bytes", "max_window", "transition_rows", "max_times_sampled", "memory_limit"),
                 [*NO_INTEGERS, (1 << 63, VALUE)],
             ),
             "seed": [*NO_INTEGERS, (-1, VALUE), (1 << 64, VALUE)],

@@ -60,6 +60,51 @@ class SamplingTest(ServerTest):
         with self.assertRaisesRegex(KeyError, "vector, numbers"):
             batch["nothing"]
 
+    def test_future_fields_have_one_later_row_of_the_episode(self):
+        view = {
+            "number": waggle.first("number"),
+            "numbers": waggle.all_rows("number"),
+            "goal": waggle.future("number"),
+            "goals": waggle.future("vector", stack=2),
+        }
+        table = waggle.Table(self.name, COLUMNS, view, max_window=30, transition_rows=2, seed=3)
+        self.client.create_table(table)
+        self.assertEqual(self.client.table(self.name).table, table)
+        lengths = (30, 7, 2, 19)
+        ends = []  # By row, what lies behind its episode's last one.
+        with self.client.writer(self.name) as writer:
+            for length in lengths:
+                begin = len(ends)
+                ends += [begin + length] * length
+                for number in range(begin, begin + length):
+                    writer.append(row(number), begins_episode=number == begin)
+                with self.assertRaisesRegex(waggle.InvalidArgument, r"rows: 1 is outside \[2, 30\]"):
+                    writer.create_item(rows=1)
+                for rows in range(length, 1, -1):
+                    writer.create_item(rows=rows)
+        with self.client.sampler(self.name, batch_size=500, timeout=PATIENCE) as sampler:
+            batch = sampler.next()
+        self.assertEqual(list(batch.fields), list(view))
+        self.assertEqual(batch["numbers"].tolist(), [[n, n + 1] for n in batch["number"]])
+        self.assertEqual(batch.lengths.tolist(), [2] * 500)
+        self.assertEqual(batch.future_offsets.dtype, np.int64)
+        self.assertTrue((batch.future_offsets >= 1).all())
+        np.testing.assert_array_equal(batch["goal"], batch["number"] + batch.future_offsets)
+        self.assertTrue((batch["goal"] < np.array(ends)[batch["number"]]).all())
+        np.testing.assert_array_equal(batch["goals"][:, 1, 0], batch["goal"])
+        np.testing.assert_array_equal(batch["goals"][:, 0, 0], batch["goal"] - 1)
+        # Each first row's last one can be drawn: the bound above is met.
+        self.assertTrue((batch["goal"] + 1 == np.array(ends)[batch["number"]]).any())
+
+    def test_future_offsets_are_for_tables_with_a_future_field(self):
+        self.client.create_table(queue_table(self.name))
+        self.fill(self.name, 1)
+        with self.assertRaisesRegex(waggle.FailedPrecondition, "no field of the view takes a future row"):
+            self.client.sample(self.name, 1).future_offsets
+        for options in ({"transition_rows": 2}, {"view": {"goal": waggle.future("number")}, "max_window": 4}):
+            with self.assertRaisesRegex(waggle.InvalidArgument, "transition_rows"):
+                self.client.create_table(waggle.Table(f"{self.name}-wrong", COLUMNS, **options))
+
     def test_batches_may_travel_compressed(self):
         columns = {"frame": waggle.Column("uint8", (84, 84)), "number": waggle.Column("int64")}
         self.client.create_table(waggle.Table(self.name, columns))

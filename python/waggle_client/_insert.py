@@ -126,6 +126,7 @@ class WriterCore(StreamCore):
         super().__init__(link, "Insert", "insert", f'writer "{options.writer_id}", writing to', names)
         self.options = options
         self.table_index = {name: index for index, name in enumerate(names)}
+        self.min_windows = [config.min_window for config in configs]
         self.max_windows = [config.max_window for config in configs]
         self.longest_window = max(self.max_windows)
         self.max_contexts = [config.longest_stack - 1 for config in configs]

@@ -72,8 +72,9 @@ def to_proto(table: Table):
     proto = TableConfig()
     where = f'table "{table.name}": '
     _set(proto, where, name=table.name, seed=table.seed)
-    for name in ("max_items", "max_bytes", "max_times_sampled", "max_window", "log_sync", "memory_limit"):
+    for name in ("max_items", "max_bytes", "max_times_sampled", "max_window", "transition_rows", "memory_limit"):
         _set(proto, where, **{name: getattr(table, name)})
+    _set(proto, where, log_sync=table.log_sync)
     specs_to_proto(table.columns, proto.signature)
     for name, field in table.view.items():
         added = proto.view.add()
@@ -108,6 +109,7 @@ def from_proto(proto) -> Table:
         max_items=proto.max_items,
         max_bytes=proto.max_bytes,
         max_window=proto.max_window,
+        transition_rows=proto.transition_rows,
         max_times_sampled=proto.max_times_sampled,
         rate_limiter=RateLimiter(
             limiter.min_items,

@@ -22,6 +22,7 @@ _FACTS = {
     "item/probability": "float64",
     "item/priority": "float64",
 }
+_FUTURE_OFFSET = "item/future_offset"  # int64; where the view has a future field.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,11 +47,13 @@ class BatchLayout:
             if field.column not in table.columns:
                 raise InvalidArgument(f'table "{table.name}": view: {name} names no column: {field.column}')
             column = table.columns[field.column]
-            rows = (table.max_window,) if field.rows == "all" else ()
+            rows = (table.transition_rows or table.max_window,) if field.rows == "all" else ()
             stack = (field.stack,) if field.stack > 1 else ()
             self._add(name, Column(column.dtype, (items, *rows, *stack, *column.shape)))
         for name, dtype in _FACTS.items():
             self._add(name, Column(dtype, (items,)))
+        if table.has_future:
+            self._add(_FUTURE_OFFSET, Column("int64", (items,)))
 
     def _add(self, name, spec):
         dtype = numpy_dtype(spec.dtype)
@@ -102,6 +105,7 @@ class Batch:
         self.table = table
         self._fields = fields
         self._facts = {name: fields.pop(name) for name in _FACTS}
+        self._future_offsets = fields.pop(_FUTURE_OFFSET, None)
         # Of the table when this was sampled: its items, the sum over them of what probabilities are proportional to,
         # and the smallest probability of any of them.
         self.table_items: int = header.table_items
@@ -148,8 +152,18 @@ class Batch:
 
     @property
     def lengths(self) -> np.ndarray:
-        """int64 [items]: rows in the item's window."""
+        """int64 [items]: rows in the item's window; in its transition, where the table has transition_rows."""
         return self._facts["item/length"]
+
+    @property
+    def future_offsets(self) -> np.ndarray:
+        """int64 [items]: how many rows after the window's first the row is that future fields have, 1 or more.
+
+        FailedPrecondition where the table's view has no such field.
+        """
+        if self._future_offsets is None:
+            raise FailedPrecondition(f'table "{self.table}": no field of the view takes a future row')
+        return self._future_offsets
 
     @property
     def policy_versions(self) -> np.ndarray:

@@ -114,11 +114,13 @@ class _Rows:
         return index
 
     def _check_lengths(self, table, rows):
-        longest = self._core.max_windows[table]
+        least, longest = self._core.min_windows[table], self._core.max_windows[table]
         for extreme in (rows.min(), rows.max()):
-            if not 1 <= extreme <= longest:
+            if not least <= extreme <= longest:
                 name = self._core.tables[table]
-                raise errors.InvalidArgument(f'rows: {extreme} is outside [1, {longest}], what table "{name}" allows')
+                raise errors.InvalidArgument(
+                    f'rows: {extreme} is outside [{least}, {longest}], what table "{name}" allows'
+                )
 
     def _check_priorities(self, table, values, count):
         """One number for each item; none where the values are None."""
@@ -187,7 +189,7 @@ class Stream(_Rows):
         buffer, core = self._buffer, self._core
         index = self._table_index(table)
         rows = _check.integer("rows", rows)
-        if not 1 <= rows <= core.max_windows[index]:
+        if not core.min_windows[index] <= rows <= core.max_windows[index]:
             self._check_lengths(index, np.array(rows))
         end = buffer.first_row + buffer.rows
         begin = buffer.episode_start[0]

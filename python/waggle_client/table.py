@@ -54,7 +54,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """One field of a sampled item; made by first, last and all_rows."""
+    """One field of a sampled item; made by first, last, all_rows and future."""
 
     column: str
     rows: str
@@ -77,8 +77,21 @@ def last(column: str, stack: int = 1) -> Field:
 
 
 def all_rows(column: str, stack: int = 1) -> Field:
-    """The column in every row of the window, padded with zeros to the table's max_window."""
+    """The column in every row of the window, padded with zeros to the table's max_window.
+
+    Where the table has transition_rows these are the rows, and that is what they are padded to.
+    """
     return Field(column, "all", stack)
+
+
+def future(column: str, stack: int = 1) -> Field:
+    """The column in a row behind the window's first, each as likely, drawn anew each time that the item is sampled.
+
+    For goals in hindsight (HER's strategy "future", arXiv 1707.01495). All such fields of an item have the same row,
+    and batch.future_offsets says which. A table with one has transition_rows, and items of two rows or more, which go
+    on behind their transition, up to the end of the episode.
+    """
+    return Field(column, "future", stack)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,6 +235,8 @@ class Table:
     sampler, remover: how items are picked to be sampled, and to leave when the table is full.
     max_items, max_bytes: past these items leave. Bytes are those of rows in the server's memory.
     max_window: the most rows that an item may have.
+    transition_rows: where the view has a future field, how many of a window's first rows first, last and all_rows are
+        about: n + 1 for a transition of n steps. Otherwise 0.
     max_times_sampled: an item leaves once it was sampled this often; 0 is never.
     seed: which items are drawn follows from it and the name, as far as the order of requests does.
     compression: "lz4" or "zstd" of columns by name: how their rows travel and are kept. The writer compresses them,
@@ -249,6 +264,7 @@ class Table:
     durability: str = "none"
     log_sync: bool = False
     memory_limit: int = 0
+    transition_rows: int = 0
 
     def __post_init__(self):
         where = f'table "{_check.identifier("name", self.name)}": '
@@ -260,7 +276,7 @@ class Table:
             ("compression", Mapping, "a dictionary of codecs by column"),
         ):
             _check.instance(where + name, getattr(self, name), kind, wanted)
-        for name in ("max_items", "max_bytes", "max_window", "max_times_sampled", "memory_limit"):
+        for name in ("max_items", "max_bytes", "max_window", "max_times_sampled", "memory_limit", "transition_rows"):
             value = _check.integer(where + name, getattr(self, name), -_INT64_MAX, _INT64_MAX)
             object.__setattr__(self, name, value)
         object.__setattr__(self, "seed", _check.integer(where + "seed", self.seed, 0, (1 << 64) - 1))
@@ -288,15 +304,25 @@ class Table:
         if self.view is None:
             rows = first if self.max_window == 1 else all_rows
             object.__setattr__(self, "view", {name: rows(name) for name in self.columns})
-        _check.instance(where + "view", self.view, Mapping, "a dictionary of first(…), last(…) or all_rows(…) by name")
+        kinds = "first(…), last(…), all_rows(…) or future(…)"
+        _check.instance(where + "view", self.view, Mapping, f"a dictionary of {kinds} by name")
         for name, field in self.view.items():
             _check.identifier(where + "view", name)
             if not isinstance(field, Field):
-                raise InvalidType(f"{where}view: {name} is {field!r}; first(…), last(…) or all_rows(…) is wanted")
+                raise InvalidType(f"{where}view: {name} is {field!r}; {kinds} is wanted")
 
     @property
     def longest_stack(self) -> int:
         return max(field.stack for field in self.view.values()) if self.view else 1
+
+    @property
+    def has_future(self) -> bool:
+        return any(field.rows == "future" for field in self.view.values())
+
+    @property
+    def min_window(self) -> int:
+        """The fewest rows that an item may have."""
+        return 2 if self.has_future else 1
 
     def __str__(self):
         columns = ", ".join(f"{name}: {column}" for name, column in self.columns.items())
