@@ -10,9 +10,10 @@
 #include "actor/environments/environment.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/experiment/experiment.h"
-#include "common/rl/algorithm.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/implementations.h"
 #include "common/rl/learner_checkpoint.h"
+#include "common/rl/trainee.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
 
@@ -32,23 +33,22 @@ class Run {
  public:
   explicit Run(const Experiment& experiment) : experiment_(experiment) {
     const EnvironmentDefinitions environments = BuiltinEnvironments();
-    const AlgorithmImplementations algorithms = BuiltinAlgorithms();
-    AlgorithmContext context;
-    context.experiment = &experiment_;
-    context.environment = ValueOf(ValueOf(environments.Find("CartPole-v1"))->spec(experiment_.environment));
-    algorithm_ = ValueOf(ValueOf(algorithms.Find("apex_dqn"))->new_algorithm(context));
+    const EnvironmentSpec environment =
+        ValueOf(ValueOf(environments.Find("CartPole-v1"))->spec(experiment_.environment));
+    trainee_ = ValueOf(AlgorithmTrainee::Create(experiment_, environment, BuiltinAlgorithmDefinitions(),
+                                                BuiltinAlgorithms(), torch::kCPU));
   }
 
   void SaveWeights(const std::string& folder) {
     SavedModel model;
-    model.snapshot = ValueOf(algorithm_->Publish());
+    model.snapshot = ValueOf(trainee_->Publish());
     model.snapshot.version = {1, 12};
     model.experiment_yaml = ToYaml(experiment_);
     model.env_steps = 345;
     REQUIRE_OK(ValueOf(CheckpointStore::Open(folder, 1))->Save(ToCheckpoint(model)));
   }
   void SaveLearnerState(const std::string& folder, const Experiment& said) {
-    CheckpointContents contents = ValueOf(SaveLearner(12, "apex_dqn", algorithm_.get()));
+    CheckpointContents contents = ValueOf(SaveLearner(12, "apex_dqn", trainee_.get()));
     contents.texts[kCheckpointRun] = "cartpole-1";
     contents.texts[kCheckpointExperiment] = ToYaml(said);
     REQUIRE_OK(ValueOf(CheckpointStore::Open(folder, 1))->Save(contents));
@@ -57,7 +57,7 @@ class Run {
 
  private:
   const Experiment experiment_;
-  std::unique_ptr<Algorithm> algorithm_;
+  std::unique_ptr<AlgorithmTrainee> trainee_;
 };
 
 struct Answer {

@@ -33,8 +33,8 @@ struct Fixture {
     std::unique_ptr<ParameterGroup> group;
   };
 
-  UpdateContext Context(Stepper* stepper, int64_t learner_steps = 0) {
-    return UpdateContext(stepper, {0, learner_steps, 0}, &noise);
+  UpdateContext Context(Stepper* by, int64_t learner_steps = 0) {
+    return UpdateContext(by, {0, learner_steps, 0}, &noise);
   }
 
   Group a{"a", 1};
