@@ -1,0 +1,151 @@
+// What an algorithm says of its options: every number is put at the ends of its range and just beyond.
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/config/field_checker.h"
+#include "tests/conformance/fields.h"
+#include "tests/conformance/subject.h"
+
+namespace waggle::testing {
+namespace {
+
+// Everything that can be said of options by themselves: what Check says of options whose type is known.
+absl::Status CheckOptions(AlgorithmOptions* options) {
+  FieldChecker checker;
+  options->Visit(checker);
+  return checker.status().ok() ? options->Validate() : checker.status();
+}
+
+using Choices = std::map<std::string, std::string>;
+
+// A number of the options, and the choices with which there is such a field.
+struct NumberField {
+  FieldWalk::Number number;
+  std::vector<Choices> with;
+};
+
+FieldWalk WalkOver(const std::string& algorithm, const Choices& choices) {
+  FieldWalk walk;
+  walk.given_choices = choices;
+  ValueOf(Definitions().Find(algorithm))->new_options()->Visit(walk);
+  return walk;
+}
+
+// Every number that the options have as they are, or with another choice of one thing, by path.
+std::map<std::string, NumberField> NumbersOf(const std::string& algorithm) {
+  std::vector<Choices> choices = {{}};
+  for (const auto& [path, values] : WalkOver(algorithm, {}).choices) {
+    for (const std::string& value : values) {
+      choices.push_back({{path, value}});
+    }
+  }
+  std::map<std::string, NumberField> numbers;
+  for (const Choices& chosen : choices) {
+    for (const auto& [path, number] : WalkOver(algorithm, chosen).numbers) {
+      numbers[path].number = number;
+      numbers[path].with.push_back(chosen);
+    }
+  }
+  return numbers;
+}
+
+// What the reader of a file says, and what the check of options in code does.
+struct Verdicts {
+  absl::StatusOr<Experiment> read;
+  absl::Status checked;
+};
+
+Verdicts Try(const std::string& algorithm, const Choices& choices, const std::string& path,
+             const FieldWalk::Number& number, double value) {
+  FieldWalk walk;
+  walk.given_choices = choices;
+  walk.given_numbers = {{path, value}};
+  const std::unique_ptr<AlgorithmOptions> options = ValueOf(Definitions().Find(algorithm))->new_options();
+  options->Visit(walk);
+  Overrides overrides;
+  for (const auto& [choice, chosen] : choices) {
+    overrides.emplace_back("algorithm." + choice, chosen);
+  }
+  overrides.emplace_back("algorithm." + path, TextOf(number, value));
+  return {Parse(algorithm, overrides), CheckOptions(options.get())};
+}
+
+// Each line of the check's message ends a line of the reader's, which says before it where the key stands.
+bool SaysTheSame(const absl::Status& read, const absl::Status& checked) {
+  const std::vector<std::string> read_lines = absl::StrSplit(read.message(), '\n');
+  const std::vector<std::string> checked_lines = absl::StrSplit(checked.message(), '\n');
+  bool same = read_lines.size() == checked_lines.size() && read.code() == checked.code();
+  for (size_t i = 0; same && i < read_lines.size(); ++i) {
+    same = absl::EndsWith(read_lines[i], checked_lines[i]);
+  }
+  return same;
+}
+
+TEST_CASE("an algorithm's defaults and every choice of its options are valid by themselves", "[unit]") {
+  for (const std::string& algorithm : Definitions().Names()) {
+    INFO(algorithm);
+    REQUIRE_OK(CheckOptions(ValueOf(Definitions().Find(algorithm))->new_options().get()));
+    const Experiment experiment = ValueOf(Parse(algorithm));
+    CHECK(ToYaml(ValueOf(ParseExperiment(ToYaml(experiment), "again.yaml", {}, Definitions()))) == ToYaml(experiment));
+    CHECK_FALSE(WalkOver(algorithm, {}).numbers.empty());
+  }
+}
+
+TEST_CASE("what is just inside an option's range is accepted, with some choice of the others, and comes back from YAML",
+          "[unit]") {
+  for (const std::string& algorithm : Definitions().Names()) {
+    for (const auto& [path, field] : NumbersOf(algorithm)) {
+      for (const double value : EndsOf(field.number).inside) {
+        INFO(algorithm << ", " << path << " = " << TextOf(field.number, value));
+        bool accepted = false;
+        for (const Choices& choices : field.with) {
+          const Verdicts verdicts = Try(algorithm, choices, path, field.number, value);
+          REQUIRE(verdicts.read.ok() == verdicts.checked.ok());
+          if (verdicts.read.ok()) {
+            accepted = true;
+            const std::string yaml = ToYaml(*verdicts.read);
+            CHECK(ToYaml(ValueOf(ParseExperiment(yaml, "again.yaml", {}, Definitions()))) == yaml);
+          }
+        }
+        CHECK(accepted);
+      }
+    }
+  }
+}
+
+TEST_CASE("what is just outside an option's range is refused in a file and in code in the same words", "[unit]") {
+  for (const std::string& algorithm : Definitions().Names()) {
+    for (const auto& [path, field] : NumbersOf(algorithm)) {
+      for (const double value : EndsOf(field.number).outside) {
+        INFO(algorithm << ", " << path << " = " << TextOf(field.number, value));
+        const Verdicts verdicts = Try(algorithm, field.with[0], path, field.number, value);
+        const Range& range = field.number.range;
+        REQUIRE_CODE(verdicts.checked, absl::StatusCode::kInvalidArgument);
+        CHECK(absl::StartsWith(verdicts.checked.message(), path));
+        CHECK(absl::EndsWith(verdicts.checked.message(),
+                             field.number.is_whole ? range.IntegerText() : range.NumberText()));
+        INFO(verdicts.read.status());
+        CHECK(SaysTheSame(verdicts.read.status(), verdicts.checked));
+      }
+    }
+  }
+}
+
+TEST_CASE("a kind of environment that an algorithm does not claim is refused by both names", "[unit]") {
+  for (const std::string& algorithm : Definitions().Names()) {
+    for (const TinyKind kind : TinyKinds()) {
+      INFO(algorithm << " in " << Name(kind));
+      const AlgorithmDefinition& definition = *ValueOf(Definitions().Find(algorithm));
+      if (!Claims(definition, kind)) {
+        const absl::Status status = CheckAgainstEnvironment(ValueOf(Parse(algorithm)), SpecOf(kind), Definitions());
+        REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+        CHECK(absl::StrContains(status.message(), algorithm));
+        CHECK(absl::StrContains(status.message(), Name(kind)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

@@ -1,0 +1,146 @@
+// What must not change an update's losses: the bugs that it finds still learn, only worse. Chance is taken away
+// (StillNoise), so that this holds for algorithms that draw too.
+
+#include <limits>
+
+#include "tests/conformance/player.h"
+#include "tests/conformance/subject.h"
+
+namespace waggle::testing {
+namespace {
+
+// Of each descent of four updates, in their order, its loss and gradient; nothing is stepped. Then the first update's
+// priorities.
+struct Trace {
+  std::vector<std::string> names;
+  std::vector<torch::Tensor> losses;
+  std::vector<torch::Tensor> gradients;
+  torch::Tensor priorities;
+};
+
+// Also keeps the gradients of a group that is descended several times.
+class TracingStepper : public Stepper {
+ public:
+  explicit TracingStepper(Trace* trace) : trace_(trace) {}
+  absl::StatusOr<bool> Step(ParameterGroup* group, const Progress&) override {
+    trace_->gradients.push_back(group->gradients().clone());
+    return false;
+  }
+
+ private:
+  Trace* const trace_;
+};
+
+Trace TraceOf(const Subject& subject, const Experiment& experiment, const TensorBatch& batch) {
+  Parts parts(subject, experiment);
+  StillNoise noise;
+  Trace trace;
+  TracingStepper stepper(&trace);
+  for (int update = 0; update < 4; ++update) {
+    const Parts::Result result = ValueOf(parts.Update(batch, &stepper, &noise));
+    for (const auto& [name, loss] : result.losses) {
+      trace.names.push_back(name);
+      trace.losses.push_back(loss);
+    }
+    if (update == 0 && result.priorities.defined()) {
+      trace.priorities = result.priorities.clone();
+    }
+  }
+  REQUIRE(trace.losses.size() == trace.gradients.size());
+  REQUIRE_FALSE(trace.losses.empty());
+  return trace;
+}
+
+void CheckAlike(const Trace& trace, const Trace& expected, double tolerance) {
+  REQUIRE(trace.names == expected.names);
+  for (size_t i = 0; i < trace.names.size(); ++i) {
+    INFO(trace.names[i] << " " << trace.losses[i].item<double>() << ", " << expected.losses[i].item<double>());
+    CHECK(torch::allclose(trace.losses[i], expected.losses[i], tolerance, tolerance));
+    CHECK(torch::allclose(trace.gradients[i], expected.gradients[i], tolerance, tolerance));
+  }
+}
+
+void CheckPriorities(const torch::Tensor& priorities, const torch::Tensor& expected) {
+  REQUIRE(priorities.defined() == expected.defined());
+  CHECK((!priorities.defined() || torch::allclose(priorities, expected, 1e-9, 1e-9)));
+}
+
+constexpr double kRounding = 1e-9;  // Of sums in another order, in float64.
+
+TensorBatch Batch(const Subject& subject, const Experiment& experiment) {
+  return AlikeItems(InFloat64(PlayedBatches(subject, experiment, 1)[0]));
+}
+
+TEST_CASE("rows that are there twice and rows in another order give the same losses", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const TensorBatch batch = Batch(subject, experiment);
+    const Trace once = TraceOf(subject, experiment, batch);
+    const torch::Tensor rows = torch::arange(batch.size);
+    for (const torch::Tensor& chosen : {torch::cat({rows, rows}), rows.flip({0}), rows.repeat_interleave(2)}) {
+      const Trace trace = TraceOf(subject, experiment, RowsOf(batch, chosen));
+      CheckAlike(trace, once, kRounding);
+      CheckPriorities(trace.priorities,
+                      once.priorities.defined() ? once.priorities.index_select(0, chosen) : torch::Tensor());
+    }
+  }
+}
+
+TEST_CASE("a batch of one row has finite losses and one priority", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const TensorBatch batch = Batch(subject, experiment);
+    for (int64_t row = 0; row < 4; ++row) {
+      const Trace trace = TraceOf(subject, experiment, RowsOf(batch, torch::tensor({row})));
+      for (const torch::Tensor& loss : trace.losses) {
+        CHECK(std::isfinite(loss.item<double>()));
+      }
+      if (trace.priorities.defined()) {
+        CHECK(trace.priorities.sizes() == at::IntArrayRef{1});
+      }
+    }
+  }
+}
+
+// Where `rows` [rows] is true: NaN, or for whole numbers and truth values other ones.
+torch::Tensor Spoiled(const torch::Tensor& field, const torch::Tensor& rows) {
+  std::vector<int64_t> shape(static_cast<size_t>(field.dim()), 1);
+  std::copy(rows.sizes().begin(), rows.sizes().end(), shape.begin());
+  const torch::Tensor other =
+      field.is_floating_point()
+          ? torch::full_like(field, std::numeric_limits<double>::quiet_NaN())
+          : (field.scalar_type() == torch::kBool ? field.logical_not() : torch::full_like(field, 1) - field);
+  return torch::where(rows.view(shape), other, field);
+}
+
+TEST_CASE("what stands after a terminal state and past a window's length changes nothing", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const TensorBatch batch = Batch(subject, experiment);
+    const torch::Tensor terminal = EndsAtTerminal(batch);
+    REQUIRE(terminal.any().item<bool>());
+    REQUIRE_FALSE(terminal.all().item<bool>());
+    TensorBatch spoiled = batch;
+    const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+    const TableConfig& table = plan.algorithm.tables[0].table;
+    for (const ViewField& field : table.view) {
+      const torch::Tensor& values = batch.at(field.name);
+      if (field.rows == ViewField::Rows::kAll) {
+        const torch::Tensor padded = torch::arange(table.max_window).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
+        spoiled.fields[field.name] = Spoiled(values, padded);
+      } else if (field.rows == ViewField::Rows::kLast) {
+        spoiled.fields[field.name] = Spoiled(values, terminal);
+      }
+    }
+    const Trace expected = TraceOf(subject, experiment, batch);
+    const Trace trace = TraceOf(subject, experiment, spoiled);
+    CheckAlike(trace, expected, 0);
+    CheckPriorities(trace.priorities, expected.priorities);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

@@ -1,0 +1,103 @@
+// Whether an algorithm learns what there is least to learn, as an actor and a learner would, with its own defaults.
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/conformance/player.h"
+#include "tests/conformance/subject.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr int64_t kMaxEnvSteps = 20'000;
+constexpr int64_t kUpdatesAMeasure = 50;
+constexpr int64_t kMeasuredLanes = 64;
+constexpr int kMeasuredRounds = 4;
+
+// Of what there is to earn between a policy that chooses uniformly and the best one, what the greedy policy earns.
+double Skill(const Subject& subject, Policy* policy) {
+  LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/false, kMeasuredLanes, 9);
+  PolicyBuffers buffers(*policy, environments.spec().actions, kMeasuredLanes);
+  double total = 0;
+  REQUIRE_OK(environments.Reset());
+  for (int round = 0; round < kMeasuredRounds; ++round) {
+    const ReadyLanes ready = ValueOf(environments.Recv(kMeasuredLanes, StopToken()));
+    PolicyInput input;
+    input.slots = ready.lanes;
+    input.observations = ready.observations;
+    input.first = ready.first;
+    REQUIRE_OK(policy->Act(input, ActMode::kGreedy, buffers.output()));
+    REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
+    const ReadyLanes ended = ValueOf(environments.Recv(kMeasuredLanes, StopToken()));
+    total = std::accumulate(ended.rewards[0], ended.rewards[0] + kMeasuredLanes, total);
+    // Whatever is sent after an episode's end begins the next one.
+    REQUIRE_OK(environments.Send(ended.lanes, buffers.output()->actions));
+  }
+  const double reward = total / static_cast<double>(kMeasuredLanes * kMeasuredRounds);
+  const double random = TinyEnvironment::RandomReward(subject.kind);
+  return (reward - random) / (TinyEnvironment::BestReward(subject.kind) - random);
+}
+
+// How many updates the table's limiter would have allowed by now.
+int64_t AllowedUpdates(const RateLimiterConfig& limiter, int64_t batch_size, int64_t items) {
+  if (items < std::max(limiter.min_items, batch_size)) {
+    return 0;
+  }
+  const double samples = limiter.samples_per_insert > 0 ? static_cast<double>(items) * limiter.samples_per_insert
+                                                        : static_cast<double>(items);
+  return static_cast<int64_t>(samples) / batch_size;
+}
+
+struct Outcome {
+  double skill = 0;
+  int64_t env_steps = 0;
+  int64_t updates = 0;
+};
+
+// Acts and learns by turns, at the ratio that the algorithm's own limiter keeps, which would make one wait for the
+// other.
+Outcome Learn(const Subject& subject) {
+  Experiment experiment = LearningExperiment(subject);
+  const RateLimiterConfig limiter =
+      ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions())).algorithm.tables[0].table.rate_limiter;
+  experiment.replay.table.rate_limiter = RateLimiterConfig();
+  const auto trainee = NewTrainee(subject, experiment);
+  Player player(subject, experiment, /*is_long=*/false);
+  const std::unique_ptr<Policy> measured = NewPolicy(subject, experiment, kMeasuredLanes);
+  LocalStepper stepper;
+  Outcome outcome;
+  while (player.env_steps() < kMaxEnvSteps && outcome.skill < 0.9) {
+    const auto progress = [&] {
+      const double run = static_cast<double>(player.env_steps()) / static_cast<double>(kMaxEnvSteps);
+      return Progress{std::min(run, 1.0), outcome.updates, player.env_steps()};
+    };
+    ModelSnapshot weights = ValueOf(trainee->Publish());
+    weights.progress = progress();
+    REQUIRE_OK(player.policy()->LoadWeights(weights));
+    player.Play(2);
+    const int64_t allowed = AllowedUpdates(limiter, player.table().batch_size, player.items_written());
+    while (outcome.updates < allowed && outcome.skill < 0.9) {
+      ++outcome.updates;
+      const TensorBatch batch = player.Sample();
+      player.Prioritize(batch, ValueOf(trainee->Update(batch, progress(), &stepper)).priorities);
+      if (outcome.updates % kUpdatesAMeasure == 0) {
+        REQUIRE_OK(measured->LoadWeights(ValueOf(trainee->Publish())));
+        outcome.skill = Skill(subject, measured.get());
+      }
+    }
+  }
+  outcome.env_steps = player.env_steps();
+  return outcome;
+}
+
+TEST_CASE("an algorithm learns to do as it is told", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    const Outcome outcome = Learn(subject);
+    INFO(subject.Text() << ": " << outcome.skill << " of the best after " << outcome.env_steps << " steps and "
+                        << outcome.updates << " updates");
+    CHECK(outcome.skill >= 0.9);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "actor/local_vector_environment.h"
+#include "actor/pending_rows.h"
+#include "actor/policy_buffers.h"
+#include "actor/trajectory_writer.h"
+#include "common/rl/network_policy.h"
+#include "replay_server/store/local_replay.h"
+#include "tests/conformance/subject.h"
+
+namespace waggle::testing {
+
+// A policy of `lanes` lanes for the subject.
+std::unique_ptr<Policy> NewPolicy(const Subject& subject, const Experiment& experiment, int64_t lanes,
+                                  uint64_t seed = 1);
+// Copies of its environment, seeded alike.
+LocalVectorEnvironment NewEnvironments(const Subject& subject, bool are_long, int64_t lanes, uint64_t seed = 1);
+
+// Acts in an environment and writes what comes of it to a table in this process, with all that an actor has for that,
+// and samples from it as a learner does.
+class Player {
+ public:
+  Player(const Subject& subject, const Experiment& experiment, bool is_long);
+
+  // Takes so many steps in each lane, and hands their rows over.
+  void Play(int64_t steps);
+  // A batch as an update is given it, in memory of its own.
+  TensorBatch Sample();
+  // Hands an update's priorities back; undefined: there are none.
+  void Prioritize(const TensorBatch& batch, const torch::Tensor& priorities);
+
+  Policy* policy() { return policy_.get(); }
+  const TablePlan& table() const { return table_; }
+  int64_t items_written() const { return writer_->items_written(); }
+  int64_t env_steps() const { return env_steps_; }
+
+ private:
+  const TablePlan table_;
+  const std::unique_ptr<Policy> policy_;
+  LocalVectorEnvironment environments_;
+  PolicyBuffers buffers_;
+  PendingRows pending_;
+  ReadyLanes ready_;
+  LocalReplayConnection replay_{std::make_shared<ReplayStore>(ReplayStoreOptions())};
+  std::unique_ptr<ReplayWriter> sink_;
+  std::unique_ptr<TrajectoryWriter> writer_;
+  std::unique_ptr<ReplaySampler> sampler_;
+  std::unique_ptr<PriorityUpdater> updater_;
+  int64_t env_steps_ = 0;
+};
+
+// So many batches of the subject's untrained policy, of episodes of several steps.
+std::vector<TensorBatch> PlayedBatches(const Subject& subject, const Experiment& experiment, int64_t count);
+
+// What batches are changed with: all fields by the same rows, and floating-point fields to float64.
+TensorBatch RowsOf(const TensorBatch& batch, const torch::Tensor& rows);
+TensorBatch InFloat64(const TensorBatch& batch);
+// Items that are drawn alike.
+TensorBatch AlikeItems(TensorBatch batch);
+
+// Whether a terminal state is in a row's window, so that nothing after it counts: bool [rows].
+torch::Tensor EndsAtTerminal(const TensorBatch& batch);
+
+}  // namespace waggle::testing

@@ -1,0 +1,204 @@
+// How an algorithm acts, with the one policy that all of them have.
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "tests/conformance/player.h"
+#include "tests/conformance/subject.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr int64_t kLanes = 8;
+
+// What so many environments of a kind show first.
+struct Shown {
+  explicit Shown(const Subject& subject, uint64_t seed = 3) {
+    LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/true, kLanes, seed);
+    REQUIRE_OK(environments.Reset());
+    const ReadyLanes ready = ValueOf(environments.Recv(kLanes, StopToken()));
+    for (size_t leaf = 0; leaf < ready.observations.size(); ++leaf) {
+      const auto bytes = static_cast<size_t>(environments.spec().observations[leaf].array.NumBytes());
+      const char* const data = static_cast<const char*>(ready.observations[leaf]);
+      leaves.emplace_back(data, data + bytes * kLanes);
+    }
+  }
+  std::vector<std::vector<char>> leaves;
+};
+
+// What a policy decided, with everything that it may write filled with NaN before.
+struct Decided {
+  std::vector<std::vector<char>> actions;
+  std::vector<std::vector<float>> columns;
+  std::vector<float> private_values;
+
+  friend bool operator==(const Decided& a, const Decided& b) {
+    return a.actions == b.actions && a.columns == b.columns && a.private_values == b.private_values;
+  }
+};
+
+// Row i is what lane rows[i] shows, and acts by slot slots[i].
+Decided Act(Policy* policy, const Subject& subject, const Shown& shown, const std::vector<int64_t>& rows,
+            const std::vector<int64_t>& slots, ActMode mode) {
+  const EnvironmentSpec environment = SpecOf(subject.kind);
+  std::vector<std::vector<char>> chosen;
+  std::vector<const void*> observations;
+  for (size_t leaf = 0; leaf < shown.leaves.size(); ++leaf) {
+    const auto bytes = environment.observations[leaf].array.NumBytes();
+    std::vector<char>& data = chosen.emplace_back();
+    for (const int64_t row : rows) {
+      data.insert(data.end(), shown.leaves[leaf].begin() + row * bytes, shown.leaves[leaf].begin() + (row + 1) * bytes);
+    }
+  }
+  for (const std::vector<char>& data : chosen) {
+    observations.push_back(data.data());
+  }
+  const std::vector<uint8_t> first(rows.size(), 1);
+  PolicyInput input;
+  input.slots = slots;
+  input.observations = observations;
+  input.first = first.data();
+  Decided decided;
+  PolicyOutput output;
+  for (const SpaceLeaf& action : environment.actions) {
+    decided.actions.emplace_back(rows.size() * static_cast<size_t>(action.array.NumBytes()), '\xff');
+  }
+  for (const ArraySpec& column : policy->columns()) {
+    REQUIRE(column.dtype == DType::kFloat32);
+    decided.columns.emplace_back(rows.size() * static_cast<size_t>(column.NumElements()), NAN);
+  }
+  decided.private_values.assign(rows.size() * policy->private_columns().size(), NAN);
+  for (std::vector<char>& action : decided.actions) {
+    output.actions.push_back(action.data());
+  }
+  for (std::vector<float>& column : decided.columns) {
+    output.columns.push_back(column.data());
+  }
+  output.private_values = decided.private_values.data();
+  REQUIRE_OK(policy->Act(input, mode, &output));
+  return decided;
+}
+
+std::vector<int64_t> AllLanes() {
+  std::vector<int64_t> lanes(kLanes);
+  std::iota(lanes.begin(), lanes.end(), 0);
+  return lanes;
+}
+
+Decided ActInAll(Policy* policy, const Subject& subject, const Shown& shown, ActMode mode) {
+  return Act(policy, subject, shown, AllLanes(), AllLanes(), mode);
+}
+
+bool AllFinite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+// A policy with the weights of a learner that has just begun.
+std::unique_ptr<Policy> LoadedPolicy(const Subject& subject, const Experiment& experiment) {
+  std::unique_ptr<Policy> policy = NewPolicy(subject, experiment, kLanes);
+  REQUIRE_OK(policy->LoadWeights(ValueOf(NewTrainee(subject, experiment)->Publish())));
+  return policy;
+}
+
+TEST_CASE("a policy's actions are in the space and what it writes beside them is finite", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
+      INFO(subject.Text() << (mode == ActMode::kGreedy ? ", greedily" : ", exploring"));
+      const Experiment experiment = SmallExperiment(subject);
+      const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+      PolicyBuffers buffers(*policy, SpecOf(subject.kind).actions, kLanes);
+      LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/true, kLanes);
+      REQUIRE_OK(environments.Reset());
+      for (int step = 0; step < 200; ++step) {
+        const ReadyLanes ready = ValueOf(environments.Recv(kLanes, StopToken()));
+        PolicyInput input;
+        input.slots = ready.lanes;
+        input.observations = ready.observations;
+        input.first = ready.first;
+        REQUIRE_OK(policy->Act(input, mode, buffers.output()));
+        // Refuses an action outside of the space, one that is not legal, and NaN.
+        REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
+      }
+      const Decided decided = ActInAll(policy.get(), subject, Shown(subject), mode);
+      if (mode == ActMode::kExplore) {
+        for (const std::vector<float>& column : decided.columns) {
+          CHECK(AllFinite(column));
+        }
+        CHECK(AllFinite(decided.private_values));
+      }
+    }
+  }
+}
+
+TEST_CASE("policies of one seed act alike, and greedy acting changes nothing of how they explore", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const std::unique_ptr<Policy> one = LoadedPolicy(subject, experiment);
+    const std::unique_ptr<Policy> two = LoadedPolicy(subject, experiment);
+    const std::unique_ptr<Policy> greedy_between = LoadedPolicy(subject, experiment);
+    for (uint64_t round = 0; round < 50; ++round) {
+      const Shown shown(subject, round);
+      const Decided explored = ActInAll(one.get(), subject, shown, ActMode::kExplore);
+      REQUIRE(ActInAll(two.get(), subject, shown, ActMode::kExplore) == explored);
+      const Decided greedy = ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy);
+      REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy).actions == greedy.actions);
+      REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kExplore) == explored);
+    }
+  }
+}
+
+// Choices are the same; numbers may differ by how rows are summed.
+void CheckSameActions(const Subject& subject, const std::vector<char>& a, const std::vector<char>& b) {
+  REQUIRE(a.size() == b.size());
+  if (SpecOf(subject.kind).actions[0].kind != SpaceKind::kBox) {
+    CHECK(a == b);
+    return;
+  }
+  for (size_t at = 0; at < a.size(); at += sizeof(float)) {
+    float left = 0;
+    float right = 0;
+    std::memcpy(&left, a.data() + at, sizeof(float));
+    std::memcpy(&right, b.data() + at, sizeof(float));
+    CHECK(left == Approx(right).margin(1e-5));
+  }
+}
+
+TEST_CASE("a row's greedy answer depends neither on the other rows nor on its slot", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+    const Shown shown(subject);
+    const std::vector<char> together = ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions[0];
+    const auto bytes = static_cast<std::ptrdiff_t>(together.size()) / kLanes;
+    for (int64_t row = 0; row < kLanes; ++row) {
+      const std::vector<char> own(together.begin() + row * bytes, together.begin() + (row + 1) * bytes);
+      for (const int64_t slot : {int64_t{0}, (row + 3) % kLanes}) {
+        CheckSameActions(subject, Act(policy.get(), subject, shown, {row}, {slot}, ActMode::kGreedy).actions[0], own);
+      }
+      const int64_t other = (row + 1) % kLanes;
+      std::vector<char> both =
+          Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy).actions[0];
+      CheckSameActions(subject, std::vector<char>(both.begin() + bytes, both.end()), own);
+    }
+  }
+}
+
+TEST_CASE("weights of another network are refused and change nothing", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+    const Shown shown(subject);
+    const Decided before = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
+    const Experiment other = LearningExperiment(subject);
+    REQUIRE_CODE(policy->LoadWeights(ValueOf(NewTrainee(subject, other)->Publish())),
+                 absl::StatusCode::kFailedPrecondition);
+    CHECK(ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions == before.actions);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

@@ -1,0 +1,122 @@
+// What must survive a learner, and what must not be put into another one.
+
+#include "absl/strings/match.h"
+#include "common/rl/learner_checkpoint.h"
+#include "tests/conformance/fields.h"
+#include "tests/conformance/player.h"
+#include "tests/conformance/subject.h"
+
+namespace waggle::testing {
+namespace {
+
+// The bytes of everything that a checkpoint has, by name.
+std::map<std::string, std::string> BytesOf(const CheckpointContents& contents) {
+  std::map<std::string, std::string> bytes(contents.texts.begin(), contents.texts.end());
+  for (const CheckpointArray& array : contents.arrays) {
+    std::string& data = bytes[array.spec.DebugString()];
+    data.resize(array.data.size());
+    array.data.CopyTo(data.data());
+  }
+  return bytes;
+}
+
+CheckpointContents Saved(const Subject& subject, int64_t step, Trainee* trainee) {
+  return ValueOf(SaveLearner(step, subject.algorithm, trainee));
+}
+
+// Update number `step` from 1 on, with a copy of what it gave.
+UpdateResult UpdateOnce(const std::vector<TensorBatch>& batches, int64_t step, Trainee* trainee) {
+  LocalStepper stepper;
+  UpdateResult result =
+      ValueOf(trainee->Update(batches[static_cast<size_t>(step - 1)], {0.1, step, 8 * step}, &stepper));
+  for (auto& [name, value] : result.metrics) {
+    value = value.clone();
+  }
+  return result;
+}
+
+TEST_CASE("a learner that was saved and loaded goes on bit for bit", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 5);
+    const auto first = NewTrainee(subject, experiment);
+    UpdateOnce(batches, 1, first.get());
+    UpdateOnce(batches, 2, first.get());
+    const CheckpointContents saved = Saved(subject, 2, first.get());
+
+    const Experiment other = SmallExperiment(subject, {{"experiment.seed", "77"}});
+    const auto second = NewTrainee(subject, other);
+    CHECK(BytesOf(Saved(subject, 2, second.get())) != BytesOf(saved));
+    REQUIRE_OK(RestoreLearner(saved, subject.algorithm, second.get()));
+    for (int64_t step = 3; step <= 5; ++step) {
+      const UpdateResult expected = UpdateOnce(batches, step, first.get());
+      const UpdateResult result = UpdateOnce(batches, step, second.get());
+      REQUIRE(result.priorities.defined() == expected.priorities.defined());
+      CHECK((!result.priorities.defined() || torch::equal(result.priorities, expected.priorities)));
+      REQUIRE(result.metrics.size() == expected.metrics.size());
+      for (size_t i = 0; i < result.metrics.size(); ++i) {
+        INFO(result.metrics[i].first);
+        CHECK(result.metrics[i].first == expected.metrics[i].first);
+        CHECK(torch::equal(result.metrics[i].second, expected.metrics[i].second));
+      }
+    }
+    CHECK(BytesOf(Saved(subject, 5, second.get())) == BytesOf(Saved(subject, 5, first.get())));
+  }
+}
+
+// The checkpoint is refused, and the trainee is as it was.
+void CheckRefused(const Subject& subject, const CheckpointContents& saved, const Experiment& experiment) {
+  const auto trainee = NewTrainee(subject, experiment);
+  const auto before = BytesOf(Saved(subject, 0, trainee.get()));
+  REQUIRE_CODE(RestoreLearner(saved, subject.algorithm, trainee.get()), absl::StatusCode::kFailedPrecondition);
+  CHECK(BytesOf(Saved(subject, 0, trainee.get())) == before);
+}
+
+std::vector<std::string> OptimizerTypes(const AlgorithmPlan& plan) {
+  std::vector<std::string> types;
+  for (const NetworkNeed& need : plan.networks) {
+    types.push_back(need.optimizer.type);
+  }
+  for (const ScalarNeed& need : plan.scalars) {
+    types.push_back(need.optimizer.type);
+  }
+  return types;
+}
+
+TEST_CASE("a checkpoint of other networks, another optimizer or another algorithm is refused", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    const Experiment experiment = SmallExperiment(subject);
+    const auto trainee = NewTrainee(subject, experiment);
+    const AlgorithmPlan& plan = trainee->plan().algorithm;
+    const CheckpointContents saved = Saved(subject, 1, trainee.get());
+    {
+      INFO(subject.Text());
+      CHECK(RestoreLearner(saved, "another", trainee.get()).code() == absl::StatusCode::kFailedPrecondition);
+    }
+    for (const NetworkNeed& need : plan.networks) {
+      INFO(subject.Text() << ", " << need.name);
+      CheckRefused(subject, saved, SmallExperiment(subject, {{"networks." + need.name + ".torso", "[]"}}));
+    }
+    FieldWalk walk;
+    ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
+    int optimizers = 0;
+    for (const auto& [path, choices] : walk.choices) {
+      if (!absl::EndsWith(path, "optimizer.type")) {
+        continue;
+      }
+      INFO(subject.Text() << ", " << path);
+      const Experiment other = SmallExperiment(subject, {{"algorithm." + path, "rmsprop"}});
+      const ExperimentPlan other_plan = ValueOf(PlanExperiment(other, SpecOf(subject.kind), Definitions()));
+      // An optimizer that this kind of environment has no use for changes nothing.
+      if (OptimizerTypes(other_plan.algorithm) != OptimizerTypes(plan)) {
+        ++optimizers;
+        CheckRefused(subject, saved, other);
+      }
+    }
+    CHECK(optimizers > 0);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actor/environments/environment.h"
+#include "common/base/random.h"
+
+namespace waggle::testing {
+
+// The kinds of environment that algorithms are put through.
+enum class TinyKind {
+  kDiscrete,       // Vectors, and one of three choices.
+  kReal,           // Vectors, and two numbers, each within bounds of its own.
+  kImage,          // A dict of a uint8 image and a vector, and one of three choices.
+  kMasked,         // Vectors and a mask, and one of three choices, of which one is illegal at a time.
+  kMultiDiscrete,  // Vectors, and a choice of three beside one of two.
+  kAgents,         // Two agents, each with a vector and one of three choices.
+};
+
+// All of them, in their order.
+const std::vector<TinyKind>& TinyKinds();
+// Its spec's name: "TinyReal".
+std::string Name(TinyKind kind);
+
+// The identity task: an observation says which action is right (its goal), beside a number that means nothing. The
+// reward is the share of choices that are right, or minus the mean squared distance of the actions, on the scale of
+// [-1, 1], from their goals, which are in [-0.8, 0.8]. Goals are drawn anew for each observation. An episode has one
+// step and terminates; where it may be `long`, it has 1 to 6 and is as often truncated. An action outside the space, a
+// choice that the mask does not have and NaN are INVALID_ARGUMENT.
+class TinyEnvironment : public Environment {
+ public:
+  TinyEnvironment(TinyKind kind, bool is_long, uint64_t seed);
+
+  static EnvironmentDefinition Definition(TinyKind kind, bool is_long);
+
+  const EnvironmentSpec& spec() const override { return spec_; }
+  absl::Status Reset(absl::Span<void* const> observations) override;
+  absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
+                                   float* rewards) override;
+
+  // What a policy earns a step that chooses uniformly: 0 is nothing learned, 1 (or a reward of 0) is all.
+  static double RandomReward(TinyKind kind);
+  static double BestReward(TinyKind kind);
+
+ private:
+  void Draw();
+  void Write(absl::Span<void* const> observations);
+  absl::Status CheckActions(absl::Span<const void* const> actions) const;
+  double RewardOf(size_t leaf, const void* action) const;
+
+  const TinyKind kind_;
+  const bool is_long_;
+  EnvironmentSpec spec_;
+  Rng rng_;
+  std::vector<int64_t> goals_;  // Of every choice there is.
+  std::vector<double> places_;  // kReal: instead of these.
+  int64_t illegal_ = 0;         // kMasked.
+  int64_t step_ = 0;
+  int64_t length_ = 0;
+  bool terminates_ = true;
+};
+
+}  // namespace waggle::testing

@@ -1,0 +1,138 @@
+// What an update may change, and what it does with numbers that are none.
+
+#include <limits>
+
+#include "tests/conformance/player.h"
+#include "tests/conformance/subject.h"
+
+namespace waggle::testing {
+namespace {
+
+// Looks after every descent at what became of the groups: one gradient is new, the values are those that were there
+// after the step before.
+class WatchingStepper : public Stepper {
+ public:
+  explicit WatchingStepper(std::vector<ParameterGroup*> groups) : groups_(std::move(groups)) { Remember(); }
+
+  absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override {
+    INFO(group->name());
+    CheckOthers(group);
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      CHECK(torch::equal(groups_[i]->values(), values_[i]));
+    }
+    CHECK(torch::isfinite(group->gradients()).all().item<bool>());
+    has_gradient_[group->name()] =
+        has_gradient_[group->name()] || group->gradients().count_nonzero().item<int64_t>() > 0;
+    const torch::Tensor gradient = group->gradients().clone();
+    const absl::StatusOr<bool> stepped = local_.Step(group, progress);
+    CHECK(torch::equal(group->gradients(), gradient));
+    CheckOthers(group);
+    Remember();
+    return stepped;
+  }
+
+  // The values are those of the last step.
+  void CheckAfterUpdate() const {
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      INFO(groups_[i]->name());
+      CHECK(torch::equal(groups_[i]->values(), values_[i]));
+    }
+  }
+
+  // By group: whether a gradient of it was not 0 everywhere.
+  const std::map<std::string, bool>& has_gradient() const { return has_gradient_; }
+
+ private:
+  void CheckOthers(const ParameterGroup* group) const {
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      if (groups_[i] != group) {
+        INFO(groups_[i]->name());
+        CHECK(torch::equal(groups_[i]->gradients(), gradients_[i]));
+        CHECK(torch::equal(groups_[i]->values(), values_[i]));
+      }
+    }
+  }
+  void Remember() {
+    gradients_.clear();
+    values_.clear();
+    for (const ParameterGroup* const group : groups_) {
+      gradients_.push_back(group->gradients().clone());
+      values_.push_back(group->values().clone());
+    }
+  }
+
+  const std::vector<ParameterGroup*> groups_;
+  LocalStepper local_;
+  std::vector<torch::Tensor> gradients_;
+  std::vector<torch::Tensor> values_;
+  std::map<std::string, bool> has_gradient_;
+};
+
+TEST_CASE("each descent has a gradient and changes its own group alone", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const auto trainee = NewTrainee(subject, experiment);
+    const std::vector<ParameterGroup*> groups = GroupsOf(trainee->plan().algorithm, trainee->model());
+    WatchingStepper stepper(groups);
+    int64_t steps = 0;
+    for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
+      REQUIRE_OK(trainee->Update(batch, {0, ++steps, steps}, &stepper));
+      stepper.CheckAfterUpdate();
+    }
+    for (const ParameterGroup* const group : groups) {
+      INFO(group->name());
+      REQUIRE(stepper.has_gradient().count(group->name()) == 1);
+      CHECK(stepper.has_gradient().at(group->name()));
+    }
+  }
+}
+
+TEST_CASE("an update whose gradients are taken away changes no value, not even a target's", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    INFO(subject.Text());
+    const Experiment experiment = SmallExperiment(subject);
+    const auto trainee = NewTrainee(subject, experiment);
+    const AlgorithmPlan& plan = trainee->plan().algorithm;
+    const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 8);
+    // So that targets are not what they follow.
+    LocalStepper local;
+    REQUIRE_OK(trainee->Update(batches[0], {0, 1, 1}, &local));
+    const torch::Tensor before = ValuesOf(plan, trainee->model());
+    CaptureStepper capture;
+    for (const TensorBatch& batch : batches) {
+      REQUIRE_OK(trainee->Update(batch, {0, 2, 2}, &capture));
+    }
+    CHECK(torch::equal(ValuesOf(plan, trainee->model()), before));
+  }
+}
+
+TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    const Experiment experiment = SmallExperiment(subject);
+    const TensorBatch batch = PlayedBatches(subject, experiment, 1)[0];
+    // In a row whose next observation counts.
+    const int64_t row = EndsAtTerminal(batch).to(torch::kInt64).argmin().item<int64_t>();
+    const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+    int columns = 0;
+    for (const ViewField& field : plan.algorithm.tables[0].table.view) {
+      if (!batch.at(field.name).is_floating_point()) {
+        continue;
+      }
+      INFO(subject.Text() << ", " << field.name);
+      ++columns;
+      const auto trainee = NewTrainee(subject, experiment);
+      TensorBatch broken = batch;
+      broken.fields[field.name] = batch.at(field.name).clone();
+      // The first number of the row: for rows "all" the first step's.
+      broken.fields[field.name][row].view({-1})[0] = std::numeric_limits<float>::quiet_NaN();
+      LocalStepper stepper;
+      REQUIRE_CODE(trainee->Update(broken, {0, 1, 1}, &stepper), absl::StatusCode::kInvalidArgument);
+      CHECK(torch::isfinite(ValuesOf(trainee->plan().algorithm, trainee->model())).all().item<bool>());
+    }
+    CHECK(columns > 0);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing
