@@ -95,16 +95,19 @@ int64_t Explorer::Choose(int64_t slot, const float* values, int64_t choices, int
   return chosen;
 }
 
-torch::Tensor Explorer::Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first) {
+torch::Tensor Explorer::Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first,
+                                const torch::Tensor& mask) {
   if (action_.kind != SpaceKind::kBox) {
     if (!WarmingUp()) {
       return actions;
     }
     torch::Tensor random = actions.clone();
     int64_t* const values = random.data_ptr<int64_t>();
+    const bool* legal = mask.defined() ? mask.data_ptr<bool>() : nullptr;
     for (int64_t i = 0; i < random.numel(); ++i) {
-      const size_t element = static_cast<size_t>(i) % action_.num_values.size();
-      values[i] = RandomChoice(action_.num_values[element], nullptr);
+      const int64_t choices = action_.num_values[static_cast<size_t>(i) % action_.num_values.size()];
+      values[i] = RandomChoice(choices, legal);
+      legal = legal == nullptr ? nullptr : legal + choices;
     }
     return random;
   }

@@ -40,8 +40,10 @@ class Explorer {
   int64_t Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal);
 
   // Actions [rows, …] of these slots, in [-1, 1] or choices, that a distribution drew: noise is added, and in a warm-up
-  // they are replaced. `first` is where an episode begins. On the CPU.
-  torch::Tensor Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first);
+  // they are replaced. `first` is where an episode begins. `mask`: bool [rows, choices of all elements], true where a
+  // choice is legal; undefined where all are. On the CPU, contiguous.
+  torch::Tensor Explore(const torch::Tensor& actions, const torch::Tensor& slots, const torch::Tensor& first,
+                        const torch::Tensor& mask = {});
 
  private:
   bool WarmingUp() const { return progress().env_steps < options_.warm_up_steps; }

@@ -180,7 +180,8 @@ absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInp
   if (mode == ActMode::kExplore) {
     const Tensor slots = torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64);
     const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows()}, torch::kUInt8);
-    action = explorer_.Explore(action, slots, first.to(torch::kBool));
+    const Tensor mask = out.mask().defined() ? out.mask().to(torch::kCPU).contiguous() : Tensor();
+    action = explorer_.Explore(action, slots, first.to(torch::kBool), mask);
   }
   const Tensor written = action.contiguous();
   if (written.is_floating_point() && !torch::isfinite(written).all().item<bool>()) {

@@ -1,7 +1,9 @@
 #include "common/rl/explorer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "tests/support/catch.h"
 
@@ -110,6 +112,53 @@ TEST_CASE("noise on real actions has its deviation and stays in bounds", "[unit]
   const torch::Tensor uniform = warming.Explore(torch::full({4, 2}, 0.2F), slots, first);
   CHECK(uniform.abs().max().item<double>() <= 1);
   CHECK(uniform.std().item<double>() > 0.2);
+}
+
+TEST_CASE("a warm-up chooses among what is legal, of each element of an action", "[unit]") {
+  ExplorationOptions options;
+  options.warm_up_steps = 1'000'000;
+  Explorer explorer(options, MultiDiscrete("action", {3, 2}), ExplorerLanes{2, 0, 2, 0}, 1);
+  const torch::Tensor actions = torch::zeros({2, 2}, torch::kInt64);
+  const torch::Tensor slots = torch::arange(2);
+  const torch::Tensor first = torch::zeros({2}, torch::kBool);
+  // Of the second row's first element nothing is legal, which is as if all were.
+  const torch::Tensor mask =
+      torch::tensor({{0, 1, 1, 1, 0}, {0, 0, 0, 0, 1}}, torch::kInt64).to(torch::kBool).contiguous();
+  std::set<int64_t> chosen[4];
+  for (int round = 0; round < 100; ++round) {
+    const torch::Tensor random = explorer.Explore(actions, slots, first, mask);
+    for (int64_t i = 0; i < 4; ++i) {
+      chosen[i].insert(random.view({-1})[i].item<int64_t>());
+    }
+  }
+  CHECK(chosen[0] == std::set<int64_t>{1, 2});
+  CHECK(chosen[1] == std::set<int64_t>{0});
+  CHECK(chosen[2] == std::set<int64_t>{0, 1, 2});
+  CHECK(chosen[3] == std::set<int64_t>{1});
+}
+
+TEST_CASE("real actions of a warm-up are anywhere in [-1, 1], and no noise leads out of it", "[unit]") {
+  for (const char* const type : {"none", "gaussian", "ornstein_uhlenbeck"}) {
+    for (const int64_t warm_up : {int64_t{0}, int64_t{1'000'000}}) {
+      INFO(type << ", " << warm_up);
+      ExplorationOptions options;
+      options.type = type;
+      options.sigma = 2;
+      options.warm_up_steps = warm_up;
+      Explorer explorer(options, Box("action", DType::kFloat32, {2}, -1, 1), ExplorerLanes{4, 0, 4, 0}, 1);
+      double furthest = 0;
+      for (int round = 0; round < 200; ++round) {
+        explorer.Advance(4);
+        const torch::Tensor explored =
+            explorer.Explore(torch::zeros({4, 2}), torch::arange(4), torch::zeros({4}, torch::kBool));
+        REQUIRE(explored.sizes() == at::IntArrayRef{4, 2});
+        furthest = std::max(furthest, explored.abs().max().item<double>());
+      }
+      CHECK(furthest <= 1);
+      const bool is_moved = warm_up > 0 || options.type != "none";
+      CHECK((furthest > 0.5) == is_moved);
+    }
+  }
 }
 
 }  // namespace
