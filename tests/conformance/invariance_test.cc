@@ -73,32 +73,34 @@ TensorBatch Batch(const Subject& subject, const Experiment& experiment) {
 
 TEST_CASE("rows that are there twice and rows in another order give the same losses", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const TensorBatch batch = Batch(subject, experiment);
-    const Trace once = TraceOf(subject, experiment, batch);
-    const torch::Tensor rows = torch::arange(batch.size);
-    for (const torch::Tensor& chosen : {torch::cat({rows, rows}), rows.flip({0}), rows.repeat_interleave(2)}) {
-      const Trace trace = TraceOf(subject, experiment, RowsOf(batch, chosen));
-      CheckAlike(trace, once, kRounding);
-      CheckPriorities(trace.priorities,
-                      once.priorities.defined() ? once.priorities.index_select(0, chosen) : torch::Tensor());
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const TensorBatch batch = Batch(subject, experiment);
+      const Trace once = TraceOf(subject, experiment, batch);
+      const torch::Tensor rows = torch::arange(batch.size);
+      for (const torch::Tensor& chosen : {torch::cat({rows, rows}), rows.flip({0}), rows.repeat_interleave(2)}) {
+        const Trace trace = TraceOf(subject, experiment, RowsOf(batch, chosen));
+        CheckAlike(trace, once, kRounding);
+        CheckPriorities(trace.priorities,
+                        once.priorities.defined() ? once.priorities.index_select(0, chosen) : torch::Tensor());
+      }
     }
   }
 }
 
 TEST_CASE("a batch of one row has finite losses and one priority", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const TensorBatch batch = Batch(subject, experiment);
-    for (int64_t row = 0; row < 4; ++row) {
-      const Trace trace = TraceOf(subject, experiment, RowsOf(batch, torch::tensor({row})));
-      for (const torch::Tensor& loss : trace.losses) {
-        CHECK(std::isfinite(loss.item<double>()));
-      }
-      if (trace.priorities.defined()) {
-        CHECK(trace.priorities.sizes() == at::IntArrayRef{1});
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const TensorBatch batch = Batch(subject, experiment);
+      for (int64_t row = 0; row < 4; ++row) {
+        const Trace trace = TraceOf(subject, experiment, RowsOf(batch, torch::tensor({row})));
+        for (const torch::Tensor& loss : trace.losses) {
+          CHECK(std::isfinite(loss.item<double>()));
+        }
+        if (trace.priorities.defined()) {
+          CHECK(trace.priorities.sizes() == at::IntArrayRef{1});
+        }
       }
     }
   }
@@ -117,28 +119,30 @@ torch::Tensor Spoiled(const torch::Tensor& field, const torch::Tensor& rows) {
 
 TEST_CASE("what stands after a terminal state and past a window's length changes nothing", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const TensorBatch batch = Batch(subject, experiment);
-    const torch::Tensor terminal = EndsAtTerminal(batch);
-    REQUIRE(terminal.any().item<bool>());
-    REQUIRE_FALSE(terminal.all().item<bool>());
-    TensorBatch spoiled = batch;
-    const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
-    const TableConfig& table = plan.algorithm.tables[0].table;
-    for (const ViewField& field : table.view) {
-      const torch::Tensor& values = batch.at(field.name);
-      if (field.rows == ViewField::Rows::kAll) {
-        const torch::Tensor padded = torch::arange(table.max_window).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
-        spoiled.fields[field.name] = Spoiled(values, padded);
-      } else if (field.rows == ViewField::Rows::kLast) {
-        spoiled.fields[field.name] = Spoiled(values, terminal);
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const TensorBatch batch = Batch(subject, experiment);
+      const torch::Tensor terminal = EndsAtTerminal(batch);
+      REQUIRE(terminal.any().item<bool>());
+      REQUIRE_FALSE(terminal.all().item<bool>());
+      TensorBatch spoiled = batch;
+      const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+      const TableConfig& table = plan.algorithm.tables[0].table;
+      for (const ViewField& field : table.view) {
+        const torch::Tensor& values = batch.at(field.name);
+        if (field.rows == ViewField::Rows::kAll) {
+          const torch::Tensor padded =
+              torch::arange(table.max_window).unsqueeze(0) >= batch.at(kItemLength).unsqueeze(1);
+          spoiled.fields[field.name] = Spoiled(values, padded);
+        } else if (field.rows == ViewField::Rows::kLast) {
+          spoiled.fields[field.name] = Spoiled(values, terminal);
+        }
       }
+      const Trace expected = TraceOf(subject, experiment, batch);
+      const Trace trace = TraceOf(subject, experiment, spoiled);
+      CheckAlike(trace, expected, 0);
+      CheckPriorities(trace.priorities, expected.priorities);
     }
-    const Trace expected = TraceOf(subject, experiment, batch);
-    const Trace trace = TraceOf(subject, experiment, spoiled);
-    CheckAlike(trace, expected, 0);
-    CheckPriorities(trace.priorities, expected.priorities);
   }
 }
 

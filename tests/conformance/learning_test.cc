@@ -92,10 +92,12 @@ Outcome Learn(const Subject& subject) {
 
 TEST_CASE("an algorithm learns to do as it is told", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    const Outcome outcome = Learn(subject);
-    INFO(subject.Text() << ": " << outcome.skill << " of the best after " << outcome.env_steps << " steps and "
-                        << outcome.updates << " updates");
-    CHECK(outcome.skill >= 0.9);
+    DYNAMIC_SECTION(subject.Text()) {
+      const Outcome outcome = Learn(subject);
+      INFO(subject.Text() << ": " << outcome.skill << " of the best after " << outcome.env_steps << " steps and "
+                          << outcome.updates << " updates");
+      CHECK(outcome.skill >= 0.9);
+    }
   }
 }
 

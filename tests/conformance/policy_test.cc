@@ -103,29 +103,31 @@ std::unique_ptr<Policy> LoadedPolicy(const Subject& subject, const Experiment& e
 
 TEST_CASE("a policy's actions are in the space and what it writes beside them is finite", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
-      INFO(subject.Text() << (mode == ActMode::kGreedy ? ", greedily" : ", exploring"));
-      const Experiment experiment = SmallExperiment(subject);
-      const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
-      PolicyBuffers buffers(*policy, SpecOf(subject.kind).actions, kLanes);
-      LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/true, kLanes);
-      REQUIRE_OK(environments.Reset());
-      for (int step = 0; step < 200; ++step) {
-        const ReadyLanes ready = ValueOf(environments.Recv(kLanes, StopToken()));
-        PolicyInput input;
-        input.slots = ready.lanes;
-        input.observations = ready.observations;
-        input.first = ready.first;
-        REQUIRE_OK(policy->Act(input, mode, buffers.output()));
-        // Refuses an action outside of the space, one that is not legal, and NaN.
-        REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
-      }
-      const Decided decided = ActInAll(policy.get(), subject, Shown(subject), mode);
-      if (mode == ActMode::kExplore) {
-        for (const std::vector<float>& column : decided.columns) {
-          CHECK(AllFinite(column));
+    DYNAMIC_SECTION(subject.Text()) {
+      for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
+        INFO((mode == ActMode::kGreedy ? ", greedily" : ", exploring"));
+        const Experiment experiment = SmallExperiment(subject);
+        const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+        PolicyBuffers buffers(*policy, SpecOf(subject.kind).actions, kLanes);
+        LocalVectorEnvironment environments = NewEnvironments(subject, /*are_long=*/true, kLanes);
+        REQUIRE_OK(environments.Reset());
+        for (int step = 0; step < 200; ++step) {
+          const ReadyLanes ready = ValueOf(environments.Recv(kLanes, StopToken()));
+          PolicyInput input;
+          input.slots = ready.lanes;
+          input.observations = ready.observations;
+          input.first = ready.first;
+          REQUIRE_OK(policy->Act(input, mode, buffers.output()));
+          // Refuses an action outside of the space, one that is not legal, and NaN.
+          REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
         }
-        CHECK(AllFinite(decided.private_values));
+        const Decided decided = ActInAll(policy.get(), subject, Shown(subject), mode);
+        if (mode == ActMode::kExplore) {
+          for (const std::vector<float>& column : decided.columns) {
+            CHECK(AllFinite(column));
+          }
+          CHECK(AllFinite(decided.private_values));
+        }
       }
     }
   }
@@ -133,18 +135,19 @@ TEST_CASE("a policy's actions are in the space and what it writes beside them is
 
 TEST_CASE("policies of one seed act alike, and greedy acting changes nothing of how they explore", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const std::unique_ptr<Policy> one = LoadedPolicy(subject, experiment);
-    const std::unique_ptr<Policy> two = LoadedPolicy(subject, experiment);
-    const std::unique_ptr<Policy> greedy_between = LoadedPolicy(subject, experiment);
-    for (uint64_t round = 0; round < 50; ++round) {
-      const Shown shown(subject, round);
-      const Decided explored = ActInAll(one.get(), subject, shown, ActMode::kExplore);
-      REQUIRE(ActInAll(two.get(), subject, shown, ActMode::kExplore) == explored);
-      const Decided greedy = ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy);
-      REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy).actions == greedy.actions);
-      REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kExplore) == explored);
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const std::unique_ptr<Policy> one = LoadedPolicy(subject, experiment);
+      const std::unique_ptr<Policy> two = LoadedPolicy(subject, experiment);
+      const std::unique_ptr<Policy> greedy_between = LoadedPolicy(subject, experiment);
+      for (uint64_t round = 0; round < 50; ++round) {
+        const Shown shown(subject, round);
+        const Decided explored = ActInAll(one.get(), subject, shown, ActMode::kExplore);
+        REQUIRE(ActInAll(two.get(), subject, shown, ActMode::kExplore) == explored);
+        const Decided greedy = ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy);
+        REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kGreedy).actions == greedy.actions);
+        REQUIRE(ActInAll(greedy_between.get(), subject, shown, ActMode::kExplore) == explored);
+      }
     }
   }
 }
@@ -167,36 +170,38 @@ void CheckSameActions(const Subject& subject, const std::vector<char>& a, const 
 
 TEST_CASE("a row's greedy answer depends neither on the other rows nor on its slot", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
-    const Shown shown(subject);
-    const std::vector<char> together = ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions[0];
-    const auto bytes = static_cast<std::ptrdiff_t>(together.size()) / kLanes;
-    for (int64_t row = 0; row < kLanes; ++row) {
-      const std::vector<char> own(together.begin() + row * bytes, together.begin() + (row + 1) * bytes);
-      for (const int64_t slot : {int64_t{0}, (row + 3) % kLanes}) {
-        CheckSameActions(subject, Act(policy.get(), subject, shown, {row}, {slot}, ActMode::kGreedy).actions[0], own);
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+      const Shown shown(subject);
+      const std::vector<char> together = ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions[0];
+      const auto bytes = static_cast<std::ptrdiff_t>(together.size()) / kLanes;
+      for (int64_t row = 0; row < kLanes; ++row) {
+        const std::vector<char> own(together.begin() + row * bytes, together.begin() + (row + 1) * bytes);
+        for (const int64_t slot : {int64_t{0}, (row + 3) % kLanes}) {
+          CheckSameActions(subject, Act(policy.get(), subject, shown, {row}, {slot}, ActMode::kGreedy).actions[0], own);
+        }
+        const int64_t other = (row + 1) % kLanes;
+        std::vector<char> both =
+            Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy).actions[0];
+        CheckSameActions(subject, std::vector<char>(both.begin() + bytes, both.end()), own);
       }
-      const int64_t other = (row + 1) % kLanes;
-      std::vector<char> both =
-          Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy).actions[0];
-      CheckSameActions(subject, std::vector<char>(both.begin() + bytes, both.end()), own);
     }
   }
 }
 
 TEST_CASE("weights of another network are refused and change nothing", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
-    const Shown shown(subject);
-    const Decided before = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
-    const Experiment other = LearningExperiment(subject);
-    REQUIRE_CODE(policy->LoadWeights(ValueOf(NewTrainee(subject, other)->Publish())),
-                 absl::StatusCode::kFailedPrecondition);
-    CHECK(ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions == before.actions);
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const std::unique_ptr<Policy> policy = LoadedPolicy(subject, experiment);
+      const Shown shown(subject);
+      const Decided before = ActInAll(policy.get(), subject, shown, ActMode::kGreedy);
+      const Experiment other = LearningExperiment(subject);
+      REQUIRE_CODE(policy->LoadWeights(ValueOf(NewTrainee(subject, other)->Publish())),
+                   absl::StatusCode::kFailedPrecondition);
+      CHECK(ActInAll(policy.get(), subject, shown, ActMode::kGreedy).actions == before.actions);
+    }
   }
 }
 

@@ -70,67 +70,71 @@ class WatchingStepper : public Stepper {
 
 TEST_CASE("each descent has a gradient and changes its own group alone", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const auto trainee = NewTrainee(subject, experiment);
-    const std::vector<ParameterGroup*> groups = GroupsOf(trainee->plan().algorithm, trainee->model());
-    WatchingStepper stepper(groups);
-    int64_t steps = 0;
-    for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
-      REQUIRE_OK(trainee->Update(batch, {0, ++steps, steps}, &stepper));
-      stepper.CheckAfterUpdate();
-    }
-    for (const ParameterGroup* const group : groups) {
-      INFO(group->name());
-      REQUIRE(stepper.has_gradient().count(group->name()) == 1);
-      CHECK(stepper.has_gradient().at(group->name()));
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const auto trainee = NewTrainee(subject, experiment);
+      const std::vector<ParameterGroup*> groups = GroupsOf(trainee->plan().algorithm, trainee->model());
+      WatchingStepper stepper(groups);
+      int64_t steps = 0;
+      for (const TensorBatch& batch : PlayedBatches(subject, experiment, 8)) {
+        REQUIRE_OK(trainee->Update(batch, {0, ++steps, steps}, &stepper));
+        stepper.CheckAfterUpdate();
+      }
+      for (const ParameterGroup* const group : groups) {
+        INFO(group->name());
+        REQUIRE(stepper.has_gradient().count(group->name()) == 1);
+        CHECK(stepper.has_gradient().at(group->name()));
+      }
     }
   }
 }
 
 TEST_CASE("an update whose gradients are taken away changes no value, not even a target's", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    INFO(subject.Text());
-    const Experiment experiment = SmallExperiment(subject);
-    const auto trainee = NewTrainee(subject, experiment);
-    const AlgorithmPlan& plan = trainee->plan().algorithm;
-    const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 8);
-    // So that targets are not what they follow.
-    LocalStepper local;
-    REQUIRE_OK(trainee->Update(batches[0], {0, 1, 1}, &local));
-    const torch::Tensor before = ValuesOf(plan, trainee->model());
-    CaptureStepper capture;
-    for (const TensorBatch& batch : batches) {
-      REQUIRE_OK(trainee->Update(batch, {0, 2, 2}, &capture));
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const auto trainee = NewTrainee(subject, experiment);
+      const AlgorithmPlan& plan = trainee->plan().algorithm;
+      const std::vector<TensorBatch> batches = PlayedBatches(subject, experiment, 8);
+      // So that targets are not what they follow.
+      LocalStepper local;
+      REQUIRE_OK(trainee->Update(batches[0], {0, 1, 1}, &local));
+      const torch::Tensor before = ValuesOf(plan, trainee->model());
+      CaptureStepper capture;
+      for (const TensorBatch& batch : batches) {
+        REQUIRE_OK(trainee->Update(batch, {0, 2, 2}, &capture));
+      }
+      CHECK(torch::equal(ValuesOf(plan, trainee->model()), before));
     }
-    CHECK(torch::equal(ValuesOf(plan, trainee->model()), before));
   }
 }
 
 TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]") {
   for (const Subject& subject : Subjects()) {
-    const Experiment experiment = SmallExperiment(subject);
-    const TensorBatch batch = PlayedBatches(subject, experiment, 1)[0];
-    // In a row whose next observation counts.
-    const int64_t row = EndsAtTerminal(batch).to(torch::kInt64).argmin().item<int64_t>();
-    const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
-    int columns = 0;
-    for (const ViewField& field : plan.algorithm.tables[0].table.view) {
-      if (!batch.at(field.name).is_floating_point()) {
-        continue;
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const TensorBatch batch = PlayedBatches(subject, experiment, 1)[0];
+      // In a row whose next observation counts.
+      const int64_t row = EndsAtTerminal(batch).to(torch::kInt64).argmin().item<int64_t>();
+      const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
+      int columns = 0;
+      for (const ViewField& field : plan.algorithm.tables[0].table.view) {
+        if (!batch.at(field.name).is_floating_point()) {
+          continue;
+        }
+        INFO(field.name);
+        ++columns;
+        const auto trainee = NewTrainee(subject, experiment);
+        TensorBatch broken = batch;
+        broken.fields[field.name] = batch.at(field.name).clone();
+        // The first number of the row: for rows "all" the first step's.
+        broken.fields[field.name][row].view({-1})[0] = std::numeric_limits<float>::quiet_NaN();
+        LocalStepper stepper;
+        REQUIRE_CODE(trainee->Update(broken, {0, 1, 1}, &stepper), absl::StatusCode::kInvalidArgument);
+        CHECK(torch::isfinite(ValuesOf(trainee->plan().algorithm, trainee->model())).all().item<bool>());
       }
-      INFO(subject.Text() << ", " << field.name);
-      ++columns;
-      const auto trainee = NewTrainee(subject, experiment);
-      TensorBatch broken = batch;
-      broken.fields[field.name] = batch.at(field.name).clone();
-      // The first number of the row: for rows "all" the first step's.
-      broken.fields[field.name][row].view({-1})[0] = std::numeric_limits<float>::quiet_NaN();
-      LocalStepper stepper;
-      REQUIRE_CODE(trainee->Update(broken, {0, 1, 1}, &stepper), absl::StatusCode::kInvalidArgument);
-      CHECK(torch::isfinite(ValuesOf(trainee->plan().algorithm, trainee->model())).all().item<bool>());
+      CHECK(columns > 0);
     }
-    CHECK(columns > 0);
   }
 }
 
