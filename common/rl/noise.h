@@ -8,8 +8,8 @@
 namespace waggle {
 
 // An algorithm's own random numbers, drawn on its device: what it draws follows from its seed and from what it drew
-// before, whatever else the process draws. No draw waits for the device. A test may give numbers of its own instead. Not
-// thread-safe; may throw as LibTorch does.
+// before, whatever else the process draws. No draw waits for the device. A test may give numbers of its own instead.
+// Not thread-safe; may throw as LibTorch does.
 class Noise {
  public:
   Noise(uint64_t seed, torch::Device device);

@@ -101,7 +101,7 @@ TEST_CASE("A run that reaches its limit, where no target is set, has succeeded",
   CHECK(summary["processes"].size() == 5);
   CHECK(Contents(run.folder().File("out/logs/learner.log")).find("--output-dir " + run.folder().File("out")) !=
         std::string::npos);
-  CHECK(Contents(run.folder().File("out/experiment.yaml")).find("batch_size: 128") != std::string::npos);
+  CHECK(Contents(run.folder().File("out/experiment.yaml")).find("batch_size: 64") != std::string::npos);
   // The last look at it is shown, though no line was due.
   CHECK(run.Log().find("1.23k env steps") < run.Log().find("limit after "));
 }

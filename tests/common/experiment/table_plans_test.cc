@@ -11,6 +11,7 @@ TEST_CASE("a transition has every leaf at both ends, the action, and all rewards
   environment.observations = {Box("observation/a", DType::kUint8, {3}), Box("observation/b", DType::kFloat32, {})};
   ReplayOptions replay;
   replay.table.max_items = 77;
+  replay.table.rate_limiter.min_items = 1;
   LearnerOptions learner;
   learner.batch_size = 9;
   const TablePlan plan = TransitionTable({environment, replay, learner}, 3);
