@@ -1,0 +1,29 @@
+#include "common/experiment/off_policy_defaults.h"
+
+#include <utility>
+
+namespace waggle {
+
+NetworkSpec Mlp(std::vector<int64_t> units) {
+  NetworkSpec network;
+  network.torso[0].units = std::move(units);
+  return network;
+}
+
+void OffPolicyDefaults(Experiment* experiment) {
+  TableConfig& table = experiment->replay.table;
+  table.sampler.kind = SelectorKind::kUniform;
+  table.max_items = 1'000'000;
+  // Of items: as many as a batch has are one learner step for each environment step.
+  table.rate_limiter.samples_per_insert = 256;
+  experiment->learner.batch_size = 256;
+  experiment->learner.publish_period_steps = 10;
+  experiment->learner.prefetch_batches = 2;
+  // What is on its way to the table was acted by older weights: little is.
+  experiment->actor.lanes = 4;
+  experiment->actor.chunk_rows = 4;
+  experiment->actor.max_unacknowledged_blocks = 2;
+  experiment->actor.refresh_seconds = 0.01;
+}
+
+}  // namespace waggle
