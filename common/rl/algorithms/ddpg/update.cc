@@ -1,0 +1,47 @@
+#include "common/rl/algorithms/ddpg/ddpg.h"
+#include "common/rl/algorithms/implementations.h"
+#include "common/rl/returns.h"
+
+namespace waggle {
+namespace {
+
+class Ddpg : public Algorithm {
+ public:
+  Ddpg(const DdpgOptions& options, Model* model)
+      : options_(options), actor_(model->net("actor")), critic_(model->net("critic")) {}
+
+  void Update(const Batches& batches, UpdateContext* context) override {
+    const Transitions t =
+        TransitionsOf(batches, options_.discount, options_.importance_exponent.At(context->progress()));
+    // The critic goes towards r + gamma^n Q'(s', mu'(s')).
+    torch::Tensor target;
+    {
+      const torch::NoGradGuard no_grad;
+      const torch::Tensor next = actor_.target()(t.next_observation).action();
+      target = Bootstrapped(t.reward, t.bootstrap, critic_.target()(t.next_observation, next).value());
+    }
+    const torch::Tensor error = critic_(t.observation, t.action).value() - target;
+    const bool critic_stepped = context->Descend((t.weight * error.square()).mean(), critic_.group());
+    // The actor climbs Q(s, mu(s)): the critic only passes the gradient on.
+    const torch::Tensor q = critic_(t.observation, actor_(t.observation).action()).value();
+    if (context->Descend(-(t.weight * q).mean(), actor_.group()) && critic_stepped) {
+      actor_.FollowTarget(options_.update_rate);
+      critic_.FollowTarget(options_.update_rate);
+    }
+    context->SetPriorities(error.abs());
+    context->Report("q_mean", q);
+  }
+
+ private:
+  const DdpgOptions options_;
+  Net& actor_;
+  Net& critic_;
+};
+
+}  // namespace
+
+AlgorithmImplementation ddpg_implementation() {
+  return Implement<Ddpg, DdpgOptions>();
+}
+
+}  // namespace waggle
