@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/random.h"
+#include "common/rl/noise.h"
+#include "tests/support/algorithm_checks.h"
+
+namespace waggle {
+namespace {
+
+using testing::Metric;
+using testing::RandomTransitions;
+using testing::TraineeOf;
+using testing::Updated;
+
+EnvironmentSpec Environment() {
+  return testing::EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1));
+}
+
+std::vector<ParameterGroup*> Groups(AlgorithmTrainee* trainee) {
+  return {trainee->model().net("actor").group(), trainee->model().net("critic").group()};
+}
+
+// Makes targets differ from what they follow.
+void MoveTargets(AlgorithmTrainee* trainee) {
+  for (const char* const name : {"actor", "critic"}) {
+    torch::Tensor values = trainee->model().net(name).target_network()->parameters().values();
+    values.mul_(0.5).add_(0.1);
+  }
+}
+
+TEST_CASE("TD3's losses are those of a loop over rows and dimensions, each with noise of its own", "[unit]") {
+  const auto trainee = TraineeOf(
+      "name: td3, discount: 0.9, policy_delay: 1, target_noise: 0.4, target_noise_clip: 0.3, importance_exponent: 0.5",
+      Environment());
+  MoveTargets(trainee.get());
+  const TensorBatch batch = RandomTransitions(Environment(), 7, 3);
+  const Net& actor = trainee->model().net("actor");
+  const Net& critic = trainee->model().net("critic");
+  const torch::Tensor probability = batch.at(kItemProbability);
+  Noise draws(Rng::Split(1, "algorithm", 0).Next(), torch::kCPU);
+  const torch::Tensor normal = draws.NormalLike(batch.at(kAction));
+  double critic_loss = 0;
+  double actor_loss = 0;
+  bool clipped = false;
+  for (int64_t row = 0; row < 7; ++row) {
+    const Observations now = {batch.at(kObservation).narrow(0, row, 1)};
+    const Observations next = {batch.at("next_observation").narrow(0, row, 1)};
+    double target = batch.at(kReward)[row][0].item<double>();
+    if (row % 3 != 0) {
+      torch::Tensor action = actor.target()(next).action().detach().clone();
+      for (int64_t i = 0; i < 2; ++i) {
+        const double noise = 0.4 * normal[row][i].item<double>();
+        clipped = clipped || std::abs(noise) > 0.3;
+        action[0][i] = std::clamp(action[0][i].item<double>() + std::clamp(noise, -0.3, 0.3), -1.0, 1.0);
+      }
+      const torch::Tensor values = critic.target()(next, action).value();
+      target += 0.9 * std::min(values[0][0].item<double>(), values[1][0].item<double>());
+    }
+    const double weight = std::sqrt((probability.min() / probability[row]).item<double>());
+    const torch::Tensor values = critic(now, batch.at(kAction).narrow(0, row, 1)).value();
+    for (int64_t member = 0; member < 2; ++member) {
+      const double error = values[member][0].item<double>() - target;
+      critic_loss += weight * error * error / 7;
+    }
+    actor_loss -= weight * critic(now, actor(now).action()).value()[0][0].item<double>() / 7;
+  }
+  CHECK(clipped);
+  CaptureStepper stepper;
+  const UpdateResult result = Updated(trainee.get(), batch, &stepper);
+  CHECK(Metric(result, "critic_loss") == Approx(critic_loss));
+  CHECK(Metric(result, "actor_loss") == Approx(actor_loss));
+}
+
+TEST_CASE("TD3's gradients are finite differences of its losses", "[unit]") {
+  const auto trainee = TraineeOf("name: td3, policy_delay: 1", Environment());
+  MoveTargets(trainee.get());
+  testing::CheckGradients(trainee.get(), Groups(trainee.get()), RandomTransitions(Environment(), 6, 4));
+}
+
+TEST_CASE("TD3's actor waits for the critics, and each loss reaches its own network alone", "[unit]") {
+  const auto trainee = TraineeOf("name: td3, policy_delay: 3", Environment());
+  testing::IsolationStepper stepper(Groups(trainee.get()));
+  const torch::Tensor target = trainee->model().net("critic").target_network()->parameters().values();
+  const torch::Tensor before = target.clone();
+  for (uint64_t update = 0; update < 6; ++update) {
+    Updated(trainee.get(), RandomTransitions(Environment(), 6, update), &stepper);
+    // Targets wait, too.
+    CHECK(torch::equal(target, before) == (update < 2));
+  }
+  CHECK(stepper.steps() ==
+        std::vector<std::string>{"critic", "critic", "critic", "actor", "critic", "critic", "critic", "actor"});
+}
+
+TEST_CASE("TD3's targets follow after steps alone", "[unit]") {
+  for (const char* const network : {"actor", "critic"}) {
+    const auto trainee = TraineeOf("name: td3, policy_delay: 1, update_rate: 0.25", Environment());
+    MoveTargets(trainee.get());
+    testing::CheckTargetFollows(trainee.get(), network, RandomTransitions(Environment(), 6, 6), 0.25);
+  }
+}
+
+TEST_CASE("what TD3 sees after an episode's end counts for nothing", "[unit]") {
+  const auto trainee = TraineeOf("name: td3, policy_delay: 1", Environment());
+  testing::CheckEndsDoNotBootstrap(trainee.get(), RandomTransitions(Environment(), 6, 7));
+}
+
+TEST_CASE("TD3 goes on from its state bit for bit", "[unit]") {
+  const auto first = TraineeOf("name: td3", Environment(), torch::kFloat32, 1);
+  const auto second = TraineeOf("name: td3", Environment(), torch::kFloat32, 2);
+  testing::CheckStateContinues(first.get(), second.get(), RandomTransitions(Environment(), 6, 8, torch::kFloat32),
+                               {"actor", "critic"});
+}
+
+// A step that ends the episode, of reward -|a - (0.5, -0.3)|².
+TEST_CASE("TD3 finds the best action of a quadratic reward", "[unit]") {
+  const auto trainee =
+      TraineeOf("name: td3, actor_optimizer: {learning_rate: 0.01}, critic_optimizer: {learning_rate: 0.01}",
+                Environment(), torch::kFloat64, 1, 32);
+  const torch::Tensor best = torch::tensor({0.5, -0.3}, torch::kFloat64);
+  LocalStepper stepper;
+  for (uint64_t step = 0; step < 1500; ++step) {
+    TensorBatch batch = RandomTransitions(Environment(), 32, step);
+    batch.fields[kDiscount].zero_();
+    batch.fields[kReward] = -(batch.at(kAction) - best).square().sum(1, true).expand({32, 2});
+    Updated(trainee.get(), batch, &stepper);
+  }
+  const torch::Tensor seen = RandomTransitions(Environment(), 32, 9999).at(kObservation);
+  const torch::Tensor error = trainee->model().net("actor")({seen}).action() - best;
+  CHECK(error.abs().mean().item<double>() < 0.1);
+}
+
+}  // namespace
+}  // namespace waggle
