@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/random.h"
+#include "common/rl/noise.h"
+#include "tests/support/algorithm_checks.h"
+
+namespace waggle {
+namespace {
+
+using testing::Metric;
+using testing::RandomTransitions;
+using testing::TraineeOf;
+using testing::Updated;
+
+EnvironmentSpec Real() {
+  return testing::EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1));
+}
+
+std::vector<ParameterGroup*> Groups(AlgorithmTrainee* trainee) {
+  return {trainee->model().net("actor").group(), trainee->model().net("critic").group(),
+          trainee->model().scalar("log_temperature")->group()};
+}
+
+// Makes the critics' targets differ from what they follow, and the temperature from 1.
+void Move(AlgorithmTrainee* trainee) {
+  torch::Tensor values = trainee->model().net("critic").target_network()->parameters().values();
+  values.mul_(0.5).add_(0.1);
+  torch::Tensor temperature = trainee->model().scalar("log_temperature")->parameters().values();
+  temperature.fill_(-0.7);
+}
+
+// A row's action in tanh-normal's own words, from its numbers: by the change of variables as the paper has it.
+struct Drawn {
+  torch::Tensor action;  // [1, dimensions].
+  double log_prob = 0;
+};
+Drawn Draw(const Network& actor, const Observations& observation, const torch::Tensor& normal) {
+  const torch::Tensor outputs = actor.Forward(observation)[0].values;
+  const int64_t dimensions = normal.size(0);
+  Drawn drawn{torch::zeros({1, dimensions}, torch::kFloat64), 0};
+  for (int64_t i = 0; i < dimensions; ++i) {
+    const double mean = outputs[0][i].item<double>();
+    const double log_std = std::clamp(outputs[0][dimensions + i].item<double>(), -20.0, 2.0);
+    const double epsilon = normal[i].item<double>();
+    const double action = std::tanh(mean + std::exp(log_std) * epsilon);
+    drawn.action[0][i] = action;
+    drawn.log_prob += -0.5 * epsilon * epsilon - log_std - 0.5 * std::log(2 * M_PI) - std::log(1 - action * action);
+  }
+  return drawn;
+}
+
+TEST_CASE("SAC's losses of real actions are those of a loop over rows", "[unit]") {
+  const auto trainee = TraineeOf("name: sac, discount: 0.9, importance_exponent: 0.5, target_entropy: -1.5", Real());
+  Move(trainee.get());
+  const TensorBatch batch = RandomTransitions(Real(), 7, 3);
+  const Net& actor = trainee->model().net("actor");
+  const Net& critic = trainee->model().net("critic");
+  const double alpha = std::exp(-0.7);
+  const torch::Tensor probability = batch.at(kItemProbability);
+  Noise draws(Rng::Split(1, "algorithm", 0).Next(), torch::kCPU);
+  const torch::Tensor normal_next = draws.NormalLike(batch.at(kAction));
+  const torch::Tensor normal_now = draws.NormalLike(batch.at(kAction));
+  double critic_loss = 0;
+  double actor_loss = 0;
+  double temperature_loss = 0;
+  for (int64_t row = 0; row < 7; ++row) {
+    const Observations now = {batch.at(kObservation).narrow(0, row, 1)};
+    const Observations next = {batch.at("next_observation").narrow(0, row, 1)};
+    const auto least = [](const torch::Tensor& values) {
+      return std::min(values[0][0].item<double>(), values[1][0].item<double>());
+    };
+    double target = batch.at(kReward)[row][0].item<double>();
+    if (row % 3 != 0) {
+      const Drawn drawn = Draw(actor.network(), next, normal_next[row]);
+      target += 0.9 * (least(critic.target()(next, drawn.action).value()) - alpha * drawn.log_prob);
+    }
+    const double weight = std::sqrt((probability.min() / probability[row]).item<double>());
+    const torch::Tensor values = critic(now, batch.at(kAction).narrow(0, row, 1)).value();
+    for (int64_t member = 0; member < 2; ++member) {
+      const double error = values[member][0].item<double>() - target;
+      critic_loss += weight * 0.5 * error * error / 7;
+    }
+    const Drawn drawn = Draw(actor.network(), now, normal_now[row]);
+    actor_loss += weight * (alpha * drawn.log_prob - least(critic(now, drawn.action).value())) / 7;
+    temperature_loss -= -0.7 * (drawn.log_prob - 1.5) / 7;
+  }
+  CaptureStepper stepper;
+  const UpdateResult result = Updated(trainee.get(), batch, &stepper);
+  CHECK(Metric(result, "critic_loss") == Approx(critic_loss));
+  CHECK(Metric(result, "actor_loss") == Approx(actor_loss));
+  CHECK(Metric(result, "log_temperature_loss") == Approx(temperature_loss));
+}
+
+TEST_CASE("SAC's gradients of real actions are finite differences of its losses", "[unit]") {
+  const auto trainee = TraineeOf("name: sac", Real());
+  Move(trainee.get());
+  testing::CheckGradients(trainee.get(), Groups(trainee.get()), RandomTransitions(Real(), 6, 4));
+}
+
+TEST_CASE("SAC steps critics, actor and temperature, and each loss reaches its own parameters alone", "[unit]") {
+  for (const EnvironmentSpec& environment : {Real()}) {
+    const auto trainee = TraineeOf("name: sac", environment);
+    testing::IsolationStepper stepper(Groups(trainee.get()));
+    Updated(trainee.get(), RandomTransitions(environment, 6, 5), &stepper);
+    CHECK(stepper.steps() == std::vector<std::string>{"critic", "actor", "log_temperature"});
+  }
+}
+
+TEST_CASE("SAC's targets follow after steps alone", "[unit]") {
+  const auto trainee = TraineeOf("name: sac, update_rate: 0.25", Real());
+  Move(trainee.get());
+  testing::CheckTargetFollows(trainee.get(), "critic", RandomTransitions(Real(), 6, 6), 0.25);
+}
+
+TEST_CASE("what SAC sees after an episode's end counts for nothing", "[unit]") {
+  for (const EnvironmentSpec& environment : {Real()}) {
+    const auto trainee = TraineeOf("name: sac", environment);
+    testing::CheckEndsDoNotBootstrap(trainee.get(), RandomTransitions(environment, 6, 7));
+  }
+}
+
+TEST_CASE("SAC goes on from its state bit for bit", "[unit]") {
+  const auto first = TraineeOf("name: sac", Real(), torch::kFloat32, 1);
+  const auto second = TraineeOf("name: sac", Real(), torch::kFloat32, 2);
+  testing::CheckStateContinues(first.get(), second.get(), RandomTransitions(Real(), 6, 8, torch::kFloat32),
+                               {"actor", "critic"});
+  CHECK(torch::equal(first->model().scalar("log_temperature")->value(),
+                     second->model().scalar("log_temperature")->value()));
+}
+
+// A step that ends the episode, of reward -|a - (0.5, -0.3)|².
+TEST_CASE("SAC finds the best action of a quadratic reward, and the entropy that it is told to", "[unit]") {
+  const auto trainee = TraineeOf(
+      "name: sac, target_entropy: -3, actor_optimizer: {learning_rate: 0.01}, "
+      "critic_optimizer: {learning_rate: 0.01}, temperature_optimizer: {learning_rate: 0.01}",
+      Real(), torch::kFloat64, 1, 32);
+  const torch::Tensor best = torch::tensor({0.5, -0.3}, torch::kFloat64);
+  LocalStepper stepper;
+  double entropy = 0;
+  for (uint64_t step = 0; step < 1500; ++step) {
+    TensorBatch batch = RandomTransitions(Real(), 32, step);
+    batch.fields[kDiscount].zero_();
+    batch.fields[kReward] = -(batch.at(kAction) - best).square().sum(1, true).expand({32, 2});
+    entropy += step < 1000 ? 0 : Metric(Updated(trainee.get(), batch, &stepper), "entropy") / 500;
+    if (step < 1000) {
+      Updated(trainee.get(), batch, &stepper);
+    }
+  }
+  const torch::Tensor seen = RandomTransitions(Real(), 32, 9999).at(kObservation);
+  const torch::Tensor error = trainee->model().net("actor")({seen}).policy().Mode() - best;
+  CHECK(error.abs().mean().item<double>() < 0.1);
+  CHECK(entropy == Approx(-3).margin(0.3));
+}
+
+}  // namespace
+}  // namespace waggle
