@@ -46,7 +46,7 @@ TEST_CASE("processes started by hand in the wrong order find each other and trai
   param_server.Signal(SIGTERM);
   REQUIRE(param_server.Wait().ok());
   const std::string figures = Contents(folder.File("hub/metrics.csv"));
-  CHECK_THAT(figures, Catch::StartsWith("step,seconds,name,value\n") && Catch::Contains(",algorithm/loss,"));
+  CHECK_THAT(figures, Catch::StartsWith("step,seconds,name,value\n") && Catch::Contains(",algorithm/q_loss,"));
 }
 
 TEST_CASE("a hub that knows no experiment yet keeps its workers waiting until they are told to stop", "[e2e]") {

@@ -45,7 +45,7 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
   }
   const std::string figures = Contents(run.File("metrics.csv"));
   for (const char* const name :
-       {"actor/return_mean", "learner/steps", "replay/items", "algorithm/loss", "evaluation/mean_return"}) {
+       {"actor/return_mean", "learner/steps", "replay/items", "algorithm/q_loss", "evaluation/mean_return"}) {
     CHECK_THAT(figures, Catch::Contains(std::string(",") + name + ","));
   }
   REQUIRE(std::filesystem::file_size(run.File("experiment.yaml")) > 0);
