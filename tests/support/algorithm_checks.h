@@ -1,0 +1,216 @@
+#pragma once
+
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/experiment/experiment.h"
+#include "common/nn/torch.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/implementations.h"
+#include "common/rl/steppers.h"
+#include "common/rl/trainee.h"
+#include "common/table_config/batch_layout.h"
+#include "tests/support/catch.h"
+#include "tests/support/state_copy.h"
+
+// What holds for the updates of any algorithm that learns from transitions.
+
+namespace waggle::testing {
+
+// Observations float32 [features], and this action.
+inline EnvironmentSpec EnvironmentOf(int64_t features, SpaceLeaf action) {
+  EnvironmentSpec environment;
+  environment.name = "test";
+  environment.observations = {Box("observation", DType::kFloat32, {features})};
+  environment.actions = {std::move(action)};
+  return environment;
+}
+
+// An algorithm by its keys in a file ("name: td3, policy_delay: 1"), on smooth networks of one hidden layer.
+inline std::unique_ptr<AlgorithmTrainee> TraineeOf(const std::string& algorithm, const EnvironmentSpec& environment,
+                                                   torch::ScalarType dtype = torch::kFloat64, int64_t seed = 1,
+                                                   int64_t units = 5) {
+  const std::string network = "{torso: [{type: mlp, units: [" + std::to_string(units) + "], activation: tanh}]}";
+  const Experiment experiment = ValueOf(ParseExperiment(
+      "experiment: {name: test, seed: " + std::to_string(seed) + "}\nalgorithm: {" + algorithm +
+          "}\nnetworks: {actor: " + network + ", critic: " + network + "}\nstop: {max_learner_steps: 1}\n",
+      "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+  return ValueOf(AlgorithmTrainee::Create(experiment, environment, BuiltinAlgorithmDefinitions(), BuiltinAlgorithms(),
+                                          torch::kCPU, dtype));
+}
+
+// Random transitions of one step, of which every third ends its episode.
+inline TensorBatch RandomTransitions(const EnvironmentSpec& environment, int64_t rows, uint64_t seed,
+                                     torch::ScalarType dtype = torch::kFloat64) {
+  torch::manual_seed(seed);
+  const SpaceLeaf& action = environment.actions[0];
+  const int64_t features = environment.observations[0].array.shape[0];
+  TensorBatch batch;
+  batch.size = rows;
+  batch.table_items = 1000;
+  batch.fields[kObservation] = torch::randn({rows, features}, dtype);
+  batch.fields["next_observation"] = torch::randn({rows, features}, dtype);
+  batch.fields[kAction] = action.kind == SpaceKind::kBox
+                              ? torch::rand({rows, action.array.NumElements()}, dtype) * 2 - 1
+                              : torch::randint(action.TotalChoices(), {rows}, torch::kInt64);
+  batch.fields[kReward] = torch::randn({rows, 2}, dtype);
+  torch::Tensor discount = torch::ones({rows, 2}, dtype);
+  for (int64_t row = 0; row < rows; row += 3) {
+    discount[row][0] = 0;
+  }
+  batch.fields[kDiscount] = discount;
+  batch.fields[kItemLength] = torch::full({rows}, 2, torch::kInt64);
+  batch.fields[kItemProbability] = torch::rand({rows}, torch::kFloat64) * 1e-3 + 1e-4;
+  return batch;
+}
+
+inline UpdateResult Updated(AlgorithmTrainee* trainee, const TensorBatch& batch, Stepper* stepper) {
+  return ValueOf(trainee->Update(batch, Progress(), stepper));
+}
+
+inline double Metric(const UpdateResult& result, const std::string& name) {
+  for (const auto& [key, value] : result.metrics) {
+    if (key == name) {
+      return value.item<double>();
+    }
+  }
+  FAIL("the update reports no " << name);
+  return 0;
+}
+
+// Each group's gradient is what finite differences of the loss that it reports say. The trainee computes in float64.
+inline void CheckGradients(AlgorithmTrainee* trainee, const std::vector<ParameterGroup*>& groups,
+                           const TensorBatch& batch) {
+  StateCopy start;  // Of the random numbers, too: every update draws the same.
+  trainee->VisitState(start.Saver());
+  CaptureStepper stepper;
+  Updated(trainee, batch, &stepper);
+  const auto gradients = stepper.gradients();
+  for (ParameterGroup* group : groups) {
+    INFO(group->name());
+    REQUIRE(gradients.count(group->name()) == 1);
+    const torch::Tensor gradient = gradients.at(group->name()).clone();
+    CHECK(gradient.abs().max().item<double>() > 0);
+    const auto loss = [&](int64_t i, double change) {
+      trainee->VisitState(start.Loader());
+      group->values().data_ptr<double>()[i] += change;
+      return Metric(Updated(trainee, batch, &stepper), group->name() + "_loss");
+    };
+    for (int64_t i = 0; i < gradient.numel(); ++i) {
+      const double expected = (loss(i, 1e-6) - loss(i, -1e-6)) / 2e-6;
+      CHECK(gradient[i].item<double>() == Approx(expected).margin(1e-7).epsilon(1e-5));
+    }
+  }
+  trainee->VisitState(start.Loader());
+}
+
+// Steps, and checks that since the last step only the group to be stepped has another gradient, and none has other
+// values.
+class IsolationStepper : public Stepper {
+ public:
+  explicit IsolationStepper(std::vector<ParameterGroup*> groups) : groups_(std::move(groups)) {
+    for (ParameterGroup* group : groups_) {
+      torch::Tensor gradients = group->gradients();
+      gradients.fill_(7);
+      Remember(*group);
+    }
+  }
+
+  absl::StatusOr<bool> Step(ParameterGroup* group, const Progress& progress) override {
+    INFO("while " << group->name() << " is stepped");
+    for (ParameterGroup* other : groups_) {
+      INFO(other->name());
+      CHECK(torch::equal(other->values(), values_[other->name()]));
+      CHECK(torch::equal(other->gradients(), gradients_[other->name()]) == (other != group));
+    }
+    absl::StatusOr<bool> stepped = local_.Step(group, progress);
+    CHECK_FALSE(torch::equal(group->values(), values_[group->name()]));
+    Remember(*group);
+    steps_.push_back(group->name());
+    return stepped;
+  }
+
+  // Names of the groups that were stepped, in order.
+  const std::vector<std::string>& steps() const { return steps_; }
+
+ private:
+  void Remember(const ParameterGroup& group) {
+    values_[group.name()] = group.values().clone();
+    gradients_[group.name()] = group.gradients().clone();
+  }
+
+  const std::vector<ParameterGroup*> groups_;
+  std::map<std::string, torch::Tensor> values_, gradients_;
+  std::vector<std::string> steps_;
+  LocalStepper local_;
+};
+
+// Where every transition ends its episode, what was seen next changes no loss and no gradient, be it NaN.
+inline void CheckEndsDoNotBootstrap(AlgorithmTrainee* trainee, TensorBatch batch) {
+  batch.fields[kDiscount].zero_();
+  StateCopy start;
+  trainee->VisitState(start.Saver());
+  CaptureStepper with, without;
+  const UpdateResult expected = Updated(trainee, batch, &with);
+  trainee->VisitState(start.Loader());
+  batch.fields["next_observation"].fill_(std::numeric_limits<double>::quiet_NaN());
+  const UpdateResult result = Updated(trainee, batch, &without);
+  for (const auto& [name, gradient] : with.gradients()) {
+    INFO(name);
+    CHECK(torch::equal(gradient, without.gradients().at(name)));
+    CHECK(Metric(result, name + "_loss") == Metric(expected, name + "_loss"));
+  }
+  trainee->VisitState(start.Loader());
+}
+
+// A trainee that takes another's state goes on as it does, bit for bit. Both are of one experiment but for the seed.
+inline void CheckStateContinues(AlgorithmTrainee* first, AlgorithmTrainee* second, const TensorBatch& batch,
+                                const std::vector<std::string>& networks) {
+  LocalStepper stepper;
+  for (int i = 0; i < 3; ++i) {
+    Updated(first, batch, &stepper);
+  }
+  StateCopy copy;
+  first->VisitState(copy.Saver());
+  second->VisitState(copy.Loader());
+  for (int i = 0; i < 4; ++i) {
+    const UpdateResult a = Updated(first, batch, &stepper);
+    const UpdateResult b = Updated(second, batch, &stepper);
+    REQUIRE(a.metrics.size() == b.metrics.size());
+    for (size_t k = 0; k < a.metrics.size(); ++k) {
+      INFO(a.metrics[k].first);
+      CHECK(torch::equal(a.metrics[k].second, b.metrics[k].second));
+    }
+  }
+  for (const std::string& name : networks) {
+    INFO(name);
+    const Net& a = first->model().net(name);
+    const Net& b = second->model().net(name);
+    CHECK(torch::equal(a.group()->values(), b.group()->values()));
+    if (a.target_network() != nullptr) {
+      CHECK(torch::equal(a.target_network()->parameters().values(), b.target_network()->parameters().values()));
+    }
+  }
+}
+
+// The network's target is where it was unless the network steps, and then `rate` of the way to it.
+inline void CheckTargetFollows(AlgorithmTrainee* trainee, const std::string& network, const TensorBatch& batch,
+                               double rate) {
+  INFO(network);
+  const Net& net = trainee->model().net(network);
+  const torch::Tensor target = net.target_network()->parameters().values();
+  const torch::Tensor before = target.clone();
+  CaptureStepper capture;
+  Updated(trainee, batch, &capture);
+  CHECK(torch::equal(target, before));
+  LocalStepper stepper;
+  Updated(trainee, batch, &stepper);
+  CHECK_FALSE(torch::equal(target, before));
+  CHECK(torch::allclose(target, before + rate * (net.group()->values() - before)));
+}
+
+}  // namespace waggle::testing
