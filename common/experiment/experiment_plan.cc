@@ -93,6 +93,28 @@ absl::Status CheckNetworkNames(const Experiment& experiment, const AlgorithmPlan
   return problems.ToStatus();
 }
 
+// An exploration that finds nothing to be done to would be ignored in silence.
+absl::Status CheckExploration(const EnvironmentSpec& environment, const AlgorithmPlan& plan) {
+  bool has_values = false;
+  for (const NetworkNeed& need : plan.networks) {
+    for (const auto& [name, kind] : need.heads) {
+      has_values = has_values || (need.acts && kind == HeadKind::kQ);
+    }
+  }
+  const std::string& type = plan.exploration.type;
+  const bool is_real = environment.actions[0].kind == SpaceKind::kBox;
+  Problems problems;
+  problems.AddUnless((type != "epsilon_greedy" && type != "boltzmann") || has_values,
+                     "algorithm.exploration.type: ", type,
+                     " is for networks that give choices their values; wanted none",
+                     is_real ? ", gaussian or ornstein_uhlenbeck" : "");
+  problems.AddUnless((type != "gaussian" && type != "ornstein_uhlenbeck") || is_real,
+                     "algorithm.exploration.type: ", type, " is for real actions, and ", environment.name, " takes ",
+                     Name(environment.actions[0].kind), " ones; wanted none",
+                     has_values ? ", epsilon_greedy or boltzmann" : "");
+  return problems.ToStatus();
+}
+
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
@@ -140,6 +162,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   ExperimentPlan plan;
   WAGGLE_ASSIGN_OR_RETURN(plan.algorithm, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
+  problems.Add(CheckExploration(environment, plan.algorithm));
   plan.networks = PlanNetworks(experiment, environment, plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
@@ -153,6 +176,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   WAGGLE_RETURN_IF_ERROR(CheckSpaces(experiment.algorithm, *definition, environment));
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmPlan plan, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
+  problems.Add(CheckExploration(environment, plan));
   PlanNetworks(experiment, environment, plan, &problems);
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));
