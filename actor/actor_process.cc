@@ -176,7 +176,9 @@ absl::Status Act(const ActorPorts& ports) {
         stop);
   }
 
-  RolloutLoop loop(RolloutOptions(), {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics,
+  RolloutOptions rollout;
+  rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
+  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics,
                                       budget.has_value() ? &*budget : nullptr});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {

@@ -87,24 +87,45 @@ PendingRows::Complete PendingRows::Take(const ReadyLanes& led_to) {
   return complete;
 }
 
+PendingRows::Complete PendingRows::Show(const ReadyLanes& shown) {
+  if (blank_ == nullptr) {
+    blank_ = NewRows();
+  }
+  Complete complete;
+  complete.lanes = all_lanes_;
+  complete.rows.observations = shown.observations;
+  complete.rows.actions = blank_->actions.pointers();
+  complete.rows.rewards = blank_->reward_pointers;
+  complete.rows.discounts = blank_->discounts.data();
+  complete.rows.step_types = shown.step_types;
+  complete.rows.policy_columns = blank_->columns.pointers();
+  complete.rows.private_values = blank_->private_values.data();
+  return complete;
+}
+
 bool PendingRows::IsAllInOrder(absl::Span<const int64_t> lanes) const {
   return lanes == absl::MakeConstSpan(all_lanes_);
 }
 
+std::unique_ptr<PendingRows::ByLane> PendingRows::NewRows() const {
+  const auto count = static_cast<int64_t>(lanes_);
+  std::unique_ptr<ByLane> rows(new ByLane{LeafArrays(ArraysOf(environment_.observations), count),
+                                          LeafArrays(ArraysOf(environment_.actions), count),
+                                          LeafArrays(columns_, count),
+                                          std::vector<float>(lanes_ * private_columns_),
+                                          std::vector<int32_t>(lanes_),
+                                          LeafArrays(environment_.rewards, count),
+                                          {},
+                                          std::vector<float>(lanes_)});
+  for (const void* rewards : rows->rewards.pointers()) {
+    rows->reward_pointers.push_back(static_cast<const float*>(rewards));
+  }
+  return rows;
+}
+
 void PendingRows::Copy(absl::Span<const int64_t> lanes, const LaneRows& rows) {
   if (own_ == nullptr) {
-    const auto count = static_cast<int64_t>(lanes_);
-    own_.reset(new ByLane{LeafArrays(ArraysOf(environment_.observations), count),
-                          LeafArrays(ArraysOf(environment_.actions), count),
-                          LeafArrays(columns_, count),
-                          std::vector<float>(lanes_ * private_columns_),
-                          std::vector<int32_t>(lanes_),
-                          LeafArrays(environment_.rewards, count),
-                          {},
-                          std::vector<float>(lanes_)});
-    for (const void* rewards : own_->rewards.pointers()) {
-      own_->reward_pointers.push_back(static_cast<const float*>(rewards));
-    }
+    own_ = NewRows();
   }
   ScatterLeaves(lanes, ArraysOf(environment_.observations), rows.observations, own_->observations);
   ScatterLeaves(lanes, ArraysOf(environment_.actions), rows.actions, own_->actions);

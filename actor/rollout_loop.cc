@@ -56,8 +56,10 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
   const WaitingGauge gauge(parts_.metrics, {"acting", "waiting for room in replay"}, [this] {
     const ReplayWriter::Stats sink = parts_.sink->stats();
     const StepBudget::Stats budget = parts_.budget == nullptr ? StepBudget::Stats() : parts_.budget->stats();
-    return WaitingGauge::Wait{sink.waited + budget.waited, sink.waiting || budget.waiting,
-                              budget.waiting ? "waiting for steps" : nullptr};
+    const WeightRefresher::Stats weights = parts_.weights->stats();
+    return WaitingGauge::Wait{
+        sink.waited + budget.waited + weights.waited, sink.waiting || budget.waiting || weights.waiting,
+        budget.waiting ? "waiting for steps" : weights.waiting ? "waiting for newer weights" : nullptr};
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
   WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
@@ -107,12 +109,15 @@ absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
     WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(complete.lanes, complete.rows));
   }
   CountEpisodes();
-  return absl::OkStatus();
+  return options_.rows_per_version > 0 && ++version_rows_ == options_.rows_per_version ? FinishUnroll(stop)
+                                                                                       : absl::OkStatus();
 }
 
 // Whenever this is called every lane is under way.
 absl::StatusOr<ReadyLanes> RolloutLoop::Receive(const StopToken& stop) {
-  return parts_.environments->Recv(std::min(options_.min_ready_lanes, parts_.environments->lanes()), stop);
+  const int64_t lanes = parts_.environments->lanes();
+  return parts_.environments->Recv(options_.rows_per_version > 0 ? lanes : std::min(options_.min_ready_lanes, lanes),
+                                   stop);
 }
 
 void RolloutLoop::CountSteps() {
@@ -143,11 +148,35 @@ void RolloutLoop::CountEpisodes() {
 }
 
 absl::Status RolloutLoop::FinishBlock(const StopToken& stop) {
-  WAGGLE_RETURN_IF_ERROR(parts_.writer->Flush(policy_version_, stop));
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer, parts_.weights->Take());
-  if (newer.has_value()) {
-    WAGGLE_RETURN_IF_ERROR(LoadWeights(*newer));
+  WAGGLE_RETURN_IF_ERROR(Flush(stop));
+  if (options_.rows_per_version > 0) {
+    return absl::OkStatus();
   }
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer, parts_.weights->Take());
+  return newer.has_value() ? LoadWeights(*newer) : absl::OkStatus();
+}
+
+absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
+  if (parts_.writer->BlockIsFull()) {
+    WAGGLE_RETURN_IF_ERROR(Flush(stop));
+  }
+  const PendingRows::Complete shown = pending_.Show(ready_);
+  WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(shown.lanes, shown.rows));
+  WAGGLE_RETURN_IF_ERROR(Flush(stop));
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer,
+                          parts_.weights->WaitAndTake(options_.version_patience));
+  version_rows_ = 0;
+  block_began_ = SteadyNow();
+  if (!newer.has_value()) {
+    LogWarning("no weights after version ", policy_version_, " within ", absl::FormatDuration(options_.version_patience),
+               ": acts for another unroll by these");
+    return absl::OkStatus();
+  }
+  return LoadWeights(*newer);
+}
+
+absl::Status RolloutLoop::Flush(const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(parts_.writer->Flush(policy_version_, stop));
   block_began_ = SteadyNow();
   if (block_began_ - reported_at_ >= options_.report_period) {
     Report(block_began_);

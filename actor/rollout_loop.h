@@ -22,6 +22,11 @@ namespace waggle {
 struct RolloutOptions {
   // The policy acts once so many lanes are ready, on all that are; all lanes if there are fewer.
   int64_t min_ready_lanes = 1;
+  // AlgorithmPlan::rows_per_version. 0: none; newer weights are taken between blocks.
+  int64_t rows_per_version = 0;
+  // Where no version has come for so long, the lanes act for another unroll by the one that they have: what the learner
+  // waits for may have been lost on its way.
+  absl::Duration version_patience = absl::Seconds(10);
   // A block that has been gathering for longer is handed over although it is not full: slow environments' steps must
   // not wait for long.
   absl::Duration max_block_age = absl::Seconds(1);
@@ -30,8 +35,8 @@ struct RolloutOptions {
 };
 
 // Acts: a policy chooses actions for whichever lanes of a vector of environments are ready, what comes of it is written
-// to replay lane by lane, and newer weights are taken between blocks. A lane's number is its slot in the policy. Knows
-// no algorithm. One thread.
+// to replay lane by lane, and newer weights are taken between blocks; or all lanes act in step, and wait for newer
+// weights after each unroll. A lane's number is its slot in the policy. Knows no algorithm. One thread.
 class RolloutLoop {
  public:
   // Everything is borrowed. `sink` is what `writer` writes to; the loop only reads how long it waited.
@@ -67,6 +72,9 @@ class RolloutLoop {
   void CountSteps();
   void CountEpisodes();
   absl::Status FinishBlock(const StopToken& stop);
+  // Ends the unroll of all lanes, and waits for the version that follows from it.
+  absl::Status FinishUnroll(const StopToken& stop);
+  absl::Status Flush(const StopToken& stop);
   absl::Status Drain();
   void Report(absl::Time now);
 
@@ -77,6 +85,7 @@ class RolloutLoop {
   ReadyLanes ready_;
   int64_t env_steps_ = 0;
   uint64_t policy_version_ = 0;
+  int64_t version_rows_ = 0;  // Of each lane, by this version.
   absl::Time block_began_;
 
   // For the metrics. What was reported last, and the returns of the latest episodes.

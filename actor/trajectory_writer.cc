@@ -63,6 +63,10 @@ absl::Status ValidateOptions(const TrajectoryWriterOptions& options) {
                                                      "; table ", options.plans[0].table.name, " of ",
                                                      DebugString(options.plans[0].table.signature)));
     }
+    if (plan.window.kind == WindowPlan::Kind::kUnroll && plan.table.MaxContextRows() > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(context, " stacks rows of unrolls, which reach over the ends of episodes"));
+    }
   }
   return absl::OkStatus();
 }
@@ -76,6 +80,12 @@ int64_t HistoryRows(const std::vector<TablePlan>& plans) {
     }
   }
   return rows;
+}
+
+// Whether some windows reach over the ends of episodes.
+bool CrossEpisodes(const std::vector<TablePlan>& plans) {
+  return std::any_of(plans.begin(), plans.end(),
+                     [](const TablePlan& plan) { return plan.window.kind == WindowPlan::Kind::kUnroll; });
 }
 
 }  // namespace
@@ -128,6 +138,7 @@ TrajectoryWriter::TrajectoryWriter(TrajectoryWriterOptions options, std::vector<
     : options_(std::move(options)),
       columns_(std::move(columns)),
       max_block_rows_(max_block_rows),
+      crosses_episodes_(CrossEpisodes(options_.plans)),
       sink_(sink),
       pool_(block_bytes, kMaxFreeBuffers) {
   lanes_.resize(static_cast<size_t>(options_.lanes));
@@ -154,7 +165,9 @@ absl::Status TrajectoryWriter::Append(absl::Span<const int64_t> lanes, const Lan
   for (const int64_t number : lanes) {
     Lane& lane = lanes_[static_cast<size_t>(number)];
     if (rows.step_types[number] == static_cast<int32_t>(StepType::kFirst)) {
-      begins_.emplace_back(number, lane.block_rows);
+      if (!crosses_episodes_) {
+        begins_.emplace_back(number, lane.block_rows);
+      }
       lane.episode_begin = lane.next_row;
     }
   }
@@ -223,8 +236,9 @@ absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const RowWindo
   item.rows = window.rows;
   item.priority = 1;
   // What comes before the episode is no part of any stack.
+  const uint64_t episode_begin = lanes_[static_cast<size_t>(lane)].episode_begin;
   item.context_rows = static_cast<uint32_t>(
-      std::min(max_context_[plan], window.first_row - lanes_[static_cast<size_t>(lane)].episode_begin));
+      std::min(max_context_[plan], window.first_row - std::min(window.first_row, episode_begin)));
   if (const InitialPriority& priority = options_.plans[plan].initial_priority; priority) {
     item.priority = priority(history_->Rows(lane, window.first_row), window.rows);
     if (!std::isfinite(item.priority) || item.priority < 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/deadline.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 
@@ -37,14 +38,25 @@ absl::StatusOr<std::optional<ModelSnapshot>> WeightRefresher::Take() {
 }
 
 absl::StatusOr<ModelSnapshot> WeightRefresher::WaitAndTake() {
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> taken, WaitAndTake(absl::InfiniteDuration()));
+  return *std::move(taken);
+}
+
+absl::StatusOr<std::optional<ModelSnapshot>> WeightRefresher::WaitAndTake(absl::Duration patience) {
+  const Deadline deadline(patience);
   MutexLock lock(&mutex_);
-  while (!newest_.has_value() && final_error_.ok()) {
-    changed_.Wait(&mutex_);
+  waits_.Begin();
+  while (!newest_.has_value() && final_error_.ok() && deadline.Left() > absl::ZeroDuration()) {
+    changed_.WaitFor(&mutex_, deadline.Left());
   }
+  waits_.End();
   WAGGLE_RETURN_IF_ERROR(final_error_);
-  ModelSnapshot taken = *std::move(newest_);
-  newest_.reset();
-  return taken;
+  return std::exchange(newest_, std::nullopt);
+}
+
+WeightRefresher::Stats WeightRefresher::stats() const {
+  MutexLock lock(&mutex_);
+  return {waits_.total(), waits_.waiting()};
 }
 
 void WeightRefresher::Run() {

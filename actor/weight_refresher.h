@@ -11,6 +11,7 @@
 #include "common/base/mutex.h"
 #include "common/base/stop_token.h"
 #include "common/base/thread.h"
+#include "common/base/wait_clock.h"
 
 namespace waggle {
 
@@ -31,6 +32,15 @@ class WeightRefresher {
   // Waits for weights that nobody has taken yet. CANCELLED after a stop.
   absl::StatusOr<ModelSnapshot> WaitAndTake() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The same for `patience` at most: none after that.
+  absl::StatusOr<std::optional<ModelSnapshot>> WaitAndTake(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  struct Stats {
+    absl::Duration waited;  // In WaitAndTake, the wait under way included.
+    bool waiting = false;   // There, now.
+  };
+  Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_);
+
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status FetchOne(std::optional<ModelVersion>* version) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -41,8 +51,9 @@ class WeightRefresher {
   const StopToken::Callback stop_with_owner_;
   const std::unique_ptr<ModelSubscriber> subscriber_;  // Used by thread_ only.
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
+  WaitClock waits_ ABSL_GUARDED_BY(mutex_);
   std::optional<ModelSnapshot> newest_ ABSL_GUARDED_BY(mutex_);
   absl::Status final_error_ ABSL_GUARDED_BY(mutex_);
 

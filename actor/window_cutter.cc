@@ -13,6 +13,10 @@ RowWindow Between(uint64_t first, uint64_t last) {
 }  // namespace
 
 absl::Status WindowCutter::Add(uint64_t row, StepType step_type, std::vector<RowWindow>* completed) {
+  if (plan_.kind == WindowPlan::Kind::kUnroll) {
+    CutUnrolls(row, completed);
+    return absl::OkStatus();
+  }
   if (in_episode_ == (step_type == StepType::kFirst)) {
     return absl::InvalidArgumentError(absl::StrCat("row ", row, " has step type ", static_cast<int>(step_type),
                                                    in_episode_ ? " within an episode" : " at an episode's begin",
@@ -35,6 +39,8 @@ absl::Status WindowCutter::Add(uint64_t row, StepType step_type, std::vector<Row
       return absl::OkStatus();
     case WindowPlan::Kind::kEpisode:
       return CutEpisode(row, last, completed);
+    case WindowPlan::Kind::kUnroll:
+      break;
   }
   return absl::OkStatus();
 }
@@ -71,12 +77,20 @@ void WindowCutter::CutSequences(uint64_t row, bool last, std::vector<RowWindow>*
   }
 }
 
+void WindowCutter::CutUnrolls(uint64_t row, std::vector<RowWindow>* completed) {
+  if (row + 1 == next_ + static_cast<uint64_t>(plan_.length)) {
+    completed->push_back(Between(next_, row));
+    next_ += static_cast<uint64_t>(plan_.period);
+  }
+}
+
 absl::Status ValidateWindowPlan(const WindowPlan& plan, int64_t max_window) {
   if (plan.length < 2 || plan.length > max_window) {
     return absl::InvalidArgumentError(
         absl::StrCat("window.length: ", plan.length, " is outside [2, ", max_window, "], the table's max_window"));
   }
-  if (plan.kind == WindowPlan::Kind::kSequence && plan.period < 1) {
+  const bool has_period = plan.kind == WindowPlan::Kind::kSequence || plan.kind == WindowPlan::Kind::kUnroll;
+  if (has_period && plan.period < 1) {
     return absl::InvalidArgumentError(absl::StrCat("window.period: ", plan.period, "; wanted at least 1"));
   }
   return absl::OkStatus();

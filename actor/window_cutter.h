@@ -19,22 +19,23 @@ struct RowWindow {
   }
 };
 
-// Cuts one stream into windows as a plan says, never across an episode's boundary. Every window has at least two rows:
-// a step, and the observation it led to. A sequence plan's windows start every `period` rows from the episode's first
-// one, until one reaches the episode's last row; that one may be shorter. One thread.
+// Cuts one stream into windows as a plan says, across an episode's boundary only where it asks for unrolls. Every window
+// has at least two rows: a step, and the observation it led to. A sequence plan's windows start every `period` rows from
+// the episode's first one, until one reaches the episode's last row; that one may be shorter. One thread.
 class WindowCutter {
  public:
   // The plan must be valid: see ValidateWindowPlan.
   explicit WindowCutter(const WindowPlan& plan) : plan_(plan) {}
 
   // Takes the stream's next row and appends the windows that it completes. INVALID_ARGUMENT if an episode does not
-  // begin with kFirst or begins twice, or is longer than an episode plan allows.
+  // begin with kFirst or begins twice, or is longer than an episode plan allows; an unroll plan takes any step types.
   absl::Status Add(uint64_t row, StepType step_type, std::vector<RowWindow>* completed);
 
  private:
   absl::Status CutEpisode(uint64_t row, bool last, std::vector<RowWindow>* completed) const;
   void CutSteps(uint64_t row, bool last, std::vector<RowWindow>* completed);
   void CutSequences(uint64_t row, bool last, std::vector<RowWindow>* completed);
+  void CutUnrolls(uint64_t row, std::vector<RowWindow>* completed);
 
   const WindowPlan plan_;
   bool in_episode_ = false;

@@ -115,6 +115,21 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   return problems.ToStatus();
 }
 
+// What actors and learner would wait for that never comes, or would not be what a synchronous algorithm is.
+absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan) {
+  Problems problems;
+  if (plan.rows_per_version.has_value()) {
+    const int64_t unrolls = experiment.actor.processes * experiment.actor.lanes;
+    problems.AddUnless(experiment.learner.batch_size <= unrolls, "learner.batch_size: ", experiment.learner.batch_size,
+                       ": all lanes wait for a learner step after an unroll each, which are ", unrolls,
+                       "; wanted at most as many");
+    problems.AddUnless(experiment.learner.publish_period_steps == 1,
+                       "learner.publish_period_steps: ", experiment.learner.publish_period_steps,
+                       ": actors wait for the weights of each learner step; wanted 1");
+  }
+  return problems.ToStatus();
+}
+
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
@@ -163,6 +178,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   WAGGLE_ASSIGN_OR_RETURN(plan.algorithm, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
   problems.Add(CheckExploration(environment, plan.algorithm));
+  problems.Add(CheckSynchronous(experiment, plan.algorithm));
   plan.networks = PlanNetworks(experiment, environment, plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
@@ -177,6 +193,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmPlan plan, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
   problems.Add(CheckExploration(environment, plan));
+  problems.Add(CheckSynchronous(experiment, plan));
   PlanNetworks(experiment, environment, plan, &problems);
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));

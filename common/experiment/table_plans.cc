@@ -1,8 +1,32 @@
 #include "common/experiment/table_plans.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/problems.h"
+#include "common/base/status_macros.h"
+#include "common/experiment/family_defaults.h"
 
 namespace waggle {
+namespace {
+
+// What a queue leaves no choice of.
+absl::Status CheckQueue(const TableConfig& table) {
+  const TableConfig defaults = OnPolicyReplay().table;
+  constexpr char kReason[] = ": an unroll is learned from once, in the order in which they were written; wanted none";
+  Problems problems;
+  const auto check = [&](const char* key, bool is_queue) {
+    problems.AddUnless(is_queue, "replay.", key, kReason);
+  };
+  check("sampler", table.sampler.kind == defaults.sampler.kind);
+  check("remover", table.remover.kind == defaults.remover.kind);
+  check("max_times_sampled", table.max_times_sampled == defaults.max_times_sampled);
+  const RateLimiterConfig& limiter = table.rate_limiter;
+  check("rate_limiter", limiter.samples_per_insert == defaults.rate_limiter.samples_per_insert &&
+                            limiter.min_items == defaults.rate_limiter.min_items && limiter.error_buffer == 0 &&
+                            !limiter.min_difference.has_value() && !limiter.max_difference.has_value());
+  return problems.ToStatus();
+}
+
+}  // namespace
 
 std::string NextName(absl::string_view observation) {
   return absl::StrCat("next_", observation);
@@ -35,6 +59,35 @@ TablePlan TransitionTable(const PlanContext& context, int64_t n_step) {
   table.max_window = n_step + 1;
   plan.window.kind = WindowPlan::Kind::kNStep;
   plan.window.length = n_step + 1;
+  return plan;
+}
+
+absl::StatusOr<TablePlan> UnrollTable(const PlanContext& context, const AlgorithmPlan& algorithm, int64_t steps) {
+  WAGGLE_RETURN_IF_ERROR(CheckQueue(context.replay.table));
+  TablePlan plan;
+  TableConfig& table = plan.table;
+  plan.batch_size = context.learner.batch_size;
+  table = context.replay.table;
+  MakeQueue(table.max_items, &table);
+  table.name = "unrolls";
+  std::vector<ArraySpec> columns = ArraysOf(context.environment.observations);
+  const auto append = [&columns](const std::vector<ArraySpec>& more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  append(ArraysOf(context.environment.actions));
+  append(context.environment.rewards);
+  append({ArraySpec{kDiscount, DType::kFloat32, {}}, ArraySpec{kStepType, DType::kInt32, {}}});
+  for (const std::string& column : algorithm.columns) {
+    append({ArraySpec{column, DType::kFloat32, {}}});
+  }
+  for (const ArraySpec& column : columns) {
+    table.signature.push_back(column);
+    table.view.push_back({column.name, column.name, ViewField::Rows::kAll});
+  }
+  table.max_window = steps + 1;
+  plan.window.kind = WindowPlan::Kind::kUnroll;
+  plan.window.length = steps + 1;
+  plan.window.period = algorithm.rows_per_version.has_value() ? steps + 1 : steps;
   return plan;
 }
 

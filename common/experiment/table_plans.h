@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/table_plan.h"
@@ -16,5 +17,11 @@ std::string NextName(absl::string_view observation);
 // and all rewards and discounts in between. Limits and sampler are the replay section's, the batch size is the
 // learner's.
 TablePlan TransitionTable(const PlanContext& context, int64_t n_step);
+
+// A queue of unrolls, each of which is learned from once, in the order in which they were written: `steps` rows of a
+// lane's stream and one more, which is only there for its observation. Every leaf of the observation, the action, all
+// rewards, discounts and step types, and `plan`'s columns, in all rows. Of an asynchronous plan an unroll's last row is
+// the next one's first. INVALID_ARGUMENT, behind its key, where the replay section asks for something else than a queue.
+absl::StatusOr<TablePlan> UnrollTable(const PlanContext& context, const AlgorithmPlan& plan, int64_t steps);
 
 }  // namespace waggle

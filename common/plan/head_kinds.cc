@@ -59,6 +59,10 @@ absl::Status CheckHead(HeadKind kind, const HeadSpec& head) {
   return problems.ToStatus();
 }
 
+HeadKind PolicyHead(SpaceKind action) {
+  return action == SpaceKind::kBox ? HeadKind::kNormal : HeadKind::kCategorical;
+}
+
 bool Suits(HeadKind kind, SpaceKind action) {
   switch (kind) {
     case HeadKind::kQ:

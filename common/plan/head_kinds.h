@@ -20,6 +20,9 @@ std::string TypeOf(HeadKind kind, const HeadSpec& head);
 // nearest that it has, and what a head of the kind would pass over in silence.
 absl::Status CheckHead(HeadKind kind, const HeadSpec& head);
 
+// What a random policy has for such an action: a normal distribution of real ones, categorical ones of choices.
+HeadKind PolicyHead(SpaceKind action);
+
 // Whether a head of this kind says something about an action of that.
 bool Suits(HeadKind kind, SpaceKind action);
 

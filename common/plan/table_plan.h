@@ -42,10 +42,13 @@ struct WindowPlan {
     kSequence,
     // The whole episode.
     kEpisode,
+    // Rows [k * period, k * period + length - 1] of the lane's stream, always `length` of them, whatever episodes end
+    // and begin in between.
+    kUnroll,
   };
   Kind kind = Kind::kNStep;
   int64_t length = 2;  // Rows; for kEpisode the most that an episode may have.
-  int64_t period = 1;  // kSequence: rows from one window's start to the next one's.
+  int64_t period = 1;  // kSequence, kUnroll: rows from one window's start to the next one's.
 };
 
 // Computes the priority that a window starts with from its rows (at least two; the last one carries the final

@@ -28,4 +28,26 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
   return transitions;
 }
 
+Unrolls UnrollsOf(const Batches& batches, double discount) {
+  const EnvironmentSpec& environment = batches.environment();
+  const TensorBatch& batch = batches.only();
+  const auto by_time = [&batch](const std::string& name) { return batch.at(name).transpose(0, 1); };
+  Unrolls unrolls;
+  unrolls.batch = &batch;
+  for (const SpaceLeaf& leaf : environment.observations) {
+    unrolls.observation.push_back(by_time(leaf.array.name));
+  }
+  const torch::Tensor step_type = by_time(kStepType);
+  unrolls.first = step_type == static_cast<int32_t>(StepType::kFirst);
+  unrolls.last = Unrolls::Steps(step_type) == static_cast<int32_t>(StepType::kLast);
+  unrolls.counts = unrolls.last.logical_not();
+  unrolls.action = by_time(environment.actions[0].array.name);
+  unrolls.reward = Unrolls::Steps(by_time(environment.rewards[0].name));
+  unrolls.discount = Unrolls::Steps(by_time(kDiscount)) * discount;
+  if (const auto state = batch.fields.find("core_state"); state != batch.fields.end()) {
+    unrolls.core_state = state->second;
+  }
+  return unrolls;
+}
+
 }  // namespace waggle

@@ -21,7 +21,8 @@ LocalVectorEnvironment NewEnvironments(const Subject& subject, bool are_long, in
 }
 
 Player::Player(const Subject& subject, const Experiment& experiment, bool is_long)
-    : table_(ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions())).algorithm.tables.at(0)),
+    : plan_(ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()))),
+      table_(plan_.algorithm.tables.at(0)),
       policy_(NewPolicy(subject, experiment, experiment.actor.lanes)),
       environments_(NewEnvironments(subject, is_long, experiment.actor.lanes)),
       buffers_(*policy_, environments_.spec().actions, environments_.lanes()),
@@ -65,6 +66,11 @@ void Player::Play(int64_t steps) {
     const PendingRows::Complete complete = pending_.Take(ready_);
     REQUIRE_OK(writer_->Append(complete.lanes, complete.rows));
     if (writer_->BlockIsFull() || step + 1 == steps) {
+      REQUIRE_OK(writer_->Flush(1, StopToken()));
+    }
+    if (++rows_ % plan_.algorithm.rows_per_version.value_or(rows_ + 1) == 0) {
+      const PendingRows::Complete shown = pending_.Show(ready_);
+      REQUIRE_OK(writer_->Append(shown.lanes, shown.rows));
       REQUIRE_OK(writer_->Flush(1, StopToken()));
     }
   }

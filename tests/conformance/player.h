@@ -39,7 +39,8 @@ class Player {
   int64_t env_steps() const { return env_steps_; }
 
  private:
-  const TablePlan table_;
+  const ExperimentPlan plan_;
+  const TablePlan& table_;
   const std::unique_ptr<Policy> policy_;
   LocalVectorEnvironment environments_;
   PolicyBuffers buffers_;
@@ -51,6 +52,7 @@ class Player {
   std::unique_ptr<ReplaySampler> sampler_;
   std::unique_ptr<PriorityUpdater> updater_;
   int64_t env_steps_ = 0;
+  int64_t rows_ = 0;  // Of each lane.
 };
 
 // So many batches of the subject's untrained policy, of episodes of several steps.

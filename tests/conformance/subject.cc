@@ -81,7 +81,7 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& 
 }
 
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides) {
-  Overrides all = {{"learner.batch_size", "32"}};
+  Overrides all = {{"learner.batch_size", "32"}, {"actor.lanes", "32"}};
   all.insert(all.end(), overrides.begin(), overrides.end());
   Experiment experiment = WithUnits(subject, 8, std::move(all));
   experiment.replay.table.rate_limiter = RateLimiterConfig();

@@ -1,4 +1,4 @@
-#include "common/experiment/off_policy_defaults.h"
+#include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/ddpg/ddpg.h"
 #include "common/rl/algorithms/definitions.h"

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "common/experiment/off_policy_defaults.h"
+#include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/sac/sac.h"

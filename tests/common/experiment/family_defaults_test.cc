@@ -1,4 +1,4 @@
-#include "common/experiment/off_policy_defaults.h"
+#include "common/experiment/family_defaults.h"
 
 #include "tests/support/catch.h"
 

@@ -1,0 +1,61 @@
+#include "common/experiment/family_defaults.h"
+
+#include <utility>
+
+namespace waggle {
+
+NetworkSpec Mlp(std::vector<int64_t> units) {
+  NetworkSpec network;
+  network.torso[0].units = std::move(units);
+  return network;
+}
+
+NetworkSpec ActorCritic(std::vector<int64_t> units) {
+  NetworkSpec network = Mlp(std::move(units));
+  network.torso[0].activation = "tanh";
+  network.torso[0].initialization = "orthogonal";
+  HeadSpec& policy = network.heads["policy"];
+  policy.initialization = "orthogonal";
+  policy.gain = 0.01;
+  HeadSpec& value = network.heads["value"];
+  value.initialization = "orthogonal";
+  value.gain = 1;
+  return network;
+}
+
+void OffPolicyDefaults(Experiment* experiment) {
+  TableConfig& table = experiment->replay.table;
+  table.sampler.kind = SelectorKind::kUniform;
+  table.max_items = 1'000'000;
+  // Of items: as many as a batch has are one learner step for each environment step.
+  table.rate_limiter.samples_per_insert = 256;
+  experiment->learner.batch_size = 256;
+  experiment->learner.publish_period_steps = 10;
+  experiment->learner.prefetch_batches = 2;
+  // What is on its way to the table was acted by older weights: little is.
+  experiment->actor.lanes = 4;
+  experiment->actor.chunk_rows = 4;
+  experiment->actor.max_unacknowledged_blocks = 2;
+  experiment->actor.refresh_seconds = 0.01;
+}
+
+void OnPolicyDefaults(Experiment* experiment) {
+  experiment->replay = OnPolicyReplay();
+  experiment->actor.lanes = 16;
+  experiment->actor.refresh_seconds = 0;
+  experiment->learner.batch_size = 16;
+  experiment->learner.prefetch_batches = 1;
+  experiment->learner.publish_period_steps = 1;
+}
+
+ReplayOptions OnPolicyReplay() {
+  ReplayOptions replay;
+  replay.table.sampler.kind = SelectorKind::kFifo;
+  replay.table.max_items = 1'024;
+  replay.table.max_times_sampled = 1;
+  replay.table.rate_limiter.samples_per_insert = 1;
+  replay.table.rate_limiter.min_items = 1;
+  return replay;
+}
+
+}  // namespace waggle

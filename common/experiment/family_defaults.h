@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/experiment/experiment.h"
+
+namespace waggle {
+
+// A network whose torso is dense layers of these widths.
+NetworkSpec Mlp(std::vector<int64_t> units);
+
+// One whose heads, a policy and a value, share dense layers of these widths. Initialised as "The 37 implementation
+// details of PPO" (Huang et al., 2022) have it: orthogonal, and a policy that begins close to uniform.
+NetworkSpec ActorCritic(std::vector<int64_t> units);
+
+// For algorithms that learn from old transitions with a learner step for each environment step: uniform replay of a
+// million items, batches of 256, and acting by weights that are a few steps old.
+void OffPolicyDefaults(Experiment* experiment);
+
+// For algorithms that learn from what the weights of now do, and whose actors wait for each learner step: a queue of
+// unrolls, of which a learner step takes one of each lane, and weights that are published at once.
+void OnPolicyDefaults(Experiment* experiment);
+
+// The replay section of those: a queue.
+ReplayOptions OnPolicyReplay();
+
+}  // namespace waggle

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "common/config/config_visitor.h"
+#include "common/plan/algorithm_plan.h"
+#include "common/plan/optimizer_options.h"
+
+namespace waggle {
+
+// What an on-policy algorithm pays its policy for being random: `weight` for each nat of its entropy, or whatever keeps
+// the entropy from falling below `target`.
+struct EntropyOptions {
+  Schedule weight = 0.01;
+  // In nats, of a step. Present: the weight is learned, and begins with that of `weight`.
+  std::optional<double> target;
+  OptimizerOptions optimizer;  // Of the weight's logarithm.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// The learned number that EntropyBonus (common/rl/entropy_bonus.h) needs; none where the weight is not learned.
+std::vector<ScalarNeed> EntropyScalars(const EntropyOptions& options);
+
+inline constexpr char kLogEntropyWeight[] = "log_entropy_weight";
+
+}  // namespace waggle

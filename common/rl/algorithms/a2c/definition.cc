@@ -1,0 +1,51 @@
+#include "common/experiment/family_defaults.h"
+#include "common/experiment/table_plans.h"
+#include "common/plan/head_kinds.h"
+#include "common/rl/algorithms/a2c/a2c.h"
+#include "common/base/status_macros.h"
+#include "common/rl/algorithms/definitions.h"
+
+namespace waggle {
+namespace {
+
+absl::StatusOr<AlgorithmPlan> Plan(const A2cOptions& options, const PlanContext& context) {
+  const HeadKind policy = PolicyHead(context.environment.actions[0].kind);
+  NetworkNeed net{"actor_critic", {{"policy", policy}, {"value", HeadKind::kValue}}, options.optimizer};
+  net.acts = true;
+  AlgorithmPlan plan{{net}, EntropyScalars(options.entropy)};
+  plan.exploration.type = "none";
+  plan.rows_per_version = options.unroll;
+  WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
+  plan.tables = {std::move(unrolls)};
+  return plan;
+}
+
+void Defaults(Experiment* experiment) {
+  OnPolicyDefaults(experiment);
+  experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
+}
+
+}  // namespace
+
+A2cOptions::A2cOptions() {
+  optimizer.type = "rmsprop";
+  optimizer.epsilon = 1e-5;
+  optimizer.gradient_clip_norm = 0.5;
+}
+
+void A2cOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("unroll", &unroll, In(1, 100'000));
+  visitor.Double("discount", &discount, In(0, 1));
+  visitor.Double("lambda", &lambda, In(0, 1));
+  visitor.Double("value_weight", &value_weight, In(0, 1e6));
+  visitor.Bool("normalize_advantages", &normalize_advantages);
+  visitor.Section("entropy", &entropy);
+  visitor.Section("optimizer", &optimizer);
+}
+
+AlgorithmDefinition a2c_definition() {
+  return Define("A policy that follows its advantages, learned in step with all actors (advantage actor-critic)",
+                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, Defaults, Plan);
+}
+
+}  // namespace waggle

@@ -1,0 +1,57 @@
+#include "common/experiment/family_defaults.h"
+#include "common/experiment/table_plans.h"
+#include "common/plan/head_kinds.h"
+#include "common/base/status_macros.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/ppo/ppo.h"
+
+namespace waggle {
+namespace {
+
+absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext& context) {
+  const HeadKind policy = PolicyHead(context.environment.actions[0].kind);
+  NetworkNeed net{"actor_critic", {{"policy", policy}, {"value", HeadKind::kValue}}, options.optimizer};
+  net.acts = true;
+  AlgorithmPlan plan{{net}, EntropyScalars(options.entropy), {"log_prob"}};
+  plan.exploration.type = "none";
+  plan.rows_per_version = options.unroll;
+  WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
+  plan.tables = {std::move(unrolls)};
+  return plan;
+}
+
+void Defaults(Experiment* experiment) {
+  OnPolicyDefaults(experiment);
+  experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
+}
+
+}  // namespace
+
+PpoOptions::PpoOptions() {
+  entropy.weight = 0;
+  optimizer.learning_rate = 0.001;
+  optimizer.epsilon = 1e-5;
+  optimizer.gradient_clip_norm = 0.5;
+}
+
+void PpoOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("unroll", &unroll, In(1, 100'000));
+  visitor.Int("epochs", &epochs, In(1, 1'000));
+  visitor.Int("minibatches", &minibatches, In(1, 10'000));
+  visitor.Double("discount", &discount, In(0, 1));
+  visitor.Double("lambda", &lambda, In(0, 1));
+  visitor.Schedule("clip", &clip, Above(0, 10));
+  visitor.OptionalDouble("value_clip", &value_clip, Above(0, 1e6));
+  visitor.Double("value_weight", &value_weight, In(0, 1e6));
+  visitor.Bool("normalize_advantages", &normalize_advantages);
+  visitor.OptionalDouble("max_divergence", &max_divergence, Above(0, 1e6));
+  visitor.Section("entropy", &entropy);
+  visitor.Section("optimizer", &optimizer);
+}
+
+AlgorithmDefinition ppo_definition() {
+  return Define("A policy that moves a bounded way from the one that acted, in several passes (PPO)",
+                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, Defaults, Plan);
+}
+
+}  // namespace waggle

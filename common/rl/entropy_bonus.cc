@@ -1,0 +1,16 @@
+#include "common/rl/entropy_bonus.h"
+
+namespace waggle {
+
+torch::Tensor EntropyBonus::Weight(const UpdateContext& context, const torch::Tensor& like) const {
+  return scalar_ != nullptr ? scalar_->value().detach().exp()
+                            : torch::full({}, options_.weight.At(context.progress()), like.options());
+}
+
+void EntropyBonus::Learn(const torch::Tensor& mean_entropy, UpdateContext* context) const {
+  if (scalar_ != nullptr) {
+    context->Descend(scalar_->value() * (mean_entropy.detach() - *options_.target), scalar_->group());
+  }
+}
+
+}  // namespace waggle
