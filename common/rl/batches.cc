@@ -41,7 +41,14 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
   unrolls.first = step_type == static_cast<int32_t>(StepType::kFirst);
   unrolls.last = Unrolls::Steps(step_type) == static_cast<int32_t>(StepType::kLast);
   unrolls.counts = unrolls.last.logical_not();
-  unrolls.action = by_time(environment.actions[0].array.name);
+  // Whatever was decided where nothing was to be done reaches no gradient.
+  torch::Tensor acted = step_type != static_cast<int32_t>(StepType::kLast);
+  acted[-1] = false;
+  const torch::Tensor action = by_time(environment.actions[0].array.name);
+  while (acted.dim() < action.dim()) {
+    acted = acted.unsqueeze(-1);
+  }
+  unrolls.action = torch::where(acted, action, torch::zeros({}, action.options()));
   unrolls.reward = Unrolls::Steps(by_time(environment.rewards[0].name));
   unrolls.discount = Unrolls::Steps(by_time(kDiscount)) * discount;
   if (const auto state = batch.fields.find("core_state"); state != batch.fields.end()) {

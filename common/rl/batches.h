@@ -72,7 +72,7 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
 struct Unrolls {
   Observations observation;  // [T + 1, rows, …] a leaf.
   torch::Tensor first;       // [T + 1, rows], bool: an episode begins with the observation.
-  torch::Tensor action;      // [T + 1, rows, …]: of the only action.
+  torch::Tensor action;      // [T + 1, rows, …]: of the only action; zeros where no step follows.
   torch::Tensor reward;      // [T, rows].
   torch::Tensor discount;    // [T, rows]: of the next observation's value; 0 where that is a terminal state's.
   torch::Tensor last;        // [T, rows], bool: an episode's final observation, of which no step follows.

@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/nn/torch_compat.h"
 #include "common/nn/weights_codec.h"
+#include "common/rl/best_choice.h"
 
 namespace waggle {
 namespace {
@@ -149,7 +150,7 @@ absl::Status NetworkPolicy::ActByValues(const Output& out, const PolicyInput& in
   int64_t* const actions = static_cast<int64_t*>(output->actions[0]);
   for (int64_t row = 0; row < input.rows(); ++row, q += choices) {
     const int64_t slot = input.slots[static_cast<size_t>(row)];
-    const int64_t best = std::max_element(q, q + choices) - q;
+    const int64_t best = BestChoice(q, choices);
     const int64_t action = mode == ActMode::kGreedy ? best : explorer_.Choose(slot, q, choices, best, legal);
     if (!std::isfinite(q[best]) || !std::isfinite(q[action])) {
       return absl::InvalidArgumentError(

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common/nn/closed_form.h"
+#include "common/rl/best_choice.h"
 
 namespace waggle {
 namespace {
@@ -33,7 +34,7 @@ torch::Tensor SweepTargets(const torch::Tensor& rewards, const torch::Tensor& bo
   const float* value = values.data_ptr<float>();
   float* target = targets.data_ptr<float>();
   for (int64_t row = 0; row < rows; ++row, select += actions, value += actions) {
-    const int64_t best = std::max_element(select, select + actions) - select;
+    const int64_t best = BestChoice(select, actions);
     target[row] = weight[row] == 0 ? reward[row] : reward[row] + weight[row] * value[best];
   }
   return targets;

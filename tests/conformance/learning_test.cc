@@ -10,6 +10,7 @@ namespace waggle::testing {
 namespace {
 
 constexpr int64_t kMaxEnvSteps = 20'000;
+// Between two looks at the skill; an update that actors wait for is worth one.
 constexpr int64_t kUpdatesAMeasure = 50;
 constexpr int64_t kMeasuredLanes = 64;
 constexpr int kMeasuredRounds = 4;
@@ -60,9 +61,10 @@ Outcome Learn(const Subject& subject) {
   Experiment experiment = LearningExperiment(subject);
   const RateLimiterConfig limiter =
       ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions())).algorithm.tables[0].table.rate_limiter;
-  experiment.replay.table.rate_limiter = RateLimiterConfig();
+  RemoveLimit(&experiment);
   const auto trainee = NewTrainee(subject, experiment);
   Player player(subject, experiment, /*is_long=*/false);
+  const int64_t updates_a_measure = trainee->plan().algorithm.rows_per_version.has_value() ? 1 : kUpdatesAMeasure;
   const std::unique_ptr<Policy> measured = NewPolicy(subject, experiment, kMeasuredLanes);
   LocalStepper stepper;
   Outcome outcome;
@@ -80,7 +82,7 @@ Outcome Learn(const Subject& subject) {
       ++outcome.updates;
       const TensorBatch batch = player.Sample();
       player.Prioritize(batch, ValueOf(trainee->Update(batch, progress(), &stepper)).priorities);
-      if (outcome.updates % kUpdatesAMeasure == 0) {
+      if (outcome.updates % updates_a_measure == 0) {
         REQUIRE_OK(measured->LoadWeights(ValueOf(trainee->Publish())));
         outcome.skill = Skill(subject, measured.get());
       }

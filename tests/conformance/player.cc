@@ -68,7 +68,8 @@ void Player::Play(int64_t steps) {
     if (writer_->BlockIsFull() || step + 1 == steps) {
       REQUIRE_OK(writer_->Flush(1, StopToken()));
     }
-    if (++rows_ % plan_.algorithm.rows_per_version.value_or(rows_ + 1) == 0) {
+    ++rows_;
+    if (rows_ % plan_.algorithm.rows_per_version.value_or(rows_ + 1) == 0) {
       const PendingRows::Complete shown = pending_.Show(ready_);
       REQUIRE_OK(writer_->Append(shown.lanes, shown.rows));
       REQUIRE_OK(writer_->Flush(1, StopToken()));

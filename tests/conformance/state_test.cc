@@ -113,12 +113,14 @@ TEST_CASE("a checkpoint of other networks, another optimizer or another algorith
           continue;
         }
         INFO(path);
-        const Experiment other = SmallExperiment(subject, {{"algorithm." + path, "rmsprop"}});
-        const ExperimentPlan other_plan = ValueOf(PlanExperiment(other, SpecOf(subject.kind), Definitions()));
-        // An optimizer that this kind of environment has no use for changes nothing.
-        if (OptimizerTypes(other_plan.algorithm) != OptimizerTypes(plan)) {
-          ++optimizers;
-          CheckRefused(subject, saved, other);
+        for (const char* const type : {"adam", "rmsprop"}) {
+          const Experiment other = SmallExperiment(subject, {{"algorithm." + path, type}});
+          const ExperimentPlan other_plan = ValueOf(PlanExperiment(other, SpecOf(subject.kind), Definitions()));
+          // An optimizer that this kind of environment has no use for changes nothing.
+          if (OptimizerTypes(other_plan.algorithm) != OptimizerTypes(plan)) {
+            ++optimizers;
+            CheckRefused(subject, saved, other);
+          }
         }
       }
       CHECK(optimizers > 0);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/conformance/fields.h"
 
 namespace waggle::testing {
 namespace {
@@ -82,10 +82,23 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& 
 
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides) {
   Overrides all = {{"learner.batch_size", "32"}, {"actor.lanes", "32"}};
+  // Where a batch is divided, rows in another order make other parts.
+  FieldWalk walk;
+  ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
+  if (walk.numbers.count("minibatches") > 0) {
+    all.emplace_back("algorithm.minibatches", "1");
+  }
   all.insert(all.end(), overrides.begin(), overrides.end());
   Experiment experiment = WithUnits(subject, 8, std::move(all));
-  experiment.replay.table.rate_limiter = RateLimiterConfig();
+  RemoveLimit(&experiment);
   return experiment;
+}
+
+void RemoveLimit(Experiment* experiment) {
+  TableConfig& table = experiment->replay.table;
+  if (table.max_times_sampled == 0) {
+    table.rate_limiter = RateLimiterConfig();
+  }
 }
 
 Experiment LearningExperiment(const Subject& subject) {

@@ -46,6 +46,10 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& 
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides = {});
 Experiment LearningExperiment(const Subject& subject);
 
+// Takes the limit on what is sampled away, so that a test may play and learn by turns as it likes; a queue's stays,
+// which is no more than that an item is sampled once.
+void RemoveLimit(Experiment* experiment);
+
 std::unique_ptr<AlgorithmTrainee> NewTrainee(const Subject& subject, const Experiment& experiment);
 
 // An algorithm and its model, taken apart, so that a test may hand them what it likes. In float64, on the CPU.

@@ -28,7 +28,7 @@ void Defaults(Experiment* experiment) {
 }  // namespace
 
 PpoOptions::PpoOptions() {
-  entropy.weight = 0;
+  entropy.weight = 0.001;
   optimizer.learning_rate = 0.001;
   optimizer.epsilon = 1e-5;
   optimizer.gradient_clip_norm = 0.5;
