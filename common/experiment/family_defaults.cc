@@ -20,6 +20,7 @@ NetworkSpec ActorCritic(std::vector<int64_t> units) {
   HeadSpec& value = network.heads["value"];
   value.initialization = "orthogonal";
   value.gain = 1;
+  value.shares = "nothing";
   return network;
 }
 

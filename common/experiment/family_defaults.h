@@ -10,8 +10,8 @@ namespace waggle {
 // A network whose torso is dense layers of these widths.
 NetworkSpec Mlp(std::vector<int64_t> units);
 
-// One whose heads, a policy and a value, share dense layers of these widths. Initialised as "The 37 implementation
-// details of PPO" (Huang et al., 2022) have it: orthogonal, and a policy that begins close to uniform.
+// One with a policy and a value, which share nothing: dense layers of these widths each. Initialised as "The 37
+// implementation details of PPO" (Huang et al., 2022) have it: orthogonal, and a policy that begins close to uniform.
 NetworkSpec ActorCritic(std::vector<int64_t> units);
 
 // For algorithms that learn from old transitions with a learner step for each environment step: uniform replay of a

@@ -29,6 +29,7 @@ void Defaults(Experiment* experiment) {
 
 A2cOptions::A2cOptions() {
   optimizer.type = "rmsprop";
+  optimizer.learning_rate = 0.002;
   optimizer.epsilon = 1e-5;
   optimizer.gradient_clip_norm = 0.5;
 }
