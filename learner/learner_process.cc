@@ -5,6 +5,7 @@
 #include <random>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/api/await_hub.h"
@@ -29,7 +30,6 @@ namespace {
 struct Job {
   Assignment assignment;
   Experiment experiment;
-  TablePlan table;
   torch::Device device = torch::kCPU;
   std::unique_ptr<AlgorithmTrainee> trainee;
 };
@@ -64,12 +64,6 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
 
   WAGGLE_ASSIGN_OR_RETURN(job->trainee, AlgorithmTrainee::Create(experiment, environment, *connections.definitions,
                                                                  *connections.algorithms, job->device));
-  const std::vector<TablePlan>& tables = job->trainee->plan().algorithm.tables;
-  if (tables.size() != 1) {
-    return absl::FailedPreconditionError(absl::StrCat("algorithm ", experiment.algorithm, " wants ", tables.size(),
-                                                      " tables; this learner samples from exactly 1"));
-  }
-  job->table = tables[0];
   return job;
 }
 
@@ -168,6 +162,33 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
   return absl::OkStatus();
 }
 
+// A learner's ways to and from one table.
+struct TableLinks {
+  std::unique_ptr<ReplaySampler> sampler;
+  std::unique_ptr<PriorityUpdater> priorities;
+};
+
+// Those of every table of the plan, which are made where they are not there yet.
+absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopToken& stop, ReplayConnection* replay) {
+  const LearnerOptions& learner = job.experiment.learner;
+  std::vector<TableLinks> links;
+  for (const TablePlan& plan : job.trainee->plan().algorithm.tables) {
+    WAGGLE_RETURN_IF_ERROR(
+        Annotate(replay->CreateTable(plan.table, stop), absl::StrCat("creating table ", plan.table.name)));
+    ReplaySamplerOptions options;
+    options.table = plan.table;
+    options.batch_size = plan.batch_size;
+    options.prefetch = learner.prefetch_batches;
+    options.sampler_id = "learner";
+    options.compression = learner.batch_compression;
+    TableLinks link;
+    WAGGLE_ASSIGN_OR_RETURN(link.sampler, replay->NewSampler(options));
+    WAGGLE_ASSIGN_OR_RETURN(link.priorities, replay->NewPriorityUpdater(plan.table.name));
+    links.push_back(std::move(link));
+  }
+  return links;
+}
+
 // Returns the model's name once the run is over.
 absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const LearnerConnections& connections) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Job> job, Prepare(options, connections));
@@ -187,20 +208,12 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
 
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
                           connections.connect_replay(job->assignment.replay_servers));
-  WAGGLE_RETURN_IF_ERROR(replay->CreateTable(job->table.table, stop));
-  ReplaySamplerOptions sampler_options;
-  sampler_options.table = job->table.table;
-  sampler_options.batch_size = job->table.batch_size;
-  sampler_options.prefetch = learner.prefetch_batches;
-  sampler_options.sampler_id = "learner";
-  sampler_options.compression = learner.batch_compression;
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplaySampler> sampler, replay->NewSampler(sampler_options));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PriorityUpdater> priorities,
-                          replay->NewPriorityUpdater(job->table.table.name));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<TableLinks> tables, LinkTables(*job, stop, replay.get()));
   const std::unique_ptr<ModelPublisher> publisher = connections.new_publisher();
   TrainLoopPorts ports;
-  ports.sampler = sampler.get();
-  ports.priorities = priorities.get();
+  for (const TableLinks& table : tables) {
+    ports.tables.push_back({table.sampler.get(), table.priorities.get()});
+  }
   ports.publisher = publisher.get();
   ports.metrics = connections.metrics;
   ports.checkpoints = checkpoints.store.get();

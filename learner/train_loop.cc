@@ -33,8 +33,12 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
       publisher_(ports.publisher, AsyncPublisherOptions{ports.known_version, options.publish_patience}),
       saver_(ports.checkpoints != nullptr ? std::make_unique<AsyncSaver>(ports.checkpoints, ports.metrics) : nullptr),
       checkpoints_(absl::Seconds(options.learner.checkpoint.period_seconds)),
-      priorities_(ports.priorities, options.learner.priority_update_steps),
-      step_(options.first_step) {}
+      step_(options.first_step) {
+  const TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
+  for (const TrainLoopPorts::Table& table : ports.tables) {
+    feeds_.push_back(std::make_unique<TableFeed>(feed, table.sampler, table.priorities));
+  }
+}
 
 absl::Status TrainLoop::Run(const StopToken& stop) {
   last_report_ = SteadyNow();
@@ -44,8 +48,13 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
   absl::Status trained;
   {
     const WaitingGauge gauge(ports_.metrics, {"learning", "waiting for items"}, [this] {
-      const ReplaySampler::Stats stats = ports_.sampler->stats();
-      return WaitingGauge::Wait{stats.waited, stats.waiting};
+      WaitingGauge::Wait wait;
+      for (const auto& feed : feeds_) {
+        const ReplaySampler::Stats stats = feed->sampler().stats();
+        wait.total += stats.waited;
+        wait.waiting = wait.waiting || stats.waiting;
+      }
+      return wait;
     });
     trained = Train(stop);
   }
@@ -56,12 +65,13 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
 
 absl::Status TrainLoop::Train(const StopToken& stop) {
   while (options_.max_learner_steps == 0 || step_ < options_.max_learner_steps) {
-    absl::StatusOr<SampledBatch> batch = ports_.sampler->Next(stop);
-    if (!batch.ok()) {
-      // A stop is how training normally ends.
-      return stop.StopRequested() ? absl::OkStatus() : Annotate(batch.status(), "sampling");
+    for (const auto& feed : feeds_) {
+      if (const absl::Status sampled = feed->Next(step_, stop); !sampled.ok()) {
+        // A stop is how training normally ends.
+        return stop.StopRequested() ? absl::OkStatus() : Annotate(sampled, "sampling");
+      }
     }
-    WAGGLE_RETURN_IF_ERROR(TrainStep(*std::move(batch)));
+    WAGGLE_RETURN_IF_ERROR(TrainStep());
     if (stop.StopRequested()) {
       return absl::OkStatus();
     }
@@ -69,16 +79,18 @@ absl::Status TrainLoop::Train(const StopToken& stop) {
   return absl::OkStatus();
 }
 
-absl::Status TrainLoop::TrainStep(SampledBatch batch) {
-  CountLag(batch);
-  WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
-  WAGGLE_ASSIGN_OR_RETURN(UpdateResult result, trainee_->Update(staged_.tensors, Now(), stepper_));
+absl::Status TrainLoop::TrainStep() {
+  std::vector<const TensorBatch*> batches;
+  batches.reserve(feeds_.size());
+  for (const auto& feed : feeds_) {
+    batches.push_back(&feed->batch());
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, Now(), stepper_));
   ++step_;
   ++steps_;
-  items_ += staged_.tensors.size;
   WAGGLE_RETURN_IF_ERROR(algorithm_metrics_.Add(result.metrics));
-  if (result.priorities.defined()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(priorities_.Add(staged_.host, result.priorities), "sending priorities"));
+  for (size_t table = 0; table < result.priorities.size(); ++table) {
+    WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));
   }
   if (step_ % options_.learner.publish_period_steps == 0) {
     WAGGLE_RETURN_IF_ERROR(Publish());
@@ -154,14 +166,18 @@ absl::Status TrainLoop::Finish() {
   if (ports_.trained != nullptr) {
     ports_.trained({options_.epoch, static_cast<uint64_t>(step_)});
   }
-  take(Annotate(priorities_.Send(), "sending priorities"));
+  for (const auto& feed : feeds_) {
+    take(Annotate(feed->priorities().Send(), "sending priorities"));
+  }
   // The disk first: it is needed most, and never away.
   const absl::Status saved = saver_ != nullptr ? SaveLastCheckpoint() : absl::OkStatus();
   take(saved);
   take(Report());
   // At the end of a run its servers may be gone already, and then nobody needs these.
-  if (const absl::Status flushed = ports_.priorities->Flush(options_.finish_timeout); !flushed.ok()) {
-    LogWarning("the last priorities were not applied: ", flushed.ToString());
+  for (const auto& feed : feeds_) {
+    if (const absl::Status flushed = feed->updater().Flush(options_.finish_timeout); !flushed.ok()) {
+      LogWarning("the last priorities were not applied: ", flushed.ToString());
+    }
   }
   take(FlushWeights(/*has_checkpoint=*/saver_ != nullptr && saved.ok()));
   return first;
@@ -189,36 +205,35 @@ Progress TrainLoop::Now() const {
   return progress;
 }
 
-void TrainLoop::CountLag(const SampledBatch& batch) {
-  const auto* const versions = static_cast<const int64_t*>(batch.Data(kItemPolicyVersion));
-  if (versions == nullptr) {
-    return;
-  }
-  const int64_t rows = batch.layout->fields[0].spec.shape[0];
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t lag = std::max<int64_t>(0, step_ - versions[i]);
-    lag_sum_ += lag;
-    lag_max_ = std::max(lag_max_, lag);
-  }
-}
-
 absl::Status TrainLoop::Report() {
   Metrics& metrics = *ports_.metrics;
   // What is a mean over the updates of a period is not repeated while there are none.
   const absl::Duration lifetime = std::max(2 * options_.report_period, kShortestLifetime);
   metrics.Add("learner_steps", static_cast<double>(std::exchange(steps_, 0)));
-  if (items_ > 0) {
-    metrics.Set("policy_lag_mean", static_cast<double>(lag_sum_) / static_cast<double>(items_), lifetime);
-    metrics.Set("policy_lag_max", static_cast<double>(lag_max_));
+  TableFeed::Counts all;
+  int64_t missing = 0;
+  for (const auto& feed : feeds_) {
+    const TableFeed::Counts counts = feed->TakeCounts();
+    all.items += counts.items;
+    all.too_old += counts.too_old;
+    all.lag_sum += counts.lag_sum;
+    all.lag_max = std::max(all.lag_max, counts.lag_max);
+    all.priorities.applied += counts.priorities.applied;
+    all.priorities.stale += counts.priorities.stale;
+    all.priorities.unknown += counts.priorities.unknown;
+    missing = std::max(missing, feed->sampler().stats().missing_shards);
   }
-  metrics.Add("items_sampled", static_cast<double>(std::exchange(items_, 0)));
-  metrics.Set("replay_servers_missing", static_cast<double>(ports_.sampler->stats().missing_shards));
-  metrics.Add("policy_lag_sum", static_cast<double>(std::exchange(lag_sum_, 0)));
-  const PriorityUpdateCounts counts = ports_.priorities->counts();
-  metrics.Add("priorities_applied", static_cast<double>(counts.applied - counts_before_.applied));
-  metrics.Add("priorities_stale", static_cast<double>(counts.stale - counts_before_.stale));
-  metrics.Add("priorities_unknown", static_cast<double>(counts.unknown - counts_before_.unknown));
-  counts_before_ = counts;
+  if (all.items > 0) {
+    metrics.Set("policy_lag_mean", static_cast<double>(all.lag_sum) / static_cast<double>(all.items), lifetime);
+    metrics.Set("policy_lag_max", static_cast<double>(all.lag_max));
+  }
+  metrics.Add("items_sampled", static_cast<double>(all.items));
+  metrics.Add("items_too_old", static_cast<double>(all.too_old));
+  metrics.Set("replay_servers_missing", static_cast<double>(missing));
+  metrics.Add("policy_lag_sum", static_cast<double>(all.lag_sum));
+  metrics.Add("priorities_applied", static_cast<double>(all.priorities.applied));
+  metrics.Add("priorities_stale", static_cast<double>(all.priorities.stale));
+  metrics.Add("priorities_unknown", static_cast<double>(all.priorities.unknown));
   last_report_ = SteadyNow();
   WAGGLE_ASSIGN_OR_RETURN(const auto means, algorithm_metrics_.Take());
   for (const auto& [name, mean] : means) {

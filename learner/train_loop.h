@@ -20,10 +20,9 @@
 #include "common/rl/trainee.h"
 #include "learner/async_publisher.h"
 #include "learner/async_saver.h"
-#include "learner/batch_stager.h"
 #include "learner/checkpoint_schedule.h"
 #include "learner/metric_means.h"
-#include "learner/priority_batcher.h"
+#include "learner/table_feed.h"
 
 namespace waggle {
 
@@ -48,8 +47,12 @@ struct TrainLoopOptions {
 
 // What the loop talks to; all of it outlives the loop.
 struct TrainLoopPorts {
-  ReplaySampler* sampler = nullptr;
-  PriorityUpdater* priorities = nullptr;
+  // Of each table of the algorithm's plan, in their order.
+  struct Table {
+    ReplaySampler* sampler = nullptr;
+    PriorityUpdater* priorities = nullptr;
+  };
+  std::vector<Table> tables;
   ModelPublisher* publisher = nullptr;
   Metrics* metrics = nullptr;
   CheckpointStore* checkpoints = nullptr;                                // Null: none are written.
@@ -62,7 +65,7 @@ struct TrainLoopPorts {
   std::function<Progress()> progress = nullptr;
 };
 
-// Samples, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a trainee whose
+// Samples of each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a trainee whose
 // algorithm it knows nothing of. One thread.
 class TrainLoop {
  public:
@@ -81,7 +84,7 @@ class TrainLoop {
 
  private:
   absl::Status Train(const StopToken& stop);
-  absl::Status TrainStep(SampledBatch batch);
+  absl::Status TrainStep();
   absl::Status Publish();
   // Writes a checkpoint if one is due.
   absl::Status SaveIfDue(absl::Time now);
@@ -93,7 +96,6 @@ class TrainLoop {
   // The last weights, which need not be published where the last checkpoint has them and the run is over.
   absl::Status FlushWeights(bool has_checkpoint);
   Progress Now() const;
-  void CountLag(const SampledBatch& batch);
   absl::Status Report();
 
   const TrainLoopOptions options_;
@@ -103,19 +105,14 @@ class TrainLoop {
   AsyncPublisher publisher_;
   std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
   CheckpointSchedule checkpoints_;
-  PriorityBatcher priorities_;
-  StagedBatch staged_;
+  std::vector<std::unique_ptr<TableFeed>> feeds_;  // By table.
 
   int64_t step_ = 0;
   int64_t published_step_ = -1;
   absl::Time last_report_;
-  int64_t lag_max_ = 0;
 
   // Since the last report.
   int64_t steps_ = 0;
-  int64_t items_ = 0;
-  int64_t lag_sum_ = 0;
-  PriorityUpdateCounts counts_before_;
   MetricMeans algorithm_metrics_;
 };
 

@@ -21,6 +21,10 @@ void ConfigKeys::OptionalDouble(const char* key, std::optional<double>*, const R
   Add(key);
 }
 
+void ConfigKeys::OptionalInt(const char* key, std::optional<int64_t>*, const Range&) {
+  Add(key);
+}
+
 void ConfigKeys::Bool(const char* key, bool*) {
   Add(key);
 }

@@ -131,6 +131,21 @@ void ConfigReader::OptionalDouble(const char* key, std::optional<double>* value,
   }
 }
 
+void ConfigReader::OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) {
+  const YamlNode* node = Lookup(key);
+  if (node == nullptr) {
+    return;
+  }
+  int64_t parsed = 0;
+  if (node->kind == YamlNode::Kind::kNull) {
+    value->reset();
+  } else if (ParseInteger(*node, range, &parsed)) {
+    *value = parsed;
+  } else {
+    Wrong(*node, key, range.IntegerText());
+  }
+}
+
 void ConfigReader::Bool(const char* key, bool* value) {
   const YamlNode* node = Lookup(key);
   if (node == nullptr) {

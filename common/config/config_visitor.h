@@ -35,6 +35,7 @@ class ConfigVisitor {
   virtual void Double(const char* key, double* value, const Range& range) = 0;
   // A number that may be left out, or be `null`: then there is none.
   virtual void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) = 0;
+  virtual void OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) = 0;
   virtual void Bool(const char* key, bool* value) = 0;
   virtual void String(const char* key, std::string* value) = 0;
   // Text that is right by itself, as `is_right` knows; `wanted` says what that is: "cpu, cuda or cuda:N".

@@ -27,6 +27,10 @@ void ConfigWriter::OptionalDouble(const char* key, std::optional<double>* value,
   Line(key, value->has_value() ? NumberText(**value) : "null");
 }
 
+void ConfigWriter::OptionalInt(const char* key, std::optional<int64_t>* value, const Range&) {
+  Line(key, value->has_value() ? absl::StrCat(**value) : "null");
+}
+
 void ConfigWriter::Bool(const char* key, bool* value) {
   Line(key, *value ? "true" : "false");
 }

@@ -16,6 +16,7 @@ class ConfigWriter final : public ConfigVisitor {
   void Int(const char* key, int64_t* value, const Range& range) override;
   void Double(const char* key, double* value, const Range& range) override;
   void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
+  void OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) override;
   void Bool(const char* key, bool* value) override;
   void String(const char* key, std::string* value) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;

@@ -46,6 +46,12 @@ void FieldChecker::OptionalDouble(const char* key, std::optional<double>* value,
   }
 }
 
+void FieldChecker::OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) {
+  if (value->has_value()) {
+    Int(key, &**value, range);
+  }
+}
+
 void FieldChecker::CheckedString(const char* key, std::string* value, bool (*is_right)(const std::string&),
                                  const char* wanted) {
   if (!is_right(*value)) {

@@ -18,6 +18,7 @@ class FieldChecker final : public ConfigVisitor {
   void Int(const char* key, int64_t* value, const Range& range) override;
   void Double(const char* key, double* value, const Range& range) override;
   void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
+  void OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) override;
   void Bool(const char* /*key*/, bool* /*value*/) override {}
   void String(const char* /*key*/, std::string* /*value*/) override {}
   void CheckedString(const char* key, std::string* value, bool (*is_right)(const std::string&),

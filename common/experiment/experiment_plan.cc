@@ -130,6 +130,18 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
   return problems.ToStatus();
 }
 
+// Items whose new priorities would be sent back with others left out.
+absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan) {
+  const bool has_priorities = std::any_of(plan.tables.begin(), plan.tables.end(),
+                                          [](const TablePlan& table) { return table.table.UsesPriorities(); });
+  if (experiment.learner.max_policy_lag.has_value() && has_priorities) {
+    return absl::InvalidArgumentError(absl::StrCat("learner.max_policy_lag: ", *experiment.learner.max_policy_lag,
+                                                   ": a table that picks items by priority has none that are too old; "
+                                                   "wanted none"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
@@ -138,6 +150,7 @@ absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const 
       definition->plan(*experiment.algorithm_options, PlanContext{environment, experiment.replay, experiment.learner}));
   for (TablePlan& table : plan.tables) {
     table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
+    table.name = table.table.name;
     // A replay server may hold the tables of several experiments.
     table.table.name = absl::StrCat(experiment.experiment.name, "/", table.table.name);
   }
@@ -179,6 +192,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   FirstOfAll problems;
   problems.Add(CheckExploration(environment, plan.algorithm));
   problems.Add(CheckSynchronous(experiment, plan.algorithm));
+  problems.Add(CheckPolicyLag(experiment, plan.algorithm));
   plan.networks = PlanNetworks(experiment, environment, plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
@@ -194,6 +208,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   FirstOfAll problems;
   problems.Add(CheckExploration(environment, plan));
   problems.Add(CheckSynchronous(experiment, plan));
+  problems.Add(CheckPolicyLag(experiment, plan));
   PlanNetworks(experiment, environment, plan, &problems);
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));

@@ -170,6 +170,7 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("threads", &threads, In(1, 1024));
   visitor.Int("batch_size", &batch_size, In(1, 1'000'000));
   visitor.Int("prefetch_batches", &prefetch_batches, In(1, 1024));
+  visitor.OptionalInt("max_policy_lag", &max_policy_lag, In(0, 1'000'000'000));
   VisitName("batch_compression", &batch_compression, {Codec::kNone, Codec::kLz4, Codec::kZstd}, &visitor);
   visitor.Int("publish_period_steps", &publish_period_steps, In(1, 1'000'000'000));
   visitor.Int("priority_update_steps", &priority_update_steps, In(1, 10'000));

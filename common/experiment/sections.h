@@ -89,6 +89,9 @@ struct LearnerOptions {
   int64_t threads = 1;           // Of the tensor library; more than one pays for large networks only.
   int64_t batch_size = 128;      // Items a learner step.
   int64_t prefetch_batches = 4;  // Batches asked for ahead.
+  // Items that were acted by weights of more learner steps ago are left out of their batch, and counted; absent: none
+  // is. Not for tables whose items have priorities.
+  std::optional<int64_t> max_policy_lag;
   // How batches travel where that makes them much shorter, as frames do: none, lz4 or zstd. It costs both sides time.
   Codec batch_compression = Codec::kNone;
   int64_t publish_period_steps = 50;  // Learner steps from one publication of the weights to the next.

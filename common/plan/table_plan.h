@@ -58,6 +58,7 @@ using InitialPriority = std::function<double(const WindowRow* rows, int64_t coun
 // A table that an algorithm wants, and how a writer fills it. The writer carries the plan out and knows no algorithm.
 struct TablePlan {
   TableConfig table;
+  std::string name = {};   // As the algorithm calls it: what table.name is before it is made the run's own.
   int64_t batch_size = 1;  // Items of it that a learner step takes.
   WindowPlan window;
   // Absent: every window starts with priority 1.

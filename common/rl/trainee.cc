@@ -1,6 +1,9 @@
 #include "common/rl/trainee.h"
 
+#include <map>
+
 #include "common/base/annotate.h"
+#include "common/base/check.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/config/field_checker.h"
@@ -33,15 +36,26 @@ absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
 AlgorithmTrainee::AlgorithmTrainee(std::string name, ExperimentPlan plan, std::unique_ptr<Model> model, uint64_t seed)
     : model_name_(std::move(name)), plan_(std::move(plan)), model_(std::move(model)), noise_(seed, model_->device()) {}
 
-absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(const TensorBatch& batch, const Progress& progress,
-                                                      Stepper* stepper) {
+absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBatch* const> batches,
+                                                      const Progress& progress, Stepper* stepper) {
+  const std::vector<TablePlan>& tables = plan_.algorithm.tables;
+  WAGGLE_CHECK(batches.size() == tables.size(), "an update is given a batch of each table of the plan");
+  std::map<std::string, const TensorBatch*> by_name;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    by_name[tables[i].name] = batches[i];
+  }
   UpdateContext context(stepper, progress, &noise_);
-  const Batches batches(&model_->environment(), {{"", &batch}});
-  WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] { algorithm_->Update(batches, &context); }));
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("computing an update", [&] {
+    algorithm_->Update(Batches(&model_->environment(), std::move(by_name)), &context);
+  }));
   WAGGLE_RETURN_IF_ERROR(context.status());
-  // Where the table picks nothing by them, nobody wants them.
-  const bool wanted = plan_.algorithm.tables.size() == 1 && plan_.algorithm.tables[0].table.UsesPriorities();
-  return UpdateResult{wanted ? context.priorities() : torch::Tensor(), context.TakeMetrics()};
+  UpdateResult result;
+  for (const TablePlan& table : tables) {
+    // Where the table picks nothing by them, nobody wants them.
+    result.priorities.push_back(table.table.UsesPriorities() ? context.priorities(table.name) : torch::Tensor());
+  }
+  result.metrics = context.TakeMetrics();
+  return result;
 }
 
 absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {

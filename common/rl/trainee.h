@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/api/model.h"
 #include "common/config/schedule.h"
 #include "common/experiment/experiment_plan.h"
@@ -21,8 +22,9 @@ namespace waggle {
 // What one update gives back. The tensors of metrics may be overwritten by the next update. Tensors stay on the device:
 // reading one on the CPU waits for the device, so metrics are read only when they are logged.
 struct UpdateResult {
-  // [size], at least 0: the items' new priorities; undefined where the algorithm has none. Not overwritten later.
-  torch::Tensor priorities;
+  // For each table of the plan, [size], at least 0: the items' new priorities; undefined where the algorithm has none,
+  // or the table picks nothing by them. Not overwritten later.
+  std::vector<torch::Tensor> priorities;
   // Scalars by name ("q_loss", "q_mean").
   std::vector<std::pair<std::string, torch::Tensor>> metrics;
 };
@@ -32,9 +34,15 @@ class Trainee {
  public:
   virtual ~Trainee() = default;
 
-  // One batch in: steps what it learns by `stepper`. A loss or gradient that is not finite is INVALID_ARGUMENT; what
-  // was stepped before it in the same update stays so.
-  virtual absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, const Progress& progress, Stepper* stepper) = 0;
+  // A batch of each table of the plan in: steps what it learns by `stepper`. A loss or gradient that is not finite is
+  // INVALID_ARGUMENT; what was stepped before it in the same update stays so.
+  virtual absl::StatusOr<UpdateResult> Update(absl::Span<const TensorBatch* const> batches, const Progress& progress,
+                                              Stepper* stepper) = 0;
+  // The same for one table.
+  absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, const Progress& progress, Stepper* stepper) {
+    const TensorBatch* const only = &batch;
+    return Update(absl::MakeConstSpan(&only, 1), progress, stepper);
+  }
 
   // The parameters that act, in the layout that the policy expects. One copy to the CPU.
   virtual absl::StatusOr<ModelSnapshot> Publish() = 0;
@@ -56,7 +64,9 @@ class AlgorithmTrainee : public Trainee {
       const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
       const AlgorithmImplementations& implementations, torch::Device device, torch::ScalarType dtype = torch::kFloat32);
 
-  absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, const Progress& progress, Stepper* stepper) override;
+  using Trainee::Update;
+  absl::StatusOr<UpdateResult> Update(absl::Span<const TensorBatch* const> batches, const Progress& progress,
+                                      Stepper* stepper) override;
   absl::StatusOr<ModelSnapshot> Publish() override;
   absl::Status LoadPublished(const ModelSnapshot& snapshot) override;
   void VisitState(StateVisitor* visitor) override;

@@ -37,4 +37,13 @@ void UpdateContext::Report(const std::string& name, const torch::Tensor& value) 
   metrics_.emplace_back(name, constant.dim() == 0 ? constant : constant.to(torch::kFloat32).mean());
 }
 
+torch::Tensor UpdateContext::priorities(const std::string& table) const {
+  for (const std::string& name : {table, std::string()}) {
+    if (const auto it = priorities_.find(name); it != priorities_.end()) {
+      return it->second;
+    }
+  }
+  return {};
+}
+
 }  // namespace waggle

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,15 +30,19 @@ class UpdateContext {
   // The mean of `value`, which stays on the device, is read when metrics are logged.
   void Report(const std::string& name, const torch::Tensor& value);
 
-  // [rows] of the batch of the plan's only table, at least 0: its items' new priorities.
-  void SetPriorities(const torch::Tensor& priorities) { priorities_ = priorities.detach(); }
+  // [rows] of the batch of a table of the plan, or of its only one, at least 0: its items' new priorities.
+  void SetPriorities(const std::string& table, const torch::Tensor& priorities) {
+    priorities_[table] = priorities.detach();
+  }
+  void SetPriorities(const torch::Tensor& priorities) { SetPriorities("", priorities); }
 
   const Progress& progress() const { return progress_; }
   // The algorithm's own.
   Noise* noise() const { return noise_; }
 
   const absl::Status& status() const { return status_; }
-  const torch::Tensor& priorities() const { return priorities_; }
+  // What was set for the table, or for the only one; undefined where nothing was.
+  torch::Tensor priorities(const std::string& table = "") const;
   std::vector<std::pair<std::string, torch::Tensor>> TakeMetrics() { return std::move(metrics_); }
 
  private:
@@ -45,7 +50,7 @@ class UpdateContext {
   const Progress progress_;
   Noise* const noise_;
   absl::Status status_;
-  torch::Tensor priorities_;
+  std::map<std::string, torch::Tensor> priorities_;  // By table; "" is the only one.
   std::vector<std::pair<std::string, torch::Tensor>> metrics_;
 };
 

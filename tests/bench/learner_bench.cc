@@ -253,7 +253,7 @@ Timing TimeTrainLoop(const Setting& setting, ReplaySampler* source, PriorityUpda
     options.learner = setting.experiment.learner;
     options.max_learner_steps = kSteps;
     options.device = setting.device;
-    TrainLoop train(options, {source, priorities, &publisher, &metrics, nullptr, nullptr}, trainee.get(), &stepper);
+    TrainLoop train(options, {{{source, priorities}}, &publisher, &metrics, nullptr, nullptr}, trainee.get(), &stepper);
     Must(train.Run(StopToken()));
   });
 }

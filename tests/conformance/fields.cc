@@ -41,6 +41,12 @@ void FieldWalk::OptionalDouble(const char* key, std::optional<double>* value, co
   }
 }
 
+void FieldWalk::OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) {
+  if (IsGiven(key, {range, /*is_whole=*/true, /*is_list=*/false})) {
+    *value = static_cast<int64_t>(given_numbers.at(PathOf(key)));
+  }
+}
+
 void FieldWalk::Choice(const char* key, std::string* value, const std::vector<std::string>& values) {
   choices[PathOf(key)] = values;
   const auto given = given_choices.find(PathOf(key));

@@ -81,7 +81,7 @@ Outcome Learn(const Subject& subject) {
     while (outcome.updates < allowed && outcome.skill < 0.9) {
       ++outcome.updates;
       const TensorBatch batch = player.Sample();
-      player.Prioritize(batch, ValueOf(trainee->Update(batch, progress(), &stepper)).priorities);
+      player.Prioritize(batch, ValueOf(trainee->Update(batch, progress(), &stepper)).priorities[0]);
       if (outcome.updates % updates_a_measure == 0) {
         REQUIRE_OK(measured->LoadWeights(ValueOf(trainee->Publish())));
         outcome.skill = Skill(subject, measured.get());

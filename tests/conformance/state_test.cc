@@ -48,8 +48,8 @@ void CheckGoesOn(const Subject& subject, const std::vector<TensorBatch>& batches
   for (int64_t step = before + 1; step <= 5; ++step) {
     const UpdateResult expected = UpdateOnce(batches, step, first.get());
     const UpdateResult result = UpdateOnce(batches, step, second.get());
-    REQUIRE(result.priorities.defined() == expected.priorities.defined());
-    CHECK((!result.priorities.defined() || torch::equal(result.priorities, expected.priorities)));
+    REQUIRE(result.priorities[0].defined() == expected.priorities[0].defined());
+    CHECK((!result.priorities[0].defined() || torch::equal(result.priorities[0], expected.priorities[0])));
     REQUIRE(result.metrics.size() == expected.metrics.size());
     for (size_t i = 0; i < result.metrics.size(); ++i) {
       INFO(result.metrics[i].first);

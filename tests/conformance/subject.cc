@@ -120,7 +120,7 @@ Parts::Parts(const Subject& subject, const Experiment& experiment)
 
 absl::StatusOr<Parts::Result> Parts::Update(const TensorBatch& batch, Stepper* stepper, Noise* noise) {
   UpdateContext context(stepper, Progress(), noise);
-  algorithm->Update(Batches(&environment, {{"", &batch}}), &context);
+  algorithm->Update(Batches(&environment, {{plan.algorithm.tables[0].name, &batch}}), &context);
   if (!context.status().ok()) {
     return context.status();
   }

@@ -120,7 +120,8 @@ class RecordingUpdater : public PriorityUpdater {
 // Counts its updates in a tensor and in a number; new priorities are the items' values.
 class CountingTrainee : public Trainee {
  public:
-  absl::StatusOr<UpdateResult> Update(const TensorBatch& batch, const Progress& now, Stepper*) override {
+  absl::StatusOr<UpdateResult> Update(absl::Span<const TensorBatch* const> batches, const Progress& now,
+                                      Stepper*) override {
     if (updates == fail_at) {
       return absl::InvalidArgumentError("the loss is not finite");
     }
@@ -128,7 +129,9 @@ class CountingTrainee : public Trainee {
     progress = now;
     value += 1;
     UpdateResult result;
-    result.priorities = batch.at("value").clone();
+    for (const TensorBatch* const batch : batches) {
+      result.priorities.push_back(batch->at("value").clone());
+    }
     result.metrics = {{"loss", value[0].clone()}};
     return result;
   }

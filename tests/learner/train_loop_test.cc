@@ -26,7 +26,7 @@ struct Fixture {
 
   absl::Status Run() {
     TrainLoop loop(options,
-                   {&sampler, &updater, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
+                   {{{&sampler, &updater}}, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
                    &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();

@@ -17,7 +17,7 @@ TEST_CASE("a trainee computes an experiment's algorithm", "[unit]") {
   const auto trainee = testing::ValueOf(testing::DqnTrainee(experiment, testing::DqnEnvironment(3, 2)));
   LocalStepper stepper;
   const UpdateResult result = testing::ValueOf(trainee->Update(Batch(), Progress(), &stepper));
-  CHECK(result.priorities.sizes() == torch::IntArrayRef({2}));
+  CHECK(result.priorities[0].sizes() == torch::IntArrayRef({2}));
   CHECK_FALSE(result.metrics.empty());
   const ModelSnapshot snapshot = testing::ValueOf(trainee->Publish());
   CHECK(snapshot.model == "test");

@@ -84,8 +84,8 @@ TEST_CASE("priorities are the TD errors of each mode's targets, computed by hand
     }
     LocalStepper stepper;
     const UpdateResult result = testing::ValueOf(fixture.Update(TwoWindows(), &stepper));
-    CHECK(result.priorities[0].item<double>() == Approx(std::abs(3 - target) + 0.25));
-    CHECK(result.priorities[1].item<double>() == Approx(std::abs(3 - 2.0) + 0.25));
+    CHECK(result.priorities[0][0].item<double>() == Approx(std::abs(3 - target) + 0.25));
+    CHECK(result.priorities[0][1].item<double>() == Approx(std::abs(3 - 2.0) + 0.25));
     REQUIRE(result.metrics[0].first == "q_loss");
     const double loss = ((3 - target) * (3 - target) + 1) / 2;
     CHECK(result.metrics[0].second.item<double>() == Approx(loss));
@@ -235,7 +235,7 @@ TEST_CASE("there are priorities where the table picks anything by them", "[unit]
   const auto has_priorities = [&experiment] {
     const auto algorithm = testing::ValueOf(DqnTrainee(experiment, DqnEnvironment(2, 2)));
     LocalStepper stepper;
-    return testing::ValueOf(algorithm->Update(TwoWindows(), Progress(), &stepper)).priorities.defined();
+    return testing::ValueOf(algorithm->Update(TwoWindows(), Progress(), &stepper)).priorities[0].defined();
   };
   experiment.replay.table.sampler.kind = SelectorKind::kUniform;
   CHECK_FALSE(has_priorities());

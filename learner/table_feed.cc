@@ -1,0 +1,69 @@
+#include "learner/table_feed.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "common/base/annotate.h"
+#include "common/base/status_macros.h"
+#include "common/nn/torch_compat.h"
+#include "common/table_config/batch_layout.h"
+
+namespace waggle {
+
+absl::Status TableFeed::Next(int64_t step, const StopToken& stop) {
+  do {
+    WAGGLE_ASSIGN_OR_RETURN(SampledBatch batch, sampler_->Next(stop));
+    WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
+    WAGGLE_RETURN_IF_ERROR(CatchTorch("leaving out what is too old", [&] { CountLags(step); }));
+  } while (staged_.tensors.size == 0);
+  return absl::OkStatus();
+}
+
+void TableFeed::CountLags(int64_t step) {
+  const auto* const versions = static_cast<const int64_t*>(staged_.host.Data(kItemPolicyVersion));
+  TensorBatch& batch = staged_.tensors;
+  counts_.items += batch.size;
+  if (versions == nullptr) {
+    return;
+  }
+  std::vector<int64_t> fresh;
+  for (int64_t row = 0; row < batch.size; ++row) {
+    const int64_t lag = std::max<int64_t>(0, step - versions[row]);
+    if (options_.max_policy_lag.has_value() && lag > *options_.max_policy_lag) {
+      continue;
+    }
+    fresh.push_back(row);
+    counts_.lag_sum += lag;
+    counts_.lag_max = std::max(counts_.lag_max, lag);
+  }
+  const auto kept = static_cast<int64_t>(fresh.size());
+  if (kept == batch.size) {
+    return;
+  }
+  counts_.items -= batch.size - kept;
+  counts_.too_old += batch.size - kept;
+  const torch::Tensor rows = torch::tensor(fresh, torch::kInt64).to(options_.device);
+  for (auto& [name, field] : batch.fields) {
+    field = field.index_select(0, rows);
+  }
+  batch.size = kept;
+}
+
+absl::Status TableFeed::Prioritize(const torch::Tensor& priorities) {
+  return priorities.defined() ? Annotate(priorities_.Add(staged_.host, priorities), "sending priorities")
+                              : absl::OkStatus();
+}
+
+TableFeed::Counts TableFeed::TakeCounts() {
+  const PriorityUpdateCounts now = updater_->counts();
+  Counts taken = counts_;
+  taken.priorities = {now.applied - counted_priorities_.applied, now.stale - counted_priorities_.stale,
+                      now.unknown - counted_priorities_.unknown};
+  counted_priorities_ = now;
+  counts_ = Counts();
+  counts_.lag_max = taken.lag_max;
+  return taken;
+}
+
+}  // namespace waggle
