@@ -41,6 +41,9 @@ std::string NetworkText(const NetworkNeed& need, const NetworkPlan& network) {
     absl::StrAppend(&text, " ", encoder.array.DebugString(), LayersText(encoder.layers), ";");
   }
   absl::StrAppend(&text, LayersText(network.trunks[0].torso));
+  if (const std::optional<CorePlan>& core = network.trunks[0].core) {
+    absl::StrAppend(&text, core->kind == CorePlan::Kind::kLstm ? " lstm [" : " gru [", core->units, "]");
+  }
   for (const HeadPlan& head : network.heads) {
     absl::StrAppend(&text, "; ", head.name, LayersText(head.layers));
   }

@@ -81,4 +81,10 @@ InitialValues Initialize(const LayerPlan& layer, const std::vector<int64_t>& wei
   return values;
 }
 
+torch::Tensor InitializeCore(const CorePlan& core, const std::vector<int64_t>& shape, torch::Generator generator) {
+  torch::NoGradGuard no_grad;
+  const double bound = 1 / std::sqrt(static_cast<double>(core.units));
+  return torch::empty(shape).uniform_(-bound, bound, generator);
+}
+
 }  // namespace waggle

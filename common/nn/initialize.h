@@ -17,4 +17,7 @@ struct InitialValues {
 };
 InitialValues Initialize(const LayerPlan& layer, const std::vector<int64_t>& weight_shape, torch::Generator generator);
 
+// The same of one parameter of a recurrent layer: uniform in ± 1 / sqrt(units), as LibTorch has it.
+torch::Tensor InitializeCore(const CorePlan& core, const std::vector<int64_t>& shape, torch::Generator generator);
+
 }  // namespace waggle

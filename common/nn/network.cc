@@ -80,6 +80,20 @@ void ForEachLayer(const NetworkPlan& plan, const Visit& visit) {
   }
 }
 
+void CheckState(const NetworkPlan& plan, const Tensor& state) {
+  TORCH_CHECK(state.defined(), "the network ", plan.name, " has a core, and got no state");
+  TORCH_CHECK(state.dim() == 2 && state.size(0) > 0 && state.size(1) == plan.state_size, "the network ", plan.name,
+              " got a state of the shape ", state.sizes(), "; wanted [rows, ", plan.state_size, "]");
+}
+
+// `count`: of all steps together.
+void CheckSteps(const NetworkPlan& plan, int64_t count, const Tensor& first, int64_t rows) {
+  TORCH_CHECK(count > 0 && count % rows == 0, "the network ", plan.name, " got the states of ", rows, " rows and ",
+              count, " observations; wanted one a row, or that many in each of several steps");
+  TORCH_CHECK(!first.defined() || first.numel() == count, "the network ", plan.name, " got ", count,
+              " observations, and said of ", first.numel(), " whether they are an episode's first");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Create(NetworkPlan plan, torch::Device device, uint64_t seed,
@@ -103,6 +117,9 @@ Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
       trunk.encoders.push_back(stack(encoder.layers));
     }
     trunk.torso = stack(planned.torso);
+    if (planned.core.has_value()) {
+      trunk.core.emplace(*planned.core, learns, &parameters_);
+    }
     trunks_.push_back(std::move(trunk));
   }
   for (const HeadPlan& planned : plan_.heads) {
@@ -134,6 +151,12 @@ void Network::Initialize(uint64_t seed) {
         view(layer.weight + 1).copy_(values.bias);
       }
     });
+    for (const TrunkPlan& trunk : plan_.trunks) {
+      for (int64_t i = 0; trunk.core.has_value() && i < 4; ++i) {
+        Tensor values = view(trunk.core->weight + i);
+        values.copy_(InitializeCore(*trunk.core, values.sizes().vec(), generator));
+      }
+    }
     for (const auto& [index, value] : plan_.initial_log_std) {
       view(index).fill_(value);
     }
@@ -155,13 +178,7 @@ Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const 
   return trunk.torso(parts.size() == 1 ? parts[0] : Joined(plan, std::move(parts)), by_autograd);
 }
 
-std::vector<Network::HeadOutput> Network::Forward(const std::vector<Tensor>& leaves, const Tensor& action,
-                                                  bool by_autograd) const {
-  std::vector<Tensor> features;
-  features.reserve(trunks_.size());
-  for (size_t i = 0; i < trunks_.size(); ++i) {
-    features.push_back(Features(i, leaves, action, by_autograd));
-  }
+std::vector<Network::HeadOutput> Network::Heads(const std::vector<Tensor>& features, bool by_autograd) const {
   std::vector<HeadOutput> outputs;
   outputs.reserve(heads_.size());
   for (size_t i = 0; i < heads_.size(); ++i) {
@@ -175,6 +192,39 @@ std::vector<Network::HeadOutput> Network::Forward(const std::vector<Tensor>& lea
     outputs.push_back(std::move(output));
   }
   return outputs;
+}
+
+std::vector<Network::HeadOutput> Network::Forward(const std::vector<Tensor>& leaves, const Tensor& action,
+                                                  bool by_autograd) const {
+  TORCH_CHECK(plan_.state_size == 0, "the network ", plan_.name, " has a core: it is unrolled, from a state");
+  std::vector<Tensor> features;
+  features.reserve(trunks_.size());
+  for (size_t i = 0; i < trunks_.size(); ++i) {
+    features.push_back(Features(i, leaves, action, by_autograd));
+  }
+  return Heads(features, by_autograd);
+}
+
+Network::Unrolled Network::Unroll(const std::vector<Tensor>& leaves, const Tensor& first, const Tensor& state,
+                                  const Tensor& action, bool by_autograd) const {
+  if (plan_.state_size == 0) {
+    return {Forward(leaves, action, by_autograd), state};
+  }
+  CheckState(plan_, state);
+  const Tensor before = state.to(parameters_.values().scalar_type());
+  std::vector<Tensor> features;
+  std::vector<Tensor> after;
+  for (size_t i = 0; i < trunks_.size(); ++i) {
+    Tensor own = Features(i, leaves, action, by_autograd);
+    CheckSteps(plan_, own.size(0), first, before.size(0));
+    const CorePlan& core = *plan_.trunks[i].core;
+    RecurrentCore::Unrolled unrolled =
+        (*trunks_[i].core)(own, first.defined() ? first.reshape({-1, before.size(0)}) : first,
+                           before.narrow(1, core.state, core.state_size()));
+    features.push_back(std::move(unrolled.outputs));
+    after.push_back(std::move(unrolled.state));
+  }
+  return {Heads(features, by_autograd), torch::cat(after, 1)};
 }
 
 }  // namespace waggle

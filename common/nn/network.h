@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/nn/flat_parameters.h"
 #include "common/nn/layer_stack.h"
+#include "common/nn/recurrent_core.h"
 #include "common/nn/torch.h"
 #include "common/plan/network_plan.h"
 
@@ -30,9 +32,21 @@ class Network {
 
   // One output a head of the plan. `leaves`: of the environment's observations, in their order, each [rows, …] in the
   // leaf's own element type; leaves that no encoder takes, such as masks, may be undefined. `action`: [rows, …], as it
-  // stands in the stream, where the network takes it. `by_autograd`: see LayerStack.
+  // stands in the stream, where the network takes it. `by_autograd`: see LayerStack. A c10::Error where the plan has a
+  // core.
   std::vector<HeadOutput> Forward(const std::vector<torch::Tensor>& leaves, const torch::Tensor& action = {},
                                   bool by_autograd = false) const;
+
+  struct Unrolled {
+    std::vector<HeadOutput> heads;  // Of T * rows.
+    torch::Tensor state;            // [rows, state_size], after the last step.
+  };
+  // The same over T steps of the same rows, of a plan with a core or without: leaves and action are [T * rows, …], one
+  // step after the other. `first`, bool of T * rows elements: the row is an episode's first, before which its state is
+  // zero; undefined: none is. `state`: [rows, state_size], before the first step. Without a core the last two do
+  // nothing, and the state is given back.
+  Unrolled Unroll(const std::vector<torch::Tensor>& leaves, const torch::Tensor& first, const torch::Tensor& state,
+                  const torch::Tensor& action = {}, bool by_autograd = false) const;
 
   const NetworkPlan& plan() const { return plan_; }
   FlatParameters& parameters() { return parameters_; }
@@ -42,6 +56,7 @@ class Network {
   struct Trunk {
     std::vector<LayerStack> encoders;
     LayerStack torso;
+    std::optional<RecurrentCore> core;
   };
   struct Head {
     LayerStack layers;
@@ -54,6 +69,8 @@ class Network {
   void Initialize(uint64_t seed);
   torch::Tensor Features(size_t trunk, const std::vector<torch::Tensor>& leaves, const torch::Tensor& action,
                          bool by_autograd) const;
+  // From those of each trunk.
+  std::vector<HeadOutput> Heads(const std::vector<torch::Tensor>& features, bool by_autograd) const;
 
   const NetworkPlan plan_;
   FlatParameters parameters_;

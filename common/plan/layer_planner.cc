@@ -111,14 +111,19 @@ absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, 
   return absl::OkStatus();
 }
 
-absl::Status LayerPlanner::AddDense(const std::string& name, int64_t outputs, Activation activation,
-                                    Initialization initialization, std::optional<double> gain,
-                                    std::vector<LayerPlan>* layers) {
+absl::Status LayerPlanner::CheckIsVector() const {
   if (raw()) {
     // An image that becomes a vector unasked learns next to nothing, and nobody knows why.
     return absl::InvalidArgumentError(absl::StrCat("its input has the shape ", ShapeText(shape_),
                                                    "; wanted a vector: put conv or flatten layers before it"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status LayerPlanner::AddDense(const std::string& name, int64_t outputs, Activation activation,
+                                    Initialization initialization, std::optional<double> gain,
+                                    std::vector<LayerPlan>* layers) {
+  WAGGLE_RETURN_IF_ERROR(CheckIsVector());
   LayerPlan layer;
   layer.kind = LayerPlan::Kind::kDense;
   layer.activation = activation;
@@ -220,6 +225,23 @@ absl::Status LayerPlanner::AddOneHot(std::vector<LayerPlan>* layers) {
   layer.output_shape = shape_;
   layers->push_back(std::move(layer));
   return ArraySpec{"one_hot", DType::kFloat32, shape_}.Validate();
+}
+
+absl::StatusOr<CorePlan> LayerPlanner::AddCore(const std::string& name, const CoreSpec& spec, int64_t state) {
+  WAGGLE_RETURN_IF_ERROR(CheckIsVector());
+  CorePlan core;
+  core.kind = spec.type == "lstm" ? CorePlan::Kind::kLstm : CorePlan::Kind::kGru;
+  core.units = spec.units;
+  core.state = state;
+  const int64_t rows = core.gates() * core.units;
+  core.weight = AddParameter(absl::StrCat(name, ".weight_ih_l0"), {rows, width()});
+  AddParameter(absl::StrCat(name, ".weight_hh_l0"), {rows, core.units});
+  AddParameter(absl::StrCat(name, ".bias_ih_l0"), {rows});
+  AddParameter(absl::StrCat(name, ".bias_hh_l0"), {rows});
+  WAGGLE_RETURN_IF_ERROR((*parameters_)[static_cast<size_t>(core.weight)].Validate());
+  shape_ = {core.units};
+  raw_ = false;
+  return core;
 }
 
 void LayerPlanner::AddFlatten(std::vector<LayerPlan>* layers) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/plan/network_plan.h"
 
@@ -37,12 +38,16 @@ class LayerPlanner {
   absl::Status AddDense(const std::string& name, int64_t outputs, Activation activation, Initialization initialization,
                         std::optional<double> gain, std::vector<LayerPlan>* layers);
   absl::Status AddOneHot(std::vector<LayerPlan>* layers);
+  // Of rows that are vectors. Its state begins at `state`.
+  absl::StatusOr<CorePlan> AddCore(const std::string& name, const CoreSpec& core, int64_t state);
   void AddFlatten(std::vector<LayerPlan>* layers);
 
   // A parameter that is no layer's: its index.
   int64_t AddParameter(const std::string& name, std::vector<int64_t> shape);
 
  private:
+  // INVALID_ARGUMENT where rows are still an observation's of more than one dimension.
+  absl::Status CheckIsVector() const;
   absl::Status AddConv(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
   absl::Status AddResidual(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);
   absl::Status AddEmbedding(const std::string& name, const LayerSpec& spec, std::vector<LayerPlan>* layers);

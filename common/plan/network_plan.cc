@@ -139,8 +139,26 @@ class Planner {
       WAGGLE_RETURN_IF_ERROR(Join(&trunk));
     }
     WAGGLE_RETURN_IF_ERROR(AddLayers("torso", absl::StrCat(prefix, "torso"), network_.torso, &trunk.torso));
+    WAGGLE_RETURN_IF_ERROR(Annotate(AddCore(absl::StrCat(prefix, "core"), &trunk), Key("core")));
     plan_.trunks.push_back(std::move(trunk));
     features_ = layers_;
+    return absl::OkStatus();
+  }
+
+  absl::Status AddCore(const std::string& name, TrunkPlan* trunk) {
+    if (network_.core.type == "none") {
+      return absl::OkStatus();
+    }
+    if (need_.members.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("got ", network_.core.type,
+                                                     " for a network that has members, which cannot remember; wanted "
+                                                     "none"));
+    }
+    if (!layers_.raw() && layers_.shape().size() != 1) {
+      layers_.AddFlatten(&trunk->torso);  // What a convolution gave.
+    }
+    WAGGLE_ASSIGN_OR_RETURN(trunk->core, layers_.AddCore(name, network_.core, plan_.state_size));
+    plan_.state_size += trunk->core->state_size();
     return absl::OkStatus();
   }
 
@@ -279,6 +297,10 @@ class Planner {
       absl::StrAppend(&text, "torso\n");
       HashLayers(trunk.torso, &text);
       plan_.row_values += RowValues(trunk.torso);
+      if (trunk.core.has_value()) {
+        absl::StrAppend(&text, "core ", static_cast<int>(trunk.core->kind), " ", trunk.core->weight, "\n");
+        plan_.row_values += trunk.core->gates() * trunk.core->units + trunk.core->state_size();
+      }
     }
     for (const HeadPlan& head : plan_.heads) {
       absl::StrAppend(&text, head.name, " ", static_cast<int>(head.kind), " ", head.trunk, " ", head.outputs, " [",
@@ -323,6 +345,10 @@ const HeadPlan* NetworkPlan::FindHead(const std::string& head) const {
     }
   }
   return nullptr;
+}
+
+ArraySpec CoreStateColumn(const NetworkPlan& network) {
+  return ArraySpec{kCoreState, DType::kFloat32, {network.state_size}};
 }
 
 absl::StatusOr<NetworkPlan> PlanNetwork(const NetworkNeed& need, const NetworkSpec& network,

@@ -50,11 +50,29 @@ struct EncoderPlan {
   std::vector<LayerPlan> layers;
 };
 
+// A recurrent layer: its output for one row of an episode depends on the rows before it, of which it keeps a state.
+struct CorePlan {
+  enum class Kind {
+    kLstm,  // State: output h [units], cell c [units]. Gates: input, forget, cell, output.
+    kGru,   // State: output h [units]. Gates: reset, update, new.
+  };
+  Kind kind = Kind::kLstm;
+  int64_t units = 0;
+  // Index into NetworkPlan::parameters of weight_ih [gates * units, inputs]; weight_hh [gates * units, units], bias_ih
+  // [gates * units] and bias_hh [gates * units] come next. Shapes and order of gates are those of torch.nn.
+  int64_t weight = -1;
+  int64_t state = 0;  // Where its state begins in that of a row.
+
+  int64_t gates() const { return kind == Kind::kLstm ? 4 : 3; }
+  int64_t state_size() const { return kind == Kind::kLstm ? 2 * units : units; }
+};
+
 // From inputs to features.
 struct TrunkPlan {
   std::vector<EncoderPlan> encoders;
   bool sum = false;  // The encoders' outputs are added; else they stand one after the other.
   std::vector<LayerPlan> torso;
+  std::optional<CorePlan> core;
 };
 
 // From features to what the algorithm wants.
@@ -85,6 +103,8 @@ struct NetworkPlan {
   int64_t num_parameters = 0;
   // Parameters that are no layer's: their index and the value that all of their elements begin with.
   std::vector<std::pair<int64_t, double>> initial_log_std;
+  // Floats that all cores together remember of a row for the next one: 0 where there are none.
+  int64_t state_size = 0;
   // Floats that one row of inputs becomes on its way, for estimates of memory.
   int64_t row_values = 0;
   // Of what the network computes: weights travel with it. How they were initialised is left out: they fit all the same.
@@ -93,6 +113,9 @@ struct NetworkPlan {
   // Null where there is no such head.
   const HeadPlan* FindHead(const std::string& head) const;
 };
+
+// The column of a stream that holds the states of the network's cores: "core_state", float32 [state_size].
+ArraySpec CoreStateColumn(const NetworkPlan& network);
 
 // Resolves every shape for what the algorithm needs and the environment gives. INVALID_ARGUMENT, one problem a line,
 // each behind its key ("networks.critic.torso[0]: …"): what has no meaning there, with the nearest that has; and the

@@ -89,6 +89,18 @@ absl::Status LayerSpec::Validate() const {
   return problems.ToStatus();
 }
 
+void CoreSpec::Visit(ConfigVisitor& visitor) {
+  visitor.Choice("type", &type, {"none", "lstm", "gru"});
+  visitor.Int("units", &units, In(1, kMaxUnits));
+}
+
+absl::Status CoreSpec::Validate() const {
+  Problems problems;
+  problems.AddUnless(type != "none" || units == CoreSpec().units,
+                     "units: means nothing to the core none; wanted none, or an lstm or a gru");
+  return problems.ToStatus();
+}
+
 void HeadSpec::Visit(ConfigVisitor& visitor) {
   visitor.String("type", &type);  // Which there are depends on the kind: PlanNetwork knows.
   visitor.IntList("units", &units, In(1, kMaxUnits));
@@ -113,6 +125,7 @@ void NetworkSpec::Visit(ConfigVisitor& visitor) {
   visitor.MapOfLists("encoders", &encoders);
   visitor.Choice("join", &join, {"concat", "sum"});
   visitor.List("torso", &torso);
+  visitor.Section("core", &core);
   visitor.Map("heads", &heads);
 }
 

@@ -44,6 +44,16 @@ struct LayerSpec {
   absl::Status Validate() const;
 };
 
+// `networks.NAME.core`: a recurrent layer between the torso and the heads, for environments that do not show all that
+// matters at once.
+struct CoreSpec {
+  std::string type = "none";  // none, lstm or gru.
+  int64_t units = 64;         // Numbers of its output.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
 // `networks.NAME.heads.HEAD`: what turns a torso's features into what the algorithm wants.
 struct HeadSpec {
   // Of the kind that the algorithm wants. q: one value an action (q), or V + A - mean A, each with hidden layers of its
@@ -62,8 +72,8 @@ struct HeadSpec {
   double min_log_std = -20;
   double max_log_std = 2;
 
-  // What it has in common with the network's other heads: all (encoders and torso), or nothing: its own, of the same
-  // description.
+  // What it has in common with the network's other heads: all (encoders, torso and core), or nothing: its own, of the
+  // same description.
   std::string shares = "all";
 
   void Visit(ConfigVisitor& visitor);
@@ -78,6 +88,7 @@ struct NetworkSpec {
   std::map<std::string, std::vector<LayerSpec>> encoders;
   std::string join = "concat";  // How encoders' outputs become one: concat, in the order of the leaves, or sum.
   std::vector<LayerSpec> torso = {LayerSpec()};
+  CoreSpec core;
   std::map<std::string, HeadSpec> heads;
 
   void Visit(ConfigVisitor& visitor);

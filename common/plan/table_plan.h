@@ -17,6 +17,8 @@ inline constexpr char kAction[] = "action";
 inline constexpr char kReward[] = "reward";       // float32: what the row's action led to.
 inline constexpr char kDiscount[] = "discount";   // float32: 0 where the row's action led to a true end, else 1.
 inline constexpr char kStepType[] = "step_type";  // int32, a StepType.
+// float32 [state_size], of a policy whose network has a core: its state before the row.
+inline constexpr char kCoreState[] = "core_state";
 
 // One row's per-row facts as a window's initial priority sees them.
 struct WindowRow {

@@ -64,6 +64,22 @@ inline NetworkInputs RandomInputs(const NetworkCase& network, int64_t rows, torc
   return inputs;
 }
 
+// The same of so many steps of `rows` rows, with states and with episodes that begin here and there.
+struct UnrollInputs {
+  NetworkInputs inputs;
+  torch::Tensor first;  // Bool [steps, rows].
+  torch::Tensor state;  // [rows, state_size], with a gradient.
+};
+
+inline UnrollInputs RandomUnroll(const NetworkCase& network, int64_t state_size, int64_t steps, int64_t rows,
+                                 torch::ScalarType dtype) {
+  UnrollInputs unroll;
+  unroll.inputs = RandomInputs(network, steps * rows, dtype);
+  unroll.first = torch::rand({steps, rows}) < 0.3;
+  unroll.state = torch::randn({rows, state_size}, dtype).requires_grad_();
+  return unroll;
+}
+
 inline NetworkPlan PlanOf(const NetworkCase& network) {
   return ValueOf(PlanNetwork(network.need, network.spec, network.environment));
 }

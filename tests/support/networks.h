@@ -208,7 +208,54 @@ inline std::vector<NetworkCase> NetworksWithoutMembers() {
   return cases;
 }
 
-// The same without members, with one and with three.
+// Small networks with a core of each type, after and before every kind of part.
+inline std::vector<NetworkCase> RecurrentNetworkCases() {
+  const SpaceLeaf discrete = Discrete("action", 3);
+  std::vector<NetworkCase> cases;
+  for (const char* type : {"lstm", "gru"}) {
+    NetworkCase network;
+    network.need.name = "net";
+    network.need.heads = {{"q", HeadKind::kQ}};
+    network.spec.torso = {Mlp({4}, "tanh")};
+    network.spec.core.type = type;
+    network.spec.core.units = 5;
+    network.environment = Environment({Vector(3)}, discrete);
+    const std::string name(type);
+    cases.push_back(network);
+    cases.back().name = name;
+
+    cases.push_back(network);
+    cases.back().name = name + " between an observation and a dueling head with hidden layers";
+    cases.back().spec.torso = {};
+    cases.back().spec.heads["q"] = Head("dueling", {4}, "tanh");
+
+    cases.push_back(network);
+    cases.back().name = name + " after a conv";
+    cases.back().spec.torso = {Conv(2, 3, 2)};
+    cases.back().environment = Environment({Box("observation", DType::kFloat32, {2, 6, 5})}, discrete);
+
+    cases.push_back(network);
+    cases.back().name = name + " of every leaf";
+    cases.back().spec.encoders["camera"] = {Conv(2, 3, 2)};
+    cases.back().environment = Environment(EveryLeaf(3), discrete);
+
+    cases.push_back(network);
+    cases.back().name = name + " of a policy and of a value that shares nothing";
+    cases.back().need.heads = {{"policy", HeadKind::kNormal}, {"value", HeadKind::kValue}};
+    cases.back().spec.heads["policy"].initial_std = 0.5;
+    cases.back().spec.heads["value"].shares = "nothing";
+    cases.back().environment = Environment({Vector(3)}, Box("action", DType::kFloat32, {2}, -1, 1));
+
+    cases.push_back(network);
+    cases.back().name = name + " of a critic";
+    cases.back().need.heads = {{"q", HeadKind::kValue}};
+    cases.back().need.takes_action = true;
+    cases.back().environment = Environment({Vector(3)}, Box("action", DType::kFloat32, {2}, -1, 1));
+  }
+  return cases;
+}
+
+// NetworksWithoutMembers as they are, with one member and with three.
 inline std::vector<NetworkCase> NetworkCases() {
   std::vector<NetworkCase> cases;
   for (const NetworkCase& network : NetworksWithoutMembers()) {

@@ -1,5 +1,6 @@
 #include "cli/check/check_report.h"
 
+#include <memory>
 #include <string>
 
 #include "cli/check/checked_experiment.h"
@@ -27,6 +28,32 @@ TEST_CASE("Parameters and memory are estimated", "[unit]") {
   // A row is four floats, an action, a reward and a discount: 32 bytes, and 48 for the item.
   CHECK(text.find("1048576 items of up to 4 rows, 32 bytes a row: about 80.0 MiB") != std::string::npos);
   CHECK(text.find("an actor holds at most 64 MiB that no replay server has acknowledged\n") != std::string::npos);
+}
+
+struct NoOptions : AlgorithmOptions {
+  void Visit(ConfigVisitor&) override {}
+  absl::Status Validate() const override { return absl::OkStatus(); }
+};
+
+TEST_CASE("A network's core stands between its torso and its heads", "[unit]") {
+  AlgorithmDefinitions algorithms("algorithm");
+  REQUIRE_OK(
+      algorithms.Register("remembering", Define<NoOptions>(
+                                             "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {},
+                                             [](const NoOptions&, const PlanContext&) -> absl::StatusOr<AlgorithmPlan> {
+                                               return AlgorithmPlan{{NetworkNeed{"net", {{"q", HeadKind::kQ}}}}};
+                                             })));
+  Experiment experiment;
+  experiment.algorithm = "remembering";
+  experiment.algorithm_options = std::make_shared<NoOptions>();
+  experiment.networks["net"].core.type = "gru";
+  experiment.networks["net"].core.units = 32;
+  EnvironmentSpec environment;
+  environment.name = "Toy-v0";
+  environment.observations = {Box("observation", DType::kFloat32, {4})};
+  environment.actions = {Discrete("action", 2)};
+  CHECK_THAT(ValueOf(EstimateText(experiment, environment, algorithms)),
+             Catch::Contains("observation: float32[4]; [64] [64] gru [32]; q [2]; "));
 }
 
 TEST_CASE("What an actor may hold for lost servers is told", "[unit]") {

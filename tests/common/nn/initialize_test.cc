@@ -87,6 +87,16 @@ TEST_CASE("a norm begins as the identity and an embedding standard normal", "[un
   CHECK(std::abs(embedding.weight.mean().item<double>()) < 0.05);
 }
 
+TEST_CASE("a core begins as LibTorch has it", "[unit]") {
+  CorePlan core;
+  core.units = 16;
+  const torch::Tensor weight = InitializeCore(core, {64, 900}, at::make_generator<at::CPUGeneratorImpl>(5));
+  CHECK(weight.sizes() == c10::IntArrayRef({64, 900}));
+  CHECK(Largest(weight) <= 0.25);
+  CHECK(weight.std().item<double>() == Approx(0.25 / std::sqrt(3)).epsilon(0.02));
+  CHECK(std::abs(weight.mean().item<double>()) < 0.01);
+}
+
 TEST_CASE("one seed draws the same values each time and another seed others", "[unit]") {
   LayerPlan layer;
   for (const Initialization initialization : {Initialization::kDefault, Initialization::kXavierUniform,

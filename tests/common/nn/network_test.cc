@@ -17,6 +17,7 @@ using testing::LossOf;
 using testing::NetworkCase;
 using testing::NetworkInputs;
 using testing::RandomInputs;
+using testing::UnrollInputs;
 using torch::Tensor;
 
 NetworkCase Case(const std::string& name) {
@@ -333,6 +334,138 @@ TEST_CASE("encoders' outputs stand one after the other, or are added", "[unit]")
     const std::vector<Tensor>& values = network->parameters().value_views();
     CHECK(torch::allclose(network->Forward({a, b})[0].values, torch::linear(joined, values[0], values[1])));
   }
+}
+
+// Of one step, from what an unroll of several is given.
+NetworkInputs Step(const NetworkInputs& inputs, int64_t step, int64_t rows) {
+  NetworkInputs own;
+  for (const Tensor& leaf : inputs.leaves) {
+    own.leaves.push_back(leaf.narrow(0, step * rows, rows));
+  }
+  own.action = inputs.action.defined() ? inputs.action.narrow(0, step * rows, rows) : Tensor();
+  return own;
+}
+
+Network::Unrolled Unroll(const Network& network, const UnrollInputs& unroll, bool by_autograd = false) {
+  return network.Unroll(unroll.inputs.leaves, unroll.first, unroll.state, unroll.inputs.action, by_autograd);
+}
+
+Tensor LossOf(const Network::Unrolled& unrolled) {
+  return LossOf(unrolled.heads) + (unrolled.state * unrolled.state.detach().sin()).sum();
+}
+
+TEST_CASE("an unroll is its steps one by one, each from the state after the one before or from zero", "[unit]") {
+  constexpr int64_t kSteps = 4;
+  constexpr int64_t kRows = 3;
+  for (const NetworkCase& network_case : testing::RecurrentNetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+    Randomize(network.get());
+    const NetworkPlan& plan = network->plan();
+    const UnrollInputs unroll = testing::RandomUnroll(network_case, plan.state_size, kSteps, kRows, torch::kFloat64);
+    const torch::NoGradGuard no_grad;
+    const Network::Unrolled all = Unroll(*network, unroll);
+    REQUIRE(all.state.sizes() == c10::IntArrayRef({kRows, plan.state_size}));
+    Tensor state = unroll.state;
+    for (int64_t t = 0; t < kSteps; ++t) {
+      state = state.masked_fill(unroll.first[t].unsqueeze(1), 0);
+      const NetworkInputs step = Step(unroll.inputs, t, kRows);
+      const Network::Unrolled one = network->Unroll(step.leaves, {}, state, step.action);
+      for (size_t i = 0; i < plan.heads.size(); ++i) {
+        CheckClose(all.heads[i].values.narrow(0, t * kRows, kRows), one.heads[i].values);
+      }
+      state = one.state;
+    }
+    CheckClose(all.state, state);
+  }
+}
+
+TEST_CASE("every recurrent network's gradients are those of finite differences and of autograd", "[unit]") {
+  constexpr double kStep = 1e-6;
+  for (const NetworkCase& network_case : testing::RecurrentNetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
+    Randomize(network.get());
+    const UnrollInputs unroll = testing::RandomUnroll(network_case, network->plan().state_size, 3, 2, torch::kFloat64);
+    LossOf(Unroll(*network, unroll, /*by_autograd=*/true)).backward();
+    const Tensor wanted = network->parameters().gradients().clone();
+    const Tensor wanted_state = unroll.state.grad().clone();
+    network->parameters().gradients().zero_();
+    unroll.state.mutable_grad().reset();
+    const Network::Unrolled unrolled = Unroll(*network, unroll);
+    const Tensor weights = unrolled.state.detach().sin();
+    LossOf(unrolled).backward();
+    CheckClose(network->parameters().gradients(), wanted);
+    CheckClose(unroll.state.grad(), wanted_state);
+    const torch::NoGradGuard no_grad;
+    const auto loss = [&] {
+      const Network::Unrolled again = Unroll(*network, unroll);
+      return (LossOf(again.heads) + (again.state * weights).sum()).item<double>();
+    };
+    const auto check = [&](const Tensor& values, const Tensor& gradients) {
+      auto* const value = values.data_ptr<double>();
+      for (int64_t i = 0; i < values.numel(); ++i) {
+        const double before = value[i];
+        value[i] = before + kStep;
+        const double above = loss();
+        value[i] = before - kStep;
+        const double below = loss();
+        value[i] = before;
+        CHECK((above - below) / (2 * kStep) == Approx(gradients.flatten()[i].item<double>()).margin(2e-6));
+      }
+    };
+    check(network->parameters().values(), network->parameters().gradients());
+    check(unroll.state, unroll.state.grad());
+  }
+}
+
+TEST_CASE("a recurrent network's parameters are each one leaf, the same for the same seed, learning or not", "[unit]") {
+  for (const NetworkCase& network_case : testing::RecurrentNetworkCases()) {
+    INFO(network_case.name);
+    const std::unique_ptr<Network> network = Build(network_case);
+    int64_t elements = 0;
+    for (const Tensor& leaf : network->parameters().leaves()) {
+      elements += leaf.numel();
+    }
+    CHECK(elements == network->plan().num_parameters);
+    CHECK_FALSE((network->parameters().values() == 0).all().item<bool>());
+    const std::unique_ptr<Network> acts = Build(network_case, torch::kFloat32, 7, /*learns=*/false);
+    CHECK(torch::equal(network->parameters().values(), acts->parameters().values()));
+    CHECK_FALSE(
+        torch::equal(network->parameters().values(), Build(network_case, torch::kFloat32, 8)->parameters().values()));
+    const UnrollInputs unroll = testing::RandomUnroll(network_case, network->plan().state_size, 2, 3, torch::kFloat32);
+    const Network::Unrolled one = Unroll(*network, unroll);
+    const Network::Unrolled other = Unroll(*acts, unroll);
+    CHECK(torch::equal(one.heads[0].values, other.heads[0].values));
+    CHECK(torch::equal(one.state, other.state));
+  }
+}
+
+TEST_CASE("a network without a core gives back the state that an unroll was given", "[unit]") {
+  const NetworkCase network_case = Case("mlp tanh");
+  const std::unique_ptr<Network> network = Build(network_case);
+  const NetworkInputs inputs = RandomInputs(network_case, 6, torch::kFloat32);
+  const Tensor state = torch::randn({2, 4});
+  const Network::Unrolled unrolled = network->Unroll(inputs.leaves, torch::ones({3, 2}, torch::kBool), state);
+  CHECK(torch::equal(unrolled.heads[0].values, network->Forward(inputs.leaves)[0].values));
+  CHECK(torch::equal(unrolled.state, state));
+  CHECK_FALSE(network->Unroll(inputs.leaves, {}, {}).state.defined());
+}
+
+TEST_CASE("an unroll without a state, or of other rows, is an error that says so", "[unit]") {
+  NetworkCase network_case = Case("mlp tanh");
+  network_case.spec.core.type = "gru";
+  const std::unique_ptr<Network> network = Build(network_case);
+  const std::vector<Tensor> leaves = {torch::randn({6, 3})};
+  using Catch::Contains;
+  CHECK_THROWS_WITH(network->Forward(leaves), Contains("the network net has a core: it is unrolled, from a state"));
+  CHECK_THROWS_WITH(network->Unroll(leaves, {}, {}), Contains("the network net has a core, and got no state"));
+  CHECK_THROWS_WITH(network->Unroll(leaves, {}, torch::zeros({6, 63})),
+                    Contains("got a state of the shape [6, 63]; wanted [rows, 64]"));
+  CHECK_THROWS_WITH(network->Unroll(leaves, {}, torch::zeros({4, 64})),
+                    Contains("got the states of 4 rows and 6 observations"));
+  CHECK_THROWS_WITH(network->Unroll(leaves, torch::zeros({2, 2}, torch::kBool), torch::zeros({3, 64})),
+                    Contains("got 6 observations, and said of 4 whether"));
 }
 
 }  // namespace

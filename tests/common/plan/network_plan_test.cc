@@ -196,6 +196,58 @@ TEST_CASE("a head that shares nothing has encoders and a torso of its own", "[un
   CHECK(apart.num_parameters == plan.num_parameters);
 }
 
+TEST_CASE("a core has the parameters of torch.nn, between the torso and the heads", "[unit]") {
+  NetworkSpec network = Torso({Mlp({6})});
+  network.core.type = "lstm";
+  network.core.units = 5;
+  const EnvironmentSpec environment = Environment({Vector(4)}, kDiscrete);
+  const NetworkPlan lstm = ValueOf(PlanNetwork(Q(), network, environment));
+  CHECK(DebugString(lstm.parameters) ==
+        "[torso.0.linear1.weight: float32[6, 4], torso.0.linear1.bias: float32[6], "
+        "core.weight_ih_l0: float32[20, 6], core.weight_hh_l0: float32[20, 5], "
+        "core.bias_ih_l0: float32[20], core.bias_hh_l0: float32[20], "
+        "heads.q.output.weight: float32[3, 5], heads.q.output.bias: float32[3]]");
+  CHECK(lstm.state_size == 10);
+  CHECK(lstm.row_values == 4 + 6 + 20 + 10 + 3);
+  CHECK(CoreStateColumn(lstm).DebugString() == "core_state: float32[10]");
+  network.core.type = "gru";
+  const NetworkPlan gru = ValueOf(PlanNetwork(Q(), network, environment));
+  CHECK_THAT(DebugString(gru.parameters), Catch::Contains("core.weight_ih_l0: float32[15, 6], core.weight_hh_l0: "
+                                                          "float32[15, 5], core.bias_ih_l0: float32[15]"));
+  CHECK(gru.state_size == 5);
+  CHECK(ValueOf(PlanNetwork(Q(), Torso({}), environment)).state_size == 0);
+}
+
+TEST_CASE("a head that shares nothing remembers by a core of its own", "[unit]") {
+  NetworkSpec network = Torso({});
+  network.core.type = "lstm";
+  network.core.units = 5;
+  network.heads["value"].shares = "nothing";
+  const NetworkPlan plan = ValueOf(PlanNetwork(Need({{"policy", HeadKind::kCategorical}, {"value", HeadKind::kValue}}),
+                                               network, Environment({Vector(4)}, kDiscrete)));
+  REQUIRE(plan.trunks.size() == 2);
+  CHECK(plan.trunks[0].core->state == 0);
+  CHECK(plan.trunks[1].core->state == 10);
+  CHECK(plan.state_size == 20);
+  CHECK(plan.parameters[static_cast<size_t>(plan.trunks[1].core->weight)].name == "heads.value.core.weight_ih_l0");
+}
+
+TEST_CASE("a core is refused after an image that nothing looked at, and where there are members", "[unit]") {
+  NetworkSpec network = Torso({});
+  network.core.type = "gru";
+  const EnvironmentSpec image = Environment({Box("observation", DType::kUint8, {1, 4, 4})}, kDiscrete);
+  CHECK(Refused(Q(), network, image) ==
+        "networks.net.core: its input has the shape [1, 4, 4]; wanted a vector: put conv or flatten layers before it");
+  network.torso = {Conv(2, 2)};
+  CHECK_THAT(Names(Q(), network, image), Catch::Contains("core.weight_ih_l0: float32[192, 18]"));
+  for (const int64_t members : {1, 2}) {
+    NetworkNeed need = Q();
+    need.members = members;
+    CHECK(Refused(need, network, image) ==
+          "networks.net.core: got gru for a network that has members, which cannot remember; wanted none");
+  }
+}
+
 TEST_CASE("the hash tells apart what networks compute, but not how they were initialised", "[unit]") {
   const auto hash = [](const NetworkCase& network) { return Plan(network).hash; };
   std::set<uint64_t> hashes;
@@ -229,6 +281,15 @@ TEST_CASE("the hash tells apart what networks compute, but not how they were ini
   other = base;
   other.environment.actions[0] = Discrete("action", 4);
   CHECK(hash(other) != hash(base));
+
+  std::set<uint64_t> cores = {hash(base)};
+  for (const char* type : {"lstm", "gru"}) {
+    other = base;
+    other.spec.core.type = type;
+    CHECK(cores.insert(hash(other)).second);
+    other.spec.core.units = 4;
+    CHECK(cores.insert(hash(other)).second);
+  }
 
   const auto image = [&](LayerSpec conv) {
     return hash(

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/config/config_reader.h"
@@ -35,7 +36,11 @@ std::string Printed(Options options) {
 }
 
 TEST_CASE("every network that can be described is printed and read again as the same", "[unit]") {
-  for (const testing::NetworkCase& network : testing::NetworksWithoutMembers()) {
+  std::vector<testing::NetworkCase> cases = testing::NetworksWithoutMembers();
+  for (testing::NetworkCase& network : testing::RecurrentNetworkCases()) {
+    cases.push_back(std::move(network));
+  }
+  for (const testing::NetworkCase& network : cases) {
     INFO(network.name);
     REQUIRE_OK(Check(network.spec));
     const std::string printed = Printed(network.spec);
@@ -54,6 +59,7 @@ TEST_CASE("a network that says nothing has two dense layers of relu", "[unit]") 
   CHECK(network.torso[0].units == std::vector<int64_t>{64, 64});
   CHECK(network.torso[0].ActivationOrDefault() == "relu");
   CHECK(network.join == "concat");
+  CHECK(network.core.type == "none");
   CHECK(network.encoders.empty());
   CHECK(network.heads.empty());
 }
@@ -93,6 +99,10 @@ TEST_CASE("a network's values are checked one by one, with the key, what was got
              Contains("encoders.camera[0].tipe: unknown key; did you mean \"type\"?"));
   CHECK_THAT(message("joint: sum"), Contains("joint: unknown key; did you mean \"join\"?"));
   CHECK_THAT(message("join: add"), Contains("join: got \"add\"; wanted one of concat, sum"));
+  CHECK_THAT(message("core: {type: rnn}"), Contains("core.type: got \"rnn\"; wanted one of none, lstm, gru"));
+  CHECK_THAT(message("core: {type: gru, units: 0}"), Contains("core.units: got the number 0"));
+  CHECK_THAT(message("core: {units: 32}"),
+             Contains("core.units: means nothing to the core none; wanted none, or an lstm or a gru"));
   CHECK_THAT(message("heads: {q: {unit: [3]}}"), Contains("heads.q.unit: unknown key; did you mean \"units\"?"));
   CHECK_THAT(message("heads: {q: {shares: torso}}"),
              Contains("heads.q.shares: got \"torso\"; wanted one of all, nothing"));
@@ -176,7 +186,7 @@ Page PageOf(const std::string& block) {
 
 TEST_CASE("the page on networks lists every key and type with their defaults", "[unit]") {
   const std::vector<std::string> blocks = YamlBlocks();
-  REQUIRE(blocks.size() == 6);
+  REQUIRE(blocks.size() == 7);
   NetworkSpec written = PageOf(blocks[0]).networks.at("q");
   HeadSpec head;
   head.type = "q";
@@ -220,22 +230,24 @@ TEST_CASE("the examples of the page on networks are planned", "[unit]") {
   };
   using Catch::Contains;
   const std::vector<std::string> blocks = YamlBlocks();
-  REQUIRE(blocks.size() == 6);
+  REQUIRE(blocks.size() == 7);
   CHECK_THAT(names(q, PageOf(blocks[1]).network, testing::Environment({testing::Vector(4)}, discrete)),
              Contains("heads.q.advantage.linear1.weight: float32[64, 128]"));
   CHECK_THAT(names(q, PageOf(blocks[2]).networks.at("q"), testing::Environment(camera, discrete)),
              Contains("torso.0.linear1.weight: float32[256, 276]") && Contains("encoders.gear.0.embedding.weight"));
   const NetworkNeed actor_critic{"actor_critic", {{"policy", HeadKind::kNormal}, {"value", HeadKind::kValue}}};
-  CHECK_THAT(names(actor_critic, PageOf(blocks[4]).networks.at("actor_critic"),
+  CHECK_THAT(names(actor_critic, PageOf(blocks[5]).networks.at("actor_critic"),
                    testing::Environment({testing::Vector(4)}, real)),
              Contains("heads.policy.log_std: float32[3]") && Contains("heads.value.torso.0.linear1.weight"));
-  const Page sac = PageOf(blocks[5]);
+  const Page sac = PageOf(blocks[6]);
   CHECK_THAT(names({"actor", {{"policy", HeadKind::kTanhNormal}}}, sac.networks.at("actor"),
                    testing::Environment({testing::Vector(4)}, real)),
              Contains("heads.policy.output.weight: float32[6, 256]"));
   CHECK_THAT(names(critic, sac.networks.at("critic"), testing::Environment({testing::Vector(4)}, real)),
              Contains("encoders.action.0.linear1.weight: float32[2, 32, 3]") &&
                  Contains("torso.0.linear1.weight: float32[2, 256, 36]"));
+  CHECK_THAT(names(q, PageOf(blocks[4]).networks.at("q"), testing::Environment({testing::Vector(4)}, discrete)),
+             Contains("core.weight_ih_l0: float32[512, 64], core.weight_hh_l0: float32[512, 128]"));
 }
 
 }  // namespace
