@@ -37,6 +37,46 @@ Tensor Like(const Tensor& mask, const Tensor& values) {
   return mask.dim() < values.dim() ? mask.unsqueeze(0).expand_as(values) : mask;
 }
 
+// What `compute` makes of rows, for observations with several leading dimensions as well: all of these are rows alike.
+template <class Compute>
+Output OfAllRows(const Network& network, const Observations& observations, const Tensor& action,
+                 const Compute& compute) {
+  const NetworkPlan& plan = network.plan();
+  CheckInputs(plan, observations, action);
+  const EncoderPlan& first = plan.trunks[0].encoders[0];
+  const Tensor& rows = first.leaf < 0 ? action : observations[static_cast<size_t>(first.leaf)];
+  const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
+  TORCH_CHECK(lead >= 1, "the network ", plan.name, " got ", first.array.DebugString(), " as ", rows.sizes(),
+              "; wanted one dimension or more before those of a row");
+  Tensor mask;
+  for (const HeadPlan& head : plan.heads) {
+    if (head.mask >= 0) {
+      mask = observations[static_cast<size_t>(head.mask)];
+    }
+  }
+  if (lead == 1) {
+    Network::Unrolled unrolled = compute(observations, action);
+    return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
+  }
+  Observations flat;
+  for (const Tensor& leaf : observations) {
+    flat.push_back(leaf.defined() ? leaf.flatten(0, lead - 1) : leaf);
+  }
+  Network::Unrolled unrolled = compute(flat, action.defined() ? action.flatten(0, lead - 1) : action);
+  for (Network::HeadOutput& head : unrolled.heads) {
+    std::vector<int64_t> shape;
+    if (plan.members.has_value()) {
+      shape.push_back(*plan.members);
+    }
+    for (int64_t i = 0; i < lead; ++i) {
+      shape.push_back(rows.size(i));
+    }
+    shape.push_back(head.values.size(-1));
+    head.values = head.values.reshape(shape);
+  }
+  return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
+}
+
 }  // namespace
 
 const Network::HeadOutput& Output::Head(absl::string_view name, const HeadPlan** plan) const {
@@ -109,41 +149,16 @@ Distribution Output::policy(absl::string_view head) const {
 }
 
 Output Evaluate(const Network& network, const Observations& observations, const Tensor& action) {
-  const NetworkPlan& plan = network.plan();
-  CheckInputs(plan, observations, action);
-  const EncoderPlan& first = plan.trunks[0].encoders[0];
-  const Tensor& rows = first.leaf < 0 ? action : observations[static_cast<size_t>(first.leaf)];
-  const int64_t lead = rows.dim() - static_cast<int64_t>(first.array.shape.size());
-  TORCH_CHECK(lead >= 1, "the network ", plan.name, " got ", first.array.DebugString(), " as ", rows.sizes(),
-              "; wanted one dimension or more before those of a row");
-  Tensor mask;
-  for (const HeadPlan& head : plan.heads) {
-    if (head.mask >= 0) {
-      mask = observations[static_cast<size_t>(head.mask)];
-    }
-  }
-  if (lead == 1) {
-    return Output(&plan, network.Forward(observations, action), mask);
-  }
-  // All leading dimensions are rows alike.
-  Observations flat;
-  for (const Tensor& leaf : observations) {
-    flat.push_back(leaf.defined() ? leaf.flatten(0, lead - 1) : leaf);
-  }
-  std::vector<Network::HeadOutput> heads =
-      network.Forward(flat, action.defined() ? action.flatten(0, lead - 1) : action);
-  for (Network::HeadOutput& head : heads) {
-    std::vector<int64_t> shape;
-    if (plan.members.has_value()) {
-      shape.push_back(*plan.members);
-    }
-    for (int64_t i = 0; i < lead; ++i) {
-      shape.push_back(rows.size(i));
-    }
-    shape.push_back(head.values.size(-1));
-    head.values = head.values.reshape(shape);
-  }
-  return Output(&plan, std::move(heads), mask);
+  return OfAllRows(network, observations, action, [&](const Observations& rows, const Tensor& actions) {
+    return Network::Unrolled{network.Forward(rows, actions), Tensor()};
+  });
+}
+
+Output Unroll(const Network& network, const Observations& observations, const Tensor& first, const Tensor& core_state,
+              const Tensor& action) {
+  return OfAllRows(network, observations, action, [&](const Observations& rows, const Tensor& actions) {
+    return network.Unroll(rows, first, core_state, actions);
+  });
 }
 
 void Net::FollowTarget(double rate) {

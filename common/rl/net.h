@@ -21,8 +21,9 @@ namespace waggle {
 class Output {
  public:
   // `plan` outlives it.
-  Output(const NetworkPlan* plan, std::vector<Network::HeadOutput> heads, torch::Tensor mask)
-      : plan_(plan), heads_(std::move(heads)), mask_(std::move(mask)) {}
+  Output(const NetworkPlan* plan, std::vector<Network::HeadOutput> heads, torch::Tensor mask,
+         torch::Tensor core_state = {})
+      : plan_(plan), heads_(std::move(heads)), mask_(std::move(mask)), core_state_(std::move(core_state)) {}
 
   // [rows, choices]: a discrete action's values. Those of illegal choices are -1e9.
   torch::Tensor q(absl::string_view head = "q") const;
@@ -36,6 +37,8 @@ class Output {
   const NetworkPlan& plan() const { return *plan_; }
   // True where a choice is legal, [rows, choices]; undefined where the environment has no mask.
   const torch::Tensor& mask() const { return mask_; }
+  // Of an unroll, after its last step: [rows, state_size]. Of a network without a core what it was given.
+  const torch::Tensor& core_state() const { return core_state_; }
 
  private:
   const Network::HeadOutput& Head(absl::string_view name, const HeadPlan** plan) const;
@@ -43,11 +46,18 @@ class Output {
   const NetworkPlan* plan_;
   std::vector<Network::HeadOutput> heads_;
   torch::Tensor mask_;
+  torch::Tensor core_state_;
 };
 
 // What `network` makes of observations, each leaf [rows, …] or with more leading dimensions; and of actions, where it
-// takes them.
+// takes them. A c10::Error where the network has a core.
 Output Evaluate(const Network& network, const Observations& observations, const torch::Tensor& action = {});
+
+// The same over time, of a network with a core or without: each leaf is [T, rows, …], or [rows, …] of a single step.
+// `first`, bool of the same leading dimensions: the row is an episode's first, before which its state is zero;
+// undefined: none is. `core_state`: [rows, state_size] before the first step. Without a core the last two do nothing.
+Output Unroll(const Network& network, const Observations& observations, const torch::Tensor& first,
+              const torch::Tensor& core_state, const torch::Tensor& action = {});
 
 // A network of an algorithm: what it learns, and the copy that follows it where the plan has one. Not thread-safe; may
 // throw as LibTorch does.
@@ -59,6 +69,10 @@ class Net {
 
   Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
     return Evaluate(*online_, observations, action);
+  }
+  Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
+                const torch::Tensor& action = {}) const {
+    return waggle::Unroll(*online_, observations, first, core_state, action);
   }
 
   // Of unrolls, each leaf [T, rows, …].
@@ -74,6 +88,10 @@ class Net {
     explicit Target(const Network* network) : network_(network) {}
     Output operator()(const Observations& observations, const torch::Tensor& action = {}) const {
       return Evaluate(*network_, observations, action);
+    }
+    Output Unroll(const Observations& observations, const torch::Tensor& first, const torch::Tensor& core_state,
+                  const torch::Tensor& action = {}) const {
+      return waggle::Unroll(*network_, observations, first, core_state, action);
     }
 
    private:

@@ -295,5 +295,44 @@ TEST_CASE("observations are put after each other and chosen by row", "[unit]") {
   CHECK(torch::equal(columns[0], torch::tensor({{2}})));
 }
 
+TEST_CASE("a network with a core is unrolled over time, or for a step, and its target alike", "[unit]") {
+  NetworkCase network_case = Case({{"policy", HeadKind::kCategorical}, {"value", HeadKind::kValue}},
+                                  Discrete("action", 4), {}, {Vector(3), Mask(4)});
+  network_case.spec.core.type = "lstm";
+  network_case.spec.core.units = 2;
+  const std::unique_ptr<Net> net = MakeNet(network_case, /*has_target=*/true);
+  const Observations steps = {torch::randn({5, 2, 3}), torch::rand({5, 2, 4}) < 0.7};
+  const Tensor first = torch::rand({5, 2}) < 0.3;
+  const Tensor state = torch::randn({2, 4});
+  const Output online = net->Unroll(steps, first, state);
+  CHECK(online.value().sizes() == c10::IntArrayRef({5, 2}));
+  CHECK(online.policy().LogProbabilities().sizes() == c10::IntArrayRef({5, 2, 4}));
+  CHECK(online.core_state().sizes() == c10::IntArrayRef({2, 4}));
+  CHECK(torch::equal(online.mask(), steps[1]));
+  Tensor now = state;
+  for (int64_t t = 0; t < 5; ++t) {
+    const Output step = net->Unroll({steps[0][t], steps[1][t]}, first[t], now);
+    CHECK(Same(step.value(), online.value()[t]));
+    now = step.core_state();
+  }
+  CHECK(Same(now, online.core_state()));
+  const Output target = net->target().Unroll(steps, first, state);
+  CHECK_FALSE(target.value().requires_grad());
+  CHECK_FALSE(Same(target.value(), online.value()));
+  net->FollowTarget(1);
+  CHECK(torch::equal(net->target().Unroll(steps, first, state).value(), online.value()));
+  CHECK_THROWS_WITH((*net)(steps), Catch::Contains("the network net has a core: it is unrolled, from a state"));
+  CHECK_THROWS_WITH(net->target()(steps), Catch::Contains("the network net has a core"));
+}
+
+TEST_CASE("a network without a core is unrolled as it is called", "[unit]") {
+  const std::unique_ptr<Net> net = MakeNet(Case({{"q", HeadKind::kQ}}, Discrete("action", 4), 3), /*has_target=*/true);
+  const Observations steps = {torch::randn({5, 2, 3})};
+  CHECK(torch::equal(net->Unroll(steps, {}, {}).q(), (*net)(steps).q()));
+  CHECK(torch::equal(net->Unroll(steps, torch::ones({5, 2}, torch::kBool), {}).q(), (*net)(steps).q()));
+  CHECK(torch::equal(net->target().Unroll(steps, {}, {}).q(), net->target()(steps).q()));
+  CHECK_FALSE(net->Unroll(steps, {}, {}).core_state().defined());
+}
+
 }  // namespace
 }  // namespace waggle
