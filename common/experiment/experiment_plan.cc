@@ -157,17 +157,45 @@ absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const 
   return plan;
 }
 
-// Those that can be planned; what is wrong with the others is added to `problems`.
+// A core learns from sequences. That of the network that acts has its state in the stream, so that an unroll goes on
+// from where the policy was.
+absl::Status AddCoreState(const Experiment& experiment, const NetworkNeed& need, const NetworkPlan& network,
+                          AlgorithmPlan* plan) {
+  if (network.state_size == 0) {
+    return absl::OkStatus();
+  }
+  for (const TablePlan& table : plan->tables) {
+    if (table.window.kind == WindowPlan::Kind::kNStep) {
+      return absl::InvalidArgumentError(absl::StrCat("networks.", network.name, ".core: algorithm ",
+                                                     experiment.algorithm,
+                                                     " learns from transitions, and a core from sequences; wanted the "
+                                                     "type none"));
+    }
+  }
+  if (!need.acts) {
+    return absl::OkStatus();
+  }
+  plan->columns.emplace_back(kCoreState);
+  for (TablePlan& table : plan->tables) {
+    table.table.signature.push_back(CoreStateColumn(network));
+    table.table.view.push_back({kCoreState, kCoreState, ViewField::Rows::kFirst});
+  }
+  return absl::OkStatus();
+}
+
+// Those that can be planned; what is wrong with the others is added to `problems`. What they remember is added to the
+// plan.
 std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const EnvironmentSpec& environment,
-                                      const AlgorithmPlan& plan, FirstOfAll* problems) {
-  problems->Add(CheckNetworkNames(experiment, plan));
+                                      AlgorithmPlan* plan, FirstOfAll* problems) {
+  problems->Add(CheckNetworkNames(experiment, *plan));
   std::vector<NetworkPlan> networks;
-  for (const NetworkNeed& need : plan.networks) {
+  for (const NetworkNeed& need : plan->networks) {
     const auto spec = experiment.networks.find(need.name);
     absl::StatusOr<NetworkPlan> network =
         PlanNetwork(need, spec == experiment.networks.end() ? NetworkSpec() : spec->second, environment);
     problems->Add(network.status());
     if (network.ok()) {
+      problems->Add(AddCoreState(experiment, need, *network, plan));
       networks.push_back(*std::move(network));
     }
   }
@@ -193,7 +221,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   problems.Add(CheckExploration(environment, plan.algorithm));
   problems.Add(CheckSynchronous(experiment, plan.algorithm));
   problems.Add(CheckPolicyLag(experiment, plan.algorithm));
-  plan.networks = PlanNetworks(experiment, environment, plan.algorithm, &problems);
+  plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
 }
@@ -204,12 +232,12 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   // What follows is planned for spaces that the algorithm can take.
   WAGGLE_RETURN_IF_ERROR(CheckSpaces(experiment.algorithm, *definition, environment));
-  WAGGLE_ASSIGN_OR_RETURN(const AlgorithmPlan plan, PlanAlgorithm(experiment, environment, algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
   problems.Add(CheckExploration(environment, plan));
   problems.Add(CheckSynchronous(experiment, plan));
   problems.Add(CheckPolicyLag(experiment, plan));
-  PlanNetworks(experiment, environment, plan, &problems);
+  PlanNetworks(experiment, environment, &plan, &problems);
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));
   }

@@ -87,5 +87,72 @@ TEST_CASE("an exploration that the network or the action has no use for is refus
         "algorithm.exploration.type: epsilon_greedy is for networks that give choices their values; wanted none");
 }
 
+struct RememberingOptions : AlgorithmOptions {
+  WindowPlan::Kind windows = WindowPlan::Kind::kNStep;
+
+  void Visit(ConfigVisitor&) override {}
+  absl::Status Validate() const override { return absl::OkStatus(); }
+};
+
+// A table of windows of one kind, and two networks, the first of which acts.
+absl::StatusOr<AlgorithmPlan> PlanRemembering(const RememberingOptions& options, const PlanContext& context) {
+  NetworkNeed actor{"actor", {{"q", HeadKind::kQ}}};
+  actor.acts = true;
+  AlgorithmPlan algorithm{{actor, NetworkNeed{"critic", {{"value", HeadKind::kValue}}}}};
+  algorithm.columns = {"value"};
+  TablePlan table;
+  table.table = context.replay.TableFor(context.learner.batch_size);
+  table.table.name = "windows";
+  table.table.signature = {context.environment.observations[0].array};
+  table.table.view = {{"observation", "observation", ViewField::Rows::kAll}};
+  table.table.max_window = 4;
+  table.window = {options.windows, 4, 1};
+  algorithm.tables = {table};
+  return algorithm;
+}
+
+TEST_CASE("a core's state is a column of the stream and of tables of sequences, and no part of transitions", "[unit]") {
+  AlgorithmDefinitions algorithms("algorithm");
+  REQUIRE_OK(algorithms.Register("remembering",
+                                 Define<RememberingOptions>(
+                                     "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, PlanRemembering)));
+  Experiment experiment;
+  experiment.algorithm = "remembering";
+  auto options = std::make_shared<RememberingOptions>();
+  experiment.algorithm_options = options;
+  const EnvironmentSpec environment = testing::FakeEnvironmentSpec();
+  for (const WindowPlan::Kind kind : {WindowPlan::Kind::kSequence, WindowPlan::Kind::kEpisode}) {
+    options->windows = kind;
+    experiment.networks["actor"].core = {"lstm", 8};
+    experiment.networks["critic"].core = {"none", 64};
+    const AlgorithmPlan plan = testing::ValueOf(PlanExperiment(experiment, environment, algorithms)).algorithm;
+    CHECK(plan.columns == std::vector<std::string>{"value", "core_state"});
+    const TableConfig& table = plan.tables[0].table;
+    REQUIRE(table.signature.size() == 2);
+    CHECK(table.signature[1].DebugString() == "core_state: float32[16]");
+    REQUIRE(table.view.size() == 2);
+    CHECK(table.view[1].name == "core_state");
+    CHECK(table.view[1].column == "core_state");
+    CHECK(table.view[1].rows == ViewField::Rows::kFirst);
+    REQUIRE_OK(CheckAgainstEnvironment(experiment, environment, algorithms));
+    // What a network remembers that does not act is the learner's alone.
+    std::swap(experiment.networks["actor"].core, experiment.networks["critic"].core);
+    const AlgorithmPlan other = testing::ValueOf(PlanExperiment(experiment, environment, algorithms)).algorithm;
+    CHECK(other.columns == std::vector<std::string>{"value"});
+    CHECK(other.tables[0].table.signature.size() == 1);
+  }
+  options->windows = WindowPlan::Kind::kNStep;
+  experiment.networks["actor"].core = {"gru", 8};
+  const auto sentence = [](const std::string& name) {
+    return "networks." + name +
+           ".core: algorithm remembering learns from transitions, and a core from sequences; wanted the type none";
+  };
+  const absl::Status refused = PlanExperiment(experiment, environment, algorithms).status();
+  CHECK(refused.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(refused.message() == sentence("actor") + "\n" + sentence("critic"));
+  CHECK_THAT(std::string(CheckAgainstEnvironment(experiment, environment, algorithms).message()),
+             Catch::StartsWith(sentence("actor")));
+}
+
 }  // namespace
 }  // namespace waggle
