@@ -42,6 +42,9 @@ absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network,
   if (HasValue(network)) {
     known.emplace_back("value");
   }
+  if (network.state_size > 0) {
+    known.emplace_back(kCoreState);
+  }
   for (const std::string& column : plan.columns) {
     if (std::find(known.begin(), known.end(), column) == known.end()) {
       return absl::InvalidArgumentError(absl::StrCat("the network ", network.name, " gives no column \"", column,
@@ -93,7 +96,8 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
       explorer_(plan_.algorithm.exploration, environment_.actions[0],
                 {context.lanes, context.first_lane, context.all_lanes, context.first_step}, context.seed) {
   for (const std::string& column : plan_.algorithm.columns) {
-    columns_.push_back(ArraySpec{column, DType::kFloat32, {}});
+    columns_.push_back(column == kCoreState ? CoreStateColumn(network_->plan())
+                                            : ArraySpec{column, DType::kFloat32, {}});
   }
   for (const SpaceLeaf& leaf : environment_.observations) {
     std::vector<int64_t> shape = leaf.array.shape;
@@ -101,6 +105,21 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
     staged_.push_back(torch::zeros(
         shape, torch::TensorOptions().dtype(ToScalarType(leaf.array.dtype)).pinned_memory(!device_.is_cpu())));
   }
+  states_ = torch::zeros({lanes_, network_->plan().state_size}, device_);
+}
+
+Output NetworkPolicy::Decide(const PolicyInput& input) {
+  const Observations observations = Stage(input);
+  if (network_->plan().state_size == 0) {
+    return Evaluate(*network_, observations);
+  }
+  const Tensor slots =
+      torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64).to(device_);
+  const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows(), 1}, torch::kUInt8);
+  before_ = states_.index_select(0, slots).masked_fill_(first.to(device_, torch::kBool), 0);
+  Output out = Unroll(*network_, observations, /*first=*/{}, before_);
+  states_.index_copy_(0, slots, out.core_state());
+  return out;
 }
 
 Observations NetworkPolicy::Stage(const PolicyInput& input) {
@@ -131,7 +150,7 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
   WAGGLE_RETURN_IF_ERROR(CheckSlots(input.slots));
   return CatchTorch("acting", [&]() -> absl::Status {
     const c10::InferenceMode inference;
-    const Output out = Evaluate(*network_, Stage(input));
+    const Output out = Decide(input);
     if (mode == ActMode::kExplore) {
       explorer_.Advance(input.rows());
     }
@@ -163,7 +182,7 @@ absl::Status NetworkPolicy::ActByValues(const Output& out, const PolicyInput& in
     }
     legal = legal == nullptr ? nullptr : legal + choices;
   }
-  return absl::OkStatus();
+  return WriteColumns(out, /*log_prob=*/Tensor(), output);
 }
 
 absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode,
@@ -194,7 +213,8 @@ absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInp
 
 absl::Status NetworkPolicy::WriteColumns(const Output& out, const Tensor& log_prob, PolicyOutput* output) {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const Tensor values = columns_[i].name == "value" ? out.value() : log_prob;
+    const std::string& name = columns_[i].name;
+    const Tensor values = name == kCoreState ? before_ : name == "value" ? out.value() : log_prob;
     if (!values.defined()) {
       continue;  // A greedy action's probability is nobody's to know.
     }

@@ -37,6 +37,8 @@ struct PolicyContext {
 
 // Acts by the network of an algorithm's plan that acts, for any algorithm: greedily by its best action, otherwise as
 // its distribution draws, with the plan's exploration on top. The columns that the plan asks for are made here by name.
+// Where the network has a core, each slot's state is kept from one Act to the next, until an episode begins; new
+// weights leave it as it is.
 class NetworkPolicy : public Policy {
  public:
   // INVALID_ARGUMENT where the experiment does not fit the environment, or a column is asked for that no head gives.
@@ -53,6 +55,8 @@ class NetworkPolicy : public Policy {
   absl::Status CheckSlots(absl::Span<const int64_t> slots) const;
   // Copies the rows to where the network takes them from.
   Observations Stage(const PolicyInput& input);
+  // What the network says of the rows, by the states of their slots, which go on.
+  Output Decide(const PolicyInput& input);
   // INVALID_ARGUMENT, naming the slot, where what the network gave is not finite.
   absl::Status ActByValues(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
   absl::Status ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
@@ -66,7 +70,9 @@ class NetworkPolicy : public Policy {
   const int64_t lanes_;
   std::vector<ArraySpec> columns_;
   std::vector<std::string> private_columns_;
-  Observations staged_;  // On the CPU, [lanes, …] a leaf.
+  Observations staged_;   // On the CPU, [lanes, …] a leaf.
+  torch::Tensor states_;  // [lanes, state_size]: of each slot, before its next row.
+  torch::Tensor before_;  // [rows, state_size]: of the present rows, before them.
   Noise noise_;
   Explorer explorer_;
 };

@@ -187,5 +187,125 @@ TEST_CASE("slots that there are not and weights of another network are refused",
   REQUIRE_CODE(NetworkPolicy::Create(fixture.context), absl::StatusCode::kInvalidArgument);
 }
 
+struct NoOptions : AlgorithmOptions {
+  void Visit(ConfigVisitor&) override {}
+  absl::Status Validate() const override { return absl::OkStatus(); }
+};
+
+// A policy of three slots whose network remembers, for each kind of head that acts.
+struct RecurrentFixture {
+  explicit RecurrentFixture(const SpaceLeaf& action, const std::string& core = "lstm") {
+    const auto plan = [](const NoOptions&, const PlanContext& plan_context) -> absl::StatusOr<AlgorithmPlan> {
+      NetworkNeed need{"net", {{"value", HeadKind::kValue}}};
+      const bool discrete = plan_context.environment.actions[0].kind == SpaceKind::kDiscrete;
+      need.heads["policy"] = discrete ? HeadKind::kQ : HeadKind::kNormal;
+      need.acts = true;
+      AlgorithmPlan algorithm{{need}};
+      algorithm.columns = {"value"};
+      return algorithm;
+    };
+    REQUIRE_OK(definitions.Register(
+        "remembering", Define<NoOptions>(
+                           "for tests", {SpaceKind::kDiscrete, SpaceKind::kBox}, [](Experiment*) {}, plan)));
+    experiment.algorithm = "remembering";
+    experiment.algorithm_options = std::make_shared<NoOptions>();
+    experiment.networks["net"].core.type = core;
+    experiment.networks["net"].core.units = 2;
+    context.experiment = &experiment;
+    context.definitions = &definitions;
+    context.environment = testing::DqnEnvironment(2, 3);
+    context.environment.actions = {action};
+    context.lanes = 3;
+    context.all_lanes = 3;
+    context.seed = 11;
+    policy = testing::ValueOf(NetworkPolicy::Create(context));
+    const ExperimentPlan planned = testing::ValueOf(PlanExperiment(experiment, context.environment, definitions));
+    network = testing::ValueOf(Network::Create(*planned.acting(), torch::kCPU, 0));
+    Load(3);
+  }
+
+  void Load(uint64_t seed) {
+    const ExperimentPlan plan = testing::ValueOf(PlanExperiment(experiment, context.environment, definitions));
+    network = testing::ValueOf(Network::Create(*plan.acting(), torch::kCPU, seed));
+    REQUIRE_OK(policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->plan().hash))));
+  }
+
+  // The column "core_state": what each row's slot remembered before it.
+  torch::Tensor Act(std::vector<int64_t> slots, const torch::Tensor& observations, std::vector<uint8_t> first,
+                    ActMode mode = ActMode::kExplore) {
+    PolicyInput input;
+    input.slots = slots;
+    const void* const shown = observations.data_ptr();
+    input.observations = {&shown, 1};
+    input.first = first.data();
+    const auto rows = static_cast<int64_t>(slots.size());
+    torch::Tensor state = torch::full({rows, network->plan().state_size}, -7.0F);
+    value = torch::zeros({rows});
+    std::vector<int64_t> actions(slots.size());
+    PolicyOutput output;
+    output.actions = {actions.data()};
+    output.columns = {value.data_ptr(), state.data_ptr()};
+    REQUIRE_OK(policy->Act(input, mode, &output));
+    return state;
+  }
+
+  // What the network says of one row.
+  Output Step(const torch::Tensor& observation, const torch::Tensor& state) const {
+    return Unroll(*network, {observation.unsqueeze(0)}, {}, state.unsqueeze(0));
+  }
+
+  AlgorithmDefinitions definitions = AlgorithmDefinitions("algorithm");
+  Experiment experiment;
+  PolicyContext context;
+  std::unique_ptr<Policy> policy;
+  std::unique_ptr<Network> network;
+  torch::Tensor value;  // Of the latest rows.
+};
+
+const SpaceLeaf kReal = Box("action", DType::kFloat32, {2}, -1, 1);
+
+TEST_CASE("each slot remembers its own episode, whichever slots act and in any order", "[unit]") {
+  for (const SpaceLeaf& action : {Discrete("action", 3), kReal}) {
+    for (const char* core : {"lstm", "gru"}) {
+      for (const ActMode mode : {ActMode::kExplore, ActMode::kGreedy}) {
+        RecurrentFixture fixture(action, core);
+        const torch::NoGradGuard no_grad;
+        const int64_t size = fixture.network->plan().state_size;
+        REQUIRE(fixture.policy->columns().size() == 2);
+        CHECK(fixture.policy->columns()[1].DebugString() == "core_state: float32[" + std::to_string(size) + "]");
+        torch::manual_seed(2);
+        std::vector<torch::Tensor> states(3, torch::zeros({size}));
+        const std::vector<std::pair<std::vector<int64_t>, std::vector<uint8_t>>> rounds = {
+            {{0, 1, 2}, {1, 1, 1}}, {{2, 0}, {0, 0}}, {{1}, {0}}, {{1, 2, 0}, {0, 1, 0}}, {{0, 1, 2}, {0, 0, 0}}};
+        for (const auto& [slots, first] : rounds) {
+          const torch::Tensor observations = torch::randn({static_cast<int64_t>(slots.size()), 2});
+          const torch::Tensor before = fixture.Act(slots, observations, first, mode);
+          for (size_t row = 0; row < slots.size(); ++row) {
+            torch::Tensor& state = states[static_cast<size_t>(slots[row])];
+            state = first[row] != 0 ? torch::zeros({size}) : state;
+            const auto at = static_cast<int64_t>(row);
+            CHECK(torch::allclose(before[at], state));
+            const Output step = fixture.Step(observations[at], state);
+            CHECK(torch::allclose(fixture.value[at], step.value()[0]));
+            state = step.core_state()[0];
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("new weights leave what a policy remembers as it is", "[unit]") {
+  RecurrentFixture fixture(kReal);
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor observation = torch::ones({1, 2});
+  const torch::Tensor zero = fixture.Act({1}, observation, {1});
+  CHECK((zero == 0).all().item<bool>());
+  const torch::Tensor after = fixture.Step(observation[0], zero[0]).core_state();
+  fixture.Load(4);
+  CHECK(torch::allclose(fixture.Act({1}, observation, {0}), after));
+  CHECK(after.abs().max().item<double>() > 0);
+}
+
 }  // namespace
 }  // namespace waggle
