@@ -117,17 +117,21 @@ ReplayWriterOptions WriterOptions(const ActorPorts& ports, const Setting& settin
   return options;
 }
 
+// How many lanes the run has. Actors join one after the other; those that the experiment asks for are counted before
+// they are there.
+int64_t AllLanes(const Setting& setting, int64_t actors_now) {
+  const ActorOptions& actor = setting.experiment.actor;
+  return std::max({actors_now, actor.processes, setting.assignment.index + 1}) * actor.lanes;
+}
+
 PolicyRequest ActorPolicy(Setting* setting) {
   const ActorOptions& actor = setting->experiment.actor;
-  const int64_t index = setting->assignment.index;
-  // Actors join one after the other; those that the experiment asks for are counted before they are there.
-  const int64_t actors = std::max({setting->assignment.actors, actor.processes, index + 1});
   PolicyRequest request;
   request.experiment = &setting->experiment;
   request.environment = setting->environment;
   request.lanes = actor.lanes;
-  request.first_lane = index * actor.lanes;
-  request.all_lanes = actors * actor.lanes;
+  request.first_lane = setting->assignment.index * actor.lanes;
+  request.all_lanes = AllLanes(*setting, setting->assignment.actors);
   request.seed = setting->rng.Next();
   // What each lane of the run has behind it on average; nothing in an index's first life, which follows from the seed.
   request.first_step = setting->assignment.life == 0 ? 0 : setting->assignment.earlier_env_steps / request.all_lanes;
@@ -179,7 +183,9 @@ absl::Status Act(const ActorPorts& ports) {
   RolloutOptions rollout;
   rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
   RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics,
-                                      budget.has_value() ? &*budget : nullptr});
+                                      budget.has_value() ? &*budget : nullptr, [&setting, hub = ports.hub] {
+                                        return AllLanes(setting, hub->assignment().actors);
+                                      }});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.

@@ -177,6 +177,9 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
 
 absl::Status RolloutLoop::Flush(const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(parts_.writer->Flush(policy_version_, stop));
+  if (parts_.all_lanes != nullptr) {
+    parts_.policy->SetAllLanes(parts_.all_lanes());
+  }
   block_began_ = SteadyNow();
   if (block_began_ - reported_at_ >= options_.report_period) {
     Report(block_began_);

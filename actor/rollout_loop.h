@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -48,6 +49,8 @@ class RolloutLoop {
     WeightRefresher* weights = nullptr;
     Metrics* metrics = nullptr;
     StepBudget* budget = nullptr;  // Null where the run has no limit on environment steps.
+    // How many lanes all actors of the run have by now; asked between blocks. Null: as many as the policy was made for.
+    std::function<int64_t()> all_lanes = nullptr;
   };
   RolloutLoop(const RolloutOptions& options, const Parts& parts);
 

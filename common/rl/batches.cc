@@ -51,7 +51,7 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
   unrolls.action = torch::where(acted, action, torch::zeros({}, action.options()));
   unrolls.reward = Unrolls::Steps(by_time(environment.rewards[0].name));
   unrolls.discount = Unrolls::Steps(by_time(kDiscount)) * discount;
-  if (const auto state = batch.fields.find("core_state"); state != batch.fields.end()) {
+  if (const auto state = batch.fields.find(kCoreState); state != batch.fields.end()) {
     unrolls.core_state = state->second;
   }
   return unrolls;

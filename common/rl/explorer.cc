@@ -22,6 +22,7 @@ Explorer::Explorer(const ExplorationOptions& options, const SpaceLeaf& action, c
     : options_(options),
       action_(action),
       lanes_(lanes),
+      ladder_lanes_(lanes.all_lanes),
       rng_(Rng::Split(seed, "exploration", static_cast<uint64_t>(lanes.first_lane))),
       noise_(rng_.Next(), torch::kCPU) {
   if (options_.type == "ornstein_uhlenbeck") {
@@ -45,9 +46,9 @@ double Explorer::Epsilon(int64_t slot) const {
   if (options_.ladder_exponent == 0) {
     return base;
   }
-  const int64_t lane = std::min(lanes_.first_lane + slot, lanes_.all_lanes - 1);
-  const double position =
-      lanes_.all_lanes > 1 ? static_cast<double>(lane) / static_cast<double>(lanes_.all_lanes - 1) : 0;
+  const int64_t last = ladder_lanes_ - 1;
+  const int64_t lane = std::min(lanes_.first_lane + slot, last);
+  const double position = last > 0 ? static_cast<double>(lane) / static_cast<double>(last) : 0;
   return std::pow(base, 1 + options_.ladder_exponent * position);
 }
 

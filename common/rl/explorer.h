@@ -35,6 +35,8 @@ class Explorer {
   void Advance(int64_t rows);
   void SetProgress(const Progress& progress) { progress_ = progress; }
   Progress progress() const;
+  // Lanes come and go with their actors: the ladder of epsilons is over all that there are.
+  void SetAllLanes(int64_t all_lanes) { ladder_lanes_ = all_lanes; }
 
   // What row `slot` chooses, given the values of its choices and the best legal one; `legal` is null where all are.
   int64_t Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal);
@@ -53,6 +55,7 @@ class Explorer {
   const ExplorationOptions options_;
   const SpaceLeaf action_;
   const ExplorerLanes lanes_;
+  int64_t ladder_lanes_;
   Rng rng_;
   Noise noise_;
   Progress progress_;

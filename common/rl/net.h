@@ -75,12 +75,6 @@ class Net {
     return waggle::Unroll(*online_, observations, first, core_state, action);
   }
 
-  // Of unrolls, each leaf [T, rows, …].
-  Output Unroll(const Observations& observations, const torch::Tensor& /*first*/,
-                const torch::Tensor& /*core_state*/) const {
-    return Evaluate(*online_, observations);
-  }
-
   // The copy that follows, called like the network itself; without one, the network. Of a copy no gradient flows to any
   // parameter, but to its inputs.
   class Target {

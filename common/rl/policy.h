@@ -54,6 +54,9 @@ class Policy {
   // INVALID_ARGUMENT for slots that it does not have, or for observations of which no action follows.
   virtual absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) = 0;
 
+  // How many lanes all actors of the run have by now, at least this one's last: exploration differs over all of them.
+  virtual void SetAllLanes(int64_t /*all_lanes*/) {}
+
   // Takes new weights, between two calls of Act. FAILED_PRECONDITION, with both sides in the message, if they are of
   // another network; the old weights stay.
   virtual absl::Status LoadWeights(const ModelSnapshot& snapshot) = 0;

@@ -26,7 +26,7 @@ struct Fixture {
 
   absl::Status Run() {
     TrainLoop loop(options,
-                   {{{&sampler, &updater}}, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
+                   {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
                    &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
@@ -36,6 +36,7 @@ struct Fixture {
   TrainLoopOptions options;
   testing::FakeSampler sampler;
   testing::RecordingUpdater updater;
+  std::vector<TrainLoopPorts::Table> tables = {{&sampler, &updater}};
   std::unique_ptr<testing::ScriptedPublisher> publisher = std::make_unique<testing::ScriptedPublisher>();
   Metrics metrics;
   std::unique_ptr<CheckpointStore> checkpoints;
@@ -58,6 +59,22 @@ TEST_CASE("the loop trains up to its limit and sends every priority to the item 
     CHECK(item.generation == 2 * item.key);
   }
   CHECK(fixture.updater.sizes == std::vector<size_t>(6, 8));
+}
+
+TEST_CASE("a step takes a batch of each table, and each has its own priorities back", "[unit]") {
+  Fixture fixture;
+  testing::FakeSampler second_sampler;
+  testing::RecordingUpdater second_updater;
+  second_sampler.policy_version = [](int64_t batch) { return batch; };
+  fixture.tables.push_back({&second_sampler, &second_updater});
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.algorithm.updates == 12);
+  CHECK(fixture.updater.items.size() == 48);
+  CHECK(second_updater.items.size() == 48);
+  const Metrics::Snapshot snapshot = fixture.metrics.TakeSnapshot();
+  CHECK(snapshot.counters.at("items_sampled") == 96);
+  CHECK(snapshot.counters.at("policy_lag_sum") == 4 * 66);
+  CHECK(snapshot.counters.at("priorities_applied") == 96);
 }
 
 TEST_CASE("weights are published before the first step and after the last, under the learner's epoch", "[unit]") {

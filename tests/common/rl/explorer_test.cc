@@ -49,6 +49,22 @@ TEST_CASE("a lane strays as often as its epsilon says, to legal choices alone", 
   CHECK(shares.count(1) == 0);
 }
 
+TEST_CASE("the ladder is the same in whatever order its lanes' actors join", "[unit]") {
+  ExplorationOptions options = Options("epsilon_greedy");
+  options.epsilon = 0.5;
+  options.ladder_exponent = 2;
+  // Of two actors of one lane each the first was there alone at first: it knew one lane.
+  Explorer first(options, Discrete("action", 3), {1, 0, 1, 0}, 7);
+  Explorer second(options, Discrete("action", 3), {1, 1, 2, 0}, 7);
+  Explorer third(options, Discrete("action", 3), {1, 2, 3, 0}, 7);
+  for (Explorer* const explorer : {&first, &second, &third}) {
+    explorer->SetAllLanes(3);
+  }
+  CHECK(Shares(&first, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.5 / 3).margin(0.02));
+  CHECK(Shares(&second, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.25 / 3).margin(0.02));
+  CHECK(Shares(&third, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.125 / 3).margin(0.02));
+}
+
 TEST_CASE("boltzmann draws in proportion to the values' exponentials", "[unit]") {
   ExplorationOptions options = Options("boltzmann");
   options.temperature = 2;

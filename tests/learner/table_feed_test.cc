@@ -1,0 +1,95 @@
+#include "learner/table_feed.h"
+
+#include "tests/learner/fakes.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using testing::FakeSampler;
+using testing::RecordingUpdater;
+
+TEST_CASE("a feed counts how old the policy was that acted its items, and what became of priorities", "[unit]") {
+  FakeSampler sampler;
+  sampler.policy_version = [](int64_t batch) { return 3 * batch; };
+  RecordingUpdater updater;
+  TableFeed feed(TableFeedOptions(), &sampler, &updater);
+  REQUIRE_OK(feed.Next(5, StopToken()));
+  CHECK(feed.batch().size == 4);
+  REQUIRE_OK(feed.Prioritize(feed.batch().at("value")));
+  REQUIRE_OK(feed.Next(6, StopToken()));
+  const TableFeed::Counts counts = feed.TakeCounts();
+  CHECK(counts.items == 8);
+  CHECK(counts.too_old == 0);
+  CHECK(counts.lag_sum == 4 * 5 + 4 * 3);
+  CHECK(counts.lag_max == 5);
+  CHECK(counts.priorities.applied == 4);
+  REQUIRE(updater.items.size() == 4);
+  CHECK(updater.items[3].key == 3);
+  CHECK(updater.items[3].priority == 3);
+  // What was counted is not counted again, but for what is of all so far.
+  const TableFeed::Counts after = feed.TakeCounts();
+  CHECK(after.items == 0);
+  CHECK(after.lag_sum == 0);
+  CHECK(after.lag_max == 5);
+  CHECK(after.priorities.applied == 0);
+}
+
+TEST_CASE("priorities that there are none of send nothing", "[unit]") {
+  FakeSampler sampler;
+  RecordingUpdater updater;
+  TableFeed feed(TableFeedOptions(), &sampler, &updater);
+  REQUIRE_OK(feed.Next(0, StopToken()));
+  REQUIRE_OK(feed.Prioritize(torch::Tensor()));
+  CHECK(updater.items.empty());
+}
+
+TEST_CASE("items that are too old are left out and counted, and a batch of no others is passed over", "[unit]") {
+  FakeSampler sampler;
+  sampler.policy_version = [](int64_t batch) { return batch == 2 ? 9 : 7; };
+  RecordingUpdater updater;
+  TableFeedOptions options;
+  options.max_policy_lag = 2;
+  TableFeed feed(options, &sampler, &updater);
+  REQUIRE_OK(feed.Next(9, StopToken()));
+  CHECK(feed.batch().size == 4);
+  // Batch 1 is three steps old, batch 2 is not.
+  REQUIRE_OK(feed.Next(10, StopToken()));
+  CHECK(feed.batch().size == 4);
+  CHECK(feed.batch().at("value")[0].item<float>() == 8);
+  const TableFeed::Counts counts = feed.TakeCounts();
+  CHECK(counts.items == 8);
+  CHECK(counts.too_old == 4);
+  CHECK(counts.lag_max == 2);
+  // A stop ends the wait for one that is not.
+  sampler.stop_when_done = true;
+  sampler.batches = 3;
+  CHECK(absl::IsCancelled(feed.Next(100, StopToken())));
+}
+
+TEST_CASE("of a batch in which some items are too old the others are kept, with all their fields", "[unit]") {
+  class MixedSampler : public FakeSampler {
+   public:
+    absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
+      absl::StatusOr<SampledBatch> batch = FakeSampler::Next(stop);
+      char* const versions =
+          batch->bytes.get() + testing::ValueOf(batch->layout->Find(kItemPolicyVersion))->offset;
+      const int64_t mixed[] = {4, 1, 5, 0};
+      std::memcpy(versions, mixed, sizeof(mixed));
+      return batch;
+    }
+  };
+  MixedSampler sampler;
+  RecordingUpdater updater;
+  TableFeedOptions options;
+  options.max_policy_lag = 1;
+  TableFeed feed(options, &sampler, &updater);
+  REQUIRE_OK(feed.Next(5, StopToken()));
+  REQUIRE(feed.batch().size == 2);
+  CHECK(torch::equal(feed.batch().at("value"), torch::tensor({0.F, 2.F})));
+  CHECK(torch::equal(feed.batch().at(kItemPolicyVersion), torch::tensor({4, 5}, torch::kInt64)));
+  CHECK(feed.TakeCounts().lag_sum == 1);
+}
+
+}  // namespace
+}  // namespace waggle
