@@ -218,9 +218,10 @@ Network::Unrolled Network::Unroll(const std::vector<Tensor>& leaves, const Tenso
     Tensor own = Features(i, leaves, action, by_autograd);
     CheckSteps(plan_, own.size(0), first, before.size(0));
     const CorePlan& core = *plan_.trunks[i].core;
-    RecurrentCore::Unrolled unrolled =
-        (*trunks_[i].core)(own, first.defined() ? first.reshape({-1, before.size(0)}) : first,
-                           before.narrow(1, core.state, core.state_size()));
+    const Tensor begins = first.defined() ? first.reshape({-1, before.size(0)}) : first;
+    const Tensor remembered = before.narrow(1, core.state, core.state_size());
+    RecurrentCore::Unrolled unrolled = by_autograd ? trunks_[i].core->ByAutograd(own, begins, remembered)
+                                                   : (*trunks_[i].core)(own, begins, remembered);
     features.push_back(std::move(unrolled.outputs));
     after.push_back(std::move(unrolled.state));
   }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "common/nn/flat_parameters.h"
 #include "common/nn/torch.h"
 #include "common/plan/network_plan.h"
@@ -7,10 +9,12 @@
 namespace waggle {
 
 // A recurrent layer: what torch.nn's LSTM or GRU of one layer computes, with a state that begins anew where an episode
-// does. Not thread-safe; may throw as LibTorch does.
+// does. All steps of an unroll are one operation of autograd, which would keep books of a dozen for each. Gradients by
+// the parameters are added to FlatParameters::gradients() in place, where autograd wants them; double differentiation
+// is an error. Not thread-safe; may throw as LibTorch does.
 class RecurrentCore {
  public:
-  // `learns`: autograd's leaves of its parameters are appended to the parameters' leaves.
+  // `learns`: autograd's leaf of its parameters is appended to the parameters' leaves.
   RecurrentCore(const CorePlan& plan, bool learns, FlatParameters* parameters);
 
   struct Unrolled {
@@ -22,9 +26,14 @@ class RecurrentCore {
   // the first step.
   Unrolled operator()(const torch::Tensor& features, const torch::Tensor& first, const torch::Tensor& state) const;
 
+  // The same by autograd's own operations, to compare with. Its gradients by the parameters go to the same place.
+  Unrolled ByAutograd(const torch::Tensor& features, const torch::Tensor& first, const torch::Tensor& state) const;
+
  private:
-  const CorePlan plan_;
-  torch::Tensor weight_ih_, weight_hh_, bias_ih_, bias_hh_;
+  struct Parameters;
+  class Backward;
+
+  std::shared_ptr<const Parameters> parameters_;
 };
 
 }  // namespace waggle

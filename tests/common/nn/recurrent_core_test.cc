@@ -3,6 +3,7 @@
 #include <torch/nn.h>
 
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -120,46 +121,6 @@ TEST_CASE("a core computes what LibTorch's module does, gradients as well", "[un
   }
 }
 
-double Sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-// One step of one row, number by number: the state after it (the equations of torch.nn.LSTM's and GRU's pages).
-std::vector<double> SlowStep(const Fixture& fixture, const double* features, const std::vector<double>& before) {
-  const std::vector<Tensor>& values = fixture.parameters->value_views();
-  // What gate `gate` gets of the input and of the output before.
-  const auto in = [&](int64_t gate, int64_t unit) {
-    const int64_t row = gate * kUnits + unit;
-    double sum = values[2][row].item<double>();
-    for (int64_t i = 0; i < kInputs; ++i) {
-      sum += values[0][row][i].item<double>() * features[i];
-    }
-    return sum;
-  };
-  const auto back = [&](int64_t gate, int64_t unit) {
-    const int64_t row = gate * kUnits + unit;
-    double sum = values[3][row].item<double>();
-    for (int64_t i = 0; i < kUnits; ++i) {
-      sum += values[1][row][i].item<double>() * before[static_cast<size_t>(i)];
-    }
-    return sum;
-  };
-  std::vector<double> after(before.size());
-  for (int64_t unit = 0; unit < kUnits; ++unit) {
-    const auto u = static_cast<size_t>(unit);
-    const auto gate = [&](int64_t number) { return in(number, unit) + back(number, unit); };
-    if (fixture.plan.kind == CorePlan::Kind::kLstm) {
-      const double cell = Sigmoid(gate(1)) * before[kUnits + u] + Sigmoid(gate(0)) * std::tanh(gate(2));
-      after[u] = Sigmoid(gate(3)) * std::tanh(cell);
-      after[kUnits + u] = cell;
-    } else {
-      const double proposed = std::tanh(in(2, unit) + Sigmoid(gate(0)) * back(2, unit));
-      after[u] = (1 - Sigmoid(gate(1))) * proposed + Sigmoid(gate(1)) * before[u];
-    }
-  }
-  return after;
-}
-
 TEST_CASE("an unroll is its steps one by one, from zero where an episode begins", "[unit]") {
   for (const CorePlan::Kind kind : kKinds) {
     const Fixture fixture(kind);
@@ -167,25 +128,79 @@ TEST_CASE("an unroll is its steps one by one, from zero where an episode begins"
     const RecurrentCore::Unrolled got = fixture.Run(fixture.first);
     REQUIRE(got.outputs.sizes() == c10::IntArrayRef({kSteps * kRows, kUnits}));
     REQUIRE(got.state.sizes() == fixture.state.sizes());
-    for (int64_t row = 0; row < kRows; ++row) {
-      std::vector<double> state;
-      for (int64_t i = 0; i < fixture.plan.state_size(); ++i) {
-        state.push_back(fixture.state[row][i].item<double>());
-      }
-      for (int64_t t = 0; t < kSteps; ++t) {
-        if (fixture.first[t][row].item<bool>()) {
-          state.assign(state.size(), 0);
+    Tensor state = fixture.state;
+    for (int64_t t = 0; t < kSteps; ++t) {
+      state = state.masked_fill(fixture.first[t].unsqueeze(1), 0);
+      const RecurrentCore::Unrolled step = (*fixture.core)(fixture.features.narrow(0, t * kRows, kRows), {}, state);
+      CHECK(Same(got.outputs.narrow(0, t * kRows, kRows), step.outputs));
+      CHECK(Same(step.outputs, step.state.narrow(1, 0, kUnits)));
+      state = step.state;
+    }
+    CHECK(Same(got.state, state));
+  }
+}
+
+TEST_CASE("a core has the outputs and the gradients that autograd has, whichever of them are wanted", "[unit]") {
+  for (const CorePlan::Kind kind : kKinds) {
+    for (const auto dtype : {torch::kFloat32, torch::kFloat64}) {
+      // Of outputs, of the state after the last step, and of both.
+      for (const std::vector<double>& shares : {std::vector<double>{1, 0}, {0, 1}, {1, 0.5}}) {
+        const auto pass = [&](bool by_autograd) {
+          const Fixture fixture(kind, dtype);
+          const RecurrentCore::Unrolled unrolled =
+              by_autograd ? fixture.core->ByAutograd(fixture.features, fixture.first, fixture.state)
+                          : fixture.Run(fixture.first);
+          Tensor loss = torch::zeros({}, dtype);
+          if (shares[0] != 0) {
+            loss = loss + shares[0] * (unrolled.outputs * unrolled.outputs.detach().exp()).sum();
+          }
+          if (shares[1] != 0) {
+            loss = loss + shares[1] * (unrolled.state * unrolled.state.detach().exp()).sum();
+          }
+          loss.backward();
+          return std::vector<Tensor>{unrolled.outputs.detach(), unrolled.state.detach(),
+                                     fixture.parameters->gradients(), fixture.features.grad(), fixture.state.grad()};
+        };
+        const std::vector<Tensor> wanted = pass(true);
+        const std::vector<Tensor> got = pass(false);
+        const double tolerance = dtype == torch::kFloat64 ? 1e-12 : 1e-5;
+        for (size_t i = 0; i < wanted.size(); ++i) {
+          REQUIRE(got[i].sizes() == wanted[i].sizes());
+          CHECK((got[i] - wanted[i]).abs().max().item<double>() <=
+                tolerance * (1 + wanted[i].abs().max().item<double>()));
         }
-        const int64_t at = t * kRows + row;
-        state = SlowStep(fixture, fixture.features.data_ptr<double>() + at * kInputs, state);
-        for (int64_t unit = 0; unit < kUnits; ++unit) {
-          CHECK(got.outputs[at][unit].item<double>() == Approx(state[static_cast<size_t>(unit)]).epsilon(1e-12));
-        }
-      }
-      for (int64_t i = 0; i < fixture.plan.state_size(); ++i) {
-        CHECK(got.state[row][i].item<double>() == Approx(state[static_cast<size_t>(i)]).epsilon(1e-12));
       }
     }
+  }
+}
+
+TEST_CASE("gradients through a core reach what is asked for alone", "[unit]") {
+  for (const CorePlan::Kind kind : kKinds) {
+    const Fixture fixture(kind);
+    fixture.parameters->gradients().normal_();
+    const Tensor untouched = fixture.parameters->gradients().clone();
+    torch::autograd::backward({LossOf(fixture.Run(fixture.first))}, {}, c10::nullopt, false, {fixture.state});
+    CHECK(torch::equal(fixture.parameters->gradients(), untouched));
+    CHECK(fixture.state.grad().defined());
+    CHECK_FALSE(fixture.features.grad().defined());
+    // One that does not learn passes gradients on.
+    const RecurrentCore acts(fixture.plan, /*learns=*/false, fixture.parameters.get());
+    LossOf(acts(fixture.features, fixture.first, fixture.state)).backward();
+    CHECK(torch::equal(fixture.parameters->gradients(), untouched));
+    CHECK(fixture.features.grad().abs().max().item<double>() > 0);
+    CHECK_FALSE(acts(fixture.features.detach(), {}, fixture.state.detach()).outputs.requires_grad());
+  }
+}
+
+TEST_CASE("a core's parameter that changes before the descent is an error, and so is a second descent", "[unit]") {
+  for (const CorePlan::Kind kind : kKinds) {
+    const Fixture fixture(kind);
+    const Tensor loss = LossOf(fixture.Run({}));
+    fixture.parameters->values().mul_(0.9);
+    CHECK_THROWS_AS(loss.backward(), c10::Error);
+    const Tensor again = LossOf(fixture.Run({}));
+    again.backward();
+    CHECK_THROWS(again.backward());
   }
 }
 
