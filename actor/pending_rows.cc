@@ -77,30 +77,29 @@ PendingRows::Complete PendingRows::Take(const ReadyLanes& led_to) {
   }
   ScatterLeaves(led_to.lanes, environment_.rewards, led_to.rewards, own_->rewards);
   Scatter(led_to.lanes, sizeof(float), led_to.discounts, own_->discounts.data());
-  complete.rows.observations = own_->observations.pointers();
-  complete.rows.actions = own_->actions.pointers();
-  complete.rows.rewards = own_->reward_pointers;
-  complete.rows.discounts = own_->discounts.data();
-  complete.rows.step_types = own_->step_types.data();
-  complete.rows.policy_columns = own_->columns.pointers();
-  complete.rows.private_values = own_->private_values.data();
+  complete.rows = RowsOf(*own_);
   return complete;
 }
 
 PendingRows::Complete PendingRows::Show(const ReadyLanes& shown) {
-  if (blank_ == nullptr) {
-    blank_ = NewRows();
+  if (shown_ == nullptr) {
+    shown_ = NewRows();
   }
-  Complete complete;
-  complete.lanes = all_lanes_;
-  complete.rows.observations = shown.observations;
-  complete.rows.actions = blank_->actions.pointers();
-  complete.rows.rewards = blank_->reward_pointers;
-  complete.rows.discounts = blank_->discounts.data();
-  complete.rows.step_types = shown.step_types;
-  complete.rows.policy_columns = blank_->columns.pointers();
-  complete.rows.private_values = blank_->private_values.data();
-  return complete;
+  ScatterLeaves(shown.lanes, ArraysOf(environment_.observations), shown.observations, shown_->observations);
+  Scatter(shown.lanes, sizeof(int32_t), shown.step_types, shown_->step_types.data());
+  return {shown.lanes, RowsOf(*shown_)};
+}
+
+LaneRows PendingRows::RowsOf(const ByLane& by_lane) {
+  LaneRows rows;
+  rows.observations = by_lane.observations.pointers();
+  rows.actions = by_lane.actions.pointers();
+  rows.rewards = by_lane.reward_pointers;
+  rows.discounts = by_lane.discounts.data();
+  rows.step_types = by_lane.step_types.data();
+  rows.policy_columns = by_lane.columns.pointers();
+  rows.private_values = by_lane.private_values.data();
+  return rows;
 }
 
 bool PendingRows::IsAllInOrder(absl::Span<const int64_t> lanes) const {

@@ -33,8 +33,8 @@ class PendingRows {
   // shows its very first row, is left out. Valid until the next call of either, and as long as what it was given.
   Complete Take(const ReadyLanes& led_to);
 
-  // Rows of all lanes that only show what these, all in their order, show now: nothing is decided there yet, and what
-  // else belongs to a row is zero. Valid until the next call of any of these, and as long as what it was given.
+  // Rows that only show what these lanes show now: nothing is decided there yet, and what else belongs to a row is
+  // zero. What is kept stays as it is. Valid until the next call, and as long as what it was given.
   Complete Show(const ReadyLanes& shown);
 
  private:
@@ -51,6 +51,7 @@ class PendingRows {
   };
 
   std::unique_ptr<ByLane> NewRows() const;
+  static LaneRows RowsOf(const ByLane& by_lane);
   bool IsAllInOrder(absl::Span<const int64_t> lanes) const;
   void Copy(absl::Span<const int64_t> lanes, const LaneRows& rows);
   absl::Span<const int64_t> LanesWithRows(absl::Span<const int64_t> lanes);
@@ -60,11 +61,11 @@ class PendingRows {
   const size_t private_columns_;
   const size_t lanes_;
   bool borrowed_ = false;
-  LaneRows borrowed_rows_;       // All lanes', without outcomes.
-  std::unique_ptr<ByLane> own_;  // Null until lanes do not step together.
-  std::unique_ptr<ByLane> blank_;  // Null until there is something to show.
-  std::vector<uint8_t> kept_;    // By lane: whether anything was ever kept.
-  size_t lanes_kept_ = 0;        // Of them.
+  LaneRows borrowed_rows_;         // All lanes', without outcomes.
+  std::unique_ptr<ByLane> own_;    // Null until lanes do not step together.
+  std::unique_ptr<ByLane> shown_;  // Null until there is something to show.
+  std::vector<uint8_t> kept_;      // By lane: whether anything was ever kept.
+  size_t lanes_kept_ = 0;          // Of them.
   std::vector<int64_t> with_rows_;
   const std::vector<int64_t> all_lanes_;
 };

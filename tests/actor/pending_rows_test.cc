@@ -47,6 +47,15 @@ void CheckMarks(const std::vector<ArraySpec>& specs, const void* const* arrays, 
   }
 }
 
+void CheckZero(const std::vector<ArraySpec>& specs, const void* const* arrays, int64_t lane) {
+  for (size_t leaf = 0; leaf < specs.size(); ++leaf) {
+    const auto bytes = static_cast<size_t>(specs[leaf].NumBytes());
+    const char* const row = static_cast<const char*>(arrays[leaf]) + static_cast<size_t>(lane) * bytes;
+    INFO(specs[leaf].name << " of lane " << lane);
+    REQUIRE(std::vector<char>(row, row + bytes) == std::vector<char>(bytes));
+  }
+}
+
 // What a vector of environments gives and a policy decides at one time, for these lanes.
 struct Moment {
   Moment(const EnvironmentSpec& spec, const Policy& policy, std::vector<int64_t> of, int64_t t)
@@ -147,6 +156,40 @@ TEST_CASE("a row is what its lane showed, what was decided there, and what that 
   }
   REQUIRE(all_together > 50);
   REQUIRE(left_out == kLanes);
+}
+
+TEST_CASE("rows that only show what lanes show, in any order, have nothing beside it and leave what is kept",
+          "[unit]") {
+  const EnvironmentSpec spec = testing::ManyLeaves(1).spec();
+  const ColumnsPolicy policy;
+  const std::vector<int64_t> in_order = {0, 1, 2, 3};
+  for (const std::vector<int64_t>& lanes : {in_order, {3, 1, 0, 2}, {2, 0}}) {
+    PendingRows pending(spec, policy, kLanes);
+    const Moment kept(spec, policy, in_order, 1);
+    pending.Keep(kept.ready, kept.decided);
+    for (int64_t t = 2; t < 4; ++t) {
+      const Moment shown(spec, policy, lanes, t);
+      const PendingRows::Complete rows = pending.Show(shown.ready);
+      REQUIRE(std::vector<int64_t>(rows.lanes.begin(), rows.lanes.end()) == lanes);
+      for (const int64_t lane : lanes) {
+        CheckMarks(ArraysOf(spec.observations), rows.rows.observations.data(), lane, t);
+        REQUIRE(rows.rows.step_types[lane] == 100 * t + lane);
+        CheckZero(ArraysOf(spec.actions), rows.rows.actions.data(), lane);
+        CheckZero(policy.columns(), rows.rows.policy_columns.data(), lane);
+        const void* const reward = rows.rows.rewards[0];
+        CheckZero(spec.rewards, &reward, lane);
+        REQUIRE(rows.rows.discounts[lane] == 0);
+        REQUIRE(rows.rows.private_values[lane] == 0);
+      }
+    }
+    const Moment led_to(spec, policy, lanes, 4);
+    const PendingRows::Complete complete = pending.Take(led_to.ready);
+    for (const int64_t lane : lanes) {
+      CheckMarks(ArraysOf(spec.observations), complete.rows.observations.data(), lane, 1);
+      CheckMarks(ArraysOf(spec.actions), complete.rows.actions.data(), lane, 1);
+      REQUIRE(complete.rows.discounts[lane] == static_cast<float>(200 * 4 + lane));
+    }
+  }
 }
 
 }  // namespace
