@@ -4,247 +4,14 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <numeric>
-#include <tuple>
+#include <set>
 
-#include "common/base/random.h"
 #include "tests/actor/fakes.h"
+#include "tests/actor/writer_streams.h"
 #include "tests/support/catch.h"
 
-namespace waggle {
+namespace waggle::testing {
 namespace {
-
-using testing::CountingEnvironment;
-using testing::RecordingWriter;
-using testing::ValueOf;
-
-// A row as plainly as can be.
-struct Row {
-  float observation[3] = {};
-  int64_t action = 0;
-  float reward = 0;
-  float discount = 0;
-  int32_t step_type = 0;
-  float trace[2] = {};
-  float extras[2] = {};
-};
-
-// Random episodes in each of a number of lanes, all with equally many rows; rows by lane.
-std::vector<std::vector<Row>> RandomStreams(int64_t lanes, int64_t rows, int64_t max_episode_rows, Rng* rng) {
-  std::vector<std::vector<Row>> streams(static_cast<size_t>(lanes));
-  const auto any = [rng] { return static_cast<float>(rng->Uniform(-5, 5)); };
-  for (std::vector<Row>& stream : streams) {
-    int64_t left = 0;
-    for (int64_t t = 0; t < rows; ++t) {
-      Row row;
-      const bool first = left == 0;
-      if (first) {
-        left = 2 + static_cast<int64_t>(rng->UniformInt(static_cast<uint64_t>(max_episode_rows - 1)));
-      }
-      --left;
-      row.step_type = static_cast<int32_t>(first ? StepType::kFirst : left == 0 ? StepType::kLast : StepType::kMid);
-      for (float* value : {&row.observation[0], &row.observation[1], &row.observation[2], &row.reward, &row.discount,
-                           &row.trace[0], &row.trace[1], &row.extras[0], &row.extras[1]}) {
-        *value = any();
-      }
-      row.action = static_cast<int64_t>(rng->UniformInt(3));
-      stream.push_back(row);
-    }
-  }
-  return streams;
-}
-
-// A row of every lane, as the writer is given them.
-struct LaneArrays {
-  LaneArrays(const std::vector<std::vector<Row>>& streams, const std::vector<size_t>& by_lane) {
-    for (size_t lane = 0; lane < streams.size(); ++lane) {
-      const Row& row = streams[lane].at(by_lane[lane]);
-      observations.insert(observations.end(), row.observation, row.observation + 3);
-      actions.push_back(row.action);
-      rewards.push_back(row.reward);
-      discounts.push_back(row.discount);
-      step_types.push_back(row.step_type);
-      trace.insert(trace.end(), row.trace, row.trace + 2);
-      extras.insert(extras.end(), row.extras, row.extras + 2);
-    }
-    columns = {trace.data()};
-    observation_arrays = {observations.data()};
-    action_arrays = {actions.data()};
-    reward_arrays = {rewards.data()};
-    rows.observations = observation_arrays;
-    rows.actions = action_arrays;
-    rows.rewards = reward_arrays;
-    rows.discounts = discounts.data();
-    rows.step_types = step_types.data();
-    rows.policy_columns = columns;
-    rows.private_values = extras.data();
-  }
-  LaneArrays(const LaneArrays&) = delete;
-
-  std::vector<float> observations, rewards, discounts, trace, extras;
-  std::vector<int64_t> actions;
-  std::vector<int32_t> step_types;
-  std::vector<void*> columns;
-  std::vector<const void*> observation_arrays, action_arrays;
-  std::vector<const float*> reward_arrays;
-  LaneRows rows;
-};
-
-double NStepPriority(const WindowRow* rows, int64_t count) {
-  double total = rows[count - 1].extras[1];
-  for (int64_t i = count - 2; i >= 0; --i) {
-    total = rows[i].reward + rows[i].discount * total;
-  }
-  return std::abs(total - rows[0].extras[0]);
-}
-
-double SequencePriority(const WindowRow* rows, int64_t count) {
-  double largest = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    largest = std::max(largest, static_cast<double>(std::abs(rows[i].reward)));
-  }
-  return largest + static_cast<double>(count);
-}
-
-const std::vector<ArraySpec>& FullSignature() {
-  static const std::vector<ArraySpec> signature =
-      StreamColumns(CountingEnvironment(10, 0).spec(), {ArraySpec{"trace", DType::kFloat32, {2}}});
-  return signature;
-}
-
-TablePlan PlanOf(const std::string& name, WindowPlan::Kind kind, int64_t length, int64_t period,
-                 InitialPriority priority) {
-  TablePlan plan;
-  plan.table.name = name;
-  plan.table.signature = FullSignature();
-  plan.table.max_window = length;
-  plan.window = WindowPlan{kind, length, period};
-  plan.initial_priority = std::move(priority);
-  return plan;
-}
-
-TrajectoryWriterOptions OptionsOf(int64_t lanes, int64_t chunk_rows, std::vector<TablePlan> plans) {
-  TrajectoryWriterOptions options;
-  options.lanes = lanes;
-  options.environment = CountingEnvironment(10, 0).spec();
-  options.policy_columns = {ArraySpec{"trace", DType::kFloat32, {2}}};
-  options.private_columns = 2;
-  options.plans = std::move(plans);
-  options.chunk_rows = chunk_rows;
-  return options;
-}
-
-// (table, stream, first row, rows) -> priority.
-using Items = std::map<std::tuple<uint32_t, uint32_t, uint64_t, uint32_t>, double>;
-
-double PriorityOf(const TablePlan& plan, const std::vector<Row>& stream, size_t first, size_t count) {
-  if (!plan.initial_priority) {
-    return 1;
-  }
-  std::vector<WindowRow> rows;
-  for (size_t i = first; i < first + count; ++i) {
-    rows.push_back(WindowRow{stream[i].reward, stream[i].discount, stream[i].extras});
-  }
-  return plan.initial_priority(rows.data(), static_cast<int64_t>(count));
-}
-
-// All items of all streams, episode by episode, by the plans' definitions.
-Items ItemsByDefinition(const std::vector<TablePlan>& plans, const std::vector<std::vector<Row>>& streams) {
-  Items items;
-  for (uint32_t table = 0; table < plans.size(); ++table) {
-    const WindowPlan& window = plans[table].window;
-    for (uint32_t lane = 0; lane < streams.size(); ++lane) {
-      const std::vector<Row>& stream = streams[lane];
-      const auto add = [&](size_t first, size_t count) {
-        items[{table, lane, first, static_cast<uint32_t>(count)}] = PriorityOf(plans[table], stream, first, count);
-      };
-      for (size_t begin = 0; begin < stream.size();) {
-        size_t end = begin;  // The episode is [begin, end).
-        while (end < stream.size() && (end == begin || stream[end].step_type != 0)) {
-          ++end;
-        }
-        const bool ended = stream[end - 1].step_type == 2;
-        const size_t length = static_cast<size_t>(window.length);
-        const size_t period = window.kind == WindowPlan::Kind::kNStep ? 1 : static_cast<size_t>(window.period);
-        for (size_t start = begin; start + 1 < end; start += period) {
-          const size_t stop = window.kind == WindowPlan::Kind::kEpisode ? end : std::min(start + length, end);
-          if (ended || (window.kind != WindowPlan::Kind::kEpisode && stop == start + length)) {
-            add(start, stop - start);
-          }
-          if (window.kind == WindowPlan::Kind::kEpisode ||
-              (window.kind == WindowPlan::Kind::kSequence && stop == end)) {
-            break;
-          }
-        }
-        begin = end;
-      }
-    }
-  }
-  return items;
-}
-
-// Row t of every lane.
-absl::Status AppendRow(TrajectoryWriter* writer, const std::vector<std::vector<Row>>& streams, size_t t) {
-  std::vector<int64_t> lanes(streams.size());
-  std::iota(lanes.begin(), lanes.end(), 0);
-  return writer->Append(lanes, LaneArrays(streams, std::vector<size_t>(streams.size(), t)).rows);
-}
-
-void Expect(const char** bytes, const void* expected, size_t size) {
-  REQUIRE(std::memcmp(*bytes, expected, size) == 0);
-  *bytes += size;
-}
-
-// Checks the layout and contents of all blocks, and returns how many rows they hold.
-uint64_t CheckRows(const std::vector<InsertBlock>& blocks, const std::vector<std::vector<Row>>& streams) {
-  uint64_t next_row = 0;
-  for (const InsertBlock& block : blocks) {
-    uint64_t rows = 0;
-    for (const ChunkInfo& chunk : block.chunks) {
-      rows += chunk.stream == 0 ? chunk.rows : 0;
-    }
-    auto chunk = block.chunks.begin();
-    for (size_t lane = 0; lane < streams.size(); ++lane) {
-      for (uint64_t row = next_row; row < next_row + rows; ++chunk) {
-        REQUIRE(chunk != block.chunks.end());
-        REQUIRE(chunk->stream == lane);
-        REQUIRE(chunk->first_row == row);
-        REQUIRE(chunk->rows > 0);
-        for (const uint64_t end = row + chunk->rows; row < end; ++row) {
-          // A chunk begins with the block, and where an episode does; this it says.
-          const bool first = streams[lane][row].step_type == 0;
-          REQUIRE((row == chunk->first_row ? chunk->begins == first : !first));
-        }
-        REQUIRE((chunk->begins || chunk->first_row == next_row));
-      }
-    }
-    REQUIRE(chunk == block.chunks.end());
-    std::vector<char> data(block.data.size());
-    block.data.CopyTo(data.data());
-    REQUIRE(data.size() == streams.size() * rows * (12 + 8 + 4 + 4 + 4 + 8));
-    const char* at = data.data();
-    const auto column = [&](auto member, size_t size) {
-      for (const std::vector<Row>& stream : streams) {
-        for (uint64_t i = 0; i < rows; ++i) {
-          Expect(&at, member(stream[next_row + i]), size);
-        }
-      }
-    };
-    column([](const Row& row) -> const void* { return row.observation; }, 12);
-    column([](const Row& row) -> const void* { return &row.action; }, 8);
-    column([](const Row& row) -> const void* { return &row.reward; }, 4);
-    column([](const Row& row) -> const void* { return &row.discount; }, 4);
-    column([](const Row& row) -> const void* { return &row.step_type; }, 4);
-    column([](const Row& row) -> const void* { return row.trace; }, 8);
-    next_row += rows;
-    for (const ItemInfo& item : block.items) {
-      // An item comes with its last row, neither before nor later.
-      REQUIRE(item.first_row + item.rows <= next_row);
-      REQUIRE(item.first_row + item.rows > next_row - rows);
-    }
-  }
-  return next_row;
-}
 
 TEST_CASE("blocks and items are those of a slow reference for random episodes, plans and chunks", "[unit]") {
   Rng rng(8);
@@ -274,17 +41,9 @@ TEST_CASE("blocks and items are those of a slow reference for random episodes, p
     REQUIRE_OK(writer->Flush(91, StopToken()));  // There is nothing left.
     REQUIRE(CheckRows(sink.blocks, streams) == 90);
 
-    Items items;
-    int64_t count = 0;
-    for (const InsertBlock& block : sink.blocks) {
-      for (const ItemInfo& item : block.items) {
-        items[{item.table, item.stream, item.first_row, item.rows}] = item.priority;
-        ++count;
-      }
-    }
-    REQUIRE(count == static_cast<int64_t>(items.size()));  // None came twice.
+    const Items items = ItemsOf(sink.blocks);
     REQUIRE(items == ItemsByDefinition(plans, streams));
-    REQUIRE(writer->items_written() == count);
+    REQUIRE(writer->items_written() == static_cast<int64_t>(items.size()));
   }
 }
 
@@ -384,14 +143,7 @@ TEST_CASE("lanes that do not keep step have the rows and items that they have wh
       }
       REQUIRE(next_row == kRows);
     }
-    Items items;
-    for (const InsertBlock& block : apart.blocks) {
-      for (const ItemInfo& item : block.items) {
-        REQUIRE(
-            items.emplace(std::make_tuple(item.table, item.stream, item.first_row, item.rows), item.priority).second);
-      }
-    }
-    REQUIRE(items == ItemsByDefinition(plans, streams));
+    REQUIRE(ItemsOf(apart.blocks) == ItemsByDefinition(plans, streams));
   }
 }
 
@@ -421,6 +173,70 @@ TEST_CASE("items carry as many rows of context as their table's stacks reach bac
     }
   }
   REQUIRE(seen.size() == 4);
+}
+
+TEST_CASE("unrolls of random episodes are those of a slow reference, in however many blocks they come", "[unit]") {
+  Rng rng(8);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int64_t lanes = 1 + static_cast<int64_t>(rng.UniformInt(6));
+    const int64_t chunk_rows = 1 + static_cast<int64_t>(rng.UniformInt(20));
+    const int64_t length = 2 + static_cast<int64_t>(rng.UniformInt(12));
+    const std::vector<TablePlan> plans = {
+        PlanOf("overlapping", WindowPlan::Kind::kUnroll, length, length - 1, SequencePriority),
+        PlanOf("apart", WindowPlan::Kind::kUnroll, length, length, nullptr),
+        // Other windows stay within their episodes beside them.
+        PlanOf("steps", WindowPlan::Kind::kNStep, 3, 1, NStepPriority)};
+    const Streams streams = RandomStreams(lanes, 90, 12, &rng);
+    INFO("trial " << trial << ": " << lanes << " lanes, chunks of " << chunk_rows << ", unrolls of " << length);
+    RecordingWriter sink;
+    auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(lanes, chunk_rows, plans), &sink));
+    for (size_t t = 0; t < 90; ++t) {
+      REQUIRE_OK(AppendRow(writer.get(), streams, t));
+      if (writer->BlockIsFull() || rng.UniformInt(10) == 0) {
+        REQUIRE_OK(writer->Flush(t, StopToken()));
+      }
+    }
+    REQUIRE_OK(writer->Flush(90, StopToken()));
+    REQUIRE(CheckRows(sink.blocks, streams, /*crosses_episodes=*/true) == 90);
+    const Items items = ItemsOf(sink.blocks);
+    REQUIRE(items == ItemsByDefinition(plans, streams));
+    REQUIRE(writer->items_written() == static_cast<int64_t>(items.size()));
+  }
+}
+
+TEST_CASE("the rows of a lane in a block are one chunk, which begins no episode, where unrolls are asked for",
+          "[unit]") {
+  Rng rng(3);
+  const Streams streams = RandomStreams(3, 40, 4, &rng);  // Several episodes in a block.
+  RecordingWriter sink;
+  auto writer = ValueOf(
+      TrajectoryWriter::Create(OptionsOf(3, 10, {PlanOf("t", WindowPlan::Kind::kUnroll, 6, 5, nullptr)}), &sink));
+  for (size_t t = 0; t < 40; ++t) {
+    REQUIRE_OK(AppendRow(writer.get(), streams, t));
+    if (writer->BlockIsFull()) {
+      REQUIRE_OK(writer->Flush(0, StopToken()));
+    }
+  }
+  REQUIRE(sink.blocks.size() == 4);
+  for (const InsertBlock& block : sink.blocks) {
+    std::set<uint32_t> lanes;
+    for (const ChunkInfo& chunk : block.chunks) {
+      lanes.insert(chunk.stream);
+      REQUIRE(chunk.rows == 10);
+      REQUIRE_FALSE(chunk.begins);
+    }
+    REQUIRE(lanes == std::set<uint32_t>{0, 1, 2});
+    REQUIRE(block.chunks.size() == 3);
+  }
+}
+
+TEST_CASE("stacks of unrolls are refused, for they would reach into other episodes", "[unit]") {
+  TablePlan plan = PlanOf("t", WindowPlan::Kind::kUnroll, 6, 5, nullptr);
+  plan.table.view = {{"frames", kObservation, ViewField::Rows::kAll, 4}};
+  RecordingWriter sink;
+  const auto writer = TrajectoryWriter::Create(OptionsOf(1, 4, {plan}), &sink);
+  REQUIRE_CODE(writer, absl::StatusCode::kInvalidArgument);
+  REQUIRE(writer.status().message() == "table t stacks rows of unrolls, which reach over the ends of episodes");
 }
 
 TEST_CASE("a table may take some of the columns, in its own order", "[unit]") {
@@ -548,4 +364,4 @@ TEST_CASE("options that contradict each other are refused", "[unit]") {
 }
 
 }  // namespace
-}  // namespace waggle
+}  // namespace waggle::testing

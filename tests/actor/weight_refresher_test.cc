@@ -1,9 +1,11 @@
 #include "actor/weight_refresher.h"
 
 #include <memory>
+#include <optional>
 
 #include "tests/actor/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 
 namespace waggle {
 namespace {
@@ -62,6 +64,39 @@ TEST_CASE("a stop ends the wait for weights", "[unit]") {
   const auto refresher = Start(script, stop);
   Thread stopper("stopper", [&stop] { stop.RequestStop(); });
   REQUIRE_CODE(refresher->WaitAndTake(), absl::StatusCode::kCancelled);
+}
+
+TEST_CASE("patience ends a wait without weights, and what comes in time is taken", "[unit]") {
+  const auto script = std::make_shared<Script>();
+  const auto refresher = Start(script, StopToken());
+  REQUIRE_FALSE(ValueOf(refresher->WaitAndTake(absl::Milliseconds(1))).has_value());
+  REQUIRE_FALSE(ValueOf(refresher->WaitAndTake(absl::ZeroDuration())).has_value());
+  script->Add(SnapshotOf(3));
+  const std::optional<ModelSnapshot> taken = ValueOf(refresher->WaitAndTake(absl::InfiniteDuration()));
+  REQUIRE(taken.has_value());
+  REQUIRE(taken->version.version == 3);
+  script->Add(absl::FailedPreconditionError("another model"));
+  REQUIRE_CODE(refresher->WaitAndTake(absl::InfiniteDuration()), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_CASE("the refresher says that it is waited for, and for how long it was", "[unit]") {
+  const auto script = std::make_shared<Script>();
+  const auto refresher = Start(script, StopToken());
+  REQUIRE_FALSE(refresher->stats().waiting);
+  REQUIRE(refresher->stats().waited == absl::ZeroDuration());
+  absl::StatusOr<ModelSnapshot> taken = absl::UnknownError("has not come");
+  Thread waiter("waiter", [&] { taken = refresher->WaitAndTake(); });
+  testing::Eventually("a wait", [&] { return refresher->stats().waiting; });
+  const absl::Duration under_way = refresher->stats().waited;
+  testing::Eventually("a longer wait", [&] { return refresher->stats().waited > under_way; });
+  script->Add(SnapshotOf(3));
+  waiter.Join();
+  REQUIRE_OK(taken);
+  REQUIRE_FALSE(refresher->stats().waiting);
+  const absl::Duration waited = refresher->stats().waited;
+  REQUIRE(waited > under_way);
+  REQUIRE_FALSE(ValueOf(refresher->Take()).has_value());
+  REQUIRE(refresher->stats().waited == waited);
 }
 
 TEST_CASE("a refresher's end stops its thread but nobody else", "[unit]") {

@@ -120,6 +120,46 @@ TEST_CASE("unrolls that share one row cover each step exactly once", "[unit]") {
   }
 }
 
+// Those of the first `rows` rows of a stream, straight from the definition.
+std::vector<RowWindow> UnrollsByDefinition(const WindowPlan& plan, int64_t rows) {
+  std::vector<RowWindow> windows;
+  for (int64_t first = 0; first + plan.length <= rows; first += plan.period) {
+    windows.push_back(RowWindow{static_cast<uint64_t>(first), static_cast<uint32_t>(plan.length)});
+  }
+  return windows;
+}
+
+TEST_CASE("unrolls reach over the ends of episodes and are never cut short", "[unit]") {
+  WindowCutter overlapping(PlanOf(WindowPlan::Kind::kUnroll, 4, 3));
+  REQUIRE(Cut(&overlapping, 0, 5) == std::vector<RowWindow>{{0, 4}});
+  REQUIRE(Cut(&overlapping, 5, 6) == std::vector<RowWindow>{{3, 4}, {6, 4}});
+  WindowCutter apart(PlanOf(WindowPlan::Kind::kUnroll, 4, 4));
+  REQUIRE(Cut(&apart, 0, 5) == std::vector<RowWindow>{{0, 4}});
+  REQUIRE(Cut(&apart, 5, 7) == std::vector<RowWindow>{{4, 4}, {8, 4}});
+}
+
+TEST_CASE("unrolls are those of the definition for random step types and plans", "[unit]") {
+  Rng rng(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    const int64_t length = 2 + static_cast<int64_t>(rng.UniformInt(8));
+    const int64_t any = 1 + static_cast<int64_t>(rng.UniformInt(10));
+    for (const int64_t period : {length - 1, length, any}) {
+      INFO("length " << length << ", period " << period);
+      const WindowPlan plan = PlanOf(WindowPlan::Kind::kUnroll, length, period);
+      WindowCutter cutter(plan);
+      const auto rows = static_cast<int64_t>(rng.UniformInt(60));
+      std::vector<RowWindow> windows;
+      for (int64_t row = 0; row < rows; ++row) {
+        const size_t before = windows.size();
+        REQUIRE_OK(cutter.Add(static_cast<uint64_t>(row), static_cast<StepType>(rng.UniformInt(3)), &windows));
+        // A window comes with its last row.
+        REQUIRE((windows.size() == before || windows.back().first_row + windows.back().rows == row + uint64_t{1}));
+      }
+      REQUIRE(windows == UnrollsByDefinition(plan, rows));
+    }
+  }
+}
+
 TEST_CASE("rows that do not make episodes are refused", "[unit]") {
   WindowCutter cutter(PlanOf(WindowPlan::Kind::kNStep, 3));
   std::vector<RowWindow> windows;
@@ -136,7 +176,12 @@ TEST_CASE("a window plan must give windows of two rows up to the table's most", 
   REQUIRE_OK(ValidateWindowPlan(PlanOf(WindowPlan::Kind::kNStep, 2), 2));
   REQUIRE_CODE(ValidateWindowPlan(PlanOf(WindowPlan::Kind::kNStep, 1), 2), absl::StatusCode::kInvalidArgument);
   REQUIRE_CODE(ValidateWindowPlan(PlanOf(WindowPlan::Kind::kNStep, 3), 2), absl::StatusCode::kInvalidArgument);
-  REQUIRE_CODE(ValidateWindowPlan(PlanOf(WindowPlan::Kind::kSequence, 2, 0), 2), absl::StatusCode::kInvalidArgument);
+  for (const WindowPlan::Kind kind : {WindowPlan::Kind::kSequence, WindowPlan::Kind::kUnroll}) {
+    REQUIRE_OK(ValidateWindowPlan(PlanOf(kind, 2, 1), 2));
+    REQUIRE_CODE(ValidateWindowPlan(PlanOf(kind, 2, 0), 2), absl::StatusCode::kInvalidArgument);
+    REQUIRE_CODE(ValidateWindowPlan(PlanOf(kind, 3, 2), 2), absl::StatusCode::kInvalidArgument);
+    REQUIRE_CODE(ValidateWindowPlan(PlanOf(kind, 1, 1), 2), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 }  // namespace

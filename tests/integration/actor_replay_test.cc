@@ -1,5 +1,6 @@
 // What an actor writes comes out of replay as it went in.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -204,8 +205,9 @@ Sequence CheckSequence(const SampledBatch& batch, int64_t max_window) {
   return sequence;
 }
 
-// What an actor has written as this plan says, checked.
-std::vector<Sequence> WriteAndSample(const WindowPlan& window, int64_t max_steps) {
+// Checks each of the items that an actor has written as this plan says, a batch of one item at a time.
+void WriteAndSample(const WindowPlan& window, int64_t max_steps,
+                    const std::function<void(const SampledBatch& batch)>& check) {
   CountingPolicy policy;
   const TablePlan plan = WholePlan(CountingEnvironment(max_steps, 0).spec(), policy, window);
   LocalReplayConnection replay(std::make_shared<ReplayStore>(ReplayStoreOptions()));
@@ -220,10 +222,15 @@ std::vector<Sequence> WriteAndSample(const WindowPlan& window, int64_t max_steps
   sampler_options.table = plan.table;
   sampler_options.batch_size = 1;
   const auto sampler = ValueOf(replay.NewSampler(sampler_options));
-  std::vector<Sequence> sequences;
   for (uint64_t i = 0; i < sink->stats().items_inserted; ++i) {
-    sequences.push_back(CheckSequence(ValueOf(sampler->Next(StopToken())), window.length));
+    check(ValueOf(sampler->Next(StopToken())));
   }
+}
+
+std::vector<Sequence> SequencesOf(const WindowPlan& window, int64_t max_steps) {
+  std::vector<Sequence> sequences;
+  WriteAndSample(window, max_steps,
+                 [&](const SampledBatch& batch) { sequences.push_back(CheckSequence(batch, window.length)); });
   return sequences;
 }
 
@@ -235,7 +242,7 @@ TEST_CASE("sequences with burn-in overlap so that each step is learned from once
   window.period = window.length - 1 - kBurnIn;
   std::map<std::pair<int64_t, int64_t>, std::map<int64_t, int>> learned;  // By episode and step, how often.
   std::map<std::pair<int64_t, int64_t>, int64_t> steps;                   // Of episodes that have ended.
-  for (const Sequence& sequence : WriteAndSample(window, 30)) {
+  for (const Sequence& sequence : SequencesOf(window, 30)) {
     REQUIRE(sequence.first % window.period == 0);
     REQUIRE((sequence.rows == window.length || sequence.ended));
     for (int64_t k = sequence.first == 0 ? 0 : kBurnIn; k + 1 < sequence.rows; ++k) {
@@ -262,7 +269,7 @@ TEST_CASE("an episode that is an item comes back whole, each once", "[unit]") {
   window.length = 31;               // The most rows that one of thirty steps has.
   std::map<int64_t, int64_t> next;  // By the environment's seed, the episode.
   std::set<int64_t> lengths;
-  for (const Sequence& sequence : WriteAndSample(window, 30)) {
+  for (const Sequence& sequence : SequencesOf(window, 30)) {
     REQUIRE(sequence.first == 0);
     REQUIRE(sequence.ended);
     REQUIRE(sequence.episode.second == next[sequence.episode.first]++);
@@ -270,6 +277,34 @@ TEST_CASE("an episode that is an item comes back whole, each once", "[unit]") {
   }
   REQUIRE(next.size() == kLanes);
   REQUIRE(lengths.size() > 20);
+}
+
+TEST_CASE("unrolls come back whole and in order, whatever episodes end and begin in them", "[unit]") {
+  for (const int64_t period : {7, 8}) {  // With a row of the unroll before, and without.
+    const WindowPlan window{WindowPlan::Kind::kUnroll, 8, period};
+    std::map<int64_t, std::pair<int64_t, int64_t>> next;  // By the environment's seed: the next row's episode and step.
+    int64_t ends = 0;
+    WriteAndSample(window, 9, [&](const SampledBatch& batch) {
+      const float* const observations = Field<float>(batch, kObservation);
+      const int32_t* const step_types = Field<int32_t>(batch, kStepType);
+      REQUIRE(Field<int64_t>(batch, kItemLength)[0] == window.length);
+      for (int64_t k = 0; k < window.length; ++k) {
+        const std::pair<int64_t, int64_t> at = {static_cast<int64_t>(observations[3 * k + 1]),
+                                                static_cast<int64_t>(observations[3 * k + 2])};
+        std::pair<int64_t, int64_t>& expected = next[static_cast<int64_t>(observations[3 * k])];
+        REQUIRE(at == expected);
+        const bool ended = step_types[k] == static_cast<int32_t>(StepType::kLast);
+        REQUIRE((step_types[k] == static_cast<int32_t>(StepType::kFirst)) == (at.second == 0));
+        REQUIRE(Field<float>(batch, kReward)[k] == (ended ? 0 : static_cast<float>(10 * at.second + at.second % 3)));
+        if (k < period) {
+          expected = ended ? std::make_pair(at.first + 1, int64_t{0}) : std::make_pair(at.first, at.second + 1);
+          ends += ended ? 1 : 0;
+        }
+      }
+    });
+    REQUIRE(next.size() == kLanes);
+    REQUIRE(ends > 100);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,205 @@
+// A loop whose lanes act in step, an unroll by each version of the weights.
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "actor/rollout_loop.h"
+#include "common/base/thread.h"
+#include "tests/actor/rollout_fixture.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+
+namespace waggle::testing {
+namespace {
+
+// Versions come when a test gives them.
+struct UnrollFixture : RolloutFixture {
+  explicit UnrollFixture(int64_t steps) : RolloutFixture({WindowPlan::Kind::kUnroll, steps + 1, steps + 1}) {
+    options.rows_per_version = steps;
+    options.version_patience = absl::InfiniteDuration();
+    script->Add(SnapshotOf(1));
+  }
+};
+
+struct Written {
+  explicit Written(const std::string& row) {
+    size_t at = 0;
+    const auto take = [&](void* value, size_t bytes) {
+      std::memcpy(value, row.data() + at, bytes);
+      at += bytes;
+    };
+    take(observation, sizeof(observation));
+    take(&action, sizeof(action));
+    take(&reward, sizeof(reward));
+    take(&discount, sizeof(discount));
+    take(&step_type, sizeof(step_type));
+    take(trace, sizeof(trace));
+    REQUIRE(at == row.size());
+  }
+
+  float observation[3] = {};  // The environment, its episode, and the step there.
+  int64_t action = -1;
+  float reward = -1;
+  float discount = -1;
+  int32_t step_type = -1;
+  float trace[2] = {};  // Episode and step.
+};
+
+void CheckActed(const Written& row) {
+  REQUIRE(row.trace[0] == row.observation[1]);
+  REQUIRE(row.trace[1] == row.observation[2]);
+  REQUIRE(row.action == static_cast<int64_t>(row.observation[2]) % 3);
+  REQUIRE(row.reward == (row.step_type == 2 ? 0 : 10 * row.observation[2] + static_cast<float>(row.action)));
+}
+
+void CheckOnlyShows(const Written& row) {
+  REQUIRE(row.trace[0] == 0);
+  REQUIRE(row.trace[1] == 0);
+  REQUIRE(row.action == 0);
+  REQUIRE(row.reward == 0);
+  REQUIRE(row.discount == 0);
+}
+
+void CheckFollows(const Written& next, const Written& row) {
+  REQUIRE(next.observation[0] == row.observation[0]);
+  const bool ends = row.step_type == static_cast<int32_t>(StepType::kLast);
+  REQUIRE(next.observation[1] == row.observation[1] + (ends ? 1 : 0));
+  REQUIRE(next.observation[2] == (ends ? 0 : row.observation[2] + 1));
+  REQUIRE((next.step_type == static_cast<int32_t>(StepType::kFirst)) == ends);
+}
+
+void CheckSame(const Written& next, const Written& row) {
+  REQUIRE(std::memcmp(next.observation, row.observation, sizeof(row.observation)) == 0);
+  REQUIRE(next.step_type == row.step_type);
+}
+
+// By row of each lane: the version that its block names.
+std::map<uint64_t, uint64_t> Versions(const std::vector<InsertBlock>& blocks, uint32_t lane) {
+  std::map<uint64_t, uint64_t> versions;
+  for (const InsertBlock& block : blocks) {
+    for (const ChunkInfo& chunk : block.chunks) {
+      for (uint64_t row = chunk.first_row; chunk.stream == lane && row < chunk.first_row + chunk.rows; ++row) {
+        versions[row] = block.policy_version;
+      }
+    }
+  }
+  return versions;
+}
+
+// Of a loop that has acted with version k + 1 in unroll k.
+void CheckUnrolls(const UnrollFixture& fixture, uint64_t acts) {
+  const auto steps = static_cast<uint64_t>(fixture.options.rows_per_version);
+  const uint64_t length = steps + 1;
+  const uint64_t unrolls = acts / steps;
+  const auto streams =
+      StreamsOf(fixture.sink.blocks, StreamColumns(fixture.environments->spec(), fixture.policy.columns()));
+  for (uint32_t lane = 0; lane < RolloutFixture::kLanes; ++lane) {
+    const std::vector<std::string>& rows = streams[lane].rows;
+    const std::map<uint64_t, uint64_t> versions = Versions(fixture.sink.blocks, lane);
+    REQUIRE(rows.size() == unrolls * length + acts % steps);
+    REQUIRE(versions.size() == rows.size());
+    for (uint64_t row = 0; row < rows.size(); ++row) {
+      INFO("lane " << lane << ", row " << row << " of unrolls of " << length);
+      REQUIRE(versions.at(row) == row / length + 1);
+      const bool ends = row % length == steps;
+      (ends ? CheckOnlyShows : CheckActed)(Written(rows[row]));
+      if (row + 1 < rows.size()) {
+        (ends ? CheckSame : CheckFollows)(Written(rows[row + 1]), Written(rows[row]));
+      }
+    }
+    REQUIRE(streams[lane].items.size() == unrolls);
+    for (uint64_t unroll = 0; unroll < unrolls; ++unroll) {
+      REQUIRE(std::get<0>(streams[lane].items[unroll]) == unroll * length);
+      REQUIRE(std::get<1>(streams[lane].items[unroll]) == length);
+    }
+  }
+}
+
+TEST_CASE("each unroll is by one version, and its last row only shows what the next one begins with", "[unit]") {
+  for (const int64_t steps : {1, 4, 5, 9}) {  // A block has 4 rows.
+    for (const bool in_order : {true, false}) {
+      UnrollFixture fixture(steps);
+      if (!in_order) {
+        fixture.Scramble(/*slow_lane=*/1, /*spread=*/3);
+      }
+      fixture.policy.on_act = [&fixture, steps](int64_t calls) {
+        if (calls % steps == 0) {
+          fixture.script->Add(SnapshotOf(static_cast<uint64_t>(calls / steps) + 2));
+        }
+      };
+      const int64_t acts = 20 * steps + steps / 2;
+      REQUIRE_OK(fixture.Run(acts));
+      CheckUnrolls(fixture, static_cast<uint64_t>(acts));
+    }
+  }
+}
+
+TEST_CASE("weights that come in mid-unroll wait for its end", "[unit]") {
+  constexpr int64_t kSteps = 6;
+  UnrollFixture fixture(kSteps);
+  fixture.options.max_block_age = absl::ZeroDuration();  // A block ends with every step.
+  std::vector<uint64_t> acted_by;
+  fixture.policy.on_act = [&](int64_t calls) {
+    acted_by.push_back(fixture.policy.loaded.back());
+    if (calls % kSteps == 1) {
+      const size_t asked = fixture.script->Asked().size();
+      fixture.script->Add(SnapshotOf(acted_by.back() + 1));
+      fixture.script->Add(std::optional<ModelSnapshot>());
+      // Once it has asked again, it has what it was given before.
+      Eventually("newer weights at hand", [&] { return fixture.script->Asked().size() == asked + 2; });
+    }
+  };
+  REQUIRE_OK(fixture.Run(3 * kSteps));
+  std::vector<uint64_t> expected(kSteps, 1);
+  expected.insert(expected.end(), kSteps, 2);
+  expected.insert(expected.end(), kSteps, 3);
+  REQUIRE(acted_by == expected);
+}
+
+TEST_CASE("after an unroll the loop takes no step before newer weights are there, and says so", "[unit]") {
+  constexpr int64_t kSteps = 5;
+  UnrollFixture fixture(kSteps);
+  std::atomic<int64_t> acts{0};
+  fixture.policy.on_act = [&acts](int64_t) { ++acts; };
+  absl::Status ran = absl::UnknownError("is running");
+  Thread runner("loop", [&] { ran = fixture.Run(-1); });
+  const auto wait = [&](int64_t unrolls) {
+    Eventually("a wait for weights", [&] {
+      return acts == unrolls * kSteps && fixture.metrics.TakeSnapshot().activity == "waiting for newer weights";
+    });
+  };
+  for (int64_t unrolls = 1; unrolls < 4; ++unrolls) {
+    wait(unrolls);
+    CHECK(RowsOf(fixture.sink.blocks) == unrolls * (kSteps + 1));  // What the learner needs is handed over.
+    fixture.script->Add(SnapshotOf(static_cast<uint64_t>(unrolls) + 1));
+  }
+  wait(4);
+  fixture.stop.RequestStop();  // Ends the loop in peace.
+  runner.Join();
+  REQUIRE_OK(ran);
+  CheckUnrolls(fixture, 4 * kSteps);
+}
+
+TEST_CASE("where no version comes the lanes act for another unroll by the one that they have", "[unit]") {
+  constexpr int64_t kSteps = 5;
+  UnrollFixture fixture(kSteps);
+  fixture.options.version_patience = absl::Milliseconds(1);
+  REQUIRE_OK(fixture.Run(4 * kSteps + 2));
+  REQUIRE(fixture.policy.loaded == std::vector<uint64_t>{1});
+  REQUIRE(RowsOf(fixture.sink.blocks) == 4 * (kSteps + 1) + 2);
+  for (const InsertBlock& block : fixture.sink.blocks) {
+    REQUIRE(block.policy_version == 1);
+  }
+}
+
+TEST_CASE("weights that cannot be had are the error of a loop that waits for them", "[unit]") {
+  UnrollFixture fixture(5);
+  fixture.script->Add(absl::PermissionDeniedError("no"));
+  REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kPermissionDenied);
+}
+
+}  // namespace
+}  // namespace waggle::testing
