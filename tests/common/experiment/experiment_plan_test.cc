@@ -1,5 +1,7 @@
 #include "common/experiment/experiment_plan.h"
 
+#include "common/experiment/family_defaults.h"
+#include "common/experiment/table_plans.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 
@@ -152,6 +154,44 @@ TEST_CASE("a core's state is a column of the stream and of tables of sequences, 
   CHECK(refused.message() == sentence("actor") + "\n" + sentence("critic"));
   CHECK_THAT(std::string(CheckAgainstEnvironment(experiment, environment, algorithms).message()),
              Catch::StartsWith(sentence("actor")));
+}
+
+struct SynchronousOptions : AlgorithmOptions {
+  void Visit(ConfigVisitor&) override {}
+  absl::Status Validate() const override { return absl::OkStatus(); }
+};
+
+TEST_CASE("a learner that lanes would wait for in vain, or that does not publish each step, is refused", "[unit]") {
+  const auto plan = [](const SynchronousOptions&, const PlanContext& context) -> absl::StatusOr<AlgorithmPlan> {
+    NetworkNeed network{"actor", {{"policy", HeadKind::kCategorical}}};
+    network.acts = true;
+    AlgorithmPlan algorithm{{network}};
+    algorithm.rows_per_version = 5;
+    algorithm.tables = {testing::ValueOf(UnrollTable(context, algorithm, 5))};
+    return algorithm;
+  };
+  AlgorithmDefinitions algorithms("algorithm");
+  REQUIRE_OK(algorithms.Register(
+      "synchronous", Define<SynchronousOptions>("for tests", {SpaceKind::kDiscrete}, OnPolicyDefaults, plan)));
+  const auto problems = [&](const std::string& sections) {
+    const Experiment experiment = testing::ValueOf(ParseExperiment(
+        "algorithm: {name: synchronous}\nstop: {max_seconds: 1}\n" + sections, "x.yaml", {}, algorithms));
+    const EnvironmentSpec environment = testing::FakeEnvironmentSpec();
+    const absl::Status planned = PlanExperiment(experiment, environment, algorithms).status();
+    CHECK(CheckAgainstEnvironment(experiment, environment, algorithms) == planned);
+    return std::string(planned.message());
+  };
+  CHECK(problems("").empty());
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 12}\n").empty());
+  const std::string too_many =
+      "learner.batch_size: 13: all lanes wait for a learner step after an unroll each, which are 12; wanted at most as "
+      "many";
+  const std::string too_rarely =
+      "learner.publish_period_steps: 2: actors wait for the weights of each learner step; wanted 1";
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13}\n") == too_many);
+  CHECK(problems("learner: {publish_period_steps: 2}\n") == too_rarely);
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13, publish_period_steps: 2}\n") ==
+        too_many + "\n" + too_rarely);
 }
 
 }  // namespace

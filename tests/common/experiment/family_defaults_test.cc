@@ -27,5 +27,37 @@ TEST_CASE("a network of dense layers has them as its torso and nothing else", "[
   CHECK(network.encoders.empty());
 }
 
+TEST_CASE("an actor-critic begins close to uniform, on dense layers that its heads share", "[unit]") {
+  const NetworkSpec network = ActorCritic({7, 5});
+  REQUIRE(network.torso.size() == 1);
+  CHECK(network.torso[0].units == std::vector<int64_t>{7, 5});
+  CHECK(network.torso[0].activation == "tanh");
+  CHECK(network.torso[0].initialization == "orthogonal");
+  REQUIRE(network.heads.size() == 2);
+  CHECK(network.heads.at("policy").gain == 0.01);
+  CHECK(network.heads.at("value").gain == 1);
+  for (const auto& [name, head] : network.heads) {
+    CHECK(head.initialization == "orthogonal");
+    CHECK(head.shares == "all");
+  }
+}
+
+TEST_CASE("a learner step takes an unroll of each lane from a queue, and its weights are published at once", "[unit]") {
+  Experiment experiment;
+  OnPolicyDefaults(&experiment);
+  CHECK(experiment.learner.batch_size == experiment.actor.lanes * experiment.actor.processes);
+  CHECK(experiment.learner.publish_period_steps == 1);
+  CHECK(experiment.actor.refresh_seconds == 0);
+  REQUIRE_OK(experiment.replay.Validate());
+  REQUIRE_OK(experiment.actor.Validate());
+  REQUIRE_OK(experiment.learner.Validate());
+  const TableConfig& table = experiment.replay.table;
+  CHECK(table.sampler.kind == SelectorKind::kFifo);
+  CHECK(table.max_times_sampled == 1);
+  CHECK(table.rate_limiter.samples_per_insert == 1);
+  // What all lanes write fits while a learner step is under way.
+  CHECK(table.max_items >= 2 * experiment.learner.batch_size);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -1,5 +1,12 @@
 #include "common/experiment/table_plans.h"
 
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/experiment/family_defaults.h"
 #include "tests/common/experiment/fake_algorithm.h"
 #include "tests/support/catch.h"
 
@@ -33,6 +40,73 @@ TEST_CASE("a transition has every leaf at both ends, the action, and all rewards
   for (size_t i = 0; i < wanted.size(); ++i) {
     CHECK(plan.table.view[i].name == wanted[i].first);
     CHECK(plan.table.view[i].rows == wanted[i].second);
+  }
+}
+
+// The table of an algorithm that learns from unrolls of five steps.
+absl::StatusOr<TablePlan> UnrollsOf(const ReplayOptions& replay, std::optional<int64_t> rows_per_version) {
+  EnvironmentSpec environment = testing::FakeEnvironmentSpec();
+  environment.observations = {Box("observation/a", DType::kUint8, {3}), Box("observation/b", DType::kFloat32, {})};
+  LearnerOptions learner;
+  learner.batch_size = 9;
+  AlgorithmPlan algorithm;
+  algorithm.columns = {"log_prob"};
+  algorithm.rows_per_version = rows_per_version;
+  return UnrollTable({environment, replay, learner}, algorithm, 5);
+}
+
+TEST_CASE("an unroll has every column in all rows, one more than it has steps", "[unit]") {
+  ReplayOptions replay = OnPolicyReplay();
+  replay.table.max_items = 77;
+  const TablePlan plan = testing::ValueOf(UnrollsOf(replay, 5));
+  REQUIRE_OK(plan.table.Validate());
+  CHECK(plan.batch_size == 9);
+  REQUIRE_OK(plan.table.CheckBatchSize(9));
+  CHECK(DebugString(plan.table.signature) ==
+        "[observation/a: uint8[3], observation/b: float32[], action: int64[], reward: float32[], discount: float32[], "
+        "step_type: int32[], log_prob: float32[]]");
+  REQUIRE(plan.table.view.size() == plan.table.signature.size());
+  for (size_t i = 0; i < plan.table.view.size(); ++i) {
+    CHECK(plan.table.view[i].name == plan.table.signature[i].name);
+    CHECK(plan.table.view[i].column == plan.table.signature[i].name);
+    CHECK(plan.table.view[i].rows == ViewField::Rows::kAll);
+  }
+  CHECK(plan.window.kind == WindowPlan::Kind::kUnroll);
+  CHECK(plan.window.length == 6);
+  CHECK(plan.table.max_window == 6);
+  // A queue.
+  CHECK(plan.table.sampler.kind == SelectorKind::kFifo);
+  CHECK(plan.table.remover.kind == SelectorKind::kFifo);
+  CHECK(plan.table.max_times_sampled == 1);
+  CHECK(plan.table.max_items == 77);
+  CHECK(plan.table.rate_limiter.min_difference == 0);
+  CHECK(plan.table.rate_limiter.max_difference == 77);
+}
+
+TEST_CASE("unrolls share a row unless the actors stop after each", "[unit]") {
+  CHECK(testing::ValueOf(UnrollsOf(OnPolicyReplay(), std::nullopt)).window.period == 5);
+  CHECK(testing::ValueOf(UnrollsOf(OnPolicyReplay(), 5)).window.period == 6);
+}
+
+TEST_CASE("a replay section that makes no queue is refused by its key", "[unit]") {
+  using Change = std::function<void(TableConfig*)>;
+  const std::vector<std::pair<std::string, Change>> changes = {
+      {"sampler", [](TableConfig* table) { table->sampler.kind = SelectorKind::kUniform; }},
+      {"remover", [](TableConfig* table) { table->remover.kind = SelectorKind::kLifo; }},
+      {"max_times_sampled", [](TableConfig* table) { table->max_times_sampled = 2; }},
+      {"rate_limiter", [](TableConfig* table) { table->rate_limiter.samples_per_insert = 2; }},
+      {"rate_limiter", [](TableConfig* table) { table->rate_limiter.min_items = 10; }},
+      {"rate_limiter", [](TableConfig* table) { table->rate_limiter.error_buffer = 10; }},
+      {"rate_limiter", [](TableConfig* table) { table->rate_limiter.min_difference = 0; }},
+      {"rate_limiter", [](TableConfig* table) { table->rate_limiter.max_difference = 8; }}};
+  for (const auto& [key, change] : changes) {
+    ReplayOptions replay = OnPolicyReplay();
+    change(&replay.table);
+    const absl::Status status = UnrollsOf(replay, 5).status();
+    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+    CHECK(status.message() == "replay." + key +
+                                  ": an unroll is learned from once, in the order in which they were written; wanted "
+                                  "none");
   }
 }
 

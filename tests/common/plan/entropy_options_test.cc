@@ -1,0 +1,76 @@
+#include "common/plan/entropy_options.h"
+
+#include <cmath>
+#include <string>
+
+#include "common/config/config_reader.h"
+#include "common/config/config_writer.h"
+#include "common/config/field_checker.h"
+#include "common/config/yaml_file.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+absl::Status Read(const std::string& yaml, EntropyOptions* options) {
+  const YamlNode root = testing::ValueOf(ParseYaml(yaml, "entropy.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors);
+  options->Visit(reader);
+  reader.Finish();
+  return errors.ToStatus();
+}
+
+TEST_CASE("the weight of the entropy is given, and nothing learned, unless there is a target", "[unit]") {
+  EntropyOptions options;
+  REQUIRE_OK(Check(options));
+  REQUIRE_OK(options.Validate());
+  CHECK(EntropyScalars(options).empty());
+  REQUIRE_OK(Read("weight: {from: 0.1, to: 0, shape: linear}", &options));
+  REQUIRE_OK(options.Validate());
+  CHECK(options.weight == Schedule::Linear(0.1, 0));
+  const absl::Status status = Read("optimizer: {learning_rate: 0.1}", &options);
+  REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("optimizer: unknown key"));
+}
+
+TEST_CASE("a weight that is learned towards a target begins with what is given, wherever the keys stand", "[unit]") {
+  for (const char* const yaml : {"target: -1.5\nweight: 0.25\noptimizer: {learning_rate: 0.1}",
+                                 "optimizer: {learning_rate: 0.1}\nweight: 0.25\ntarget: -1.5"}) {
+    EntropyOptions options;
+    REQUIRE_OK(Read(yaml, &options));
+    REQUIRE_OK(Check(options));
+    REQUIRE_OK(options.Validate());
+    CHECK(options.target == -1.5);
+    const std::vector<ScalarNeed> scalars = EntropyScalars(options);
+    REQUIRE(scalars.size() == 1);
+    CHECK(scalars[0].name == kLogEntropyWeight);
+    CHECK(scalars[0].initial == Approx(std::log(0.25)));
+    CHECK(scalars[0].optimizer.learning_rate == Schedule(0.1));
+    ConfigWriter writer;
+    options.Visit(writer);
+    EntropyOptions again;
+    REQUIRE_OK(Read(writer.text(), &again));
+    CHECK(again.target == options.target);
+    CHECK(again.weight == options.weight);
+  }
+}
+
+TEST_CASE("a weight that is learned can neither move by itself nor begin with zero", "[unit]") {
+  EntropyOptions options;
+  options.target = 1;
+  for (const Schedule& weight : {Schedule(0), Schedule::Linear(0.2, 0.1)}) {
+    options.weight = weight;
+    const absl::Status status = options.Validate();
+    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+    CHECK_THAT(std::string(status.message()), Catch::StartsWith("weight: beside a target"));
+  }
+  options.weight = 0.1;
+  REQUIRE_OK(options.Validate());
+  options.target.reset();
+  options.weight = 0;
+  REQUIRE_OK(options.Validate());
+}
+
+}  // namespace
+}  // namespace waggle
