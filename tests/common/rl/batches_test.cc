@@ -1,5 +1,7 @@
 #include "common/rl/batches.h"
 
+#include <cmath>
+
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
 
@@ -37,6 +39,51 @@ TEST_CASE("every leaf of the observation stands in its place", "[unit]") {
   CHECK(torch::equal(t.observation.at(1), torch::ones({2, 2}, torch::kUInt8)));
   CHECK(torch::equal(t.next_observation.at(0), torch::full({2, 1}, 2.0F)));
   CHECK(torch::equal(t.next_observation.at(1), torch::full({2, 2}, 3, torch::kUInt8)));
+}
+
+// An item a row, as sampled: two of three steps and the row that only shows.
+TensorBatch UnrollBatch() {
+  const float nan = std::nanf("");
+  TensorBatch batch;
+  batch.size = 2;
+  batch.fields[kObservation] = torch::arange(8, torch::kFloat32).view({2, 4, 1});
+  batch.fields[kAction] = torch::tensor({{1, 0, 1, 1}, {1, 1, 1, 1}}, torch::kInt64);
+  batch.fields[kReward] = torch::tensor({{1.0F, 2.0F, nan, 4.0F}, {5.0F, 6.0F, 7.0F, nan}});
+  batch.fields[kDiscount] = torch::tensor({{1.0F, 0.0F, nan, 1.0F}, {1.0F, 1.0F, 0.0F, nan}});
+  batch.fields[kStepType] = torch::tensor({{0, 1, 2, 0}, {1, 1, 1, 2}}, torch::kInt32);
+  batch.fields["log_prob"] = torch::tensor({{0.1F, 0.2F, 0.3F, 0.4F}, {0.5F, 0.6F, 0.7F, 0.8F}});
+  return batch;
+}
+
+TEST_CASE("unrolls are time-major, and say what begins, ends and counts", "[unit]") {
+  const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
+  const TensorBatch batch = UnrollBatch();
+  const Unrolls u = UnrollsOf(Batches(&environment, {{"unrolls", &batch}}), 0.5);
+  REQUIRE(u.observation.size() == 1);
+  CHECK(torch::equal(u.observation[0].squeeze(-1),
+                     torch::tensor({{0.0F, 4.0F}, {1.0F, 5.0F}, {2.0F, 6.0F}, {3.0F, 7.0F}})));
+  CHECK(torch::equal(u.first, torch::tensor({{1, 0}, {0, 0}, {0, 0}, {1, 0}}).to(torch::kBool)));
+  CHECK(torch::equal(u.last, torch::tensor({{0, 0}, {0, 0}, {1, 0}}).to(torch::kBool)));
+  CHECK(torch::equal(u.counts, u.last.logical_not()));
+  // Zero in an episode's last row, and in the row that only shows.
+  CHECK(torch::equal(u.action, torch::tensor({{1, 1}, {0, 1}, {0, 1}, {0, 0}}, torch::kInt64)));
+  CHECK(torch::allclose(u.reward, torch::tensor({{1.0F, 5.0F}, {2.0F, 6.0F}, {std::nanf(""), 7.0F}}), 0, 0, true));
+  CHECK(torch::allclose(u.discount, torch::tensor({{0.5F, 0.5F}, {0.0F, 0.5F}, {std::nanf(""), 0.0F}}), 0, 0, true));
+  CHECK(torch::equal(u.Column("log_prob"), torch::tensor({{0.1F, 0.5F}, {0.2F, 0.6F}, {0.3F, 0.7F}})));
+  CHECK_FALSE(u.core_state.defined());
+}
+
+TEST_CASE("an unroll's action of several elements is zero as a whole where no step follows", "[unit]") {
+  EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
+  environment.actions = {Box("action", DType::kFloat32, {3})};
+  TensorBatch batch = UnrollBatch();
+  batch.fields[kAction] = torch::ones({2, 4, 3});
+  batch.fields[kAction][0][2] = std::nanf("");
+  batch.fields["core_state"] = torch::ones({2, 5});
+  const Unrolls u = UnrollsOf(Batches(&environment, {{"unrolls", &batch}}), 0.5);
+  const torch::Tensor acts = torch::tensor({{1.0F, 1.0F}, {1.0F, 1.0F}, {0.0F, 1.0F}, {0.0F, 0.0F}});
+  CHECK(torch::equal(u.action, acts.unsqueeze(-1).expand({4, 2, 3})));
+  CHECK(torch::equal(u.core_state, torch::ones({2, 5})));
 }
 
 }  // namespace

@@ -170,6 +170,26 @@ TEST_CASE("Q-values that are not finite are an error that names the slot", "[uni
   CHECK(status.message() == "slot 2: the Q-values of its observation are not finite");
 }
 
+TEST_CASE("Q-values that are not numbers are an error under a mask, and no choice that is not legal", "[unit]") {
+  Fixture fixture;
+  fixture.context.environment.observations.push_back(MultiBinary("action_mask", {3}));
+  fixture.policy = testing::ValueOf(NetworkPolicy::Create(fixture.context));
+  REQUIRE_OK(fixture.Load(Weight()));
+  PolicyInput input;
+  input.slots = fixture.slots;
+  const bool mask[3 * kLanes] = {true, false, true, true, false, true, false, false, true, false, true, true};
+  const void* const shown[] = {fixture.observations.data(), mask};
+  input.observations = shown;
+  PolicyOutput output;
+  output.actions = {fixture.actions.data()};
+  output.private_values = fixture.private_values.data();
+  REQUIRE_OK(fixture.policy->Act(input, ActMode::kGreedy, &output));
+  CHECK(fixture.actions == std::vector<int64_t>{0, 2, 2, 1});
+  fixture.observations[4] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(fixture.policy->Act(input, ActMode::kGreedy, &output).message() ==
+        "slot 2: the Q-values of its observation are not finite");
+}
+
 TEST_CASE("slots that there are not and weights of another network are refused", "[unit]") {
   Fixture fixture;
   fixture.slots = {0, 4};

@@ -37,6 +37,18 @@ TEST_CASE("after a true end the value does not count even if it is not finite", 
   }
 }
 
+TEST_CASE("a value that is not a number makes the target none, also beside a choice that is not legal", "[unit]") {
+  constexpr double kIllegal = -1e9;
+  for (const torch::ScalarType dtype : kTypes) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& values : {torch::tensor({{kIllegal, nan}}), torch::tensor({{nan, kIllegal}})}) {
+      const torch::Tensor q = values.to(dtype);
+      const torch::Tensor target = QLearningTargets(torch::ones({1}, dtype), torch::ones({1}, dtype), q, q);
+      CHECK(std::isnan(target.item<double>()));
+    }
+  }
+}
+
 struct Case {
   torch::Tensor q;
   torch::Tensor actions;
