@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -17,7 +18,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/state_copy.h"
 
-// What holds for the updates of any algorithm that learns from transitions.
+// What holds for the updates of any algorithm, and of any that learns from transitions.
 
 namespace waggle::testing {
 
@@ -30,17 +31,24 @@ inline EnvironmentSpec EnvironmentOf(int64_t features, SpaceLeaf action) {
   return environment;
 }
 
-// An algorithm by its keys in a file ("name: td3, policy_delay: 1"), on smooth networks of one hidden layer.
+// An algorithm by its keys in a file ("name: td3, policy_delay: 1"), on these networks ("{actor: {…}, critic: {…}}").
+inline std::unique_ptr<AlgorithmTrainee> TraineeOn(const std::string& networks, const std::string& algorithm,
+                                                   const EnvironmentSpec& environment, torch::ScalarType dtype,
+                                                   int64_t seed) {
+  const Experiment experiment =
+      ValueOf(ParseExperiment("experiment: {name: test, seed: " + std::to_string(seed) + "}\nalgorithm: {" + algorithm +
+                                  "}\nnetworks: " + networks + "\nstop: {max_learner_steps: 1}\n",
+                              "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+  return ValueOf(AlgorithmTrainee::Create(experiment, environment, BuiltinAlgorithmDefinitions(), BuiltinAlgorithms(),
+                                          torch::kCPU, dtype));
+}
+
+// The same with an actor and a critic that are smooth networks of one hidden layer.
 inline std::unique_ptr<AlgorithmTrainee> TraineeOf(const std::string& algorithm, const EnvironmentSpec& environment,
                                                    torch::ScalarType dtype = torch::kFloat64, int64_t seed = 1,
                                                    int64_t units = 5) {
   const std::string network = "{torso: [{type: mlp, units: [" + std::to_string(units) + "], activation: tanh}]}";
-  const Experiment experiment = ValueOf(ParseExperiment(
-      "experiment: {name: test, seed: " + std::to_string(seed) + "}\nalgorithm: {" + algorithm +
-          "}\nnetworks: {actor: " + network + ", critic: " + network + "}\nstop: {max_learner_steps: 1}\n",
-      "test.yaml", {}, BuiltinAlgorithmDefinitions()));
-  return ValueOf(AlgorithmTrainee::Create(experiment, environment, BuiltinAlgorithmDefinitions(), BuiltinAlgorithms(),
-                                          torch::kCPU, dtype));
+  return TraineeOn("{actor: " + network + ", critic: " + network + "}", algorithm, environment, dtype, seed);
 }
 
 // Random transitions of one step, of which every third ends its episode.
@@ -82,30 +90,37 @@ inline double Metric(const UpdateResult& result, const std::string& name) {
   return 0;
 }
 
-// Each group's gradient is what finite differences of the loss that it reports say. The trainee computes in float64.
-inline void CheckGradients(AlgorithmTrainee* trainee, const std::vector<ParameterGroup*>& groups,
-                           const TensorBatch& batch) {
+// The elements of the group's gradient of which `holds` is true are what finite differences of the loss that it reports
+// say. The trainee computes in float64.
+inline void CheckGradient(AlgorithmTrainee* trainee, ParameterGroup* group, const TensorBatch& batch,
+                          const std::function<bool(int64_t element)>& holds) {
+  INFO(group->name());
   StateCopy start;  // Of the random numbers, too: every update draws the same.
   trainee->VisitState(start.Saver());
   CaptureStepper stepper;
   Updated(trainee, batch, &stepper);
-  const auto gradients = stepper.gradients();
-  for (ParameterGroup* group : groups) {
-    INFO(group->name());
-    REQUIRE(gradients.count(group->name()) == 1);
-    const torch::Tensor gradient = gradients.at(group->name()).clone();
-    CHECK(gradient.abs().max().item<double>() > 0);
-    const auto loss = [&](int64_t i, double change) {
-      trainee->VisitState(start.Loader());
-      group->values().data_ptr<double>()[i] += change;
-      return Metric(Updated(trainee, batch, &stepper), group->name() + "_loss");
-    };
-    for (int64_t i = 0; i < gradient.numel(); ++i) {
+  REQUIRE(stepper.gradients().count(group->name()) == 1);
+  const torch::Tensor gradient = stepper.gradients().at(group->name()).clone();
+  CHECK(gradient.abs().max().item<double>() > 0);
+  const auto loss = [&](int64_t i, double change) {
+    trainee->VisitState(start.Loader());
+    group->values().data_ptr<double>()[i] += change;
+    return Metric(Updated(trainee, batch, &stepper), group->name() + "_loss");
+  };
+  for (int64_t i = 0; i < gradient.numel(); ++i) {
+    if (holds(i)) {
       const double expected = (loss(i, 1e-6) - loss(i, -1e-6)) / 2e-6;
       CHECK(gradient[i].item<double>() == Approx(expected).margin(1e-7).epsilon(1e-5));
     }
   }
   trainee->VisitState(start.Loader());
+}
+
+inline void CheckGradients(AlgorithmTrainee* trainee, const std::vector<ParameterGroup*>& groups,
+                           const TensorBatch& batch) {
+  for (ParameterGroup* group : groups) {
+    CheckGradient(trainee, group, batch, [](int64_t) { return true; });
+  }
 }
 
 // Steps, and checks that since the last step only the group to be stepped has another gradient, and none has other

@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <set>
+
+#include "tests/support/two_states.h"
+#include "tests/support/unroll_checks.h"
+
+namespace waggle {
+namespace {
+
+using testing::ActorCriticOf;
+using testing::Metric;
+using testing::RandomUnrolls;
+using testing::ReferenceStep;
+using testing::Updated;
+
+// One pass over all at once, with nothing in the way.
+constexpr char kOnePass[] = "name: ppo, unroll: 5, epochs: 1, minibatches: 1, discount: 0.9, lambda: 0.7";
+
+EnvironmentSpec Choices() {
+  return testing::EnvironmentOf(3, Discrete("action", 4));
+}
+
+EnvironmentSpec Real() {
+  return testing::EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1));
+}
+
+const Net& NetOf(AlgorithmTrainee* trainee) {
+  return trainee->model().net("actor_critic");
+}
+
+// Keeps each gradient of the network, and moves its parameters by a tenth after the first.
+class MovingStepper : public Stepper {
+ public:
+  absl::StatusOr<bool> Step(ParameterGroup* group, const Progress&) override {
+    gradients.push_back(group->gradients().clone());
+    if (gradients.size() == 1) {
+      torch::Tensor values = group->values();
+      values.add_(0.1);
+    }
+    return true;
+  }
+
+  std::vector<torch::Tensor> gradients;
+};
+
+// By definition, with the clip 0.3: what value_weight 0.3 and entropy weight 0.02 make of steps whose advantages are as
+// they are to be used. `before`: what the values were before the first pass.
+double LossOf(const std::vector<ReferenceStep>& steps, const std::vector<ReferenceStep>& before, double value_clip) {
+  double loss = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const double ratio = std::exp(steps[i].log_prob - steps[i].acted_log_prob);
+    const double advantage = before[i].advantage;
+    const double clipped = ratio < 0.7 ? 0.7 : ratio > 1.3 ? 1.3 : ratio;
+    const double moved = std::clamp(steps[i].value - before[i].value, -value_clip, value_clip);
+    const double error = steps[i].value - before[i].value_target;
+    const double clipped_error = before[i].value + moved - before[i].value_target;
+    loss += 0.3 * std::max(error * error, clipped_error * clipped_error) -
+            std::min(ratio * advantage, clipped * advantage) - 0.02 * steps[i].entropy;
+  }
+  return loss / static_cast<double>(steps.size());
+}
+
+TEST_CASE("PPO's losses of two passes are those of a loop over the steps that count", "[unit]") {
+  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+    for (const bool normalize : {false, true}) {
+      for (const std::string value_clip : {"", "0.05"}) {
+        const auto trainee = ActorCriticOf(
+            "name: ppo, unroll: 5, epochs: 2, minibatches: 1, discount: 0.9, lambda: 0.7, value_weight: 0.3, clip: "
+            "0.3, "
+            "entropy: {weight: 0.02}, normalize_advantages: " +
+                std::string(normalize ? "true" : "false") + (value_clip.empty() ? "" : ", value_clip: " + value_clip),
+            environment);
+        const TensorBatch batch = RandomUnrolls(environment, 3);
+        const auto steps = [&] { return testing::ReferenceSteps(NetOf(trainee.get()).network(), batch, 0.9, 0.7); };
+        std::vector<ReferenceStep> before = steps();
+        REQUIRE(before.size() == 4 * 5 - 3);
+        if (normalize) {
+          testing::Standardize(&before);
+        }
+        const double clip = value_clip.empty() ? 1e9 : std::stod(value_clip);
+        const double first = LossOf(before, before, clip);
+        MovingStepper stepper;
+        const UpdateResult result = Updated(trainee.get(), batch, &stepper);
+        const double second = LossOf(steps(), before, clip);
+        std::vector<double> losses;
+        for (const auto& [name, value] : result.metrics) {
+          if (name == "actor_critic_loss") {
+            losses.push_back(value.item<double>());
+          }
+        }
+        REQUIRE(losses.size() == 2);
+        CHECK(losses[0] == Approx(first));
+        CHECK(losses[1] == Approx(second));
+        if (!value_clip.empty()) {
+          CHECK(second != Approx(LossOf(steps(), before, 1e9)));  // The clip made a difference.
+        }
+      }
+    }
+  }
+}
+
+// The batch as if the network itself had acted, but for a change of each log-probability.
+TensorBatch ActedBy(AlgorithmTrainee* trainee, TensorBatch batch, const torch::Tensor& change) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor action = torch::nan_to_num(batch.at(kAction));
+  batch.fields["log_prob"] = NetOf(trainee)({batch.at(kObservation)}).policy().LogProb(action) + change;
+  return batch;
+}
+
+TEST_CASE("one pass of PPO over what its policy has just acted has the gradient of A2C", "[unit]") {
+  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+    const std::string same = ", value_weight: 0.3, normalize_advantages: true, entropy: {weight: 0.02}";
+    const auto ppo = ActorCriticOf(kOnePass + same, environment);
+    const auto a2c = ActorCriticOf("name: a2c, unroll: 5, discount: 0.9, lambda: 0.7" + same, environment);
+    REQUIRE(torch::equal(NetOf(ppo.get()).group()->values(), NetOf(a2c.get()).group()->values()));
+    const TensorBatch batch = ActedBy(ppo.get(), RandomUnrolls(environment, 4), torch::zeros({}, torch::kFloat64));
+    CaptureStepper by_ppo, by_a2c;
+    const UpdateResult result = Updated(ppo.get(), batch, &by_ppo);
+    Updated(a2c.get(), batch, &by_a2c);
+    CHECK(torch::allclose(by_ppo.gradients().at("actor_critic"), by_a2c.gradients().at("actor_critic"), 1e-9, 1e-12));
+    CHECK(Metric(result, "divergence") == Approx(0).margin(1e-12));
+    CHECK(Metric(result, "clip_fraction") == 0);
+  }
+}
+
+TEST_CASE("PPO gains nothing by moving past the clip, and may come back from there", "[unit]") {
+  const auto trainee = ActorCriticOf(
+      std::string(kOnePass) + ", clip: 0.2, value_weight: 0, normalize_advantages: false, entropy: {weight: 0}",
+      Choices());
+  const TensorBatch batch = RandomUnrolls(Choices(), 4);
+  const auto steps = testing::ReferenceSteps(NetOf(trainee.get()).network(), batch, 0.9, 0.7);
+  torch::Tensor signs = torch::zeros({4, 6}, torch::kFloat64);
+  const torch::Tensor counts = batch.at(kStepType).narrow(1, 0, 5) != 2;
+  size_t next = 0;
+  for (int64_t row = 0; row < 4; ++row) {
+    for (int64_t t = 0; t < 5; ++t) {
+      if (counts[row][t].item<bool>()) {
+        signs[row][t] = steps[next++].advantage > 0 ? 1 : -1;
+      }
+    }
+  }
+  // The ratio is e where the advantage is positive, and 1 / e where it is negative; and the other way round.
+  CaptureStepper past, back;
+  const UpdateResult result = Updated(trainee.get(), ActedBy(trainee.get(), batch, -signs), &past);
+  CHECK(past.gradients().at("actor_critic").abs().max().item<double>() == 0);
+  CHECK(Metric(result, "clip_fraction") == 1);
+  Updated(trainee.get(), ActedBy(trainee.get(), batch, signs), &back);
+  CHECK(back.gradients().at("actor_critic").abs().max().item<double>() > 1e-3);
+}
+
+TEST_CASE("PPO's gradient by the policy's parameters is finite differences of its loss", "[unit]") {
+  for (const EnvironmentSpec& environment : {Choices(), Real()}) {
+    const auto trainee = ActorCriticOf(std::string(kOnePass) + ", entropy: {weight: 0.1}", environment);
+    ParameterGroup* const group = NetOf(trainee.get()).group();
+    testing::CheckGradient(trainee.get(), group, RandomUnrolls(environment, 4),
+                           [group](int64_t element) { return !testing::IsValues(*group, element); });
+  }
+}
+
+// Of a single choice the ratio is 1, and standardised advantages add up to 0 whatever the values are.
+TEST_CASE("PPO's gradient by the value's parameters is finite differences where targets stand still", "[unit]") {
+  const EnvironmentSpec environment = testing::EnvironmentOf(3, Discrete("action", 1));
+  TensorBatch batch = testing::Terminated(RandomUnrolls(environment, 4));
+  batch.fields["log_prob"].zero_();
+  const auto trainee = ActorCriticOf(
+      "name: ppo, unroll: 5, epochs: 1, minibatches: 1, lambda: 1, normalize_advantages: true", environment);
+  ParameterGroup* const group = NetOf(trainee.get()).group();
+  testing::CheckGradient(trainee.get(), group, batch,
+                         [group](int64_t element) { return testing::IsValues(*group, element); });
+}
+
+TEST_CASE("PPO's passes end once the policy is too far from the one that acted", "[unit]") {
+  const auto steps = [](const std::string& max_divergence, const TensorBatch& batch) {
+    const auto trainee = ActorCriticOf("name: ppo, unroll: 5, epochs: 3, minibatches: 2" + max_divergence, Choices());
+    MovingStepper stepper;
+    Updated(trainee.get(), batch, &stepper);
+    return stepper.gradients.size();
+  };
+  const TensorBatch far = RandomUnrolls(Choices(), 4);
+  CHECK(steps("", far) == 6);
+  CHECK(steps(", max_divergence: 100", far) == 6);
+  CHECK(steps(", max_divergence: 0.001", far) == 0);
+  // What acted is where it begins, and the first step moves it away.
+  const auto same = ActorCriticOf(kOnePass, Choices());
+  CHECK(steps(", max_divergence: 1e-6", ActedBy(same.get(), far, torch::zeros({}, torch::kFloat64))) == 1);
+}
+
+// Sees each step of an unroll as a number of its own, on a network that is linear in it: the value's gradient says
+// which steps a minibatch has.
+TEST_CASE("PPO's minibatches have every step once a pass, in a new order each time", "[unit]") {
+  const EnvironmentSpec environment = testing::EnvironmentOf(24, Discrete("action", 4));
+  const auto trainee =
+      testing::TraineeOn("{actor_critic: {torso: [], heads: {value: {shares: nothing}}}}",
+                         "name: ppo, unroll: 5, epochs: 3, minibatches: 3, optimizer: {gradient_clip_norm: 0}",
+                         environment, torch::kFloat64, 1);
+  TensorBatch batch = RandomUnrolls(environment, 4);
+  batch.fields[kObservation] = torch::eye(24, torch::kFloat64).view({4, 6, 24});
+  MovingStepper stepper;
+  Updated(trainee.get(), batch, &stepper);
+  REQUIRE(stepper.gradients.size() == 9);
+  std::set<int64_t> counting;
+  for (int64_t step = 0; step < 24; ++step) {
+    if (step % 6 < 5 && batch.at(kStepType).flatten()[step].item<int32_t>() != 2) {
+      counting.insert(step);
+    }
+  }
+  ParameterGroup* const group = NetOf(trainee.get()).group();
+  std::vector<std::set<int64_t>> minibatches;
+  for (const torch::Tensor& gradient : stepper.gradients) {
+    minibatches.emplace_back();
+    int64_t step = 0;
+    for (int64_t i = 0; i < gradient.numel(); ++i) {
+      if (testing::IsValues(*group, i) && step < 24 && gradient[i].item<double>() != 0) {
+        minibatches.back().insert(step);
+      }
+      step += testing::IsValues(*group, i) ? 1 : 0;
+    }
+  }
+  for (size_t pass = 0; pass < 3; ++pass) {
+    std::multiset<int64_t> seen;
+    for (size_t i = 3 * pass; i < 3 * pass + 3; ++i) {
+      seen.insert(minibatches[i].begin(), minibatches[i].end());
+      CHECK(minibatches[i].size() <= 7);
+    }
+    CHECK(seen == std::multiset<int64_t>(counting.begin(), counting.end()));
+  }
+  CHECK(minibatches[0] != minibatches[3]);
+  CHECK(minibatches[3] != minibatches[6]);
+}
+
+TEST_CASE("PPO learns the weight of its entropy after each minibatch, and each loss reaches its own alone", "[unit]") {
+  const auto trainee =
+      ActorCriticOf("name: ppo, unroll: 5, epochs: 2, minibatches: 1, entropy: {weight: 0.1, target: 1}", Choices());
+  testing::IsolationStepper stepper(
+      {NetOf(trainee.get()).group(), trainee->model().scalar("log_entropy_weight")->group()});
+  Updated(trainee.get(), RandomUnrolls(Choices(), 5), &stepper);
+  const std::vector<std::string> pass = {"actor_critic", "log_entropy_weight"};
+  CHECK(stepper.steps() == std::vector<std::string>{pass[0], pass[1], pass[0], pass[1]});
+}
+
+TEST_CASE("PPO goes on from its state bit for bit", "[unit]") {
+  const std::string algorithm = "name: ppo, unroll: 5, epochs: 2, minibatches: 2, entropy: {target: 1}";
+  const auto first = ActorCriticOf(algorithm, Real(), torch::kFloat32, 1);
+  const auto second = ActorCriticOf(algorithm, Real(), torch::kFloat32, 2);
+  testing::CheckStateContinues(first.get(), second.get(), RandomUnrolls(Real(), 8, torch::kFloat32), {"actor_critic"});
+}
+
+TEST_CASE("PPO finds the optimum of two states", "[unit]") {
+  const auto trainee =
+      ActorCriticOf("name: ppo, discount: 0.9, epochs: 4, minibatches: 2, optimizer: {learning_rate: 0.02}",
+                    testing::TwoStates::Environment(), torch::kFloat64, 1, 16);
+  testing::CheckSolvesTwoStates(trainee.get(), 80);
+}
+
+}  // namespace
+}  // namespace waggle

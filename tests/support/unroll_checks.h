@@ -1,0 +1,161 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/random.h"
+#include "tests/support/algorithm_checks.h"
+
+// For the updates of algorithms that learn from unrolls.
+
+namespace waggle::testing {
+
+// An actor-critic on a smooth network of one hidden layer, whose value shares nothing with the policy: targets and
+// advantages stand still while the policy's parameters move.
+inline std::unique_ptr<AlgorithmTrainee> ActorCriticOf(const std::string& algorithm, const EnvironmentSpec& environment,
+                                                       torch::ScalarType dtype = torch::kFloat64, int64_t seed = 1,
+                                                       int64_t units = 5) {
+  return TraineeOn("{actor_critic: {torso: [{type: mlp, units: [" + std::to_string(units) +
+                       "], activation: tanh}], heads: {policy: {gain: 1}, value: {shares: nothing}}}}",
+                   algorithm, environment, dtype, seed);
+}
+
+// Whether an element of the group is a parameter of the value's.
+inline bool IsValues(const ParameterGroup& group, int64_t element) {
+  for (const ArraySpec& parameter : group.parameters().layout()) {
+    if (element < parameter.NumElements()) {
+      return absl::StartsWith(parameter.name, "heads.value.");
+    }
+    element -= parameter.NumElements();
+  }
+  return false;
+}
+
+// Four unrolls of five steps: within them an episode terminates, one is truncated, and one has its last row in front;
+// at their ends one terminates, one is truncated, and two go on. What counts for nothing is NaN, or a choice.
+inline TensorBatch RandomUnrolls(const EnvironmentSpec& environment, uint64_t seed,
+                                 torch::ScalarType dtype = torch::kFloat64) {
+  torch::manual_seed(seed);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  TensorBatch batch;
+  batch.size = 4;
+  batch.table_items = 4;
+  batch.fields[kStepType] =
+      torch::tensor({{0, 1, 2, 0, 1, 1}, {1, 1, 2, 0, 1, 1}, {2, 0, 1, 1, 1, 2}, {0, 1, 1, 1, 1, 2}}, torch::kInt32);
+  batch.fields[kDiscount] = torch::tensor({{1.0, 0.0, nan, 1.0, 1.0, nan},
+                                           {1.0, 1.0, nan, 1.0, 1.0, nan},
+                                           {nan, 1.0, 1.0, 1.0, 0.0, nan},
+                                           {1.0, 1.0, 1.0, 1.0, 1.0, nan}},
+                                          dtype);
+  const torch::Tensor nothing = torch::isnan(batch.at(kDiscount));
+  batch.fields[kObservation] = torch::randn({4, 6, environment.observations[0].array.shape[0]}, dtype);
+  batch.fields[kReward] = torch::randn({4, 6}, dtype).masked_fill(nothing, nan);
+  batch.fields["log_prob"] = (torch::randn({4, 6}, dtype) * 0.5 - 1).masked_fill(nothing, nan);
+  const SpaceLeaf& action = environment.actions[0];
+  batch.fields[kAction] =
+      action.kind == SpaceKind::kBox
+          ? torch::randn({4, 6, action.array.NumElements()}, dtype).masked_fill(nothing.unsqueeze(-1), nan)
+          : torch::randint(action.TotalChoices(), {4, 6}, torch::kInt64);
+  return batch;
+}
+
+// The same batch with a terminal state at the end of each episode and of each unroll.
+inline TensorBatch Terminated(TensorBatch batch) {
+  const int64_t steps = batch.at(kStepType).size(1) - 1;
+  torch::Tensor ends = (batch.at(kStepType) == 2).roll(-1, 1);
+  ends.select(1, steps - 1).fill_(true);
+  batch.fields[kDiscount] = batch.at(kDiscount).masked_fill(ends, 0);
+  return batch;
+}
+
+// A step of such a batch that counts: what an algorithm computes from it, by definition.
+struct ReferenceStep {
+  double acted_log_prob = 0;  // By the policy that acted.
+  double log_prob = 0;        // By the network, as all that follows.
+  double entropy = 0;
+  double value = 0;
+  double advantage = 0;
+  double value_target = 0;
+};
+
+// Of one action. `outputs` of the policy's head are logits, or means; then `log_std` is defined.
+inline void SetPolicyFacts(const torch::Tensor& outputs, const torch::Tensor& log_std, const torch::Tensor& action,
+                           ReferenceStep* step) {
+  if (log_std.defined()) {
+    for (int64_t i = 0; i < outputs.numel(); ++i) {
+      const double deviation = log_std[i].item<double>();
+      const double normal = (action[i].item<double>() - outputs[i].item<double>()) / std::exp(deviation);
+      step->log_prob -= 0.5 * normal * normal + deviation + 0.5 * std::log(2 * M_PI);
+      step->entropy += deviation + 0.5 * std::log(2 * M_PI * M_E);
+    }
+    return;
+  }
+  double sum = 0;
+  for (int64_t i = 0; i < outputs.numel(); ++i) {
+    sum += std::exp(outputs[i].item<double>());
+  }
+  for (int64_t i = 0; i < outputs.numel(); ++i) {
+    const double log_prob = outputs[i].item<double>() - std::log(sum);
+    step->entropy -= std::exp(log_prob) * log_prob;
+    step->log_prob += i == action.item<int64_t>() ? log_prob : 0;
+  }
+}
+
+// All steps that count, row by row.
+inline std::vector<ReferenceStep> ReferenceSteps(const Network& network, const TensorBatch& batch, double discount,
+                                                 double lambda) {
+  constexpr int64_t kPolicy = 0;  // Heads stand in the order of their names.
+  constexpr int64_t kValue = 1;
+  const torch::NoGradGuard no_grad;
+  std::vector<ReferenceStep> steps;
+  const int64_t length = batch.at(kStepType).size(1) - 1;
+  for (int64_t row = 0; row < batch.size; ++row) {
+    const auto at = [&](const char* field, int64_t t) { return batch.at(field)[row][t]; };
+    const auto outputs = [&](int64_t t) { return network.Forward({at(kObservation, t).unsqueeze(0)}); };
+    const auto value = [&](int64_t t) { return outputs(t)[kValue].values.item<double>(); };
+    const auto is_last = [&](int64_t t) { return at(kStepType, t).item<int32_t>() == 2; };
+    for (int64_t t = 0; t < length; ++t) {
+      if (is_last(t)) {
+        continue;
+      }
+      ReferenceStep step;
+      const Network::HeadOutput policy = outputs(t)[kPolicy];
+      SetPolicyFacts(policy.values[0], policy.log_std, at(kAction, t), &step);
+      step.acted_log_prob = at("log_prob", t).item<double>();
+      step.value = value(t);
+      // The sum over what follows in the episode, as arXiv 1506.02438 has it.
+      double weight = 1;
+      for (int64_t k = t; k < length && !is_last(k) && weight != 0; ++k) {
+        const double next = discount * at(kDiscount, k).item<double>();
+        step.advantage += weight * (at(kReward, k).item<double>() + next * value(k + 1) - value(k));
+        weight *= next * lambda;
+      }
+      step.value_target = step.advantage + step.value;
+      steps.push_back(step);
+    }
+  }
+  return steps;
+}
+
+// To mean 0 and variance 1.
+inline void Standardize(std::vector<ReferenceStep>* steps) {
+  const auto count = static_cast<double>(steps->size());
+  double mean = 0;
+  double variance = 0;
+  for (const ReferenceStep& step : *steps) {
+    mean += step.advantage / count;
+  }
+  for (const ReferenceStep& step : *steps) {
+    variance += (step.advantage - mean) * (step.advantage - mean) / count;
+  }
+  for (ReferenceStep& step : *steps) {
+    step.advantage = (step.advantage - mean) / std::sqrt(variance + 1e-8);
+  }
+}
+
+}  // namespace waggle::testing
