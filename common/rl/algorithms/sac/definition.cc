@@ -9,10 +9,15 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext& context) {
+  const bool is_discrete = context.environment.actions[0].kind == SpaceKind::kDiscrete;
   NetworkNeed actor{"actor", {{"policy", HeadKind::kTanhNormal}}, options.actor_optimizer};
-  actor.acts = true;
   NetworkNeed critic{"critic", {{"value", HeadKind::kValue}}, options.critic_optimizer};
-  critic.takes_action = true;
+  if (is_discrete) {
+    actor.heads = {{"policy", HeadKind::kCategorical}};
+    critic.heads = {{"q", HeadKind::kQ}};
+  }
+  actor.acts = true;
+  critic.takes_action = !is_discrete;
   critic.has_target = true;
   critic.members = options.critics;
   AlgorithmPlan plan{{actor, critic}};
@@ -55,7 +60,7 @@ void SacOptions::Visit(ConfigVisitor& visitor) {
 
 AlgorithmDefinition sac_definition() {
   return Define("A random policy that is paid for its entropy, from transitions of any policy (soft actor-critic)",
-                {SpaceKind::kBox}, Defaults, Plan);
+                {SpaceKind::kBox, SpaceKind::kDiscrete}, Defaults, Plan);
 }
 
 }  // namespace waggle

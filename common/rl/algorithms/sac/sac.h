@@ -10,8 +10,14 @@
 namespace waggle {
 
 // Soft actor-critic (Haarnoja et al. 2018, arXiv 1812.05905): a random policy that is paid for its entropy, learned
-// from transitions of any policy.
+// from transitions of any policy. Of one choice from several: with exact expectations (Christodoulou 2019, arXiv
+// 1910.07207).
 struct SacOptions : public AlgorithmOptions {
+  // Of the entropy of a uniform choice among the legal ones. The paper's 0.98 is too near to that: a policy that is
+  // paid for entropy at every step gives some of it up to keep an episode from ending, however high the temperature is.
+  // In CartPole-v1 the temperature rises past 10,000, where rewards no longer count.
+  static constexpr double kShareOfUniformEntropy = 0.5;
+
   int64_t n_step = 1;          // Rewards that are summed before the critics take over; fewer where an episode ends.
   double discount = 0.99;      // A step.
   double update_rate = 0.005;  // The share of the critics that their targets take over after every step of theirs.
@@ -19,7 +25,7 @@ struct SacOptions : public AlgorithmOptions {
 
   double temperature = 1;         // What a nat of entropy is worth in rewards; where it is learned, at first.
   bool learn_temperature = true;  // So that the policy's entropy comes to target_entropy.
-  // In nats, of an action in [-1, 1]. Absent: minus the number of its elements.
+  // In nats. Absent: of real actions in [-1, 1] minus the number of their elements, of choices kShareOfUniformEntropy.
   std::optional<double> target_entropy;
 
   // Of replay.sampler.kind: prioritized. Importance weights are (items * probability) ^ -importance_exponent over the

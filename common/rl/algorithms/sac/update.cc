@@ -12,7 +12,7 @@ class Sac : public Algorithm {
         actor_(model->net("actor")),
         critic_(model->net("critic")),
         temperature_(options.learn_temperature ? model->scalar("log_temperature") : nullptr),
-        target_entropy_(options.target_entropy.value_or(-static_cast<double>(model->action_elements()))) {}
+        is_discrete_(model->environment().actions[0].kind == SpaceKind::kDiscrete) {}
 
   // Numbers are those of the paper's equations.
   void Update(const Batches& batches, UpdateContext* context) override {
@@ -36,7 +36,7 @@ class Sac : public Algorithm {
     context->Descend(-(t.weight * (now.q + alpha * now.entropy)).mean(), actor_.group());
     // (18).
     if (temperature_ != nullptr) {
-      const torch::Tensor surplus = now.entropy.detach() - target_entropy_;
+      const torch::Tensor surplus = now.entropy.detach() - now.target_entropy;
       context->Descend((temperature_->value() * surplus).mean(), temperature_->group());
     }
     context->SetPriorities(error.abs().mean(0));
@@ -46,27 +46,49 @@ class Sac : public Algorithm {
   }
 
  private:
-  // What the policy expects in a state, [rows]: the least critic's value, and its own entropy.
+  // What the policy expects in a state, [rows]: the least critic's value, and its own entropy, which is to come to
+  // target_entropy.
   struct Expected {
     torch::Tensor q;
     torch::Tensor entropy;
+    torch::Tensor target_entropy;
   };
 
-  // By one action that is drawn for each row.
+  // By one action that is drawn for each row; of choices, exactly (arXiv 1910.07207, section 3).
   template <class Critic>
   Expected Expect(const Critic& critic, const Observations& observation, Noise* noise) const {
-    const SampledAction drawn = actor_(observation).policy().Sample(noise);
-    return {critic(observation, drawn.action).value().amin(0), -drawn.log_prob};
+    const Output actor = actor_(observation);
+    const Distribution policy = actor.policy();
+    if (is_discrete_) {
+      const torch::Tensor log_probabilities = policy.LogProbabilities();
+      const Distribution uniform = Distribution::Categorical(torch::zeros_like(log_probabilities), actor.mask());
+      return {(log_probabilities.exp() * critic(observation).q().amin(0)).sum(-1), policy.Entropy(),
+              TargetEntropy(uniform.Entropy() * SacOptions::kShareOfUniformEntropy)};
+    }
+    const SampledAction drawn = policy.Sample(noise);
+    const torch::Tensor elements = torch::full({}, drawn.action.size(-1), drawn.log_prob.options());
+    return {critic(observation, drawn.action).value().amin(0), -drawn.log_prob, TargetEntropy(-elements)};
+  }
+
+  // What the options say, or else this.
+  torch::Tensor TargetEntropy(const torch::Tensor& otherwise) const {
+    return options_.target_entropy.has_value() ? torch::full_like(otherwise, *options_.target_entropy) : otherwise;
   }
 
   // The critics' values of the actions that were taken, [members, rows].
-  torch::Tensor Taken(const Transitions& t) const { return critic_(t.observation, t.action).value(); }
+  torch::Tensor Taken(const Transitions& t) const {
+    if (is_discrete_) {
+      const torch::Tensor q = critic_(t.observation).q();
+      return q.gather(-1, t.action.expand_as(q.select(-1, 0)).unsqueeze(-1)).squeeze(-1);
+    }
+    return critic_(t.observation, t.action).value();
+  }
 
   const SacOptions options_;
   Net& actor_;
   Net& critic_;
   Scalar* const temperature_;  // Null where it is fixed.
-  const double target_entropy_;
+  const bool is_discrete_;
 };
 
 }  // namespace

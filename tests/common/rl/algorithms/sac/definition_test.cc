@@ -45,6 +45,15 @@ TEST_CASE("SAC has an actor, twin critics of its actions with targets, and a tem
   CHECK(plan.algorithm.tables.at(0).table.sampler.kind == SelectorKind::kUniform);
 }
 
+TEST_CASE("SAC of choices has a categorical actor, and critics with a value for each choice", "[unit]") {
+  const ExperimentPlan plan = Planned("", Discrete("action", 3));
+  CHECK(plan.acting()->heads[0].kind == HeadKind::kCategorical);
+  CHECK(plan.networks[1].heads[0].kind == HeadKind::kQ);
+  CHECK_FALSE(plan.networks[1].takes_action);
+  CHECK(plan.networks[1].has_target);
+  CHECK(plan.networks[1].members == 2);
+}
+
 TEST_CASE("SAC's temperature is no scalar where it is fixed, and has no target", "[unit]") {
   CHECK(Planned(", learn_temperature: false", Box("action", DType::kFloat32, {2}, -1, 1)).algorithm.scalars.empty());
   const absl::Status status = Parse(", learn_temperature: false, target_entropy: -1").status();
@@ -56,7 +65,7 @@ TEST_CASE("SAC refuses several choices at once", "[unit]") {
   const absl::Status status = CheckAgainstEnvironment(
       testing::ValueOf(Parse("")), Environment(MultiDiscrete("action", {2, 3})), BuiltinAlgorithmDefinitions());
   CHECK(absl::IsInvalidArgument(status));
-  CHECK(status.message().find("algorithm sac wants box") != std::string::npos);
+  CHECK(status.message().find("algorithm sac wants box or discrete") != std::string::npos);
 }
 
 TEST_CASE("SAC's options are read, printed and read again", "[unit]") {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "common/base/random.h"
 #include "common/rl/noise.h"
@@ -15,6 +17,32 @@ using testing::Updated;
 
 EnvironmentSpec Real() {
   return testing::EnvironmentOf(3, Box("action", DType::kFloat32, {2}, -1, 1));
+}
+
+EnvironmentSpec Choices() {
+  return testing::EnvironmentOf(3, Discrete("action", 4));
+}
+
+// The same, of which some choices are not legal.
+EnvironmentSpec LegalChoices() {
+  EnvironmentSpec environment = Choices();
+  environment.observations.push_back(MultiBinary("action_mask", {4}));
+  return environment;
+}
+
+// Where the environment has a mask: the first choice, which is the one that was taken, is legal in every row, and so is
+// each of the others in every second one.
+TensorBatch BatchOf(const EnvironmentSpec& environment, int64_t rows, uint64_t seed) {
+  TensorBatch batch = RandomTransitions(environment, rows, seed);
+  if (environment.observations.size() > 1) {
+    batch.fields[kAction].zero_();
+    for (const char* const name : {"action_mask", "next_action_mask"}) {
+      torch::Tensor mask = (torch::arange(rows * 4).view({rows, 4}) / 2).floor().remainder(2) == 0;
+      mask.select(1, 0).fill_(true);
+      batch.fields[name] = mask;
+    }
+  }
+  return batch;
 }
 
 std::vector<ParameterGroup*> Groups(AlgorithmTrainee* trainee) {
@@ -92,14 +120,93 @@ TEST_CASE("SAC's losses of real actions are those of a loop over rows", "[unit]"
   CHECK(Metric(result, "log_temperature_loss") == Approx(temperature_loss));
 }
 
-TEST_CASE("SAC's gradients of real actions are finite differences of its losses", "[unit]") {
-  const auto trainee = TraineeOf("name: sac", Real());
-  Move(trainee.get());
-  testing::CheckGradients(trainee.get(), Groups(trainee.get()), RandomTransitions(Real(), 6, 4));
+// What the policy expects of a row, choice by choice.
+struct Weighed {
+  double q = 0;  // Of the least critic.
+  double entropy = 0;
+  double most_entropy = 0;  // Of any policy.
+};
+template <class Critic>
+Weighed Weigh(const Net& actor, const Critic& critic, const Observations& observation) {
+  const torch::Tensor logits = actor.network().Forward(observation)[0].values[0];
+  const torch::Tensor q = critic(observation).q();
+  const auto is_legal = [&](int64_t choice) {
+    return observation.size() == 1 || observation[1][0][choice].template item<bool>();
+  };
+  Weighed weighed;
+  double sum = 0;
+  int legal = 0;
+  for (int64_t choice = 0; choice < 4; ++choice) {
+    sum += is_legal(choice) ? std::exp(logits[choice].item<double>()) : 0;
+    legal += is_legal(choice) ? 1 : 0;
+  }
+  for (int64_t choice = 0; choice < 4; ++choice) {
+    if (is_legal(choice)) {
+      const double probability = std::exp(logits[choice].item<double>()) / sum;
+      weighed.q +=
+          probability * std::min(q[0][0][choice].template item<double>(), q[1][0][choice].template item<double>());
+      weighed.entropy -= probability * std::log(probability);
+    }
+  }
+  weighed.most_entropy = std::log(legal);
+  return weighed;
+}
+
+TEST_CASE("SAC's losses of choices are those of a loop over rows and legal choices", "[unit]") {
+  for (const EnvironmentSpec& environment : {Choices(), LegalChoices()}) {
+    for (const bool is_given : {false, true}) {
+      const std::string target_entropy = is_given ? ", target_entropy: 0.3" : "";
+      const auto trainee =
+          TraineeOf("name: sac, discount: 0.9, importance_exponent: 0.5" + target_entropy, environment);
+      Move(trainee.get());
+      const TensorBatch batch = BatchOf(environment, 7, 3);
+      const Net& actor = trainee->model().net("actor");
+      const Net& critic = trainee->model().net("critic");
+      const double alpha = std::exp(-0.7);
+      const torch::Tensor probability = batch.at(kItemProbability);
+      double critic_loss = 0;
+      double actor_loss = 0;
+      double temperature_loss = 0;
+      for (int64_t row = 0; row < 7; ++row) {
+        Observations now, next;
+        for (const SpaceLeaf& leaf : environment.observations) {
+          now.push_back(batch.at(leaf.array.name).narrow(0, row, 1));
+          next.push_back(batch.at("next_" + leaf.array.name).narrow(0, row, 1));
+        }
+        double target = batch.at(kReward)[row][0].item<double>();
+        if (row % 3 != 0) {
+          const Weighed weighed = Weigh(actor, critic.target(), next);
+          target += 0.9 * (weighed.q + alpha * weighed.entropy);
+        }
+        const double weight = std::sqrt((probability.min() / probability[row]).item<double>());
+        const torch::Tensor values = critic(now).q();
+        for (int64_t member = 0; member < 2; ++member) {
+          const double error = values[member][0][batch.at(kAction)[row].item<int64_t>()].item<double>() - target;
+          critic_loss += weight * 0.5 * error * error / 7;
+        }
+        const Weighed weighed = Weigh(actor, critic, now);
+        actor_loss -= weight * (weighed.q + alpha * weighed.entropy) / 7;
+        temperature_loss += -0.7 * (weighed.entropy - (is_given ? 0.3 : 0.5 * weighed.most_entropy)) / 7;
+      }
+      CaptureStepper stepper;
+      const UpdateResult result = Updated(trainee.get(), batch, &stepper);
+      CHECK(Metric(result, "critic_loss") == Approx(critic_loss));
+      CHECK(Metric(result, "actor_loss") == Approx(actor_loss));
+      CHECK(Metric(result, "log_temperature_loss") == Approx(temperature_loss));
+    }
+  }
+}
+
+TEST_CASE("SAC's gradients are finite differences of its losses", "[unit]") {
+  for (const EnvironmentSpec& environment : {Real(), Choices(), LegalChoices()}) {
+    const auto trainee = TraineeOf("name: sac", environment);
+    Move(trainee.get());
+    testing::CheckGradients(trainee.get(), Groups(trainee.get()), BatchOf(environment, 6, 4));
+  }
 }
 
 TEST_CASE("SAC steps critics, actor and temperature, and each loss reaches its own parameters alone", "[unit]") {
-  for (const EnvironmentSpec& environment : {Real()}) {
+  for (const EnvironmentSpec& environment : {Real(), Choices()}) {
     const auto trainee = TraineeOf("name: sac", environment);
     testing::IsolationStepper stepper(Groups(trainee.get()));
     Updated(trainee.get(), RandomTransitions(environment, 6, 5), &stepper);
@@ -114,7 +221,7 @@ TEST_CASE("SAC's targets follow after steps alone", "[unit]") {
 }
 
 TEST_CASE("what SAC sees after an episode's end counts for nothing", "[unit]") {
-  for (const EnvironmentSpec& environment : {Real()}) {
+  for (const EnvironmentSpec& environment : {Real(), Choices()}) {
     const auto trainee = TraineeOf("name: sac", environment);
     testing::CheckEndsDoNotBootstrap(trainee.get(), RandomTransitions(environment, 6, 7));
   }
@@ -151,6 +258,52 @@ TEST_CASE("SAC finds the best action of a quadratic reward, and the entropy that
   const torch::Tensor error = trainee->model().net("actor")({seen}).policy().Mode() - best;
   CHECK(error.abs().mean().item<double>() < 0.1);
   CHECK(entropy == Approx(-3).margin(0.3));
+}
+
+// In state 0 choice 1 earns nothing and leads to state 1, where choice 0 earns 1 and leads back; other choices earn 0.3
+// and stay. What soft value iteration makes of that (arXiv 1812.05905, (2) and (3)) is the optimum.
+TEST_CASE("SAC finds the optimal policy of two states at a fixed temperature", "[unit]") {
+  constexpr double kStepDiscount = 0.8;
+  constexpr double kTemperature = 0.5;
+  constexpr double kRewards[2][2] = {{0.3, 0}, {1, 0.3}};
+  constexpr int kNext[2][2] = {{0, 1}, {0, 1}};
+  double q[2][2] = {};
+  for (int sweep = 0; sweep < 200; ++sweep) {
+    double v[2];
+    for (int state = 0; state < 2; ++state) {
+      v[state] = kTemperature * std::log(std::exp(q[state][0] / kTemperature) + std::exp(q[state][1] / kTemperature));
+    }
+    for (int pair = 0; pair < 4; ++pair) {
+      q[pair / 2][pair % 2] = kRewards[pair / 2][pair % 2] + kStepDiscount * v[kNext[pair / 2][pair % 2]];
+    }
+  }
+  const EnvironmentSpec environment = testing::EnvironmentOf(2, Discrete("action", 2));
+  const auto trainee = TraineeOf(
+      "name: sac, discount: 0.8, learn_temperature: false, temperature: 0.5, update_rate: 0.1, "
+      "actor_optimizer: {learning_rate: 0.01}, critic_optimizer: {learning_rate: 0.01}",
+      environment);
+  TensorBatch batch = RandomTransitions(environment, 4, 1);
+  const torch::Tensor states = torch::eye(2, torch::kFloat64);
+  batch.fields[kDiscount].fill_(1);
+  for (int pair = 0; pair < 4; ++pair) {
+    batch.fields[kObservation][pair] = states[pair / 2];
+    batch.fields[kAction][pair] = pair % 2;
+    batch.fields[kReward][pair] = kRewards[pair / 2][pair % 2];
+    batch.fields["next_observation"][pair] = states[kNext[pair / 2][pair % 2]];
+  }
+  LocalStepper stepper;
+  for (int step = 0; step < 1500; ++step) {
+    Updated(trainee.get(), batch, &stepper);
+  }
+  const torch::Tensor chosen = trainee->model().net("actor")({states}).policy().LogProbabilities().exp();
+  const torch::Tensor values = trainee->model().net("critic")({states}).q();
+  for (int state = 0; state < 2; ++state) {
+    CHECK(chosen[state][0].item<double>() ==
+          Approx(1 / (1 + std::exp((q[state][1] - q[state][0]) / kTemperature))).margin(0.02));
+    for (int choice = 0; choice < 2; ++choice) {
+      CHECK(values[0][state][choice].item<double>() == Approx(q[state][choice]).margin(0.05));
+    }
+  }
 }
 
 }  // namespace
