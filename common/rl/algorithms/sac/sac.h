@@ -18,10 +18,12 @@ struct SacOptions : public AlgorithmOptions {
   // In CartPole-v1 the temperature rises past 10,000, where rewards no longer count.
   static constexpr double kShareOfUniformEntropy = 0.5;
 
-  int64_t n_step = 1;          // Rewards that are summed before the critics take over; fewer where an episode ends.
-  double discount = 0.99;      // A step.
-  double update_rate = 0.005;  // The share of the critics that their targets take over after every step of theirs.
-  int64_t critics = 2;         // Of which the least counts.
+  int64_t n_step = 1;      // Rewards that are summed before the critics take over; fewer where an episode ends.
+  double discount = 0.99;  // A step.
+  // The share of the critics that their targets take over after every step of theirs. The paper's 0.005 takes tens of
+  // thousands of steps to carry values from 0 to 100, as where every step earns 1.
+  double update_rate = 0.02;
+  int64_t critics = 2;  // Of which the least counts.
 
   double temperature = 1;         // What a nat of entropy is worth in rewards; where it is learned, at first.
   bool learn_temperature = true;  // So that the policy's entropy comes to target_entropy.
