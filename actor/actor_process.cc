@@ -183,9 +183,8 @@ absl::Status Act(const ActorPorts& ports) {
   RolloutOptions rollout;
   rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
   RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics,
-                                      budget.has_value() ? &*budget : nullptr, [&setting, hub = ports.hub] {
-                                        return AllLanes(setting, hub->assignment().actors);
-                                      }});
+                             budget.has_value() ? &*budget : nullptr,
+                             [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); }});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.

@@ -57,9 +57,11 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
     const ReplayWriter::Stats sink = parts_.sink->stats();
     const StepBudget::Stats budget = parts_.budget == nullptr ? StepBudget::Stats() : parts_.budget->stats();
     const WeightRefresher::Stats weights = parts_.weights->stats();
-    return WaitingGauge::Wait{
-        sink.waited + budget.waited + weights.waited, sink.waiting || budget.waiting || weights.waiting,
-        budget.waiting ? "waiting for steps" : weights.waiting ? "waiting for newer weights" : nullptr};
+    return WaitingGauge::Wait{sink.waited + budget.waited + weights.waited,
+                              sink.waiting || budget.waiting || weights.waiting,
+                              budget.waiting    ? "waiting for steps"
+                              : weights.waiting ? "waiting for newer weights"
+                                                : nullptr};
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
   WAGGLE_ASSIGN_OR_RETURN(ready_, Receive(stop));
@@ -168,8 +170,8 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
   version_rows_ = 0;
   block_began_ = SteadyNow();
   if (!newer.has_value()) {
-    LogWarning("no weights after version ", policy_version_, " within ", absl::FormatDuration(options_.version_patience),
-               ": acts for another unroll by these");
+    LogWarning("no weights after version ", policy_version_, " within ",
+               absl::FormatDuration(options_.version_patience), ": acts for another unroll by these");
     return absl::OkStatus();
   }
   return LoadWeights(*newer);

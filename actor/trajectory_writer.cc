@@ -237,8 +237,8 @@ absl::Status TrajectoryWriter::AddItem(size_t plan, int64_t lane, const RowWindo
   item.priority = 1;
   // What comes before the episode is no part of any stack.
   const uint64_t episode_begin = lanes_[static_cast<size_t>(lane)].episode_begin;
-  item.context_rows = static_cast<uint32_t>(
-      std::min(max_context_[plan], window.first_row - std::min(window.first_row, episode_begin)));
+  item.context_rows =
+      static_cast<uint32_t>(std::min(max_context_[plan], window.first_row - std::min(window.first_row, episode_begin)));
   if (const InitialPriority& priority = options_.plans[plan].initial_priority; priority) {
     item.priority = priority(history_->Rows(lane, window.first_row), window.rows);
     if (!std::isfinite(item.priority) || item.priority < 0) {

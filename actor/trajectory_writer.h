@@ -46,10 +46,10 @@ struct TrajectoryWriterOptions {
 
 // Turns rows of a vector of lanes into blocks of chunks and items, as table plans say, and hands them to a replay
 // writer. Lanes need not keep step: a block has of each lane the rows that came. Stream number i is lane i; a chunk of
-// its own begins with each episode, but where windows reach over episodes' ends. A step's item may come with a later block than its first rows do; steps whose
-// window is not complete when the writer is destroyed become no item. It is not made of the client
-// library's RowWriter, which takes 3.6 times as long for the same rows and items of 32 lanes (actor_bench,
-// actor/write_rows_32). One thread.
+// its own begins with each episode, but where windows reach over episodes' ends. A step's item may come with a later
+// block than its first rows do; steps whose window is not complete when the writer is destroyed become no item. It is
+// not made of the client library's RowWriter, which takes 3.6 times as long for the same rows and items of 32 lanes
+// (actor_bench, actor/write_rows_32). One thread.
 class TrajectoryWriter {
  public:
   // INVALID_ARGUMENT for options that contradict each other. `sink` is borrowed.

@@ -19,9 +19,9 @@ struct RowWindow {
   }
 };
 
-// Cuts one stream into windows as a plan says, across an episode's boundary only where it asks for unrolls. Every window
-// has at least two rows: a step, and the observation it led to. A sequence plan's windows start every `period` rows from
-// the episode's first one, until one reaches the episode's last row; that one may be shorter. One thread.
+// Cuts one stream into windows as a plan says, across an episode's boundary only where it asks for unrolls. Every
+// window has at least two rows: a step, and the observation it led to. A sequence plan's windows start every `period`
+// rows from the episode's first one, until one reaches the episode's last row; that one may be shorter. One thread.
 class WindowCutter {
  public:
   // The plan must be valid: see ValidateWindowPlan.

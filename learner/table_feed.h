@@ -27,8 +27,8 @@ class TableFeed {
   TableFeed(const TableFeedOptions& options, ReplaySampler* sampler, PriorityUpdater* updater)
       : options_(options), sampler_(sampler), updater_(updater), priorities_(updater, options.priority_update_steps) {}
 
-  // Waits for the next batch and stages it for learner step `step`. Items that are too old for it are left out; where all
-  // are, the batch after it is taken. Errors as of ReplaySampler::Next.
+  // Waits for the next batch and stages it for learner step `step`. Items that are too old for it are left out; where
+  // all are, the batch after it is taken. Errors as of ReplaySampler::Next.
   absl::Status Next(int64_t step, const StopToken& stop);
   // Of the last Next.
   const TensorBatch& batch() const { return staged_.tensors; }
@@ -36,13 +36,13 @@ class TableFeed {
   // New priorities of the batch's items, or none (undefined). Errors as of PriorityBatcher.
   absl::Status Prioritize(const torch::Tensor& priorities);
 
-  // What was counted since it was last asked for. Lags are learner steps from the weights that acted an item to the step
-  // that learns from it.
+  // What was counted since it was last asked for. Lags are learner steps from the weights that acted an item to the
+  // step that learns from it.
   struct Counts {
-    int64_t items = 0;      // That were learned from.
-    int64_t too_old = 0;    // That were left out.
-    int64_t lag_sum = 0;    // Over `items`.
-    int64_t lag_max = 0;    // Of all so far.
+    int64_t items = 0;    // That were learned from.
+    int64_t too_old = 0;  // That were left out.
+    int64_t lag_sum = 0;  // Over `items`.
+    int64_t lag_max = 0;  // Of all so far.
     PriorityUpdateCounts priorities;
   };
   Counts TakeCounts();

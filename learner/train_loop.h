@@ -65,8 +65,8 @@ struct TrainLoopPorts {
   std::function<Progress()> progress = nullptr;
 };
 
-// Samples of each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a trainee whose
-// algorithm it knows nothing of. One thread.
+// Samples of each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a
+// trainee whose algorithm it knows nothing of. One thread.
 class TrainLoop {
  public:
   // `trainee` outlives the loop, and so does `stepper`.

@@ -175,11 +175,11 @@ double ProcessMemory::Bytes() const {
 double EstimateTableBytes(const TablePlan& plan) {
   const TableConfig& table = plan.table;
   // Windows of a sequence share the rows where they overlap, n-step windows all but one.
-  const double rows_an_item = plan.window.kind == WindowPlan::Kind::kNStep ? 1
-                              : plan.window.kind == WindowPlan::Kind::kSequence ||
-                                      plan.window.kind == WindowPlan::Kind::kUnroll
-                                  ? static_cast<double>(std::min(plan.window.period, plan.window.length))
-                                  : static_cast<double>(plan.window.length);
+  const double rows_an_item =
+      plan.window.kind == WindowPlan::Kind::kNStep ? 1
+      : plan.window.kind == WindowPlan::Kind::kSequence || plan.window.kind == WindowPlan::Kind::kUnroll
+          ? static_cast<double>(std::min(plan.window.period, plan.window.length))
+          : static_cast<double>(plan.window.length);
   const auto items = static_cast<double>(table.max_items);
   double rows = std::min(items * rows_an_item * static_cast<double>(BytesARow(table.signature)),
                          static_cast<double>(table.max_bytes));

@@ -13,9 +13,7 @@ absl::Status CheckQueue(const TableConfig& table) {
   const TableConfig defaults = OnPolicyReplay().table;
   constexpr char kReason[] = ": an unroll is learned from once, in the order in which they were written; wanted none";
   Problems problems;
-  const auto check = [&](const char* key, bool is_queue) {
-    problems.AddUnless(is_queue, "replay.", key, kReason);
-  };
+  const auto check = [&](const char* key, bool is_queue) { problems.AddUnless(is_queue, "replay.", key, kReason); };
   check("sampler", table.sampler.kind == defaults.sampler.kind);
   check("remover", table.remover.kind == defaults.remover.kind);
   check("max_times_sampled", table.max_times_sampled == defaults.max_times_sampled);

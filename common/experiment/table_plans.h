@@ -21,7 +21,8 @@ TablePlan TransitionTable(const PlanContext& context, int64_t n_step);
 // A queue of unrolls, each of which is learned from once, in the order in which they were written: `steps` rows of a
 // lane's stream and one more, which is only there for its observation. Every leaf of the observation, the action, all
 // rewards, discounts and step types, and `plan`'s columns, in all rows. Of an asynchronous plan an unroll's last row is
-// the next one's first. INVALID_ARGUMENT, behind its key, where the replay section asks for something else than a queue.
+// the next one's first. INVALID_ARGUMENT, behind its key, where the replay section asks for something else than a
+// queue.
 absl::StatusOr<TablePlan> UnrollTable(const PlanContext& context, const AlgorithmPlan& plan, int64_t steps);
 
 }  // namespace waggle

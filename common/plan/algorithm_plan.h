@@ -52,10 +52,11 @@ struct AlgorithmPlan {
   // The same for initial priorities alone, which leave no actor: "q_taken", "q_max".
   std::vector<std::string> private_columns = {};
   ExplorationOptions exploration = {};
-  // Present: actors learn of nothing while they act. Each acts so many rows in every lane by one version of the weights,
-  // all lanes in step, and then waits for the next version: what a learner step learns from was acted by the weights
-  // that it changes. All tables are of kUnroll windows one row longer than that, which do not overlap: their last row
-  // only shows the observation that the last step led to, and the next unroll begins with it as a row of its own.
+  // Present: actors learn of nothing while they act. Each acts so many rows in every lane by one version of the
+  // weights, all lanes in step, and then waits for the next version: what a learner step learns from was acted by the
+  // weights that it changes. All tables are of kUnroll windows one row longer than that, which do not overlap: their
+  // last row only shows the observation that the last step led to, and the next unroll begins with it as a row of its
+  // own.
   std::optional<int64_t> rows_per_version = {};
   std::vector<TablePlan> tables = {};
 };

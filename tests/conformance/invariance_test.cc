@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "absl/strings/match.h"
-
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"
 

@@ -72,8 +72,7 @@ TEST_CASE("of a batch in which some items are too old the others are kept, with 
    public:
     absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
       absl::StatusOr<SampledBatch> batch = FakeSampler::Next(stop);
-      char* const versions =
-          batch->bytes.get() + testing::ValueOf(batch->layout->Find(kItemPolicyVersion))->offset;
+      char* const versions = batch->bytes.get() + testing::ValueOf(batch->layout->Find(kItemPolicyVersion))->offset;
       const int64_t mixed[] = {4, 1, 5, 0};
       std::memcpy(versions, mixed, sizeof(mixed));
       return batch;

@@ -25,8 +25,7 @@ struct Fixture {
   }
 
   absl::Status Run() {
-    TrainLoop loop(options,
-                   {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
+    TrainLoop loop(options, {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
                    &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();

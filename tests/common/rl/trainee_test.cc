@@ -62,19 +62,21 @@ absl::StatusOr<AlgorithmPlan> PlanTwoTables(const testing::FakeOptions&, const P
   return plan;
 }
 
-TEST_CASE("an algorithm of several tables is given a batch of each by its name, and says priorities of each", "[unit]") {
+TEST_CASE("an algorithm of several tables is given a batch of each by its name, and says priorities of each",
+          "[unit]") {
   AlgorithmDefinitions definitions("algorithm");
-  REQUIRE_OK(definitions.Register(
-      "two_tables", Define("for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, PlanTwoTables)));
+  REQUIRE_OK(
+      definitions.Register("two_tables", Define(
+                                             "for tests", {SpaceKind::kDiscrete}, [](Experiment*) {}, PlanTwoTables)));
   AlgorithmImplementations implementations("algorithm");
   REQUIRE_OK(implementations.Register(
       "two_tables", {[](const AlgorithmOptions&, Model* model) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
         return std::make_unique<TwoTables>(model);
       }}));
-  const Experiment experiment = testing::ValueOf(ParseExperiment(
-      "algorithm: {name: two_tables}\nstop: {max_seconds: 1}\n", "test.yaml", {}, definitions));
-  const auto trainee = testing::ValueOf(AlgorithmTrainee::Create(experiment, testing::DqnEnvironment(3, 2), definitions,
-                                                                 implementations, torch::kCPU));
+  const Experiment experiment = testing::ValueOf(
+      ParseExperiment("algorithm: {name: two_tables}\nstop: {max_seconds: 1}\n", "test.yaml", {}, definitions));
+  const auto trainee = testing::ValueOf(
+      AlgorithmTrainee::Create(experiment, testing::DqnEnvironment(3, 2), definitions, implementations, torch::kCPU));
   TensorBatch own, given;
   own.fields["value"] = torch::ones({3});
   given.fields["value"] = torch::ones({2});

@@ -1,8 +1,8 @@
+#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/plan/head_kinds.h"
 #include "common/rl/algorithms/a2c/a2c.h"
-#include "common/base/status_macros.h"
 #include "common/rl/algorithms/definitions.h"
 
 namespace waggle {

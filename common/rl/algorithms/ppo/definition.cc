@@ -1,7 +1,7 @@
+#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/plan/head_kinds.h"
-#include "common/base/status_macros.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/ppo/ppo.h"
 
