@@ -15,6 +15,7 @@ struct A2cOptions : public AlgorithmOptions {
   double discount = 0.99;  // A step.
   double lambda = 0.95;    // Of the generalised advantages: 0 trusts the values, 1 the rewards.
   double value_weight = 0.5;
+  bool normalize_returns = true;      // Rewards are put on the scale on which returns have a deviation of 1.
   bool normalize_advantages = false;  // To mean 0 and variance 1 over what a learner step learns from.
   EntropyOptions entropy;
   OptimizerOptions optimizer;

@@ -2,6 +2,7 @@
 #include "common/rl/algorithms/a2c/a2c.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/entropy_bonus.h"
+#include "common/rl/return_scale.h"
 
 namespace waggle {
 namespace {
@@ -9,13 +10,17 @@ namespace {
 class A2c : public Algorithm {
  public:
   A2c(const A2cOptions& options, Model* model)
-      : options_(options), net_(model->net("actor_critic")), entropy_(options.entropy, model) {}
+      : options_(options),
+        net_(model->net("actor_critic")),
+        entropy_(options.entropy, model),
+        scale_(options.normalize_returns, model->device()) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Unrolls u = UnrollsOf(batches, options_.discount);
     const Output out = net_.Unroll(u.observation, u.first, u.core_state);
     const torch::Tensor value = out.value();
-    const Advantages gae = GeneralizedAdvantages(u.reward, u.discount, value.detach(), u.last, options_.lambda);
+    const torch::Tensor reward = scale_.Rewards(u, value, options_.lambda);
+    const Advantages gae = GeneralizedAdvantages(reward, u.discount, value.detach(), u.last, options_.lambda);
     const torch::Tensor advantage =
         options_.normalize_advantages ? Standardized(gae.advantage, u.counts) : gae.advantage;
     const Distribution policy = out.policy();
@@ -29,10 +34,13 @@ class A2c : public Algorithm {
     context->Report("value_mean", value);
   }
 
+  void VisitState(StateVisitor* visitor) override { scale_.VisitState(visitor); }
+
  private:
   const A2cOptions options_;
   Net& net_;
   const EntropyBonus entropy_;
+  ReturnScale scale_;
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ void PpoOptions::Visit(ConfigVisitor& visitor) {
   visitor.Schedule("clip", &clip, Above(0, 10));
   visitor.OptionalDouble("value_clip", &value_clip, Above(0, 1e6));
   visitor.Double("value_weight", &value_weight, In(0, 1e6));
+  visitor.Bool("normalize_returns", &normalize_returns);
   visitor.Bool("normalize_advantages", &normalize_advantages);
   visitor.OptionalDouble("max_divergence", &max_divergence, Above(0, 1e6));
   visitor.Section("entropy", &entropy);

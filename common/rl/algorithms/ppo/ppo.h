@@ -20,6 +20,7 @@ struct PpoOptions : public AlgorithmOptions {
   Schedule clip = 0.2;      // Of the ratio between the action's probabilities now and when it was taken.
   std::optional<double> value_clip;  // How far a value may gain by moving from what it was before; absent: any way.
   double value_weight = 0.5;
+  bool normalize_returns = true;     // Rewards are put on the scale on which returns have a deviation of 1.
   bool normalize_advantages = true;  // To mean 0 and variance 1 over a minibatch.
   // The passes end once the policy's divergence from the one that acted is more, in nats a step; absent: never.
   std::optional<double> max_divergence;

@@ -5,6 +5,7 @@
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/ppo/ppo.h"
 #include "common/rl/entropy_bonus.h"
+#include "common/rl/return_scale.h"
 
 namespace waggle {
 namespace {
@@ -45,7 +46,10 @@ struct Samples {
 class Ppo : public Algorithm {
  public:
   Ppo(const PpoOptions& options, Model* model)
-      : options_(options), net_(model->net("actor_critic")), entropy_(options.entropy, model) {}
+      : options_(options),
+        net_(model->net("actor_critic")),
+        entropy_(options.entropy, model),
+        scale_(options.normalize_returns, model->device()) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Samples all = Prepare(UnrollsOf(batches, options_.discount));
@@ -60,12 +64,15 @@ class Ppo : public Algorithm {
     }
   }
 
+  void VisitState(StateVisitor* visitor) override { scale_.VisitState(visitor); }
+
  private:
   // Values and advantages are those of the weights before the first pass.
-  Samples Prepare(const Unrolls& u) const {
+  Samples Prepare(const Unrolls& u) {
     const torch::NoGradGuard no_grad;
     const Tensor value = net_.Unroll(u.observation, u.first, u.core_state).value();
-    const Advantages gae = GeneralizedAdvantages(u.reward, u.discount, value, u.last, options_.lambda);
+    const Tensor reward = scale_.Rewards(u, value, options_.lambda);
+    const Advantages gae = GeneralizedAdvantages(reward, u.discount, value, u.last, options_.lambda);
     Samples samples;
     for (const Tensor& leaf : u.observation) {
       samples.observation.push_back(Unrolls::Steps(leaf));
@@ -119,6 +126,7 @@ class Ppo : public Algorithm {
   const PpoOptions options_;
   Net& net_;
   const EntropyBonus entropy_;
+  ReturnScale scale_;
 };
 
 }  // namespace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "common/nn/state_visitor.h"
+#include "common/nn/torch.h"
+#include "common/rl/batches.h"
+#include "common/rl/running_statistics.h"
+
+namespace waggle {
+
+// Puts rewards on the scale on which returns have a deviation of 1: what a loss of values weighs beside that of a
+// policy, and what gradients are clipped to, then do not depend on what an environment pays. Not thread-safe; may throw
+// as LibTorch does.
+class ReturnScale {
+ public:
+  // Not `enabled`: rewards stay as they are.
+  ReturnScale(bool enabled, torch::Device device) : enabled_(enabled), returns_({}, device) {}
+
+  // [T, rows]: the unroll's rewards over the deviation of all lambda-returns so far, its own included. `value`
+  // [T + 1, rows] is on the scale of before; no gradient flows.
+  torch::Tensor Rewards(const Unrolls& unrolls, const torch::Tensor& value, double lambda);
+
+  void VisitState(StateVisitor* visitor) {
+    visitor->Scope("returns", [&] { returns_.VisitState(visitor); });
+  }
+
+ private:
+  const bool enabled_;
+  RunningStatistics returns_;
+};
+
+}  // namespace waggle

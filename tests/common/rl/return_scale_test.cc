@@ -1,0 +1,57 @@
+#include "common/rl/return_scale.h"
+
+#include <cmath>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+// An unroll of one lane whose steps all count, but for those that are an episode's last.
+Unrolls Lane(const std::vector<double>& rewards, double discount, const std::vector<bool>& last = {}) {
+  const auto steps = static_cast<int64_t>(rewards.size());
+  Unrolls unrolls;
+  unrolls.reward = torch::tensor(rewards, torch::kFloat64).view({steps, 1});
+  unrolls.discount = torch::full({steps, 1}, discount, torch::kFloat64);
+  unrolls.last = torch::zeros({steps, 1}, torch::kBool);
+  for (size_t i = 0; i < last.size(); ++i) {
+    unrolls.last[static_cast<int64_t>(i)] = static_cast<bool>(last[i]);
+  }
+  unrolls.counts = unrolls.last.logical_not();
+  return unrolls;
+}
+
+torch::Tensor NoValues(int64_t steps) {
+  return torch::zeros({steps + 1, 1}, torch::kFloat64);
+}
+
+TEST_CASE("rewards are over the deviation of all returns so far", "[unit]") {
+  ReturnScale scale(/*enabled=*/true, torch::kCPU);
+  // With a discount of 0 returns are rewards: 1, 3 and 8 have a variance of 26 / 3.
+  const double deviation = std::sqrt(26.0 / 3 + 1e-8);
+  const torch::Tensor rewards = scale.Rewards(Lane({1, 3, 8}, 0), NoValues(3), 1);
+  CHECK(torch::allclose(rewards.flatten(), torch::tensor({1.0, 3.0, 8.0}, torch::kFloat64) / deviation));
+  // 0 makes it that of 1, 3, 8 and 0: 9.5.
+  CHECK(scale.Rewards(Lane({0}, 0), NoValues(1), 1).item<double>() == 0);
+  CHECK(scale.Rewards(Lane({3}, 0), NoValues(1), 1).item<double>() == Approx(3 / std::sqrt(7.6)).epsilon(1e-6));
+}
+
+TEST_CASE("values count on the scale that they have, and an episode's last row is no step", "[unit]") {
+  ReturnScale scale(/*enabled=*/true, torch::kCPU);
+  scale.Rewards(Lane({-2, 2}, 0), NoValues(2), 1);  // A deviation of 2.
+  // The value 5 stands for 10: returns of 1 + 0.5 * 10, and of the last row none.
+  const Unrolls unroll = Lane({1, 100}, 0.5, {false, true});
+  torch::Tensor value = NoValues(2);
+  value[1] = 5.0;
+  const double variance = (4 + 4 + 36) / 3.0 - 4;  // Of -2, 2 and 6.
+  CHECK(scale.Rewards(unroll, value, 0)[0].item<double>() == Approx(1 / std::sqrt(variance)).epsilon(1e-6));
+}
+
+TEST_CASE("without a scale rewards are as they were", "[unit]") {
+  ReturnScale scale(/*enabled=*/false, torch::kCPU);
+  const Unrolls unroll = Lane({1, 3, 8}, 0.9);
+  CHECK(torch::equal(scale.Rewards(unroll, NoValues(3), 1), unroll.reward));
+}
+
+}  // namespace
+}  // namespace waggle
