@@ -1,0 +1,109 @@
+// No source of its own: every file of configs/ is run as its first lines say, and its target is its bar. Each run
+// prints a line for the tables of docs/algorithms.md.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/str_format.h"
+#include "tests/cli/file_contents.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+struct Learned {
+  bool solved = false;
+  int64_t env_steps = 0;  // At which the weights that did it were published.
+  double seconds = 0;
+  double mean_return = 0;  // Of the second evaluation, where there was one, or of the best.
+  std::string log;
+};
+
+Learned Learn(const std::string& name, int64_t seed, const std::vector<std::string>& settings = {}) {
+  const TemporaryFolder folder;
+  // The limit on seconds that ships is for an idle machine.
+  std::vector<std::string> command = {"waggle",
+                                      "run",
+                                      std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + name + ".yaml",
+                                      "--output-dir",
+                                      folder.File("out"),
+                                      "--seed",
+                                      std::to_string(seed),
+                                      "--no-plot",
+                                      "--set",
+                                      "stop.max_seconds=280"};
+  for (const std::string& setting : settings) {
+    command.insert(command.end(), {"--set", setting});
+  }
+  RunningProcess run(folder, "log", std::move(command));
+  run.Wait();
+  Learned learned;
+  learned.log = run.Log();
+  INFO(learned.log);
+  REQUIRE(std::filesystem::exists(folder.File("out/summary.json")));
+  const nlohmann::json summary = nlohmann::json::parse(Contents(folder.File("out/summary.json")));
+  learned.solved = summary.at("outcome") == "solved";
+  learned.seconds = summary.at("wall_seconds").get<double>();
+  if (const nlohmann::json& result = summary.at("result"); !result.is_null()) {
+    learned.env_steps = result.at("env_steps").get<int64_t>();
+    learned.mean_return = result.at("mean_return").get<double>();
+  }
+  std::cout << absl::StrFormat("| %s, seed %d | %s | %d | %.1f | %.1f |\n", name, seed,
+                               learned.solved ? "solved" : "not solved", learned.env_steps, learned.mean_return,
+                               learned.seconds)
+            << std::flush;
+  return learned;
+}
+
+// What ships, or the one that WAGGLE_LEARN names.
+std::vector<std::string> Names() {
+  const char* const only = std::getenv("WAGGLE_LEARN");
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(WAGGLE_TEST_CONFIG_DIR)) {
+    const std::string name = file.path().stem().string();
+    if (file.path().extension() == ".yaml" && (only == nullptr || *only == '\0' || name == only)) {
+      names.push_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_CASE("every experiment that ships reaches its target with three seeds", "[learning]") {
+  REQUIRE_FALSE(Names().empty());
+  for (const std::string& name : Names()) {
+    for (const int64_t seed : {1, 2, 3}) {
+      DYNAMIC_SECTION(name << ", seed " << seed) {
+        const Learned learned = Learn(name, seed);
+        INFO(learned.log);
+        CHECK(learned.solved);
+      }
+    }
+  }
+}
+
+TEST_CASE("the shortest of them reaches its target", "[e2e]") {
+  const Learned learned = Learn("cartpole_ppo", 1);
+  INFO(learned.log);
+  CHECK(learned.solved);
+}
+
+TEST_CASE("without its memory a policy that does not see velocities stays below 200", "[learning]") {
+  const std::vector<std::string> names = Names();
+  if (std::find(names.begin(), names.end(), "cartpole_hidden_velocity_ppo_lstm") == names.end()) {
+    return;  // Another is asked for.
+  }
+  for (const int64_t seed : {1, 2, 3}) {
+    const Learned learned =
+        Learn("cartpole_hidden_velocity_ppo_lstm", seed,
+              {"networks.actor_critic.core.type=none", "stop.target_return=200", "stop.max_env_steps=200000"});
+    INFO(learned.log);
+    CHECK_FALSE(learned.solved);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing
