@@ -55,6 +55,9 @@ Tensor Joined(const TrunkPlan& trunk, std::vector<Tensor> parts) {
   return sum;
 }
 
+// Beyond it a normalised observation is an outlier.
+constexpr double kNormalizedBound = 10;
+
 // Visits every layer that has parameters.
 template <class Visit>
 void ForEachLayer(const std::vector<LayerPlan>& layers, const Visit& visit) {
@@ -108,6 +111,10 @@ absl::StatusOr<std::unique_ptr<Network>> Network::Create(NetworkPlan plan, torch
 
 Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
     : plan_(std::move(plan)), parameters_(std::move(parameters)) {
+  for (const NormalizerPlan& normalizer : plan_.normalizers) {
+    normalizers_.resize(std::max(normalizers_.size(), static_cast<size_t>(normalizer.leaf) + 1));
+    normalizers_[static_cast<size_t>(normalizer.leaf)] = &normalizer;
+  }
   const auto stack = [&](const std::vector<LayerPlan>& layers) {
     return LayerStack(layers, plan_.members, learns, &parameters_);
   };
@@ -136,6 +143,10 @@ Network::Network(NetworkPlan plan, FlatParameters parameters, bool learns)
 
 void Network::Initialize(uint64_t seed) {
   torch::NoGradGuard no_grad;
+  for (const NormalizerPlan& normalizer : plan_.normalizers) {
+    Tensor deviation = parameters_.value_views()[static_cast<size_t>(normalizer.deviation)];
+    deviation.fill_(1);
+  }
   for (int64_t member = 0; member < plan_.members.value_or(1); ++member) {
     const uint64_t own = member == 0 ? seed : Rng::Split(seed, "member", static_cast<uint64_t>(member)).Next();
     torch::Generator generator = at::make_generator<at::CPUGeneratorImpl>(own);
@@ -163,6 +174,15 @@ void Network::Initialize(uint64_t seed) {
   }
 }
 
+Tensor Network::Normalized(size_t leaf, const Tensor& input) const {
+  if (leaf >= normalizers_.size() || normalizers_[leaf] == nullptr) {
+    return input;
+  }
+  const Tensor& mean = parameters_.value_views()[static_cast<size_t>(normalizers_[leaf]->mean)];
+  const Tensor& deviation = parameters_.value_views()[static_cast<size_t>(normalizers_[leaf]->deviation)];
+  return ((input.to(mean.scalar_type()) - mean) / deviation).clamp(-kNormalizedBound, kNormalizedBound);
+}
+
 Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const Tensor& action,
                          bool by_autograd) const {
   const TrunkPlan& plan = plan_.trunks[index];
@@ -171,7 +191,9 @@ Tensor Network::Features(size_t index, const std::vector<Tensor>& leaves, const 
   parts.reserve(plan.encoders.size());
   for (size_t i = 0; i < plan.encoders.size(); ++i) {
     const EncoderPlan& encoder = plan.encoders[i];
-    const Tensor& input = encoder.leaf < 0 ? action : leaves[static_cast<size_t>(encoder.leaf)];
+    const Tensor input = encoder.leaf < 0
+                             ? action
+                             : Normalized(static_cast<size_t>(encoder.leaf), leaves[static_cast<size_t>(encoder.leaf)]);
     const torch::ScalarType dtype = parameters_.values().scalar_type();
     parts.push_back(trunk.encoders[i](Enter(encoder, input, dtype), by_autograd));
   }

@@ -67,6 +67,8 @@ class Network {
   Network(NetworkPlan plan, FlatParameters parameters, bool learns);
 
   void Initialize(uint64_t seed);
+  // A leaf on the scale that the encoders see.
+  torch::Tensor Normalized(size_t leaf, const torch::Tensor& input) const;
   torch::Tensor Features(size_t trunk, const std::vector<torch::Tensor>& leaves, const torch::Tensor& action,
                          bool by_autograd) const;
   // From those of each trunk.
@@ -74,6 +76,7 @@ class Network {
 
   const NetworkPlan plan_;
   FlatParameters parameters_;
+  std::vector<const NormalizerPlan*> normalizers_;  // By the index of the leaf; null where it goes in as it is.
   std::vector<Trunk> trunks_;
   std::vector<Head> heads_;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,32 +17,43 @@ namespace waggle {
 // Not thread-safe.
 class ParameterGroup {
  public:
-  // `parameters` outlive the group. INVALID_ARGUMENT where the options are wrong.
+  // The first `learned` elements of `parameters`, which outlive the group; absent: all. INVALID_ARGUMENT where the
+  // options are wrong.
   static absl::StatusOr<std::unique_ptr<ParameterGroup>> Create(std::string name, FlatParameters* parameters,
-                                                                const OptimizerOptions& options) {
-    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Optimizer> optimizer, NewOptimizer(options, parameters->values()));
-    return std::unique_ptr<ParameterGroup>(
-        new ParameterGroup(std::move(name), parameters, options.learning_rate, std::move(optimizer)));
+                                                                const OptimizerOptions& options,
+                                                                std::optional<int64_t> learned = std::nullopt) {
+    const auto part = [&](const torch::Tensor& all) {
+      return learned.value_or(all.numel()) == all.numel() ? all : all.narrow(0, 0, *learned);
+    };
+    const torch::Tensor values = part(parameters->values());
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<Optimizer> optimizer, NewOptimizer(options, values));
+    return std::unique_ptr<ParameterGroup>(new ParameterGroup(std::move(name), parameters, values,
+                                                              part(parameters->gradients()), options.learning_rate,
+                                                              std::move(optimizer)));
   }
 
   // "q", "actor": unique within an algorithm.
   const std::string& name() const { return name_; }
   FlatParameters& parameters() const { return *parameters_; }
-  const torch::Tensor& values() const { return parameters_->values(); }
-  const torch::Tensor& gradients() const { return parameters_->gradients(); }
+  const torch::Tensor& values() const { return values_; }
+  const torch::Tensor& gradients() const { return gradients_; }
   Optimizer& optimizer() const { return *optimizer_; }
   const Schedule& learning_rate() const { return learning_rate_; }
 
  private:
-  ParameterGroup(std::string name, FlatParameters* parameters, const Schedule& learning_rate,
-                 std::unique_ptr<Optimizer> optimizer)
+  ParameterGroup(std::string name, FlatParameters* parameters, torch::Tensor values, torch::Tensor gradients,
+                 const Schedule& learning_rate, std::unique_ptr<Optimizer> optimizer)
       : name_(std::move(name)),
         parameters_(parameters),
+        values_(std::move(values)),
+        gradients_(std::move(gradients)),
         learning_rate_(learning_rate),
         optimizer_(std::move(optimizer)) {}
 
   const std::string name_;
   FlatParameters* const parameters_;
+  const torch::Tensor values_;
+  const torch::Tensor gradients_;
   const Schedule learning_rate_;
   const std::unique_ptr<Optimizer> optimizer_;
 };

@@ -82,6 +82,10 @@ class Planner {
     for (const auto& [name, kind] : need_.heads) {
       WAGGLE_RETURN_IF_ERROR(AddHead(name, kind, SpecOf(name)));
     }
+    for (const ArraySpec& parameter : plan_.parameters) {
+      plan_.num_learned += parameter.NumElements();
+    }
+    WAGGLE_RETURN_IF_ERROR(AddNormalizers());
     return Finish();
   }
 
@@ -142,6 +146,32 @@ class Planner {
     WAGGLE_RETURN_IF_ERROR(Annotate(AddCore(absl::StrCat(prefix, "core"), &trunk), Key("core")));
     plan_.trunks.push_back(std::move(trunk));
     features_ = layers_;
+    return absl::OkStatus();
+  }
+
+  // All trunks and members have them in common.
+  absl::Status AddNormalizers() {
+    if (!network_.normalize_observations) {
+      return absl::OkStatus();
+    }
+    for (size_t i = 0; i < environment_.observations.size(); ++i) {
+      const SpaceLeaf& leaf = environment_.observations[i];
+      const bool is_real = leaf.array.dtype == DType::kFloat32 || leaf.array.dtype == DType::kFloat64;
+      if (leaf.kind != SpaceKind::kBox || !is_real) {
+        continue;
+      }
+      const std::string name = absl::StrCat("normalizers.", EncoderName(leaf.array.name));
+      NormalizerPlan normalizer{leaf.array, static_cast<int64_t>(i), static_cast<int64_t>(plan_.parameters.size())};
+      normalizer.deviation = normalizer.mean + 1;
+      plan_.parameters.push_back({absl::StrCat(name, ".mean"), DType::kFloat32, leaf.array.shape});
+      plan_.parameters.push_back({absl::StrCat(name, ".deviation"), DType::kFloat32, leaf.array.shape});
+      plan_.row_values += leaf.array.NumElements();
+      plan_.normalizers.push_back(std::move(normalizer));
+    }
+    if (plan_.normalizers.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(Key("normalize_observations"), ": environment ", environment_.name,
+                                                     " shows no real numbers; wanted false"));
+    }
     return absl::OkStatus();
   }
 

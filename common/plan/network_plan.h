@@ -67,6 +67,15 @@ struct CorePlan {
   int64_t state_size() const { return kind == Kind::kLstm ? 2 * units : units; }
 };
 
+// What puts a leaf of the observation on a common scale before any encoder sees it. Nothing of it is learned by
+// descent.
+struct NormalizerPlan {
+  ArraySpec array;    // The leaf.
+  int64_t leaf = 0;   // The index into the environment's observations.
+  int64_t mean = -1;  // Indices into NetworkPlan::parameters, of the leaf's shape.
+  int64_t deviation = -1;
+};
+
 // From inputs to features.
 struct TrunkPlan {
   std::vector<EncoderPlan> encoders;
@@ -101,6 +110,8 @@ struct NetworkPlan {
   // "torso.0.linear1.weight" and the like; [members, …] where there are members.
   std::vector<ArraySpec> parameters;
   int64_t num_parameters = 0;
+  int64_t num_learned = 0;  // Elements of those that are descended; what normalizers hold comes after them.
+  std::vector<NormalizerPlan> normalizers;
   // Parameters that are no layer's: their index and the value that all of their elements begin with.
   std::vector<std::pair<int64_t, double>> initial_log_std;
   // Floats that all cores together remember of a row for the next one: 0 where there are none.

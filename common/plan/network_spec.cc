@@ -122,6 +122,7 @@ absl::Status HeadSpec::Validate() const {
 }
 
 void NetworkSpec::Visit(ConfigVisitor& visitor) {
+  visitor.Bool("normalize_observations", &normalize_observations);
   visitor.MapOfLists("encoders", &encoders);
   visitor.Choice("join", &join, {"concat", "sum"});
   visitor.List("torso", &torso);

@@ -82,6 +82,9 @@ struct HeadSpec {
 
 // `networks.NAME:`, or `network:` where the algorithm has only one.
 struct NetworkSpec {
+  // Real observations of floating-point numbers go in as (x - mean) / deviation, within [-10, 10]: of all that was
+  // learned from so far.
+  bool normalize_observations = false;
   // Layers for a leaf of the observation, by its name without what all have in common ("camera" for
   // "observation/camera"; "observation" where that is its whole name), or for "action" where the network takes it. A
   // leaf without layers goes in as it is; choices as one-hot vectors.

@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<Net>> MakeNet(const NetworkNeed& need, const Netw
     WAGGLE_ASSIGN_OR_RETURN(target, Network::Create(plan, device, seed, dtype, /*learns=*/false));
   }
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ParameterGroup> group,
-                          ParameterGroup::Create(need.name, &online->parameters(), need.optimizer));
+                          ParameterGroup::Create(need.name, &online->parameters(), need.optimizer, plan.num_learned));
   return std::make_unique<Net>(std::move(online), std::move(target), std::move(group));
 }
 

@@ -34,7 +34,11 @@ absl::StatusOr<std::unique_ptr<AlgorithmTrainee>> AlgorithmTrainee::Create(
 }
 
 AlgorithmTrainee::AlgorithmTrainee(std::string name, ExperimentPlan plan, std::unique_ptr<Model> model, uint64_t seed)
-    : model_name_(std::move(name)), plan_(std::move(plan)), model_(std::move(model)), noise_(seed, model_->device()) {}
+    : model_name_(std::move(name)),
+      plan_(std::move(plan)),
+      model_(std::move(model)),
+      noise_(seed, model_->device()),
+      observations_(plan_, model_->device()) {}
 
 absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBatch* const> batches,
                                                       const Progress& progress, Stepper* stepper) {
@@ -49,6 +53,9 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
     algorithm_->Update(Batches(&model_->environment(), std::move(by_name)), &context);
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());
+  // Only now: what was learned from was acted on the scale of before.
+  WAGGLE_RETURN_IF_ERROR(
+      CatchTorch("normalising observations", [&] { observations_.Update(plan_, batches, model_.get()); }));
   UpdateResult result;
   for (const TablePlan& table : tables) {
     // Where the table picks nothing by them, nobody wants them.
@@ -65,12 +72,14 @@ absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {
 }
 
 absl::Status AlgorithmTrainee::LoadPublished(const ModelSnapshot& snapshot) {
-  return model_->LoadPublished(snapshot);
+  WAGGLE_RETURN_IF_ERROR(model_->LoadPublished(snapshot));
+  return CatchTorch("normalising observations", [&] { observations_.Adopt(plan_, model_.get()); });
 }
 
 void AlgorithmTrainee::VisitState(StateVisitor* visitor) {
   visitor->Scope("model", [&] { model_->VisitState(visitor); });
   visitor->Scope("noise", [&] { noise_.VisitState(visitor); });
+  visitor->Scope("observations", [&] { observations_.VisitState(visitor); });
   visitor->Scope("algorithm", [&] { algorithm_->VisitState(visitor); });
 }
 

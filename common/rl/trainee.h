@@ -15,6 +15,7 @@
 #include "common/nn/state_visitor.h"
 #include "common/nn/torch.h"
 #include "common/rl/algorithm.h"
+#include "common/rl/observation_statistics.h"
 #include "common/rl/stepper.h"
 
 namespace waggle {
@@ -81,6 +82,7 @@ class AlgorithmTrainee : public Trainee {
   const ExperimentPlan plan_;
   const std::unique_ptr<Model> model_;
   Noise noise_;
+  ObservationStatistics observations_;
   std::unique_ptr<Algorithm> algorithm_;
 };
 

@@ -27,7 +27,7 @@ TEST_CASE("a network of dense layers has them as its torso and nothing else", "[
   CHECK(network.encoders.empty());
 }
 
-TEST_CASE("an actor-critic begins close to uniform, on dense layers that its heads share", "[unit]") {
+TEST_CASE("an actor-critic begins close to uniform, and its heads share nothing", "[unit]") {
   const NetworkSpec network = ActorCritic({7, 5});
   REQUIRE(network.torso.size() == 1);
   CHECK(network.torso[0].units == std::vector<int64_t>{7, 5});
@@ -38,8 +38,9 @@ TEST_CASE("an actor-critic begins close to uniform, on dense layers that its hea
   CHECK(network.heads.at("value").gain == 1);
   for (const auto& [name, head] : network.heads) {
     CHECK(head.initialization == "orthogonal");
-    CHECK(head.shares == "all");
   }
+  // What one shares with no other, neither shares.
+  CHECK(network.heads.at("value").shares == "nothing");
 }
 
 TEST_CASE("a learner step takes an unroll of each lane from a queue, and its weights are published at once", "[unit]") {

@@ -1,0 +1,93 @@
+#include "common/rl/observation_statistics.h"
+
+#include "common/table_config/batch_layout.h"
+
+namespace waggle {
+namespace {
+
+// Rows that published statistics count as.
+constexpr double kAdoptedRows = 10'000;
+
+// The rows of a field that a sampled item really has, [rows, …].
+torch::Tensor RowsOf(const TensorBatch& batch, const ViewField& field) {
+  const torch::Tensor& values = batch.at(field.name);
+  if (field.rows != ViewField::Rows::kAll) {
+    return values;
+  }
+  const torch::Tensor row = torch::arange(values.size(1), values.device()).unsqueeze(0);
+  return values.index({row < batch.at(kItemLength).unsqueeze(1)});
+}
+
+template <class Visit>
+void ForEachNormalizer(const ExperimentPlan& plan, const Model& model, const Visit& visit) {
+  for (const NetworkPlan& network : plan.networks) {
+    const Net& net = model.net(network.name);
+    for (const NormalizerPlan& normalizer : network.normalizers) {
+      for (const Network* const part : {&net.network(), net.target_network()}) {
+        if (part != nullptr) {
+          const std::vector<torch::Tensor>& values = part->parameters().value_views();
+          visit(normalizer, values[static_cast<size_t>(normalizer.mean)],
+                values[static_cast<size_t>(normalizer.deviation)]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ObservationStatistics::ObservationStatistics(const ExperimentPlan& plan, torch::Device device) {
+  for (const NetworkPlan& network : plan.networks) {
+    for (const NormalizerPlan& normalizer : network.normalizers) {
+      leaves_.try_emplace(normalizer.array.name, normalizer.array.shape, device);
+    }
+  }
+}
+
+void ObservationStatistics::Update(const ExperimentPlan& plan, absl::Span<const TensorBatch* const> batches,
+                                   Model* model) {
+  if (leaves_.empty()) {
+    return;
+  }
+  const std::vector<TablePlan>& tables = plan.algorithm.tables;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    for (const ViewField& field : tables[i].table.view) {
+      if (const auto leaf = leaves_.find(field.name); leaf != leaves_.end()) {
+        leaf->second.Update(RowsOf(*batches[i], field));
+      }
+    }
+  }
+  Tell(plan, model);
+}
+
+void ObservationStatistics::Adopt(const ExperimentPlan& plan, Model* model) {
+  const NetworkPlan* const acting = plan.acting();
+  if (acting == nullptr) {
+    return;
+  }
+  const std::vector<torch::Tensor>& values = model->net(acting->name).network().parameters().value_views();
+  for (const NormalizerPlan& normalizer : acting->normalizers) {
+    const torch::Tensor mean = values[static_cast<size_t>(normalizer.mean)].to(torch::kFloat64).flatten();
+    const torch::Tensor deviation = values[static_cast<size_t>(normalizer.deviation)].to(torch::kFloat64).flatten();
+    const torch::Tensor weight = torch::full({1}, kAdoptedRows, mean.options());
+    leaves_.at(normalizer.array.name).Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
+  }
+  Tell(plan, model);
+}
+
+void ObservationStatistics::VisitState(StateVisitor* visitor) {
+  for (auto& [name, statistics] : leaves_) {
+    visitor->Scope(name, [&, leaf = &statistics] { leaf->VisitState(visitor); });
+  }
+}
+
+void ObservationStatistics::Tell(const ExperimentPlan& plan, Model* model) const {
+  const torch::NoGradGuard no_grad;
+  ForEachNormalizer(plan, *model, [&](const NormalizerPlan& normalizer, torch::Tensor mean, torch::Tensor deviation) {
+    const RunningStatistics& statistics = leaves_.at(normalizer.array.name);
+    mean.copy_(statistics.mean());
+    deviation.copy_((statistics.variance() + 1e-8).sqrt());
+  });
+}
+
+}  // namespace waggle

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/experiment/experiment_plan.h"
+#include "common/nn/state_visitor.h"
+#include "common/nn/torch.h"
+#include "common/rl/batches.h"
+#include "common/rl/model.h"
+#include "common/rl/running_statistics.h"
+
+namespace waggle {
+
+// Mean and deviation of every observation that some network of a plan normalises, over all that was learned from. The
+// networks hold them beside their parameters, so that they are published and saved with these. Not thread-safe; may
+// throw as LibTorch does.
+class ObservationStatistics {
+ public:
+  ObservationStatistics(const ExperimentPlan& plan, torch::Device device);
+
+  // Takes in a batch of each table of the plan, in their order, and tells the networks.
+  void Update(const ExperimentPlan& plan, absl::Span<const TensorBatch* const> batches, Model* model);
+
+  // Begins anew from what the acting network was published with, which counts as much as a few batches would.
+  void Adopt(const ExperimentPlan& plan, Model* model);
+
+  void VisitState(StateVisitor* visitor);
+
+ private:
+  void Tell(const ExperimentPlan& plan, Model* model) const;
+
+  std::map<std::string, RunningStatistics> leaves_;  // By the leaf's name.
+};
+
+}  // namespace waggle
