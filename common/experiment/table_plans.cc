@@ -11,7 +11,7 @@ namespace {
 // What a queue leaves no choice of.
 absl::Status CheckQueue(const TableConfig& table) {
   const TableConfig defaults = OnPolicyReplay().table;
-  constexpr char kReason[] = ": an unroll is learned from once, in the order in which they were written; wanted none";
+  constexpr char kReason[] = ": a queue's items are learned from once, in their order; wanted none";
   Problems problems;
   const auto check = [&](const char* key, bool is_queue) { problems.AddUnless(is_queue, "replay.", key, kReason); };
   check("sampler", table.sampler.kind == defaults.sampler.kind);
@@ -22,6 +22,35 @@ absl::Status CheckQueue(const TableConfig& table) {
                             limiter.min_items == defaults.rate_limiter.min_items && limiter.error_buffer == 0 &&
                             !limiter.min_difference.has_value() && !limiter.max_difference.has_value());
   return problems.ToStatus();
+}
+
+// A queue of windows of the stream, with every column in all rows.
+absl::StatusOr<TablePlan> Queue(const char* name, const PlanContext& context, const AlgorithmPlan& algorithm,
+                                const WindowPlan& window) {
+  WAGGLE_RETURN_IF_ERROR(CheckQueue(context.replay.table));
+  TablePlan plan;
+  TableConfig& table = plan.table;
+  plan.batch_size = context.learner.batch_size;
+  plan.window = window;
+  table = context.replay.table;
+  MakeQueue(table.max_items, &table);
+  table.name = name;
+  table.max_window = window.length;
+  std::vector<ArraySpec> columns = ArraysOf(context.environment.observations);
+  const auto append = [&columns](const std::vector<ArraySpec>& more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  append(ArraysOf(context.environment.actions));
+  append(context.environment.rewards);
+  append({ArraySpec{kDiscount, DType::kFloat32, {}}, ArraySpec{kStepType, DType::kInt32, {}}});
+  for (const std::string& column : algorithm.columns) {
+    append({ArraySpec{column, DType::kFloat32, {}}});
+  }
+  for (const ArraySpec& column : columns) {
+    table.signature.push_back(column);
+    table.view.push_back({column.name, column.name, ViewField::Rows::kAll});
+  }
+  return plan;
 }
 
 }  // namespace
@@ -61,32 +90,13 @@ TablePlan TransitionTable(const PlanContext& context, int64_t n_step) {
 }
 
 absl::StatusOr<TablePlan> UnrollTable(const PlanContext& context, const AlgorithmPlan& algorithm, int64_t steps) {
-  WAGGLE_RETURN_IF_ERROR(CheckQueue(context.replay.table));
-  TablePlan plan;
-  TableConfig& table = plan.table;
-  plan.batch_size = context.learner.batch_size;
-  table = context.replay.table;
-  MakeQueue(table.max_items, &table);
-  table.name = "unrolls";
-  std::vector<ArraySpec> columns = ArraysOf(context.environment.observations);
-  const auto append = [&columns](const std::vector<ArraySpec>& more) {
-    columns.insert(columns.end(), more.begin(), more.end());
-  };
-  append(ArraysOf(context.environment.actions));
-  append(context.environment.rewards);
-  append({ArraySpec{kDiscount, DType::kFloat32, {}}, ArraySpec{kStepType, DType::kInt32, {}}});
-  for (const std::string& column : algorithm.columns) {
-    append({ArraySpec{column, DType::kFloat32, {}}});
-  }
-  for (const ArraySpec& column : columns) {
-    table.signature.push_back(column);
-    table.view.push_back({column.name, column.name, ViewField::Rows::kAll});
-  }
-  table.max_window = steps + 1;
-  plan.window.kind = WindowPlan::Kind::kUnroll;
-  plan.window.length = steps + 1;
-  plan.window.period = algorithm.rows_per_version.has_value() ? steps + 1 : steps;
-  return plan;
+  const int64_t period = algorithm.rows_per_version.has_value() ? steps + 1 : steps;
+  return Queue("unrolls", context, algorithm, {WindowPlan::Kind::kUnroll, steps + 1, period});
+}
+
+absl::StatusOr<TablePlan> EpisodeTable(const PlanContext& context, const AlgorithmPlan& algorithm,
+                                       int64_t longest_episode) {
+  return Queue("episodes", context, algorithm, {WindowPlan::Kind::kEpisode, longest_episode + 1});
 }
 
 }  // namespace waggle

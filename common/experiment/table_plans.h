@@ -25,4 +25,8 @@ TablePlan TransitionTable(const PlanContext& context, int64_t n_step);
 // queue.
 absl::StatusOr<TablePlan> UnrollTable(const PlanContext& context, const AlgorithmPlan& plan, int64_t steps);
 
+// The same of whole episodes, each an item once it has ended: its steps, and a row that is only there for its final
+// observation. The actor fails where an episode has more than `longest_episode` steps.
+absl::StatusOr<TablePlan> EpisodeTable(const PlanContext& context, const AlgorithmPlan& plan, int64_t longest_episode);
+
 }  // namespace waggle

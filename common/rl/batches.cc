@@ -7,6 +7,17 @@
 #include "common/table_config/batch_layout.h"
 
 namespace waggle {
+namespace {
+
+// `values` [T, rows, …] where `mask` [T, rows] is true.
+torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values) {
+  while (mask.dim() < values.dim()) {
+    mask = mask.unsqueeze(-1);
+  }
+  return torch::where(mask, values, torch::zeros({}, values.options()));
+}
+
+}  // namespace
 
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent) {
   const EnvironmentSpec& environment = batches.environment();
@@ -31,24 +42,24 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
 Unrolls UnrollsOf(const Batches& batches, double discount) {
   const EnvironmentSpec& environment = batches.environment();
   const TensorBatch& batch = batches.only();
-  const auto by_time = [&batch](const std::string& name) { return batch.at(name).transpose(0, 1); };
+  const torch::Tensor& length = batch.at(kItemLength);
+  const int64_t longest = length.max().item<int64_t>();
+  const bool all_alike = length.min().item<int64_t>() == longest;
+  const auto by_time = [&](const std::string& name) { return batch.at(name).transpose(0, 1).narrow(0, 0, longest); };
+  const torch::Tensor row = torch::arange(longest, length.options()).unsqueeze(1);
   Unrolls unrolls;
   unrolls.batch = &batch;
   for (const SpaceLeaf& leaf : environment.observations) {
-    unrolls.observation.push_back(by_time(leaf.array.name));
+    const torch::Tensor observation = by_time(leaf.array.name);
+    unrolls.observation.push_back(all_alike ? observation : ZerosElsewhere(row < length, observation));
   }
   const torch::Tensor step_type = by_time(kStepType);
-  unrolls.first = step_type == static_cast<int32_t>(StepType::kFirst);
-  unrolls.last = Unrolls::Steps(step_type) == static_cast<int32_t>(StepType::kLast);
-  unrolls.counts = unrolls.last.logical_not();
+  unrolls.first = (step_type == static_cast<int32_t>(StepType::kFirst)).logical_and(row < length);
+  const torch::Tensor acted = (step_type != static_cast<int32_t>(StepType::kLast)).logical_and(row < length - 1);
+  unrolls.counts = Unrolls::Steps(acted);
+  unrolls.last = unrolls.counts.logical_not();
   // Whatever was decided where nothing was to be done reaches no gradient.
-  torch::Tensor acted = step_type != static_cast<int32_t>(StepType::kLast);
-  acted[-1] = false;
-  const torch::Tensor action = by_time(environment.actions[0].array.name);
-  while (acted.dim() < action.dim()) {
-    acted = acted.unsqueeze(-1);
-  }
-  unrolls.action = torch::where(acted, action, torch::zeros({}, action.options()));
+  unrolls.action = ZerosElsewhere(acted, by_time(environment.actions[0].array.name));
   unrolls.reward = Unrolls::Steps(by_time(environment.rewards[0].name));
   unrolls.discount = Unrolls::Steps(by_time(kDiscount)) * discount;
   if (const auto state = batch.fields.find(kCoreState); state != batch.fields.end()) {

@@ -67,15 +67,17 @@ struct Transitions {
 // probability) ^ -importance_exponent over the largest of the batch; 0: all are 1. May throw as LibTorch does.
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent = 0);
 
-// A batch of an UnrollTable, time-major: T steps of each of its rows. What is [T + 1, rows] has one more, of which only
-// the observation counts. Floating-point fields have the type in which networks compute.
+// A batch of an UnrollTable or an EpisodeTable, time-major: T steps of each of its rows, or as many as the longest of
+// its episodes has. What is [T + 1, rows] has one more, of which only the observation counts. Past the end of a shorter
+// episode nothing counts, and observations and actions are zeros. Floating-point fields have the type in which networks
+// compute.
 struct Unrolls {
   Observations observation;  // [T + 1, rows, …] a leaf.
   torch::Tensor first;       // [T + 1, rows], bool: an episode begins with the observation.
   torch::Tensor action;      // [T + 1, rows, …]: of the only action; zeros where no step follows.
   torch::Tensor reward;      // [T, rows].
   torch::Tensor discount;    // [T, rows]: of the next observation's value; 0 where that is a terminal state's.
-  torch::Tensor last;        // [T, rows], bool: an episode's final observation, of which no step follows.
+  torch::Tensor last;        // [T, rows], bool: an episode's final observation or past it: no step follows.
   torch::Tensor counts;      // [T, rows], bool: the others.
   torch::Tensor core_state;  // [rows, values]: before the first step; undefined where the policy has no memory.
   const TensorBatch* batch;
@@ -83,7 +85,9 @@ struct Unrolls {
   // What is [T, rows, …] of [T + 1, rows, …]: all but the last.
   static torch::Tensor Steps(const torch::Tensor& values) { return values.narrow(0, 0, values.size(0) - 1); }
   // A column that the policy wrote, [T, rows, …].
-  torch::Tensor Column(const std::string& name) const { return Steps(batch->at(name).transpose(0, 1)); }
+  torch::Tensor Column(const std::string& name) const {
+    return batch->at(name).transpose(0, 1).narrow(0, 0, counts.size(0));
+  }
 };
 
 // Of the batch of the plan's only table, which outlives it. `discount` is the algorithm's, for a step.

@@ -25,6 +25,7 @@ class TwoStates {
     const torch::Tensor log_probs = trainee->model().net("actor_critic")({Observations()}).policy().LogProbabilities();
     TensorBatch batch;
     batch.size = kLanes;
+    batch.fields[kItemLength] = torch::full({kLanes}, kSteps + 1, torch::kInt64);
     batch.fields[kObservation] = torch::zeros({kLanes, kSteps + 1, 2}, torch::kFloat64);
     batch.fields[kStepType] = torch::zeros({kLanes, kSteps + 1}, torch::kInt32);
     batch.fields[kAction] = torch::zeros({kLanes, kSteps + 1}, torch::kInt64);

@@ -45,6 +45,7 @@ inline TensorBatch RandomUnrolls(const EnvironmentSpec& environment, uint64_t se
   TensorBatch batch;
   batch.size = 4;
   batch.table_items = 4;
+  batch.fields[kItemLength] = torch::full({4}, 6, torch::kInt64);
   batch.fields[kStepType] =
       torch::tensor({{0, 1, 2, 0, 1, 1}, {1, 1, 2, 0, 1, 1}, {2, 0, 1, 1, 1, 2}, {0, 1, 1, 1, 1, 2}}, torch::kInt32);
   batch.fields[kDiscount] = torch::tensor({{1.0, 0.0, nan, 1.0, 1.0, nan},

@@ -43,8 +43,11 @@ TEST_CASE("a transition has every leaf at both ends, the action, and all rewards
   }
 }
 
-// The table of an algorithm that learns from unrolls of five steps.
-absl::StatusOr<TablePlan> UnrollsOf(const ReplayOptions& replay, std::optional<int64_t> rows_per_version) {
+using QueueOf = absl::StatusOr<TablePlan>(const PlanContext&, const AlgorithmPlan&, int64_t);
+
+// The table of an algorithm that learns from unrolls of five steps, or from episodes of at most five.
+absl::StatusOr<TablePlan> Planned(QueueOf queue_of, const ReplayOptions& replay,
+                                  std::optional<int64_t> rows_per_version) {
   EnvironmentSpec environment = testing::FakeEnvironmentSpec();
   environment.observations = {Box("observation/a", DType::kUint8, {3}), Box("observation/b", DType::kFloat32, {})};
   LearnerOptions learner;
@@ -52,13 +55,10 @@ absl::StatusOr<TablePlan> UnrollsOf(const ReplayOptions& replay, std::optional<i
   AlgorithmPlan algorithm;
   algorithm.columns = {"log_prob"};
   algorithm.rows_per_version = rows_per_version;
-  return UnrollTable({environment, replay, learner}, algorithm, 5);
+  return queue_of({environment, replay, learner}, algorithm, 5);
 }
 
-TEST_CASE("an unroll has every column in all rows, one more than it has steps", "[unit]") {
-  ReplayOptions replay = OnPolicyReplay();
-  replay.table.max_items = 77;
-  const TablePlan plan = testing::ValueOf(UnrollsOf(replay, 5));
+void CheckIsQueueOfAllColumns(const TablePlan& plan, double max_items) {
   REQUIRE_OK(plan.table.Validate());
   CHECK(plan.batch_size == 9);
   REQUIRE_OK(plan.table.CheckBatchSize(9));
@@ -71,21 +71,37 @@ TEST_CASE("an unroll has every column in all rows, one more than it has steps", 
     CHECK(plan.table.view[i].column == plan.table.signature[i].name);
     CHECK(plan.table.view[i].rows == ViewField::Rows::kAll);
   }
-  CHECK(plan.window.kind == WindowPlan::Kind::kUnroll);
-  CHECK(plan.window.length == 6);
-  CHECK(plan.table.max_window == 6);
-  // A queue.
   CHECK(plan.table.sampler.kind == SelectorKind::kFifo);
   CHECK(plan.table.remover.kind == SelectorKind::kFifo);
   CHECK(plan.table.max_times_sampled == 1);
-  CHECK(plan.table.max_items == 77);
+  CHECK(static_cast<double>(plan.table.max_items) == max_items);
   CHECK(plan.table.rate_limiter.min_difference == 0);
-  CHECK(plan.table.rate_limiter.max_difference == 77);
+  CHECK(plan.table.rate_limiter.max_difference == max_items);
+}
+
+TEST_CASE("an unroll has every column in all rows, one more than it has steps", "[unit]") {
+  ReplayOptions replay = OnPolicyReplay();
+  replay.table.max_items = 77;
+  const TablePlan plan = testing::ValueOf(Planned(UnrollTable, replay, 5));
+  CheckIsQueueOfAllColumns(plan, 77);
+  CHECK(plan.window.kind == WindowPlan::Kind::kUnroll);
+  CHECK(plan.window.length == 6);
+  CHECK(plan.table.max_window == 6);
+}
+
+TEST_CASE("an episode has every column in all rows, at most one more than the longest has steps", "[unit]") {
+  ReplayOptions replay = OnPolicyReplay();
+  replay.table.max_items = 55;
+  const TablePlan plan = testing::ValueOf(Planned(EpisodeTable, replay, std::nullopt));
+  CheckIsQueueOfAllColumns(plan, 55);
+  CHECK(plan.window.kind == WindowPlan::Kind::kEpisode);
+  CHECK(plan.window.length == 6);
+  CHECK(plan.table.max_window == 6);
 }
 
 TEST_CASE("unrolls share a row unless the actors stop after each", "[unit]") {
-  CHECK(testing::ValueOf(UnrollsOf(OnPolicyReplay(), std::nullopt)).window.period == 5);
-  CHECK(testing::ValueOf(UnrollsOf(OnPolicyReplay(), 5)).window.period == 6);
+  CHECK(testing::ValueOf(Planned(UnrollTable, OnPolicyReplay(), std::nullopt)).window.period == 5);
+  CHECK(testing::ValueOf(Planned(UnrollTable, OnPolicyReplay(), 5)).window.period == 6);
 }
 
 TEST_CASE("a replay section that makes no queue is refused by its key", "[unit]") {
@@ -102,11 +118,12 @@ TEST_CASE("a replay section that makes no queue is refused by its key", "[unit]"
   for (const auto& [key, change] : changes) {
     ReplayOptions replay = OnPolicyReplay();
     change(&replay.table);
-    const absl::Status status = UnrollsOf(replay, 5).status();
-    REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-    CHECK(status.message() == "replay." + key +
-                                  ": an unroll is learned from once, in the order in which they were written; wanted "
-                                  "none");
+    for (QueueOf* const queue_of : {UnrollTable, EpisodeTable}) {
+      const absl::Status status = Planned(queue_of, replay, std::nullopt).status();
+      REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+      CHECK(status.message() ==
+            "replay." + key + ": a queue's items are learned from once, in their order; wanted none");
+    }
   }
 }
 

@@ -52,6 +52,7 @@ TensorBatch UnrollBatch() {
   batch.fields[kDiscount] = torch::tensor({{1.0F, 0.0F, nan, 1.0F}, {1.0F, 1.0F, 0.0F, nan}});
   batch.fields[kStepType] = torch::tensor({{0, 1, 2, 0}, {1, 1, 1, 2}}, torch::kInt32);
   batch.fields["log_prob"] = torch::tensor({{0.1F, 0.2F, 0.3F, 0.4F}, {0.5F, 0.6F, 0.7F, 0.8F}});
+  batch.fields[kItemLength] = torch::tensor({4, 4}, torch::kInt64);
   return batch;
 }
 
@@ -84,6 +85,31 @@ TEST_CASE("an unroll's action of several elements is zero as a whole where no st
   const torch::Tensor acts = torch::tensor({{1.0F, 1.0F}, {1.0F, 1.0F}, {0.0F, 1.0F}, {0.0F, 0.0F}});
   CHECK(torch::equal(u.action, acts.unsqueeze(-1).expand({4, 2, 3})));
   CHECK(torch::equal(u.core_state, torch::ones({2, 5})));
+}
+
+TEST_CASE("episodes count up to their own ends, and are as long as the longest of the batch", "[unit]") {
+  const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
+  const float nan = std::nanf("");
+  TensorBatch batch;
+  batch.size = 2;
+  batch.fields[kItemLength] = torch::tensor({4, 2}, torch::kInt64);
+  batch.fields[kObservation] =
+      torch::tensor({{1.0F, 2.0F, 3.0F, 4.0F, nan}, {5.0F, 6.0F, nan, nan, nan}}).unsqueeze(-1);
+  batch.fields[kAction] = torch::ones({2, 5}, torch::kInt64);
+  batch.fields[kReward] = torch::tensor({{1.0F, 2.0F, 3.0F, nan, nan}, {4.0F, nan, nan, nan, nan}});
+  batch.fields[kDiscount] = torch::tensor({{1.0F, 1.0F, 0.0F, nan, nan}, {1.0F, nan, nan, nan, nan}});
+  batch.fields[kStepType] = torch::tensor({{0, 1, 1, 2, 0}, {0, 2, 0, 1, 0}}, torch::kInt32);
+  batch.fields["log_prob"] = torch::tensor({{0.1F, 0.2F, 0.3F, nan, nan}, {0.4F, nan, nan, nan, nan}});
+  const Unrolls u = UnrollsOf(Batches(&environment, {{"episodes", &batch}}), 0.5);
+  CHECK(torch::equal(u.observation[0].squeeze(-1),
+                     torch::tensor({{1.0F, 5.0F}, {2.0F, 6.0F}, {3.0F, 0.0F}, {4.0F, 0.0F}})));
+  CHECK(torch::equal(u.first, torch::tensor({{1, 1}, {0, 0}, {0, 0}, {0, 0}}).to(torch::kBool)));
+  CHECK(torch::equal(u.counts, torch::tensor({{1, 1}, {1, 0}, {1, 0}}).to(torch::kBool)));
+  CHECK(torch::equal(u.last, u.counts.logical_not()));
+  CHECK(torch::equal(u.action, torch::tensor({{1, 1}, {1, 0}, {1, 0}, {0, 0}}, torch::kInt64)));
+  CHECK(torch::allclose(u.reward, torch::tensor({{1.0F, 4.0F}, {2.0F, nan}, {3.0F, nan}}), 0, 0, true));
+  CHECK(torch::allclose(u.discount, torch::tensor({{0.5F, 0.5F}, {0.5F, nan}, {0.0F, nan}}), 0, 0, true));
+  CHECK(torch::allclose(u.Column("log_prob"), torch::tensor({{0.1F, 0.4F}, {0.2F, nan}, {0.3F, nan}}), 0, 0, true));
 }
 
 }  // namespace
