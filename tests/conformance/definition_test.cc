@@ -1,5 +1,7 @@
 // What an algorithm says of its options: every number is put at the ends of its range and just beyond.
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -144,6 +146,30 @@ TEST_CASE("a kind of environment that an algorithm does not claim is refused by 
         CHECK(absl::StrContains(status.message(), algorithm));
         CHECK(absl::StrContains(status.message(), Name(kind)));
       }
+    }
+  }
+}
+
+TEST_CASE("a core is for algorithms whose tables are of sequences, and others refuse it by the network's name",
+          "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    if (subject.Remembers()) {
+      continue;
+    }
+    INFO(subject.Text());
+    const EnvironmentSpec environment = SpecOf(subject.kind);
+    const ExperimentPlan plan = ValueOf(PlanExperiment(SmallExperiment(subject), environment, Definitions()));
+    const std::vector<TablePlan>& tables = plan.algorithm.tables;
+    const Experiment remembering = SmallExperiment({subject.algorithm, subject.kind, "lstm"});
+    const absl::Status status = PlanExperiment(remembering, environment, Definitions()).status();
+    if (std::any_of(tables.begin(), tables.end(),
+                    [](const TablePlan& table) { return table.window.kind == WindowPlan::Kind::kNStep; })) {
+      REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
+      CHECK(status.message() ==
+            absl::StrCat("networks.", plan.acting()->name, ".core: algorithm ", subject.algorithm,
+                         " learns from transitions, and a core from sequences; wanted the type none"));
+    } else {
+      REQUIRE_OK(status);
     }
   }
 }

@@ -71,7 +71,7 @@ TEST_CASE("every group's gradient is what finite differences of its loss say", "
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
-      const TensorBatch batch = InFloat64(PlayedBatches(subject, experiment, 1)[0]);
+      const TensorBatch batch = InFloat64(PlayedBatch(subject, experiment));
       const Parts parts(subject, experiment);
       const std::vector<ParameterGroup*> groups = GroupsOf(parts.plan.algorithm, *parts.model);
       Rng rng(3);

@@ -69,7 +69,7 @@ void CheckPriorities(const torch::Tensor& priorities, const torch::Tensor& expec
 constexpr double kRounding = 1e-9;  // Of sums in another order, in float64.
 
 TensorBatch Batch(const Subject& subject, const Experiment& experiment) {
-  return AlikeItems(InFloat64(PlayedBatches(subject, experiment, 1)[0]));
+  return AlikeItems(InFloat64(PlayedBatch(subject, experiment)));
 }
 
 TEST_CASE("rows that are there twice and rows in another order give the same losses", "[unit]") {
@@ -129,7 +129,8 @@ torch::Tensor LeadsNowhere(const TensorBatch& batch, const ViewField& field, con
   return step_type->second == static_cast<int32_t>(StepType::kLast);
 }
 
-TEST_CASE("what stands after a terminal state and past a window's length changes nothing", "[unit]") {
+TEST_CASE("what stands after a terminal state, past a window's length and before an episode changes nothing",
+          "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
@@ -150,6 +151,10 @@ TEST_CASE("what stands after a terminal state and past a window's length changes
           spoiled.fields[field.name] = Spoiled(values, padded.logical_or(LeadsNowhere(batch, field, table)));
         } else if (field.rows == ViewField::Rows::kLast) {
           spoiled.fields[field.name] = Spoiled(values, terminal);
+        } else if (field.column == kCoreState) {
+          const torch::Tensor begins = batch.at(kStepType).select(1, 0) == static_cast<int32_t>(StepType::kFirst);
+          REQUIRE(begins.any().item<bool>());
+          spoiled.fields[field.name] = Spoiled(values, begins);
         }
       }
       const Trace expected = TraceOf(subject, experiment, batch);

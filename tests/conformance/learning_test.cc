@@ -21,18 +21,17 @@ double Skill(const Subject& subject, Policy* policy) {
   PolicyBuffers buffers(*policy, environments.spec().actions, kMeasuredLanes);
   double total = 0;
   REQUIRE_OK(environments.Reset());
-  for (int round = 0; round < kMeasuredRounds; ++round) {
+  for (int rounds = 0; rounds < kMeasuredRounds;) {
     const ReadyLanes ready = ValueOf(environments.Recv(kMeasuredLanes, StopToken()));
+    total = std::accumulate(ready.rewards[0], ready.rewards[0] + kMeasuredLanes, total);
+    // All episodes are of one length.
+    rounds += ready.step_types[0] == static_cast<int32_t>(StepType::kLast) ? 1 : 0;
     PolicyInput input;
     input.slots = ready.lanes;
     input.observations = ready.observations;
     input.first = ready.first;
     REQUIRE_OK(policy->Act(input, ActMode::kGreedy, buffers.output()));
     REQUIRE_OK(environments.Send(ready.lanes, buffers.output()->actions));
-    const ReadyLanes ended = ValueOf(environments.Recv(kMeasuredLanes, StopToken()));
-    total = std::accumulate(ended.rewards[0], ended.rewards[0] + kMeasuredLanes, total);
-    // Whatever is sent after an episode's end begins the next one.
-    REQUIRE_OK(environments.Send(ended.lanes, buffers.output()->actions));
   }
   const double reward = total / static_cast<double>(kMeasuredLanes * kMeasuredRounds);
   const double random = TinyEnvironment::RandomReward(subject.kind);

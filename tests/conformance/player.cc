@@ -114,6 +114,10 @@ std::vector<TensorBatch> PlayedBatches(const Subject& subject, const Experiment&
   return batches;
 }
 
+TensorBatch PlayedBatch(const Subject& subject, const Experiment& experiment) {
+  return PlayedBatches(subject, experiment, 2)[1];
+}
+
 TensorBatch RowsOf(const TensorBatch& batch, const torch::Tensor& rows) {
   TensorBatch chosen = batch;
   chosen.size = rows.numel();

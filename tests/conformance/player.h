@@ -57,6 +57,8 @@ class Player {
 
 // So many batches of the subject's untrained policy, of episodes of several steps.
 std::vector<TensorBatch> PlayedBatches(const Subject& subject, const Experiment& experiment, int64_t count);
+// One that does not begin where the environments did.
+TensorBatch PlayedBatch(const Subject& subject, const Experiment& experiment);
 
 // What batches are changed with: all fields by the same rows, and floating-point fields to float64.
 TensorBatch RowsOf(const TensorBatch& batch, const torch::Tensor& rows);

@@ -1,8 +1,10 @@
 // How an algorithm acts, with the one policy that all of them have.
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "tests/conformance/player.h"
 #include "tests/conformance/subject.h"
@@ -38,9 +40,9 @@ struct Decided {
   }
 };
 
-// Row i is what lane rows[i] shows, and acts by slot slots[i].
+// Row i is what lane rows[i] shows, and acts by slot slots[i], whose episode begins with it or goes on.
 Decided Act(Policy* policy, const Subject& subject, const Shown& shown, const std::vector<int64_t>& rows,
-            const std::vector<int64_t>& slots, ActMode mode) {
+            const std::vector<int64_t>& slots, ActMode mode, bool begins = true) {
   const EnvironmentSpec environment = SpecOf(subject.kind);
   std::vector<std::vector<char>> chosen;
   std::vector<const void*> observations;
@@ -54,7 +56,7 @@ Decided Act(Policy* policy, const Subject& subject, const Shown& shown, const st
   for (const std::vector<char>& data : chosen) {
     observations.push_back(data.data());
   }
-  const std::vector<uint8_t> first(rows.size(), 1);
+  const std::vector<uint8_t> first(rows.size(), begins ? 1 : 0);
   PolicyInput input;
   input.slots = slots;
   input.observations = observations;
@@ -152,19 +154,25 @@ TEST_CASE("policies of one seed act alike, and greedy acting changes nothing of 
   }
 }
 
+void CheckClose(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    CHECK(a[i] == Approx(b[i]).margin(1e-5));
+  }
+}
+
+std::vector<float> AsFloats(const std::vector<char>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
 // Choices are the same; numbers may differ by how rows are summed.
 void CheckSameActions(const Subject& subject, const std::vector<char>& a, const std::vector<char>& b) {
-  REQUIRE(a.size() == b.size());
   if (SpecOf(subject.kind).actions[0].kind != SpaceKind::kBox) {
     CHECK(a == b);
-    return;
-  }
-  for (size_t at = 0; at < a.size(); at += sizeof(float)) {
-    float left = 0;
-    float right = 0;
-    std::memcpy(&left, a.data() + at, sizeof(float));
-    std::memcpy(&right, b.data() + at, sizeof(float));
-    CHECK(left == Approx(right).margin(1e-5));
+  } else {
+    CheckClose(AsFloats(a), AsFloats(b));
   }
 }
 
@@ -186,6 +194,69 @@ TEST_CASE("a row's greedy answer depends neither on the other rows nor on its sl
             Act(policy.get(), subject, shown, {other, row}, {row, other}, ActMode::kGreedy).actions[0];
         CheckSameActions(subject, std::vector<char>(both.begin() + bytes, both.end()), own);
       }
+    }
+  }
+}
+
+// What each row's slot remembered before the row, back to back.
+std::vector<float> CoreStateOf(const Policy& policy, const Decided& decided) {
+  const std::vector<ArraySpec> columns = policy.columns();
+  const auto state =
+      std::find_if(columns.begin(), columns.end(), [](const ArraySpec& column) { return column.name == kCoreState; });
+  REQUIRE(state != columns.end());
+  return decided.columns[static_cast<size_t>(state - columns.begin())];
+}
+
+TEST_CASE("each slot of a policy with a core remembers its own rows, whatever the others do", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    if (!subject.Remembers()) {
+      continue;
+    }
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const std::unique_ptr<Policy> together = LoadedPolicy(subject, experiment);
+      const std::unique_ptr<Policy> by_turns = LoadedPolicy(subject, experiment);
+      Decided all;
+      std::vector<Decided> own(kLanes);
+      for (uint64_t step = 0; step < 3; ++step) {
+        const Shown shown(subject, step);
+        const bool begins = step == 0;
+        all = Act(together.get(), subject, shown, AllLanes(), AllLanes(), ActMode::kGreedy, begins);
+        for (int64_t row = 0; row < kLanes; ++row) {
+          own[static_cast<size_t>(row)] =
+              Act(by_turns.get(), subject, shown, {row}, {(row + 3) % kLanes}, ActMode::kGreedy, begins);
+        }
+      }
+      const std::vector<float> states = CoreStateOf(*together, all);
+      const auto values = static_cast<std::ptrdiff_t>(states.size()) / kLanes;
+      std::set<std::vector<float>> different;
+      for (int64_t row = 0; row < kLanes; ++row) {
+        const std::vector<float> state(states.begin() + row * values, states.begin() + (row + 1) * values);
+        CheckClose(CoreStateOf(*by_turns, own[static_cast<size_t>(row)]), state);
+        different.insert(state);
+      }
+      CHECK(different.size() == kLanes);
+    }
+  }
+}
+
+TEST_CASE("a policy with a core forgets what it remembered when an episode begins", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    if (!subject.Remembers()) {
+      continue;
+    }
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const auto second_state = [&](Policy* policy, uint64_t seed) {
+        ActInAll(policy, subject, Shown(subject, seed), ActMode::kGreedy);
+        return CoreStateOf(*policy, Act(policy, subject, Shown(subject, seed + 1), AllLanes(), AllLanes(),
+                                        ActMode::kGreedy, /*begins=*/false));
+      };
+      const std::unique_ptr<Policy> used = LoadedPolicy(subject, experiment);
+      const std::vector<float> before = second_state(used.get(), 1);
+      const std::vector<float> state = second_state(used.get(), 3);
+      CHECK(state != before);
+      CHECK(state == second_state(LoadedPolicy(subject, experiment).get(), 3));
     }
   }
 }

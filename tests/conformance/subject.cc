@@ -9,35 +9,53 @@ namespace waggle::testing {
 namespace {
 
 // The networks of the plan for this kind. Which they are may depend on it.
-std::vector<std::string> NetworkNames(const Subject& subject, const Experiment& experiment) {
+std::vector<NetworkNeed> NetworksOf(const Subject& subject, const Experiment& experiment) {
   const AlgorithmDefinition& definition = *ValueOf(Definitions().Find(subject.algorithm));
   const EnvironmentSpec environment = SpecOf(subject.kind);
-  const AlgorithmPlan plan = ValueOf(
-      definition.plan(*experiment.algorithm_options, PlanContext{environment, experiment.replay, experiment.learner}));
-  std::vector<std::string> names;
-  for (const NetworkNeed& need : plan.networks) {
-    names.push_back(need.name);
-  }
-  return names;
+  return ValueOf(definition.plan(*experiment.algorithm_options,
+                                 PlanContext{environment, experiment.replay, experiment.learner}))
+      .networks;
 }
 
 Experiment WithUnits(const Subject& subject, int64_t units, Overrides overrides) {
   const Experiment defaults = ValueOf(Parse(subject.algorithm, overrides));
-  for (const std::string& name : NetworkNames(subject, defaults)) {
-    overrides.insert(overrides.begin(), {absl::StrCat("networks.", name, ".torso"),
+  for (const NetworkNeed& need : NetworksOf(subject, defaults)) {
+    const std::string network = absl::StrCat("networks.", need.name);
+    overrides.insert(overrides.begin(), {absl::StrCat(network, ".torso"),
                                          absl::StrCat("[{type: mlp, units: [", units, "], activation: tanh}]")});
     if (subject.kind == TinyKind::kImage) {
-      overrides.emplace_back(absl::StrCat("networks.", name, ".encoders"), "{camera: [{type: flatten}]}");
+      overrides.emplace_back(absl::StrCat(network, ".encoders"), "{camera: [{type: flatten}]}");
+    }
+    if (subject.Remembers() && need.acts) {
+      overrides.emplace_back(absl::StrCat(network, ".core"),
+                             absl::StrCat("{type: ", subject.core, ", units: ", units, "}"));
     }
   }
   Experiment experiment = ValueOf(Parse(subject.algorithm, overrides));
   // A default may describe a network that the plan for another kind of action has.
-  const std::vector<std::string> names = NetworkNames(subject, experiment);
+  const std::vector<NetworkNeed> needs = NetworksOf(subject, experiment);
   for (auto network = experiment.networks.begin(); network != experiment.networks.end();) {
-    const bool known = std::find(names.begin(), names.end(), network->first) != names.end();
+    const bool known =
+        std::any_of(needs.begin(), needs.end(), [&](const NetworkNeed& need) { return need.name == network->first; });
     network = known ? std::next(network) : experiment.networks.erase(network);
   }
   return experiment;
+}
+
+// The types of core with which a kind is tried; what has to be remembered is not learned without one.
+std::vector<std::string> CoresFor(TinyKind kind) {
+  switch (kind) {
+    case TinyKind::kReal:
+      return {"none", "gru"};
+    case TinyKind::kMemory:
+      return {"lstm"};
+    default:
+      return {"none"};
+  }
+}
+
+bool IsPlanned(const Subject& subject) {
+  return !subject.Remembers() || PlanExperiment(SmallExperiment(subject), SpecOf(subject.kind), Definitions()).ok();
 }
 
 }  // namespace
@@ -59,16 +77,22 @@ bool Claims(const AlgorithmDefinition& definition, TinyKind kind) {
          std::find(kinds.begin(), kinds.end(), environment.actions[0].kind) != kinds.end();
 }
 
-std::vector<Subject> Subjects() {
-  std::vector<Subject> subjects;
-  for (const std::string& algorithm : Definitions().Names()) {
-    for (const TinyKind kind : TinyKinds()) {
-      if (Claims(*ValueOf(Definitions().Find(algorithm)), kind)) {
-        subjects.push_back({algorithm, kind});
+const std::vector<Subject>& Subjects() {
+  static const auto* const subjects = [] {
+    auto* const found = new std::vector<Subject>;
+    for (const std::string& algorithm : Definitions().Names()) {
+      for (const TinyKind kind : TinyKinds()) {
+        for (const std::string& core : CoresFor(kind)) {
+          const Subject subject{algorithm, kind, core};
+          if (Claims(*ValueOf(Definitions().Find(algorithm)), kind) && IsPlanned(subject)) {
+            found->push_back(subject);
+          }
+        }
       }
     }
-  }
-  return subjects;
+    return found;
+  }();
+  return *subjects;
 }
 
 EnvironmentSpec SpecOf(TinyKind kind) {
@@ -82,11 +106,13 @@ absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& 
 
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides) {
   Overrides all = {{"learner.batch_size", "32"}, {"actor.lanes", "32"}};
-  // Where a batch is divided, rows in another order make other parts.
   FieldWalk walk;
   ValueOf(Definitions().Find(subject.algorithm))->new_options()->Visit(walk);
-  if (walk.numbers.count("minibatches") > 0) {
-    all.emplace_back("algorithm.minibatches", "1");
+  // Where a batch is divided, rows in another order make other parts.
+  for (const auto& [option, value] : Overrides{{"minibatches", "1"}, {"epochs", "2"}, {"unroll", "8"}}) {
+    if (walk.numbers.count(option) > 0) {
+      all.emplace_back("algorithm." + option, value);
+    }
   }
   all.insert(all.end(), overrides.begin(), overrides.end());
   Experiment experiment = WithUnits(subject, 8, std::move(all));

@@ -17,12 +17,14 @@
 
 namespace waggle::testing {
 
-// An algorithm in a kind of environment.
+// An algorithm in a kind of environment, with a type of core in the network that acts.
 struct Subject {
   std::string algorithm;
   TinyKind kind = TinyKind::kDiscrete;
+  std::string core = "none";
 
-  std::string Text() const { return algorithm + " in " + Name(kind); }
+  bool Remembers() const { return core != "none"; }
+  std::string Text() const { return algorithm + (Remembers() ? " with " + core : "") + " in " + Name(kind); }
 };
 
 // What is registered, made once.
@@ -31,8 +33,8 @@ const AlgorithmImplementations& Implementations();
 
 // Whether the definition says that the algorithm learns in this kind.
 bool Claims(const AlgorithmDefinition& definition, TinyKind kind);
-// Every algorithm that is registered in every kind that it claims.
-std::vector<Subject> Subjects();
+// Every algorithm that is registered in every kind that it claims, and with cores if it plans for them.
+const std::vector<Subject>& Subjects();
 
 EnvironmentSpec SpecOf(TinyKind kind);
 
@@ -41,8 +43,8 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 // The algorithm's defaults, with `overrides` as in a file.
 absl::StatusOr<Experiment> Parse(const std::string& algorithm, const Overrides& overrides = {});
 
-// The same with networks of one layer of tanh and batches that are small (where they are not to be as large as the
-// algorithm has them), without a limit on what is sampled.
+// The same with networks of one layer of tanh, and of the subject's core, and batches that are small (where they are
+// not to be as large as the algorithm has them) and learned from in few passes, without a limit on what is sampled.
 Experiment SmallExperiment(const Subject& subject, const Overrides& overrides = {});
 Experiment LearningExperiment(const Subject& subject);
 

@@ -20,6 +20,7 @@ EnvironmentSpec SpecOf(TinyKind kind) {
   spec.actions = {Discrete("action", kChoices)};
   switch (kind) {
     case TinyKind::kDiscrete:
+    case TinyKind::kMemory:
       break;
     case TinyKind::kReal:
       spec.observations = {vector("observation", kReals + 1)};
@@ -50,14 +51,14 @@ EnvironmentSpec SpecOf(TinyKind kind) {
 
 const std::vector<TinyKind>& TinyKinds() {
   static const auto* const kinds =
-      new std::vector<TinyKind>{TinyKind::kDiscrete, TinyKind::kReal,          TinyKind::kImage,
-                                TinyKind::kMasked,   TinyKind::kMultiDiscrete, TinyKind::kAgents};
+      new std::vector<TinyKind>{TinyKind::kDiscrete,      TinyKind::kReal,   TinyKind::kImage, TinyKind::kMasked,
+                                TinyKind::kMultiDiscrete, TinyKind::kMemory, TinyKind::kAgents};
   return *kinds;
 }
 
 std::string Name(TinyKind kind) {
-  static constexpr const char* kNames[] = {"TinyDiscrete", "TinyReal",          "TinyImage",
-                                           "TinyMasked",   "TinyMultiDiscrete", "TinyAgents"};
+  static constexpr const char* kNames[] = {"TinyDiscrete",      "TinyReal",   "TinyImage", "TinyMasked",
+                                           "TinyMultiDiscrete", "TinyMemory", "TinyAgents"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -98,7 +99,7 @@ double TinyEnvironment::BestReward(TinyKind kind) {
 
 absl::Status TinyEnvironment::Reset(absl::Span<void* const> observations) {
   step_ = 0;
-  length_ = is_long_ ? 1 + static_cast<int64_t>(rng_.UniformInt(6)) : 1;
+  length_ = is_long_ ? 1 + static_cast<int64_t>(rng_.UniformInt(6)) : kind_ == TinyKind::kMemory ? 2 : 1;
   terminates_ = !is_long_ || rng_.UniformInt(2) == 0;
   Write(observations);
   return absl::OkStatus();
@@ -145,6 +146,9 @@ absl::Status TinyEnvironment::CheckActions(absl::Span<const void* const> actions
 }
 
 double TinyEnvironment::RewardOf(size_t leaf, const void* action) const {
+  if (kind_ == TinyKind::kMemory) {
+    return step_ > 0 && *static_cast<const int64_t*>(action) == goals_before_[leaf] ? 1 : 0;
+  }
   const SpaceLeaf& space = spec_.actions[leaf];
   const int64_t elements = space.array.NumElements();
   double total = 0;
@@ -162,6 +166,7 @@ double TinyEnvironment::RewardOf(size_t leaf, const void* action) const {
 }
 
 void TinyEnvironment::Draw() {
+  goals_before_ = goals_;
   size_t next = 0;
   for (const SpaceLeaf& action : spec_.actions) {
     for (const int64_t choices : action.num_values) {

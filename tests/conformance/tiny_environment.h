@@ -16,6 +16,7 @@ enum class TinyKind {
   kImage,          // A dict of a uint8 image and a vector, and one of three choices.
   kMasked,         // Vectors and a mask, and one of three choices, of which one is illegal at a time.
   kMultiDiscrete,  // Vectors, and a choice of three beside one of two.
+  kMemory,         // As kDiscrete, but an action's goal is that of the observation before: for networks with a core.
   kAgents,         // Two agents, each with a vector and one of three choices.
 };
 
@@ -27,8 +28,8 @@ std::string Name(TinyKind kind);
 // The identity task: an observation says which action is right (its goal), beside a number that means nothing. The
 // reward is the share of choices that are right, or minus the mean squared distance of the actions, on the scale of
 // [-1, 1], from their goals, which are in [-0.8, 0.8]. Goals are drawn anew for each observation. An episode has one
-// step and terminates; where it may be `long`, it has 1 to 6 and is as often truncated. An action outside the space, a
-// choice that the mask does not have and NaN are INVALID_ARGUMENT.
+// step (of kMemory two, of which the first earns nothing) and terminates; where it may be `long`, it has 1 to 6 and is
+// as often truncated. An action outside the space, a choice that the mask does not have and NaN are INVALID_ARGUMENT.
 class TinyEnvironment : public Environment {
  public:
   TinyEnvironment(TinyKind kind, bool is_long, uint64_t seed);
@@ -40,7 +41,7 @@ class TinyEnvironment : public Environment {
   absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                    float* rewards) override;
 
-  // What a policy earns a step that chooses uniformly: 0 is nothing learned, 1 (or a reward of 0) is all.
+  // What a policy that chooses uniformly, and the best one, earn in an episode that is not long.
   static double RandomReward(TinyKind kind);
   static double BestReward(TinyKind kind);
 
@@ -54,9 +55,10 @@ class TinyEnvironment : public Environment {
   const bool is_long_;
   EnvironmentSpec spec_;
   Rng rng_;
-  std::vector<int64_t> goals_;  // Of every choice there is.
-  std::vector<double> places_;  // kReal: instead of these.
-  int64_t illegal_ = 0;         // kMasked.
+  std::vector<int64_t> goals_;         // Of every choice there is.
+  std::vector<double> places_;         // kReal: instead of these.
+  int64_t illegal_ = 0;                // kMasked.
+  std::vector<int64_t> goals_before_;  // Of the observation before this one.
   int64_t step_ = 0;
   int64_t length_ = 0;
   bool terminates_ = true;

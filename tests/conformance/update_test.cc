@@ -109,13 +109,22 @@ TEST_CASE("an update whose gradients are taken away changes no value, not even a
   }
 }
 
+// A row whose first step counts, as does what comes before and after it.
+int64_t RowWithinEpisode(const TensorBatch& batch) {
+  const auto step_type = batch.fields.find(kStepType);  // Of unrolls.
+  const torch::Tensor within = step_type == batch.fields.end()
+                                   ? EndsAtTerminal(batch).logical_not()
+                                   : step_type->second.select(1, 0) == static_cast<int32_t>(StepType::kMid);
+  REQUIRE(within.any().item<bool>());
+  return within.to(torch::kInt64).argmax().item<int64_t>();
+}
+
 TEST_CASE("NaN in any column is an error that leaves all values finite", "[unit]") {
   for (const Subject& subject : Subjects()) {
     DYNAMIC_SECTION(subject.Text()) {
       const Experiment experiment = SmallExperiment(subject);
-      const TensorBatch batch = PlayedBatches(subject, experiment, 1)[0];
-      // In a row whose next observation counts.
-      const int64_t row = EndsAtTerminal(batch).to(torch::kInt64).argmin().item<int64_t>();
+      const TensorBatch batch = PlayedBatch(subject, experiment);
+      const int64_t row = RowWithinEpisode(batch);
       const auto plan = ValueOf(PlanExperiment(experiment, SpecOf(subject.kind), Definitions()));
       int columns = 0;
       for (const ViewField& field : plan.algorithm.tables[0].table.view) {
