@@ -27,7 +27,7 @@ TEST_CASE("A2C's loss is that of a loop over the steps that count", "[unit]") {
     for (const bool normalize : {false, true}) {
       const auto trainee =
           ActorCriticOf(std::string("name: a2c, unroll: 5, discount: 0.9, lambda: 0.7, value_weight: 0.3, "
-                                    "entropy: {weight: 0.02}, normalize_advantages: ") +
+                                    "entropy: {weight: 0.02}, normalize_returns: false, normalize_advantages: ") +
                             (normalize ? "true" : "false"),
                         environment);
       const TensorBatch batch = RandomUnrolls(environment, 3);
@@ -91,8 +91,9 @@ TEST_CASE("A2C goes on from its state bit for bit", "[unit]") {
 }
 
 TEST_CASE("A2C finds the optimum of two states", "[unit]") {
-  const auto trainee = ActorCriticOf("name: a2c, discount: 0.9, optimizer: {type: adam, learning_rate: 0.02}",
-                                     testing::TwoStates::Environment(), torch::kFloat64, 1, 16);
+  const auto trainee =
+      ActorCriticOf("name: a2c, discount: 0.9, normalize_returns: false, optimizer: {type: adam, learning_rate: 0.02}",
+                    testing::TwoStates::Environment(), torch::kFloat64, 1, 16);
   testing::CheckSolvesTwoStates(trainee.get(), 300);
 }
 

@@ -66,8 +66,7 @@ TEST_CASE("PPO's losses of two passes are those of a loop over the steps that co
       for (const std::string value_clip : {"", "0.05"}) {
         const auto trainee = ActorCriticOf(
             "name: ppo, unroll: 5, epochs: 2, minibatches: 1, discount: 0.9, lambda: 0.7, value_weight: 0.3, clip: "
-            "0.3, "
-            "entropy: {weight: 0.02}, normalize_advantages: " +
+            "0.3, entropy: {weight: 0.02}, normalize_returns: false, normalize_advantages: " +
                 std::string(normalize ? "true" : "false") + (value_clip.empty() ? "" : ", value_clip: " + value_clip),
             environment);
         const TensorBatch batch = RandomUnrolls(environment, 3);
@@ -246,9 +245,9 @@ TEST_CASE("PPO goes on from its state bit for bit", "[unit]") {
 }
 
 TEST_CASE("PPO finds the optimum of two states", "[unit]") {
-  const auto trainee =
-      ActorCriticOf("name: ppo, discount: 0.9, epochs: 4, minibatches: 2, optimizer: {learning_rate: 0.02}",
-                    testing::TwoStates::Environment(), torch::kFloat64, 1, 16);
+  const auto trainee = ActorCriticOf(
+      "name: ppo, discount: 0.9, epochs: 4, minibatches: 2, normalize_returns: false, optimizer: {learning_rate: 0.02}",
+      testing::TwoStates::Environment(), torch::kFloat64, 1, 16);
   testing::CheckSolvesTwoStates(trainee.get(), 80);
 }
 
