@@ -227,6 +227,30 @@ TEST_CASE("PPO's minibatches have every step once a pass, in a new order each ti
   CHECK(minibatches[3] != minibatches[6]);
 }
 
+// What a core remembered goes with its unroll: mixed up, the policy would not be the one that acted.
+TEST_CASE("PPO's minibatches of a network with a core are whole unrolls, each from where it began", "[unit]") {
+  for (const std::string minibatches : {"1", "2"}) {
+    const auto trainee = testing::TraineeOn("{actor_critic: {core: {type: lstm, units: 5}}}",
+                                            "name: ppo, unroll: 5, epochs: 3, minibatches: " + minibatches, Choices(),
+                                            torch::kFloat64, 1);
+    TensorBatch batch = RandomUnrolls(Choices(), 4);
+    batch.fields[kCoreState] = torch::randn({4, trainee->plan().acting()->state_size}, torch::kFloat64);
+    const Output acted = NetOf(trainee.get())
+                             .Unroll({batch.at(kObservation).transpose(0, 1)},
+                                     (batch.at(kStepType) == 0).transpose(0, 1), batch.at(kCoreState));
+    batch.fields["log_prob"] = acted.policy().LogProb(batch.at(kAction).transpose(0, 1)).transpose(0, 1).detach();
+    CaptureStepper stepper;
+    int divergences = 0;
+    for (const auto& [name, value] : Updated(trainee.get(), batch, &stepper).metrics) {
+      if (name == "divergence") {
+        ++divergences;
+        CHECK(value.item<double>() == Approx(0).margin(1e-12));
+      }
+    }
+    CHECK(divergences == 3 * std::stoi(minibatches));
+  }
+}
+
 TEST_CASE("PPO learns the weight of its entropy after each minibatch, and each loss reaches its own alone", "[unit]") {
   const auto trainee =
       ActorCriticOf("name: ppo, unroll: 5, epochs: 2, minibatches: 1, entropy: {weight: 0.1, target: 1}", Choices());
