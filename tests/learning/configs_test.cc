@@ -86,7 +86,7 @@ TEST_CASE("every experiment that ships reaches its target with three seeds", "[l
 }
 
 TEST_CASE("the shortest of them reaches its target", "[e2e]") {
-  const Learned learned = Learn("cartpole_ppo", 1);
+  const Learned learned = Learn("cartpole_a2c", 1);
   INFO(learned.log);
   CHECK(learned.solved);
 }
