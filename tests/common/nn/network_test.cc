@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/finite_differences.h"
 #include "tests/support/network_inputs.h"
 #include "tests/support/networks.h"
 
@@ -116,27 +117,16 @@ TEST_CASE("every network has the outputs and the gradients that autograd has", "
 }
 
 TEST_CASE("every network's gradients are those of finite differences", "[unit]") {
-  constexpr double kStep = 1e-6;
   for (const NetworkCase& network_case : testing::NetworkCases()) {
     INFO(network_case.name);
     const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
     Randomize(network.get());
     const NetworkInputs inputs = RandomInputs(network_case, 2, torch::kFloat64);
     LossOf(network->Forward(inputs.leaves, inputs.action)).backward();
-    const torch::NoGradGuard no_grad;
     const auto check = [&](const Tensor& values, const Tensor& gradients) {
-      Tensor differences = torch::zeros_like(gradients);
-      auto* const value = values.data_ptr<double>();
-      for (int64_t i = 0; i < values.numel(); ++i) {
-        const double before = value[i];
-        value[i] = before + kStep;
-        const double above = LossOf(network->Forward(inputs.leaves, inputs.action)).item<double>();
-        value[i] = before - kStep;
-        const double below = LossOf(network->Forward(inputs.leaves, inputs.action)).item<double>();
-        value[i] = before;
-        differences.data_ptr<double>()[i] = (above - below) / (2 * kStep);
-      }
-      CHECK((differences - gradients).abs().max().item<double>() <= 1e-6 * (1 + gradients.abs().max().item<double>()));
+      testing::CheckFiniteDifferences(
+          values, gradients, [&] { return LossOf(network->Forward(inputs.leaves, inputs.action)).item<double>(); },
+          1e-6 * (1 + gradients.abs().max().item<double>()));
     };
     check(network->parameters().values(), network->parameters().gradients());
     for (const Tensor& input : inputs.Differentiable()) {
@@ -381,7 +371,6 @@ TEST_CASE("an unroll is its steps one by one, each from the state after the one 
 }
 
 TEST_CASE("every recurrent network's gradients are those of finite differences and of autograd", "[unit]") {
-  constexpr double kStep = 1e-6;
   for (const NetworkCase& network_case : testing::RecurrentNetworkCases()) {
     INFO(network_case.name);
     const std::unique_ptr<Network> network = Build(network_case, torch::kFloat64);
@@ -403,16 +392,7 @@ TEST_CASE("every recurrent network's gradients are those of finite differences a
       return (LossOf(again.heads) + (again.state * weights).sum()).item<double>();
     };
     const auto check = [&](const Tensor& values, const Tensor& gradients) {
-      auto* const value = values.data_ptr<double>();
-      for (int64_t i = 0; i < values.numel(); ++i) {
-        const double before = value[i];
-        value[i] = before + kStep;
-        const double above = loss();
-        value[i] = before - kStep;
-        const double below = loss();
-        value[i] = before;
-        CHECK((above - below) / (2 * kStep) == Approx(gradients.flatten()[i].item<double>()).margin(2e-6));
-      }
+      testing::CheckFiniteDifferences(values, gradients, loss, 2e-6);
     };
     check(network->parameters().values(), network->parameters().gradients());
     check(unroll.state, unroll.state.grad());

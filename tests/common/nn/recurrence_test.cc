@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/finite_differences.h"
 
 namespace waggle {
 namespace {
@@ -83,7 +84,6 @@ TEST_CASE("a recurrent step is what the equations say", "[unit]") {
 }
 
 TEST_CASE("the way back through a recurrent step is that of finite differences", "[unit]") {
-  constexpr double kStep = 1e-6;
   for (const CorePlan::Kind kind : kKinds) {
     const Fixture fixture(kind);
     std::vector<Tensor> weights;
@@ -106,16 +106,7 @@ TEST_CASE("the way back through a recurrent step is that of finite differences",
     std::vector<Tensor> gradients = weights;
     Back(kind, fixture.weight_hh, step, by_input, by_output, &gradients);
     const auto check = [&](const Tensor& values, const Tensor& got) {
-      auto* const value = values.data_ptr<double>();
-      for (int64_t i = 0; i < values.numel(); ++i) {
-        const double before = value[i];
-        value[i] = before + kStep;
-        const double above = loss();
-        value[i] = before - kStep;
-        const double below = loss();
-        value[i] = before;
-        CHECK((above - below) / (2 * kStep) == Approx(got.flatten()[i].item<double>()).margin(1e-7));
-      }
+      testing::CheckFiniteDifferences(values, got, loss, 1e-7);
     };
     check(fixture.inputs, by_input);
     if (!fixture.is_lstm()) {  // Whose gates have got theirs before.
