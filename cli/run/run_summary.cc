@@ -35,6 +35,7 @@ std::string RunSummary::ToJson() const {
                    {"items_sampled_per_s", items_sampled_per_s},
                    {"learner_steps_per_s", learner_steps_per_s}};
   json["policy_lag"] = {{"mean", OrNull(policy_lag_mean)}, {"max", OrNull(policy_lag_max)}};
+  json["items_too_old"] = static_cast<int64_t>(items_too_old);
   json["processes"] = Json::array();
   for (const ProcessSummary& process : processes) {
     json["processes"].push_back({{"role", process.role},
@@ -57,6 +58,7 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
   if (before.has_value()) {
     newest_->items_inserted = std::max(facts.items_inserted, before->items_inserted);
     newest_->items_sampled = std::max(facts.items_sampled, before->items_sampled);
+    newest_->items_too_old = std::max(facts.items_too_old, before->items_too_old);
     if (before->items_learned > facts.items_learned) {
       newest_->items_learned = before->items_learned;
       newest_->policy_lag_sum = before->policy_lag_sum;
@@ -96,6 +98,7 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
     summary->policy_lag_mean = newest_->policy_lag_sum / newest_->items_learned;
   }
   summary->policy_lag_max = lag_max_;
+  summary->items_too_old = newest_->items_too_old;
 }
 
 std::optional<RunFacts> SummaryBuilder::LastFacts(const RunSummary& summary) const {

@@ -41,6 +41,7 @@ struct RunSummary {
   // Learner steps between the policy that acted and the step that learned from it, over all sampled items.
   std::optional<double> policy_lag_mean;
   std::optional<double> policy_lag_max;
+  double items_too_old = 0;
   std::vector<ProcessSummary> processes;
 
   std::string ToJson() const;

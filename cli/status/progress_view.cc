@@ -56,6 +56,10 @@ std::string Bold(const std::string& text) {
   return absl::StrCat("\x1b[1m", text, "\x1b[0m");
 }
 
+std::string TooOldText(const RunFacts& facts) {
+  return facts.items_too_old > 0 ? absl::StrFormat(", %.0f items too old", facts.items_too_old) : "";
+}
+
 // Who holds up whom, in one sentence.
 std::string WaitingText(const RunFacts& facts) {
   std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), ", learner ",
@@ -87,9 +91,9 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
                       Rate(facts.env_steps, "steps"), facts.actors, Decimal(facts.training_return)),
       absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
                       Rate(facts.items_sampled_per_s, "out/s"), fill),
-      absl::StrFormat("  learner     %-13s %-13s policy lag %s mean, %s max",
+      absl::StrFormat("  learner     %-13s %-13s policy lag %s mean, %s max%s",
                       Rate(facts.learner_steps_per_s, "steps/s"), Rate(facts.learner_steps, "steps"),
-                      Decimal(facts.policy_lag_mean), Decimal(facts.policy_lag_max)),
+                      Decimal(facts.policy_lag_mean), Decimal(facts.policy_lag_max), TooOldText(facts)),
       absl::StrCat("  evaluation  ", EvaluationText(facts, context)),
       absl::StrCat("  waiting     ", WaitingText(facts)),
   };

@@ -33,6 +33,7 @@ void AddLearnerCounts(const v1::WorkerInfo& learner, RunFacts* facts) {
   }
   facts->policy_lag_sum += Get(learner.counters(), "policy_lag_sum").value_or(0);
   facts->items_learned += Get(learner.counters(), "items_sampled").value_or(0);
+  facts->items_too_old += Get(learner.counters(), "items_too_old").value_or(0);
 }
 
 void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {

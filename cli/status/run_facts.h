@@ -40,6 +40,7 @@ struct RunFacts {
   std::optional<double> policy_lag_mean;    // Over the last second.
   std::optional<double> policy_lag_max;     // Over the run.
   double policy_lag_sum = 0;                // Over all of items_learned.
+  double items_too_old = 0;                 // That the learner has left out (learner.max_policy_lag).
   std::vector<v1::Evaluation> evaluations;  // Oldest first.
   std::optional<v1::Result> result;
   std::string weights_unsaved;       // Why the hub's disk does not hold all weights it should; empty: it does.

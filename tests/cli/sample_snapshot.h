@@ -48,6 +48,7 @@ inline ClusterSnapshot SampleSnapshot() {
   (*learner->mutable_gauges())["policy_lag_mean"] = 31;
   (*learner->mutable_gauges())["policy_lag_max"] = 80;
   (*learner->mutable_counters())["policy_lag_sum"] = 90'000;
+  (*learner->mutable_counters())["items_too_old"] = 40;
   (*learner->mutable_counters())["items_sampled"] = 3'000;
   (*learner->mutable_gauges())["waiting_fraction"] = 0.03;
   v1::WorkerInfo* replay = AddWorker(v1::ROLE_REPLAY_SERVER, 0, &overview);

@@ -35,7 +35,7 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   }
   CHECK(keys == std::vector<std::string>{"experiment", "algorithm", "environment", "seed", "outcome", "reason",
                                          "env_steps", "learner_steps", "wall_seconds", "seconds_to_first_env_step",
-                                         "result", "rates", "policy_lag", "processes"});
+                                         "result", "rates", "policy_lag", "items_too_old", "processes"});
   CHECK(json["experiment"] == "po\"le\n\xef\xbf\xbd");
   CHECK(json["outcome"] == "solved");
   CHECK(json["env_steps"] == 38'000);
@@ -115,6 +115,7 @@ TEST_CASE("Policy lag is the mean over all items, however often it was asked for
   builder.Add(facts, At(3));
   facts.policy_lag_sum = 2'000;
   facts.items_learned = 100;
+  facts.items_too_old = 7;
   facts.policy_lag_mean = 25;
   facts.policy_lag_max = 40;
   builder.Add(facts, At(4));
@@ -123,6 +124,7 @@ TEST_CASE("Policy lag is the mean over all items, however often it was asked for
   builder.Fill(&summary);
   CHECK(summary.policy_lag_mean == 20.0);
   CHECK(summary.policy_lag_max == 90.0);
+  CHECK(summary.items_too_old == 7);
 }
 
 TEST_CASE("The result is what the hub said last", "[unit]") {

@@ -32,6 +32,7 @@ TEST_CASE("Facts are gathered from the hub, its figures and the tables", "[unit]
   CHECK(facts.policy_lag_mean == 31.0);
   CHECK(facts.policy_lag_max == 80.0);
   CHECK(facts.policy_lag_sum == 90'000);
+  CHECK(facts.items_too_old == 40);
   CHECK(facts.items_learned == 3'000);
   CHECK(facts.evaluations.size() == 1);
   CHECK(facts.silent.empty());
