@@ -82,7 +82,10 @@ std::string ConfigReader::PathOf(absl::string_view key) const {
 
 const YamlNode* ConfigReader::Lookup(const char* key) {
   Frame& frame = frames_.back();
-  frame.known.push_back(key);
+  // A schedule is looked up once to see how it is written.
+  if (frame.known.empty() || frame.known.back() != key) {
+    frame.known.push_back(key);
+  }
   const YamlEntry* entry = frame.node == nullptr ? nullptr : frame.node->Find(key);
   return entry == nullptr ? nullptr : &entry->value;
 }

@@ -1,5 +1,6 @@
 #include "common/config/config_visitor.h"
 
+#include "absl/strings/str_cat.h"
 #include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
@@ -72,6 +73,12 @@ TEST_CASE("a schedule outside of its range, or that contradicts itself, is refus
   CHECK(Refusal("{clip: {from: 0.5, to: 0.1, of: walltime}}").find("run.clip.of: ") != std::string::npos);
   CHECK(Refusal("{clip: {form: 0.5, to: 0.1}}").find("did you mean \"from\"?") != std::string::npos);
   CHECK(Refusal("{clip: [1]}").find("run.clip: got a list") != std::string::npos);
+}
+
+TEST_CASE("a schedule is one known key, however it is written", "[unit]") {
+  for (const char* const clip : {"", ", clip: 0.5", ", clip: {from: 0.5, to: 0.1}"}) {
+    CHECK_THAT(Refusal(absl::StrCat("{zzzzzz: 1", clip, "}")), Catch::EndsWith("known: clip, rate, layers, stacks"));
+  }
 }
 
 TEST_CASE("a user's names get their sections and lists", "[unit]") {
