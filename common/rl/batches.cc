@@ -58,7 +58,7 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
   const torch::Tensor acted = (step_type != static_cast<int32_t>(StepType::kLast)).logical_and(row < length - 1);
   unrolls.counts = Unrolls::Steps(acted);
   unrolls.last = unrolls.counts.logical_not();
-  // Whatever was decided where nothing was to be done reaches no gradient.
+  // The action of a row without a step reaches no gradient.
   unrolls.action = ZerosElsewhere(acted, by_time(environment.actions[0].array.name));
   unrolls.reward = Unrolls::Steps(by_time(environment.rewards[0].name));
   unrolls.discount = Unrolls::Steps(by_time(kDiscount)) * discount;

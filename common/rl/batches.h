@@ -80,7 +80,7 @@ struct Unrolls {
   torch::Tensor last;        // [T, rows], bool: an episode's final observation or past it: no step follows.
   torch::Tensor counts;      // [T, rows], bool: the others.
   torch::Tensor core_state;  // [rows, values]: before the first step; undefined where the policy has no memory.
-  const TensorBatch* batch;
+  const TensorBatch* batch = nullptr;
 
   // What is [T, rows, …] of [T + 1, rows, …]: all but the last.
   static torch::Tensor Steps(const torch::Tensor& values) { return values.narrow(0, 0, values.size(0) - 1); }

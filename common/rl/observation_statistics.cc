@@ -86,7 +86,7 @@ void ObservationStatistics::Tell(const ExperimentPlan& plan, Model* model) const
   ForEachNormalizer(plan, *model, [&](const NormalizerPlan& normalizer, torch::Tensor mean, torch::Tensor deviation) {
     const RunningStatistics& statistics = leaves_.at(normalizer.array.name);
     mean.copy_(statistics.mean());
-    deviation.copy_((statistics.variance() + 1e-8).sqrt());
+    deviation.copy_(statistics.deviation());
   });
 }
 

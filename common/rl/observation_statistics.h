@@ -24,7 +24,8 @@ class ObservationStatistics {
   // Takes in a batch of each table of the plan, in their order, and tells the networks.
   void Update(const ExperimentPlan& plan, absl::Span<const TensorBatch* const> batches, Model* model);
 
-  // Begins anew from what the acting network was published with, which counts as much as a few batches would.
+  // Begins anew from the scale that was published with the acting network. It weighs as much as ten thousand rows, so
+  // that a few batches do not change it much.
   void Adopt(const ExperimentPlan& plan, Model* model);
 
   void VisitState(StateVisitor* visitor);

@@ -9,7 +9,7 @@ torch::Tensor ReturnScale::Rewards(const Unrolls& unrolls, const torch::Tensor& 
     return unrolls.reward;
   }
   const torch::NoGradGuard no_grad;
-  const torch::Tensor deviation = (returns_.variance() + 1e-8).sqrt().to(value.scalar_type());
+  const torch::Tensor deviation = returns_.deviation().to(value.scalar_type());
   const torch::Tensor returns =
       LambdaReturns(unrolls.reward, unrolls.discount, value.detach() * deviation, unrolls.last, lambda);
   returns_.Update(returns.masked_select(unrolls.counts));

@@ -21,17 +21,19 @@ class RunningStatistics {
   // element's statistics so for good.
   void Update(const torch::Tensor& batch);
 
-  // (x - mean) / sqrt(variance + 1e-8), within [-clip, clip]; infinity: as it is. x is [..., shape...] and keeps its
+  // (x - mean) / deviation, within [-clip, clip]; infinity: as it is. x is [..., shape...] and keeps its
   // type if that is a floating-point one; else it becomes float32.
   torch::Tensor Normalize(const torch::Tensor& x, double clip) const;
 
-  // x / sqrt(variance + 1e-8), for rewards: their sign means something.
+  // x / deviation, for rewards: their sign means something.
   torch::Tensor Scale(const torch::Tensor& x) const;
 
   // Float64, `shape`, as of now; the next Update may write over them. 0 and 1 while there were no rows. The variance is
   // the population's.
   const torch::Tensor& mean() const { return mean_; }
   const torch::Tensor& variance() const { return variance_; }
+  // sqrt(variance + 1e-8): what Normalize and Scale divide by.
+  const torch::Tensor& deviation() const { return deviation_; }
 
   // All there is to know, flat, so that it can be published beside weights: [1 + 2 * elements] float64: the weight of
   // all rows, the means, and the weighted sums of squared deviations. Load takes a copy of the same shape, from any
