@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "common/config/config_visitor.h"
 #include "common/experiment/sections.h"
 #include "common/plan/algorithm_plan.h"
+#include "common/plan/network_spec.h"
 #include "common/spec/environment_spec.h"
 
 namespace waggle {
@@ -29,6 +31,7 @@ class AlgorithmOptions {
 // What an algorithm's plan depends on beside its options.
 struct PlanContext {
   const EnvironmentSpec& environment;
+  const std::map<std::string, NetworkSpec>& networks;  // As the configuration has them, by name.
   const ReplayOptions& replay;
   const LearnerOptions& learner;
 };

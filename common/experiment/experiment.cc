@@ -101,6 +101,9 @@ absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::s
   algorithm.experiment = &experiment;
   VisitSections(/*short_form=*/root.Find("network") != nullptr, &experiment, &algorithm, reader);
   reader.Finish();
+  if (experiment.learner.batch_size == kOneOfEachLane) {
+    experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
+  }
   const std::string& environment = experiment.environment.name;
   if (!environments.empty() && !Contains(environments, environment)) {
     reader.Report("environment.name",

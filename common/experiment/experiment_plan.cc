@@ -115,14 +115,15 @@ absl::Status CheckExploration(const EnvironmentSpec& environment, const Algorith
   return problems.ToStatus();
 }
 
-// What actors and learner would wait for that never comes, or would not be what a synchronous algorithm is.
+// Actors that wait for each learner step want one that takes all that they have acted: it would wait for more in vain,
+// and what it leaves would pile up.
 absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan& plan) {
   Problems problems;
   if (plan.rows_per_version.has_value()) {
     const int64_t unrolls = experiment.actor.processes * experiment.actor.lanes;
-    problems.AddUnless(experiment.learner.batch_size <= unrolls, "learner.batch_size: ", experiment.learner.batch_size,
-                       ": all lanes wait for a learner step after an unroll each, which are ", unrolls,
-                       "; wanted at most as many");
+    problems.AddUnless(experiment.learner.batch_size == unrolls, "learner.batch_size: ", experiment.learner.batch_size,
+                       ": all lanes wait for a learner step after an unroll each; wanted ", unrolls,
+                       ", or none, which stands for as many as there are lanes");
     problems.AddUnless(experiment.learner.publish_period_steps == 1,
                        "learner.publish_period_steps: ", experiment.learner.publish_period_steps,
                        ": actors wait for the weights of each learner step; wanted 1");
@@ -136,8 +137,8 @@ absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& p
                                           [](const TablePlan& table) { return table.table.UsesPriorities(); });
   if (experiment.learner.max_policy_lag.has_value() && has_priorities) {
     return absl::InvalidArgumentError(absl::StrCat("learner.max_policy_lag: ", *experiment.learner.max_policy_lag,
-                                                   ": a table that picks items by priority has none that are too old; "
-                                                   "wanted none"));
+                                                   ": the table picks its items by priority, and new priorities "
+                                                   "are those of whole batches; wanted none"));
   }
   return absl::OkStatus();
 }
@@ -147,7 +148,7 @@ absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const 
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   WAGGLE_ASSIGN_OR_RETURN(
       AlgorithmPlan plan,
-      definition->plan(*experiment.algorithm_options, PlanContext{environment, experiment.replay, experiment.learner}));
+      definition->plan(*experiment.algorithm_options, PlanContext{environment, experiment.networks, experiment.replay, experiment.learner}));
   for (TablePlan& table : plan.tables) {
     table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
     table.name = table.table.name;

@@ -44,9 +44,15 @@ void OnPolicyDefaults(Experiment* experiment) {
   experiment->replay = OnPolicyReplay();
   experiment->actor.lanes = 16;
   experiment->actor.refresh_seconds = 0;
-  experiment->learner.batch_size = 16;
+  experiment->learner.batch_size = kOneOfEachLane;
   experiment->learner.prefetch_batches = 1;
   experiment->learner.publish_period_steps = 1;
+}
+
+void ActorCriticDefaults(Experiment* experiment) {
+  OnPolicyDefaults(experiment);
+  experiment->learner.max_policy_lag = 0;
+  experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
 }
 
 ReplayOptions OnPolicyReplay() {

@@ -18,9 +18,13 @@ NetworkSpec ActorCritic(std::vector<int64_t> units);
 // million items, batches of 256, and acting by weights that are a few steps old.
 void OffPolicyDefaults(Experiment* experiment);
 
-// For algorithms that learn from what the weights of now do, and whose actors wait for each learner step: a queue of
-// unrolls, of which a learner step takes one of each lane, and weights that are published at once.
+// For algorithms that learn from what the weights of now do: a queue, of which a learner step takes an item of each
+// lane, and weights that are published at once.
 void OnPolicyDefaults(Experiment* experiment);
+
+// Those of the ones among them whose network is that of ActorCriticPlan, and whose actors wait for each learner step:
+// nothing is learned from that older weights acted.
+void ActorCriticDefaults(Experiment* experiment);
 
 // The replay section of those: a queue.
 ReplayOptions OnPolicyReplay();

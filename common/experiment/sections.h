@@ -83,6 +83,10 @@ struct CheckpointOptions {
   absl::Status Validate() const;
 };
 
+// A batch_size that an algorithm may have as its default, and that a file cannot give: as many items as all actors of
+// the run have lanes. ParseExperiment fills it in.
+inline constexpr int64_t kOneOfEachLane = 0;
+
 // `learner:` — the process that learns.
 struct LearnerOptions {
   std::string device = "cpu";    // cpu, cuda or cuda:N.

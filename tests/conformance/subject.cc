@@ -13,7 +13,7 @@ std::vector<NetworkNeed> NetworksOf(const Subject& subject, const Experiment& ex
   const AlgorithmDefinition& definition = *ValueOf(Definitions().Find(subject.algorithm));
   const EnvironmentSpec environment = SpecOf(subject.kind);
   return ValueOf(definition.plan(*experiment.algorithm_options,
-                                 PlanContext{environment, experiment.replay, experiment.learner}))
+                                 PlanContext{environment, experiment.networks, experiment.replay, experiment.learner}))
       .networks;
 }
 

@@ -77,6 +77,22 @@ TEST_CASE("three actors solve it too", "[e2e]") {
   REQUIRE(run.Summary().at("processes").size() == 7);
 }
 
+TEST_CASE("two actors and their learner keep step: all that they act is learned from by the weights that acted it",
+          "[e2e]") {
+  TrainingRun run({"--actors", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=20000"},
+                  /*plot=*/false, "cartpole_ppo");
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  const nlohmann::json summary = run.Summary();
+  CHECK(summary.at("outcome") == "limit");
+  CHECK(summary.at("policy_lag").at("max") == 0);
+  CHECK(summary.at("items_too_old") == 0);
+  // At most 32 steps of each of the 8 lanes of both; those at the end are not learned from.
+  const int64_t steps_a_version = 32 * 16;
+  CHECK(summary.at("learner_steps").get<int64_t>() >= summary.at("env_steps").get<int64_t>() / steps_a_version - 2);
+}
+
 TEST_CASE("two replay servers hold its buffer together", "[e2e]") {
   TrainingRun run({"--replay-servers", "2", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=20000"});
   run.WaitForEnvSteps(3000);

@@ -45,11 +45,11 @@ std::string RunningProcess::Log() const {
   return Contents(log_path_);
 }
 
-TrainingRun::TrainingRun(std::vector<std::string> arguments, bool plot) {
+TrainingRun::TrainingRun(std::vector<std::string> arguments, bool plot, const std::string& config) {
   // The shipped limit on seconds is for an idle machine.
   std::vector<std::string> command = {"waggle",
                                       "run",
-                                      std::string(WAGGLE_TEST_CONFIG_DIR) + "/cartpole_apex_dqn.yaml",
+                                      std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + config + ".yaml",
                                       "--output-dir",
                                       folder_.File("out"),
                                       "--set",

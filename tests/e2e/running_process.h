@@ -40,8 +40,9 @@ class RunningProcess {
 class TrainingRun {
  public:
   // `arguments` follow those of the command line: {"--seed", "2", "--set", "a.b=c"}.
-  // Curves are drawn at its end where `plot` asks for them: that takes a second or two.
-  explicit TrainingRun(std::vector<std::string> arguments = {}, bool plot = false);
+  // Curves are drawn at its end where `plot` asks for them: that takes a second or two. `config`: of the folder configs.
+  explicit TrainingRun(std::vector<std::string> arguments = {}, bool plot = false,
+                       const std::string& config = "cartpole_apex_dqn");
 
   RunningProcess* process() { return process_.get(); }
   ChildExit Wait() { return process_->Wait(); }

@@ -1,5 +1,6 @@
 #include "common/experiment/experiment_plan.h"
 
+#include "absl/strings/str_cat.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "tests/common/experiment/fake_algorithm.h"
@@ -161,7 +162,7 @@ struct SynchronousOptions : AlgorithmOptions {
   absl::Status Validate() const override { return absl::OkStatus(); }
 };
 
-TEST_CASE("a learner that lanes would wait for in vain, or that does not publish each step, is refused", "[unit]") {
+TEST_CASE("lanes that wait for each learner step want one that takes an unroll of each and is published", "[unit]") {
   const auto plan = [](const SynchronousOptions&, const PlanContext& context) -> absl::StatusOr<AlgorithmPlan> {
     NetworkNeed network{"actor", {{"policy", HeadKind::kCategorical}}};
     network.acts = true;
@@ -182,16 +183,20 @@ TEST_CASE("a learner that lanes would wait for in vain, or that does not publish
     return std::string(planned.message());
   };
   CHECK(problems("").empty());
+  CHECK(problems("actor: {lanes: 3, processes: 4}\n").empty());
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 12}\n").empty());
-  const std::string too_many =
-      "learner.batch_size: 13: all lanes wait for a learner step after an unroll each, which are 12; wanted at most as "
-      "many";
+  const auto not_all = [](int64_t batch_size) {
+    return absl::StrCat("learner.batch_size: ", batch_size,
+                        ": all lanes wait for a learner step after an unroll each; wanted 12, or none, which stands "
+                        "for as many as there are lanes");
+  };
   const std::string too_rarely =
       "learner.publish_period_steps: 2: actors wait for the weights of each learner step; wanted 1";
-  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13}\n") == too_many);
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13}\n") == not_all(13));
+  CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 11}\n") == not_all(11));
   CHECK(problems("learner: {publish_period_steps: 2}\n") == too_rarely);
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13, publish_period_steps: 2}\n") ==
-        too_many + "\n" + too_rarely);
+        not_all(13) + "\n" + too_rarely);
 }
 
 }  // namespace

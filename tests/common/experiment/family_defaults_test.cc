@@ -43,10 +43,12 @@ TEST_CASE("an actor-critic begins close to uniform, and its heads share nothing"
   CHECK(network.heads.at("value").shares == "nothing");
 }
 
-TEST_CASE("a learner step takes an unroll of each lane from a queue, and its weights are published at once", "[unit]") {
+TEST_CASE("a learner step takes an item of each lane from a queue, and its weights are published at once", "[unit]") {
   Experiment experiment;
   OnPolicyDefaults(&experiment);
-  CHECK(experiment.learner.batch_size == experiment.actor.lanes * experiment.actor.processes);
+  CHECK(experiment.learner.batch_size == kOneOfEachLane);
+  CHECK_FALSE(experiment.learner.max_policy_lag.has_value());
+  experiment.learner.batch_size = experiment.actor.lanes * experiment.actor.processes;
   CHECK(experiment.learner.publish_period_steps == 1);
   CHECK(experiment.actor.refresh_seconds == 0);
   REQUIRE_OK(experiment.replay.Validate());
@@ -58,6 +60,13 @@ TEST_CASE("a learner step takes an unroll of each lane from a queue, and its wei
   CHECK(table.rate_limiter.samples_per_insert == 1);
   // What all lanes write fits while a learner step is under way.
   CHECK(table.max_items >= 2 * experiment.learner.batch_size);
+}
+
+TEST_CASE("an actor-critic learns from nothing that older weights acted", "[unit]") {
+  Experiment experiment;
+  ActorCriticDefaults(&experiment);
+  CHECK(experiment.learner.max_policy_lag == 0);
+  CHECK(experiment.networks.count("actor_critic") == 1);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
-#include "common/plan/head_kinds.h"
+#include "common/plan/actor_critic_plan.h"
 #include "common/rl/algorithms/a2c/a2c.h"
 #include "common/rl/algorithms/definitions.h"
 
@@ -9,20 +9,11 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const A2cOptions& options, const PlanContext& context) {
-  const HeadKind policy = PolicyHead(context.environment.actions[0].kind);
-  NetworkNeed net{"actor_critic", {{"policy", policy}, {"value", HeadKind::kValue}}, options.optimizer};
-  net.acts = true;
-  AlgorithmPlan plan{{net}, EntropyScalars(options.entropy)};
-  plan.exploration.type = "none";
+  AlgorithmPlan plan = ActorCriticPlan(context.environment, options.entropy, options.optimizer);
   plan.rows_per_version = options.unroll;
   WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
   plan.tables = {std::move(unrolls)};
   return plan;
-}
-
-void Defaults(Experiment* experiment) {
-  OnPolicyDefaults(experiment);
-  experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
 }
 
 }  // namespace
@@ -47,7 +38,8 @@ void A2cOptions::Visit(ConfigVisitor& visitor) {
 
 AlgorithmDefinition a2c_definition() {
   return Define("A policy that follows its advantages, learned in step with all actors (advantage actor-critic)",
-                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, Defaults, Plan);
+                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults,
+                Plan);
 }
 
 }  // namespace waggle

@@ -1,28 +1,36 @@
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
-#include "common/plan/head_kinds.h"
+#include "common/plan/actor_critic_plan.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/ppo/ppo.h"
 
 namespace waggle {
 namespace {
 
+// Of a network with a core whole unrolls are learned from, else steps.
+absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& context) {
+  const auto network = context.networks.find("actor_critic");
+  const bool has_core = network != context.networks.end() && network->second.core.type != "none";
+  const int64_t unrolls = context.learner.batch_size;
+  const int64_t parts = has_core ? unrolls : unrolls * options.unroll;
+  if (options.minibatches <= parts) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.minibatches: ", options.minibatches,
+                                                 ": a learner step learns from ", parts, has_core ? " unrolls" : " steps",
+                                                 "; wanted at most as many"));
+}
+
 absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext& context) {
-  const HeadKind policy = PolicyHead(context.environment.actions[0].kind);
-  NetworkNeed net{"actor_critic", {{"policy", policy}, {"value", HeadKind::kValue}}, options.optimizer};
-  net.acts = true;
-  AlgorithmPlan plan{{net}, EntropyScalars(options.entropy), {"log_prob"}};
-  plan.exploration.type = "none";
+  WAGGLE_RETURN_IF_ERROR(CheckMinibatches(options, context));
+  AlgorithmPlan plan = ActorCriticPlan(context.environment, options.entropy, options.optimizer);
+  plan.columns = {"log_prob"};
   plan.rows_per_version = options.unroll;
   WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
   plan.tables = {std::move(unrolls)};
   return plan;
-}
-
-void Defaults(Experiment* experiment) {
-  OnPolicyDefaults(experiment);
-  experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
 }
 
 }  // namespace
@@ -52,7 +60,8 @@ void PpoOptions::Visit(ConfigVisitor& visitor) {
 
 AlgorithmDefinition ppo_definition() {
   return Define("A policy that moves a bounded way from the one that acted, in several passes (PPO)",
-                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, Defaults, Plan);
+                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults,
+                Plan);
 }
 
 }  // namespace waggle

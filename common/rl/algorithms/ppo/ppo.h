@@ -14,7 +14,9 @@ namespace waggle {
 struct PpoOptions : public AlgorithmOptions {
   int64_t unroll = 64;      // Steps of each lane that a learner step learns from.
   int64_t epochs = 10;      // Passes over them, in a new order each.
-  int64_t minibatches = 4;  // Parts of a pass, each of which is a step of the optimizer.
+  // Parts of a pass, each of which is a step of the optimizer: at most as many as the pass has steps, or unrolls where the
+  // network has a core.
+  int64_t minibatches = 4;
   double discount = 0.99;   // A step.
   double lambda = 0.95;     // Of the generalised advantages (arXiv 1506.02438): 0 trusts the values, 1 the rewards.
   Schedule clip = 0.2;      // Of the ratio between the action's probabilities now and when it was taken.

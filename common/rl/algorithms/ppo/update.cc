@@ -54,9 +54,9 @@ class Ppo : public Algorithm {
   void Update(const Batches& batches, UpdateContext* context) override {
     const Samples all = Prepare(UnrollsOf(batches, options_.discount));
     const int64_t rows = all.counts.size(1);
+    const int64_t parts = std::min(options_.minibatches, rows);  // What is too old is left out of a batch.
     for (int64_t epoch = 0; epoch < options_.epochs; ++epoch) {
-      for (const Tensor& chosen :
-           context->noise()->Permutation(rows).tensor_split(std::min(options_.minibatches, rows))) {
+      for (const Tensor& chosen : context->noise()->Permutation(rows).tensor_split(parts)) {
         if (!Learn(all.Rows(chosen), context)) {
           return;
         }

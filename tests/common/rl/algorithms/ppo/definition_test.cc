@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/experiment/experiment.h"
 #include "common/experiment/experiment_plan.h"
 #include "common/rl/algorithms/definitions.h"
@@ -26,23 +27,37 @@ ExperimentPlan Planned(const std::string& more, SpaceLeaf action) {
   return testing::ValueOf(PlanExperiment(experiment, environment, BuiltinAlgorithmDefinitions()));
 }
 
-TEST_CASE("PPO has a policy and a value in one network, and unrolls that say how likely their actions were", "[unit]") {
+TEST_CASE("PPO learns from unrolls that say how likely their actions were", "[unit]") {
   const ExperimentPlan plan = Planned(", unroll: 7", Box("action", DType::kFloat32, {2}, -1, 1));
-  REQUIRE(plan.networks.size() == 1);
   CHECK(plan.acting()->name == "actor_critic");
-  REQUIRE(plan.acting()->heads.size() == 2);
-  CHECK(plan.acting()->heads[0].kind == HeadKind::kNormal);
-  CHECK(plan.acting()->heads[1].kind == HeadKind::kValue);
-  CHECK(plan.algorithm.scalars.empty());
   CHECK(plan.algorithm.columns == std::vector<std::string>{"log_prob"});
-  CHECK(plan.algorithm.exploration.type == "none");
   CHECK(plan.algorithm.rows_per_version == 7);
   REQUIRE(plan.algorithm.tables.size() == 1);
   const TablePlan& table = plan.algorithm.tables[0];
   CHECK(table.window.kind == WindowPlan::Kind::kUnroll);
   CHECK(table.window.length == 8);
   CHECK(table.table.signature.back() == ArraySpec{"log_prob", DType::kFloat32, {}});
-  CHECK(Planned("", MultiDiscrete("action", {2, 3})).acting()->heads[0].kind == HeadKind::kCategorical);
+}
+
+TEST_CASE("PPO's minibatches are at most as many as what a pass has to be split", "[unit]") {
+  const auto problems = [](int64_t minibatches, const std::string& core) {
+    const Experiment experiment = testing::ValueOf(ParseExperiment(
+        absl::StrCat("algorithm: {name: ppo, unroll: 5, minibatches: ", minibatches,
+                     "}\nactor: {lanes: 3}\nnetworks: {actor_critic: {core: {type: ", core,
+                     "}}}\nstop: {max_learner_steps: 10}\n"),
+        "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+    EnvironmentSpec environment;
+    environment.name = "test";
+    environment.observations = {Box("observation", DType::kFloat32, {3})};
+    environment.actions = {Discrete("action", 4)};
+    return std::string(CheckAgainstEnvironment(experiment, environment, BuiltinAlgorithmDefinitions()).message());
+  };
+  CHECK(problems(15, "none").empty());
+  CHECK(problems(16, "none") ==
+        "algorithm.minibatches: 16: a learner step learns from 15 steps; wanted at most as many");
+  CHECK(problems(3, "lstm").empty());
+  CHECK(problems(4, "lstm") ==
+        "algorithm.minibatches: 4: a learner step learns from 3 unrolls; wanted at most as many");
 }
 
 TEST_CASE("PPO's options are read, printed and read again", "[unit]") {
