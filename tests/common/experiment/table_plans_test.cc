@@ -21,7 +21,7 @@ TEST_CASE("a transition has every leaf at both ends, the action, and all rewards
   replay.table.rate_limiter.min_items = 1;
   LearnerOptions learner;
   learner.batch_size = 9;
-  const TablePlan plan = TransitionTable({environment, replay, learner}, 3);
+  const TablePlan plan = TransitionTable({environment, {}, replay, learner}, 3);
   REQUIRE_OK(plan.table.Validate());
   CHECK(plan.table.max_items == 77);
   CHECK(plan.batch_size == 9);
@@ -55,7 +55,7 @@ absl::StatusOr<TablePlan> Planned(QueueOf queue_of, const ReplayOptions& replay,
   AlgorithmPlan algorithm;
   algorithm.columns = {"log_prob"};
   algorithm.rows_per_version = rows_per_version;
-  return queue_of({environment, replay, learner}, algorithm, 5);
+  return queue_of({environment, {}, replay, learner}, algorithm, 5);
 }
 
 void CheckIsQueueOfAllColumns(const TablePlan& plan, double max_items) {

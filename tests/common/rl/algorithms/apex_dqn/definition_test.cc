@@ -21,7 +21,7 @@ EnvironmentSpec Environment() {
 TablePlan Plan(const ApexDqnOptions& options, const ReplayOptions& replay = ReplayOptions()) {
   const LearnerOptions learner;
   const EnvironmentSpec environment = Environment();
-  const AlgorithmPlan plan = testing::ValueOf(apex_dqn_definition().plan(options, {environment, replay, learner}));
+  const AlgorithmPlan plan = testing::ValueOf(apex_dqn_definition().plan(options, {environment, {}, replay, learner}));
   const std::vector<TablePlan>& plans = plan.tables;
   REQUIRE(plans.size() == 1);
   return plans[0];
@@ -41,7 +41,7 @@ TEST_CASE("every leaf is a column of its name, and stands in the batch at both e
   const ReplayOptions replay;
   const LearnerOptions learner;
   const TableConfig table =
-      testing::ValueOf(apex_dqn_definition().plan(ApexDqnOptions(), {environment, replay, learner})).tables.at(0).table;
+      testing::ValueOf(apex_dqn_definition().plan(ApexDqnOptions(), {environment, {}, replay, learner})).tables.at(0).table;
   REQUIRE_OK(table.Validate());
   std::vector<std::string> view;
   for (const ViewField& field : table.view) {
@@ -161,7 +161,7 @@ TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[
   const auto plan = [&] {
     const EnvironmentSpec environment = Environment();
     const LearnerOptions learner;
-    return apex_dqn_definition().plan(options, {environment, replay, learner}).status();
+    return apex_dqn_definition().plan(options, {environment, {}, replay, learner}).status();
   };
   REQUIRE_OK(plan());
   options.importance_exponent = 0.9;
