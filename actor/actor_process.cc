@@ -13,6 +13,7 @@
 #include "actor/trajectory_writer.h"
 #include "actor/weight_refresher.h"
 #include "common/api/await_hub.h"
+#include "common/api/turn_taker.h"
 #include "common/base/annotate.h"
 #include "common/base/backoff.h"
 #include "common/base/log.h"
@@ -170,8 +171,13 @@ absl::Status Act(const ActorPorts& ports) {
   WeightRefresher weights(absl::Seconds(actor.refresh_seconds),
                           Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())), std::move(subscriber), stop);
 
+  std::optional<TurnTaker> turns;
+  if (setting.experiment.experiment.deterministic) {
+    turns.emplace(ports.hub, Role::kActor);
+  }
+  // Whose turn is over before the limit is reached may pass it in its next one.
   std::optional<StepBudget> budget;
-  if (setting.experiment.stop.max_env_steps > 0) {
+  if (setting.experiment.stop.max_env_steps > 0 && !turns.has_value()) {
     budget.emplace(
         actor.lanes * actor.chunk_rows, Backoff(kFirstStepsRetry, kMaxStepsRetry, Rng(setting.rng.Next())),
         [hub = ports.hub](const StepRequest& request, const StopToken& until) {
@@ -184,7 +190,8 @@ absl::Status Act(const ActorPorts& ports) {
   rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
   RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics,
                              budget.has_value() ? &*budget : nullptr,
-                             [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); }});
+                             [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
+                             turns.has_value() ? &*turns : nullptr});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.
@@ -218,10 +225,15 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
                                             Rng(setting.rng.Next()), policy.get()));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSubscriber> subscriber,
                           ports.new_subscriber(setting.experiment.experiment.name));
+  std::optional<TurnTaker> turns;
+  if (setting.experiment.experiment.deterministic) {
+    turns.emplace(ports.hub, Role::kEvaluator);
+  }
   EvaluationLoop loop({evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
                        setting.experiment.stop.target_return},
                       Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
-                      {evaluator.get(), policy.get(), subscriber.get(), ports.hub, ports.metrics});
+                      {evaluator.get(), policy.get(), subscriber.get(), ports.hub, ports.metrics,
+                       turns.has_value() ? &*turns : nullptr});
   return loop.Run(stop);
 }
 

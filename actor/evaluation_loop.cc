@@ -11,20 +11,35 @@ EvaluationLoop::EvaluationLoop(const EvaluationLoopOptions& options, const Backo
     : options_(options), backoff_(backoff), parts_(parts) {}
 
 absl::Status EvaluationLoop::Run(const StopToken& stop) {
-  while (!stop.StopRequested()) {
+  absl::Status status = parts_.turns != nullptr ? RunInTurns(stop) : absl::OkStatus();
+  while (status.ok() && !stop.StopRequested()) {
     const auto weights = WaitForWeights(stop);
     const Deadline next(options_.period);
-    absl::Status status = weights.status();
-    if (status.ok() && weights->has_value()) {
-      status = EvaluateOne(**weights, stop);
+    status = EvaluateIfAny(weights, stop);
+    if (status.ok()) {
+      // The last weights of a run are waited for.
+      parts_.hub->training_over().WaitFor(next.Left());
     }
-    if (!status.ok()) {
-      return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
-    }
-    // The last weights of a run are waited for.
-    parts_.hub->training_over().WaitFor(next.Left());
   }
-  return absl::OkStatus();
+  return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
+}
+
+absl::Status EvaluationLoop::RunInTurns(const StopToken& stop) {
+  while (true) {
+    const absl::Status turn = parts_.turns->Await(stop).status();
+    if (absl::IsCancelled(turn) && parts_.hub->training_over().StopRequested()) {
+      return absl::OkStatus();
+    }
+    WAGGLE_RETURN_IF_ERROR(turn);
+    WAGGLE_RETURN_IF_ERROR(EvaluateIfAny(WaitForWeights(stop), stop));
+    parts_.turns->End();
+  }
+}
+
+absl::Status EvaluationLoop::EvaluateIfAny(const absl::StatusOr<std::optional<ModelSnapshot>>& weights,
+                                           const StopToken& stop) {
+  WAGGLE_RETURN_IF_ERROR(weights.status());
+  return weights->has_value() ? EvaluateOne(**weights, stop) : absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::WaitForWeights(const StopToken& stop) {

@@ -9,6 +9,7 @@
 #include "actor/evaluator.h"
 #include "common/api/hub.h"
 #include "common/api/model.h"
+#include "common/api/turn_taker.h"
 #include "common/base/backoff.h"
 #include "common/base/stop_token.h"
 #include "common/metrics/metrics.h"
@@ -36,6 +37,7 @@ class EvaluationLoop {
     ModelSubscriber* subscriber = nullptr;
     HubLink* hub = nullptr;
     Metrics* metrics = nullptr;
+    TurnTaker* turns = nullptr;  // In lock-step: one evaluation in each turn, until training is over. Null: elsewhere.
   };
   // `backoff`: how long to leave a server alone that is away.
   EvaluationLoop(const EvaluationLoopOptions& options, const Backoff& backoff, const Parts& parts);
@@ -44,6 +46,9 @@ class EvaluationLoop {
   absl::Status Run(const StopToken& stop);
 
  private:
+  // One evaluation in each turn, until there are none any more.
+  absl::Status RunInTurns(const StopToken& stop);
+  absl::Status EvaluateIfAny(const absl::StatusOr<std::optional<ModelSnapshot>>& weights, const StopToken& stop);
   // Nothing where the wait ended without weights. Outlasts a server that is away.
   absl::StatusOr<std::optional<ModelSnapshot>> WaitForWeights(const StopToken& stop);
   absl::Status EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop);

@@ -17,6 +17,7 @@ namespace waggle {
 namespace {
 
 constexpr size_t kReturnWindow = 100;  // Episodes whose mean return is reported.
+constexpr absl::Duration kFlushTimeout = absl::Seconds(1);  // Before a stop is looked for again.
 
 }  // namespace
 
@@ -28,7 +29,7 @@ RolloutLoop::RolloutLoop(const RolloutOptions& options, const Parts& parts)
       lane_returns_(static_cast<size_t>(parts.environments->lanes())) {}
 
 absl::Status RolloutLoop::Run(const StopToken& stop) {
-  absl::Status status = WaitForWeights();
+  absl::Status status = parts_.turns != nullptr ? BeginTurn(stop) : WaitForWeights();
   if (status.ok()) {
     status = ActUntil(stop);
   }
@@ -48,7 +49,29 @@ absl::Status RolloutLoop::WaitForWeights() {
 
 absl::Status RolloutLoop::LoadWeights(const ModelSnapshot& snapshot) {
   WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
-  policy_version_ = snapshot.version.version;
+  policy_version_ = snapshot.version;
+  return absl::OkStatus();
+}
+
+absl::Status RolloutLoop::BeginTurn(const StopToken& stop) {
+  parts_.metrics->SetActivity("waiting for its turn");
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, parts_.turns->Await(stop));
+  while (assignment.model_version.has_value() && policy_version_ < *assignment.model_version) {
+    WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot snapshot, parts_.weights->WaitAndTake());
+    WAGGLE_RETURN_IF_ERROR(LoadWeights(snapshot));
+  }
+  block_began_ = SteadyNow();
+  return absl::OkStatus();
+}
+
+absl::Status RolloutLoop::EndTurn(const StopToken& stop) {
+  absl::Status written;
+  do {
+    written = stop.StopRequested() ? absl::CancelledError("stopped") : parts_.sink->Flush(kFlushTimeout);
+  } while (absl::IsDeadlineExceeded(written));
+  WAGGLE_RETURN_IF_ERROR(written);
+  Report(SteadyNow());
+  parts_.turns->End();
   return absl::OkStatus();
 }
 
@@ -72,7 +95,8 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
   Report(SteadyNow());
   while (!stop.StopRequested()) {
     const absl::Time now = SteadyNow();
-    if (parts_.writer->BlockIsFull() || now - block_began_ >= options_.max_block_age) {
+    const bool is_old = parts_.turns == nullptr && now - block_began_ >= options_.max_block_age;
+    if (parts_.writer->BlockIsFull() || is_old) {
       WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
     }
     WAGGLE_RETURN_IF_ERROR(WaitForBudget(stop, now));
@@ -118,8 +142,7 @@ absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
 // Whenever this is called every lane is under way.
 absl::StatusOr<ReadyLanes> RolloutLoop::Receive(const StopToken& stop) {
   const int64_t lanes = parts_.environments->lanes();
-  return parts_.environments->Recv(options_.rows_per_version > 0 ? lanes : std::min(options_.min_ready_lanes, lanes),
-                                   stop);
+  return parts_.environments->Recv(ActsInStep() ? lanes : std::min(options_.min_ready_lanes, lanes), stop);
 }
 
 void RolloutLoop::CountSteps() {
@@ -154,6 +177,10 @@ absl::Status RolloutLoop::FinishBlock(const StopToken& stop) {
   if (options_.rows_per_version > 0) {
     return absl::OkStatus();
   }
+  if (parts_.turns != nullptr) {
+    WAGGLE_RETURN_IF_ERROR(EndTurn(stop));
+    return BeginTurn(stop);
+  }
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer, parts_.weights->Take());
   return newer.has_value() ? LoadWeights(*newer) : absl::OkStatus();
 }
@@ -165,12 +192,16 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
   const PendingRows::Complete shown = pending_.Show(ready_);
   WAGGLE_RETURN_IF_ERROR(parts_.writer->Append(shown.lanes, shown.rows));
   WAGGLE_RETURN_IF_ERROR(Flush(stop));
+  version_rows_ = 0;
+  if (parts_.turns != nullptr) {
+    WAGGLE_RETURN_IF_ERROR(EndTurn(stop));
+    return BeginTurn(stop);
+  }
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer,
                           parts_.weights->WaitAndTake(options_.version_patience));
-  version_rows_ = 0;
   block_began_ = SteadyNow();
   if (!newer.has_value()) {
-    LogWarning("no weights after version ", policy_version_, " within ",
+    LogWarning("no weights after version ", policy_version_.version, " within ",
                absl::FormatDuration(options_.version_patience), ": acts for another unroll by these");
     return absl::OkStatus();
   }
@@ -178,7 +209,7 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
 }
 
 absl::Status RolloutLoop::Flush(const StopToken& stop) {
-  WAGGLE_RETURN_IF_ERROR(parts_.writer->Flush(policy_version_, stop));
+  WAGGLE_RETURN_IF_ERROR(parts_.writer->Flush(policy_version_.version, stop));
   if (parts_.all_lanes != nullptr) {
     parts_.policy->SetAllLanes(parts_.all_lanes());
   }
@@ -198,7 +229,7 @@ absl::Status RolloutLoop::Drain() {
       give_up.RequestStop();
     }
   });
-  const absl::Status status = parts_.writer->Flush(policy_version_, give_up);
+  const absl::Status status = parts_.writer->Flush(policy_version_.version, give_up);
   drained.RequestStop();
   return status;
 }
@@ -209,7 +240,7 @@ void RolloutLoop::Report(absl::Time now) {
   metrics.Add("env_steps", static_cast<double>(env_steps_ - std::exchange(reported_env_steps_, env_steps_)));
   metrics.Add("episodes", static_cast<double>(std::exchange(new_episodes_, 0)));
   metrics.Add("items_written", static_cast<double>(items - std::exchange(reported_items_, items)));
-  metrics.Set("policy_version", static_cast<double>(policy_version_));
+  metrics.Set("policy_version", static_cast<double>(policy_version_.version));
   if (!returns_.empty()) {
     metrics.Set("return_mean",
                 std::accumulate(returns_.begin(), returns_.end(), 0.0) / static_cast<double>(returns_.size()));

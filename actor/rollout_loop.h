@@ -13,7 +13,9 @@
 #include "actor/trajectory_writer.h"
 #include "actor/vector_environment.h"
 #include "actor/weight_refresher.h"
+#include "common/api/model.h"
 #include "common/api/replay.h"
+#include "common/api/turn_taker.h"
 #include "common/base/stop_token.h"
 #include "common/metrics/metrics.h"
 #include "common/rl/policy.h"
@@ -40,17 +42,20 @@ struct RolloutOptions {
 // weights after each unroll. A lane's number is its slot in the policy. Knows no algorithm. One thread.
 class RolloutLoop {
  public:
-  // Everything is borrowed. `sink` is what `writer` writes to; the loop only reads how long it waited.
+  // Everything is borrowed. `sink` is what `writer` writes to.
   struct Parts {
     Policy* policy = nullptr;
     VectorEnvironment* environments = nullptr;
     TrajectoryWriter* writer = nullptr;
-    const ReplayWriter* sink = nullptr;
+    ReplayWriter* sink = nullptr;
     WeightRefresher* weights = nullptr;
     Metrics* metrics = nullptr;
     StepBudget* budget = nullptr;  // Null where the run has no limit on environment steps.
     // How many lanes all actors of the run have by now; asked between blocks. Null: as many as the policy was made for.
     std::function<int64_t()> all_lanes = nullptr;
+    // In lock-step: lanes act for one block, or one unroll where these have versions, in each turn, all in step, and by
+    // the weights that are the newest as it begins. Null: the loop acts all the time.
+    TurnTaker* turns = nullptr;
   };
   RolloutLoop(const RolloutOptions& options, const Parts& parts);
 
@@ -65,6 +70,10 @@ class RolloutLoop {
 
  private:
   absl::Status WaitForWeights();
+  // Waits until its turn, and takes the weights of that moment. Once what was written is in replay, the turn is over.
+  absl::Status BeginTurn(const StopToken& stop);
+  absl::Status EndTurn(const StopToken& stop);
+  bool ActsInStep() const { return options_.rows_per_version > 0 || parts_.turns != nullptr; }
   absl::Status LoadWeights(const ModelSnapshot& snapshot);
   absl::Status ActUntil(const StopToken& stop);
   // Returns when the budget allows a step. Rows are handed over before a wait, as it may be the last.
@@ -87,7 +96,7 @@ class RolloutLoop {
   PendingRows pending_;
   ReadyLanes ready_;
   int64_t env_steps_ = 0;
-  uint64_t policy_version_ = 0;
+  ModelVersion policy_version_;
   int64_t version_rows_ = 0;  // Of each lane, by this version.
   absl::Time block_began_;
 

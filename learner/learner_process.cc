@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopTok
     ReplaySamplerOptions options;
     options.table = plan.table;
     options.batch_size = plan.batch_size;
-    options.prefetch = learner.prefetch_batches;
+    options.prefetch = job.experiment.experiment.deterministic ? 0 : learner.prefetch_batches;
     options.sampler_id = "learner";
     options.compression = learner.batch_compression;
     TableLinks link;
@@ -223,6 +223,16 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   ports.run_over = &connections.hub->run_over();
   LogInfo("learns ", loop_options.algorithm, " on ", job->assignment.environment->name, " from step ",
           loop_options.first_step, ", epoch ", loop_options.epoch);
+  std::optional<TurnTaker> turns;
+  if (job->experiment.experiment.deterministic) {
+    turns.emplace(connections.hub, Role::kLearner);
+    ports.turns = &*turns;
+    const TablePlan& table = job->trainee->plan().algorithm.tables[0];
+    const RateLimiterConfig& limiter = job->experiment.replay.table.rate_limiter;
+    loop_options.steps_per_item = limiter.samples_per_insert / static_cast<double>(table.batch_size);
+    // What a queue gives out once is learned from as it comes.
+    loop_options.min_items = table.table.max_times_sampled == 1 ? 0 : limiter.min_items;
+  }
   LocalStepper stepper;
   TrainLoop loop(loop_options, ports, job->trainee.get(), &stepper);
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));

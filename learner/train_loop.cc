@@ -20,6 +20,8 @@ namespace {
 // Before the last checkpoint is tried again.
 constexpr absl::Duration kFirstSavePause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestSavePause = absl::Seconds(1);
+// What may hold up a turn is a server that is away and comes back.
+constexpr absl::Duration kTurnTimeout = absl::Minutes(10);
 // Long enough for a heartbeat to tell of what was reported.
 constexpr absl::Duration kShortestLifetime = absl::Seconds(2);
 
@@ -64,19 +66,43 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
 }
 
 absl::Status TrainLoop::Train(const StopToken& stop) {
-  while (options_.max_learner_steps == 0 || step_ < options_.max_learner_steps) {
+  absl::Status status;
+  while (status.ok() && !IsDone() && !stop.StopRequested()) {
+    status = ports_.turns != nullptr ? TakeTurn(stop) : LearnOnce(stop);
+  }
+  // A stop is how training normally ends.
+  return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
+}
+
+absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, ports_.turns->Await(stop));
+  turn_progress_ = assignment.progress;
+  while (!IsDone() && HasItems(assignment.turn->items)) {
+    WAGGLE_RETURN_IF_ERROR(LearnOnce(stop));
     for (const auto& feed : feeds_) {
-      if (const absl::Status sampled = feed->Next(step_, stop); !sampled.ok()) {
-        // A stop is how training normally ends.
-        return stop.StopRequested() ? absl::OkStatus() : Annotate(sampled, "sampling");
-      }
-    }
-    WAGGLE_RETURN_IF_ERROR(TrainStep());
-    if (stop.StopRequested()) {
-      return absl::OkStatus();
+      WAGGLE_RETURN_IF_ERROR(feed->priorities().Send());
+      WAGGLE_RETURN_IF_ERROR(Annotate(feed->updater().Flush(kTurnTimeout), "applying priorities"));
     }
   }
+  WAGGLE_RETURN_IF_ERROR(Publish());
+  WAGGLE_RETURN_IF_ERROR(Annotate(publisher_.Flush(kTurnTimeout), "publishing weights"));
+  WAGGLE_RETURN_IF_ERROR(Report());
+  ports_.turns->End();
   return absl::OkStatus();
+}
+
+bool TrainLoop::HasItems(int64_t items) const {
+  const double steps = static_cast<double>(items - options_.min_items) * options_.steps_per_item;
+  return static_cast<double>(step_ - options_.first_step + 1) <= steps;
+}
+
+absl::Status TrainLoop::LearnOnce(const StopToken& stop) {
+  for (const auto& feed : feeds_) {
+    if (const absl::Status sampled = feed->Next(step_, stop); !sampled.ok()) {
+      return stop.StopRequested() ? absl::CancelledError("stopped while sampling") : Annotate(sampled, "sampling");
+    }
+  }
+  return TrainStep();
 }
 
 absl::Status TrainLoop::TrainStep() {
@@ -92,12 +118,15 @@ absl::Status TrainLoop::TrainStep() {
   for (size_t table = 0; table < result.priorities.size(); ++table) {
     WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));
   }
-  if (step_ % options_.learner.publish_period_steps == 0) {
-    WAGGLE_RETURN_IF_ERROR(Publish());
-  }
   const absl::Time now = SteadyNow();
   if (saver_ != nullptr) {
     WAGGLE_RETURN_IF_ERROR(SaveIfDue(now));
+  }
+  if (ports_.turns != nullptr) {
+    return absl::OkStatus();  // The turn ends with the rest.
+  }
+  if (step_ % options_.learner.publish_period_steps == 0) {
+    WAGGLE_RETURN_IF_ERROR(Publish());
   }
   return now - last_report_ < options_.report_period ? absl::OkStatus() : Report();
 }
@@ -196,7 +225,10 @@ absl::Status TrainLoop::FlushWeights(bool has_checkpoint) {
 }
 
 Progress TrainLoop::Now() const {
-  Progress progress = ports_.progress != nullptr ? ports_.progress() : Progress();
+  Progress progress = turn_progress_;
+  if (ports_.turns == nullptr && ports_.progress != nullptr) {
+    progress = ports_.progress();
+  }
   progress.learner_steps = step_;
   if (options_.max_learner_steps > 0) {
     progress.run = std::max(

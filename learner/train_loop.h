@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/api/model.h"
 #include "common/api/replay.h"
+#include "common/api/turn_taker.h"
 #include "common/base/stop_token.h"
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/sections.h"
@@ -35,6 +36,9 @@ struct TrainLoopOptions {
   int64_t max_learner_steps = 0;  // 0: no limit.
   uint64_t epoch = 0;             // Of the weights that this learner publishes.
   torch::Device device = torch::kCPU;
+  // Learner steps that there are for each item, and items before the first: how far a turn goes, in lock-step.
+  double steps_per_item = 0;
+  int64_t min_items = 0;
   // Between two looks at the metrics: reading one waits for the device.
   absl::Duration report_period = absl::Seconds(1);
   absl::Duration publish_patience = AsyncPublisherOptions().patience;  // See there.
@@ -63,6 +67,8 @@ struct TrainLoopPorts {
   const StopToken* run_over = nullptr;
   // How far the run is, but for the learner's own steps; called once an update. Null: that is all that is known.
   std::function<Progress()> progress = nullptr;
+  // In lock-step: what has been written by its turn is learned from in it, and nothing else. Null: it learns all the time.
+  TurnTaker* turns = nullptr;
 };
 
 // Samples of each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a
@@ -84,6 +90,13 @@ class TrainLoop {
 
  private:
   absl::Status Train(const StopToken& stop);
+  // Waits for its turn, and ends it with the weights published and the priorities applied.
+  absl::Status TakeTurn(const StopToken& stop);
+  // In lock-step: whether there are items enough for one more step.
+  bool HasItems(int64_t items) const;
+  bool IsDone() const { return options_.max_learner_steps > 0 && step_ >= options_.max_learner_steps; }
+  // Waits for a batch of each table, and learns from them.
+  absl::Status LearnOnce(const StopToken& stop);
   absl::Status TrainStep();
   absl::Status Publish();
   // Writes a checkpoint if one is due.
@@ -109,6 +122,7 @@ class TrainLoop {
 
   int64_t step_ = 0;
   int64_t published_step_ = -1;
+  Progress turn_progress_;  // As its turn began; in lock-step.
   absl::Time last_report_;
 
   // Since the last report.

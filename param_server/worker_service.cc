@@ -69,6 +69,7 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
   if (request.has_final_version()) {
     report.final_version = FromProto(request.final_version());
   }
+  report.turn_done = request.turn_done();
   report.failure = request.failure();
   return report;
 }

@@ -4,11 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/api/turn_taker.h"
 #include "common/base/host_port.h"
 #include "common/base/log.h"
 #include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
 #include "common/base/stopwatch.h"
+#include "common/base/thread.h"
 #include "common/hub_client/hub_client.h"
 #include "common/metrics/metrics.h"
 #include "common/process/allocator.h"
@@ -48,6 +50,15 @@ absl::Status Serve(ReplayServer* server, HubLink* hub, const StopToken& stop) {
   return absl::OkStatus();
 }
 
+// In lock-step: brings the figures up to date in each turn, until the run is over.
+void TakeTurns(ReplayServer* server, HubLink* hub, const StopToken& stop) {
+  TurnTaker turns(hub, Role::kReplayServer);
+  while (turns.Await(stop).ok()) {
+    server->UpdateGauges();
+    turns.End();
+  }
+}
+
 absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   Metrics metrics;
   const ReplayServerOptions options = flags.ServerOptions();
@@ -77,8 +88,13 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
   } else {
     LogInfo("serves alone: without --param-server nobody is told of ", address);
   }
+  std::optional<Thread> turns;
+  if (hub != nullptr && hub->assignment().turn.has_value()) {
+    turns.emplace("turns", [&server, &hub, stop] { TakeTurns(server.get(), hub.get(), stop); });
+  }
   const absl::Status served = Serve(server.get(), hub.get(), stop);
   LogInfo("stopping");
+  turns.reset();  // Whose waits have ended too.
   server->Shutdown(kGrace);
   if (hub != nullptr) {
     hub->Leave(absl::Seconds(2));

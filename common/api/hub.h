@@ -68,6 +68,13 @@ struct RunResult {
   bool confirmed = false;  // The target was reached twice, and this is the second time.
 };
 
+// Whose turn it is in a run in lock-step (experiment.deterministic), where one process at a time does something.
+struct Turn {
+  uint64_t number = 0;  // Later turns have larger ones; the first is 1.
+  Role role = Role::kLearner;
+  int64_t items = 0;  // That all actors have written by now, all tables together.
+};
+
 // What the hub wants of a worker and what it has to know.
 struct Assignment {
   RunState run_state = RunState::kNoExperiment;
@@ -80,6 +87,7 @@ struct Assignment {
   absl::Time said_at;                         // By the hub's clock: of two assignments the later one holds.
   std::optional<RunResult> result;            // Once the run is over.
   Progress progress;                          // How far the run is, but for the learner's steps.
+  std::optional<Turn> turn;                   // Absent where the run is not in lock-step.
   // This worker's own, fixed when it joined.
   std::string worker_id;
   int64_t index = 0;   // Which one of its role it is.
@@ -124,6 +132,9 @@ class HubLink {
   virtual void ReportEvaluation(const Evaluation& evaluation) = 0;
   // This learner has stopped training; the run may end when these last weights of it are evaluated.
   virtual void ReportFinalVersion(const ModelVersion& version) = 0;
+  // This worker's turn of this number is over: what its metrics say by now, and what else it has reported, is known to
+  // whoever's turn is next.
+  virtual void ReportTurnDone(uint64_t number) = 0;
   // Why this worker gives up: people see it beside the worker, and a learner that is the last one fails the run with
   // it. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;

@@ -11,9 +11,9 @@ absl::Status ValidateSamplerOptions(const ReplaySamplerOptions& options) {
   if (options.batch_size < 1 || options.batch_size > int64_t{1} << 31) {
     return absl::InvalidArgumentError(absl::StrCat("batch_size: ", options.batch_size, " is outside [1, 2^31]"));
   }
-  if (options.prefetch < 1 || options.prefetch > kMaxOutstandingDraws) {
+  if (options.prefetch < 0 || options.prefetch > kMaxOutstandingDraws) {
     return absl::InvalidArgumentError(
-        absl::StrCat("prefetch: ", options.prefetch, " is outside [1, ", kMaxOutstandingDraws, "]"));
+        absl::StrCat("prefetch: ", options.prefetch, " is outside [0, ", kMaxOutstandingDraws, "]"));
   }
   if (!options.sampler_id.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(options.sampler_id), "sampler_id"));

@@ -65,6 +65,24 @@ void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* al
   visitor.Section("stop", &experiment->stop);
 }
 
+// What one process after the other can do, and what time has no say in.
+void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
+  const auto check = [reader](bool holds, const char* key, const char* wanted) {
+    if (!holds) {
+      reader->Report(key, absl::StrCat("experiment.deterministic is true; wanted ", wanted));
+    }
+  };
+  check(experiment.actor.processes == 1, "actor.processes", "1");
+  check(experiment.replay.servers == 1, "replay.servers", "1");
+  check(experiment.stop.max_seconds == 0, "stop.max_seconds", "0, and a limit on steps");
+  check(experiment.evaluation.period_seconds == 0, "evaluation.period_seconds", "0, and evaluation.period_steps");
+  check(experiment.actor.device == "cpu", "actor.device", "cpu");
+  check(experiment.learner.device == "cpu", "learner.device", "cpu");
+  const TableConfig& table = experiment.replay.table;
+  check(table.rate_limiter.samples_per_insert > 0, "replay.rate_limiter.samples_per_insert",
+        "more than 0: the learner steps after each block follow from it");
+}
+
 // What values of different sections must be to each other.
 void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
   const int64_t batch_size = experiment.learner.batch_size;
@@ -73,6 +91,9 @@ void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
   if (!batch.ok()) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(batch.message(), absl::MaxSplits(": ", 1));
     reader->Report(absl::StrCat("replay.", parts.first), parts.second);
+  }
+  if (experiment.experiment.deterministic) {
+    CheckDeterministic(experiment, reader);
   }
   if (experiment.stop.target_return.has_value() && !experiment.evaluation.enabled) {
     reader->Report("stop.target_return",

@@ -47,6 +47,9 @@ void OnPolicyDefaults(Experiment* experiment) {
   experiment->learner.batch_size = kOneOfEachLane;
   experiment->learner.prefetch_batches = 1;
   experiment->learner.publish_period_steps = 1;
+  // A learner step learns from hundreds of environment steps.
+  experiment->learner.report_period_steps = 1;
+  experiment->evaluation.period_steps = 10;
 }
 
 void ActorCriticDefaults(Experiment* experiment) {

@@ -75,6 +75,7 @@ void CheckUnusedSamplerKeys(const SamplerConfig& sampler, Problems* problems) {
 void ExperimentOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("name", &name, IsFileName, kFileNames);
   visitor.Int("seed", &seed, In(0, std::numeric_limits<int64_t>::max()));
+  visitor.Bool("deterministic", &deterministic);
 }
 
 absl::Status ExperimentOptions::Validate() const {
@@ -169,11 +170,12 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("device", &device, IsDevice, kDevices);
   visitor.Int("threads", &threads, In(1, 1024));
   visitor.Int("batch_size", &batch_size, In(1, 1'000'000));
-  visitor.Int("prefetch_batches", &prefetch_batches, In(1, 1024));
+  visitor.Int("prefetch_batches", &prefetch_batches, In(0, 1024));
   visitor.OptionalInt("max_policy_lag", &max_policy_lag, In(0, 1'000'000'000));
   VisitName("batch_compression", &batch_compression, {Codec::kNone, Codec::kLz4, Codec::kZstd}, &visitor);
   visitor.Int("publish_period_steps", &publish_period_steps, In(1, 1'000'000'000));
   visitor.Int("priority_update_steps", &priority_update_steps, In(1, 10'000));
+  visitor.Int("report_period_steps", &report_period_steps, In(1, 1'000'000'000));
   visitor.Section("checkpoint", &checkpoint);
 }
 
@@ -186,6 +188,7 @@ void EvaluationOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("episodes", &episodes, In(1, kMaxEpisodes));
   visitor.Int("confirm_episodes", &confirm_episodes, In(1, kMaxEpisodes));
   visitor.Double("period_seconds", &period_seconds, In(0, kMaxSeconds));
+  visitor.Int("period_steps", &period_steps, In(1, 1'000'000'000));
 }
 
 absl::Status EvaluationOptions::Validate() const {

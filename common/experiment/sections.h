@@ -21,6 +21,9 @@ inline constexpr int64_t kMaxActorProcesses = 1024;
 struct ExperimentOptions {
   std::string name = "experiment";  // Names the output folder and the model.
   int64_t seed = 1;                 // All randomness of the run follows from it.
+  // Whether actor, learner, evaluator and recorder take turns, so that two runs on one kind of machine are equal bit for
+  // bit: for one actor and one replay server, and much slower.
+  bool deterministic = false;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
@@ -92,7 +95,7 @@ struct LearnerOptions {
   std::string device = "cpu";    // cpu, cuda or cuda:N.
   int64_t threads = 1;           // Of the tensor library; more than one pays for large networks only.
   int64_t batch_size = 128;      // Items a learner step.
-  int64_t prefetch_batches = 4;  // Batches asked for ahead.
+  int64_t prefetch_batches = 4;  // Batches asked for ahead; 0: each is asked for when it is needed.
   // Items that were acted by weights of more learner steps ago are left out of their batch, and counted; absent: none
   // is. Not for tables whose items have priorities.
   std::optional<int64_t> max_policy_lag;
@@ -101,6 +104,8 @@ struct LearnerOptions {
   int64_t publish_period_steps = 50;  // Learner steps from one publication of the weights to the next.
   // Learner steps whose new priorities are sent together; more is less overhead and later priorities.
   int64_t priority_update_steps = 8;
+  // Of a deterministic run: learner steps from one row of its figures to the next.
+  int64_t report_period_steps = 100;
   CheckpointOptions checkpoint;
 
   void Visit(ConfigVisitor& visitor);
@@ -116,6 +121,8 @@ struct EvaluationOptions {
   // From the start of one evaluation to the start of the next; each takes the newest weights. 0: without a pause, where
   // there are newer ones.
   double period_seconds = 0;
+  // The same of a deterministic run, in learner steps.
+  int64_t period_steps = 500;
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

@@ -152,6 +152,12 @@ class GrpcHubLink final : public HubLink {
     HurryLocked();
   }
 
+  void ReportTurnDone(uint64_t number) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetTurnDone(number);
+    HurryLocked();
+  }
+
   void ReportFailure(const absl::Status& failure) override {
     MutexLock lock(&shared_->mutex);
     reports_.SetFailure(failure);
@@ -302,12 +308,14 @@ class GrpcHubLink final : public HubLink {
   }
 
   absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
-    v1::HeartbeatRequest request = NewHeartbeat(options_, worker_id_);
+    v1::HeartbeatRequest request;
+    request.set_worker_id(worker_id_);
     request.set_experiment_checksum(experiment_checksum_);
     {
       MutexLock lock(&shared_->mutex);
       reports_.Fill(&request);
     }
+    FillFigures(options_, &request);  // After the reports: a turn that is done is in the figures.
     v1::HeartbeatResponse response;
     WAGGLE_RETURN_IF_ERROR(CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {
       return stub_->Heartbeat(context, request, &response);

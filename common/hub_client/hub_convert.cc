@@ -288,6 +288,11 @@ v1::Assignment ToProto(const Assignment& assignment) {
   if (assignment.result.has_value()) {
     *proto.mutable_result() = ToProto(*assignment.result);
   }
+  if (assignment.turn.has_value()) {
+    proto.mutable_turn()->set_number(assignment.turn->number);
+    proto.mutable_turn()->set_role(ToProto(assignment.turn->role));
+    proto.mutable_turn()->set_items(static_cast<uint64_t>(assignment.turn->items));
+  }
   return proto;
 }
 
@@ -307,6 +312,10 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
   assignment.progress = ToProgress(proto.run_progress(), proto.env_steps());
   if (proto.has_result()) {
     assignment.result = FromProto(proto.result());
+  }
+  if (proto.has_turn()) {
+    WAGGLE_ASSIGN_OR_RETURN(const Role role, FromProto(proto.turn().role()));
+    assignment.turn = Turn{proto.turn().number(), role, static_cast<int64_t>(proto.turn().items())};
   }
   return assignment;
 }

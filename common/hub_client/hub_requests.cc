@@ -41,18 +41,15 @@ v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::strin
   return request;
 }
 
-v1::HeartbeatRequest NewHeartbeat(const HubClientOptions& options, const std::string& worker_id) {
-  v1::HeartbeatRequest request;
-  request.set_worker_id(worker_id);
+void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request) {
   if (options.metrics != nullptr) {
     const Metrics::Snapshot snapshot = options.metrics->TakeSnapshot();
-    request.set_activity(snapshot.activity);
-    request.mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
-    request.mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
+    request->set_activity(snapshot.activity);
+    request->mutable_counters()->insert(snapshot.counters.begin(), snapshot.counters.end());
+    request->mutable_gauges()->insert(snapshot.gauges.begin(), snapshot.gauges.end());
   }
   // The difference of two is what rates are taken over: not the wall clock.
-  request.set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));
-  return request;
+  request->set_taken_at_us(absl::ToInt64Microseconds(SteadyElapsed()));
 }
 
 }  // namespace waggle

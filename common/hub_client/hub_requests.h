@@ -13,7 +13,7 @@ std::string NewWorkerId(Role role);
 // What a process tells the hub about itself when it joins for the first time.
 v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id);
 
-// A heartbeat with the metrics' values of this moment, without reports.
-v1::HeartbeatRequest NewHeartbeat(const HubClientOptions& options, const std::string& worker_id);
+// Fills in a heartbeat's part of the metrics, with their values of this moment.
+void FillFigures(const HubClientOptions& options, v1::HeartbeatRequest* request);
 
 }  // namespace waggle

@@ -45,6 +45,7 @@ void PendingReports::Fill(v1::HeartbeatRequest* request) const {
   if (final_version_.has_value()) {
     *request->mutable_final_version() = ToProto(*final_version_);
   }
+  request->set_turn_done(turn_done_);
   request->set_failure(failure_);
 }
 

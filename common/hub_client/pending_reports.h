@@ -20,6 +20,7 @@ class PendingReports {
   // `finished` is the wall clock's time. The oldest is dropped, and logged, when too many wait.
   void AddEvaluation(const Evaluation& evaluation, absl::Time finished);
   void SetFinalVersion(const ModelVersion& version) { final_version_ = version; }
+  void SetTurnDone(uint64_t number) { turn_done_ = number; }
   void SetFailure(const absl::Status& failure);
 
   // Adds what is pending.
@@ -36,6 +37,7 @@ class PendingReports {
   std::deque<v1::Evaluation> evaluations_;
   int64_t last_finished_us_ = 0;
   std::optional<ModelVersion> final_version_;
+  uint64_t turn_done_ = 0;
   std::string failure_;
 };
 

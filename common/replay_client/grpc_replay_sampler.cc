@@ -1,5 +1,6 @@
 #include "common/replay_client/grpc_replay_sampler.h"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -29,7 +30,8 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
  public:
   State(const ReplaySamplerOptions& options, std::shared_ptr<const BatchLayout> layout)
       : layout_(std::move(layout)),
-        prefetch_(static_cast<size_t>(options.prefetch)),
+        asks_ahead_(options.prefetch > 0),
+        prefetch_(static_cast<size_t>(std::max<int64_t>(1, options.prefetch))),
         // One is being filled and one is in use beside those that are ready.
         pool_(layout_->total_bytes, prefetch_ + 2) {
     open_.mutable_open()->set_table(options.table.name);
@@ -42,6 +44,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   BufferPool* pool() { return &pool_; }
 
   absl::StatusOr<SampledBatch> Next(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
+    Ask();
     mutex_.Lock();
     if (ready_.empty() && failure_.ok()) {
       mutex_.Unlock();
@@ -55,8 +58,9 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
       next = std::move(ready_.front());
       ready_.pop_front();
       ++stats_.batches;
+      asked_ = false;
       // Several credits travel together: a message for each batch would cost as much as a small batch does.
-      if (peer_ != nullptr && ++owed_credits_ >= (prefetch_ + 1) / 2) {
+      if (asks_ahead_ && peer_ != nullptr && ++owed_credits_ >= (prefetch_ + 1) / 2) {
         request.header.set_credits(std::exchange(owed_credits_, 0));
         peer = peer_;
       }
@@ -85,7 +89,8 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
     {
       MutexLock lock(&mutex_);
       // Sent with the lock held: a credit that Next gives must not come before.
-      request.header.set_credits(static_cast<uint32_t>(prefetch_ - ready_.size()));
+      const size_t wanted = asks_ahead_ || asked_ ? prefetch_ : 0;
+      request.header.set_credits(static_cast<uint32_t>(wanted - std::min(wanted, ready_.size())));
       owed_credits_ = 0;
       peer->Send(std::move(request));
       peer_ = peer;
@@ -120,6 +125,23 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   }
 
  private:
+  // Asks for one batch where none is asked for ahead.
+  void Ask() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::shared_ptr<Peer> peer;
+    {
+      MutexLock lock(&mutex_);
+      if (asks_ahead_ || std::exchange(asked_, true)) {
+        return;
+      }
+      peer = peer_;  // Null: the stream asks as it opens.
+    }
+    if (peer != nullptr) {
+      Message<v1::SampleRequest> request;
+      request.header.set_credits(1);
+      peer->Send(std::move(request));
+    }
+  }
+
   // Waits for a batch, a failure or a stop.
   void Await(const StopToken& stop) ABSL_LOCKS_EXCLUDED(mutex_) {
     const StopToken::Callback wake(stop, [self = shared_from_this()] {
@@ -135,7 +157,8 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   }
 
   const std::shared_ptr<const BatchLayout> layout_;
-  const size_t prefetch_;
+  const bool asks_ahead_;
+  const size_t prefetch_;  // At least 1.
   BufferPool pool_;
   v1::SampleRequest open_;
   CurrentPeer<Message<v1::SampleRequest>> current_;
@@ -144,6 +167,7 @@ class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
   std::deque<SampledBatch> ready_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Peer> peer_ ABSL_GUARDED_BY(mutex_);  // Of the current stream.
   uint32_t owed_credits_ ABSL_GUARDED_BY(mutex_) = 0;   // For batches that were taken, and not yet sent.
+  bool asked_ ABSL_GUARDED_BY(mutex_) = false;          // For one, by a Next that has not returned it.
   Stats stats_ ABSL_GUARDED_BY(mutex_);                 // But for the waits.
   WaitClock waiting_ ABSL_GUARDED_BY(mutex_);
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);

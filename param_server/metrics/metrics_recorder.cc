@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -21,6 +23,12 @@ absl::StatusOr<std::unique_ptr<CsvWriter>> OpenCsv(const std::string& folder) {
   return CsvWriter::Create(absl::StrCat(folder, "/metrics.csv"));
 }
 
+void RemoveHubFigures(Figures* figures) {
+  for (auto figure = figures->begin(); figure != figures->end();) {
+    figure = absl::StartsWith(figure->first, "hub/") ? figures->erase(figure) : std::next(figure);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const std::string& folder,
@@ -29,7 +37,7 @@ absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const s
   return std::unique_ptr<MetricsRecorder>(new MetricsRecorder(folder, std::move(csv), known.evaluation_count));
 }
 
-absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now, absl::Time wall, bool last) {
+absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now, absl::Time wall, When when) {
   absl::Status status;
   if (!overview.started.has_value() || IsAtRest(overview)) {
     return status;
@@ -45,7 +53,7 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now
   // Before the other figures, as they are older.
   for (auto dated = overview.evaluations.end() - static_cast<int64_t>(fresh); dated != overview.evaluations.end();
        ++dated) {
-    if (dated->provisional && !last) {
+    if (dated->provisional && (when == When::kNow || when == When::kInTurn)) {
       break;
     }
     const absl::Time finished = std::min(wall, dated->finished);
@@ -58,7 +66,13 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now
     ++evaluations_;
   }
   last_.seconds = std::max(last_.seconds, seconds);
-  Write(last_, wall, RunFigures(overview), &status);
+  if (when != When::kLastEvaluations) {
+    Figures figures = RunFigures(overview);
+    if (when == When::kInTurn) {
+      RemoveHubFigures(&figures);
+    }
+    Write(last_, wall, figures, &status);
+  }
   status.Update(tensorboard_->Flush());
   at_rest_ = at_rest_ && status.ok();
   return status;

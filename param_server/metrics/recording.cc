@@ -1,30 +1,72 @@
 #include "param_server/metrics/recording.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/base/log.h"
+#include "common/base/mutex.h"
 #include "common/base/steady_now.h"
 
 namespace waggle {
 
 Recording::Recording(Hub* hub, std::unique_ptr<MetricsRecorder> recorder, absl::Duration period)
-    : hub_(hub), recorder_(std::move(recorder)), thread_("recording", [this, period] {
-        do {
-          RecordOnce(/*last=*/false);
-        } while (!stop_.WaitFor(period));
-        RecordOnce(/*last=*/true);
-      }) {}
+    : hub_(hub), recorder_(std::move(recorder)), thread_("recording", [this, period] { Run(period); }) {}
 
 Recording::~Recording() {
   stop_.RequestStop();
   thread_.Join();
 }
 
-void Recording::RecordOnce(bool last) {
-  const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now(), last);
+void Recording::Run(absl::Duration period) {
+  const bool in_lock_step = hub_->turn().has_value();
+  if (in_lock_step) {
+    for (uint64_t number = 0; AwaitTurn(&number);) {
+      RecordOnce(MetricsRecorder::When::kInTurn);
+      hub_->EndOwnTurn(number);
+    }
+  } else {
+    do {
+      RecordOnce(MetricsRecorder::When::kNow);
+    } while (!stop_.WaitFor(period));
+  }
+  RecordOnce(in_lock_step ? MetricsRecorder::When::kLastEvaluations : MetricsRecorder::When::kLast);
+}
+
+bool Recording::AwaitTurn(uint64_t* number) {
+  struct News {
+    Mutex mutex;
+    CondVar changed;
+    bool any ABSL_GUARDED_BY(mutex) = true;
+  };
+  const auto news = std::make_shared<News>();
+  const auto tell = [news] {
+    MutexLock lock(&news->mutex);
+    news->any = true;
+    news->changed.SignalAll();
+  };
+  const auto subscription = hub_->Watch(tell);
+  const StopToken::Callback wake(stop_, tell);
+  while (!stop_.StopRequested()) {
+    {
+      MutexLock lock(&news->mutex);
+      while (!std::exchange(news->any, false)) {
+        news->changed.Wait(&news->mutex);
+      }
+    }
+    const Turn turn = *hub_->turn();
+    if (turn.role == Role::kParamServer) {
+      *number = turn.number;
+      return !stop_.StopRequested();
+    }
+  }
+  return false;
+}
+
+void Recording::RecordOnce(MetricsRecorder::When when) {
+  const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now(), when);
   if (status.message() != problem_) {
     problem_ = std::string(status.message());
     hub_->SetFiguresUnrecorded(problem_);

@@ -11,18 +11,22 @@
 
 namespace waggle {
 
-// Has a hub's figures recorded while it exists, by a thread of its own, and tells the hub whether that works.
+// Has a hub's figures recorded while it exists, by a thread of its own, and tells the hub whether that works: time and
+// again, or, of a run in lock-step, whenever it is the hub's turn.
 class Recording {
  public:
   // The hub outlives it.
   Recording(Hub* hub, std::unique_ptr<MetricsRecorder> recorder, absl::Duration period);
-  // Records for a last time.
+  // Records for a last time; in lock-step only the evaluations that are new, as figures would be of any moment.
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
  private:
-  void RecordOnce(bool last);
+  void Run(absl::Duration period);
+  // Whether it is the hub's turn; not after a stop.
+  bool AwaitTurn(uint64_t* number);
+  void RecordOnce(MetricsRecorder::When when);
 
   Hub* const hub_;
   const StopToken stop_;

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/api/hub.h"
 #include "common/experiment/sections.h"
+#include "param_server/workers/turn_order.h"
 
 namespace waggle {
 
@@ -22,6 +23,7 @@ struct RunPlan {
   int64_t evaluation_episodes = 1;  // Evaluations of fewer episodes do not count.
   int64_t replay_servers = 1;       // That the run has.
   bool evaluates = true;            // Whether there are to be evaluations.
+  std::optional<LockStepOptions> lock_step = {};
 };
 
 // How far a run is: what must survive the hub.

@@ -86,6 +86,9 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
     if (plan->stop.max_env_steps > 0) {
       step_leases_.emplace(plan->stop.max_env_steps, restored_, begun_);
     }
+    if (plan->lock_step.has_value()) {
+      turns_.emplace(*plan->lock_step);
+    }
     tracker_.emplace(*std::move(plan));
     restored_finishing_ = record.progress.state == RunState::kFinishing;
     tracker_->Restore(
@@ -382,6 +385,12 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     if (step_leases_.has_value() && worker.introduction.role == Role::kActor) {
       step_leases_->Report(report.worker_id, static_cast<int64_t>(tracker_->progress().steps_of.at(report.worker_id)));
     }
+    if (turns_.has_value() && worker.introduction.role == Role::kActor) {
+      const auto items = report.figures.counters.find("items_written");
+      turns_->CountItems(report.worker_id,
+                         items == report.figures.counters.end() ? 0 : static_cast<int64_t>(items->second));
+    }
+    TakeTurnDoneLocked(worker.introduction.role, report.turn_done);
     NoteEndLocked(before);
     ConcludeLocked(now);
     unsaved_ = unsaved_ || steps() != steps_before || tracker_->progress().running > running;
@@ -447,6 +456,22 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
   return absl::OkStatus();
 }
 
+void Hub::TakeTurnDoneLocked(Role role, uint64_t number) {
+  if (turns_.has_value() && turns_->Done(role, number, static_cast<int64_t>(tracker_->learner_steps()))) {
+    AnnounceLocked();
+  }
+}
+
+std::optional<Turn> Hub::turn() const {
+  MutexLock lock(&mutex_);
+  return turns_.has_value() ? std::optional(turns_->turn()) : std::nullopt;
+}
+
+void Hub::EndOwnTurn(uint64_t number) {
+  MutexLock lock(&mutex_);
+  TakeTurnDoneLocked(Role::kParamServer, number);
+}
+
 Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   Assignment assignment;
   assignment.index = worker.index;
@@ -458,6 +483,9 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   if (tracker_.has_value()) {
     assignment.run_state = tracker_->state();
     assignment.progress = tracker_->RunProgressNow();
+    if (turns_.has_value()) {
+      assignment.turn = turns_->turn();
+    }
     if (IsOver(tracker_->state())) {
       assignment.result = tracker_->progress().result;
     }

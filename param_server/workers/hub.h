@@ -36,6 +36,7 @@ struct WorkerReport {
   std::optional<EnvironmentSpec> environment;
   std::vector<DatedEvaluation> evaluations;
   std::optional<ModelVersion> final_version;  // Of a learner that has stopped training.
+  uint64_t turn_done = 0;                     // The last turn that the worker has done, in lock-step.
   std::string failure;                        // Why the worker gives up; empty otherwise.
 };
 
@@ -135,6 +136,11 @@ class Hub {
 
   HubOverview Overview() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whose turn it is; absent where the run is not in lock-step. A turn of the parameter server's is for whoever records
+  // the run's figures, who ends it.
+  std::optional<Turn> turn() const ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndOwnTurn(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // For people: why figures are not recorded for now; empty where they are.
   void SetFiguresUnrecorded(const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -178,6 +184,8 @@ class Hub {
   void NoteEndLocked(RunState before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TakeReportLocked(const WorkerReport& report, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckEnvironmentLocked(const EnvironmentSpec& environment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A worker of this role says which turn it has done.
+  void TakeTurnDoneLocked(Role role, uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Without the experiment.
   Assignment AssignmentLocked(const WorkerView& worker, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether it is time to write progress down; the caller then has it done, without the lock.
@@ -195,11 +203,12 @@ class Hub {
   const std::optional<absl::Time> started_;
   const std::string experiment_yaml_;
   const uint64_t experiment_checksum_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
   const absl::Time begun_;  // Of this hub, by its clock.
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
   std::optional<StepLeases> step_leases_ ABSL_GUARDED_BY(mutex_);  // Where the run has a limit on steps.
+  std::optional<TurnOrder> turns_ ABSL_GUARDED_BY(mutex_);         // Where the run is in lock-step.
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
   uint64_t evaluation_count_ ABSL_GUARDED_BY(mutex_) = 0;  // Those that evaluations_ holds no more included.

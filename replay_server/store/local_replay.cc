@@ -1,5 +1,6 @@
 #include "replay_server/store/local_replay.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <random>
@@ -177,7 +178,7 @@ class LocalSampler final : public ReplaySampler {
       : table_(std::move(table)),
         layout_(std::move(layout)),
         batch_size_(options.batch_size),
-        prefetch_(options.prefetch),
+        prefetch_(std::max<int64_t>(1, options.prefetch)),  // It asks in Next alone.
         requester_(table_->requesters()->Add(Requester::Kind::kSampler, options.sampler_id)),
         presence_({requester_}),
         pool_(layout_->total_bytes, kKeptBlocks) {}

@@ -5,6 +5,7 @@
 
 #include "common/base/thread.h"
 #include "tests/actor/fakes.h"
+#include "tests/common/api/turn_hub.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -39,13 +40,14 @@ class Fixture {
       }
     };
     EvaluationLoop loop(options, Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
-                        {evaluator_.get(), &policy, &subscriber_, &hub, &metrics});
+                        {evaluator_.get(), &policy, &subscriber_, &hub, &metrics, turns});
     return loop.Run(stop);
   }
 
   CountingPolicy policy;
   const std::shared_ptr<ScriptedSubscriber::Script> script = std::make_shared<ScriptedSubscriber::Script>();
   FakeHub hub;
+  TurnTaker* turns = nullptr;
   Metrics metrics;
   const StopToken stop;
 
@@ -134,6 +136,23 @@ TEST_CASE("any other error ends the loop", "[unit]") {
     REQUIRE_CODE(fixture.Run(1), absl::StatusCode::kFailedPrecondition);
     REQUIRE(fixture.hub.evaluations().empty());
   }
+}
+
+TEST_CASE("in lock-step there is one evaluation a turn, and one of the last weights when training is over", "[unit]") {
+  Fixture fixture;
+  testing::TurnHub hub(Role::kEvaluator, 2);
+  hub.over = fixture.hub.training_over();
+  std::vector<size_t> evaluated;
+  hub.on_turn = [&](int64_t turn, Assignment*) {
+    evaluated.push_back(fixture.hub.evaluations().size());
+    fixture.script->Add(SnapshotOf(10 * static_cast<uint64_t>(evaluated.size()) + static_cast<uint64_t>(turn)));
+  };
+  TurnTaker turns(&hub, Role::kEvaluator);
+  fixture.turns = &turns;
+  REQUIRE_OK(fixture.Run(3));
+  CHECK(evaluated == std::vector<size_t>{0, 1, 2});
+  CHECK(hub.turn_done == 6);
+  CHECK(fixture.policy.loaded == std::vector<uint64_t>{11, 22, 32});
 }
 
 }  // namespace

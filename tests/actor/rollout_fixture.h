@@ -64,7 +64,8 @@ class RolloutFixture {
     };
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
-    RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, &weights, &metrics, budget.get()});
+    RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, &weights, &metrics, budget.get(),
+                               nullptr, turns});
     const absl::Status status = loop.Run(stop);
     env_steps_ = loop.env_steps();
     return status;
@@ -78,6 +79,7 @@ class RolloutFixture {
   const std::shared_ptr<ScriptedSubscriber::Script> script = std::make_shared<ScriptedSubscriber::Script>();
   const StopToken stop;
   std::unique_ptr<StepBudget> budget;
+  TurnTaker* turns = nullptr;
   RolloutOptions options;
   std::unique_ptr<VectorEnvironment> environments;
 

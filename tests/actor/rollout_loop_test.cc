@@ -10,6 +10,7 @@
 #include "common/base/thread.h"
 #include "tests/actor/fakes.h"
 #include "tests/actor/rollout_fixture.h"
+#include "tests/common/api/turn_hub.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
@@ -305,6 +306,26 @@ TEST_CASE("errors of the policy, the writer, the environment and the weights are
     fixture.script->Add(absl::PermissionDeniedError("no"));
     REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kPermissionDenied);
   }
+}
+
+TEST_CASE("in lock-step the loop acts one block a turn, by the newest weights, and has it in replay at the end", "[unit]") {
+  RolloutFixture fixture;
+  testing::TurnHub hub(Role::kActor, 3);
+  hub.over = fixture.stop;
+  fixture.options.max_block_age = absl::ZeroDuration();  // Of no effect.
+  hub.on_turn = [&](int64_t turn, Assignment* assignment) {
+    const int64_t turns_before = turn - (assignment->run_state == RunState::kFinishing ? 0 : 1);
+    CHECK(testing::RowsOf(fixture.sink.blocks) == turns_before * RolloutFixture::kChunkRows);
+    CHECK(fixture.sink.flushes == turns_before);
+    CHECK(hub.turn_done == 3 * static_cast<uint64_t>(turns_before));
+    fixture.script->Add(SnapshotOf(static_cast<uint64_t>(turn)));
+    assignment->model_version = ModelVersion{1, static_cast<uint64_t>(turn)};
+  };
+  TurnTaker turns(&hub, Role::kActor);
+  fixture.turns = &turns;
+  REQUIRE_OK(fixture.Run(1'000));
+  CHECK(fixture.policy.loaded == std::vector<uint64_t>{1, 2, 3});
+  CHECK(testing::RowsOf(fixture.sink.blocks) == 3 * RolloutFixture::kChunkRows);
 }
 
 }  // namespace

@@ -2,9 +2,14 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/checkpoint/saved_model.h"
 #include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
@@ -91,6 +96,55 @@ TEST_CASE("two actors and their learner keep step: all that they act is learned 
   // At most 32 steps of each of the 8 lanes of both; those at the end are not learned from.
   const int64_t steps_a_version = 32 * 16;
   CHECK(summary.at("learner_steps").get<int64_t>() >= summary.at("env_steps").get<int64_t>() / steps_a_version - 2);
+}
+
+// All that metrics.csv has but for times and rates: its third of four columns is the figure's name.
+std::vector<std::string> TimelessFigures(const std::string& csv) {
+  std::vector<std::string> rows;
+  for (const absl::string_view line : absl::StrSplit(csv, '\n', absl::SkipEmpty())) {
+    const std::vector<absl::string_view> columns = absl::StrSplit(line, ',');
+    REQUIRE(columns.size() == 4);
+    if (!absl::EndsWith(columns[2], "_per_s") && !absl::EndsWith(columns[2], "waiting_fraction")) {
+      rows.push_back(absl::StrCat(columns[0], ",", columns[2], ",", columns[3]));
+    }
+  }
+  return rows;
+}
+
+TEST_CASE("two deterministic runs are equal: their weights, and their figures but for times and rates", "[e2e]") {
+  const std::string config = GENERATE("cartpole_apex_dqn", "cartpole_ppo");
+  INFO(config);
+  const auto run = [&config] {
+    return TrainingRun({"--set", "experiment.deterministic=true", "--set", "stop.max_seconds=0", "--set",
+                        "stop.target_return=null", "--set", "stop.max_env_steps=4000", "--set",
+                        "evaluation.period_steps=" + std::string(config == "cartpole_ppo" ? "5" : "200")},
+                       /*plot=*/false, config);
+  };
+  const auto weights = [](const TrainingRun& trained) {
+    const absl::StatusOr<SavedModel> model = LoadSavedModel(trained.File("best"));
+    const ByteSlices data = ValueOf(model).snapshot.data;
+    std::string bytes(data.size(), '\0');
+    data.CopyTo(bytes.data());
+    return bytes;
+  };
+  TrainingRun first = run();
+  INFO(first.process()->Log());
+  REQUIRE(first.Wait().ok());
+  TrainingRun second = run();
+  INFO(second.process()->Log());
+  REQUIRE(second.Wait().ok());
+  const std::vector<std::string> figures = TimelessFigures(Contents(first.File("metrics.csv")));
+  CHECK(figures.size() > 100);
+  CHECK(figures == TimelessFigures(Contents(second.File("metrics.csv"))));
+  CHECK(std::count_if(figures.begin(), figures.end(), [](const std::string& row) {
+          return row.find(",evaluation/mean_return,") != std::string::npos;
+        }) >= 3);
+  CHECK(weights(first) == weights(second));
+  nlohmann::json results[2] = {first.Summary().at("result"), second.Summary().at("result")};
+  for (nlohmann::json& result : results) {
+    result.erase("finished_at");
+  }
+  CHECK(results[0] == results[1]);
 }
 
 TEST_CASE("two replay servers hold its buffer together", "[e2e]") {

@@ -9,6 +9,7 @@
 #include "actor/rollout_loop.h"
 #include "common/base/thread.h"
 #include "tests/actor/rollout_fixture.h"
+#include "tests/common/api/turn_hub.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 
@@ -199,6 +200,23 @@ TEST_CASE("weights that cannot be had are the error of a loop that waits for the
   UnrollFixture fixture(5);
   fixture.script->Add(absl::PermissionDeniedError("no"));
   REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_CASE("in lock-step a turn is an unroll where these have versions", "[unit]") {
+  constexpr int64_t kSteps = 6;
+  UnrollFixture fixture(kSteps);
+  TurnHub hub(Role::kActor, 2);
+  hub.over = fixture.stop;
+  hub.on_turn = [&](int64_t turn, Assignment* assignment) {
+    const int64_t turns_before = turn - (assignment->run_state == RunState::kFinishing ? 0 : 1);
+    CHECK(RowsOf(fixture.sink.blocks) == turns_before * (kSteps + 1));
+    fixture.script->Add(SnapshotOf(static_cast<uint64_t>(turn) + 1));
+    assignment->model_version = ModelVersion{1, static_cast<uint64_t>(turn) + 1};
+  };
+  TurnTaker turns(&hub, Role::kActor);
+  fixture.turns = &turns;
+  REQUIRE_OK(fixture.Run(1'000));
+  CHECK(hub.turn_done == 6);
 }
 
 }  // namespace

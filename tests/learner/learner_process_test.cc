@@ -35,6 +35,7 @@ class FakeHub : public HubLink {
   void ReportEvaluation(const Evaluation&) override {}
   void ReportFinalVersion(const ModelVersion& version) override { final_version = version; }
   void ReportFailure(const absl::Status& status) override { failure = status; }
+  void ReportTurnDone(uint64_t) override {}
   absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
     return absl::UnimplementedError("a learner takes no environment steps");
   }

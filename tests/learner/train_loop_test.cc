@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "common/rl/steppers.h"
+#include "tests/common/api/turn_hub.h"
 #include "tests/common/checkpoint/simulated_file_system.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
@@ -25,7 +26,9 @@ struct Fixture {
   }
 
   absl::Status Run() {
-    TrainLoop loop(options, {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over},
+    TrainLoop loop(options,
+                   {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over, nullptr,
+                    turns},
                    &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
@@ -41,6 +44,7 @@ struct Fixture {
   std::unique_ptr<CheckpointStore> checkpoints;
   std::function<std::optional<ModelVersion>()> known_version;
   const StopToken* run_over = nullptr;
+  TurnTaker* turns = nullptr;
   testing::CountingTrainee algorithm;
   LocalStepper stepper;
   StopToken stop;
@@ -354,6 +358,45 @@ TEST_CASE("a server that is away when training ends is given the last weights un
   const std::vector<ModelVersion> versions = fixture.publisher->versions();
   CHECK(versions.size() >= 4);
   CHECK(versions.back() == ModelVersion{3, 12});
+}
+
+TEST_CASE("in lock-step each turn learns from what there is by then, and ends with all of it told", "[unit]") {
+  Fixture fixture;
+  testing::TurnHub hub(Role::kLearner, 4);
+  hub.items_a_turn = 10;
+  hub.over = fixture.stop;
+  TurnTaker turns(&hub, Role::kLearner);
+  fixture.turns = &turns;
+  fixture.options.max_learner_steps = 0;
+  fixture.options.steps_per_item = 0.25;
+  fixture.options.min_items = 12;
+  std::vector<int64_t> steps;
+  hub.on_turn = [&](int64_t turn, Assignment* assignment) {
+    steps.push_back(fixture.algorithm.updates);
+    CHECK(fixture.updater.items.size() == 4 * static_cast<size_t>(fixture.algorithm.updates));
+    if (turn > 1) {
+      CHECK(fixture.publisher->versions().back().version == static_cast<uint64_t>(fixture.algorithm.updates));
+      CHECK(fixture.metrics.TakeSnapshot().counters.at("learner_steps") == fixture.algorithm.updates);
+    }
+    assignment->progress.env_steps = 100 * turn;
+  };
+  REQUIRE_OK(fixture.Run());
+  // Of 10, 20, 30 and 40 items all but twelve are learned from, a quarter of a step each.
+  CHECK(steps == std::vector<int64_t>{0, 0, 2, 4, 7});
+  CHECK(fixture.algorithm.progress.env_steps == 400);
+  CHECK(hub.turn_done == 12);
+}
+
+TEST_CASE("in lock-step the last turn ends with the limit on learner steps", "[unit]") {
+  Fixture fixture;
+  testing::TurnHub hub(Role::kLearner, 100);
+  hub.items_a_turn = 20;
+  TurnTaker turns(&hub, Role::kLearner);
+  fixture.turns = &turns;
+  fixture.options.steps_per_item = 0.25;
+  REQUIRE_OK(fixture.Run());
+  CHECK(fixture.last_step == 12);
+  CHECK(hub.turn_done == 9);
 }
 
 }  // namespace

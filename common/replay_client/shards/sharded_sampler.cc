@@ -39,7 +39,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         shards_(std::move(shards)),
         layout_(std::move(layout)),
         // One is in use beside those that are begun or ready.
-        pool_(layout_->total_bytes, static_cast<size_t>(options.prefetch) + 2),
+        pool_(layout_->total_bytes, static_cast<size_t>(std::max<int64_t>(1, options.prefetch)) + 2),
         draws_(std::move(options)),
         missing_(shards_.size()) {}
 
@@ -278,7 +278,7 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> ShardedSampler::Create(const std:
   ShardedDrawsOptions draws;
   draws.table = options.table;
   draws.batch_size = options.batch_size;
-  draws.prefetch = options.prefetch;
+  draws.prefetch = std::max<int64_t>(1, options.prefetch);  // It draws ahead in any case.
   draws.patience = patience;
   const auto count = static_cast<int64_t>(shards.size());
   std::vector<ReplaySamplerOptions> parts(shards.size(), options);

@@ -27,7 +27,7 @@ TEST_CASE("The block has a line for each stage", "[unit]") {
                      "pole: running, 12.4 s, runs/pole-1",
                      "  actors      16.2k steps/s 198k steps    2 running, return 250.0",
                      "  replay      16.2k in/s    259k out/s    table 40000 of 50000 (80%)",
-                     "  learner     2.00k steps/s 12.3k steps   policy lag 31.0 mean, 80.0 max",
+                     "  learner     2.00k steps/s 12.3k steps   policy lag 31.0 mean, 80.0 max, 40 items too old",
                      "  evaluation  mean return 412.5    best 412.5    target 475.0",
                      "  waiting     actors 10%, learner 3% of their time",
                  });

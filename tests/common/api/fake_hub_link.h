@@ -26,6 +26,7 @@ class FakeHubLink : public HubLink {
   void ReportEvaluation(const Evaluation&) override {}
   void ReportFailure(const absl::Status& failure) override { reported = failure; }
   void ReportFinalVersion(const ModelVersion&) override {}
+  void ReportTurnDone(uint64_t number) override { turn_done = number; }
   absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
     return absl::UnimplementedError("not asked for");
   }
@@ -37,6 +38,7 @@ class FakeHubLink : public HubLink {
   Assignment after;
   absl::Status refusal;
   absl::Status reported;
+  uint64_t turn_done = 0;
   StopToken over;
 };
 

@@ -22,7 +22,7 @@ TEST_CASE("a sampler's options that can never work are refused, others are not",
   CHECK(refused([](ReplaySamplerOptions* options) { options->table.max_items = 0; }));
   CHECK(refused([](ReplaySamplerOptions* options) { options->batch_size = 0; }));
   CHECK(refused([](ReplaySamplerOptions* options) { options->batch_size = (int64_t{1} << 31) + 1; }));
-  CHECK(refused([](ReplaySamplerOptions* options) { options->prefetch = 0; }));
+  CHECK(refused([](ReplaySamplerOptions* options) { options->prefetch = -1; }));
   CHECK(refused([](ReplaySamplerOptions* options) { options->prefetch = kMaxOutstandingDraws + 1; }));
   CHECK(refused([](ReplaySamplerOptions* options) { options->sampler_id = "no name"; }));
   CHECK(refused([](ReplaySamplerOptions* options) { options->max_batch_bytes = 0; }));

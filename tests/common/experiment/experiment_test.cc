@@ -157,6 +157,26 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
   }
 }
 
+TEST_CASE("a deterministic run has one of each process, ends by steps, and waits for nobody's clock", "[unit]") {
+  const std::string right =
+      "experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_env_steps: 100}\n"
+      "replay: {rate_limiter: {samples_per_insert: 8}}\n";
+  REQUIRE_OK(Parse(right).status());
+  const auto problem = [&](const std::string& more) { return std::string(Parse(right + more).status().message()); };
+  CHECK(problem("actor: {processes: 2}\n") ==
+        "x.yaml:5: actor.processes: experiment.deterministic is true; wanted 1");
+  CHECK_THAT(problem("actor: {device: cuda}\n"), Catch::Contains("actor.device: "));
+  CHECK_THAT(problem("learner: {device: cuda}\n"), Catch::Contains("learner.device: "));
+  CHECK_THAT(problem("evaluation: {period_seconds: 1}\n"), Catch::Contains("evaluation.period_seconds: "));
+  const std::string all_at_once(
+      Parse("experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_seconds: 9}\nreplay: {servers: 2}\n")
+          .status()
+          .message());
+  for (const char* const key : {"stop.max_seconds: ", "replay.servers: ", "replay.rate_limiter.samples_per_insert: "}) {
+    CHECK_THAT(all_at_once, Catch::Contains(key));
+  }
+}
+
 TEST_CASE("Errors of the file and of the command line come together", "[unit]") {
   const absl::Status status = Parse("algorithm: {name: fake}\nstop: {max_second: 1}\n",
                                     {{"learner.batch_size", "3.7"}, {"learner.bach_size", "3"}, {"stop.x.y.", "1"}})

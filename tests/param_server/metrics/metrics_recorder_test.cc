@@ -125,7 +125,8 @@ TEST_CASE("An evaluation whose steps may become known better waits, but for the 
     REQUIRE_OK(run.Record(recorder.get(), 0, 3));
   }
   SECTION("It is the last call") {
-    REQUIRE_OK(recorder->Record(run.overview, kStart + absl::Seconds(3), absl::FromUnixSeconds(3), /*last=*/true));
+    REQUIRE_OK(recorder->Record(run.overview, kStart + absl::Seconds(3), absl::FromUnixSeconds(3),
+                                MetricsRecorder::When::kLast));
   }
   CHECK(Count(Csv(folder), "evaluation/mean_return") == 1);
   CHECK(Count(Csv(folder), "evaluation/env_steps,77") == 1);

@@ -61,5 +61,35 @@ TEST_CASE("The hub says why figures are not recorded, until they are again", "[u
   recording = nullptr;
 }
 
+TEST_CASE("In lock-step figures are recorded when it is the hub's turn, and its own counts are not", "[unit]") {
+  RecordedHub hub;
+  hub.fixture.lock_step = LockStepOptions{/*record_steps=*/1, /*evaluation_steps=*/0};
+  hub.fixture.metrics.Add("models_pulled", 3);
+  hub.fixture.Restart();
+  hub.fixture.Join("a", Role::kActor);
+  hub.fixture.Join("l", Role::kLearner);
+  hub.fixture.Join("r", Role::kReplayServer, "replay:1");
+  auto recording = hub.Record(absl::Milliseconds(1));
+  REQUIRE_OK(hub.fixture.Beat("a", 10));
+  const auto end_turn = [&hub](const std::string& worker_id, uint64_t number) {
+    WorkerReport report = hub.fixture.Report(worker_id, worker_id == "a" ? 10 : 0);
+    report.figures.counters["learner_steps"] = 1;
+    report.turn_done = number;
+    REQUIRE_OK(hub.fixture.hub->Heartbeat(report).status());
+  };
+  end_turn("l", 1);
+  CHECK(hub.fixture.hub->turn()->role == Role::kReplayServer);
+  CHECK(Csv(hub.folder).find("\n10,") == std::string::npos);
+  end_turn("r", 2);
+  Eventually("the actor's turn", [&hub] { return hub.fixture.hub->turn()->role == Role::kActor; });
+  const std::string recorded = Csv(hub.folder);
+  CHECK(recorded.find("\n10,") != std::string::npos);
+  CHECK(recorded.find("learner/steps,1\n") != std::string::npos);
+  CHECK(recorded.find("hub/") == std::string::npos);
+  REQUIRE_OK(hub.fixture.Beat("a", 25));
+  recording = nullptr;
+  CHECK(Csv(hub.folder) == recorded);
+}
+
 }  // namespace
 }  // namespace waggle

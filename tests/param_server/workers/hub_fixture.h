@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "param_server/workers/hub.h"
@@ -39,6 +40,7 @@ struct HubFixture {
     plan.stop.target_return = 100;
     plan.stop.max_env_steps = 1'000;
     plan.stop.max_seconds = 60;
+    plan.lock_step = lock_step;
     HubOptions options;
     options.self.worker_id = "self";
     options.self.role = Role::kParamServer;
@@ -86,6 +88,7 @@ struct HubFixture {
   }
 
   const TemporaryFolder folder;
+  std::optional<LockStepOptions> lock_step;  // Of the next hub.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);
   std::unique_ptr<ModelStore> models;
