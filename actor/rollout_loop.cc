@@ -16,7 +16,7 @@
 namespace waggle {
 namespace {
 
-constexpr size_t kReturnWindow = 100;  // Episodes whose mean return is reported.
+constexpr size_t kReturnWindow = 100;                       // Episodes whose mean return is reported.
 constexpr absl::Duration kFlushTimeout = absl::Seconds(1);  // Before a stop is looked for again.
 
 }  // namespace

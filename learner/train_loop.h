@@ -67,7 +67,8 @@ struct TrainLoopPorts {
   const StopToken* run_over = nullptr;
   // How far the run is, but for the learner's own steps; called once an update. Null: that is all that is known.
   std::function<Progress()> progress = nullptr;
-  // In lock-step: what has been written by its turn is learned from in it, and nothing else. Null: it learns all the time.
+  // In lock-step: what has been written by its turn is learned from in it, and nothing else. Null: it learns all the
+  // time.
   TurnTaker* turns = nullptr;
 };
 

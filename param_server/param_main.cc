@@ -52,8 +52,9 @@ absl::StatusOr<std::optional<RunPlan>> FindExperiment(const std::string& file, H
     return std::optional<RunPlan>();
   }
   WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(yaml, "the stored experiment", {}, algorithms));
-  RunPlan plan{experiment.experiment.name,     yaml, experiment.stop, experiment.evaluation.episodes,
-               experiment.replay.servers,      experiment.evaluation.enabled};
+  RunPlan plan{
+      experiment.experiment.name,   yaml, experiment.stop, experiment.evaluation.episodes, experiment.replay.servers,
+      experiment.evaluation.enabled};
   if (experiment.experiment.deterministic) {
     plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
                                      plan.evaluates ? experiment.evaluation.period_steps : 0};

@@ -7,8 +7,7 @@ namespace waggle {
 absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   const auto has_news = [this](const Assignment& assignment) {
     const std::optional<Turn>& turn = assignment.turn;
-    return IsTrainingOver(assignment.run_state) ||
-           (turn.has_value() && turn->role == role_ && turn->number > done_);
+    return IsTrainingOver(assignment.run_state) || (turn.has_value() && turn->role == role_ && turn->number > done_);
   };
   WAGGLE_ASSIGN_OR_RETURN(Assignment assignment, hub_->WaitUntil(has_news, stop));
   if (IsTrainingOver(assignment.run_state)) {

@@ -16,8 +16,8 @@ class TurnTaker {
   // The link outlives it.
   TurnTaker(HubLink* hub, Role role) : hub_(hub), role_(role) {}
 
-  // Waits for this worker's next turn, and returns what the hub said as it began. CANCELLED after a stop, or once nobody
-  // is to act or train any more; other errors as of HubLink::WaitUntil.
+  // Waits for this worker's next turn, and returns what the hub said as it began. CANCELLED after a stop, or once
+  // nobody is to act or train any more; other errors as of HubLink::WaitUntil.
   absl::StatusOr<Assignment> Await(const StopToken& stop);
 
   // Ends the turn that Await returned with.

@@ -162,9 +162,9 @@ absl::Status CheckTurns(const Experiment& experiment, const AlgorithmPlan& plan)
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
-  WAGGLE_ASSIGN_OR_RETURN(
-      AlgorithmPlan plan,
-      definition->plan(*experiment.algorithm_options, PlanContext{environment, experiment.networks, experiment.replay, experiment.learner}));
+  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, definition->plan(*experiment.algorithm_options,
+                                                               PlanContext{environment, experiment.networks,
+                                                                           experiment.replay, experiment.learner}));
   for (TablePlan& table : plan.tables) {
     table.table.seed = static_cast<uint64_t>(experiment.experiment.seed);
     table.name = table.table.name;

@@ -21,8 +21,8 @@ inline constexpr int64_t kMaxActorProcesses = 1024;
 struct ExperimentOptions {
   std::string name = "experiment";  // Names the output folder and the model.
   int64_t seed = 1;                 // All randomness of the run follows from it.
-  // Whether actor, learner, evaluator and recorder take turns, so that two runs on one kind of machine are equal bit for
-  // bit: for one actor and one replay server, and much slower.
+  // Whether actor, learner, evaluator and recorder take turns, so that two runs on one kind of machine are equal bit
+  // for bit: for one actor and one replay server, and much slower.
   bool deterministic = false;
 
   void Visit(ConfigVisitor& visitor);

@@ -24,8 +24,8 @@ class MetricsRecorder {
   // evaluations in it were recorded before.
   static absl::StatusOr<std::unique_ptr<MetricsRecorder>> Create(const std::string& folder, const HubOverview& known);
 
-  // What a call is: one of many; one of many in lock-step, which leaves out what the hub counts itself, as that depends on
-  // when it is asked for weights; the last one; or a last one that writes nothing but evaluations.
+  // What a call is: one of many; one of many in lock-step, which leaves out what the hub counts itself, as that depends
+  // on when it is asked for weights; the last one; or a last one that writes nothing but evaluations.
   enum class When { kNow, kInTurn, kLast, kLastEvaluations };
 
   // Writes how the run stands, and the evaluations that are new, each once it is known at how many steps its weights

@@ -16,9 +16,9 @@ struct LockStepOptions {
 };
 
 // Who has the turn in a run in lock-step: one process at a time, so that what each does follows from what was done
-// before it. First the learner, which publishes its first weights; then actor and learner in turn. Where the learner has
-// gone past enough steps the run's figures are recorded, for which the replay server brings its own up to date and the
-// hub itself has a turn, and the weights are evaluated, before the actor goes on. Pure logic; not thread-safe.
+// before it. First the learner, which publishes its first weights; then actor and learner in turn. Where the learner
+// has gone past enough steps the run's figures are recorded, for which the replay server brings its own up to date and
+// the hub itself has a turn, and the weights are evaluated, before the actor goes on. Pure logic; not thread-safe.
 class TurnOrder {
  public:
   explicit TurnOrder(const LockStepOptions& options) : options_(options) {}
@@ -29,7 +29,8 @@ class TurnOrder {
   void CountItems(const std::string& worker_id, int64_t items);
 
   // A worker of this role says that it has done the turn of this number; heard again and again. `learner_steps`: of the
-  // run by now. Returns whether it is somebody else's turn now, or the same role's under a number that it does not know.
+  // run by now. Returns whether it is somebody else's turn now, or the same role's under a number that it does not
+  // know.
   bool Done(Role role, uint64_t number, int64_t learner_steps);
 
  private:
@@ -38,7 +39,7 @@ class TurnOrder {
 
   const LockStepOptions options_;
   Turn turn_ = {1, Role::kLearner, 0};
-  std::deque<Role> next_;                  // Before the actor.
+  std::deque<Role> next_;                   // Before the actor.
   std::map<std::string, int64_t> written_;  // By actor.
   int64_t recorded_at_ = 0;
   int64_t evaluated_at_ = 0;

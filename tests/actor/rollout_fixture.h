@@ -64,8 +64,8 @@ class RolloutFixture {
     };
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
-    RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, &weights, &metrics, budget.get(),
-                               nullptr, turns});
+    RolloutLoop loop(
+        options, {&policy, environments.get(), writer_.get(), &sink, &weights, &metrics, budget.get(), nullptr, turns});
     const absl::Status status = loop.Run(stop);
     env_steps_ = loop.env_steps();
     return status;

@@ -308,7 +308,8 @@ TEST_CASE("errors of the policy, the writer, the environment and the weights are
   }
 }
 
-TEST_CASE("in lock-step the loop acts one block a turn, by the newest weights, and has it in replay at the end", "[unit]") {
+TEST_CASE("in lock-step the loop acts one block a turn, by the newest weights, and has it in replay at the end",
+          "[unit]") {
   RolloutFixture fixture;
   testing::TurnHub hub(Role::kActor, 3);
   hub.over = fixture.stop;

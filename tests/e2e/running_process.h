@@ -40,7 +40,8 @@ class RunningProcess {
 class TrainingRun {
  public:
   // `arguments` follow those of the command line: {"--seed", "2", "--set", "a.b=c"}.
-  // Curves are drawn at its end where `plot` asks for them: that takes a second or two. `config`: of the folder configs.
+  // Curves are drawn at its end where `plot` asks for them: that takes a second or two. `config`: of the folder
+  // configs.
   explicit TrainingRun(std::vector<std::string> arguments = {}, bool plot = false,
                        const std::string& config = "cartpole_apex_dqn");
 

@@ -26,10 +26,10 @@ struct Fixture {
   }
 
   absl::Status Run() {
-    TrainLoop loop(options,
-                   {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over, nullptr,
-                    turns},
-                   &algorithm, &stepper);
+    TrainLoop loop(
+        options,
+        {tables, publisher.get(), &metrics, checkpoints.get(), known_version, nullptr, run_over, nullptr, turns},
+        &algorithm, &stepper);
     const absl::Status status = loop.Run(stop);
     last_step = loop.step();
     return status;

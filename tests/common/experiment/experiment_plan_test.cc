@@ -201,11 +201,11 @@ TEST_CASE("lanes that wait for each learner step want one that takes an unroll o
 
 TEST_CASE("in lock-step the learner keeps the ratio, and a table lets every block in", "[unit]") {
   const auto limiter = [](const std::string& deterministic) {
-    const Experiment experiment = testing::ValueOf(ParseExperiment(
-        "experiment: {deterministic: " + deterministic +
-            "}\nalgorithm: {name: fake}\nstop: {max_env_steps: 1}\n"
-            "replay: {rate_limiter: {samples_per_insert: 8, min_items: 50}}\n",
-        "x.yaml", {}, testing::FakeAlgorithms()));
+    const Experiment experiment =
+        testing::ValueOf(ParseExperiment("experiment: {deterministic: " + deterministic +
+                                             "}\nalgorithm: {name: fake}\nstop: {max_env_steps: 1}\n"
+                                             "replay: {rate_limiter: {samples_per_insert: 8, min_items: 50}}\n",
+                                         "x.yaml", {}, testing::FakeAlgorithms()));
     return testing::ValueOf(PlanExperiment(experiment, testing::FakeEnvironmentSpec(), testing::FakeAlgorithms()))
         .algorithm.tables[0]
         .table.rate_limiter;

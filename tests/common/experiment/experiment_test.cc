@@ -163,13 +163,13 @@ TEST_CASE("a deterministic run has one of each process, ends by steps, and waits
       "replay: {rate_limiter: {samples_per_insert: 8}}\n";
   REQUIRE_OK(Parse(right).status());
   const auto problem = [&](const std::string& more) { return std::string(Parse(right + more).status().message()); };
-  CHECK(problem("actor: {processes: 2}\n") ==
-        "x.yaml:5: actor.processes: experiment.deterministic is true; wanted 1");
+  CHECK(problem("actor: {processes: 2}\n") == "x.yaml:5: actor.processes: experiment.deterministic is true; wanted 1");
   CHECK_THAT(problem("actor: {device: cuda}\n"), Catch::Contains("actor.device: "));
   CHECK_THAT(problem("learner: {device: cuda}\n"), Catch::Contains("learner.device: "));
   CHECK_THAT(problem("evaluation: {period_seconds: 1}\n"), Catch::Contains("evaluation.period_seconds: "));
   const std::string all_at_once(
-      Parse("experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_seconds: 9}\nreplay: {servers: 2}\n")
+      Parse(
+          "experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_seconds: 9}\nreplay: {servers: 2}\n")
           .status()
           .message());
   for (const char* const key : {"stop.max_seconds: ", "replay.servers: ", "replay.rate_limiter.samples_per_insert: "}) {

@@ -23,8 +23,7 @@ std::vector<Role> Turns(TurnOrder* order, int count, int64_t steps_a_turn, int64
 TEST_CASE("learner and actor take turns, and figures and evaluations come in between", "[unit]") {
   TurnOrder order({/*record_steps=*/4, /*evaluation_steps=*/6});
   int64_t steps = -2;  // The first turn only publishes.
-  CHECK(Turns(&order, 4, 2, &steps) ==
-        std::vector<Role>{Role::kLearner, Role::kActor, Role::kLearner, Role::kActor});
+  CHECK(Turns(&order, 4, 2, &steps) == std::vector<Role>{Role::kLearner, Role::kActor, Role::kLearner, Role::kActor});
   CHECK(Turns(&order, 4, 2, &steps) ==  // Four steps.
         std::vector<Role>{Role::kLearner, Role::kReplayServer, Role::kParamServer, Role::kActor});
   CHECK(Turns(&order, 3, 2, &steps) ==  // Six.
@@ -36,8 +35,7 @@ TEST_CASE("learner and actor take turns, and figures and evaluations come in bet
 TEST_CASE("without evaluations nobody has a turn for them", "[unit]") {
   TurnOrder order({/*record_steps=*/1'000, /*evaluation_steps=*/0});
   int64_t steps = 0;
-  CHECK(Turns(&order, 4, 100, &steps) ==
-        std::vector<Role>{Role::kLearner, Role::kActor, Role::kLearner, Role::kActor});
+  CHECK(Turns(&order, 4, 100, &steps) == std::vector<Role>{Role::kLearner, Role::kActor, Role::kLearner, Role::kActor});
 }
 
 TEST_CASE("a turn is ended once, by whoever has it", "[unit]") {

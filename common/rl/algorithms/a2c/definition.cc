@@ -38,8 +38,7 @@ void A2cOptions::Visit(ConfigVisitor& visitor) {
 
 AlgorithmDefinition a2c_definition() {
   return Define("A policy that follows its advantages, learned in step with all actors (advantage actor-critic)",
-                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults,
-                Plan);
+                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults, Plan);
 }
 
 }  // namespace waggle

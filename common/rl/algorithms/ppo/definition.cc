@@ -19,8 +19,8 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("algorithm.minibatches: ", options.minibatches,
-                                                 ": a learner step learns from ", parts, has_core ? " unrolls" : " steps",
-                                                 "; wanted at most as many"));
+                                                 ": a learner step learns from ", parts,
+                                                 has_core ? " unrolls" : " steps", "; wanted at most as many"));
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext& context) {
@@ -60,8 +60,7 @@ void PpoOptions::Visit(ConfigVisitor& visitor) {
 
 AlgorithmDefinition ppo_definition() {
   return Define("A policy that moves a bounded way from the one that acted, in several passes (PPO)",
-                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults,
-                Plan);
+                {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox}, ActorCriticDefaults, Plan);
 }
 
 }  // namespace waggle

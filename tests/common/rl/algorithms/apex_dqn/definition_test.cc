@@ -41,7 +41,9 @@ TEST_CASE("every leaf is a column of its name, and stands in the batch at both e
   const ReplayOptions replay;
   const LearnerOptions learner;
   const TableConfig table =
-      testing::ValueOf(apex_dqn_definition().plan(ApexDqnOptions(), {environment, {}, replay, learner})).tables.at(0).table;
+      testing::ValueOf(apex_dqn_definition().plan(ApexDqnOptions(), {environment, {}, replay, learner}))
+          .tables.at(0)
+          .table;
   REQUIRE_OK(table.Validate());
   std::vector<std::string> view;
   for (const ViewField& field : table.view) {

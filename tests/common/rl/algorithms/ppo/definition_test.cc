@@ -41,11 +41,11 @@ TEST_CASE("PPO learns from unrolls that say how likely their actions were", "[un
 
 TEST_CASE("PPO's minibatches are at most as many as what a pass has to be split", "[unit]") {
   const auto problems = [](int64_t minibatches, const std::string& core) {
-    const Experiment experiment = testing::ValueOf(ParseExperiment(
-        absl::StrCat("algorithm: {name: ppo, unroll: 5, minibatches: ", minibatches,
-                     "}\nactor: {lanes: 3}\nnetworks: {actor_critic: {core: {type: ", core,
-                     "}}}\nstop: {max_learner_steps: 10}\n"),
-        "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+    const Experiment experiment = testing::ValueOf(
+        ParseExperiment(absl::StrCat("algorithm: {name: ppo, unroll: 5, minibatches: ", minibatches,
+                                     "}\nactor: {lanes: 3}\nnetworks: {actor_critic: {core: {type: ", core,
+                                     "}}}\nstop: {max_learner_steps: 10}\n"),
+                        "test.yaml", {}, BuiltinAlgorithmDefinitions()));
     EnvironmentSpec environment;
     environment.name = "test";
     environment.observations = {Box("observation", DType::kFloat32, {3})};
