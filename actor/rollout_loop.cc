@@ -17,7 +17,6 @@ namespace waggle {
 namespace {
 
 constexpr size_t kReturnWindow = 100;                       // Episodes whose mean return is reported.
-constexpr absl::Duration kFlushTimeout = absl::Seconds(1);  // Before a stop is looked for again.
 
 }  // namespace
 
@@ -65,11 +64,8 @@ absl::Status RolloutLoop::BeginTurn(const StopToken& stop) {
 }
 
 absl::Status RolloutLoop::EndTurn(const StopToken& stop) {
-  absl::Status written;
-  do {
-    written = stop.StopRequested() ? absl::CancelledError("stopped") : parts_.sink->Flush(kFlushTimeout);
-  } while (absl::IsDeadlineExceeded(written));
-  WAGGLE_RETURN_IF_ERROR(written);
+  WAGGLE_RETURN_IF_ERROR(
+      FlushUntilStopped([this](absl::Duration timeout) { return parts_.sink->Flush(timeout); }, stop));
   Report(SteadyNow());
   parts_.turns->End();
   return absl::OkStatus();

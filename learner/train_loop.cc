@@ -20,8 +20,6 @@ namespace {
 // Before the last checkpoint is tried again.
 constexpr absl::Duration kFirstSavePause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestSavePause = absl::Seconds(1);
-// What may hold up a turn is a server that is away and comes back.
-constexpr absl::Duration kTurnTimeout = absl::Minutes(10);
 // Long enough for a heartbeat to tell of what was reported.
 constexpr absl::Duration kShortestLifetime = absl::Seconds(2);
 
@@ -81,11 +79,13 @@ absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
     WAGGLE_RETURN_IF_ERROR(LearnOnce(stop));
     for (const auto& feed : feeds_) {
       WAGGLE_RETURN_IF_ERROR(feed->priorities().Send());
-      WAGGLE_RETURN_IF_ERROR(Annotate(feed->updater().Flush(kTurnTimeout), "applying priorities"));
+      const auto flush = [&feed](absl::Duration timeout) { return feed->updater().Flush(timeout); };
+      WAGGLE_RETURN_IF_ERROR(Annotate(FlushUntilStopped(flush, stop), "applying priorities"));
     }
   }
   WAGGLE_RETURN_IF_ERROR(Publish());
-  WAGGLE_RETURN_IF_ERROR(Annotate(publisher_.Flush(kTurnTimeout), "publishing weights"));
+  const auto flush = [this](absl::Duration timeout) { return publisher_.Flush(timeout); };
+  WAGGLE_RETURN_IF_ERROR(Annotate(FlushUntilStopped(flush, stop), "publishing weights"));
   WAGGLE_RETURN_IF_ERROR(Report());
   ports_.turns->End();
   return absl::OkStatus();

@@ -3,6 +3,11 @@
 #include "common/base/status_macros.h"
 
 namespace waggle {
+namespace {
+
+constexpr absl::Duration kFlushTimeout = absl::Seconds(1);  // Before a stop is looked for again.
+
+}  // namespace
 
 absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   const auto has_news = [this](const Assignment& assignment) {
@@ -16,6 +21,15 @@ absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   }
   done_ = assignment.turn->number;
   return assignment;
+}
+
+absl::Status FlushUntilStopped(const std::function<absl::Status(absl::Duration timeout)>& flush,
+                               const StopToken& stop) {
+  absl::Status status;
+  do {
+    status = stop.StopRequested() ? absl::CancelledError("stopped before all had arrived") : flush(kFlushTimeout);
+  } while (absl::IsDeadlineExceeded(status));
+  return status;
 }
 
 }  // namespace waggle

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/api/hub.h"
 #include "common/base/stop_token.h"
 
@@ -28,5 +31,9 @@ class TurnTaker {
   const Role role_;
   uint64_t done_ = 0;  // Of the last turn.
 };
+
+// Has what a turn has done arrive before it ends, however long a server is away: calls `flush` with a timeout again and
+// again while that is DEADLINE_EXCEEDED. CANCELLED after a stop.
+absl::Status FlushUntilStopped(const std::function<absl::Status(absl::Duration timeout)>& flush, const StopToken& stop);
 
 }  // namespace waggle
