@@ -175,7 +175,7 @@ absl::Status Act(const ActorPorts& ports) {
   if (setting.experiment.experiment.deterministic) {
     turns.emplace(ports.hub, Role::kActor);
   }
-  // Whose turn is over before the limit is reached may pass it in its next one.
+  // In lock-step there is no budget: the run ends after the turn that reaches the limit.
   std::optional<StepBudget> budget;
   if (setting.experiment.stop.max_env_steps > 0 && !turns.has_value()) {
     budget.emplace(

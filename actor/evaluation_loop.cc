@@ -13,7 +13,7 @@ EvaluationLoop::EvaluationLoop(const EvaluationLoopOptions& options, const Backo
 absl::Status EvaluationLoop::Run(const StopToken& stop) {
   absl::Status status = parts_.turns != nullptr ? RunInTurns(stop) : absl::OkStatus();
   while (status.ok() && !stop.StopRequested()) {
-    const auto weights = WaitForWeights(stop);
+    const auto weights = PullWeights(/*wait=*/true, stop);
     const Deadline next(options_.period);
     status = EvaluateIfAny(weights, stop);
     if (status.ok()) {
@@ -26,12 +26,14 @@ absl::Status EvaluationLoop::Run(const StopToken& stop) {
 
 absl::Status EvaluationLoop::RunInTurns(const StopToken& stop) {
   while (true) {
+    parts_.metrics->SetActivity("waiting for its turn");
     const absl::Status turn = parts_.turns->Await(stop).status();
     if (absl::IsCancelled(turn) && parts_.hub->training_over().StopRequested()) {
       return absl::OkStatus();
     }
     WAGGLE_RETURN_IF_ERROR(turn);
-    WAGGLE_RETURN_IF_ERROR(EvaluateIfAny(WaitForWeights(stop), stop));
+    // The newest are there: where these have been evaluated there is nothing to be done.
+    WAGGLE_RETURN_IF_ERROR(EvaluateIfAny(PullWeights(/*wait=*/false, stop), stop));
     parts_.turns->End();
   }
 }
@@ -42,18 +44,15 @@ absl::Status EvaluationLoop::EvaluateIfAny(const absl::StatusOr<std::optional<Mo
   return weights->has_value() ? EvaluateOne(**weights, stop) : absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::WaitForWeights(const StopToken& stop) {
+absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::PullWeights(bool wait, const StopToken& stop) {
   parts_.metrics->SetActivity("waiting for weights");
   if (!evaluated_.has_value()) {
     LogInfo("waiting for the first weights");
   }
   while (true) {
     absl::StatusOr<std::optional<ModelSnapshot>> weights = std::optional<ModelSnapshot>();
-    if (const absl::Status waited = parts_.subscriber->WaitNewer(evaluated_, stop); !waited.ok()) {
-      weights = waited;
-    } else {
-      weights = parts_.subscriber->PullNewer(evaluated_);
-    }
+    const absl::Status waited = wait ? parts_.subscriber->WaitNewer(evaluated_, stop) : absl::OkStatus();
+    weights = waited.ok() ? parts_.subscriber->PullNewer(evaluated_) : waited;
     if (weights.ok() || !IsServerAway(weights.status())) {
       backoff_.Reset();
       return weights;

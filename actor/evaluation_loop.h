@@ -37,7 +37,8 @@ class EvaluationLoop {
     ModelSubscriber* subscriber = nullptr;
     HubLink* hub = nullptr;
     Metrics* metrics = nullptr;
-    TurnTaker* turns = nullptr;  // In lock-step: one evaluation in each turn, until training is over. Null: elsewhere.
+    TurnTaker* turns =
+        nullptr;  // In lock-step: one evaluation in each turn, until training is over. Null: outside of it.
   };
   // `backoff`: how long to leave a server alone that is away.
   EvaluationLoop(const EvaluationLoopOptions& options, const Backoff& backoff, const Parts& parts);
@@ -49,8 +50,9 @@ class EvaluationLoop {
   // One evaluation in each turn, until there are none any more.
   absl::Status RunInTurns(const StopToken& stop);
   absl::Status EvaluateIfAny(const absl::StatusOr<std::optional<ModelSnapshot>>& weights, const StopToken& stop);
-  // Nothing where the wait ended without weights. Outlasts a server that is away.
-  absl::StatusOr<std::optional<ModelSnapshot>> WaitForWeights(const StopToken& stop);
+  // Newer ones than were evaluated, which are waited for or not: nothing where there are none. Outlasts a server that
+  // is away.
+  absl::StatusOr<std::optional<ModelSnapshot>> PullWeights(bool wait, const StopToken& stop);
   absl::Status EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop);
   // The weights that the policy has. Returns whether they reached the target.
   absl::StatusOr<bool> EvaluateOnce(const ModelVersion& version, int64_t episodes, const StopToken& stop);

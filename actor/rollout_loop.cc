@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "actor/scalar_reward.h"
+#include "common/base/flush_until_stopped.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
@@ -16,7 +17,7 @@
 namespace waggle {
 namespace {
 
-constexpr size_t kReturnWindow = 100;                       // Episodes whose mean return is reported.
+constexpr size_t kReturnWindow = 100;  // Episodes whose mean return is reported.
 
 }  // namespace
 
@@ -76,10 +77,12 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
     const ReplayWriter::Stats sink = parts_.sink->stats();
     const StepBudget::Stats budget = parts_.budget == nullptr ? StepBudget::Stats() : parts_.budget->stats();
     const WeightRefresher::Stats weights = parts_.weights->stats();
-    return WaitingGauge::Wait{sink.waited + budget.waited + weights.waited,
-                              sink.waiting || budget.waiting || weights.waiting,
+    const TurnTaker::Stats turns = parts_.turns == nullptr ? TurnTaker::Stats() : parts_.turns->stats();
+    return WaitingGauge::Wait{sink.waited + budget.waited + weights.waited + turns.waited,
+                              sink.waiting || budget.waiting || weights.waiting || turns.waiting,
                               budget.waiting    ? "waiting for steps"
                               : weights.waiting ? "waiting for newer weights"
+                              : turns.waiting   ? "waiting for its turn"
                                                 : nullptr};
   });
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Reset());
@@ -210,7 +213,8 @@ absl::Status RolloutLoop::Flush(const StopToken& stop) {
     parts_.policy->SetAllLanes(parts_.all_lanes());
   }
   block_began_ = SteadyNow();
-  if (block_began_ - reported_at_ >= options_.report_period) {
+  // In lock-step what is reported is of the end of a turn.
+  if (parts_.turns == nullptr && block_began_ - reported_at_ >= options_.report_period) {
     Report(block_began_);
   }
   return absl::OkStatus();

@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment_plan.h"
+#include "common/experiment/lock_step.h"
 #include "common/experiment/memory_estimate.h"
 #include "common/nn/device.h"
 #include "common/rl/learner_checkpoint.h"
@@ -227,11 +228,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   if (job->experiment.experiment.deterministic) {
     turns.emplace(connections.hub, Role::kLearner);
     ports.turns = &*turns;
-    const TablePlan& table = job->trainee->plan().algorithm.tables[0];
-    const RateLimiterConfig& limiter = job->experiment.replay.table.rate_limiter;
-    loop_options.steps_per_item = limiter.samples_per_insert / static_cast<double>(table.batch_size);
-    // What a queue gives out once is learned from as it comes.
-    loop_options.min_items = table.table.max_times_sampled == 1 ? 0 : limiter.min_items;
+    loop_options.quota = QuotaInLockStep(job->experiment.replay, job->trainee->plan().algorithm.tables[0]);
   }
   LocalStepper stepper;
   TrainLoop loop(loop_options, ports, job->trainee.get(), &stepper);

@@ -7,9 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
+#include "common/base/flush_until_stopped.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "common/base/stopwatch.h"
+#include "common/base/thread.h"
 #include "common/metrics/waiting_gauge.h"
 #include "common/nn/torch_compat.h"
 #include "common/rl/learner_checkpoint.h"
@@ -54,6 +57,12 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
         wait.total += stats.waited;
         wait.waiting = wait.waiting || stats.waiting;
       }
+      if (ports_.turns != nullptr) {
+        const TurnTaker::Stats turns = ports_.turns->stats();
+        wait.total += turns.waited;
+        wait.waiting = wait.waiting || turns.waiting;
+        wait.for_what = turns.waiting ? "waiting for its turn" : nullptr;
+      }
       return wait;
     });
     trained = Train(stop);
@@ -74,13 +83,25 @@ absl::Status TrainLoop::Train(const StopToken& stop) {
 
 absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, ports_.turns->Await(stop));
+  const int64_t items = assignment.turn->items;
   turn_progress_ = assignment.progress;
-  while (!IsDone() && HasItems(assignment.turn->items)) {
-    WAGGLE_RETURN_IF_ERROR(LearnOnce(stop));
-    for (const auto& feed : feeds_) {
-      WAGGLE_RETURN_IF_ERROR(feed->priorities().Send());
-      const auto flush = [&feed](absl::Duration timeout) { return feed->updater().Flush(timeout); };
-      WAGGLE_RETURN_IF_ERROR(Annotate(FlushUntilStopped(flush, stop), "applying priorities"));
+  if (!counted_.has_value()) {
+    counted_ = {items, step_};
+  }
+  {
+    const StopToken until;
+    const StopToken over;
+    const StopToken::Callback stops(stop, [until] { until.RequestStop(); });
+    const Thread watch("turn", [this, over, until] { LoseHeart(over, until); });
+    const absl::Status learned = LearnFrom(items, until);
+    over.RequestStop();
+    if (!learned.ok() && !(absl::IsCancelled(learned) && !stop.StopRequested())) {
+      return learned;
+    }
+    if (!learned.ok()) {
+      LogWarning("no batch came for ", absl::FormatDuration(options_.turn_patience), " of ", items,
+                 " items that were written: what is left of them is lost, and the turn ends");
+      counted_ = {items, step_};
     }
   }
   WAGGLE_RETURN_IF_ERROR(Publish());
@@ -91,9 +112,37 @@ absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
   return absl::OkStatus();
 }
 
-bool TrainLoop::HasItems(int64_t items) const {
-  const double steps = static_cast<double>(items - options_.min_items) * options_.steps_per_item;
-  return static_cast<double>(step_ - options_.first_step + 1) <= steps;
+absl::Status TrainLoop::LearnFrom(int64_t items, const StopToken& until) {
+  while (!IsDone() &&
+         static_cast<double>(step_ - counted_->steps + 1) <= options_.quota.Steps(items - counted_->items)) {
+    WAGGLE_RETURN_IF_ERROR(LearnOnce(until));
+    for (const auto& feed : feeds_) {
+      WAGGLE_RETURN_IF_ERROR(feed->priorities().Send());
+      const auto flush = [&feed](absl::Duration timeout) { return feed->updater().Flush(timeout); };
+      WAGGLE_RETURN_IF_ERROR(Annotate(FlushUntilStopped(flush, until), "applying priorities"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void TrainLoop::LoseHeart(const StopToken& over, const StopToken& until) const {
+  uint64_t batches = 0;
+  Stopwatch since;
+  while (!over.WaitFor(options_.turn_patience / 10)) {
+    uint64_t now = 0;
+    bool waiting = false;
+    for (const auto& feed : feeds_) {
+      const ReplaySampler::Stats stats = feed->sampler().stats();
+      now += stats.batches;
+      waiting = waiting || stats.waiting;
+    }
+    if (!waiting || now != batches) {
+      batches = now;
+      since = Stopwatch();
+    } else if (since.Elapsed() >= options_.turn_patience) {
+      until.RequestStop();
+    }
+  }
 }
 
 absl::Status TrainLoop::LearnOnce(const StopToken& stop) {
@@ -240,7 +289,8 @@ Progress TrainLoop::Now() const {
 absl::Status TrainLoop::Report() {
   Metrics& metrics = *ports_.metrics;
   // What is a mean over the updates of a period is not repeated while there are none.
-  const absl::Duration lifetime = std::max(2 * options_.report_period, kShortestLifetime);
+  const absl::Duration lifetime =
+      ports_.turns != nullptr ? absl::InfiniteDuration() : std::max(2 * options_.report_period, kShortestLifetime);
   metrics.Add("learner_steps", static_cast<double>(std::exchange(steps_, 0)));
   TableFeed::Counts all;
   int64_t missing = 0;

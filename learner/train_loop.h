@@ -14,6 +14,7 @@
 #include "common/api/turn_taker.h"
 #include "common/base/stop_token.h"
 #include "common/checkpoint/checkpoint_store.h"
+#include "common/experiment/lock_step.h"
 #include "common/experiment/sections.h"
 #include "common/metrics/metrics.h"
 #include "common/nn/torch.h"
@@ -36,9 +37,9 @@ struct TrainLoopOptions {
   int64_t max_learner_steps = 0;  // 0: no limit.
   uint64_t epoch = 0;             // Of the weights that this learner publishes.
   torch::Device device = torch::kCPU;
-  // Learner steps that there are for each item, and items before the first: how far a turn goes, in lock-step.
-  double steps_per_item = 0;
-  int64_t min_items = 0;
+  LearnerQuota quota;  // How far a turn goes, in lock-step.
+  // For a batch, in a turn. What the hub has counted may have been lost with its replay server.
+  absl::Duration turn_patience = absl::Seconds(10);
   // Between two looks at the metrics: reading one waits for the device.
   absl::Duration report_period = absl::Seconds(1);
   absl::Duration publish_patience = AsyncPublisherOptions().patience;  // See there.
@@ -93,8 +94,10 @@ class TrainLoop {
   absl::Status Train(const StopToken& stop);
   // Waits for its turn, and ends it with the weights published and the priorities applied.
   absl::Status TakeTurn(const StopToken& stop);
-  // In lock-step: whether there are items enough for one more step.
-  bool HasItems(int64_t items) const;
+  // Learns from what there is by this turn. CANCELLED after a stop of `until`.
+  absl::Status LearnFrom(int64_t items, const StopToken& until);
+  // Stops `until` once a batch has been waited for for too long.
+  void LoseHeart(const StopToken& over, const StopToken& until) const;
   bool IsDone() const { return options_.max_learner_steps > 0 && step_ >= options_.max_learner_steps; }
   // Waits for a batch of each table, and learns from them.
   absl::Status LearnOnce(const StopToken& stop);
@@ -123,7 +126,16 @@ class TrainLoop {
 
   int64_t step_ = 0;
   int64_t published_step_ = -1;
-  Progress turn_progress_;  // As its turn began; in lock-step.
+
+  // In lock-step.
+  Progress turn_progress_;  // As the turn began.
+  // What is learned from was written after so many items, and is learned from after so many steps: an earlier learner's
+  // items are its own, and so are those that were lost.
+  struct Counted {
+    int64_t items = 0;
+    int64_t steps = 0;
+  };
+  std::optional<Counted> counted_;  // Absent before the first turn.
   absl::Time last_report_;
 
   // Since the last report.

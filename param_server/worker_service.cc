@@ -126,6 +126,9 @@ void Fill(const HubOverview& overview, v1::OverviewResponse* response) {
   const Figures figures = RunFigures(overview);
   response->mutable_figures()->insert(figures.begin(), figures.end());
   response->set_figures_unrecorded(overview.figures_unrecorded);
+  if (overview.turn.has_value()) {
+    *response->mutable_turn() = ToProto(*overview.turn);
+  }
 }
 
 // Sends a worker's assignment whenever there is news for it.

@@ -50,13 +50,15 @@ absl::Status Serve(ReplayServer* server, HubLink* hub, const StopToken& stop) {
   return absl::OkStatus();
 }
 
-// In lock-step: brings the figures up to date in each turn, until the run is over.
+// In lock-step: brings the figures up to date in each turn, until `stop`. A run that has failed may go on.
 void TakeTurns(ReplayServer* server, HubLink* hub, const StopToken& stop) {
   TurnTaker turns(hub, Role::kReplayServer);
-  while (turns.Await(stop).ok()) {
-    server->UpdateGauges();
-    turns.End();
-  }
+  do {
+    while (turns.Await(stop).ok()) {
+      server->UpdateGauges();
+      turns.End();
+    }
+  } while (!stop.WaitFor(kGaugeInterval));
 }
 
 absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {

@@ -46,7 +46,9 @@ std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
 
 Supervision::Rules RulesOf(const Experiment& experiment) {
   Supervision::Rules rules;
-  rules.needs_evaluator = experiment.stop.target_return.has_value();
+  // In lock-step everybody waits for an evaluation.
+  rules.needs_evaluator = experiment.stop.target_return.has_value() ||
+                          (experiment.experiment.deterministic && experiment.evaluation.enabled);
   if (experiment.stop.max_seconds > 0) {
     rules.first_step_patience = absl::Seconds(experiment.stop.max_seconds) + kStartAllowance;
   }

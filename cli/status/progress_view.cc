@@ -64,6 +64,9 @@ std::string TooOldText(const RunFacts& facts) {
 std::string WaitingText(const RunFacts& facts) {
   std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), ", learner ",
                                                  Percent(facts.learner_waiting), " of their time")};
+  if (!facts.turn.empty()) {
+    parts.push_back(facts.turn);
+  }
   parts.insert(parts.end(), facts.blocked.begin(), facts.blocked.end());
   if (!facts.gave_up.empty()) {
     parts.push_back(absl::StrCat("gave up: ", absl::StrJoin(facts.gave_up, ", ")));

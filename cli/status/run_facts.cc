@@ -74,6 +74,9 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     facts.result = overview.result();
   }
   facts.weights_unsaved = overview.weights_unsaved();
+  if (const absl::StatusOr<Turn> turn = FromProto(overview.turn()); overview.has_turn() && turn.ok()) {
+    facts.turn = absl::StrCat("turn ", turn->number, " is the ", RoleName(turn->role), "'s");
+  }
   for (const v1::WorkerInfo& worker : overview.workers()) {
     if (worker.role() == v1::ROLE_ACTOR) {
       const std::optional<double> first = Get(worker.gauges(), "first_env_step_unix_seconds");

@@ -73,6 +73,8 @@ struct Turn {
   uint64_t number = 0;  // Later turns have larger ones; the first is 1.
   Role role = Role::kLearner;
   int64_t items = 0;  // That all actors have written by now, all tables together.
+  // Of several actors, which one's turn it is; absent where it is no actor's.
+  std::optional<int64_t> actor = {};
 };
 
 // What the hub wants of a worker and what it has to know.

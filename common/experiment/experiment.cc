@@ -65,7 +65,7 @@ void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* al
   visitor.Section("stop", &experiment->stop);
 }
 
-// What one process after the other can do, and what time has no say in.
+// One actor and one replay server, no limit by time, the CPU.
 void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
   const auto check = [reader](bool holds, const char* key, const char* wanted) {
     if (!holds) {
@@ -75,7 +75,6 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
   check(experiment.actor.processes == 1, "actor.processes", "1");
   check(experiment.replay.servers == 1, "replay.servers", "1");
   check(experiment.stop.max_seconds == 0, "stop.max_seconds", "0, and a limit on steps");
-  check(experiment.evaluation.period_seconds == 0, "evaluation.period_seconds", "0, and evaluation.period_steps");
   check(experiment.actor.device == "cpu", "actor.device", "cpu");
   check(experiment.learner.device == "cpu", "learner.device", "cpu");
   const TableConfig& table = experiment.replay.table;

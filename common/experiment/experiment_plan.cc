@@ -11,6 +11,7 @@
 #include "common/base/nearest_name.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
+#include "common/experiment/lock_step.h"
 #include "common/experiment/space_checks.h"
 #include "common/table_config/batch_layout.h"
 #include "common/table_config/shard_config.h"
@@ -143,22 +144,6 @@ absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& p
   return absl::OkStatus();
 }
 
-// In lock-step the learner keeps the ratio (TrainLoop), and a whole block has room before it learns from it.
-RateLimiterConfig LimiterInLockStep(const RateLimiterConfig& limiter) {
-  RateLimiterConfig open;
-  open.min_items = limiter.min_items;
-  return open;
-}
-
-// A learner step takes a batch of each table, and what actors have written is counted over all of them.
-absl::Status CheckTurns(const Experiment& experiment, const AlgorithmPlan& plan) {
-  if (experiment.experiment.deterministic && plan.tables.size() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("experiment.deterministic: algorithm ", experiment.algorithm,
-                                                   " learns from ", plan.tables.size(), " tables; wanted one"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<AlgorithmPlan> PlanAlgorithm(const Experiment& experiment, const EnvironmentSpec& environment,
                                             const AlgorithmDefinitions& algorithms) {
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
@@ -241,7 +226,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   problems.Add(CheckExploration(environment, plan.algorithm));
   problems.Add(CheckSynchronous(experiment, plan.algorithm));
   problems.Add(CheckPolicyLag(experiment, plan.algorithm));
-  problems.Add(CheckTurns(experiment, plan.algorithm));
+  problems.Add(CheckLockStep(experiment, plan.algorithm));
   plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
@@ -258,7 +243,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   problems.Add(CheckExploration(environment, plan));
   problems.Add(CheckSynchronous(experiment, plan));
   problems.Add(CheckPolicyLag(experiment, plan));
-  problems.Add(CheckTurns(experiment, plan));
+  problems.Add(CheckLockStep(experiment, plan));
   PlanNetworks(experiment, environment, &plan, &problems);
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));

@@ -18,15 +18,15 @@ NetworkSpec ActorCritic(std::vector<int64_t> units);
 // million items, batches of 256, and acting by weights that are a few steps old.
 void OffPolicyDefaults(Experiment* experiment);
 
-// For algorithms that learn from what the weights of now do: a queue, of which a learner step takes an item of each
+// For algorithms that learn from what the newest weights acted: a queue, of which a learner step takes an item of each
 // lane, and weights that are published at once.
 void OnPolicyDefaults(Experiment* experiment);
 
-// Those of the ones among them whose network is that of ActorCriticPlan, and whose actors wait for each learner step:
+// OnPolicyDefaults for algorithms whose network is that of ActorCriticPlan and whose actors wait for each learner step:
 // nothing is learned from that older weights acted.
 void ActorCriticDefaults(Experiment* experiment);
 
-// The replay section of those: a queue.
+// The replay section of OnPolicyDefaults: a queue.
 ReplayOptions OnPolicyReplay();
 
 }  // namespace waggle

@@ -95,7 +95,7 @@ struct LearnerOptions {
   std::string device = "cpu";    // cpu, cuda or cuda:N.
   int64_t threads = 1;           // Of the tensor library; more than one pays for large networks only.
   int64_t batch_size = 128;      // Items a learner step.
-  int64_t prefetch_batches = 4;  // Batches asked for ahead; 0: each is asked for when it is needed.
+  int64_t prefetch_batches = 4;  // Batches asked for ahead; 0: each when it is needed, of one server.
   // Items that were acted by weights of more learner steps ago are left out of their batch, and counted; absent: none
   // is. Not for tables whose items have priorities.
   std::optional<int64_t> max_policy_lag;
@@ -132,7 +132,8 @@ struct EvaluationOptions {
 struct StopOptions {
   // Solved when the mean returns of two evaluations of the same weights reach it.
   std::optional<double> target_return;
-  // Over all actors, which are given their parts of what is left; each may pass it by fewer than its lanes.
+  // Over all actors, which are given their parts of what is left; each may pass it by fewer than its lanes, or in a
+  // deterministic run by less than a turn.
   int64_t max_env_steps = 0;
   int64_t max_learner_steps = 0;
   // Since the first environment step, so that processes may be started by hand in any order; the time without a hub, or

@@ -268,6 +268,28 @@ StepRequest FromProto(const v1::TakeStepsRequest& proto) {
           static_cast<int64_t>(proto.block()), proto.rate()};
 }
 
+v1::Turn ToProto(const Turn& turn) {
+  v1::Turn proto;
+  proto.set_number(turn.number);
+  proto.set_role(ToProto(turn.role));
+  proto.set_items(static_cast<uint64_t>(turn.items));
+  if (turn.actor.has_value()) {
+    proto.set_actor(static_cast<uint32_t>(*turn.actor));
+  }
+  return proto;
+}
+
+absl::StatusOr<Turn> FromProto(const v1::Turn& proto) {
+  Turn turn;
+  turn.number = proto.number();
+  WAGGLE_ASSIGN_OR_RETURN(turn.role, FromProto(proto.role()));
+  turn.items = static_cast<int64_t>(proto.items());
+  if (proto.has_actor()) {
+    turn.actor = proto.actor();
+  }
+  return turn;
+}
+
 v1::Assignment ToProto(const Assignment& assignment) {
   v1::Assignment proto;
   proto.set_run_state(ToProto(assignment.run_state));
@@ -289,9 +311,7 @@ v1::Assignment ToProto(const Assignment& assignment) {
     *proto.mutable_result() = ToProto(*assignment.result);
   }
   if (assignment.turn.has_value()) {
-    proto.mutable_turn()->set_number(assignment.turn->number);
-    proto.mutable_turn()->set_role(ToProto(assignment.turn->role));
-    proto.mutable_turn()->set_items(static_cast<uint64_t>(assignment.turn->items));
+    *proto.mutable_turn() = ToProto(*assignment.turn);
   }
   return proto;
 }
@@ -314,8 +334,7 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
     assignment.result = FromProto(proto.result());
   }
   if (proto.has_turn()) {
-    WAGGLE_ASSIGN_OR_RETURN(const Role role, FromProto(proto.turn().role()));
-    assignment.turn = Turn{proto.turn().number(), role, static_cast<int64_t>(proto.turn().items())};
+    WAGGLE_ASSIGN_OR_RETURN(assignment.turn, FromProto(proto.turn()));
   }
   return assignment;
 }

@@ -35,6 +35,9 @@ RunResult FromProto(const v1::Result& proto);
 v1::TakeStepsRequest ToProto(const StepRequest& request);
 StepRequest FromProto(const v1::TakeStepsRequest& proto);
 
+v1::Turn ToProto(const Turn& turn);
+absl::StatusOr<Turn> FromProto(const v1::Turn& proto);
+
 // Without what is the worker's own, which it is given when it joins.
 v1::Assignment ToProto(const Assignment& assignment);
 absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto);

@@ -36,20 +36,19 @@ void ForEachNormalizer(const ExperimentPlan& plan, const Model& model, const Vis
 
 }  // namespace
 
-ObservationStatistics::ObservationStatistics(const ExperimentPlan& plan, torch::Device device) {
-  for (const NetworkPlan& network : plan.networks) {
+ObservationStatistics::ObservationStatistics(const ExperimentPlan* plan, torch::Device device) : plan_(plan) {
+  for (const NetworkPlan& network : plan->networks) {
     for (const NormalizerPlan& normalizer : network.normalizers) {
       leaves_.try_emplace(normalizer.array.name, normalizer.array.shape, device);
     }
   }
 }
 
-void ObservationStatistics::Update(const ExperimentPlan& plan, absl::Span<const TensorBatch* const> batches,
-                                   Model* model) {
+void ObservationStatistics::Update(absl::Span<const TensorBatch* const> batches, Model* model) {
   if (leaves_.empty()) {
     return;
   }
-  const std::vector<TablePlan>& tables = plan.algorithm.tables;
+  const std::vector<TablePlan>& tables = plan_->algorithm.tables;
   for (size_t i = 0; i < tables.size(); ++i) {
     for (const ViewField& field : tables[i].table.view) {
       if (const auto leaf = leaves_.find(field.name); leaf != leaves_.end()) {
@@ -57,11 +56,11 @@ void ObservationStatistics::Update(const ExperimentPlan& plan, absl::Span<const 
       }
     }
   }
-  Tell(plan, model);
+  Tell(model);
 }
 
-void ObservationStatistics::Adopt(const ExperimentPlan& plan, Model* model) {
-  const NetworkPlan* const acting = plan.acting();
+void ObservationStatistics::Adopt(Model* model) {
+  const NetworkPlan* const acting = plan_->acting();
   if (acting == nullptr) {
     return;
   }
@@ -72,7 +71,7 @@ void ObservationStatistics::Adopt(const ExperimentPlan& plan, Model* model) {
     const torch::Tensor weight = torch::full({1}, kAdoptedRows, mean.options());
     leaves_.at(normalizer.array.name).Load(torch::cat({weight, mean, deviation.square() * kAdoptedRows}));
   }
-  Tell(plan, model);
+  Tell(model);
 }
 
 void ObservationStatistics::VisitState(StateVisitor* visitor) {
@@ -81,9 +80,9 @@ void ObservationStatistics::VisitState(StateVisitor* visitor) {
   }
 }
 
-void ObservationStatistics::Tell(const ExperimentPlan& plan, Model* model) const {
+void ObservationStatistics::Tell(Model* model) const {
   const torch::NoGradGuard no_grad;
-  ForEachNormalizer(plan, *model, [&](const NormalizerPlan& normalizer, torch::Tensor mean, torch::Tensor deviation) {
+  ForEachNormalizer(*plan_, *model, [&](const NormalizerPlan& normalizer, torch::Tensor mean, torch::Tensor deviation) {
     const RunningStatistics& statistics = leaves_.at(normalizer.array.name);
     mean.copy_(statistics.mean());
     deviation.copy_(statistics.deviation());

@@ -19,20 +19,22 @@ namespace waggle {
 // throw as LibTorch does.
 class ObservationStatistics {
  public:
-  ObservationStatistics(const ExperimentPlan& plan, torch::Device device);
+  // The plan outlives it; models are of this plan.
+  ObservationStatistics(const ExperimentPlan* plan, torch::Device device);
 
   // Takes in a batch of each table of the plan, in their order, and tells the networks.
-  void Update(const ExperimentPlan& plan, absl::Span<const TensorBatch* const> batches, Model* model);
+  void Update(absl::Span<const TensorBatch* const> batches, Model* model);
 
   // Begins anew from the scale that was published with the acting network. It weighs as much as ten thousand rows, so
   // that a few batches do not change it much.
-  void Adopt(const ExperimentPlan& plan, Model* model);
+  void Adopt(Model* model);
 
   void VisitState(StateVisitor* visitor);
 
  private:
-  void Tell(const ExperimentPlan& plan, Model* model) const;
+  void Tell(Model* model) const;
 
+  const ExperimentPlan* const plan_;
   std::map<std::string, RunningStatistics> leaves_;  // By the leaf's name.
 };
 

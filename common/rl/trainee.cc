@@ -38,7 +38,7 @@ AlgorithmTrainee::AlgorithmTrainee(std::string name, ExperimentPlan plan, std::u
       plan_(std::move(plan)),
       model_(std::move(model)),
       noise_(seed, model_->device()),
-      observations_(plan_, model_->device()) {}
+      observations_(&plan_, model_->device()) {}
 
 absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBatch* const> batches,
                                                       const Progress& progress, Stepper* stepper) {
@@ -54,8 +54,7 @@ absl::StatusOr<UpdateResult> AlgorithmTrainee::Update(absl::Span<const TensorBat
   }));
   WAGGLE_RETURN_IF_ERROR(context.status());
   // Only now: what was learned from was acted on the scale of before.
-  WAGGLE_RETURN_IF_ERROR(
-      CatchTorch("normalising observations", [&] { observations_.Update(plan_, batches, model_.get()); }));
+  WAGGLE_RETURN_IF_ERROR(CatchTorch("normalising observations", [&] { observations_.Update(batches, model_.get()); }));
   UpdateResult result;
   for (const TablePlan& table : tables) {
     // Where the table picks nothing by them, nobody wants them.
@@ -73,7 +72,7 @@ absl::StatusOr<ModelSnapshot> AlgorithmTrainee::Publish() {
 
 absl::Status AlgorithmTrainee::LoadPublished(const ModelSnapshot& snapshot) {
   WAGGLE_RETURN_IF_ERROR(model_->LoadPublished(snapshot));
-  return CatchTorch("normalising observations", [&] { observations_.Adopt(plan_, model_.get()); });
+  return CatchTorch("normalising observations", [&] { observations_.Adopt(model_.get()); });
 }
 
 void AlgorithmTrainee::VisitState(StateVisitor* visitor) {

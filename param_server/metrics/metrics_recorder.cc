@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const s
   return std::unique_ptr<MetricsRecorder>(new MetricsRecorder(folder, std::move(csv), known.evaluation_count));
 }
 
-absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now, absl::Time wall, When when) {
+absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now, absl::Time wall, const Call& call) {
   absl::Status status;
   if (!overview.started.has_value() || IsAtRest(overview)) {
     return status;
@@ -53,7 +53,7 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now
   // Before the other figures, as they are older.
   for (auto dated = overview.evaluations.end() - static_cast<int64_t>(fresh); dated != overview.evaluations.end();
        ++dated) {
-    if (dated->provisional && (when == When::kNow || when == When::kInTurn)) {
+    if (dated->provisional && !call.last) {
       break;
     }
     const absl::Time finished = std::min(wall, dated->finished);
@@ -66,9 +66,9 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now
     ++evaluations_;
   }
   last_.seconds = std::max(last_.seconds, seconds);
-  if (when != When::kLastEvaluations) {
+  if (!call.last || !call.in_lock_step) {
     Figures figures = RunFigures(overview);
-    if (when == When::kInTurn) {
+    if (call.in_lock_step) {
       RemoveHubFigures(&figures);
     }
     Write(last_, wall, figures, &status);

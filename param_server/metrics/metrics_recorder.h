@@ -24,17 +24,20 @@ class MetricsRecorder {
   // evaluations in it were recorded before.
   static absl::StatusOr<std::unique_ptr<MetricsRecorder>> Create(const std::string& folder, const HubOverview& known);
 
-  // What a call is: one of many; one of many in lock-step, which leaves out what the hub counts itself, as that depends
-  // on when it is asked for weights; the last one; or a last one that writes nothing but evaluations.
-  enum class When { kNow, kInTurn, kLast, kLastEvaluations };
+  struct Call {
+    bool last = false;  // All evaluations are written, whatever may become known of them.
+    // In lock-step figures are of a turn: a last call has none, and what the hub itself counts, which depends on when
+    // it is asked for weights, is left out.
+    bool in_lock_step = false;
+  };
 
   // Writes how the run stands, and the evaluations that are new, each once it is known at how many steps its weights
-  // were published; all of them in a last call. A file that was removed begins anew. `now` is by the
+  // were published; all of them in the last call. A file that was removed begins anew. `now` is by the
   // hub's clock, `wall` the same moment by the wall clock. Nothing while there is no experiment, or nobody left to work
   // on one that is over. After an error what could not be written is kept and written with the next call, up to 16 MiB
   // for each file. Beyond that, which the message says, the figures of now are lost, and evaluations wait with the hub,
   // which has the newest 1,000.
-  absl::Status Record(const HubOverview& overview, absl::Time now, absl::Time wall, When when = When::kNow);
+  absl::Status Record(const HubOverview& overview, absl::Time now, absl::Time wall, const Call& call);
 
  private:
   MetricsRecorder(std::string folder, std::unique_ptr<CsvWriter> csv, uint64_t evaluations)

@@ -23,19 +23,16 @@ Recording::~Recording() {
 void Recording::Run(absl::Duration period) {
   const bool in_lock_step = hub_->turn().has_value();
   if (in_lock_step) {
-    for (uint64_t number = 0; AwaitTurn(&number);) {
-      RecordOnce(MetricsRecorder::When::kInTurn);
-      hub_->EndOwnTurn(number);
-    }
+    RunInTurns();
   } else {
     do {
-      RecordOnce(MetricsRecorder::When::kNow);
+      RecordOnce({});
     } while (!stop_.WaitFor(period));
   }
-  RecordOnce(in_lock_step ? MetricsRecorder::When::kLastEvaluations : MetricsRecorder::When::kLast);
+  RecordOnce({/*last=*/true, in_lock_step});
 }
 
-bool Recording::AwaitTurn(uint64_t* number) {
+void Recording::RunInTurns() {
   struct News {
     Mutex mutex;
     CondVar changed;
@@ -56,17 +53,15 @@ bool Recording::AwaitTurn(uint64_t* number) {
         news->changed.Wait(&news->mutex);
       }
     }
-    const Turn turn = *hub_->turn();
-    if (turn.role == Role::kParamServer) {
-      *number = turn.number;
-      return !stop_.StopRequested();
+    if (const Turn turn = *hub_->turn(); turn.role == Role::kParamServer) {
+      RecordOnce({/*last=*/false, /*in_lock_step=*/true});
+      hub_->EndOwnTurn(turn.number);
     }
   }
-  return false;
 }
 
-void Recording::RecordOnce(MetricsRecorder::When when) {
-  const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now(), when);
+void Recording::RecordOnce(const MetricsRecorder::Call& call) {
+  const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now(), call);
   if (status.message() != problem_) {
     problem_ = std::string(status.message());
     hub_->SetFiguresUnrecorded(problem_);

@@ -24,9 +24,9 @@ class Recording {
 
  private:
   void Run(absl::Duration period);
-  // Whether it is the hub's turn; not after a stop.
-  bool AwaitTurn(uint64_t* number);
-  void RecordOnce(MetricsRecorder::When when);
+  // Until a stop.
+  void RunInTurns();
+  void RecordOnce(const MetricsRecorder::Call& call);
 
   Hub* const hub_;
   const StopToken stop_;

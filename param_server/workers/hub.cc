@@ -317,6 +317,12 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
   }
   overview.started = started_;
   overview.workers = workers_.Overview(now);
+  if (turns_.has_value()) {
+    overview.turn = TurnLocked(now);
+    for (WorkerView& worker : overview.workers) {
+      worker.current = worker.alive;  // Nothing has changed since it was told, however long ago that was.
+    }
+  }
   overview.evaluations.assign(evaluations_.begin(), evaluations_.end());
   overview.evaluation_count = evaluation_count_;
   overview.figures_unrecorded = figures_unrecorded_;
@@ -385,12 +391,7 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     if (step_leases_.has_value() && worker.introduction.role == Role::kActor) {
       step_leases_->Report(report.worker_id, static_cast<int64_t>(tracker_->progress().steps_of.at(report.worker_id)));
     }
-    if (turns_.has_value() && worker.introduction.role == Role::kActor) {
-      const auto items = report.figures.counters.find("items_written");
-      turns_->CountItems(report.worker_id,
-                         items == report.figures.counters.end() ? 0 : static_cast<int64_t>(items->second));
-    }
-    TakeTurnDoneLocked(worker.introduction.role, report.turn_done);
+    TakeTurnReportLocked(report, worker.introduction.role);
     NoteEndLocked(before);
     ConcludeLocked(now);
     unsaved_ = unsaved_ || steps() != steps_before || tracker_->progress().running > running;
@@ -456,22 +457,6 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
   return absl::OkStatus();
 }
 
-void Hub::TakeTurnDoneLocked(Role role, uint64_t number) {
-  if (turns_.has_value() && turns_->Done(role, number, static_cast<int64_t>(tracker_->learner_steps()))) {
-    AnnounceLocked();
-  }
-}
-
-std::optional<Turn> Hub::turn() const {
-  MutexLock lock(&mutex_);
-  return turns_.has_value() ? std::optional(turns_->turn()) : std::nullopt;
-}
-
-void Hub::EndOwnTurn(uint64_t number) {
-  MutexLock lock(&mutex_);
-  TakeTurnDoneLocked(Role::kParamServer, number);
-}
-
 Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   Assignment assignment;
   assignment.index = worker.index;
@@ -484,7 +469,7 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
     assignment.run_state = tracker_->state();
     assignment.progress = tracker_->RunProgressNow();
     if (turns_.has_value()) {
-      assignment.turn = turns_->turn();
+      assignment.turn = TurnLocked(now);
     }
     if (IsOver(tracker_->state())) {
       assignment.result = tracker_->progress().result;

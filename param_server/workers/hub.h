@@ -60,6 +60,7 @@ struct HubOverview {
   std::optional<RunResult> result;
   std::string weights_unsaved;     // Why the newest and the best weights are not all on the disk; empty where they are.
   std::string figures_unrecorded;  // Why figures are not on the disk; empty where they are.
+  std::optional<Turn> turn;        // Absent where the run is not in lock-step.
 };
 
 // The time; never goes back.
@@ -184,8 +185,10 @@ class Hub {
   void NoteEndLocked(RunState before) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status TakeReportLocked(const WorkerReport& report, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CheckEnvironmentLocked(const EnvironmentSpec& environment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A worker of this role says which turn it has done.
-  void TakeTurnDoneLocked(Role role, uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // In lock-step: what a worker of this role has written, and which turn it has done.
+  void TakeTurnReportLocked(const WorkerReport& report, Role role) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndTurnLocked(Role role, uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Turn TurnLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Without the experiment.
   Assignment AssignmentLocked(const WorkerView& worker, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether it is time to write progress down; the caller then has it done, without the lock.
@@ -209,6 +212,8 @@ class Hub {
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
   std::optional<StepLeases> step_leases_ ABSL_GUARDED_BY(mutex_);  // Where the run has a limit on steps.
   std::optional<TurnOrder> turns_ ABSL_GUARDED_BY(mutex_);         // Where the run is in lock-step.
+  // The run's environment steps when the learner ended its last turn; absent before that.
+  std::optional<uint64_t> steps_at_publication_ ABSL_GUARDED_BY(mutex_);
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
   uint64_t evaluation_count_ ABSL_GUARDED_BY(mutex_) = 0;  // Those that evaluations_ holds no more included.

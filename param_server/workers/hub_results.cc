@@ -166,7 +166,9 @@ void Hub::CountEvaluationLocked(DatedEvaluation* dated) {
   }
   if (const auto restored = restored_steps_.find(evaluation.version); restored != restored_steps_.end()) {
     evaluation.env_steps = static_cast<uint64_t>(restored->second);  // Published to an earlier hub.
-  } else if (!turns_.has_value()) {  // In lock-step nobody has acted since they were published.
+  } else if (turns_.has_value()) {
+    evaluation.env_steps = steps_at_publication_.value_or(tracker_->env_steps());
+  } else {
     dated->published = weights->published;
     dated->provisional = true;
     evaluation.env_steps = static_cast<uint64_t>(history_.Until(weights->published, total).value_or(total));

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace waggle {
+namespace {
+
+// Turns are counted up by one: there is room to count on.
+constexpr uint64_t kMaxTurn = uint64_t{1} << 62;
+
+}  // namespace
 
 void TurnOrder::CountItems(const std::string& worker_id, int64_t items) {
   int64_t& written = written_[worker_id];
@@ -11,6 +17,9 @@ void TurnOrder::CountItems(const std::string& worker_id, int64_t items) {
 }
 
 bool TurnOrder::Done(Role role, uint64_t number, int64_t learner_steps) {
+  if (number > kMaxTurn) {
+    return false;  // Nobody was given such a one.
+  }
   if (number > turn_.number) {
     turn_.number = number + 1;  // An earlier hub gave it.
     return true;

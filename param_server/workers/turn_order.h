@@ -29,12 +29,11 @@ class TurnOrder {
   void CountItems(const std::string& worker_id, int64_t items);
 
   // A worker of this role says that it has done the turn of this number; heard again and again. `learner_steps`: of the
-  // run by now. Returns whether it is somebody else's turn now, or the same role's under a number that it does not
-  // know.
+  // run by now. Returns whether the turn has changed, by its role or its number alone.
   bool Done(Role role, uint64_t number, int64_t learner_steps);
 
  private:
-  // Whether the learner has gone past a multiple of `period` since it was asked last.
+  // Whether the learner has gone past a multiple of `period` since this was last true.
   static bool IsDue(int64_t period, int64_t learner_steps, int64_t* last);
 
   const LockStepOptions options_;

@@ -101,6 +101,7 @@ ReplayServer::~ReplayServer() {
 }
 
 void ReplayServer::UpdateGauges() {
+  MutexLock lock(&gauges_mutex_);
   std::map<std::string, int64_t> sums;
   for (const std::shared_ptr<Table>& table : store_.tables()) {
     const Table::Info info = table->info();

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/executor.h"
+#include "common/base/mutex.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/keepalive.h"
 #include "common/rpc/server.h"
@@ -44,8 +45,9 @@ class ReplayServer {
 
   // Sets the gauges: sums over all tables of what Describe tells of each (items, bytes, memory_bytes, …; none without a
   // table), writers and writer_bytes (what these hold beside the tables).
-  // Tends the writers that have gone away, and the samplers that do not read: to be called about once a second.
-  void UpdateGauges();
+  // Tends the writers that have gone away, and the samplers that do not read: to be called about once a second, and
+  // whenever the gauges are to be of now. Any thread.
+  void UpdateGauges() ABSL_LOCKS_EXCLUDED(gauges_mutex_);
 
   // Answers all who wait with UNAVAILABLE, writes everything down that is to be, gives other calls `grace` to end, and
   // ends. Idempotent; the destructor does it too, without grace.
@@ -56,6 +58,7 @@ class ReplayServer {
                std::shared_ptr<DiskRows> disk_rows, std::unique_ptr<Journal> journal);
 
   Metrics* const metrics_;
+  Mutex gauges_mutex_;                        // Held while gauges are set: older ones never replace newer ones.
   const std::unique_ptr<DataFolder> folder_;  // These four are null without a folder.
   const std::shared_ptr<DiskRows> disk_rows_;
   const std::unique_ptr<Journal> journal_;

@@ -191,5 +191,29 @@ TEST_CASE("a server on a taken port, or on one that others cannot be told, says 
   REQUIRE(first.Wait().ok());
 }
 
+TEST_CASE("a deterministic run comes to its end though each of its processes is killed in turn", "[e2e]") {
+  std::vector<std::string> arguments = Steps(24'000);
+  arguments.insert(arguments.end(), {"--set", "experiment.deterministic=true", "--set", "stop.max_seconds=0", "--set",
+                                     "evaluation.period_steps=400"});
+  TrainingRun run(arguments);
+  double steps = 2'000;
+  for (const char* const role : {"learner", "actor", "replay-server", "evaluator"}) {
+    INFO(role);
+    run.WaitForEnvSteps(steps);
+    steps += 4'000;
+    const pid_t victim = run.PidOf(role);
+    REQUIRE(victim > 0);
+    REQUIRE(kill(victim, SIGKILL) == 0);
+    Eventually("another process in its place", [&run, role, victim] {
+      const pid_t now = run.PidOf(role);
+      return now > 0 && now != victim;
+    });
+  }
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "limit");
+}
+
 }  // namespace
 }  // namespace waggle::testing

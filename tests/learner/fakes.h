@@ -11,6 +11,7 @@
 
 #include "common/api/model.h"
 #include "common/api/replay.h"
+#include "common/base/mutex.h"
 #include "common/nn/torch.h"
 #include "common/rl/trainee.h"
 #include "tests/learner/scripted_publisher.h"
@@ -56,28 +57,35 @@ inline SampledBatch FakeBatch(int64_t size, int64_t first_key, int64_t policy_ve
 class FakeSampler : public ReplaySampler {
  public:
   absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
-    if (static_cast<int64_t>(stats_.batches) >= batches) {
+    if (static_cast<int64_t>(stats().batches) >= batches) {
       if (!end.ok()) {
         return end;
       }
       if (stop_when_done) {
         stop.RequestStop();
       }
-      stats_.waiting = true;
+      SetWaiting(true);
       if (on_wait != nullptr) {
         on_wait();
       }
       stop.Wait();
-      stats_.waiting = false;
+      SetWaiting(false);
       return absl::CancelledError("stopped");
     }
-    if (stats_.batches == 0 && before_first != nullptr) {
+    if (stats().batches == 0 && before_first != nullptr) {
       before_first();
     }
-    const auto batch = static_cast<int64_t>(stats_.batches++);
+    int64_t batch = 0;
+    {
+      MutexLock lock(&mutex_);
+      batch = static_cast<int64_t>(stats_.batches++);
+    }
     return FakeBatch(4, 4 * batch, policy_version != nullptr ? policy_version(batch) : 0);
   }
-  Stats stats() const override { return stats_; }
+  Stats stats() const override {
+    MutexLock lock(&mutex_);
+    return stats_;
+  }
 
   int64_t batches = 1'000'000;
   absl::Status end;
@@ -87,7 +95,13 @@ class FakeSampler : public ReplaySampler {
   std::function<void()> on_wait;
 
  private:
-  Stats stats_;
+  void SetWaiting(bool waiting) {
+    MutexLock lock(&mutex_);
+    stats_.waiting = waiting;
+  }
+
+  mutable Mutex mutex_;
+  Stats stats_ ABSL_GUARDED_BY(mutex_);
 };
 
 class RecordingUpdater : public PriorityUpdater {

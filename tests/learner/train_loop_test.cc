@@ -368,8 +368,7 @@ TEST_CASE("in lock-step each turn learns from what there is by then, and ends wi
   TurnTaker turns(&hub, Role::kLearner);
   fixture.turns = &turns;
   fixture.options.max_learner_steps = 0;
-  fixture.options.steps_per_item = 0.25;
-  fixture.options.min_items = 12;
+  fixture.options.quota = {0.25, 12};
   std::vector<int64_t> steps;
   hub.on_turn = [&](int64_t turn, Assignment* assignment) {
     steps.push_back(fixture.algorithm.updates);
@@ -381,8 +380,8 @@ TEST_CASE("in lock-step each turn learns from what there is by then, and ends wi
     assignment->progress.env_steps = 100 * turn;
   };
   REQUIRE_OK(fixture.Run());
-  // Of 10, 20, 30 and 40 items all but twelve are learned from, a quarter of a step each.
-  CHECK(steps == std::vector<int64_t>{0, 0, 2, 4, 7});
+  // The first 10 were there before it. Of 10, 20 and 30 more all but twelve are learned from, a quarter of a step each.
+  CHECK(steps == std::vector<int64_t>{0, 0, 0, 2, 4});
   CHECK(fixture.algorithm.progress.env_steps == 400);
   CHECK(hub.turn_done == 12);
 }
@@ -393,10 +392,31 @@ TEST_CASE("in lock-step the last turn ends with the limit on learner steps", "[u
   hub.items_a_turn = 20;
   TurnTaker turns(&hub, Role::kLearner);
   fixture.turns = &turns;
-  fixture.options.steps_per_item = 0.25;
+  fixture.options.quota = {0.25, 0};
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.last_step == 12);
-  CHECK(hub.turn_done == 9);
+  CHECK(hub.turn_done == 12);
+}
+
+TEST_CASE("in lock-step a turn ends though what was written has been lost, and the next ones learn again", "[unit]") {
+  Fixture fixture;
+  testing::TurnHub hub(Role::kLearner, 4);
+  hub.items_a_turn = 8;
+  hub.over = fixture.stop;
+  TurnTaker turns(&hub, Role::kLearner);
+  fixture.turns = &turns;
+  fixture.options.quota = {0.25, 0};
+  fixture.options.max_learner_steps = 0;
+  fixture.options.turn_patience = absl::Milliseconds(20);
+  fixture.sampler.batches = 1;
+  std::vector<int64_t> steps;
+  hub.on_turn = [&](int64_t turn, Assignment*) {
+    steps.push_back(fixture.algorithm.updates);
+    fixture.sampler.batches = turn < 3 ? 1 : 100;
+  };
+  REQUIRE_OK(fixture.Run());
+  CHECK(steps == std::vector<int64_t>{0, 0, 1, 3, 5});
+  CHECK(hub.turn_done == 12);
 }
 
 }  // namespace

@@ -199,20 +199,19 @@ TEST_CASE("lanes that wait for each learner step want one that takes an unroll o
         not_all(13) + "\n" + too_rarely);
 }
 
-TEST_CASE("in lock-step the learner keeps the ratio, and a table lets every block in", "[unit]") {
-  const auto limiter = [](const std::string& deterministic) {
+TEST_CASE("in lock-step a table has no ratio to keep", "[unit]") {
+  const auto ratio = [](const std::string& deterministic) {
     const Experiment experiment =
         testing::ValueOf(ParseExperiment("experiment: {deterministic: " + deterministic +
                                              "}\nalgorithm: {name: fake}\nstop: {max_env_steps: 1}\n"
-                                             "replay: {rate_limiter: {samples_per_insert: 8, min_items: 50}}\n",
+                                             "replay: {rate_limiter: {samples_per_insert: 8}}\n",
                                          "x.yaml", {}, testing::FakeAlgorithms()));
     return testing::ValueOf(PlanExperiment(experiment, testing::FakeEnvironmentSpec(), testing::FakeAlgorithms()))
         .algorithm.tables[0]
-        .table.rate_limiter;
+        .table.rate_limiter.samples_per_insert;
   };
-  CHECK(limiter("false").samples_per_insert == 8);
-  CHECK(limiter("true").samples_per_insert == 0);
-  CHECK(limiter("true").min_items == 50);
+  CHECK(ratio("false") == 8);
+  CHECK(ratio("true") == 0);
 }
 
 }  // namespace

@@ -166,7 +166,6 @@ TEST_CASE("a deterministic run has one of each process, ends by steps, and waits
   CHECK(problem("actor: {processes: 2}\n") == "x.yaml:5: actor.processes: experiment.deterministic is true; wanted 1");
   CHECK_THAT(problem("actor: {device: cuda}\n"), Catch::Contains("actor.device: "));
   CHECK_THAT(problem("learner: {device: cuda}\n"), Catch::Contains("learner.device: "));
-  CHECK_THAT(problem("evaluation: {period_seconds: 1}\n"), Catch::Contains("evaluation.period_seconds: "));
   const std::string all_at_once(
       Parse(
           "experiment: {deterministic: true}\nalgorithm: {name: fake}\nstop: {max_seconds: 9}\nreplay: {servers: 2}\n")

@@ -117,9 +117,9 @@ TEST_CASE("rows past a window's end are none", "[unit]") {
   batch.size = 2;
   batch.fields["observation"] = torch::tensor({1.0F, 2.0F, 90.0F, 3.0F, 90.0F, 90.0F}).view({2, 3, 1});
   batch.fields[kItemLength] = torch::tensor({2, 1}, torch::kInt64);
-  ObservationStatistics statistics(plan, torch::kCPU);
+  ObservationStatistics statistics(&plan, torch::kCPU);
   const TensorBatch* const batches[] = {&batch};
-  statistics.Update(plan, batches, model.get());
+  statistics.Update(batches, model.get());
   CHECK(Parameter(model->net("net").network(), "normalizers.observation.mean").item<float>() == 2);
 }
 

@@ -68,7 +68,7 @@ struct Run {
   absl::Status Record(MetricsRecorder* recorder, uint64_t env_steps, double seconds) {
     overview.env_steps = env_steps;
     const absl::Time now = kStart + absl::Seconds(seconds);
-    return recorder->Record(overview, now, now);
+    return recorder->Record(overview, now, now, {});
   }
 
   HubOverview overview;
@@ -126,7 +126,7 @@ TEST_CASE("An evaluation whose steps may become known better waits, but for the 
   }
   SECTION("It is the last call") {
     REQUIRE_OK(recorder->Record(run.overview, kStart + absl::Seconds(3), absl::FromUnixSeconds(3),
-                                MetricsRecorder::When::kLast));
+                                {/*last=*/true, /*in_lock_step=*/false}));
   }
   CHECK(Count(Csv(folder), "evaluation/mean_return") == 1);
   CHECK(Count(Csv(folder), "evaluation/env_steps,77") == 1);

@@ -53,6 +53,8 @@ TEST_CASE("turns that an earlier hub gave are not given again", "[unit]") {
   CHECK(order.Done(Role::kActor, 70, 0));
   CHECK(order.turn().role == Role::kLearner);
   CHECK(order.turn().number == 71);
+  CHECK_FALSE(order.Done(Role::kActor, ~uint64_t{0}, 0));  // No hub gave that one.
+  CHECK(order.turn().number == 71);
 }
 
 TEST_CASE("items are counted over actors that came after each other, whatever overtakes what", "[unit]") {

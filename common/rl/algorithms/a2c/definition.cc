@@ -19,21 +19,12 @@ absl::StatusOr<AlgorithmPlan> Plan(const A2cOptions& options, const PlanContext&
 }  // namespace
 
 A2cOptions::A2cOptions() {
+  unroll = 8;
+  normalize_advantages = false;
   optimizer.type = "rmsprop";
   optimizer.learning_rate = 0.002;
   optimizer.epsilon = 1e-5;
   optimizer.gradient_clip_norm = 0.5;
-}
-
-void A2cOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("unroll", &unroll, In(1, 100'000));
-  visitor.Double("discount", &discount, In(0, 1));
-  visitor.Double("lambda", &lambda, In(0, 1));
-  visitor.Double("value_weight", &value_weight, In(0, 1e6));
-  visitor.Bool("normalize_returns", &normalize_returns);
-  visitor.Bool("normalize_advantages", &normalize_advantages);
-  visitor.Section("entropy", &entropy);
-  visitor.Section("optimizer", &optimizer);
 }
 
 AlgorithmDefinition a2c_definition() {

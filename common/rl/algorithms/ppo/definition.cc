@@ -43,19 +43,12 @@ PpoOptions::PpoOptions() {
 }
 
 void PpoOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("unroll", &unroll, In(1, 100'000));
   visitor.Int("epochs", &epochs, In(1, 1'000));
   visitor.Int("minibatches", &minibatches, In(1, 10'000));
-  visitor.Double("discount", &discount, In(0, 1));
-  visitor.Double("lambda", &lambda, In(0, 1));
   visitor.Schedule("clip", &clip, Above(0, 10));
   visitor.OptionalDouble("value_clip", &value_clip, Above(0, 1e6));
-  visitor.Double("value_weight", &value_weight, In(0, 1e6));
-  visitor.Bool("normalize_returns", &normalize_returns);
-  visitor.Bool("normalize_advantages", &normalize_advantages);
   visitor.OptionalDouble("max_divergence", &max_divergence, Above(0, 1e6));
-  visitor.Section("entropy", &entropy);
-  visitor.Section("optimizer", &optimizer);
+  ActorCriticOptions::Visit(visitor);
 }
 
 AlgorithmDefinition ppo_definition() {
