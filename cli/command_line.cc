@@ -318,6 +318,7 @@ Command ParsePlot(CLI::App* app, int argc, const char* const* argv) {
       ->required();
   AddPathFlag(app, "--out", &flags.out, "FILE",
               "The picture to write; RUN/curves.png for one run and curves.png for several unless given");
+  app->add_flag("--returns", flags.returns_only, "Draw the returns alone");
   if (const std::optional<PrintAndExit> instead = Parse(app, argc, argv)) {
     return *instead;
   }

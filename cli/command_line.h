@@ -23,6 +23,7 @@ struct RunFlags {
 struct PlotFlags {
   std::vector<std::string> runs;  // Their folders.
   std::string out;                // Empty: RUN/curves.png for one run, curves.png for several.
+  bool returns_only = false;
 };
 
 struct StatusFlags {

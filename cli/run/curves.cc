@@ -63,13 +63,17 @@ bool WaitForEnd(ChildProcess* child, int signals, absl::Duration timeout) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_folder,
-                                                     const std::vector<std::string>& runs, const std::string& out) {
+                                                     const std::vector<std::string>& runs, const std::string& out,
+                                                     bool returns_only) {
   WAGGLE_ASSIGN_OR_RETURN(const std::string python, FindPython());
   const std::string script = binary_folder + kScript;
   if (access(script.c_str(), R_OK) != 0) {
     return absl::NotFoundError(absl::StrCat(script, ", which draws curves, is not there"));
   }
   std::vector<std::string> command = {python, script};
+  if (returns_only) {
+    command.emplace_back("--returns");
+  }
   if (!out.empty()) {
     command.push_back(absl::StrCat("--out=", out));
   }
@@ -81,7 +85,7 @@ absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_f
 std::string DrawCurves(const std::string& binary_folder, const OutputFolder& folder, int signals,
                        absl::Duration timeout) {
   constexpr char kNone[] = "no curves were drawn: ";
-  absl::StatusOr<std::vector<std::string>> command = PlotCommand(binary_folder, {folder.path()}, "");
+  absl::StatusOr<std::vector<std::string>> command = PlotCommand(binary_folder, {folder.path()}, "", /*returns_only=*/false);
   if (!command.ok()) {
     return absl::StrCat(kNone, command.status().message());
   }

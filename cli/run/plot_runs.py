@@ -238,7 +238,7 @@ def title_of(runs):
 class Picture:
     """Draws groups of runs with matplotlib, a colour each."""
 
-    def __init__(self, runs):
+    def __init__(self, runs, returns_only=False):
         from matplotlib import colormaps  # pylint: disable=import-outside-toplevel
         from matplotlib.figure import Figure  # pylint: disable=import-outside-toplevel
 
@@ -248,7 +248,7 @@ class Picture:
         self.colors = [colors[i % len(colors)] for i in range(len(self.groups))]
         columns = 1 if len(self.groups) <= 4 else 2
         legend_height = 0.3 + 0.22 * math.ceil((len(self.groups) + 3) / columns)
-        rows = 1 + len(PANELS) // 2
+        rows = 1 if returns_only else 1 + len(PANELS) // 2
         self.figure = Figure(figsize=(12, 0.6 + legend_height + 3.2 * rows), layout="constrained")
         grid = self.figure.add_gridspec(rows + 1, 2, height_ratios=[legend_height] + [3.2] * rows)
         self.figure.suptitle(title_of(self.runs), fontsize=12)
@@ -362,13 +362,14 @@ def find_matplotlib():
 def main():
     parser = argparse.ArgumentParser(prog="waggle plot", description="Draws the curves of runs as a PNG.")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder")
+    parser.add_argument("--returns", action="store_true", help="draw the returns alone")
     parser.add_argument("--out", metavar="FILE", help="RUN/curves.png for one run and curves.png for several by default")
     arguments = parser.parse_args()
     find_matplotlib()
     try:
         runs = [Run(folder) for folder in arguments.runs]
         out = pathlib.Path(arguments.out or (runs[0].folder / "curves.png" if len(runs) == 1 else "curves.png"))
-        Picture(runs).save(out)
+        Picture(runs, arguments.returns).save(out)
     except PlotError as error:
         print(f"waggle plot: {error}", file=sys.stderr)
         return 2

@@ -61,6 +61,8 @@ TEST_CASE("plot takes runs, and a run may be told to leave it", "[unit]") {
   CHECK(std::get<PlotFlags>(command).runs == std::vector<std::string>{"a", "b"});
   CHECK(std::get<PlotFlags>(command).out == "c.png");
   CHECK(std::get<PlotFlags>(Parse({"plot", "a"})).out.empty());
+  CHECK_FALSE(std::get<PlotFlags>(command).returns_only);
+  CHECK(std::get<PlotFlags>(Parse({"plot", "a", "--returns"})).returns_only);
   CHECK(std::get<RunFlags>(Parse({"run", "x.yaml"})).plot);
   CHECK_FALSE(std::get<RunFlags>(Parse({"run", "x.yaml", "--no-plot"})).plot);
 }

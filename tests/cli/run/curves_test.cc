@@ -66,9 +66,10 @@ TEST_CASE("The script is told which runs to draw, and where", "[unit]") {
   Fixture fixture("import sys; print(sys.argv[1:])\n");
   CHECK(fixture.Draw() == "its curves are in " + fixture.run().File("curves.png"));
   CHECK(Contents(fixture.run().LogFile("curves")) == "['--', '" + fixture.run().path() + "']\n");
-  const auto command = ValueOf(PlotCommand(fixture.bin(), {"a", "-b"}, "c.png"));
+  const auto command = ValueOf(PlotCommand(fixture.bin(), {"a", "-b"}, "c.png", /*returns_only=*/true));
   CHECK(std::vector<std::string>(command.begin() + 1, command.end()) ==
-        std::vector<std::string>{fixture.bin() + "/../share/waggle/plot_runs.py", "--out=c.png", "--", "a", "-b"});
+        std::vector<std::string>{fixture.bin() + "/../share/waggle/plot_runs.py", "--returns", "--out=c.png", "--", "a",
+                                 "-b"});
 }
 
 TEST_CASE("Curves that cannot be drawn are one line with the reason", "[unit]") {
@@ -97,9 +98,9 @@ TEST_CASE("The Python in the path comes first, and the system's where there is n
   const std::string path = getenv("PATH");
   std::ofstream(empty.File("python3")) << "#!/bin/sh\n";
   setenv("PATH", absl::StrCat("/nowhere:", empty.path()).c_str(), 1);
-  const auto without = PlotCommand(fixture.bin(), {"a"}, "");
+  const auto without = PlotCommand(fixture.bin(), {"a"}, "", /*returns_only=*/false);
   std::filesystem::permissions(empty.File("python3"), std::filesystem::perms::owner_all);
-  const auto with = PlotCommand(fixture.bin(), {"a"}, "");
+  const auto with = PlotCommand(fixture.bin(), {"a"}, "", /*returns_only=*/false);
   setenv("PATH", path.c_str(), 1);
   CHECK(ValueOf(with).front() == empty.File("python3"));
   CHECK(ValueOf(without).front() == "/usr/bin/python3");

@@ -184,6 +184,8 @@ class CommandTest(PlotTest):
         labels = [text.get_text() for text in picture.legend.get_legend().get_texts()]
         self.assertEqual(len(labels), 5)
         self.assertIn("target", labels)
+        returns = plot_runs.Picture(runs, returns_only=True)
+        self.assertEqual([panel.get_title() for panel in returns.panels], ["return", "return"])
 
     @unittest.skipUnless(has_matplotlib(), "there is no matplotlib")
     def test_one_run_is_drawn_into_its_folder_and_several_where_one_is(self):
