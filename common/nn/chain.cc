@@ -11,7 +11,7 @@ namespace {
 using torch::Tensor;
 
 // Below so many multiplications of a layer and a member, all members are one batched product; above, LibTorch 1.13's is
-// slower than one product a member (measured: see `learner_bench members`).
+// slower than one product a member (measured).
 constexpr int64_t kBatchedProducts = int64_t{1} << 21;
 
 // Whether the activation's derivative needs its input; the others follow from the output, which may overwrite it.

@@ -1,46 +1,34 @@
-// The learner's loop beside bare loops over the same network, batch and optimizer, and how often a policy acts. With
-// --device=cuda or cuda:N all of it happens there.
-
-#include <torch/nn.h>
-#include <torch/optim.h>
+// A learner's update beside bare ones over the same batches, its loop beside the update alone, and how often a policy
+// acts. With --device=cuda or cuda:N all of it happens there.
 
 #include <cstdio>
-#include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/base/check.h"
+#include "absl/strings/str_format.h"
 #include "common/base/log.h"
 #include "common/nn/device.h"
-#include "common/nn/optimizer.h"
-#include "common/nn/torch.h"
+#include "common/nn/network.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/ppo/ppo.h"
 #include "common/rl/network_policy.h"
 #include "common/rl/steppers.h"
 #include "learner/train_loop.h"
-#include "replay_server/store/local_replay.h"
+#include "tests/bench/bare_learners.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/learner_setting.h"
+#include "tests/bench/must.h"
 #include "tests/support/dqn.h"
 
 namespace waggle::bench {
 namespace {
 
-constexpr int64_t kBatch = 256;
-constexpr int64_t kSteps = 300;
-constexpr int64_t kActs = 2'000;
-
-template <class T>
-T Must(absl::StatusOr<T> value) {
-  WAGGLE_CHECK(value.ok(), value.status().ToString());
-  return *std::move(value);
-}
-
-void Must(const absl::Status& status) {
-  WAGGLE_CHECK(status.ok(), status.ToString());
-}
+constexpr int64_t kLoopSteps = 320;
+constexpr int64_t kActs = 100;
 
 // Remembers nothing: what a publication costs the learner is the copy.
 class MemoryPublisher : public ModelPublisher {
@@ -57,208 +45,113 @@ class NoUpdater : public PriorityUpdater {
   PriorityUpdateCounts counts() const override { return PriorityUpdateCounts(); }
 };
 
-// Gives out the same few batches in turn.
-class PreparedSampler : public ReplaySampler {
- public:
-  PreparedSampler(ReplaySampler* source, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      batches_.push_back(Must(source->Next(StopToken())));
-    }
-  }
-  absl::StatusOr<SampledBatch> Next(const StopToken&) override { return batches_[next_++ % batches_.size()]; }
-  Stats stats() const override { return Stats(); }
-  const SampledBatch& batch(size_t index) const { return batches_[index]; }
+// `count` things a call beside `limit_count` of the limit's.
+Result RateBeside(const TimingBesideLimit& timing, double count, double limit_count, const std::string& unit,
+                  const std::string& limit_name) {
+  return Rate(timing.call, count, unit, limit_count / absl::ToDoubleSeconds(timing.limit.best), limit_name);
+}
 
- private:
-  std::vector<SampledBatch> batches_;
-  size_t next_ = 0;
+// Updates a second, from each of the prepared batches in turn, beside those of another learner.
+Result UpdatesBeside(const Setting& setting, const Learner& bare, const std::string& limit_name) {
+  const Learner learner = WaggleLearner(setting);
+  const auto count = static_cast<double>(setting.staged.size());
+  return RateBeside(TimeBesideLimit([&] { LearnFromEach(setting, learner); }, [&] { LearnFromEach(setting, bare); }),
+                    count, count, "steps/s", limit_name);
+}
+
+// Multiplications, each with an addition, that one row of inputs takes on its way through a network.
+struct Multiplications {
+  double all = 0;
+  double first = 0;  // Those of its trunks' first layers, whose inputs take no gradient.
 };
 
-// Fills a table with random CartPole-sized steps of 8 lanes.
-void Fill(ReplayConnection* replay, const TableConfig& table, int64_t n_step) {
-  constexpr uint32_t kLanes = 8;
-  constexpr uint32_t kRows = 2'000;
-  ReplayWriterOptions options;
-  options.writer_id = "bench";
-  options.tables = {table.name};
-  options.signature = table.signature;
-  const std::unique_ptr<ReplayWriter> writer = Must(replay->NewWriter(options));
-  Rng rng(1);
-  InsertBlock block;
-  size_t bytes = 0;
-  for (const ArraySpec& column : table.signature) {
-    bytes += static_cast<size_t>(column.NumBytes()) * kLanes * kRows;
-  }
-  const std::shared_ptr<char> data = AllocateBytes(bytes);
-  char* at = data.get();
-  for (const ArraySpec& column : table.signature) {
-    for (int64_t i = 0; i < column.NumElements() * kLanes * kRows; ++i) {
-      const float number = static_cast<float>(rng.Uniform(-1, 1));
-      const int64_t action = static_cast<int64_t>(rng.UniformInt(2));
-      std::memcpy(at, column.dtype == DType::kInt64 ? static_cast<const void*>(&action) : &number,
-                  DTypeSize(column.dtype));
-      at += DTypeSize(column.dtype);
-    }
-  }
-  block.data = ByteSlices(ByteSlice{data.get(), bytes, data});
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    block.chunks.push_back({lane, 0, kRows});
-    for (uint32_t row = 0; row + n_step < kRows; ++row) {
-      block.items.push_back({0, lane, row, static_cast<uint32_t>(n_step + 1), rng.Uniform(0.1, 2)});
-    }
-  }
-  Must(writer->Append(std::move(block), StopToken()));
-  Must(writer->Flush(absl::Seconds(60)));
-}
-
-// Everything that the cases of one network share.
-struct Setting {
-  explicit Setting(torch::Device on) : device(on) {}
-
-  torch::Device device;
-  Experiment experiment;
-  EnvironmentSpec environment = testing::DqnEnvironment(4, 2);
-  std::unique_ptr<LocalReplayConnection> replay;
-  std::unique_ptr<ReplaySampler> sampler;
-  std::unique_ptr<PriorityUpdater> updater;
-  std::unique_ptr<PreparedSampler> prepared;
-  StagedBatch staged;  // One of the prepared batches, on the device.
-};
-
-std::unique_ptr<Setting> NewSetting(const std::vector<int64_t>& units, torch::Device device) {
-  auto setting = std::make_unique<Setting>(device);
-  setting->experiment = testing::DqnExperiment(ApexDqnOptions());
-  setting->experiment.networks["q"].torso = {LayerSpec()};
-  setting->experiment.networks["q"].torso[0].units = units;
-  setting->experiment.learner.batch_size = kBatch;
-  setting->experiment.learner.checkpoint.period_seconds = 0;
-  const TablePlan plan = Must(PlanExperiment(setting->experiment, setting->environment, BuiltinAlgorithmDefinitions()))
-                             .algorithm.tables[0];
-  const TableConfig& table = plan.table;
-  setting->replay = std::make_unique<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions()));
-  Must(setting->replay->CreateTable(table, StopToken()));
-  Fill(setting->replay.get(), table, plan.window.length - 1);
-  ReplaySamplerOptions sampler_options;
-  sampler_options.table = table;
-  sampler_options.batch_size = kBatch;
-  setting->sampler = Must(setting->replay->NewSampler(sampler_options));
-  setting->updater = Must(setting->replay->NewPriorityUpdater(table.name));
-  setting->prepared = std::make_unique<PreparedSampler>(setting->sampler.get(), 16);
-  Must(StageBatch(setting->prepared->batch(0), device, &setting->staged));
-  return setting;
-}
-
-double PerSecond(const Timing& timing) {
-  return static_cast<double>(kSteps) / absl::ToDoubleSeconds(timing.best);
-}
-
-// What one would write first without Waggle: double Q-learning with LibTorch's own modules and optimizer.
-double ModulesStepsPerSecond(const Setting& setting, const std::vector<int64_t>& units) {
-  const auto make = [&] {
-    torch::nn::Sequential network;
-    int64_t inputs = 4;
-    for (const int64_t width : units) {
-      network->push_back(torch::nn::Linear(inputs, width));
-      network->push_back(torch::nn::ReLU());
-      inputs = width;
-    }
-    network->push_back(torch::nn::Linear(inputs, 2));
-    network->to(setting.device);
-    return network;
+Multiplications MultiplicationsOf(const NetworkPlan& plan) {
+  const auto elements = [&](int64_t parameter) {
+    return static_cast<double>(plan.parameters[static_cast<size_t>(parameter)].NumElements());
   };
-  torch::nn::Sequential online = make();
-  torch::nn::Sequential target = make();
-  torch::optim::Adam optimizer(online->parameters(), torch::optim::AdamOptions(0.001));
-  const TensorBatch& batch = setting.staged.tensors;
-  const Timing timing = TimePerCall([&] {
-    for (int64_t step = 0; step < kSteps; ++step) {
-      torch::Tensor goal;
-      {
-        const torch::NoGradGuard no_grad;
-        const torch::Tensor best = online->forward(batch.at("next_observation")).argmax(1, /*keepdim=*/true);
-        const torch::Tensor value = target->forward(batch.at("next_observation")).gather(1, best).squeeze(1);
-        goal = batch.at(kReward).sum(1) + 0.97 * value;
-      }
-      optimizer.zero_grad();
-      const torch::Tensor q =
-          online->forward(batch.at(kObservation)).gather(1, batch.at(kAction).unsqueeze(1)).squeeze(1);
-      torch::huber_loss(q, goal).backward();
-      torch::nn::utils::clip_grad_norm_(online->parameters(), 10);
-      optimizer.step();
-      const torch::NoGradGuard no_grad;
-      for (size_t i = 0; i < target->parameters().size(); ++i) {
-        target->parameters()[i].lerp_(online->parameters()[i], 0.01);
-      }
-    }
-    online->parameters()[0].flatten()[0].item<float>();  // Waits for an accelerator.
-  });
-  return PerSecond(timing);
-}
-
-// The same with flat buffers and our optimizer, by LibTorch's own autograd.
-double FlatStepsPerSecond(const Setting& setting) {
-  const NetworkPlan plan =
-      *Must(PlanExperiment(setting.experiment, setting.environment, BuiltinAlgorithmDefinitions())).acting();
-  const auto online = Must(Network::Create(plan, setting.device, 1));
-  const auto target = Must(Network::Create(plan, setting.device, 1, torch::kFloat32, /*learns=*/false));
-  OptimizerOptions options;
-  options.gradient_clip_norm = 10;
-  const auto optimizer = Must(NewOptimizer(options, online->parameters().values()));
-  const TensorBatch& batch = setting.staged.tensors;
-  const auto q_of = [&](Network& network, const char* field) {
-    return network.Forward({batch.at(field)}, {}, /*by_autograd=*/true)[0].values;
+  const auto of_layer = [&](const LayerPlan& layer) {
+    const bool is_conv = layer.kind == LayerPlan::Kind::kConv;
+    const double positions = is_conv ? static_cast<double>(layer.output_shape[1] * layer.output_shape[2]) : 1;
+    return elements(layer.weight) * positions;
   };
-  const Timing timing = TimePerCall([&] {
-    for (int64_t step = 0; step < kSteps; ++step) {
-      torch::Tensor goal;
-      {
-        const torch::NoGradGuard no_grad;
-        const torch::Tensor best = q_of(*online, "next_observation").argmax(1, /*keepdim=*/true);
-        goal = batch.at(kReward).sum(1) + 0.97 * q_of(*target, "next_observation").gather(1, best).squeeze(1);
-      }
-      torch::Tensor gradients = online->parameters().gradients();
-      gradients.zero_();
-      const torch::Tensor q = q_of(*online, kObservation).gather(1, batch.at(kAction).unsqueeze(1)).squeeze(1);
-      torch::huber_loss(q, goal).backward();
-      Must(optimizer->Step(online->parameters().values(), gradients, 0.001));
-      const torch::NoGradGuard no_grad;
-      torch::Tensor values = target->parameters().values();
-      values.lerp_(online->parameters().values(), 0.01);
+  Multiplications count;
+  for (const TrunkPlan& trunk : plan.trunks) {
+    count.first += of_layer(trunk.torso[0]);
+    for (const LayerPlan& layer : trunk.torso) {
+      count.all += of_layer(layer);
     }
-    online->parameters().values()[0].item<float>();
-  });
-  return PerSecond(timing);
+    if (trunk.core.has_value()) {
+      count.all += elements(trunk.core->weight) + elements(trunk.core->weight + 1);
+    }
+  }
+  for (const HeadPlan& head : plan.heads) {
+    for (const LayerPlan& layer : head.layers) {
+      count.all += of_layer(layer);
+    }
+  }
+  return count;
 }
 
-// The algorithm's update, and nothing around it.
-Timing TimeUpdates(const Setting& setting) {
-  const auto trainee = Must(testing::DqnTrainee(setting.experiment, setting.environment, setting.device));
-  LocalStepper stepper;
-  int64_t steps = 0;
-  return TimePerCall([&] {
-    for (int64_t step = 0; step < kSteps; ++step) {
-      Must(trainee->Update(setting.staged.tensors, {0, ++steps, 0}, &stepper));
-    }
-    trainee->model().net("q").group()->values()[0].item<float>();
-  });
+// Three passes forward, and one back, by weights and by what a layer was given.
+double DqnMultiplications(const Setting& setting) {
+  const Multiplications count = MultiplicationsOf(*setting.plan.acting());
+  return static_cast<double>(setting.experiment.learner.batch_size) * (5 * count.all - count.first);
 }
 
-Timing TimeTrainLoop(const Setting& setting, ReplaySampler* source, PriorityUpdater* priorities) {
-  const auto trainee = Must(testing::DqnTrainee(setting.experiment, setting.environment, setting.device));
+// One pass forward over all rows, then each epoch one forward and back over the steps.
+double PpoMultiplications(const Setting& setting) {
+  const auto& options = setting.options<PpoOptions>();
+  const Multiplications count = MultiplicationsOf(*setting.plan.acting());
+  const auto rows = static_cast<double>(setting.experiment.learner.batch_size);
+  const auto steps = static_cast<double>(options.unroll);
+  const auto epochs = static_cast<double>(options.epochs);
+  return rows * ((steps + 1) * count.all + epochs * steps * (3 * count.all - count.first));
+}
+
+// Beside what the update's matrix products alone would take at the rate of a large one.
+Result UpdatesBesideProducts(const Setting& setting, double multiplications) {
+  constexpr int64_t kSide = 1024;
+  const Learner learner = WaggleLearner(setting);
+  const torch::Tensor a = torch::randn({kSide, kSide}, setting.device);
+  const torch::Tensor b = torch::randn({kSide, kSide}, setting.device);
+  torch::Tensor product = torch::empty_like(a);
+  const TimingBesideLimit timing = TimeBesideLimit([&] { LearnFromEach(setting, learner); },
+                                                   [&] {
+                                                     torch::mm_out(product, a, b);
+                                                     product[0][0].item<float>();
+                                                   });
+  return RateBeside(timing, static_cast<double>(setting.staged.size()),
+                    static_cast<double>(kSide * kSide * kSide) / multiplications, "steps/s",
+                    absl::StrFormat("its %.4g million multiplications at the rate of a %dx%d matrix product",
+                                    multiplications / 1e6, kSide, kSide));
+}
+
+// The learner's loop beside the update alone.
+Result LoopBesideUpdates(const Setting& setting, ReplaySampler* source, PriorityUpdater* priorities,
+                         const std::string& limit_name) {
+  const Learner learner = WaggleLearner(setting);
+  const auto trainee = NewTrainee(setting);
   LocalStepper stepper;
   MemoryPublisher publisher;
   Metrics metrics;
-  return TimePerCall([&] {
+  const auto loop = [&] {
     TrainLoopOptions options;
     options.learner = setting.experiment.learner;
-    options.max_learner_steps = kSteps;
+    options.max_learner_steps = kLoopSteps;
     options.device = setting.device;
     TrainLoop train(options, {{{source, priorities}}, &publisher, &metrics, nullptr, nullptr}, trainee.get(), &stepper);
     Must(train.Run(StopToken()));
-  });
+  };
+  // As long as the loop: of short rounds the best one would be less disturbed.
+  const auto updates = [&] {
+    for (size_t done = 0; done < kLoopSteps; done += setting.staged.size()) {
+      LearnFromEach(setting, learner);
+    }
+  };
+  return RateBeside(TimeBesideLimit(loop, updates), kLoopSteps, kLoopSteps, "steps/s", limit_name);
 }
 
-Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
+Result Acting(int64_t lanes, torch::Device device) {
   Experiment experiment = testing::DqnExperiment(ApexDqnOptions());
   experiment.networks["q"].torso = {LayerSpec()};
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
@@ -285,56 +178,109 @@ Timing TimeActing(int64_t lanes, torch::Device device, double* bare_rate) {
   output.actions = {actions.data()};
   output.private_values = private_values.data();
   const torch::Tensor batch = torch::full({lanes, 4}, 0.5F).to(device);
-  const Timing bare = TimePerCall([&] {
-    c10::InferenceMode inference;
-    for (int64_t i = 0; i < kActs; ++i) {
-      network->Forward({batch})[0].values.argmax(1).cpu();
-    }
-  });
-  *bare_rate = static_cast<double>(kActs) / absl::ToDoubleSeconds(bare.best);
-  return TimePerCall([&] {
-    for (int64_t i = 0; i < kActs; ++i) {
-      Must(policy->Act(input, ActMode::kExplore, &output));
-    }
-  });
+  const TimingBesideLimit timing = TimeBesideLimit(
+      [&] {
+        for (int64_t i = 0; i < kActs; ++i) {
+          Must(policy->Act(input, ActMode::kExplore, &output));
+        }
+      },
+      [&] {
+        const c10::InferenceMode inference;
+        for (int64_t i = 0; i < kActs; ++i) {
+          network->Forward({batch})[0].values.argmax(1).cpu();
+        }
+      });
+  return RateBeside(timing, kActs, kActs, "calls/s", "forward pass and argmax");
 }
 
-void AddLearnerCases(const std::vector<int64_t>& units, torch::Device device, std::vector<Case>* cases) {
-  const std::string prefix = absl::StrCat("learner/", absl::StrJoin(units, "_"), "_batch_", kBatch, "_", device.str());
-  const auto add = [&](const char* name, auto run) {
-    cases->push_back({absl::StrCat(prefix, "/", name), [=] { return run(*NewSetting(units, device)); }});
-  };
-  add("update_beside_modules", [=](const Setting& setting) {
-    const double limit = ModulesStepsPerSecond(setting, units);
-    return Rate(TimeUpdates(setting), kSteps, "steps/s", limit, "LibTorch's modules and optimizer");
-  });
-  add("update_beside_flat_buffers", [](const Setting& setting) {
-    const double limit = FlatStepsPerSecond(setting);
-    return Rate(TimeUpdates(setting), kSteps, "steps/s", limit, "autograd, flat buffers");
-  });
-  add("train_loop_prepared", [](const Setting& setting) {
-    const double limit = PerSecond(TimeUpdates(setting));
-    NoUpdater no_updater;
-    return Rate(TimeTrainLoop(setting, setting.prepared.get(), &no_updater), kSteps, "steps/s", limit,
-                "the same update called bare");
-  });
-  add("train_loop_table", [](const Setting& setting) {
-    const double limit = PerSecond(TimeUpdates(setting));
-    return Rate(TimeTrainLoop(setting, setting.sampler.get(), setting.updater.get()), kSteps, "steps/s", limit,
-                "the same update called bare, without a table");
-  });
+// A network that is learned, and what is learned from.
+struct Subject {
+  std::string name;
+  SettingOptions options;
+};
+
+// Without a limit of samples, for a benchmark takes as many as it can.
+Subject DqnSubject(const std::string& name, const std::string& torso, int64_t batch_size, SpaceLeaf observation,
+                   int64_t items) {
+  EnvironmentSpec environment = testing::DqnEnvironment(4, 2);
+  environment.observations = {std::move(observation)};
+  return {absl::StrCat(name, "_batch_", batch_size),
+          {absl::StrCat("algorithm: {name: apex_dqn}\nnetwork: {torso: [", torso, "], heads: {q: {type: q}}}\n",
+                        "replay: {rate_limiter: {samples_per_insert: 0}}\nlearner: {batch_size: ", batch_size, "}\n"),
+           environment, items}};
 }
+
+// That of Nature's DQN (Mnih et al. 2015), of stacks of four frames.
+Subject ConvSubject() {
+  return DqnSubject(
+      "conv",
+      "{type: conv, channels: 32, kernel: 8, stride: 4}, {type: conv, channels: 64, kernel: 4, stride: 2}, "
+      "{type: conv, channels: 64, kernel: 3, stride: 1}, {type: mlp, units: [512]}",
+      32, Box("observation", DType::kUint8, {4, 84, 84}), 1024);
+}
+
+// That of configs/cartpole_hidden_velocity_ppo_lstm.yaml.
+Subject PpoSubject() {
+  SettingOptions options;
+  options.yaml =
+      "algorithm: {name: ppo, unroll: 32, discount: 0.98, normalize_returns: false}\n"
+      "network: {core: {type: lstm, units: 64}}\n";
+  options.environment = testing::DqnEnvironment(2, 2);
+  options.batches = 4;
+  options.items = options.batches * 16;
+  return {"ppo_lstm_unroll_32_batch_16", options};
+}
+
+Subject SacSubject() {
+  EnvironmentSpec environment = testing::DqnEnvironment(3, 2);
+  environment.actions = {Box("action", DType::kFloat32, {1}, -1, 1)};
+  return {"sac_256_256_batch_256",
+          {"algorithm: {name: sac}\nreplay: {rate_limiter: {samples_per_insert: 0}}\n", environment, 16'000}};
+}
+
+constexpr char kModules[] = "LibTorch's modules and optimizer";
+constexpr char kFlatBuffers[] = "autograd, flat buffers";
 
 std::vector<Case> Cases(torch::Device device) {
   std::vector<Case> cases;
-  AddLearnerCases({64, 64}, device, &cases);
-  AddLearnerCases({256, 256}, device, &cases);
+  const auto add = [&](const Subject& subject, const char* name, std::function<Result(const Setting&)> run) {
+    cases.push_back({absl::StrCat("learner/", subject.name, "_", device.str(), "/", name),
+                     [=] { return run(*NewSetting(subject.options, device)); }});
+  };
+  const auto mlp = [&](const std::string& name, const std::string& units) {
+    return DqnSubject(name, absl::StrCat("{type: mlp, units: [", units, "]}"), 256,
+                      Box("observation", DType::kFloat32, {4}), 16'000);
+  };
+  const auto table_loop = [](const Setting& s) {
+    return LoopBesideUpdates(s, s.sampler.get(), s.updater.get(), "the same update called bare, without a table");
+  };
+  const Subject small = mlp("64_64", "64, 64");
+  const Subject large = mlp("256_256", "256, 256");
+  for (const Subject& dqn : {small, large, ConvSubject()}) {
+    add(dqn, "update_beside_modules", [](const Setting& s) { return UpdatesBeside(s, DqnByModules(s), kModules); });
+    add(dqn, "update_beside_flat_buffers",
+        [](const Setting& s) { return UpdatesBeside(s, DqnByFlatBuffers(s), kFlatBuffers); });
+    add(dqn, "update_beside_products",
+        [](const Setting& s) { return UpdatesBesideProducts(s, DqnMultiplications(s)); });
+  }
+  for (const Subject& dqn : {small, large}) {
+    add(dqn, "train_loop_prepared", [](const Setting& s) {
+      NoUpdater no_updater;
+      return LoopBesideUpdates(s, s.prepared.get(), &no_updater, "the same update called bare");
+    });
+    add(dqn, "train_loop_table", table_loop);
+  }
+  const Subject ppo = PpoSubject();
+  add(ppo, "update_beside_modules", [](const Setting& s) { return UpdatesBeside(s, PpoByModules(s), kModules); });
+  add(ppo, "update_beside_flat_buffers",
+      [](const Setting& s) { return UpdatesBeside(s, PpoByFlatBuffers(s), kFlatBuffers); });
+  add(ppo, "update_beside_products", [](const Setting& s) { return UpdatesBesideProducts(s, PpoMultiplications(s)); });
+  const Subject sac = SacSubject();
+  add(sac, "update_beside_modules", [](const Setting& s) { return UpdatesBeside(s, SacByModules(s), kModules); });
+  add(sac, "train_loop_table", table_loop);
   for (const int64_t lanes : {1, 32}) {
-    cases.push_back({absl::StrCat("learner/act_64_64_", lanes, "_", device.str()), [=] {
-                       double bare = 0;
-                       const Timing timing = TimeActing(lanes, device, &bare);
-                       return Rate(timing, kActs, "calls/s", bare, "forward pass and argmax");
-                     }});
+    cases.push_back(
+        {absl::StrCat("learner/act_64_64_", lanes, "_", device.str()), [=] { return Acting(lanes, device); }});
   }
   return cases;
 }
