@@ -23,6 +23,7 @@ Explorer::Explorer(const ExplorationOptions& options, const SpaceLeaf& action, c
       action_(action),
       lanes_(lanes),
       ladder_lanes_(lanes.all_lanes),
+      ladder_(static_cast<size_t>(lanes.lanes)),
       rng_(Rng::Split(seed, "exploration", static_cast<uint64_t>(lanes.first_lane))),
       noise_(rng_.Next(), torch::kCPU) {
   if (options_.type == "ornstein_uhlenbeck") {
@@ -41,15 +42,26 @@ Progress Explorer::progress() const {
   return progress;
 }
 
-double Explorer::Epsilon(int64_t slot) const {
+void Explorer::SetAllLanes(int64_t all_lanes) {
+  if (all_lanes != ladder_lanes_) {
+    ladder_lanes_ = all_lanes;
+    ladder_.assign(ladder_.size(), Rung());
+  }
+}
+
+double Explorer::Epsilon(int64_t slot) {
   const double base = options_.epsilon.At(progress());
   if (options_.ladder_exponent == 0) {
     return base;
   }
-  const int64_t last = ladder_lanes_ - 1;
-  const int64_t lane = std::min(lanes_.first_lane + slot, last);
-  const double position = last > 0 ? static_cast<double>(lane) / static_cast<double>(last) : 0;
-  return std::pow(base, 1 + options_.ladder_exponent * position);
+  Rung& rung = ladder_[static_cast<size_t>(slot)];
+  if (rung.base != base) {
+    const int64_t last = ladder_lanes_ - 1;
+    const int64_t lane = std::min(lanes_.first_lane + slot, last);
+    const double position = last > 0 ? static_cast<double>(lane) / static_cast<double>(last) : 0;
+    rung = {base, std::pow(base, 1 + options_.ladder_exponent * position)};
+  }
+  return rung.epsilon;
 }
 
 int64_t Explorer::RandomChoice(int64_t choices, const bool* legal) {

@@ -36,7 +36,7 @@ class Explorer {
   void SetProgress(const Progress& progress) { progress_ = progress; }
   Progress progress() const;
   // Lanes come and go with their actors: the ladder of epsilons is over all that there are.
-  void SetAllLanes(int64_t all_lanes) { ladder_lanes_ = all_lanes; }
+  void SetAllLanes(int64_t all_lanes);
 
   // What row `slot` chooses, given the values of its choices and the best legal one; `legal` is null where all are.
   int64_t Choose(int64_t slot, const float* values, int64_t choices, int64_t best, const bool* legal);
@@ -49,13 +49,19 @@ class Explorer {
 
  private:
   bool WarmingUp() const { return progress().env_steps < options_.warm_up_steps; }
-  double Epsilon(int64_t slot) const;
+  double Epsilon(int64_t slot);
   int64_t RandomChoice(int64_t choices, const bool* legal);
 
   const ExplorationOptions options_;
   const SpaceLeaf action_;
   const ExplorerLanes lanes_;
   int64_t ladder_lanes_;
+  // A slot's epsilon and what it follows from: powers cost more than the rest of a choice.
+  struct Rung {
+    double base = -1;
+    double epsilon = 0;
+  };
+  std::vector<Rung> ladder_;  // By slot.
   Rng rng_;
   Noise noise_;
   Progress progress_;

@@ -58,11 +58,23 @@ TEST_CASE("the ladder is the same in whatever order its lanes' actors join", "[u
   Explorer second(options, Discrete("action", 3), {1, 1, 2, 0}, 7);
   Explorer third(options, Discrete("action", 3), {1, 2, 3, 0}, 7);
   for (Explorer* const explorer : {&first, &second, &third}) {
+    Shares(explorer, {1, 2, 3}, 2);
     explorer->SetAllLanes(3);
   }
   CHECK(Shares(&first, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.5 / 3).margin(0.02));
   CHECK(Shares(&second, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.25 / 3).margin(0.02));
   CHECK(Shares(&third, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.125 / 3).margin(0.02));
+}
+
+TEST_CASE("every lane's epsilon moves with its schedule", "[unit]") {
+  ExplorationOptions options = Options("epsilon_greedy");
+  options.epsilon = Schedule::Linear(0.9, 0.3);
+  options.ladder_exponent = 1;
+  Explorer explorer = Choosing(options, /*lanes=*/2);
+  CHECK(Shares(&explorer, {1, 2, 3}, 2, nullptr, 1)[0] == Approx(0.81 / 3).margin(0.02));
+  explorer.SetProgress({1, 0, 0});
+  CHECK(Shares(&explorer, {1, 2, 3}, 2, nullptr, 1)[0] == Approx(0.09 / 3).margin(0.02));
+  CHECK(Shares(&explorer, {1, 2, 3}, 2, nullptr, 0)[0] == Approx(0.3 / 3).margin(0.02));
 }
 
 TEST_CASE("boltzmann draws in proportion to the values' exponentials", "[unit]") {
