@@ -11,14 +11,18 @@ absl::Status MetricMeans::Add(const std::vector<std::pair<std::string, torch::Te
     std::vector<torch::Tensor> values;
     for (const auto& [name, value] : metrics) {
       Sum& sum = sums_[name];
-      if (!sum.total.defined()) {
-        sum.total = torch::zeros({}, value.options().dtype(torch::kFloat32).requires_grad(false));
-      }
       ++sum.count;
-      totals.push_back(sum.total);
+      if (value.is_cpu()) {
+        sum.total += value.item<double>();
+        continue;
+      }
+      if (!sum.on_device.defined()) {
+        sum.on_device = torch::zeros({}, value.options().dtype(torch::kFloat32).requires_grad(false));
+      }
+      totals.push_back(sum.on_device);
       values.push_back(value.to(torch::kFloat32));
     }
-    // All of them in one go: an accelerator runs one kernel.
+    // All of them in one go, by one kernel.
     if (!totals.empty()) {
       torch::_foreach_add_(totals, values);
     }
@@ -29,7 +33,8 @@ absl::StatusOr<std::map<std::string, double>> MetricMeans::Take() {
   return CatchTorch("reading metrics", [&] {
     std::map<std::string, double> means;
     for (auto& [name, sum] : std::exchange(sums_, {})) {
-      means[name] = sum.total.item<double>() / static_cast<double>(sum.count);
+      const double on_device = sum.on_device.defined() ? sum.on_device.item<double>() : 0;
+      means[name] = (sum.total + on_device) / static_cast<double>(sum.count);
     }
     return means;
   });

@@ -12,8 +12,8 @@
 
 namespace waggle {
 
-// The means of an algorithm's metrics over its updates. They are added up where they are, so that only Take() waits for
-// the device. Not thread-safe.
+// The means of an algorithm's metrics over its updates. Those on an accelerator are added up there, so that only Take()
+// waits for it. Not thread-safe.
 class MetricMeans {
  public:
   // An update's metrics (see UpdateResult), which may be overwritten afterwards.
@@ -24,7 +24,8 @@ class MetricMeans {
 
  private:
   struct Sum {
-    torch::Tensor total;  // A scalar of type float32.
+    double total = 0;
+    torch::Tensor on_device;  // What else is in it: a scalar of type float32, or undefined.
     int64_t count = 0;
   };
 
