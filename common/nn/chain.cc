@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/nn/layer_kernels.h"
+#include "common/nn/torch_compat.h"
 
 namespace waggle {
 namespace {
@@ -392,7 +393,7 @@ Tensor Chain::operator()(const Tensor& input) const {
     output = layers_->Run(input.detach(), &saved);
     output = output.detach();  // What is saved must not hold the graph that holds it.
   }
-  std::shared_ptr<Backward> node(new Backward(layers_, std::move(saved), input.sizes()), torch::autograd::deleteNode);
+  const auto node = MakeNode<Backward>(layers_, std::move(saved), input.sizes());
   node->set_next_edges(torch::autograd::collect_next_edges(input, layers_->leaf));
   torch::autograd::create_gradient_edge(output, node);
   return output;

@@ -1,7 +1,8 @@
 #include "common/nn/closed_form.h"
 
-#include <memory>
 #include <utility>
+
+#include "common/nn/torch_compat.h"
 
 namespace waggle {
 namespace {
@@ -28,7 +29,7 @@ torch::Tensor WithGradient(const torch::Tensor& value, const torch::Tensor& inpu
   if (!torch::GradMode::is_enabled() || !input.requires_grad()) {
     return value;
   }
-  std::shared_ptr<KnownGradient> node(new KnownGradient(gradient), torch::autograd::deleteNode);
+  const auto node = MakeNode<KnownGradient>(gradient);
   node->set_next_edges(torch::autograd::collect_next_edges(input));
   torch::Tensor loss = value.detach();
   torch::autograd::create_gradient_edge(loss, node);

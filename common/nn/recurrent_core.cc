@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/nn/recurrence.h"
+#include "common/nn/torch_compat.h"
 
 namespace waggle {
 namespace {
@@ -179,8 +180,7 @@ RecurrentCore::Unrolled RecurrentCore::operator()(const Tensor& features, const 
     unrolled = parameters_->Run(features.detach(), first, state.detach(), &steps);
     unrolled.outputs = unrolled.outputs.detach();  // What is saved must not hold the graph that holds it.
   }
-  std::shared_ptr<Backward> node(new Backward(parameters_, features.detach(), first, state.size(0), std::move(steps)),
-                                 torch::autograd::deleteNode);
+  const auto node = MakeNode<Backward>(parameters_, features.detach(), first, state.size(0), std::move(steps));
   node->set_next_edges(torch::autograd::collect_next_edges(features, state, parameters_->leaf));
   torch::autograd::create_gradient_edge(unrolled.outputs, node);
   torch::autograd::create_gradient_edge(unrolled.state, node);

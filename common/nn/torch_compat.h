@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -51,6 +52,17 @@ inline absl::StatusOr<DType> FromScalarType(torch::ScalarType type) {
     }
   }
   return absl::InvalidArgumentError(absl::StrCat("no array type of ours for LibTorch's ", torch::toString(type)));
+}
+
+// A node of autograd's graph, held as LibTorch holds one: by std::shared_ptr, or by its own pointer (by 2.15).
+template <class Node, class... Arguments>
+auto MakeNode(Arguments&&... arguments) {
+  if constexpr (std::is_base_of_v<c10::intrusive_ptr_target, Node>) {
+    return c10::make_intrusive<Node>(std::forward<Arguments>(arguments)...);
+  } else {
+    // torch::autograd::deleteNode, which not every LibTorch has: found where this branch is the one that is compiled.
+    return std::shared_ptr<Node>(new Node(std::forward<Arguments>(arguments)...), [](auto* node) { deleteNode(node); });
+  }
 }
 
 namespace internal {
