@@ -156,6 +156,10 @@ class DeviceOptimizer : public Optimizer {
  private:
   void Apply(const torch::Tensor& values, torch::Tensor gradient, double rate) {
     const bool decoupled = options_.type == "adamw";
+    if ((decoupled || options_.type == "adam") && HasFusedAdam(values, decoupled)) {
+      ApplyInOneKernel(values, gradient, rate);
+      return;
+    }
     if (options_.WeightDecay() > 0 && !decoupled) {
       gradient = gradient + values * options_.WeightDecay();
     }
@@ -192,6 +196,25 @@ class DeviceOptimizer : public Optimizer {
     if (options_.amsgrad) {
       Keep(third_, divisor);
     }
+  }
+
+  void ApplyInOneKernel(const torch::Tensor& values, const torch::Tensor& gradient, double rate) {
+    FusedAdamStep step;
+    step.decoupled = options_.type == "adamw";
+    step.values = values;
+    step.gradient = gradient;
+    step.mean = first_;
+    step.square = second_;
+    step.largest_square = third_;
+    step.number =
+        torch::full({}, static_cast<double>(steps_ + 1), torch::dtype(torch::kFloat32).device(values.device()));
+    step.skip = healthy_.logical_not().to(torch::kFloat32);
+    step.rate = rate;
+    step.beta1 = options_.beta1;
+    step.beta2 = options_.beta2;
+    step.weight_decay = options_.WeightDecay();
+    step.epsilon = options_.epsilon;
+    FusedAdam(step);
   }
 
   // Takes the new state, unless a gradient was not finite: decided on the device.

@@ -34,7 +34,8 @@ class Optimizer {
 absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(const OptimizerOptions& options, const torch::Tensor& values);
 
 // The two forms there are: one sweep over the memory, for float32 and float64 on the CPU; and operations of LibTorch
-// without a wait for the device, for everything else. The options must be valid.
+// without a wait for the device, for everything else: one kernel where LibTorch has one for the type. The options must
+// be valid.
 std::unique_ptr<Optimizer> NewCpuOptimizer(const OptimizerOptions& options, const torch::Tensor& values);
 std::unique_ptr<Optimizer> NewDeviceOptimizer(const OptimizerOptions& options, const torch::Tensor& values);
 

@@ -65,6 +65,51 @@ auto MakeNode(Arguments&&... arguments) {
   }
 }
 
+// One step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019) over flat tensors of one kind.
+struct FusedAdamStep {
+  bool decoupled = false;  // AdamW's weight decay.
+  torch::Tensor values;
+  torch::Tensor gradient;
+  torch::Tensor mean;            // Of gradients.
+  torch::Tensor square;          // The mean of their squares.
+  torch::Tensor largest_square;  // AMSGrad's; undefined without it.
+  // Scalars of type float32 on the device: the step's number from 1 on, and 1 where nothing is to change.
+  torch::Tensor number;
+  torch::Tensor skip;
+  double rate = 0;
+  double beta1 = 0;
+  double beta2 = 0;
+  double weight_decay = 0;
+  double epsilon = 0;
+};
+
+// Whether LibTorch takes such a step in one kernel: on CUDA, and from 2.4 on also on the CPU, where it needs float32 or
+// float64 to be exact. 1.13 has none for AdamW.
+inline bool HasFusedAdam(const torch::Tensor& values, bool decoupled) {
+  constexpr bool kDecoupled = TORCH_VERSION_MAJOR >= 2;
+  constexpr bool kOnCpu = TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4);
+  const torch::ScalarType type = values.scalar_type();
+  return values.is_contiguous() && (kDecoupled || !decoupled) &&
+         (values.is_cuda() || (kOnCpu && values.is_cpu() && (type == torch::kFloat32 || type == torch::kFloat64)));
+}
+
+// Only where HasFusedAdam() says so of step.values and step.decoupled.
+inline void FusedAdam(const FusedAdamStep& step) {
+  const bool amsgrad = step.largest_square.defined();
+  const at::TensorList largest = amsgrad ? at::TensorList(step.largest_square) : at::TensorList();
+#if TORCH_VERSION_MAJOR >= 2
+  if (step.decoupled) {
+    at::_fused_adamw_(step.values, step.gradient, step.mean, step.square, largest, step.number, step.rate, step.beta1,
+                      step.beta2, step.weight_decay, step.epsilon, amsgrad, /*maximize=*/false, /*grad_scale=*/{},
+                      step.skip);
+    return;
+  }
+#endif
+  at::_fused_adam_(step.values, step.gradient, step.mean, step.square, largest, step.number, step.rate, step.beta1,
+                   step.beta2, step.weight_decay, step.epsilon, amsgrad, /*maximize=*/false, /*grad_scale=*/{},
+                   step.skip);
+}
+
 namespace internal {
 
 template <class T>

@@ -7,9 +7,11 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <sstream>
 
 #include "common/config/field_checker.h"
 #include "tests/support/catch.h"
+#include "tests/support/cuda.h"
 
 namespace waggle {
 namespace {
@@ -87,6 +89,19 @@ std::vector<OptimizerOptions> AllCombinations() {
   return all;
 }
 
+std::string Text(const OptimizerOptions& options) {
+  std::ostringstream text;
+  text << options.type << ", weight decay " << options.WeightDecay() << ", momentum " << options.momentum << ", beta1 "
+       << options.beta1 << ", beta2 " << options.beta2 << ", alpha " << options.alpha << ", epsilon " << options.epsilon
+       << ", centered " << options.centered << ", amsgrad " << options.amsgrad;
+  return text.str();
+}
+
+// Relative to values above 1: RMSprop's first steps are long.
+double Difference(const torch::Tensor& values, const torch::Tensor& expected) {
+  return ((values - expected).abs() / (1 + expected.abs())).max().item<double>();
+}
+
 TEST_CASE("every optimizer takes the steps of LibTorch's own, whatever its options", "[unit]") {
   constexpr int kSteps = 50;
   const std::vector<OptimizerOptions> combinations = AllCombinations();
@@ -95,10 +110,7 @@ TEST_CASE("every optimizer takes the steps of LibTorch's own, whatever its optio
     REQUIRE_OK(Check(options));
     for (const auto& [form, make] : kForms) {
       for (const torch::ScalarType dtype : {torch::kFloat32, torch::kFloat64}) {
-        INFO(options.type << ", " << form << ", " << torch::toString(dtype) << ", weight decay "
-                          << options.WeightDecay() << ", momentum " << options.momentum << ", beta1 " << options.beta1
-                          << ", beta2 " << options.beta2 << ", alpha " << options.alpha << ", epsilon "
-                          << options.epsilon << ", centered " << options.centered << ", amsgrad " << options.amsgrad);
+        INFO(form << ", " << torch::toString(dtype) << ", " << Text(options));
         torch::manual_seed(1);
         torch::Tensor expected = torch::randn({101}, dtype);
         const torch::Tensor values = expected.clone();
@@ -112,11 +124,33 @@ TEST_CASE("every optimizer takes the steps of LibTorch's own, whatever its optio
           reference->step();
           REQUIRE_OK(optimizer->Step(values, gradient, kRate));
         }
-        // Relative to values above 1: RMSprop's first steps are long.
-        const double difference = ((values - expected).abs() / (1 + expected.abs())).max().item<double>();
-        CHECK(difference < (dtype == torch::kFloat64 ? 1e-10 : 1e-6));
+        CHECK(Difference(values, expected) < (dtype == torch::kFloat64 ? 1e-10 : 1e-6));
         CHECK(optimizer->steps() == kSteps);
       }
+    }
+  }
+}
+
+TEST_CASE("every optimizer takes the same steps on a device as on the CPU, whatever its options", "[cuda]") {
+  if (!testing::HasCuda()) {
+    return;
+  }
+  for (OptimizerOptions options : AllCombinations()) {
+    options.gradient_clip_norm = 8;  // Below the norm of the first gradients.
+    for (const torch::ScalarType dtype : {torch::kFloat32, torch::kFloat64}) {
+      INFO(torch::toString(dtype) << ", " << Text(options));
+      torch::manual_seed(1);
+      const torch::Tensor expected = torch::randn({101}, dtype);
+      const torch::Tensor values = expected.to(torch::kCUDA);
+      const auto reference = testing::ValueOf(NewOptimizer(options, expected));
+      const auto optimizer = testing::ValueOf(NewOptimizer(options, values));
+      for (int step = 0; step < 50; ++step) {
+        const torch::Tensor gradient = torch::randn({101}, dtype) * (1.0 / (1 + 0.1 * step));
+        REQUIRE_OK(reference->Step(expected, gradient, kRate));
+        REQUIRE_OK(optimizer->Step(values, gradient.to(torch::kCUDA), kRate));
+      }
+      CHECK(Difference(values.cpu(), expected) < (dtype == torch::kFloat64 ? 1e-10 : 1e-6));
+      CHECK(optimizer->gradient_norm().item<double>() == Approx(reference->gradient_norm().item<double>()));
     }
   }
 }
@@ -161,23 +195,34 @@ TEST_CASE("a gradient that is not finite is refused and changes nothing", "[unit
   }
 }
 
-TEST_CASE("without waiting for the device a bad gradient stops all change and is reported soon", "[unit]") {
+void CheckBadGradient(torch::Device device) {
   for (const char* type : {"adam", "adamw", "rmsprop", "sgd"}) {
     INFO(type);
-    const torch::Tensor values = torch::ones({3});
+    const torch::Tensor values = torch::ones({3}, device);
     OptimizerOptions options = Options(type, 0.1, 0.5);
     options.centered = options.type == "rmsprop";
     options.amsgrad = options.type == "adam" || options.type == "adamw";
     const std::unique_ptr<Optimizer> optimizer = NewDeviceOptimizer(options, values);
-    REQUIRE_OK(optimizer->Step(values, torch::ones({3}), 0.001));
+    REQUIRE_OK(optimizer->Step(values, torch::ones({3}, device), 0.001));
     const torch::Tensor before = values.clone();
-    absl::Status status = optimizer->Step(values, torch::full({3}, std::numeric_limits<float>::quiet_NaN()), 0.001);
+    const torch::Tensor bad = torch::full({3}, std::numeric_limits<float>::quiet_NaN(), device);
+    absl::Status status = optimizer->Step(values, bad, 0.001);
     int64_t steps = 0;
     for (; status.ok() && steps < 64; ++steps) {
-      status = optimizer->Step(values, torch::ones({3}), 0.001);
+      status = optimizer->Step(values, torch::ones({3}, device), 0.001);
     }
     CHECK(status.code() == absl::StatusCode::kInvalidArgument);
     CHECK(torch::equal(values, before));
+  }
+}
+
+TEST_CASE("without waiting for the device a bad gradient stops all change and is reported soon", "[unit]") {
+  CheckBadGradient(torch::kCPU);
+}
+
+TEST_CASE("on a device a bad gradient stops all change and is reported soon", "[cuda]") {
+  if (testing::HasCuda()) {
+    CheckBadGradient(torch::kCUDA);
   }
 }
 
