@@ -16,12 +16,11 @@ void StageOnCpu(const SampledBatch& batch, TensorBatch* tensors) {
   }
 }
 
-void StageOnDevice(const SampledBatch& batch, torch::Device device, TensorBatch* tensors) {
+void StageOnDevice(const SampledBatch& batch, const CopyStream& copies, TensorBatch* tensors) {
   const int64_t bytes = static_cast<int64_t>(batch.layout->total_bytes);
-  // LibTorch's allocator gives pinned memory out again only when the copies from it are over.
   const torch::Tensor pinned = torch::empty({bytes}, torch::TensorOptions().dtype(torch::kUInt8).pinned_memory(true));
   std::memcpy(pinned.data_ptr(), batch.bytes.get(), batch.layout->total_bytes);
-  const torch::Tensor block = pinned.to(device, /*non_blocking=*/true);
+  const torch::Tensor block = copies.ToDevice(pinned);
   for (const BatchField& field : batch.layout->fields) {
     tensors->fields[field.spec.name] = torch::from_blob(
         block.data_ptr<uint8_t>() + field.offset, field.spec.shape, [block](void*) {},
@@ -39,7 +38,10 @@ absl::Status StageBatch(SampledBatch batch, torch::Device device, StagedBatch* s
     if (device.is_cpu()) {
       StageOnCpu(batch, &staged->tensors);
     } else {
-      StageOnDevice(batch, device, &staged->tensors);
+      if (!staged->copies.has_value()) {
+        staged->copies.emplace(device);
+      }
+      StageOnDevice(batch, *staged->copies, &staged->tensors);
     }
     staged->tensors.size = batch.layout->fields.empty() ? 0 : batch.layout->fields[0].spec.shape[0];
     staged->tensors.table_items = static_cast<int64_t>(batch.table_items);

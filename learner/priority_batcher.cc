@@ -29,27 +29,55 @@ absl::Status PriorityBatcher::Add(const SampledBatch& batch, const torch::Tensor
   }
   WAGGLE_RETURN_IF_ERROR(CatchTorch("reading priorities", [&] {
     if (priorities.is_cpu()) {
-      Append(priorities, &priorities_);
+      Append(priorities, &gathered_.priorities);
     } else {
-      on_device_.push_back(priorities);
+      gathered_.on_device.push_back(priorities);
     }
   }));
-  keys_.insert(keys_.end(), keys, keys + size);
-  generations_.insert(generations_.end(), generations, generations + size);
-  return ++gathered_ >= steps_ ? Send() : absl::OkStatus();
+  gathered_.keys.insert(gathered_.keys.end(), keys, keys + size);
+  gathered_.generations.insert(gathered_.generations.end(), generations, generations + size);
+  if (++gathered_.batches < steps_) {
+    return absl::OkStatus();
+  }
+  if (gathered_.on_device.empty()) {
+    return Send();
+  }
+  WAGGLE_RETURN_IF_ERROR(SendLeft());
+  return Leave();
 }
 
 absl::Status PriorityBatcher::Send() {
-  if (gathered_ == 0) {
+  WAGGLE_RETURN_IF_ERROR(SendLeft());
+  WAGGLE_RETURN_IF_ERROR(Leave());
+  return SendLeft();
+}
+
+absl::Status PriorityBatcher::Leave() {
+  left_ = std::exchange(gathered_, {});
+  if (left_.on_device.empty()) {
     return absl::OkStatus();
   }
-  if (!on_device_.empty()) {
-    WAGGLE_RETURN_IF_ERROR(
-        CatchTorch("reading priorities", [&] { Append(torch::cat(on_device_).to(torch::kCPU), &priorities_); }));
-    on_device_.clear();
+  return CatchTorch("reading priorities", [&] {
+    const torch::Tensor all = torch::cat(left_.on_device).to(torch::kFloat32);
+    if (!copies_.has_value()) {
+      copies_.emplace(all.device());
+    }
+    left_.on_device = {copies_->ToHost(all)};
+  });
+}
+
+absl::Status PriorityBatcher::SendLeft() {
+  Group group = std::exchange(left_, {});
+  if (group.batches == 0) {
+    return absl::OkStatus();
   }
-  gathered_ = 0;
-  return updater_->Update(std::exchange(keys_, {}), std::exchange(generations_, {}), std::exchange(priorities_, {}));
+  if (!group.on_device.empty()) {
+    WAGGLE_RETURN_IF_ERROR(CatchTorch("reading priorities", [&] {
+      copies_->Wait();
+      Append(group.on_device[0], &group.priorities);
+    }));
+  }
+  return updater_->Update(std::move(group.keys), std::move(group.generations), std::move(group.priorities));
 }
 
 }  // namespace waggle

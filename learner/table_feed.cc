@@ -43,7 +43,10 @@ void TableFeed::CountLags(int64_t step) {
   }
   counts_.items -= batch.size - kept;
   counts_.too_old += batch.size - kept;
-  const torch::Tensor rows = torch::tensor(fresh, torch::kInt64).to(options_.device);
+  torch::Tensor rows = torch::tensor(fresh, torch::kInt64);
+  if (staged_.copies.has_value()) {
+    rows = staged_.copies->ToDevice(rows.pin_memory());
+  }
   for (auto& [name, field] : batch.fields) {
     field = field.index_select(0, rows);
   }

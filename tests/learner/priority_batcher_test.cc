@@ -2,6 +2,7 @@
 
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/cuda.h"
 
 namespace waggle {
 namespace {
@@ -21,6 +22,26 @@ TEST_CASE("priorities of several batches go together, each to the key it belongs
   REQUIRE_OK(batcher.Send());
   CHECK(updater.sizes.size() == 3);
   REQUIRE(updater.items.size() == 14);
+  for (size_t i = 0; i < updater.items.size(); ++i) {
+    CHECK(updater.items[i].key == i);
+    CHECK(updater.items[i].generation == 2 * i);
+    CHECK(updater.items[i].priority == static_cast<double>(i));
+  }
+}
+
+TEST_CASE("priorities on a device are sent when the next ones are there, or when all are asked for", "[cuda]") {
+  if (!testing::HasCuda()) {
+    return;
+  }
+  RecordingUpdater updater;
+  PriorityBatcher batcher(&updater, 2);
+  for (int64_t batch = 0; batch < 41; ++batch) {
+    const torch::Tensor priorities = torch::arange(2 * batch, 2 * batch + 2, torch::kCUDA).to(torch::kFloat32);
+    REQUIRE_OK(batcher.Add(FakeBatch(2, 2 * batch, 0), priorities));
+    CHECK(updater.items.size() == static_cast<size_t>(std::max<int64_t>(0, 4 * ((batch + 1) / 2 - 1))));
+  }
+  REQUIRE_OK(batcher.Send());
+  REQUIRE(updater.items.size() == 82);
   for (size_t i = 0; i < updater.items.size(); ++i) {
     CHECK(updater.items[i].key == i);
     CHECK(updater.items[i].generation == 2 * i);

@@ -2,6 +2,7 @@
 
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
+#include "tests/support/cuda.h"
 
 namespace waggle {
 namespace {
@@ -67,27 +68,39 @@ TEST_CASE("items that are too old are left out and counted, and a batch of no ot
   CHECK(absl::IsCancelled(feed.Next(100, StopToken())));
 }
 
-TEST_CASE("of a batch in which some items are too old the others are kept, with all their fields", "[unit]") {
-  class MixedSampler : public FakeSampler {
-   public:
-    absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
-      absl::StatusOr<SampledBatch> batch = FakeSampler::Next(stop);
-      char* const versions = batch->bytes.get() + testing::ValueOf(batch->layout->Find(kItemPolicyVersion))->offset;
-      const int64_t mixed[] = {4, 1, 5, 0};
-      std::memcpy(versions, mixed, sizeof(mixed));
-      return batch;
-    }
-  };
+class MixedSampler : public FakeSampler {
+ public:
+  absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
+    absl::StatusOr<SampledBatch> batch = FakeSampler::Next(stop);
+    char* const versions = batch->bytes.get() + testing::ValueOf(batch->layout->Find(kItemPolicyVersion))->offset;
+    const int64_t mixed[] = {4, 1, 5, 0};
+    std::memcpy(versions, mixed, sizeof(mixed));
+    return batch;
+  }
+};
+
+void CheckWhatIsLeftOut(torch::Device device) {
   MixedSampler sampler;
   RecordingUpdater updater;
   TableFeedOptions options;
+  options.device = device;
   options.max_policy_lag = 1;
   TableFeed feed(options, &sampler, &updater);
   REQUIRE_OK(feed.Next(5, StopToken()));
   REQUIRE(feed.batch().size == 2);
-  CHECK(torch::equal(feed.batch().at("value"), torch::tensor({0.F, 2.F})));
-  CHECK(torch::equal(feed.batch().at(kItemPolicyVersion), torch::tensor({4, 5}, torch::kInt64)));
+  CHECK(torch::equal(feed.batch().at("value").cpu(), torch::tensor({0.F, 2.F})));
+  CHECK(torch::equal(feed.batch().at(kItemPolicyVersion).cpu(), torch::tensor({4, 5}, torch::kInt64)));
   CHECK(feed.TakeCounts().lag_sum == 1);
+}
+
+TEST_CASE("of a batch in which some items are too old the others are kept, with all their fields", "[unit]") {
+  CheckWhatIsLeftOut(torch::kCPU);
+}
+
+TEST_CASE("on a device too the items that are not too old are kept", "[cuda]") {
+  if (testing::HasCuda()) {
+    CheckWhatIsLeftOut(torch::kCUDA);
+  }
 }
 
 }  // namespace
