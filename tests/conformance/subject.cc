@@ -131,15 +131,15 @@ Experiment LearningExperiment(const Subject& subject) {
   return WithUnits(subject, 32, {});
 }
 
-std::unique_ptr<AlgorithmTrainee> NewTrainee(const Subject& subject, const Experiment& experiment) {
-  return ValueOf(
-      AlgorithmTrainee::Create(experiment, SpecOf(subject.kind), Definitions(), Implementations(), torch::kCPU));
+std::unique_ptr<AlgorithmTrainee> NewTrainee(const Subject& subject, const Experiment& experiment,
+                                             torch::Device device) {
+  return ValueOf(AlgorithmTrainee::Create(experiment, SpecOf(subject.kind), Definitions(), Implementations(), device));
 }
 
-Parts::Parts(const Subject& subject, const Experiment& experiment)
+Parts::Parts(const Subject& subject, const Experiment& experiment, torch::Device device)
     : environment(SpecOf(subject.kind)), plan(ValueOf(PlanExperiment(experiment, environment, Definitions()))) {
-  model = ValueOf(Model::Create(plan, environment, torch::kCPU, static_cast<uint64_t>(experiment.experiment.seed),
-                                torch::kFloat64));
+  model = ValueOf(
+      Model::Create(plan, environment, device, static_cast<uint64_t>(experiment.experiment.seed), torch::kFloat64));
   algorithm =
       ValueOf(ValueOf(Implementations().Find(subject.algorithm))->create(*experiment.algorithm_options, model.get()));
 }

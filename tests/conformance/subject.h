@@ -52,11 +52,12 @@ Experiment LearningExperiment(const Subject& subject);
 // which is no more than that an item is sampled once.
 void RemoveLimit(Experiment* experiment);
 
-std::unique_ptr<AlgorithmTrainee> NewTrainee(const Subject& subject, const Experiment& experiment);
+std::unique_ptr<AlgorithmTrainee> NewTrainee(const Subject& subject, const Experiment& experiment,
+                                             torch::Device device = torch::kCPU);
 
-// An algorithm and its model, taken apart, so that a test may hand them what it likes. In float64, on the CPU.
+// An algorithm and its model, taken apart, so that a test may hand them what it likes. In float64.
 struct Parts {
-  Parts(const Subject& subject, const Experiment& experiment);
+  Parts(const Subject& subject, const Experiment& experiment, torch::Device device = torch::kCPU);
 
   // All that an update reports, in its order.
   using Metrics = std::vector<std::pair<std::string, torch::Tensor>>;
@@ -81,11 +82,14 @@ torch::Tensor ValuesOf(const AlgorithmPlan& plan, const Model& model);
 // that are alike stay alike.
 class StillNoise : public Noise {
  public:
-  StillNoise() : Noise(0, torch::kCPU) {}
+  explicit StillNoise(torch::Device device = torch::kCPU) : Noise(0, device), device_(device) {}
   torch::Tensor NormalLike(const torch::Tensor& like) override { return torch::zeros_like(like); }
   torch::Tensor UniformLike(const torch::Tensor& like) override { return torch::full_like(like, 0.5); }
   torch::Tensor Categorical(const torch::Tensor& probabilities) override { return probabilities.argmax(-1); }
-  torch::Tensor Permutation(int64_t n) override { return torch::arange(n); }
+  torch::Tensor Permutation(int64_t n) override { return torch::arange(n, device_); }
+
+ private:
+  const torch::Device device_;
 };
 
 }  // namespace waggle::testing
