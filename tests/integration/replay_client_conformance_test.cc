@@ -45,6 +45,10 @@ TEST_CASE("the replay port over gRPC keeps the port's contract", "[grpc]") {
   testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(1); }, 1);
 }
 
+TEST_CASE("over gRPC a sampler that asks for nothing ahead is given what there is when it asks", "[grpc]") {
+  testing::CheckSamplerAsksInTime([] { return std::make_shared<ServedConnection>(1); });
+}
+
 TEST_CASE("the replay port over two replay servers keeps the port's contract", "[grpc]") {
   testing::CheckReplayConformance([] { return std::make_shared<ServedConnection>(2); }, 2);
 }

@@ -501,8 +501,9 @@ void CheckFrequencies(const NewReplay& new_replay, int64_t servers) {
   REQUIRE(statistic < 79);  // 38 degrees of freedom: independent draws exceed this once in 10 000 times.
 }
 
-// Of one server: a buffer that is spread over several draws ahead in any case.
-void CheckAsksInTime(const NewReplay& new_replay) {
+}  // namespace
+
+void CheckSamplerAsksInTime(const NewReplay& new_replay) {
   Client client(new_replay, Queue(1), 2);
   client.sampler.reset();
   client.sampler_options.prefetch = 0;
@@ -519,17 +520,10 @@ void CheckAsksInTime(const NewReplay& new_replay) {
   REQUIRE(ids(first.get()) == std::vector<int64_t>{6, 7});
 }
 
-}  // namespace
-
 void CheckReplayConformance(const NewReplay& new_replay, int64_t servers) {
   const double nan = std::nan("");
   SECTION("what is inserted is sampled, windows over chunks and blocks included") {
     CheckRoundTrip(new_replay, servers);
-  }
-  if (servers == 1) {
-    SECTION("a sampler that asks for nothing ahead is given what there is when it asks") {
-      CheckAsksInTime(new_replay);
-    }
   }
   SECTION("priorities arrive at the items they belong to") {
     CheckPriorityUpdates(new_replay, servers);

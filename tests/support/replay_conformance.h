@@ -14,6 +14,9 @@ using NewReplay = std::function<std::shared_ptr<ReplayConnection>()>;
 // connection. Where the buffer is spread over several servers, tables are so much larger that one stream, which stays
 // on one server, finds what it would find on one alone.
 void CheckReplayConformance(const NewReplay& new_replay, int64_t servers = 1);
+// That a sampler with a prefetch of 0 is given what there is when it asks. Of one server: where a buffer is spread over
+// several, batches are drawn ahead in any case.
+void CheckSamplerAsksInTime(const NewReplay& new_replay);
 // The same of what a table's view, selectors and compression say.
 void CheckReplayViewConformance(const NewReplay& new_replay, int64_t servers = 1);
 

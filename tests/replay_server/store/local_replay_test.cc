@@ -21,6 +21,11 @@ TEST_CASE("the in-process replay keeps the port's contract", "[unit]") {
       [] { return std::make_shared<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions{})); });
 }
 
+TEST_CASE("in process a sampler that asks for nothing ahead is given what there is when it asks", "[unit]") {
+  testing::CheckSamplerAsksInTime(
+      [] { return std::make_shared<LocalReplayConnection>(std::make_shared<ReplayStore>(ReplayStoreOptions{})); });
+}
+
 TEST_CASE("options that are refused over gRPC are refused in process", "[unit]") {
   LocalReplayConnection connection(std::make_shared<ReplayStore>(ReplayStoreOptions{}));
   const TableConfig table = testing::SimpleTable("t");
@@ -29,7 +34,7 @@ TEST_CASE("options that are refused over gRPC are refused in process", "[unit]")
   writer.max_unacknowledged_blocks = 0;
   REQUIRE_CODE(connection.NewWriter(writer).status(), absl::StatusCode::kInvalidArgument);
   ReplaySamplerOptions sampler = testing::SimpleSampler(table, 4);
-  sampler.prefetch = 0;
+  sampler.prefetch = -1;
   REQUIRE_CODE(connection.NewSampler(sampler).status(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -147,7 +152,7 @@ TEST_CASE("options that cannot work are refused", "[unit]") {
   sampler.batch_size = 1 << 20;
   sampler.max_batch_bytes = 1 << 10;
   REQUIRE_CODE(connection.NewSampler(sampler), absl::StatusCode::kResourceExhausted);
-  sampler.prefetch = 0;
+  sampler.prefetch = -1;
   REQUIRE_CODE(connection.NewSampler(sampler), absl::StatusCode::kInvalidArgument);
   ReplayWriterOptions writer;
   writer.writer_id = "writer";
