@@ -468,35 +468,5 @@ TEST_CASE("Without an experiment a hub serves all the same", "[unit]") {
   CHECK(hub->Overview().run_state == RunState::kNoExperiment);
 }
 
-TEST_CASE("in lock-step a heartbeat passes the turn on, and everybody hears of it", "[unit]") {
-  Fixture fixture;
-  CHECK_FALSE(fixture.hub->turn().has_value());
-  fixture.lock_step = LockStepOptions{/*record_steps=*/2, /*evaluation_steps=*/0};
-  fixture.Restart();
-  fixture.Join("learner", Role::kLearner);
-  fixture.Join("actor", Role::kActor);
-  const auto done = [&fixture](const std::string& worker_id, uint64_t number, const char* counter, double count) {
-    WorkerReport report = fixture.Report(worker_id);
-    report.figures.counters[counter] = count;
-    report.turn_done = number;
-    const Assignment assignment = ValueOf(fixture.hub->Heartbeat(report));
-    CHECK(assignment.turn->number == fixture.hub->turn()->number);
-    return assignment.turn->role;
-  };
-  std::optional<int64_t> seen;
-  REQUIRE(ValueOf(fixture.hub->News("actor", &seen))->turn->role == Role::kLearner);
-  CHECK(done("learner", 1, "learner_steps", 0) == Role::kActor);
-  REQUIRE(ValueOf(fixture.hub->News("actor", &seen))->turn->role == Role::kActor);
-  CHECK(done("actor", 2, "items_written", 40) == Role::kLearner);
-  CHECK(fixture.hub->turn()->items == 40);
-  CHECK(done("learner", 3, "learner_steps", 2) == Role::kReplayServer);
-  fixture.Join("replay", Role::kReplayServer, "replay:1");
-  CHECK(done("replay", 4, "items", 40) == Role::kParamServer);
-  fixture.hub->EndOwnTurn(4);  // That was another's.
-  CHECK(fixture.hub->turn()->role == Role::kParamServer);
-  fixture.hub->EndOwnTurn(5);
-  CHECK(fixture.hub->turn()->role == Role::kActor);
-}
-
 }  // namespace
 }  // namespace waggle

@@ -1,0 +1,96 @@
+#include "param_server/workers/hub.h"
+
+#include <optional>
+#include <string>
+
+#include "tests/param_server/workers/hub_fixture.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using Fixture = testing::HubFixture;
+using testing::ValueOf;
+
+TEST_CASE("in lock-step a heartbeat passes the turn on, and everybody hears of it", "[unit]") {
+  Fixture fixture;
+  CHECK_FALSE(fixture.hub->turn().has_value());
+  fixture.lock_step = LockStepOptions{/*record_steps=*/2, /*evaluation_steps=*/0};
+  fixture.Restart();
+  fixture.Join("learner", Role::kLearner);
+  fixture.Join("actor", Role::kActor);
+  const auto done = [&fixture](const std::string& worker_id, uint64_t number, const char* counter, double count) {
+    WorkerReport report = fixture.Report(worker_id);
+    report.figures.counters[counter] = count;
+    report.turn_done = number;
+    const Assignment assignment = ValueOf(fixture.hub->Heartbeat(report));
+    CHECK(assignment.turn->number == fixture.hub->turn()->number);
+    return assignment.turn->role;
+  };
+  std::optional<int64_t> seen;
+  REQUIRE(ValueOf(fixture.hub->News("actor", &seen))->turn->role == Role::kLearner);
+  CHECK(done("learner", 1, "learner_steps", 0) == Role::kActor);
+  REQUIRE(ValueOf(fixture.hub->News("actor", &seen))->turn->role == Role::kActor);
+  CHECK(done("actor", 2, "items_written", 40) == Role::kLearner);
+  CHECK(fixture.hub->turn()->items == 40);
+  CHECK(done("learner", 3, "learner_steps", 2) == Role::kReplayServer);
+  fixture.Join("replay", Role::kReplayServer, "replay:1");
+  CHECK(done("replay", 4, "items", 40) == Role::kParamServer);
+  fixture.hub->EndOwnTurn(4);  // That was another's.
+  CHECK(fixture.hub->turn()->role == Role::kParamServer);
+  fixture.hub->EndOwnTurn(5);
+  CHECK(fixture.hub->turn()->role == Role::kActor);
+}
+
+TEST_CASE("of several actors the first that lives has the turn", "[unit]") {
+  Fixture fixture;
+  fixture.lock_step = LockStepOptions{/*record_steps=*/100, /*evaluation_steps=*/0};
+  fixture.Restart();
+  fixture.Join("learner", Role::kLearner);
+  fixture.Join("first", Role::kActor);
+  fixture.Join("second", Role::kActor);
+  CHECK_FALSE(fixture.hub->turn()->actor.has_value());
+  WorkerReport report = fixture.Report("learner");
+  report.turn_done = 1;
+  REQUIRE_OK(fixture.hub->Heartbeat(report).status());
+  CHECK(fixture.hub->turn()->actor == 0);
+  fixture.hub->Leave("first");
+  CHECK(fixture.hub->turn()->actor == 1);
+}
+
+TEST_CASE("in lock-step an evaluation stands at the steps that there were when its weights were published", "[unit]") {
+  Fixture fixture;
+  fixture.lock_step = LockStepOptions{/*record_steps=*/100, /*evaluation_steps=*/0};
+  fixture.Restart();
+  fixture.Join("learner", Role::kLearner);
+  fixture.Join("actor", Role::kActor);
+  fixture.Join("evaluator", Role::kEvaluator);
+  const auto done = [&fixture](const std::string& worker_id, uint64_t number, double env_steps) {
+    WorkerReport report = fixture.Report(worker_id, env_steps);
+    report.turn_done = number;
+    REQUIRE_OK(fixture.hub->Heartbeat(report).status());
+  };
+  done("learner", 1, 0);
+  done("actor", 2, 64);
+  ModelSnapshot snapshot;
+  snapshot.model = "x";
+  snapshot.version = {1, 7};
+  REQUIRE_OK(fixture.models->Publish(snapshot));
+  done("learner", 3, 0);
+  done("actor", 4, 128);
+  WorkerReport report = fixture.Report("evaluator");
+  DatedEvaluation evaluated;
+  evaluated.evaluation.version = {1, 7};
+  evaluated.evaluation.episodes = 5;
+  evaluated.finished = fixture.now;
+  report.evaluations = {evaluated};
+  REQUIRE_OK(fixture.hub->Heartbeat(report).status());
+  const HubOverview overview = fixture.hub->Overview();
+  REQUIRE(overview.evaluations.size() == 1);
+  CHECK(overview.evaluations[0].evaluation.env_steps == 64);
+  CHECK_FALSE(overview.evaluations[0].provisional);
+  CHECK(overview.turn->number == 5);
+}
+
+}  // namespace
+}  // namespace waggle
