@@ -136,7 +136,8 @@ int Do(const EvaluationFlags& flags) {
 }
 
 int Do(const PlotFlags& flags) {
-  absl::StatusOr<std::vector<std::string>> command = PlotCommand(OwnFolder(), flags.runs, flags.out, flags.returns_only);
+  absl::StatusOr<std::vector<std::string>> command =
+      PlotCommand(OwnFolder(), flags.runs, flags.out, flags.returns_only);
   return command.ok() ? Become("plot", *std::move(command)) : Complain("plot", command.status(), kNoPlotter);
 }
 

@@ -85,7 +85,8 @@ absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_f
 std::string DrawCurves(const std::string& binary_folder, const OutputFolder& folder, int signals,
                        absl::Duration timeout) {
   constexpr char kNone[] = "no curves were drawn: ";
-  absl::StatusOr<std::vector<std::string>> command = PlotCommand(binary_folder, {folder.path()}, "", /*returns_only=*/false);
+  absl::StatusOr<std::vector<std::string>> command =
+      PlotCommand(binary_folder, {folder.path()}, "", /*returns_only=*/false);
   if (!command.ok()) {
     return absl::StrCat(kNone, command.status().message());
   }

@@ -16,7 +16,8 @@ namespace waggle {
 inline constexpr int kNoPlotter = 3;
 
 // The command that draws the curves of the runs in these folders to the file `out`; where that is empty, the script
-// chooses. All curves, or those of the returns alone. NOT_FOUND, saying what to install, where the script or Python is missing.
+// chooses. All curves, or those of the returns alone. NOT_FOUND, saying what to install, where the script or Python is
+// missing.
 absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_folder,
                                                      const std::vector<std::string>& runs, const std::string& out,
                                                      bool returns_only);

@@ -153,7 +153,7 @@ struct ReplayWriterOptions {
 struct ReplaySamplerOptions {
   TableConfig table;
   int64_t batch_size = 0;
-  int64_t prefetch = 4;                          // Batches asked for ahead; 0: each is asked for by Next, of one server.
+  int64_t prefetch = 4;                          // Batches asked for ahead; 0: none, of one server.
   int64_t max_batch_bytes = int64_t{512} << 20;  // A larger one is refused.
   // What people are to read who ask what a table waits for, such as "learner": a name, or empty.
   std::string sampler_id = {};

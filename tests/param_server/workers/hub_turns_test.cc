@@ -1,8 +1,7 @@
-#include "param_server/workers/hub.h"
-
 #include <optional>
 #include <string>
 
+#include "param_server/workers/hub.h"
 #include "tests/param_server/workers/hub_fixture.h"
 #include "tests/support/catch.h"
 
