@@ -39,7 +39,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
         shards_(std::move(shards)),
         layout_(std::move(layout)),
         // One is in use beside those that are begun or ready.
-        pool_(layout_->total_bytes, static_cast<size_t>(std::max<int64_t>(1, options.prefetch)) + 2),
+        pool_(layout_->total_bytes, static_cast<size_t>(options.prefetch) + 2),
         draws_(std::move(options)),
         missing_(shards_.size()) {}
 
@@ -273,12 +273,16 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> ShardedSampler::Create(const std:
                                                                       const ReplaySamplerOptions& options,
                                                                       absl::Duration patience) {
   WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
+  if (options.prefetch < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("prefetch: ", options.prefetch, " is for one server, and these are ",
+                                                   shards.size(), "; wanted at least 1"));
+  }
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
   ShardedDrawsOptions draws;
   draws.table = options.table;
   draws.batch_size = options.batch_size;
-  draws.prefetch = std::max<int64_t>(1, options.prefetch);  // It draws ahead in any case.
+  draws.prefetch = options.prefetch;
   draws.patience = patience;
   const auto count = static_cast<int64_t>(shards.size());
   std::vector<ReplaySamplerOptions> parts(shards.size(), options);
