@@ -32,6 +32,8 @@ constexpr absl::Duration kFirstStepsRetry = absl::Milliseconds(10);
 constexpr absl::Duration kMaxStepsRetry = absl::Seconds(1);
 // For the last rows to be acknowledged, and for the last report to the hub.
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
+// For the last rows of a run that is over: where the rate limiter keeps them out nobody will let them in any more.
+constexpr absl::Duration kLastRowsTimeout = absl::Milliseconds(100);
 
 // What both kinds of process know once there is an experiment.
 struct Setting {
@@ -179,7 +181,8 @@ absl::Status Act(const ActorPorts& ports) {
   std::optional<StepBudget> budget;
   if (setting.experiment.stop.max_env_steps > 0 && !turns.has_value()) {
     budget.emplace(
-        actor.lanes * actor.chunk_rows, Backoff(kFirstStepsRetry, kMaxStepsRetry, Rng(setting.rng.Next())),
+        actor.lanes * plan.algorithm.rows_per_version.value_or(actor.chunk_rows),
+        Backoff(kFirstStepsRetry, kMaxStepsRetry, Rng(setting.rng.Next())),
         [hub = ports.hub](const StepRequest& request, const StopToken& until) {
           return hub->TakeSteps(request, until);
         },
@@ -193,7 +196,8 @@ absl::Status Act(const ActorPorts& ports) {
                              [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
                              turns.has_value() ? &*turns : nullptr});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
-  if (const absl::Status flushed = sink->Flush(kGoodbyeTimeout); !flushed.ok()) {
+  const bool over = IsTrainingOver(ports.hub->assignment().run_state);
+  if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.
     if (IsTrainingOver(ports.hub->assignment().run_state)) {
       LogInfo("the run is over, and the last rows are not in its tables: ", flushed.message());

@@ -109,7 +109,8 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
 }
 
 absl::Status RolloutLoop::WaitForBudget(const StopToken& stop, absl::Time now) {
-  if (parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now)) {
+  // An unroll that was begun is ended: others, and the learner, wait for it.
+  if (version_rows_ > 0 || parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now)) {
     return absl::OkStatus();
   }
   WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));

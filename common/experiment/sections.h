@@ -132,8 +132,8 @@ struct EvaluationOptions {
 struct StopOptions {
   // Solved when the mean returns of two evaluations of the same weights reach it.
   std::optional<double> target_return;
-  // Over all actors, which are given their parts of what is left; each may pass it by fewer than its lanes, or in a
-  // deterministic run by less than a turn.
+  // Over all actors, which are given their parts of what is left; each may pass it by fewer than its lanes; where
+  // actors wait for each learner step by less than an unroll, and in a deterministic run by less than a turn.
   int64_t max_env_steps = 0;
   int64_t max_learner_steps = 0;
   // Since the first environment step, so that processes may be started by hand in any order; the time without a hub, or

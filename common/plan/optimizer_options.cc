@@ -21,7 +21,11 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 void OptimizerOptions::Visit(ConfigVisitor& visitor) {
+  const std::string type_before = type;
   visitor.Choice("type", &type, Types());
+  if (type != type_before) {
+    ForgetOtherTypes();
+  }
   visitor.Schedule("learning_rate", &learning_rate, In(0, 10));
   visitor.Double("beta1", &beta1, In(0, 0.999999));
   visitor.Double("beta2", &beta2, In(0, 0.99999999));
@@ -37,6 +41,22 @@ void OptimizerOptions::Visit(ConfigVisitor& visitor) {
     weight_decay = decay;
   }
   visitor.Double("gradient_clip_norm", &gradient_clip_norm, In(0, 1e9));
+}
+
+void OptimizerOptions::ForgetOtherTypes() {
+  const OptimizerOptions defaults;
+  const bool is_adam = type == "adam" || type == "adamw";
+  if (!is_adam) {
+    beta1 = defaults.beta1;
+    beta2 = defaults.beta2;
+    amsgrad = defaults.amsgrad;
+  }
+  if (type != "rmsprop") {
+    alpha = defaults.alpha;
+    centered = defaults.centered;
+  }
+  momentum = is_adam ? defaults.momentum : momentum;
+  epsilon = type == "sgd" ? defaults.epsilon : epsilon;
 }
 
 absl::Status OptimizerOptions::Validate() const {

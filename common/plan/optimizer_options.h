@@ -32,6 +32,10 @@ struct OptimizerOptions {
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
+
+ private:
+  // An algorithm's defaults of what means nothing to the type that was chosen instead of the algorithm's.
+  void ForgetOtherTypes();
 };
 
 }  // namespace waggle

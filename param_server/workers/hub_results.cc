@@ -94,7 +94,9 @@ void Hub::SaveWeights(bool last) {
     if (const std::shared_ptr<const StoredModel> stored = models_->Newest(model);
         stored != nullptr && stored->snapshot.version != restored_version_) {
       const double total = tracker_->progress().env_steps;
-      newest = SavedModel{stored->snapshot, experiment_yaml_, history_.Until(stored->published, total).value_or(total)};
+      const double steps = turns_.has_value() ? static_cast<double>(steps_at_publication_.value_or(0))
+                                              : history_.Until(stored->published, total).value_or(total);
+      newest = SavedModel{stored->snapshot, experiment_yaml_, steps};
     }
     const std::optional<RunResult>& result = tracker_->progress().result;
     const std::shared_ptr<const StoredModel> stored = models_->Best(model);

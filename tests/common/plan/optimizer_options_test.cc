@@ -119,5 +119,29 @@ TEST_CASE("what means nothing to an optimizer's type is refused", "[unit]") {
         "epsilon: means nothing to sgd; wanted none, or a type of adam, adamw, rmsprop");
 }
 
+TEST_CASE("an algorithm's default of what means nothing to the chosen type gives way, and a user's does not",
+          "[unit]") {
+  const auto read = [](const std::string& text, OptimizerOptions* options) {
+    options->type = "rmsprop";
+    options->epsilon = 1e-5;
+    options->alpha = 0.9;
+    const YamlNode root = testing::ValueOf(ParseYaml("optimizer: " + text, "x.yaml"));
+    ConfigErrors errors;
+    ConfigReader reader(root, &errors);
+    reader.Section("optimizer", options);
+    reader.Finish();
+    return std::string(errors.ToStatus().message());
+  };
+  OptimizerOptions options;
+  CHECK(read("{type: sgd}", &options).empty());
+  CHECK(options.epsilon == OptimizerOptions().epsilon);
+  CHECK(options.alpha == OptimizerOptions().alpha);
+  OptimizerOptions adam;
+  CHECK(read("{type: adam}", &adam).empty());
+  CHECK(adam.epsilon == 1e-5);
+  OptimizerOptions refused;
+  CHECK_FALSE(read("{type: sgd, epsilon: 1e-5}", &refused).empty());
+}
+
 }  // namespace
 }  // namespace waggle

@@ -15,6 +15,14 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
   const bool has_core = network != context.networks.end() && network->second.core.type != "none";
   const int64_t unrolls = context.learner.batch_size;
   const int64_t parts = has_core ? unrolls : unrolls * options.unroll;
+  const int64_t steps_a_part = unrolls * options.unroll / options.minibatches;
+  if (options.minibatches <= parts && options.normalize_advantages && steps_a_part < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("algorithm.minibatches: ", options.minibatches,
+                     ": with normalize_advantages, whose mean is taken "
+                     "over a minibatch, one of a single step learns nothing; wanted at most ",
+                     unrolls * options.unroll / 2));
+  }
   if (options.minibatches <= parts) {
     return absl::OkStatus();
   }

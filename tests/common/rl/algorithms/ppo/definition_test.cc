@@ -52,7 +52,11 @@ TEST_CASE("PPO's minibatches are at most as many as what a pass has to be split"
     environment.actions = {Discrete("action", 4)};
     return std::string(CheckAgainstEnvironment(experiment, environment, BuiltinAlgorithmDefinitions()).message());
   };
-  CHECK(problems(15, "none").empty());
+  CHECK(problems(7, "none").empty());
+  CHECK(
+      problems(8, "none") ==
+      "algorithm.minibatches: 8: with normalize_advantages, whose mean is taken over a minibatch, one of a single step "
+      "learns nothing; wanted at most 7");
   CHECK(problems(16, "none") ==
         "algorithm.minibatches: 16: a learner step learns from 15 steps; wanted at most as many");
   CHECK(problems(3, "lstm").empty());
