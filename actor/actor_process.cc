@@ -32,7 +32,7 @@ constexpr absl::Duration kFirstStepsRetry = absl::Milliseconds(10);
 constexpr absl::Duration kMaxStepsRetry = absl::Seconds(1);
 // For the last rows to be acknowledged, and for the last report to the hub.
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(2);
-// For the last rows of a run that is over: where the rate limiter keeps them out nobody will let them in any more.
+// For the last rows of a run that is over: what the rate limiter keeps out then stays out.
 constexpr absl::Duration kLastRowsTimeout = absl::Milliseconds(100);
 
 // What both kinds of process know once there is an experiment.
@@ -199,7 +199,7 @@ absl::Status Act(const ActorPorts& ports) {
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.
-    if (IsTrainingOver(ports.hub->assignment().run_state)) {
+    if (over) {
       LogInfo("the run is over, and the last rows are not in its tables: ", flushed.message());
     } else {
       LogWarning("the last rows may be lost: ", flushed.ToString());

@@ -37,8 +37,8 @@ class EvaluationLoop {
     ModelSubscriber* subscriber = nullptr;
     HubLink* hub = nullptr;
     Metrics* metrics = nullptr;
-    TurnTaker* turns =
-        nullptr;  // In lock-step: one evaluation in each turn, until training is over. Null: outside of it.
+    // In lock-step: one evaluation in each turn, until training is over. Null: not in lock-step.
+    TurnTaker* turns = nullptr;
   };
   // `backoff`: how long to leave a server alone that is away.
   EvaluationLoop(const EvaluationLoopOptions& options, const Backoff& backoff, const Parts& parts);

@@ -109,8 +109,9 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
 }
 
 absl::Status RolloutLoop::WaitForBudget(const StopToken& stop, absl::Time now) {
-  // An unroll that was begun is ended: others, and the learner, wait for it.
-  if (version_rows_ > 0 || parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now)) {
+  // Allows() also tells the hub what was taken. Lanes that others wait for, in step, cannot wait for steps that one of
+  // these has left: they act on until the hub ends the run.
+  if (parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now) || options_.rows_per_version > 0) {
     return absl::OkStatus();
   }
   WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));

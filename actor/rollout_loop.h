@@ -61,8 +61,9 @@ class RolloutLoop {
 
   // Waits for the first weights, then acts until `stop`; what was gathered by then is handed over, but not the rows of
   // lanes that are under way. It takes steps while its budget allows them: the last one, in several lanes at once, may
-  // pass it by fewer than there are lanes, and an unroll that was begun is ended. OK after a stop. Any error is final:
-  // of an environment, the policy, the writer, the budget, or weights of another network.
+  // pass it by fewer than there are lanes. Lanes that wait for versions only report what they take, and act on. OK
+  // after a stop. Any error is final: of an environment, the policy, the writer, the budget, or weights of another
+  // network.
   absl::Status Run(const StopToken& stop);
 
   // Steps taken in environments since the beginning; starting an episode is none.

@@ -92,13 +92,14 @@ absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
     const StopToken until;
     const StopToken over;
     const StopToken::Callback stops(stop, [until] { until.RequestStop(); });
-    const Thread watch("turn", [this, over, until] { LoseHeart(over, until); });
+    const Thread watch("turn", [this, over, until] { StopIfStarved(over, until); });
     const absl::Status learned = LearnFrom(items, until);
     over.RequestStop();
-    if (!learned.ok() && !(absl::IsCancelled(learned) && !stop.StopRequested())) {
+    const bool starved = absl::IsCancelled(learned) && !stop.StopRequested();
+    if (!learned.ok() && !starved) {
       return learned;
     }
-    if (!learned.ok()) {
+    if (starved) {
       LogWarning("no batch came for ", absl::FormatDuration(options_.turn_patience), " of ", items,
                  " items that were written: what is left of them is lost, and the turn ends");
       counted_ = {items, step_};
@@ -125,7 +126,7 @@ absl::Status TrainLoop::LearnFrom(int64_t items, const StopToken& until) {
   return absl::OkStatus();
 }
 
-void TrainLoop::LoseHeart(const StopToken& over, const StopToken& until) const {
+void TrainLoop::StopIfStarved(const StopToken& over, const StopToken& until) const {
   uint64_t batches = 0;
   Stopwatch since;
   while (!over.WaitFor(options_.turn_patience / 10)) {

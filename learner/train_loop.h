@@ -97,7 +97,7 @@ class TrainLoop {
   // Learns from what there is by this turn. CANCELLED after a stop of `until`.
   absl::Status LearnFrom(int64_t items, const StopToken& until);
   // Stops `until` once a batch has been waited for for too long.
-  void LoseHeart(const StopToken& over, const StopToken& until) const;
+  void StopIfStarved(const StopToken& over, const StopToken& until) const;
   bool IsDone() const { return options_.max_learner_steps > 0 && step_ >= options_.max_learner_steps; }
   // Waits for a batch of each table, and learns from them.
   absl::Status LearnOnce(const StopToken& stop);
@@ -129,8 +129,8 @@ class TrainLoop {
 
   // In lock-step.
   Progress turn_progress_;  // As the turn began.
-  // What is learned from was written after so many items, and is learned from after so many steps: an earlier learner's
-  // items are its own, and so are those that were lost.
+  // Items and learner steps from which on a turn's steps are counted: not from the run's first, as an earlier learner
+  // has learned from what came before, or it was lost.
   struct Counted {
     int64_t items = 0;
     int64_t steps = 0;

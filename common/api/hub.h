@@ -135,7 +135,7 @@ class HubLink {
   // This learner has stopped training; the run may end when these last weights of it are evaluated.
   virtual void ReportFinalVersion(const ModelVersion& version) = 0;
   // This worker's turn of this number is over: what its metrics say by now, and what else it has reported, is known to
-  // whoever's turn is next.
+  // the worker that has the next turn.
   virtual void ReportTurnDone(uint64_t number) = 0;
   // Why this worker gives up: people see it beside the worker, and a learner that is the last one fails the run with
   // it. Cut after kMaxFailureBytes.

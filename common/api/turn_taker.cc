@@ -22,7 +22,8 @@ absl::StatusOr<Assignment> TurnTaker::Await(const StopToken& stop) {
   }
   WAGGLE_RETURN_IF_ERROR(assignment.status());
   if (IsTrainingOver(assignment->run_state)) {
-    hub_->training_over().Wait();  // Which follows at once: whoever looks at it next is to see why this ended.
+    hub_->training_over()
+        .Wait();  // Stopped right after the assignment came: the caller looks at it to see why this ended.
     return absl::CancelledError("the training is over, and nobody has a turn any more");
   }
   done_ = assignment->turn->number;

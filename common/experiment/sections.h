@@ -22,7 +22,7 @@ struct ExperimentOptions {
   std::string name = "experiment";  // Names the output folder and the model.
   int64_t seed = 1;                 // All randomness of the run follows from it.
   // Whether actor, learner, evaluator and recorder take turns, so that two runs on one kind of machine are equal bit
-  // for bit: for one actor and one replay server, and much slower.
+  // for bit: for one actor and one replay server.
   bool deterministic = false;
 
   void Visit(ConfigVisitor& visitor);
@@ -133,7 +133,7 @@ struct StopOptions {
   // Solved when the mean returns of two evaluations of the same weights reach it.
   std::optional<double> target_return;
   // Over all actors, which are given their parts of what is left; each may pass it by fewer than its lanes; where
-  // actors wait for each learner step by less than an unroll, and in a deterministic run by less than a turn.
+  // actors wait for each learner step by an unroll or two, and in a deterministic run by less than a turn.
   int64_t max_env_steps = 0;
   int64_t max_learner_steps = 0;
   // Since the first environment step, so that processes may be started by hand in any order; the time without a hub, or

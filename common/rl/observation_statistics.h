@@ -25,8 +25,8 @@ class ObservationStatistics {
   // Takes in a batch of each table of the plan, in their order, and tells the networks.
   void Update(absl::Span<const TensorBatch* const> batches, Model* model);
 
-  // Begins anew from the scale that was published with the acting network. It weighs as much as ten thousand rows, so
-  // that a few batches do not change it much.
+  // Begins anew from the scale that was published with the acting network. That scale weighs as much as ten thousand
+  // rows, so that a few batches do not change it much.
   void Adopt(Model* model);
 
   void VisitState(StateVisitor* visitor);

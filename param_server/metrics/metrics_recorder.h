@@ -25,7 +25,7 @@ class MetricsRecorder {
   static absl::StatusOr<std::unique_ptr<MetricsRecorder>> Create(const std::string& folder, const HubOverview& known);
 
   struct Call {
-    bool last = false;  // All evaluations are written, whatever may become known of them.
+    bool last = false;  // Evaluations are written although their steps may become known better.
     // In lock-step figures are of a turn: a last call has none, and what the hub itself counts, which depends on when
     // it is asked for weights, is left out.
     bool in_lock_step = false;

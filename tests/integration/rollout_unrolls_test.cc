@@ -219,5 +219,22 @@ TEST_CASE("in lock-step a turn is an unroll where these have versions", "[unit]"
   CHECK(hub.turn_done == 6);
 }
 
+TEST_CASE("lanes that others wait for act on without steps that are left, and report what they take", "[unit]") {
+  UnrollFixture fixture(6);
+  fixture.options.version_patience = absl::ZeroDuration();
+  constexpr int64_t kEnough = 20 * RolloutFixture::kLanes;
+  fixture.budget = std::make_unique<StepBudget>(
+      1, Backoff(absl::Milliseconds(1), absl::Milliseconds(1), Rng(1)),
+      [&fixture](const StepRequest& request, const StopToken&) -> absl::StatusOr<int64_t> {
+        if (request.used >= kEnough) {
+          fixture.stop.RequestStop();  // As the hub ends a run.
+        }
+        return 0;
+      },
+      fixture.stop);
+  REQUIRE_OK(fixture.Run(1'000'000'000));
+  CHECK(fixture.env_steps() >= kEnough);
+}
+
 }  // namespace
 }  // namespace waggle::testing

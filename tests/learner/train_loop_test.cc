@@ -360,17 +360,25 @@ TEST_CASE("a server that is away when training ends is given the last weights un
   CHECK(versions.back() == ModelVersion{3, 12});
 }
 
+// A fixture in lock-step: so many items more in each turn, a quarter of a learner step for each.
+struct TurnFixture : Fixture {
+  TurnFixture(int64_t count, int64_t items_a_turn) : hub(Role::kLearner, count), taker(&hub, Role::kLearner) {
+    hub.items_a_turn = items_a_turn;
+    hub.over = stop;
+    turns = &taker;
+    options.max_learner_steps = 0;
+    options.quota = {0.25, 0};
+  }
+
+  testing::TurnHub hub;
+  TurnTaker taker;
+};
+
 TEST_CASE("in lock-step each turn learns from what there is by then, and ends with all of it told", "[unit]") {
-  Fixture fixture;
-  testing::TurnHub hub(Role::kLearner, 4);
-  hub.items_a_turn = 10;
-  hub.over = fixture.stop;
-  TurnTaker turns(&hub, Role::kLearner);
-  fixture.turns = &turns;
-  fixture.options.max_learner_steps = 0;
-  fixture.options.quota = {0.25, 12};
+  TurnFixture fixture(4, 10);
+  fixture.options.quota.min_items = 12;
   std::vector<int64_t> steps;
-  hub.on_turn = [&](int64_t turn, Assignment* assignment) {
+  fixture.hub.on_turn = [&](int64_t turn, Assignment* assignment) {
     steps.push_back(fixture.algorithm.updates);
     CHECK(fixture.updater.items.size() == 4 * static_cast<size_t>(fixture.algorithm.updates));
     if (turn > 1) {
@@ -383,40 +391,29 @@ TEST_CASE("in lock-step each turn learns from what there is by then, and ends wi
   // The first 10 were there before it. Of 10, 20 and 30 more all but twelve are learned from, a quarter of a step each.
   CHECK(steps == std::vector<int64_t>{0, 0, 0, 2, 4});
   CHECK(fixture.algorithm.progress.env_steps == 400);
-  CHECK(hub.turn_done == 12);
+  CHECK(fixture.hub.turn_done == 12);
 }
 
 TEST_CASE("in lock-step the last turn ends with the limit on learner steps", "[unit]") {
-  Fixture fixture;
-  testing::TurnHub hub(Role::kLearner, 100);
-  hub.items_a_turn = 20;
-  TurnTaker turns(&hub, Role::kLearner);
-  fixture.turns = &turns;
-  fixture.options.quota = {0.25, 0};
+  TurnFixture fixture(100, 20);
+  fixture.options.max_learner_steps = 12;
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.last_step == 12);
-  CHECK(hub.turn_done == 12);
+  CHECK(fixture.hub.turn_done == 12);
 }
 
 TEST_CASE("in lock-step a turn ends though what was written has been lost, and the next ones learn again", "[unit]") {
-  Fixture fixture;
-  testing::TurnHub hub(Role::kLearner, 4);
-  hub.items_a_turn = 8;
-  hub.over = fixture.stop;
-  TurnTaker turns(&hub, Role::kLearner);
-  fixture.turns = &turns;
-  fixture.options.quota = {0.25, 0};
-  fixture.options.max_learner_steps = 0;
+  TurnFixture fixture(4, 8);
   fixture.options.turn_patience = absl::Milliseconds(20);
   fixture.sampler.batches = 1;
   std::vector<int64_t> steps;
-  hub.on_turn = [&](int64_t turn, Assignment*) {
+  fixture.hub.on_turn = [&](int64_t turn, Assignment*) {
     steps.push_back(fixture.algorithm.updates);
     fixture.sampler.batches = turn < 3 ? 1 : 100;
   };
   REQUIRE_OK(fixture.Run());
   CHECK(steps == std::vector<int64_t>{0, 0, 1, 3, 5});
-  CHECK(hub.turn_done == 12);
+  CHECK(fixture.hub.turn_done == 12);
 }
 
 }  // namespace

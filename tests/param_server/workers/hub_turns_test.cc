@@ -8,15 +8,20 @@
 namespace waggle {
 namespace {
 
-using Fixture = testing::HubFixture;
 using testing::ValueOf;
 
+// A hub of a run in lock-step, with a learner.
+struct Fixture : testing::HubFixture {
+  explicit Fixture(int64_t record_steps) {
+    lock_step = LockStepOptions{record_steps, /*evaluation_steps=*/0};
+    Restart();
+    Join("learner", Role::kLearner);
+  }
+};
+
 TEST_CASE("in lock-step a heartbeat passes the turn on, and everybody hears of it", "[unit]") {
-  Fixture fixture;
-  CHECK_FALSE(fixture.hub->turn().has_value());
-  fixture.lock_step = LockStepOptions{/*record_steps=*/2, /*evaluation_steps=*/0};
-  fixture.Restart();
-  fixture.Join("learner", Role::kLearner);
+  CHECK_FALSE(testing::HubFixture().hub->turn().has_value());
+  Fixture fixture(/*record_steps=*/2);
   fixture.Join("actor", Role::kActor);
   const auto done = [&fixture](const std::string& worker_id, uint64_t number, const char* counter, double count) {
     WorkerReport report = fixture.Report(worker_id);
@@ -42,10 +47,7 @@ TEST_CASE("in lock-step a heartbeat passes the turn on, and everybody hears of i
 }
 
 TEST_CASE("of several actors the first that lives has the turn", "[unit]") {
-  Fixture fixture;
-  fixture.lock_step = LockStepOptions{/*record_steps=*/100, /*evaluation_steps=*/0};
-  fixture.Restart();
-  fixture.Join("learner", Role::kLearner);
+  Fixture fixture(/*record_steps=*/100);
   fixture.Join("first", Role::kActor);
   fixture.Join("second", Role::kActor);
   CHECK_FALSE(fixture.hub->turn()->actor.has_value());
@@ -58,10 +60,7 @@ TEST_CASE("of several actors the first that lives has the turn", "[unit]") {
 }
 
 TEST_CASE("in lock-step an evaluation stands at the steps that there were when its weights were published", "[unit]") {
-  Fixture fixture;
-  fixture.lock_step = LockStepOptions{/*record_steps=*/100, /*evaluation_steps=*/0};
-  fixture.Restart();
-  fixture.Join("learner", Role::kLearner);
+  Fixture fixture(/*record_steps=*/100);
   fixture.Join("actor", Role::kActor);
   fixture.Join("evaluator", Role::kEvaluator);
   const auto done = [&fixture](const std::string& worker_id, uint64_t number, double env_steps) {
