@@ -62,7 +62,10 @@ class TrajectoryWriter {
 
   // The most rows that a lane has in the present block, and whether no more fit of it.
   int64_t block_rows() const { return block_rows_; }
-  bool BlockIsFull() const { return block_rows_ == max_block_rows_; }
+  // A block that has an unroll of every lane is full as it is: whoever learns from them need not wait for more rows.
+  bool BlockIsFull() const {
+    return block_rows_ == max_block_rows_ || (crosses_episodes_ && items_.size() >= lanes_.size());
+  }
 
   // Hands over the present block, full or not; does nothing where it is empty. `policy_version`: of the weights that
   // chose all its actions. Blocks as ReplayWriter::Append does, and returns what that returns.

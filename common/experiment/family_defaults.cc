@@ -58,6 +58,16 @@ void ActorCriticDefaults(Experiment* experiment) {
   experiment->networks = {{"actor_critic", ActorCritic({64, 64})}};
 }
 
+void AsynchronousDefaults(Experiment* experiment) {
+  OnPolicyDefaults(experiment);
+  experiment->replay.table.max_items = 64;
+  experiment->learner.batch_size = 16;
+  // A chunk ends with its unroll in any case.
+  experiment->actor.chunk_rows = 128;
+  experiment->actor.max_unacknowledged_blocks = 1;
+  experiment->evaluation.period_seconds = 0.1;
+}
+
 ReplayOptions OnPolicyReplay() {
   ReplayOptions replay;
   replay.table.sampler.kind = SelectorKind::kFifo;

@@ -26,6 +26,10 @@ void OnPolicyDefaults(Experiment* experiment);
 // nothing is learned from that older weights acted.
 void ActorCriticDefaults(Experiment* experiment);
 
+// For algorithms that learn from unrolls of actors that do not wait: a queue that is short, so that actors who are
+// faster than the learner wait for room in it and what they write does not grow old, and batches of a fixed size.
+void AsynchronousDefaults(Experiment* experiment);
+
 // The replay section of OnPolicyDefaults: a queue.
 ReplayOptions OnPolicyReplay();
 
