@@ -210,7 +210,9 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
 }
 
 absl::Status RolloutLoop::Flush(const StopToken& stop) {
+  const int64_t items = parts_.writer->items_written();
   WAGGLE_RETURN_IF_ERROR(parts_.writer->Flush(policy_version_.version, stop));
+  CountInserted(parts_.writer->items_written() - items);
   if (parts_.all_lanes != nullptr) {
     parts_.policy->SetAllLanes(parts_.all_lanes());
   }
@@ -220,6 +222,13 @@ absl::Status RolloutLoop::Flush(const StopToken& stop) {
     Report(block_began_);
   }
   return absl::OkStatus();
+}
+
+void RolloutLoop::CountInserted(int64_t items) {
+  const std::optional<ModelVersion> newest = parts_.weights->stats().newest;
+  if (newest.has_value() && newest->epoch == policy_version_.epoch) {
+    inserted_lag_sum_ += items * static_cast<int64_t>(newest->version - policy_version_.version);
+  }
 }
 
 // The last rows go out although everything is to stop, so with a token of their own.
@@ -241,7 +250,11 @@ void RolloutLoop::Report(absl::Time now) {
   const int64_t items = parts_.writer->items_written();
   metrics.Add("env_steps", static_cast<double>(env_steps_ - std::exchange(reported_env_steps_, env_steps_)));
   metrics.Add("episodes", static_cast<double>(std::exchange(new_episodes_, 0)));
-  metrics.Add("items_written", static_cast<double>(items - std::exchange(reported_items_, items)));
+  const auto written = static_cast<double>(items - std::exchange(reported_items_, items));
+  metrics.Add("items_written", written);
+  if (written > 0) {
+    metrics.Set("policy_lag_when_inserted_mean", static_cast<double>(std::exchange(inserted_lag_sum_, 0)) / written);
+  }
   metrics.Set("policy_version", static_cast<double>(policy_version_.version));
   if (!returns_.empty()) {
     metrics.Set("return_mean",

@@ -88,6 +88,8 @@ class RolloutLoop {
   // Ends the unroll of all lanes, and waits for the version that follows from it.
   absl::Status FinishUnroll(const StopToken& stop);
   absl::Status Flush(const StopToken& stop);
+  // Takes note of how far behind the newest weights those were that acted the items that were just handed over.
+  void CountInserted(int64_t items);
   absl::Status Drain();
   void Report(absl::Time now);
 
@@ -105,6 +107,7 @@ class RolloutLoop {
   absl::Time reported_at_;
   int64_t reported_env_steps_ = 0;
   int64_t reported_items_ = 0;
+  int64_t inserted_lag_sum_ = 0;  // Over the items since then, of learner steps: see CountInserted.
   int64_t new_episodes_ = 0;
   std::vector<double> lane_returns_;  // Of the episodes under way.
   std::deque<double> returns_;

@@ -56,7 +56,7 @@ absl::StatusOr<std::optional<ModelSnapshot>> WeightRefresher::WaitAndTake(absl::
 
 WeightRefresher::Stats WeightRefresher::stats() const {
   MutexLock lock(&mutex_);
-  return {waits_.total(), waits_.waiting()};
+  return {waits_.total(), waits_.waiting(), version_};
 }
 
 void WeightRefresher::Run() {
@@ -84,16 +84,18 @@ void WeightRefresher::Run() {
   }
 }
 
-absl::Status WeightRefresher::FetchOne(std::optional<ModelVersion>* version) {
-  WAGGLE_RETURN_IF_ERROR(subscriber_->WaitNewer(*version, stop_));
-  WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> snapshot, subscriber_->PullNewer(*version));
+absl::Status WeightRefresher::FetchOne(std::optional<ModelVersion>* newest) {
+  std::optional<ModelVersion>& version = *newest;
+  WAGGLE_RETURN_IF_ERROR(subscriber_->WaitNewer(version, stop_));
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> snapshot, subscriber_->PullNewer(version));
   if (!snapshot.has_value()) {
     return absl::OkStatus();
   }
-  *version = snapshot->version;
+  version = snapshot->version;
   std::optional<ModelSnapshot> replaced = std::move(snapshot);  // Freed after the lock.
   MutexLock lock(&mutex_);
   newest_.swap(replaced);
+  version_ = version;
   changed_.SignalAll();
   return absl::OkStatus();
 }

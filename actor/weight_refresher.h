@@ -38,12 +38,13 @@ class WeightRefresher {
   struct Stats {
     absl::Duration waited;  // In WaitAndTake, the wait under way included.
     bool waiting = false;   // There, now.
+    std::optional<ModelVersion> newest;  // That was fetched, whether or not somebody has taken it.
   };
   Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status FetchOne(std::optional<ModelVersion>* version) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status FetchOne(std::optional<ModelVersion>* newest) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const absl::Duration period_;
   Backoff backoff_;       // Used by thread_ only.
@@ -55,6 +56,7 @@ class WeightRefresher {
   CondVar changed_;
   WaitClock waits_ ABSL_GUARDED_BY(mutex_);
   std::optional<ModelSnapshot> newest_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ModelVersion> version_ ABSL_GUARDED_BY(mutex_);  // Of the last that was fetched.
   absl::Status final_error_ ABSL_GUARDED_BY(mutex_);
 
   Thread thread_;

@@ -6,12 +6,22 @@
 
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
 #include "common/nn/torch_compat.h"
 #include "common/table_config/batch_layout.h"
 
 namespace waggle {
+namespace {
+
+constexpr size_t kKeptSteps = 64;
+
+}  // namespace
 
 absl::Status TableFeed::Next(int64_t step, const StopToken& stop) {
+  began_.emplace_back(SteadyNow(), step);
+  if (began_.size() > kKeptSteps) {
+    began_.pop_front();
+  }
   do {
     WAGGLE_ASSIGN_OR_RETURN(SampledBatch batch, sampler_->Next(stop));
     WAGGLE_RETURN_IF_ERROR(StageBatch(std::move(batch), options_.device, &staged_));
@@ -20,13 +30,23 @@ absl::Status TableFeed::Next(int64_t step, const StopToken& stop) {
   return absl::OkStatus();
 }
 
+int64_t TableFeed::StepsSinceSampled(int64_t step) const {
+  int64_t steps = 0;
+  for (auto began = began_.rbegin(); began != began_.rend() && staged_.host.sampled_at < began->first; ++began) {
+    steps = step - began->second + 1;
+  }
+  return std::min(steps, step);
+}
+
 void TableFeed::CountLags(int64_t step) {
   const auto* const versions = static_cast<const int64_t*>(staged_.host.Data(kItemPolicyVersion));
   TensorBatch& batch = staged_.tensors;
-  counts_.items += batch.size;
+  PolicyLags& lags = counts_.lags;
   if (versions == nullptr) {
+    lags.items += batch.size;
     return;
   }
+  const int64_t waited = StepsSinceSampled(step);
   std::vector<int64_t> fresh;
   for (int64_t row = 0; row < batch.size; ++row) {
     const int64_t lag = std::max<int64_t>(0, step - versions[row]);
@@ -34,15 +54,13 @@ void TableFeed::CountLags(int64_t step) {
       continue;
     }
     fresh.push_back(row);
-    counts_.lag_sum += lag;
-    counts_.lag_max = std::max(counts_.lag_max, lag);
+    lags.Add(lag, std::max<int64_t>(0, lag - waited));
   }
   const auto kept = static_cast<int64_t>(fresh.size());
   if (kept == batch.size) {
     return;
   }
-  counts_.items -= batch.size - kept;
-  counts_.too_old += batch.size - kept;
+  lags.too_old += batch.size - kept;
   torch::Tensor rows = torch::tensor(fresh, torch::kInt64);
   if (staged_.copies.has_value()) {
     rows = staged_.copies->ToDevice(rows.pin_memory());
@@ -65,7 +83,7 @@ TableFeed::Counts TableFeed::TakeCounts() {
                       now.unknown - counted_priorities_.unknown};
   counted_priorities_ = now;
   counts_ = Counts();
-  counts_.lag_max = taken.lag_max;
+  counts_.lags.max = taken.lags.max;
   return taken;
 }
 

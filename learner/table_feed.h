@@ -1,14 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/api/replay.h"
 #include "common/base/stop_token.h"
 #include "common/nn/torch.h"
 #include "common/rl/batches.h"
 #include "learner/batch_stager.h"
+#include "learner/policy_lags.h"
 #include "learner/priority_batcher.h"
 
 namespace waggle {
@@ -36,13 +40,9 @@ class TableFeed {
   // New priorities of the batch's items, or none (undefined). Errors as of PriorityBatcher.
   absl::Status Prioritize(const torch::Tensor& priorities);
 
-  // What was counted since it was last asked for. Lags are learner steps from the weights that acted an item to the
-  // step that learns from it.
+  // What was counted since it was last asked for; the largest lag is of all so far.
   struct Counts {
-    int64_t items = 0;    // That were learned from.
-    int64_t too_old = 0;  // That were left out.
-    int64_t lag_sum = 0;  // Over `items`.
-    int64_t lag_max = 0;  // Of all so far.
+    PolicyLags lags;
     PriorityUpdateCounts priorities;
   };
   Counts TakeCounts();
@@ -54,12 +54,16 @@ class TableFeed {
  private:
   // Takes note of the lags, and leaves out what is too old.
   void CountLags(int64_t step);
+  // How many learner steps ago the batch came from replay.
+  int64_t StepsSinceSampled(int64_t step) const;
 
   const TableFeedOptions options_;
   ReplaySampler* const sampler_;
   PriorityUpdater* const updater_;
   PriorityBatcher priorities_;
   StagedBatch staged_;
+  // When each of the latest steps began, oldest first: what is fetched ahead waits for as many as are kept, or fewer.
+  std::deque<std::pair<absl::Time, int64_t>> began_;
   Counts counts_;
   PriorityUpdateCounts counted_priorities_;
 };

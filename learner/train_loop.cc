@@ -297,23 +297,28 @@ absl::Status TrainLoop::Report() {
   int64_t missing = 0;
   for (const auto& feed : feeds_) {
     const TableFeed::Counts counts = feed->TakeCounts();
-    all.items += counts.items;
-    all.too_old += counts.too_old;
-    all.lag_sum += counts.lag_sum;
-    all.lag_max = std::max(all.lag_max, counts.lag_max);
+    all.lags.Add(counts.lags);
     all.priorities.applied += counts.priorities.applied;
     all.priorities.stale += counts.priorities.stale;
     all.priorities.unknown += counts.priorities.unknown;
     missing = std::max(missing, feed->sampler().stats().missing_shards);
   }
-  if (all.items > 0) {
-    metrics.Set("policy_lag_mean", static_cast<double>(all.lag_sum) / static_cast<double>(all.items), lifetime);
-    metrics.Set("policy_lag_max", static_cast<double>(all.lag_max));
+  const PolicyLags& lags = all.lags;
+  if (lags.items > 0) {
+    const auto items = static_cast<double>(lags.items);
+    metrics.Set("policy_lag_mean", static_cast<double>(lags.sum) / items, lifetime);
+    metrics.Set("policy_lag_when_sampled_mean", static_cast<double>(lags.sampled_sum) / items, lifetime);
+    metrics.Set("policy_lag_max", static_cast<double>(lags.max));
   }
-  metrics.Add("items_sampled", static_cast<double>(all.items));
-  metrics.Add("items_too_old", static_cast<double>(all.too_old));
+  metrics.Add("items_sampled", static_cast<double>(lags.items));
+  metrics.Add("items_too_old", static_cast<double>(lags.too_old));
+  metrics.Add("policy_lag_sum", static_cast<double>(lags.sum));
+  for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
+    if (lags.buckets[bucket] > 0) {
+      metrics.Add(LagBucketCounter(bucket), static_cast<double>(lags.buckets[bucket]));
+    }
+  }
   metrics.Set("replay_servers_missing", static_cast<double>(missing));
-  metrics.Add("policy_lag_sum", static_cast<double>(all.lag_sum));
   metrics.Add("priorities_applied", static_cast<double>(all.priorities.applied));
   metrics.Add("priorities_stale", static_cast<double>(all.priorities.stale));
   metrics.Add("priorities_unknown", static_cast<double>(all.priorities.unknown));

@@ -35,6 +35,12 @@ std::string RunSummary::ToJson() const {
                    {"items_sampled_per_s", items_sampled_per_s},
                    {"learner_steps_per_s", learner_steps_per_s}};
   json["policy_lag"] = {{"mean", OrNull(policy_lag_mean)}, {"max", OrNull(policy_lag_max)}};
+  Json& lags = json["policy_lag"]["items"] = Json::object();
+  for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
+    if (policy_lags[bucket] > 0) {
+      lags[LagBucketName(bucket)] = static_cast<int64_t>(policy_lags[bucket]);
+    }
+  }
   json["items_too_old"] = static_cast<int64_t>(items_too_old);
   json["processes"] = Json::array();
   for (const ProcessSummary& process : processes) {
@@ -62,6 +68,7 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
     if (before->items_learned > facts.items_learned) {
       newest_->items_learned = before->items_learned;
       newest_->policy_lag_sum = before->policy_lag_sum;
+      newest_->policy_lags = before->policy_lags;
     }
     if (!newest_->first_env_step_unix.has_value()) {
       newest_->first_env_step_unix = before->first_env_step_unix;
@@ -98,6 +105,7 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
     summary->policy_lag_mean = newest_->policy_lag_sum / newest_->items_learned;
   }
   summary->policy_lag_max = lag_max_;
+  summary->policy_lags = newest_->policy_lags;
   summary->items_too_old = newest_->items_too_old;
 }
 

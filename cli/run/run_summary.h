@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "absl/time/time.h"
 #include "cli/run/supervision.h"
 #include "cli/status/run_facts.h"
+#include "common/metrics/lag_buckets.h"
 
 namespace waggle {
 
@@ -41,6 +43,7 @@ struct RunSummary {
   // Learner steps between the policy that acted and the step that learned from it, over all sampled items.
   std::optional<double> policy_lag_mean;
   std::optional<double> policy_lag_max;
+  std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
   std::vector<ProcessSummary> processes;
 

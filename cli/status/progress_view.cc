@@ -56,6 +56,24 @@ std::string Bold(const std::string& text) {
   return absl::StrCat("\x1b[1m", text, "\x1b[0m");
 }
 
+// "1 mean when inserted, 3 when sampled, 4 when learned from (0: 2 %, 3-4: 90 %, 5-8: 8 %; 9 max)".
+std::string LagText(const RunFacts& facts) {
+  double all = 0;
+  for (const double count : facts.policy_lags) {
+    all += count;
+  }
+  std::vector<std::string> parts;
+  for (size_t bucket = 0; bucket < kLagBuckets && all > 0; ++bucket) {
+    if (facts.policy_lags[bucket] > 0) {
+      parts.push_back(absl::StrCat(LagBucketName(bucket), ": ", Percent(facts.policy_lags[bucket] / all)));
+    }
+  }
+  const std::string shares = parts.empty() ? "" : absl::StrCat("; ", absl::StrJoin(parts, ", "));
+  return absl::StrCat("mean ", Decimal(facts.policy_lag_when_inserted), " inserted, ",
+                      Decimal(facts.policy_lag_when_sampled), " sampled, ", Decimal(facts.policy_lag_mean),
+                      " learned from; max ", Decimal(facts.policy_lag_max), shares);
+}
+
 std::string TooOldText(const RunFacts& facts) {
   return facts.items_too_old > 0 ? absl::StrFormat(", %.0f items too old", facts.items_too_old) : "";
 }
@@ -94,9 +112,10 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
                       Rate(facts.env_steps, "steps"), facts.actors, Decimal(facts.training_return)),
       absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
                       Rate(facts.items_sampled_per_s, "out/s"), fill),
-      absl::StrFormat("  learner     %-13s %-13s policy lag %s mean, %s max%s",
+      absl::StrFormat("  learner     %-13s %-13s %.0f items learned from%s",
                       Rate(facts.learner_steps_per_s, "steps/s"), Rate(facts.learner_steps, "steps"),
-                      Decimal(facts.policy_lag_mean), Decimal(facts.policy_lag_max), TooOldText(facts)),
+                      facts.items_learned, TooOldText(facts)),
+      absl::StrCat("  policy lag  ", LagText(facts)),
       absl::StrCat("  evaluation  ", EvaluationText(facts, context)),
       absl::StrCat("  waiting     ", WaitingText(facts)),
   };

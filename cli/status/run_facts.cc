@@ -24,6 +24,8 @@ void AddFigures(const Figures& figures, RunFacts* facts) {
   facts->learner_steps_per_s = Get(figures, "learner/steps_per_s");
   facts->learner_waiting = Get(figures, "learner/waiting_fraction");
   facts->policy_lag_mean = Get(figures, "learner/policy_lag_mean");
+  facts->policy_lag_when_inserted = Get(figures, "actor/policy_lag_when_inserted_mean");
+  facts->policy_lag_when_sampled = Get(figures, "learner/policy_lag_when_sampled_mean");
 }
 
 // What a learner has counted, its largest lag included, stands when it is gone.
@@ -33,6 +35,9 @@ void AddLearnerCounts(const v1::WorkerInfo& learner, RunFacts* facts) {
   }
   facts->policy_lag_sum += Get(learner.counters(), "policy_lag_sum").value_or(0);
   facts->items_learned += Get(learner.counters(), "items_sampled").value_or(0);
+  for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
+    facts->policy_lags[bucket] += Get(learner.counters(), LagBucketCounter(bucket).c_str()).value_or(0);
+  }
   facts->items_too_old += Get(learner.counters(), "items_too_old").value_or(0);
 }
 

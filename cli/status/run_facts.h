@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "cli/status/cluster_client.h"
 #include "common/api/hub.h"
+#include "common/metrics/lag_buckets.h"
 
 namespace waggle {
 
@@ -41,6 +43,10 @@ struct RunFacts {
   std::optional<double> policy_lag_mean;    // Over the last second.
   std::optional<double> policy_lag_max;     // Over the run.
   double policy_lag_sum = 0;                // Over all of items_learned.
+  std::optional<double> policy_lag_when_inserted;  // Of what came to replay over the last second.
+  std::optional<double> policy_lag_when_sampled;   // Of what came from there.
+  // Of items_learned, by LagBucket.
+  std::array<double, kLagBuckets> policy_lags = {};
   double items_too_old = 0;                 // That the learner has left out (learner.max_policy_lag).
   std::vector<v1::Evaluation> evaluations;  // Oldest first.
   std::optional<v1::Result> result;

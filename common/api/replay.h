@@ -91,6 +91,8 @@ struct SampledBatch {
   // Of the servers that a buffer is spread over, those that this batch does without because they were lost. It is as
   // large as any, and its probabilities are those of a draw from the others.
   int64_t missing_shards = 0;
+  // By SteadyNow(), when its first bytes came; in the infinite future where it was made in this process.
+  absl::Time sampled_at = absl::InfiniteFuture();
 
   // The field's elements; null if there is no such field.
   const void* Data(absl::string_view field) const;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
 #include "common/replay_client/replay_convert.h"
 #include "common/tensor/checksum.h"
 #include "common/tensor/compression.h"
@@ -37,6 +38,7 @@ absl::Status BatchAssembler::Begin(const v1::BatchHeader& facts) {
   batch_.min_probability = facts.min_probability();
   batch_.samples_allowed = facts.samples_allowed();
   batch_.table_incarnation = facts.table_incarnation();
+  batch_.sampled_at = SteadyNow();
   return absl::OkStatus();
 }
 

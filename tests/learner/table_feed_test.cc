@@ -1,5 +1,6 @@
 #include "learner/table_feed.h"
 
+#include "common/base/steady_now.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/cuda.h"
@@ -20,20 +21,48 @@ TEST_CASE("a feed counts how old the policy was that acted its items, and what b
   REQUIRE_OK(feed.Prioritize(feed.batch().at("value")));
   REQUIRE_OK(feed.Next(6, StopToken()));
   const TableFeed::Counts counts = feed.TakeCounts();
-  CHECK(counts.items == 8);
-  CHECK(counts.too_old == 0);
-  CHECK(counts.lag_sum == 4 * 5 + 4 * 3);
-  CHECK(counts.lag_max == 5);
+  CHECK(counts.lags.items == 8);
+  CHECK(counts.lags.too_old == 0);
+  CHECK(counts.lags.sum == 4 * 5 + 4 * 3);
+  CHECK(counts.lags.max == 5);
   CHECK(counts.priorities.applied == 4);
   REQUIRE(updater.items.size() == 4);
   CHECK(updater.items[3].key == 3);
   CHECK(updater.items[3].priority == 3);
   // What was counted is not counted again, but for what is of all so far.
   const TableFeed::Counts after = feed.TakeCounts();
-  CHECK(after.items == 0);
-  CHECK(after.lag_sum == 0);
-  CHECK(after.lag_max == 5);
+  CHECK(after.lags.items == 0);
+  CHECK(after.lags.sum == 0);
+  CHECK(after.lags.max == 5);
   CHECK(after.priorities.applied == 0);
+}
+
+// Gives batches that came while the step before was learned from.
+class AheadSampler : public FakeSampler {
+ public:
+  absl::StatusOr<SampledBatch> Next(const StopToken& stop) override {
+    absl::StatusOr<SampledBatch> batch = FakeSampler::Next(stop);
+    batch->sampled_at = came_at;
+    return batch;
+  }
+  absl::Time came_at = absl::InfiniteFuture();
+};
+
+TEST_CASE("what was fetched ahead was younger when it came from replay", "[unit]") {
+  AheadSampler sampler;
+  RecordingUpdater updater;
+  TableFeed feed(TableFeedOptions(), &sampler, &updater);
+  REQUIRE_OK(feed.Next(7, StopToken()));  // Waited for: learned from at once.
+  CHECK(feed.TakeCounts().lags.sampled_sum == 4 * 7);
+  const absl::Time before = SteadyNow();
+  REQUIRE_OK(feed.Next(8, StopToken()));
+  feed.TakeCounts();
+  sampler.came_at = before;  // Before step 8 began, and step 9.
+  REQUIRE_OK(feed.Next(9, StopToken()));
+  const PolicyLags lags = feed.TakeCounts().lags;
+  CHECK(lags.sum == 4 * 9);
+  CHECK(lags.sampled_sum == 4 * 7);
+  CHECK(lags.buckets[LagBucket(9)] == 4);
 }
 
 TEST_CASE("priorities that there are none of send nothing", "[unit]") {
@@ -59,9 +88,9 @@ TEST_CASE("items that are too old are left out and counted, and a batch of no ot
   CHECK(feed.batch().size == 4);
   CHECK(feed.batch().at("value")[0].item<float>() == 8);
   const TableFeed::Counts counts = feed.TakeCounts();
-  CHECK(counts.items == 8);
-  CHECK(counts.too_old == 4);
-  CHECK(counts.lag_max == 2);
+  CHECK(counts.lags.items == 8);
+  CHECK(counts.lags.too_old == 4);
+  CHECK(counts.lags.max == 2);
   // A stop ends the wait for one that is not.
   sampler.stop_when_done = true;
   sampler.batches = 3;
@@ -90,7 +119,7 @@ void CheckWhatIsLeftOut(torch::Device device) {
   REQUIRE(feed.batch().size == 2);
   CHECK(torch::equal(feed.batch().at("value").cpu(), torch::tensor({0.F, 2.F})));
   CHECK(torch::equal(feed.batch().at(kItemPolicyVersion).cpu(), torch::tensor({4, 5}, torch::kInt64)));
-  CHECK(feed.TakeCounts().lag_sum == 1);
+  CHECK(feed.TakeCounts().lags.sum == 1);
 }
 
 TEST_CASE("of a batch in which some items are too old the others are kept, with all their fields", "[unit]") {

@@ -47,6 +47,7 @@ CompleteShardBatch ShardBatch::Completed(const std::vector<ShardStanding>& shard
     complete.table_items += static_cast<uint64_t>(facts[i]->items);
     complete.priority_sum += facts[i]->priority_sum;
     complete.samples_allowed += facts[i]->samples_allowed;
+    complete.sampled_at = std::min(complete.sampled_at, facts[i]->sampled_at);
     if (weights[i] > 0) {
       complete.min_probability = std::min(complete.min_probability, complete.shares[i] * facts[i]->min_probability);
     }

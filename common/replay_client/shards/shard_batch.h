@@ -28,6 +28,7 @@ struct CompleteShardBatch {
   double samples_allowed = 0;
   uint64_t table_incarnation = 0;
   int64_t missing_shards = 0;  // Left out because they were lost.
+  absl::Time sampled_at = absl::InfiniteFuture();  // Of the first part.
 };
 
 // A batch under way. A value; all decisions are ShardedDraws'.

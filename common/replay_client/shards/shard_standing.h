@@ -17,6 +17,7 @@ struct ShardFacts {
   double min_probability = 0;
   double samples_allowed = 0;
   uint64_t incarnation = 0;
+  absl::Time sampled_at = absl::InfiniteFuture();  // By SteadyNow().
 };
 
 // What a sampler knows of one shard, and has asked it for. A value; all decisions are ShardedDraws'.

@@ -66,6 +66,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
     batch.table_incarnation = complete->table_incarnation;
     batch.samples_allowed = complete->samples_allowed;
     batch.missing_shards = complete->missing_shards;
+    batch.sampled_at = complete->sampled_at;
     return batch;
   }
 
@@ -124,7 +125,7 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
   absl::Status Answered(size_t shard, SampledBatch answer) override ABSL_LOCKS_EXCLUDED(mutex_) {
     const ShardFacts facts{static_cast<int64_t>(std::min(answer.table_items, static_cast<uint64_t>(kNoCap))),
                            answer.priority_sum, answer.min_probability, answer.samples_allowed,
-                           answer.table_incarnation};
+                           answer.table_incarnation, answer.sampled_at};
     std::optional<ShardedDraws::Rows> rows;
     {
       MutexLock lock(&mutex_);

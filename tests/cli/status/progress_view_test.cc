@@ -27,7 +27,8 @@ TEST_CASE("The block has a line for each stage", "[unit]") {
                      "pole: running, 12.4 s, runs/pole-1",
                      "  actors      16.2k steps/s 198k steps    2 running, return 250.0",
                      "  replay      16.2k in/s    259k out/s    table 40000 of 50000 (80%)",
-                     "  learner     2.00k steps/s 12.3k steps   policy lag 31.0 mean, 80.0 max, 40 items too old",
+                     "  learner     2.00k steps/s 12.3k steps   4000 items learned from, 40 items too old",
+                     "  policy lag  mean 2.0 inserted, 30.5 sampled, 31.0 learned from; max 80.0; 17-32: 75%, 65-128: 25%",
                      "  evaluation  mean return 412.5    best 412.5    target 475.0",
                      "  waiting     actors 10%, learner 3% of their time",
                  });
@@ -40,8 +41,9 @@ TEST_CASE("A block of a run that has not begun says so", "[unit]") {
   CHECK(block[0] == "pole: no experiment, 0.3 s, runs/pole-1");
   CHECK(block[1] == "  actors      - steps/s     0 steps       0 running, return -");
   CHECK(block[2] == "  replay      - in/s        - out/s       no table yet");
-  CHECK(block[4] == "  evaluation  mean return -        best -       ");
-  CHECK(block[5] == "  waiting     actors -, learner - of their time");
+  CHECK(block[4] == "  policy lag  mean - inserted, - sampled, - learned from; max -");
+  CHECK(block[5] == "  evaluation  mean return -        best -       ");
+  CHECK(block[6] == "  waiting     actors -, learner - of their time");
 }
 
 TEST_CASE("Once the outcome is decided the block tells it, whatever the hub says", "[unit]") {
