@@ -2,6 +2,7 @@
 
 #include "actor/environments/cartpole.h"
 #include "actor/environments/environment.h"
+#include "actor/environments/null_environment.h"
 #include "actor/environments/pendulum.h"
 #include "common/base/check.h"
 
@@ -14,6 +15,7 @@ EnvironmentDefinitions BuiltinEnvironments() {
   };
   add("CartPole-v1", CartPole::Definition());
   add("CartPoleHiddenVelocity-v1", CartPole::Definition(CartPole::Shown::kPositions));
+  add(kNullEnvironment, NullEnvironment::Definition());
   add("Pendulum-v1", Pendulum::Definition());
   return definitions;
 }

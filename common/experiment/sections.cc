@@ -84,6 +84,9 @@ absl::Status ExperimentOptions::Validate() const {
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("name", &name, IsName, kNames);
+  if (name == kNullEnvironment) {
+    visitor.Section("spec", &spec);
+  }
 }
 
 absl::Status EnvironmentOptions::Validate() const {

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "common/config/config_visitor.h"
+#include "common/experiment/spec_options.h"
 #include "common/table_config/table_config.h"
 
 // The sections of an experiment's YAML file that are the same for every algorithm. Each field's comment says what it
@@ -32,6 +33,7 @@ struct ExperimentOptions {
 // `environment:` — what is to be learned.
 struct EnvironmentOptions {
   std::string name = "CartPole-v1";  // A name from the environment registry.
+  SpecOptions spec;                  // Of kNullEnvironment; the key is unknown for the others.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
