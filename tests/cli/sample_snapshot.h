@@ -50,6 +50,8 @@ inline ClusterSnapshot SampleSnapshot() {
   (*learner->mutable_counters())["policy_lag_sum"] = 90'000;
   (*learner->mutable_counters())["items_too_old"] = 40;
   (*learner->mutable_counters())["items_sampled"] = 3'000;
+  (*learner->mutable_counters())["policy_lag/17-32"] = 2'250;
+  (*learner->mutable_counters())["policy_lag/65-128"] = 750;
   (*learner->mutable_gauges())["waiting_fraction"] = 0.03;
   v1::WorkerInfo* replay = AddWorker(v1::ROLE_REPLAY_SERVER, 0, &overview);
   replay->set_address("127.0.0.1:4242");
@@ -61,7 +63,9 @@ inline ClusterSnapshot SampleSnapshot() {
   figures["actor/return_mean"] = 250;
   figures["actor/waiting_fraction"] = 0.1;
   figures["algorithm/loss"] = 0.125;
+  figures["actor/policy_lag_when_inserted_mean"] = 2;
   figures["learner/policy_lag_mean"] = 31;
+  figures["learner/policy_lag_when_sampled_mean"] = 30.5;
   figures["learner/steps_per_s"] = 2'000;
   figures["learner/waiting_fraction"] = 0.03;
   figures["replay/items_inserted_per_s"] = 16'200;

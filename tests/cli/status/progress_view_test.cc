@@ -27,7 +27,7 @@ TEST_CASE("The block has a line for each stage", "[unit]") {
                      "pole: running, 12.4 s, runs/pole-1",
                      "  actors      16.2k steps/s 198k steps    2 running, return 250.0",
                      "  replay      16.2k in/s    259k out/s    table 40000 of 50000 (80%)",
-                     "  learner     2.00k steps/s 12.3k steps   4000 items learned from, 40 items too old",
+                     "  learner     2.00k steps/s 12.3k steps   3000 items learned from, 40 items too old",
                      "  policy lag  mean 2.0 inserted, 30.5 sampled, 31.0 learned from; max 80.0; 17-32: 75%, 65-128: 25%",
                      "  evaluation  mean return 412.5    best 412.5    target 475.0",
                      "  waiting     actors 10%, learner 3% of their time",
@@ -64,13 +64,13 @@ TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable 
     }
   }
   CHECK(RenderBlock(facts, Context(), 20, false)[0] == "pole: running, 12...");
-  CHECK(RenderBlock(facts, Context(), 100, false)[5].find("evil ?[2J? bytes") != std::string::npos);
+  CHECK(RenderBlock(facts, Context(), 100, false)[6].find("evil ?[2J? bytes") != std::string::npos);
 }
 
 TEST_CASE("Who gave up, and why, is told among the reasons to wait", "[unit]") {
   RunFacts facts = GatherFacts(SampleSnapshot());
   facts.gave_up = {"actor-0: no such device"};
-  CHECK(RenderBlock(facts, Context(), 100, false)[5] ==
+  CHECK(RenderBlock(facts, Context(), 100, false)[6] ==
         "  waiting     actors 10%, learner 3% of their time; gave up: actor-0: no such device");
 }
 
@@ -143,9 +143,9 @@ TEST_CASE("On a terminal the block is redrawn in place, and events stay above it
   printer.Update(facts, Context());
   CHECK(pipe.Read() == block);
   printer.Update(facts, Context());
-  CHECK(pipe.Read() == "\x1b[6A\r\x1b[J" + block);
+  CHECK(pipe.Read() == "\x1b[7A\r\x1b[J" + block);
   printer.Event("second");
-  CHECK(pipe.Read() == "\x1b[6A\r\x1b[Jsecond\n" + block);
+  CHECK(pipe.Read() == "\x1b[7A\r\x1b[Jsecond\n" + block);
 }
 
 // A terminal of its own: what a printer writes to it, and its size.
@@ -182,7 +182,7 @@ class Terminal {
   int printers_ = -1;
 };
 
-std::string BlockText(const RunFacts& facts, const ProgressContext& context, size_t width, size_t lines = 6) {
+std::string BlockText(const RunFacts& facts, const ProgressContext& context, size_t width, size_t lines = 7) {
   std::vector<std::string> block = RenderBlock(facts, context, width, false);
   std::string text;
   for (size_t i = 0; i < lines; ++i) {
@@ -200,11 +200,12 @@ TEST_CASE("A terminal that changes its size gets the whole block taken away and 
   CHECK(terminal.Read() == BlockText(facts, Context(), 100));
   terminal.Resize(31, 24);
   printer.Redraw();
-  // Of the six lines, of 34, 65, 68, 72, 61 and 50 characters, it had made two, three, three, three, two and two.
-  CHECK(terminal.Read() == "\x1b[15A\r\x1b[J" + BlockText(facts, Context(), 30));
+  // Of the seven lines, of 34, 65, 68, 83, 100, 61 and 50 characters, it had made two, three, three, three, four, two
+  // and two.
+  CHECK(terminal.Read() == "\x1b[19A\r\x1b[J" + BlockText(facts, Context(), 30));
   terminal.Resize(101, 24);
   printer.Event("hello");
-  CHECK(terminal.Read() == "\x1b[6A\r\x1b[Jhello\n" + BlockText(facts, Context(), 100));
+  CHECK(terminal.Read() == "\x1b[7A\r\x1b[Jhello\n" + BlockText(facts, Context(), 100));
 }
 
 TEST_CASE("A terminal that is low gets as many lines as it can take back", "[unit]") {

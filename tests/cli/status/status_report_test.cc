@@ -124,7 +124,7 @@ TEST_CASE("The JSON holds the same for programs", "[unit]") {
   CHECK(json["learner_step"] == 12'345);
   CHECK(json["model"]["version"] == 12'300);
   CHECK(json["training_return"] == 250.0);
-  CHECK(json["figures"].size() == 9);
+  CHECK(json["figures"].size() == 11);
   CHECK(json["figures"]["algorithm/loss"] == 0.125);
   CHECK(json["weights_unsaved"] == "");
   CHECK(json["figures_unrecorded"] == "");
