@@ -174,8 +174,10 @@ absl::Status TrajectoryWriter::Append(absl::Span<const int64_t> lanes, const Lan
   if (history_ != nullptr) {
     for (const int64_t lane : lanes) {
       const double reward = ScalarReward(options_.environment.rewards, rows.rewards, static_cast<size_t>(lane));
-      history_->Set(lane, lanes_[static_cast<size_t>(lane)].next_row, static_cast<float>(reward), rows.discounts[lane],
-                    rows.private_values + lane * options_.private_columns);
+      history_->Set(
+          lane, lanes_[static_cast<size_t>(lane)].next_row,
+          {static_cast<float>(reward), rows.discounts[lane], rows.private_values + lane * options_.private_columns,
+           rows.step_types[lane] == static_cast<int32_t>(StepType::kFirst)});
     }
   }
   WAGGLE_RETURN_IF_ERROR(CutWindows(lanes, rows));

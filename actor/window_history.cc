@@ -15,14 +15,15 @@ WindowHistory::WindowHistory(int64_t lanes, int64_t max_window, int64_t extras)
   }
 }
 
-void WindowHistory::Set(int64_t lane, uint64_t row, float reward, float discount, const float* extras) {
+void WindowHistory::Set(int64_t lane, uint64_t row, const WindowRow& facts) {
   const size_t slot = row % capacity_;
   const size_t index = static_cast<size_t>(lane) * 2 * capacity_ + slot;
   for (WindowRow* copy : {&rows_[index], &rows_[index + capacity_]}) {
-    copy->reward = reward;
-    copy->discount = discount;
+    copy->reward = facts.reward;
+    copy->discount = facts.discount;
+    copy->first = facts.first;
   }
-  std::copy_n(extras, extras_, extra_values_.data() + (static_cast<size_t>(lane) * capacity_ + slot) * extras_);
+  std::copy_n(facts.extras, extras_, extra_values_.data() + (static_cast<size_t>(lane) * capacity_ + slot) * extras_);
 }
 
 const WindowRow* WindowHistory::Rows(int64_t lane, uint64_t first_row) const {

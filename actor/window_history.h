@@ -14,8 +14,8 @@ class WindowHistory {
   // `extras`: floats a row.
   WindowHistory(int64_t lanes, int64_t max_window, int64_t extras);
 
-  // Records row `row` of a lane; rows come in order, without a gap. Copies `extras`.
-  void Set(int64_t lane, uint64_t row, float reward, float discount, const float* extras);
+  // Records row `row` of a lane; rows come in order, without a gap. Copies what `facts` says, its extras included.
+  void Set(int64_t lane, uint64_t row, const WindowRow& facts);
 
   // Row `first_row` of a lane and those after it; it must be among the lane's last max_window. Valid until the next
   // Set.

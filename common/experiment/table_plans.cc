@@ -24,6 +24,24 @@ absl::Status CheckQueue(const TableConfig& table) {
   return problems.ToStatus();
 }
 
+// Every leaf of the environment, discounts, step types and the algorithm's columns, in all rows of a window.
+void AddAllColumns(const PlanContext& context, const AlgorithmPlan& algorithm, TableConfig* table) {
+  std::vector<ArraySpec> columns = ArraysOf(context.environment.observations);
+  const auto append = [&columns](const std::vector<ArraySpec>& more) {
+    columns.insert(columns.end(), more.begin(), more.end());
+  };
+  append(ArraysOf(context.environment.actions));
+  append(context.environment.rewards);
+  append({ArraySpec{kDiscount, DType::kFloat32, {}}, ArraySpec{kStepType, DType::kInt32, {}}});
+  for (const std::string& column : algorithm.columns) {
+    append({ArraySpec{column, DType::kFloat32, {}}});
+  }
+  for (const ArraySpec& column : columns) {
+    table->signature.push_back(column);
+    table->view.push_back({column.name, column.name, ViewField::Rows::kAll});
+  }
+}
+
 // A queue of windows of the stream, with every column in all rows.
 absl::StatusOr<TablePlan> Queue(const char* name, const PlanContext& context, const AlgorithmPlan& algorithm,
                                 const WindowPlan& window) {
@@ -36,20 +54,7 @@ absl::StatusOr<TablePlan> Queue(const char* name, const PlanContext& context, co
   MakeQueue(table.max_items, &table);
   table.name = name;
   table.max_window = window.length;
-  std::vector<ArraySpec> columns = ArraysOf(context.environment.observations);
-  const auto append = [&columns](const std::vector<ArraySpec>& more) {
-    columns.insert(columns.end(), more.begin(), more.end());
-  };
-  append(ArraysOf(context.environment.actions));
-  append(context.environment.rewards);
-  append({ArraySpec{kDiscount, DType::kFloat32, {}}, ArraySpec{kStepType, DType::kInt32, {}}});
-  for (const std::string& column : algorithm.columns) {
-    append({ArraySpec{column, DType::kFloat32, {}}});
-  }
-  for (const ArraySpec& column : columns) {
-    table.signature.push_back(column);
-    table.view.push_back({column.name, column.name, ViewField::Rows::kAll});
-  }
+  AddAllColumns(context, algorithm, &table);
   return plan;
 }
 
@@ -86,6 +91,17 @@ TablePlan TransitionTable(const PlanContext& context, int64_t n_step) {
   table.max_window = n_step + 1;
   plan.window.kind = WindowPlan::Kind::kNStep;
   plan.window.length = n_step + 1;
+  return plan;
+}
+
+TablePlan SequenceTable(const PlanContext& context, const AlgorithmPlan& algorithm, int64_t steps, int64_t burn_in) {
+  TablePlan plan;
+  plan.batch_size = context.learner.batch_size;
+  plan.window = {WindowPlan::Kind::kSequence, burn_in + steps + 1, steps};
+  plan.table = context.replay.TableFor(plan.batch_size);
+  plan.table.name = "sequences";
+  plan.table.max_window = plan.window.length;
+  AddAllColumns(context, algorithm, &plan.table);
   return plan;
 }
 

@@ -18,6 +18,11 @@ std::string NextName(absl::string_view observation);
 // learner's.
 TablePlan TransitionTable(const PlanContext& context, int64_t n_step);
 
+// Sequences of an episode, which are sampled as the replay section says: `burn_in` steps, `steps` steps that are
+// learned from, and a row that is only there for its observation; fewer where the episode ends. Each step of an episode
+// is learned from in one sequence (see WindowPlan). Columns are those of UnrollTable, in all rows.
+TablePlan SequenceTable(const PlanContext& context, const AlgorithmPlan& plan, int64_t steps, int64_t burn_in);
+
 // A queue of unrolls, each of which is learned from once, in the order in which they were written: `steps` rows of a
 // lane's stream and one more, which is only there for its observation. Every leaf of the observation, the action, all
 // rewards, discounts and step types, and `plan`'s columns, in all rows. Of an asynchronous plan an unroll's last row is

@@ -27,6 +27,7 @@ struct WindowRow {
   float discount = 0;
   // The policy's private columns (float32 scalars), in the order of Policy::private_columns().
   const float* extras = nullptr;
+  bool first = false;  // An episode begins with the row.
 };
 
 // How windows are cut from a stream to become items.

@@ -17,6 +17,13 @@ torch::Tensor ZerosElsewhere(torch::Tensor mask, const torch::Tensor& values) {
   return torch::where(mask, values, torch::zeros({}, values.options()));
 }
 
+// [rows], of this element type.
+torch::Tensor WeightsOf(const TensorBatch& batch, double importance_exponent, const torch::TensorOptions& options) {
+  return importance_exponent == 0
+             ? torch::ones({batch.size}, options)
+             : ImportanceWeights(batch.at(kItemProbability), importance_exponent).to(options.dtype());
+}
+
 }  // namespace
 
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent) {
@@ -32,10 +39,7 @@ Transitions TransitionsOf(const Batches& batches, double discount, double import
       NStepReturns(batch.at(environment.rewards[0].name), batch.at(kDiscount), batch.at(kItemLength), discount);
   transitions.reward = returns.rewards;
   transitions.bootstrap = returns.bootstrap;
-  transitions.weight =
-      importance_exponent == 0
-          ? torch::ones({batch.size}, returns.rewards.options())
-          : ImportanceWeights(batch.at(kItemProbability), importance_exponent).to(returns.rewards.scalar_type());
+  transitions.weight = WeightsOf(batch, importance_exponent, returns.rewards.options());
   return transitions;
 }
 
@@ -66,6 +70,16 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
     unrolls.core_state = state->second;
   }
   return unrolls;
+}
+
+Sequences SequencesOf(const Batches& batches, double discount, int64_t burn_in, double importance_exponent) {
+  Sequences sequences;
+  static_cast<Unrolls&>(sequences) = UnrollsOf(batches, discount);
+  const torch::Tensor& counts = sequences.counts;
+  const torch::Tensor step = torch::arange(counts.size(0), counts.options().dtype(torch::kInt64)).unsqueeze(1);
+  sequences.learned = counts.logical_and(sequences.first[0].logical_or(step >= burn_in));
+  sequences.weight = WeightsOf(*sequences.batch, importance_exponent, sequences.reward.options());
+  return sequences;
 }
 
 }  // namespace waggle

@@ -67,10 +67,10 @@ struct Transitions {
 // probability) ^ -importance_exponent over the largest of the batch; 0: all are 1. May throw as LibTorch does.
 Transitions TransitionsOf(const Batches& batches, double discount, double importance_exponent = 0);
 
-// A batch of an UnrollTable or an EpisodeTable, time-major: T steps of each of its rows, or as many as the longest of
-// its episodes has. What is [T + 1, rows] has one more, of which only the observation counts. Past the end of a shorter
-// episode nothing counts, and observations and actions are zeros. Floating-point fields have the type in which networks
-// compute.
+// A batch of an UnrollTable, a SequenceTable or an EpisodeTable, time-major: T steps of each of its rows, or as many as
+// the longest of its episodes has. What is [T + 1, rows] has one more, of which only the observation counts. Past the
+// end of a shorter episode nothing counts, and observations and actions are zeros. Floating-point fields have the type
+// in which networks compute.
 struct Unrolls {
   Observations observation;  // [T + 1, rows, …] a leaf.
   torch::Tensor first;       // [T + 1, rows], bool: an episode begins with the observation.
@@ -92,5 +92,16 @@ struct Unrolls {
 
 // Of the batch of the plan's only table, which outlives it. `discount` is the algorithm's, for a step.
 Unrolls UnrollsOf(const Batches& batches, double discount);
+
+// A batch of a SequenceTable.
+struct Sequences : public Unrolls {
+  // [T, rows], bool: the steps that count and are learned from, which are those behind the burn-in, and all of a
+  // sequence that begins with its episode.
+  torch::Tensor learned;
+  torch::Tensor weight;  // [rows]: importance weights, as Transitions has them.
+};
+
+// Of the batch of the plan's only table, which outlives it. May throw as LibTorch does.
+Sequences SequencesOf(const Batches& batches, double discount, int64_t burn_in, double importance_exponent = 0);
 
 }  // namespace waggle

@@ -13,7 +13,7 @@ TEST_CASE("a lane's latest rows lie in one run wherever the window starts", "[un
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       const float value = static_cast<float>(100 * lane) + static_cast<float>(row);
       const float extras[2] = {value + 0.25F, value + 0.5F};
-      history.Set(lane, row, value, -value, extras);
+      history.Set(lane, row, {value, -value, extras, row % 3 == 0});
     }
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       for (uint64_t first = row >= kMaxWindow - 1 ? row - (kMaxWindow - 1) : 0; first <= row; ++first) {
@@ -22,6 +22,7 @@ TEST_CASE("a lane's latest rows lie in one run wherever the window starts", "[un
           const float value = static_cast<float>(100 * lane) + static_cast<float>(first + i);
           REQUIRE(rows[i].reward == value);
           REQUIRE(rows[i].discount == -value);
+          REQUIRE(rows[i].first == ((first + i) % 3 == 0));
           REQUIRE(rows[i].extras[0] == value + 0.25F);
           REQUIRE(rows[i].extras[1] == value + 0.5F);
         }
@@ -32,8 +33,8 @@ TEST_CASE("a lane's latest rows lie in one run wherever the window starts", "[un
 
 TEST_CASE("a history needs no extras", "[unit]") {
   WindowHistory history(1, 2, 0);
-  history.Set(0, 0, 1, 1, nullptr);
-  history.Set(0, 1, 2, 0, nullptr);
+  history.Set(0, 0, {1, 1});
+  history.Set(0, 1, {2, 0});
   REQUIRE(history.Rows(0, 0)[1].reward == 2);
 }
 

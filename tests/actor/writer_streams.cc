@@ -19,7 +19,8 @@ double PriorityOf(const TablePlan& plan, const std::vector<Row>& stream, size_t 
   }
   std::vector<WindowRow> rows;
   for (size_t i = first; i < first + count; ++i) {
-    rows.push_back(WindowRow{stream[i].reward, stream[i].discount, stream[i].extras});
+    rows.push_back(WindowRow{stream[i].reward, stream[i].discount, stream[i].extras,
+                             stream[i].step_type == static_cast<int32_t>(StepType::kFirst)});
   }
   return plan.initial_priority(rows.data(), static_cast<int64_t>(count));
 }
@@ -93,7 +94,7 @@ double SequencePriority(const WindowRow* rows, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     largest = std::max(largest, static_cast<double>(std::abs(rows[i].reward)));
   }
-  return largest + static_cast<double>(count);
+  return largest + static_cast<double>(count) + (rows[0].first ? 0.5 : 0);
 }
 
 const std::vector<ArraySpec>& FullSignature() {

@@ -122,7 +122,9 @@ torch::Tensor Spoiled(const torch::Tensor& field, const torch::Tensor& rows) {
 // the last of their episodes. bool [rows, rows of a window].
 torch::Tensor LeadsNowhere(const TensorBatch& batch, const ViewField& field, const TableConfig& table) {
   const auto step_type = batch.fields.find(kStepType);
-  const bool shows = absl::StartsWith(field.column, kObservation) || field.column == kStepType;
+  // What is legal after a truncation says what the value is made of that would have come.
+  const bool shows = absl::StartsWith(field.column, kObservation) || absl::StartsWith(field.column, kActionMaskRoot) ||
+                     field.column == kStepType;
   if (step_type == batch.fields.end() || shows) {
     return torch::zeros({batch.size, table.max_window}, torch::kBool);
   }

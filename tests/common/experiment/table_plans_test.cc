@@ -99,6 +99,31 @@ TEST_CASE("an episode has every column in all rows, at most one more than the lo
   CHECK(plan.table.max_window == 6);
 }
 
+TEST_CASE("a sequence has every column in all rows, and is sampled as the replay section says", "[unit]") {
+  const EnvironmentSpec environment = testing::FakeEnvironmentSpec();
+  ReplayOptions replay;
+  replay.table.max_items = 7'777;
+  LearnerOptions learner;
+  learner.batch_size = 9;
+  AlgorithmPlan algorithm;
+  algorithm.columns = {"value"};
+  const TablePlan plan = SequenceTable({environment, {}, replay, learner}, algorithm, 5, 3);
+  REQUIRE_OK(plan.table.Validate());
+  CHECK(plan.batch_size == 9);
+  CHECK(plan.table.max_items == 7'777);
+  CHECK(plan.table.sampler.kind == SelectorKind::kPrioritized);
+  CHECK(plan.window.kind == WindowPlan::Kind::kSequence);
+  // Three steps of burn-in, five that are learned from, and the row that the last one led to.
+  CHECK(plan.window.length == 9);
+  CHECK(plan.window.period == 5);
+  CHECK(plan.table.max_window == 9);
+  CHECK(plan.table.signature.back().name == "value");
+  REQUIRE(plan.table.view.size() == plan.table.signature.size());
+  for (const ViewField& field : plan.table.view) {
+    CHECK(field.rows == ViewField::Rows::kAll);
+  }
+}
+
 TEST_CASE("unrolls share a row unless the actors stop after each", "[unit]") {
   CHECK(testing::ValueOf(Planned(UnrollTable, OnPolicyReplay(), std::nullopt)).window.period == 5);
   CHECK(testing::ValueOf(Planned(UnrollTable, OnPolicyReplay(), 5)).window.period == 6);

@@ -112,5 +112,20 @@ TEST_CASE("episodes count up to their own ends, and are as long as the longest o
   CHECK(torch::allclose(u.Column("log_prob"), torch::tensor({{0.1F, 0.4F}, {0.2F, nan}, {0.3F, nan}}), 0, 0, true));
 }
 
+TEST_CASE("sequences are learned from behind their burn-in, and as a whole where their episode begins", "[unit]") {
+  const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
+  TensorBatch batch = UnrollBatch();
+  // The first begins with its episode, which ends after two steps; the second goes on for three.
+  batch.fields[kItemLength] = torch::tensor({3, 4}, torch::kInt64);
+  batch.fields[kItemProbability] = torch::tensor({0.1, 0.4}, torch::kFloat64);
+  const Batches batches(&environment, {{"sequences", &batch}});
+  const Sequences s = SequencesOf(batches, 0.5, 2, 0.5);
+  CHECK(torch::equal(s.counts, torch::tensor({{1, 1}, {1, 1}, {0, 1}}).to(torch::kBool)));
+  CHECK(torch::equal(s.learned, torch::tensor({{1, 0}, {1, 0}, {0, 1}}).to(torch::kBool)));
+  CHECK(torch::allclose(s.weight, torch::tensor({1.0F, 0.5F})));
+  CHECK(torch::equal(SequencesOf(batches, 0.5, 0).learned, s.counts));
+  CHECK(torch::equal(SequencesOf(batches, 0.5, 0).weight, torch::ones({2})));
+}
+
 }  // namespace
 }  // namespace waggle

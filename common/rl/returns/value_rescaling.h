@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cmath>
+
+namespace waggle {
+
+// Values on a smaller scale (Pohlen et al. 2018, arXiv 1805.11593): h(x) = sign(x) (sqrt(|x| + 1) - 1) + epsilon x,
+// whose slope goes from 1/2 + epsilon at 0 to epsilon. Returns of any size are then learned with one learning rate.
+// epsilon is at least 0. Of NaN it is NaN.
+inline double RescaledValue(double value, double epsilon) {
+  const double size = std::abs(value);
+  // (sqrt(size + 1) - 1) without the difference of two numbers that are nearly equal.
+  return std::copysign(size / (std::sqrt(size + 1) + 1), value) + epsilon * value;
+}
+
+// h^-1: the value that RescaledValue makes this of.
+inline double UnrescaledValue(double rescaled, double epsilon) {
+  const double size = std::abs(rescaled) + 1 + epsilon;
+  // sqrt(|x| + 1), the positive root of epsilon r^2 + r - size = 0.
+  const double root = 2 * size / (std::sqrt(1 + 4 * epsilon * size) + 1);
+  return std::copysign((root - 1) * (root + 1), rescaled);
+}
+
+}  // namespace waggle
