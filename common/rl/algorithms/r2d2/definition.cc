@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/experiment/experiment.h"
+#include "common/experiment/table_plans.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/r2d2/r2d2.h"
+#include "common/rl/returns/value_rescaling.h"
+
+namespace waggle {
+namespace {
+
+// The TD error of row `t` by the weights that acted: of a row's private columns the first is the value of the action
+// taken, the second that of the best one. `rows` has `count` rows.
+double TdError(const R2d2Options& options, const WindowRow* rows, int64_t count, int64_t t) {
+  const int64_t last = std::min(t + options.n_step, count - 1);
+  double target = 0;
+  double weight = 1;
+  for (int64_t k = t; k < last; ++k) {
+    target += weight * static_cast<double>(rows[k].reward);
+    weight *= options.discount * static_cast<double>(rows[k].discount);
+  }
+  if (weight != 0) {
+    target += weight * UnrescaledValue(static_cast<double>(rows[last].extras[1]), options.rescaling_epsilon);
+  }
+  return RescaledValue(target, options.rescaling_epsilon) - static_cast<double>(rows[t].extras[0]);
+}
+
+InitialPriority SequencePriority(const R2d2Options& options) {
+  return [options](const WindowRow* rows, int64_t count) {
+    const int64_t begin = rows[0].first ? 0 : std::min(options.burn_in, count - 2);
+    double most = 0;
+    double sum = 0;
+    for (int64_t t = begin; t < count - 1; ++t) {
+      const double error = std::abs(TdError(options, rows, count, t));
+      most = std::max(most, error);
+      sum += error;
+    }
+    return options.eta * most + (1 - options.eta) * sum / static_cast<double>(count - 1 - begin);
+  };
+}
+
+// Otherwise all items are drawn alike, or by no chance at all, and their weights are equal.
+absl::Status CheckWeights(const R2d2Options& options, const TableConfig& table) {
+  const bool has_weights = table.sampler.kind == SelectorKind::kPrioritized || table.sampler.recent_share > 0;
+  if (has_weights || options.importance_exponent == R2d2Options().importance_exponent) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("algorithm.importance_exponent: means nothing to the sampler ",
+                                                 Name(table.sampler.kind),
+                                                 "; wanted none, or replay.sampler.kind: prioritized"));
+}
+
+absl::StatusOr<AlgorithmPlan> Plan(const R2d2Options& options, const PlanContext& context) {
+  WAGGLE_RETURN_IF_ERROR(CheckWeights(options, context.replay.table));
+  NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
+  q.acts = true;
+  q.has_target = true;
+  AlgorithmPlan plan{{q}};
+  plan.exploration = options.exploration;
+  plan.tables = {SequenceTable(context, plan, options.sequence, options.burn_in)};
+  if (context.replay.table.UsesPriorities()) {
+    plan.private_columns = {"q_taken", "q_max"};
+    plan.tables[0].initial_priority = SequencePriority(options);
+  }
+  return plan;
+}
+
+void Defaults(Experiment* experiment) {
+  NetworkSpec network;
+  network.core.type = "lstm";
+  network.heads["q"].type = "dueling";
+  experiment->networks = {{"q", network}};
+  TableConfig& table = experiment->replay.table;
+  table.max_items = 25'000;  // A million steps and more.
+  table.sampler.priority_exponent = 0.9;
+  table.rate_limiter.min_items = 100;
+  table.rate_limiter.samples_per_insert = 8;
+  experiment->actor.chunk_rows = 8;
+  experiment->actor.max_unacknowledged_blocks = 2;
+  experiment->actor.refresh_seconds = 0.01;
+  experiment->learner.batch_size = 32;
+  experiment->learner.publish_period_steps = 4;
+  experiment->learner.priority_update_steps = 1;
+  experiment->learner.prefetch_batches = 2;
+}
+
+}  // namespace
+
+R2d2Options::R2d2Options() {
+  optimizer.epsilon = 1e-3;
+  optimizer.gradient_clip_norm = 40;
+}
+
+void R2d2Options::Visit(ConfigVisitor& visitor) {
+  visitor.Int("sequence", &sequence, In(1, 10'000));
+  visitor.Int("burn_in", &burn_in, In(0, 10'000));
+  visitor.Int("n_step", &n_step, In(1, 1'000));
+  visitor.Double("discount", &discount, In(0, 1));
+  visitor.Double("rescaling_epsilon", &rescaling_epsilon, In(0, 1));
+  visitor.Double("update_rate", &update_rate, Above(0, 1));
+  visitor.Int("update_steps", &update_steps, In(1, 1e15));
+  visitor.Double("eta", &eta, In(0, 1));
+  visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
+  visitor.Section("exploration", &exploration);
+  visitor.Section("optimizer", &optimizer);
+}
+
+AlgorithmDefinition r2d2_definition() {
+  return Define("Q-learning with a memory, from prioritised sequences of many exploring actors (R2D2)",
+                {SpaceKind::kDiscrete}, Defaults, Plan);
+}
+
+}  // namespace waggle

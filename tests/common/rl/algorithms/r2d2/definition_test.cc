@@ -1,0 +1,92 @@
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "common/experiment/experiment_plan.h"
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/r2d2/r2d2.h"
+#include "common/rl/returns/value_rescaling.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+EnvironmentSpec Environment() {
+  EnvironmentSpec environment;
+  environment.name = "test";
+  environment.observations = {Box("observation", DType::kFloat32, {4})};
+  environment.actions = {Discrete("action", 2)};
+  return environment;
+}
+
+absl::StatusOr<ExperimentPlan> Plan(const std::string& algorithm, const std::string& sections = "") {
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  return PlanExperiment(testing::ValueOf(ParseExperiment(
+                            "algorithm: {name: r2d2, " + algorithm + "}\nstop: {max_learner_steps: 10}\n" + sections,
+                            "test.yaml", {}, definitions)),
+                        Environment(), definitions);
+}
+
+TEST_CASE("the table holds sequences of an episode, and the state that each begins with", "[unit]") {
+  const ExperimentPlan plan = testing::ValueOf(Plan("sequence: 20, burn_in: 10", "replay: {max_items: 777}\n"));
+  REQUIRE(plan.algorithm.tables.size() == 1);
+  const TablePlan& table = plan.algorithm.tables[0];
+  REQUIRE_OK(table.table.Validate());
+  CHECK(table.window.kind == WindowPlan::Kind::kSequence);
+  CHECK(table.window.length == 31);
+  CHECK(table.window.period == 20);
+  CHECK(table.table.max_window == 31);
+  CHECK(table.table.max_items == 777);
+  CHECK(table.table.sampler.kind == SelectorKind::kPrioritized);
+  CHECK(DebugString(table.table.signature) ==
+        "[observation: float32[4], action: int64[], reward: float32[], discount: float32[], step_type: int32[], "
+        "core_state: float32[128]]");
+  for (const ViewField& field : table.table.view) {
+    CHECK(field.rows == (field.name == kCoreState ? ViewField::Rows::kFirst : ViewField::Rows::kAll));
+  }
+}
+
+TEST_CASE("a network without a core learns from the same sequences", "[unit]") {
+  const ExperimentPlan plan = testing::ValueOf(Plan("sequence: 3", "networks: {q: {core: {type: none}}}\n"));
+  CHECK(plan.networks[0].state_size == 0);
+  CHECK(plan.algorithm.tables[0].table.signature.size() == 5);
+}
+
+TEST_CASE("a sequence starts with the mix of its TD errors by the weights that acted", "[unit]") {
+  const ExperimentPlan plan =
+      testing::ValueOf(Plan("sequence: 2, burn_in: 1, n_step: 2, discount: 0.5, rescaling_epsilon: 0.01, eta: 0.75"));
+  const InitialPriority& priority = plan.algorithm.tables[0].initial_priority;
+  REQUIRE(priority != nullptr);
+  const auto h = [](double value) { return RescaledValue(value, 0.01); };
+  const auto value = [](double rescaled) { return UnrescaledValue(rescaled, 0.01); };
+  // Of each row: what the network gives for the action taken, then for the best one.
+  const float q[4][2] = {{2, 3}, {0.5, 0.75}, {1.5, 2}, {7, 1.25}};
+  WindowRow rows[4] = {{1, 1, q[0]}, {4, 1, q[1]}, {-2, 1, q[2]}, {100, 100, q[3]}};
+  const double errors[3] = {std::abs(h(1 + 0.5 * 4 + 0.25 * value(2)) - 2),
+                            std::abs(h(4 + 0.5 * -2 + 0.25 * value(1.25)) - 0.5),
+                            std::abs(h(-2 + 0.5 * value(1.25)) - 1.5)};  // One step before the sequence's end.
+  // Nothing is learned from the burn-in.
+  CHECK(priority(rows, 4) == Approx(0.75 * std::max(errors[1], errors[2]) + 0.25 * (errors[1] + errors[2]) / 2));
+  // Of the first sequence of an episode everything is.
+  rows[0].first = true;
+  CHECK(priority(rows, 4) ==
+        Approx(0.75 * std::max({errors[0], errors[1], errors[2]}) + 0.25 * (errors[0] + errors[1] + errors[2]) / 3));
+  // After a true end no value counts, whatever it is.
+  const float broken[2] = {0, std::numeric_limits<float>::infinity()};
+  rows[0].discount = 0;
+  rows[1].extras = broken;
+  CHECK(priority(rows, 2) == Approx(std::abs(h(1) - 2)));
+}
+
+TEST_CASE("what belongs to sampling by priority means nothing where nothing is", "[unit]") {
+  const std::string uniform = "replay: {sampler: {kind: uniform, priority_exponent: 0.6}}\n";
+  const ExperimentPlan plan = testing::ValueOf(Plan("n_step: 2", uniform));
+  CHECK(plan.algorithm.private_columns.empty());
+  CHECK(plan.algorithm.tables[0].initial_priority == nullptr);
+  CHECK(Plan("importance_exponent: 0.9", uniform).status() ==
+        absl::InvalidArgumentError("algorithm.importance_exponent: means nothing to the sampler uniform; wanted none, "
+                                   "or replay.sampler.kind: prioritized"));
+}
+
+}  // namespace
+}  // namespace waggle
