@@ -18,6 +18,7 @@
 #include "common/base/status_macros.h"
 #include "common/hub_client/hub_client.h"
 #include "common/hub_client/model_client.h"
+#include "common/inference/remote_policy.h"
 #include "common/nn/device.h"
 #include "common/process/evaluation_flags.h"
 #include "common/process/flags.h"
@@ -84,6 +85,7 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
     return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(hub_address, model, holder));
   };
   ports.new_policy = [&definitions](const PolicyRequest& request) { return NewPolicy(definitions, request); };
+  ports.new_remote_policy = &NewRemotePolicy;
   ports.process_id = NewProcessId(RoleName(role));
   return evaluate ? RunEvaluator(ports) : RunActor(ports);
 }

@@ -127,6 +127,10 @@ int64_t AllLanes(const Setting& setting, int64_t actors_now) {
   return std::max({actors_now, actor.processes, setting.assignment.index + 1}) * actor.lanes;
 }
 
+bool ActsElsewhere(const Experiment& experiment) {
+  return experiment.actor.inference == "server";
+}
+
 PolicyRequest ActorPolicy(Setting* setting) {
   const ActorOptions& actor = setting->experiment.actor;
   PolicyRequest request;
@@ -141,6 +145,27 @@ PolicyRequest ActorPolicy(Setting* setting) {
   return request;
 }
 
+// The policy of `actor.inference`.
+absl::StatusOr<std::unique_ptr<Policy>> NewActorPolicy(const ActorPorts& ports, const ExperimentPlan& plan,
+                                                       Setting* setting) {
+  if (!ActsElsewhere(setting->experiment)) {
+    return ports.new_policy(ActorPolicy(setting));
+  }
+  RemotePolicyOptions options;
+  options.address = [hub = ports.hub] {
+    const Assignment assignment = hub->assignment();
+    return assignment.learners.empty() ? std::string() : assignment.learners[0];
+  };
+  options.worker_id = ports.process_id;
+  options.index = setting->assignment.index;
+  options.lanes = setting->experiment.actor.lanes;
+  options.environment = setting->environment;
+  options.columns = plan.PolicyColumns();
+  options.private_columns = plan.algorithm.private_columns;
+  options.network_hash = plan.acting()->hash;
+  return ports.new_remote_policy(std::move(options), ports.hub->training_over());
+}
+
 absl::Status Act(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->training_over();
   WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kActor, stop));
@@ -150,9 +175,9 @@ absl::Status Act(const ActorPorts& ports) {
       MakeEnvironments(*setting.definition, setting.experiment.environment, actor.lanes, Rng(setting.rng.Next())));
   LocalVectorEnvironment environments(std::move(copies));
   WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(ActorPolicy(&setting)));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
                           PlanExperiment(setting.experiment, setting.environment, *ports.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, NewActorPolicy(ports, plan, &setting));
   const std::vector<TablePlan>& plans = plan.algorithm.tables;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
                           OpenReplay(ports, setting.experiment.replay.servers, plans));
@@ -168,10 +193,13 @@ absl::Status Act(const ActorPorts& ports) {
   writer_options.chunk_rows = actor.chunk_rows;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer,
                           TrajectoryWriter::Create(std::move(writer_options), sink.get()));
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ModelSubscriber> subscriber,
-                          ports.new_subscriber(setting.experiment.experiment.name));
-  WeightRefresher weights(absl::Seconds(actor.refresh_seconds),
-                          Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())), std::move(subscriber), stop);
+  std::optional<WeightRefresher> weights;
+  if (!ActsElsewhere(setting.experiment)) {
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ModelSubscriber> subscriber,
+                            ports.new_subscriber(setting.experiment.experiment.name));
+    weights.emplace(absl::Seconds(actor.refresh_seconds), Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
+                    std::move(subscriber), stop);
+  }
 
   std::optional<TurnTaker> turns;
   if (setting.experiment.experiment.deterministic) {
@@ -191,7 +219,7 @@ absl::Status Act(const ActorPorts& ports) {
 
   RolloutOptions rollout;
   rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
-  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink.get(), &weights, ports.metrics,
+  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink.get(), weights.has_value() ? &*weights : nullptr, ports.metrics,
                              budget.has_value() ? &*budget : nullptr,
                              [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
                              turns.has_value() ? &*turns : nullptr});

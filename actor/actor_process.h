@@ -14,6 +14,7 @@
 #include "common/api/replay.h"
 #include "common/base/machine_memory.h"
 #include "common/experiment/experiment.h"
+#include "common/inference/remote_policy.h"
 #include "common/metrics/metrics.h"
 #include "common/rl/policy.h"
 
@@ -42,6 +43,8 @@ struct ActorPorts {
       connect_replay;
   std::function<absl::StatusOr<std::unique_ptr<ModelSubscriber>>(const std::string& model)> new_subscriber;
   std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
+  // A policy that the learner computes; see common/inference/remote_policy.h. Not called by an evaluator.
+  std::function<std::unique_ptr<Policy>(RemotePolicyOptions options, const StopToken& stop)> new_remote_policy;
   // Names this process among all that ever take part in the run.
   std::string process_id;
   // An experiment that makes this process take more is refused, with RESOURCE_EXHAUSTED, before a policy is made.

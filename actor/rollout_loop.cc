@@ -39,6 +39,9 @@ absl::Status RolloutLoop::Run(const StopToken& stop) {
 }
 
 absl::Status RolloutLoop::WaitForWeights() {
+  if (parts_.weights == nullptr) {
+    return absl::OkStatus();
+  }
   parts_.metrics->SetActivity("waiting for weights");
   parts_.metrics->Set("waiting_fraction", 1);
   LogInfo("waiting for the first weights");
@@ -76,11 +79,14 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
   const WaitingGauge gauge(parts_.metrics, {"acting", "waiting for room in replay"}, [this] {
     const ReplayWriter::Stats sink = parts_.sink->stats();
     const StepBudget::Stats budget = parts_.budget == nullptr ? StepBudget::Stats() : parts_.budget->stats();
-    const WeightRefresher::Stats weights = parts_.weights->stats();
+    const WeightRefresher::Stats weights =
+        parts_.weights == nullptr ? WeightRefresher::Stats() : parts_.weights->stats();
+    const Policy::Waits actions = parts_.policy->waits();
     const TurnTaker::Stats turns = parts_.turns == nullptr ? TurnTaker::Stats() : parts_.turns->stats();
-    return WaitingGauge::Wait{sink.waited + budget.waited + weights.waited + turns.waited,
-                              sink.waiting || budget.waiting || weights.waiting || turns.waiting,
+    return WaitingGauge::Wait{sink.waited + budget.waited + weights.waited + turns.waited + actions.waited,
+                              sink.waiting || budget.waiting || weights.waiting || turns.waiting || actions.waiting,
                               budget.waiting    ? "waiting for steps"
+                              : actions.waiting ? "waiting for actions"
                               : weights.waiting ? "waiting for newer weights"
                               : turns.waiting   ? "waiting for its turn"
                                                 : nullptr};
@@ -128,6 +134,10 @@ absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
   input.first = ready_.first;
   PolicyOutput* output = buffers_.output();
   WAGGLE_RETURN_IF_ERROR(parts_.policy->Act(input, ActMode::kExplore, output));
+  if (const std::optional<ModelVersion> acted = parts_.policy->acted_version();
+      acted.has_value() && parts_.writer->block_rows() == 0) {
+    policy_version_ = *acted;  // Of a block's rows these weights are the oldest.
+  }
   pending_.Keep(ready_, *output);
   CountSteps();
   WAGGLE_RETURN_IF_ERROR(parts_.environments->Send(ready_.lanes, output->actions));
@@ -182,6 +192,9 @@ absl::Status RolloutLoop::FinishBlock(const StopToken& stop) {
     WAGGLE_RETURN_IF_ERROR(EndTurn(stop));
     return BeginTurn(stop);
   }
+  if (parts_.weights == nullptr) {
+    return absl::OkStatus();
+  }
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer, parts_.weights->Take());
   return newer.has_value() ? LoadWeights(*newer) : absl::OkStatus();
 }
@@ -225,7 +238,8 @@ absl::Status RolloutLoop::Flush(const StopToken& stop) {
 }
 
 void RolloutLoop::CountInserted(int64_t items) {
-  const std::optional<ModelVersion> newest = parts_.weights->stats().newest;
+  const std::optional<ModelVersion> newest =
+      parts_.weights == nullptr ? parts_.policy->acted_version() : parts_.weights->stats().newest;
   if (newest.has_value() && newest->epoch == policy_version_.epoch) {
     inserted_lag_sum_ += items * static_cast<int64_t>(newest->version - policy_version_.version);
   }

@@ -3,7 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/hub_client/hub_client.h"
 #include "common/hub_client/model_client.h"
@@ -12,16 +14,46 @@
 #include "common/replay_client/replay_client.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
+#include "common/rpc/server.h"
+#include "learner/inference/inference_service.h"
 #include "learner/learner_process.h"
 
 namespace waggle {
 namespace {
 
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
+constexpr absl::Duration kGrace = absl::Milliseconds(100);
 
-absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& options, const StopToken& stop) {
+struct LearnerFlags {
+  std::string hub_address;
+  std::string listen;     // Empty: nowhere.
+  std::string advertise;  // Empty: where it listens.
+  LearnerProcessOptions process;
+};
+
+// The address that others are told; empty where this learner listens nowhere.
+absl::StatusOr<std::string> Advertised(const LearnerFlags& flags, const RpcServer* server) {
+  if (server == nullptr) {
+    return std::string();
+  }
+  const std::string address = flags.advertise.empty() ? server->address() : flags.advertise;
+  if (const absl::Status reachable = ValidateReachable(address); !reachable.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--listen ", flags.listen, " needs --advertise: ", reachable.message()));
+  }
+  return address;
+}
+
+absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
+  const std::string& hub_address = flags.hub_address;
+  InferenceService inference;
+  std::unique_ptr<RpcServer> server;
+  if (!flags.listen.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(server, RpcServer::Start(flags.listen, {&inference}));
+  }
   Metrics metrics;
   HubClientOptions hub_options;
+  WAGGLE_ASSIGN_OR_RETURN(hub_options.address, Advertised(flags, server.get()));
   hub_options.hub_address = hub_address;
   hub_options.role = Role::kLearner;
   // A second learner would take the run over from the first: it is refused while that one lives.
@@ -40,9 +72,17 @@ absl::Status Run(const std::string& hub_address, const LearnerProcessOptions& op
   connections.new_subscriber = [&hub_address](const std::string& model) {
     return NewGrpcModelSubscriber(hub_address, model);
   };
+  if (server != nullptr) {
+    connections.serve_inference = [&inference](std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash) {
+      inference.SetBatcher(std::move(batcher), network_hash);
+    };
+  }
   connections.definitions = &definitions;
   connections.algorithms = &algorithms;
-  const absl::Status status = RunLearner(options, connections);
+  const absl::Status status = RunLearner(flags.process, connections);
+  if (server != nullptr) {
+    server->Shutdown(kGrace);
+  }
   hub->Leave(kLeaveTimeout);
   return status;
 }
@@ -55,10 +95,16 @@ int main(int argc, char** argv) {
       "Trains one experiment: samples from the replay servers, publishes weights to the parameter server.",
       "waggle-learner");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
-  std::string hub_address;
-  waggle::LearnerProcessOptions options;
+  waggle::LearnerFlags flags;
+  waggle::LearnerProcessOptions& options = flags.process;
   waggle::AddCommonFlags(app.get(), &level);
-  waggle::AddParamServerFlag(app.get(), &hub_address);
+  waggle::AddParamServerFlag(app.get(), &flags.hub_address);
+  // For actors that ask this learner for their actions (actor.inference: server).
+  CLI::Option* const listen = waggle::AddListenFlag(app.get(), &flags.listen);
+  waggle::SetRequired(listen, false);
+  waggle::SetNeeds(waggle::AddAddressFlag(app.get(), "--advertise", &flags.advertise,
+                                          "The address that actors are told, where it is not the one listened on"),
+                   listen);
   CLI::Option* const output = waggle::AddPathFlag(
       app.get(), "--output-dir", &options.output_dir, "DIR",
       "Checkpoints are written to DIR/checkpoints, and the best weights to DIR/best; none without this. A folder that "
@@ -74,5 +120,5 @@ int main(int argc, char** argv) {
     return *status;
   }
   return waggle::RunProcess("learner", level,
-                            [&](const waggle::StopToken& stop) { return waggle::Run(hub_address, options, stop); });
+                            [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
 }

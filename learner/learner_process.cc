@@ -21,6 +21,7 @@
 #include "common/rl/steppers.h"
 #include "common/rl/trainee.h"
 #include "learner/best_keeper.h"
+#include "learner/inference/learner_inference.h"
 #include "learner/published_weights.h"
 #include "learner/train_loop.h"
 
@@ -210,7 +211,12 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
                           connections.connect_replay(job->assignment.replay_servers));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<TableLinks> tables, LinkTables(*job, stop, replay.get()));
-  const std::unique_ptr<ModelPublisher> publisher = connections.new_publisher();
+  LearnerInference inference(connections.serve_inference);
+  if (job->experiment.actor.inference == "server") {
+    WAGGLE_RETURN_IF_ERROR(inference.Begin(job->experiment, *job->assignment.environment, *connections.definitions,
+                                           job->device, connections.hub, connections.metrics));
+  }
+  const std::unique_ptr<ModelPublisher> publisher = inference.Publisher(connections.new_publisher());
   TrainLoopPorts ports;
   for (const TableLinks& table : tables) {
     ports.tables.push_back({table.sampler.get(), table.priorities.get()});

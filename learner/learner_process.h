@@ -15,6 +15,7 @@
 #include "common/experiment/algorithm_definition.h"
 #include "common/metrics/metrics.h"
 #include "common/rl/algorithm.h"
+#include "learner/inference/inference_batcher.h"
 
 namespace waggle {
 
@@ -39,6 +40,9 @@ struct LearnerConnections {
       connect_replay;
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
   std::function<std::unique_ptr<ModelSubscriber>(const std::string& model)> new_subscriber;
+  // Answers actors by this batcher, whose policy is of the network with this hash, from now on; null: by nobody. Null
+  // itself where this process listens nowhere.
+  std::function<void(std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash)> serve_inference;
   const AlgorithmDefinitions* definitions = nullptr;
   const AlgorithmImplementations* algorithms = nullptr;
 };

@@ -55,10 +55,11 @@ Supervision::Rules RulesOf(const Experiment& experiment) {
   return rules;
 }
 
-std::vector<std::string> CommandFor(const Supervision::Process& process, const ReplayOptions& replay,
+std::vector<std::string> CommandFor(const Supervision::Process& process, const Experiment& experiment,
                                     const std::string& binary_folder, const std::string& hub_address,
                                     const OutputFolder& folder) {
   const Role role = process.role;
+  const ReplayOptions& replay = experiment.replay;
   std::vector<std::string> command = {absl::StrCat(binary_folder, "/", ExecutableName(role))};
   const auto add = [&command](const std::string& flag, const std::string& value) {
     command.push_back(flag);
@@ -75,6 +76,9 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const R
     add("--listen", kLoopback);
   } else if (role == Role::kLearner) {
     add("--output-dir", folder.path());
+    if (experiment.actor.inference == "server") {
+      add("--listen", kLoopback);
+    }
     command.push_back("--resume");  // For one that is started again; at first the folder holds nothing.
   } else {
     // Named, so that an actor that is started again explores as the one before did, and bears its log's name

@@ -275,7 +275,7 @@ void LocalRun::ShowLog(const std::string& name) {
 void LocalRun::StartProcess(size_t process) {
   ChildOptions options;
   options.command =
-      CommandFor(supervision_.processes()[process], experiment_.replay, binary_folder_, hub_address_, folder_);
+      CommandFor(supervision_.processes()[process], experiment_, binary_folder_, hub_address_, folder_);
   options.log_path = folder_.LogFile(supervision_.processes()[process].name);
   // More threads than cores make small networks several times slower.
   options.default_environment = {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};

@@ -18,6 +18,8 @@ const char* RoleName(Role role) {
       return "param-server";
     case Role::kEvaluator:
       return "evaluator";
+    case Role::kReducer:
+      return "reducer";
   }
   return "unknown";
 }

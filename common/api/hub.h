@@ -20,12 +20,12 @@
 
 namespace waggle {
 
-enum class Role { kActor, kLearner, kReplayServer, kParamServer, kEvaluator };
+enum class Role { kActor, kLearner, kReplayServer, kParamServer, kEvaluator, kReducer };
 
 // At most so many bytes of why a worker gives up are sent and kept: the hub stores it in a file of bounded size.
 constexpr size_t kMaxFailureBytes = 4096;
 
-// "actor", "learner", "replay-server", "param-server", "evaluator".
+// "actor", "learner", "replay-server", "param-server", "evaluator", "reducer".
 const char* RoleName(Role role);
 
 enum class RunState {
@@ -84,6 +84,8 @@ struct Assignment {
   std::optional<EnvironmentSpec> environment;  // Known once the first actor has reported it.
   // HOST:PORT each, by their indices: where it is or was last; empty where none has joined.
   std::vector<std::string> replay_servers;
+  std::vector<std::string> learners;  // Empty also for one that does not serve.
+  std::vector<std::string> reducers;
   std::optional<ModelVersion> model_version;  // Of the newest weights.
   int64_t actors = 1;                         // That there are now.
   absl::Time said_at;                         // By the hub's clock: of two assignments the later one holds.

@@ -132,6 +132,26 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
   return problems.ToStatus();
 }
 
+// Actions that the learner's process computes, with weights that no actor has.
+absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& plan) {
+  if (experiment.actor.inference != "server") {
+    const InferenceOptions defaults;
+    const InferenceOptions& given = experiment.learner.inference;
+    return given.batch_rows == defaults.batch_rows && given.wait_seconds == defaults.wait_seconds
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(
+                     "learner.inference: means nothing while each actor computes its own actions; wanted none, or "
+                     "actor.inference: server");
+  }
+  Problems problems;
+  problems.AddUnless(!plan.rows_per_version.has_value(), "actor.inference: server: actors of algorithm ",
+                     experiment.algorithm, " wait for the weights of each learner step; wanted local");
+  problems.AddUnless(!experiment.experiment.deterministic,
+                     "actor.inference: server: what comes together in a batch is a matter of time, and a deterministic "
+                     "run has none; wanted local");
+  return problems.ToStatus();
+}
+
 // Items whose new priorities would be sent back with others left out.
 absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan) {
   const bool has_priorities = std::any_of(plan.tables.begin(), plan.tables.end(),
@@ -218,6 +238,14 @@ const NetworkPlan* ExperimentPlan::acting() const {
   return nullptr;
 }
 
+std::vector<ArraySpec> ExperimentPlan::PolicyColumns() const {
+  std::vector<ArraySpec> columns;
+  for (const std::string& column : algorithm.columns) {
+    columns.push_back(column == kCoreState ? CoreStateColumn(*acting()) : ArraySpec{column, DType::kFloat32, {}});
+  }
+  return columns;
+}
+
 absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, const EnvironmentSpec& environment,
                                               const AlgorithmDefinitions& algorithms) {
   ExperimentPlan plan;
@@ -227,6 +255,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   problems.Add(CheckSynchronous(experiment, plan.algorithm));
   problems.Add(CheckPolicyLag(experiment, plan.algorithm));
   problems.Add(CheckLockStep(experiment, plan.algorithm));
+  problems.Add(CheckInference(experiment, plan.algorithm));
   plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
@@ -244,6 +273,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   problems.Add(CheckSynchronous(experiment, plan));
   problems.Add(CheckPolicyLag(experiment, plan));
   problems.Add(CheckLockStep(experiment, plan));
+  problems.Add(CheckInference(experiment, plan));
   PlanNetworks(experiment, environment, &plan, &problems);
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));

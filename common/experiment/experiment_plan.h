@@ -18,6 +18,8 @@ struct ExperimentPlan {
 
   // The network that acts; null where none does.
   const NetworkPlan* acting() const;
+  // What the acting network adds to every row of the stream, as arrays.
+  std::vector<ArraySpec> PolicyColumns() const;
 };
 
 // INVALID_ARGUMENT, one problem a line, each behind its key, where the options of the sections do not fit each other or

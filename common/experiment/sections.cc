@@ -151,6 +151,7 @@ void ActorOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("chunk_rows", &chunk_rows, In(1, 65'536));
   visitor.Int("threads", &threads, In(1, 1024));
   visitor.CheckedString("device", &device, IsDevice, kDevices);
+  visitor.Choice("inference", &inference, {"local", "server"});
   visitor.Double("refresh_seconds", &refresh_seconds, In(0, 3600));
   visitor.Int("max_unacknowledged_blocks", &max_unacknowledged_blocks, In(1, 1'000'000));
   visitor.Int("max_unacknowledged_mebibytes", &max_unacknowledged_mebibytes, In(1, 65'536));
@@ -169,6 +170,11 @@ absl::Status CheckpointOptions::Validate() const {
   return absl::OkStatus();
 }
 
+void InferenceOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("batch_rows", &batch_rows, In(1, 65'536));
+  visitor.Double("wait_seconds", &wait_seconds, In(0, 60));
+}
+
 void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("device", &device, IsDevice, kDevices);
   visitor.Int("threads", &threads, In(1, 1024));
@@ -179,6 +185,7 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("publish_period_steps", &publish_period_steps, In(1, 1'000'000'000));
   visitor.Int("priority_update_steps", &priority_update_steps, In(1, 10'000));
   visitor.Int("report_period_steps", &report_period_steps, In(1, 1'000'000'000));
+  visitor.Section("inference", &inference);
   visitor.Section("checkpoint", &checkpoint);
 }
 

@@ -68,6 +68,9 @@ struct ActorOptions {
   int64_t chunk_rows = 16;        // Steps of a lane that are sent together; more is less overhead and later data.
   int64_t threads = 1;            // Of the tensor library; more than one pays for large networks only.
   std::string device = "cpu";     // Where actions are computed: cpu, cuda or cuda:N.
+  // Who computes them: local, each actor with weights of its own; or server, the learner's process for all actors, on
+  // the learner's device. Not for actors that wait for each learner step.
+  std::string inference = "local";
   double refresh_seconds = 0.05;  // Newer weights are asked for at most this often.
   // Sent and unacknowledged before the actor waits; a block is one chunk of every lane. What waits here was acted on
   // weights that grow old: more rides out a longer pause of the server, less keeps the data fresh.
@@ -86,6 +89,16 @@ struct CheckpointOptions {
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;
+};
+
+// `learner.inference:` — how the learner's process computes actions where `actor.inference` is server. A batch is begun
+// when one of the two is reached, or when all actors wait.
+struct InferenceOptions {
+  int64_t batch_rows = 256;     // Rows of a batch; no more are computed together.
+  double wait_seconds = 0.001;  // That the first request of a batch waits for others.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const { return absl::OkStatus(); }
 };
 
 // A batch_size that an algorithm may have as its default, and that a file cannot give: as many items as all actors of
@@ -108,6 +121,7 @@ struct LearnerOptions {
   int64_t priority_update_steps = 8;
   // Of a deterministic run: learner steps from one row of its figures to the next.
   int64_t report_period_steps = 100;
+  InferenceOptions inference;
   CheckpointOptions checkpoint;
 
   void Visit(ConfigVisitor& visitor);

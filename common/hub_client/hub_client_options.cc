@@ -25,8 +25,8 @@ absl::Status HubClientOptions::Validate() const {
   check("hub_address", ValidateHostPort(hub_address));
   if (!address.empty()) {
     check("address", ValidateReachable(address));
-  } else if (role == Role::kReplayServer) {
-    errors.push_back("address: a replay server must say where it serves");
+  } else if (role == Role::kReplayServer || role == Role::kReducer) {
+    errors.push_back(absl::StrCat("address: a ", RoleName(role), " must say where it serves"));
   }
   if (index.has_value() && (*index < 0 || *index > kMaxIndex)) {
     errors.push_back(absl::StrCat("index: ", *index, " is not in 0 to ", kMaxIndex));

@@ -158,6 +158,8 @@ v1::Role ToProto(Role role) {
       return v1::ROLE_PARAM_SERVER;
     case Role::kEvaluator:
       return v1::ROLE_EVALUATOR;
+    case Role::kReducer:
+      return v1::ROLE_REDUCER;
   }
   return v1::ROLE_UNSPECIFIED;
 }
@@ -174,6 +176,8 @@ absl::StatusOr<Role> FromProto(v1::Role proto) {
       return Role::kParamServer;
     case v1::ROLE_EVALUATOR:
       return Role::kEvaluator;
+    case v1::ROLE_REDUCER:
+      return Role::kReducer;
     default:
       return absl::InvalidArgumentError(absl::StrCat("role: ", static_cast<int>(proto), " is not a role"));
   }
@@ -300,6 +304,8 @@ v1::Assignment ToProto(const Assignment& assignment) {
   for (const std::string& address : assignment.replay_servers) {
     proto.add_replay_servers(address);
   }
+  proto.mutable_learners()->Add(assignment.learners.begin(), assignment.learners.end());
+  proto.mutable_reducers()->Add(assignment.reducers.begin(), assignment.reducers.end());
   if (assignment.model_version.has_value()) {
     *proto.mutable_model_version() = ToProto(*assignment.model_version);
   }
@@ -324,6 +330,8 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
     WAGGLE_ASSIGN_OR_RETURN(assignment.environment, FromProto(proto.environment()));
   }
   assignment.replay_servers.assign(proto.replay_servers().begin(), proto.replay_servers().end());
+  assignment.learners.assign(proto.learners().begin(), proto.learners().end());
+  assignment.reducers.assign(proto.reducers().begin(), proto.reducers().end());
   if (proto.has_model_version()) {
     assignment.model_version = FromProto(proto.model_version());
   }

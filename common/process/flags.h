@@ -32,7 +32,7 @@ void AddCommonFlags(CLI::App* app, LogLevel* level);
 CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address);
 
 // Adds --listen HOST:PORT, where port 0 takes a free one. `address` holds the default; required if that is empty.
-void AddListenFlag(CLI::App* app, std::string* address);
+CLI::Option* AddListenFlag(CLI::App* app, std::string* address);
 
 // Flags with a value, by its kind. A wrong value ends the parsing with "--NAME: got "…"; wanted …". Each returns the
 // option, for what is to be added to it.

@@ -32,6 +32,11 @@ bool HasValue(const NetworkPlan& network) {
                      [](const HeadPlan& head) { return head.kind == HeadKind::kValue; });
 }
 
+// A view of them.
+Tensor SlotsOf(const PolicyInput& input) {
+  return torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64);
+}
+
 absl::Status CheckColumns(const AlgorithmPlan& plan, const NetworkPlan& network, const HeadPlan& head) {
   const bool samples =
       head.kind == HeadKind::kCategorical || head.kind == HeadKind::kNormal || head.kind == HeadKind::kTanhNormal;
@@ -91,17 +96,15 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
       network_(std::move(network)),
       head_(ActingHead(network_->plan())),
       lanes_(context.lanes),
+      max_rows_(context.max_rows > 0 ? std::min(context.max_rows, lanes_) : lanes_),
       private_columns_(plan_.algorithm.private_columns),
       noise_(Rng::Split(context.seed, "policy", static_cast<uint64_t>(context.first_lane)).Next(), device_),
       explorer_(plan_.algorithm.exploration, environment_.actions[0],
                 {context.lanes, context.first_lane, context.all_lanes, context.first_step}, context.seed) {
-  for (const std::string& column : plan_.algorithm.columns) {
-    columns_.push_back(column == kCoreState ? CoreStateColumn(network_->plan())
-                                            : ArraySpec{column, DType::kFloat32, {}});
-  }
+  columns_ = plan_.PolicyColumns();
   for (const SpaceLeaf& leaf : environment_.observations) {
     std::vector<int64_t> shape = leaf.array.shape;
-    shape.insert(shape.begin(), lanes_);
+    shape.insert(shape.begin(), max_rows_);
     staged_.push_back(torch::zeros(
         shape, torch::TensorOptions().dtype(ToScalarType(leaf.array.dtype)).pinned_memory(!device_.is_cpu())));
   }
@@ -113,13 +116,16 @@ Output NetworkPolicy::Decide(const PolicyInput& input) {
   if (network_->plan().state_size == 0) {
     return Evaluate(*network_, observations);
   }
-  const Tensor slots =
-      torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64).to(device_);
+  const Tensor slots = SlotsOf(input).to(device_);
   const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows(), 1}, torch::kUInt8);
   before_ = states_.index_select(0, slots).masked_fill_(first.to(device_, torch::kBool), 0);
   Output out = Unroll(*network_, observations, /*first=*/{}, before_);
-  states_.index_copy_(0, slots, out.core_state());
+  Remember(input, out.core_state());
   return out;
+}
+
+void NetworkPolicy::Remember(const PolicyInput& input, const Tensor& states) {
+  states_.index_copy_(0, SlotsOf(input).to(device_), states);
 }
 
 Observations NetworkPolicy::Stage(const PolicyInput& input) {
@@ -127,7 +133,7 @@ Observations NetworkPolicy::Stage(const PolicyInput& input) {
   Observations observations;
   observations.reserve(staged_.size());
   for (size_t i = 0; i < staged_.size(); ++i) {
-    const Tensor own = rows == lanes_ ? staged_[i] : staged_[i].narrow(0, 0, rows);
+    const Tensor own = rows == max_rows_ ? staged_[i] : staged_[i].narrow(0, 0, rows);
     std::memcpy(own.data_ptr(), input.observations[i], own.nbytes());
     observations.push_back(device_.is_cpu() ? own : own.to(device_, /*non_blocking=*/true));
   }
@@ -140,8 +146,9 @@ absl::Status NetworkPolicy::CheckSlots(absl::Span<const int64_t> slots) const {
       return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " is outside [0, ", lanes_, ")"));
     }
   }
-  if (slots.size() > static_cast<size_t>(lanes_)) {
-    return absl::InvalidArgumentError(absl::StrCat(slots.size(), " rows for a policy of ", lanes_, " slots"));
+  if (slots.size() > static_cast<size_t>(max_rows_)) {
+    return absl::InvalidArgumentError(absl::StrCat(slots.size(), " rows for a policy of ", lanes_,
+                                                   " slots; wanted at most ", max_rows_));
   }
   return absl::OkStatus();
 }
@@ -154,8 +161,12 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
     if (mode == ActMode::kExplore) {
       explorer_.Advance(input.rows());
     }
-    return head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
-                                       : ActByDistribution(out, input, mode, output);
+    const absl::Status acted = head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
+                                                           : ActByDistribution(out, input, mode, output);
+    if (!acted.ok() && before_.defined()) {
+      Remember(input, before_);  // What was not acted is not remembered.
+    }
+    return acted;
   });
 }
 
@@ -198,7 +209,7 @@ absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInp
     log_prob = sampled.log_prob;
   }
   if (mode == ActMode::kExplore) {
-    const Tensor slots = torch::from_blob(const_cast<int64_t*>(input.slots.data()), {input.rows()}, torch::kInt64);
+    const Tensor slots = SlotsOf(input);
     const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows()}, torch::kUInt8);
     const Tensor mask = out.mask().defined() ? out.mask().to(torch::kCPU).contiguous() : Tensor();
     action = explorer_.Explore(action, slots, first.to(torch::kBool), mask);

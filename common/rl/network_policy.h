@@ -26,6 +26,7 @@ struct PolicyContext {
   EnvironmentSpec environment;
   torch::Device device = torch::kCPU;
   int64_t lanes = 0;
+  int64_t max_rows = 0;  // Of one Act; 0: as many as there are lanes.
   // This actor's lanes are [first_lane, first_lane + lanes) of the run's all_lanes: exploration differs by lane.
   int64_t first_lane = 0;
   int64_t all_lanes = 0;
@@ -58,6 +59,8 @@ class NetworkPolicy : public Policy {
   Observations Stage(const PolicyInput& input);
   // What the network says of the rows, by the states of their slots, which go on.
   Output Decide(const PolicyInput& input);
+  // Sets the states of the rows' slots.
+  void Remember(const PolicyInput& input, const torch::Tensor& states);
   // INVALID_ARGUMENT, naming the slot, where what the network gave is not finite.
   absl::Status ActByValues(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
   absl::Status ActByDistribution(const Output& out, const PolicyInput& input, ActMode mode, PolicyOutput* output);
@@ -69,9 +72,10 @@ class NetworkPolicy : public Policy {
   const std::unique_ptr<Network> network_;
   const HeadPlan* const head_;  // That chooses the action.
   const int64_t lanes_;
+  const int64_t max_rows_;
   std::vector<ArraySpec> columns_;
   std::vector<std::string> private_columns_;
-  Observations staged_;   // On the CPU, [lanes, …] a leaf.
+  Observations staged_;   // On the CPU, [max_rows, …] a leaf.
   torch::Tensor states_;  // [lanes, state_size]: of each slot, before its next row.
   torch::Tensor before_;  // [rows, state_size]: of the present rows, before them.
   Noise noise_;

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/api/model.h"
 #include "common/tensor/array_spec.h"
@@ -60,6 +62,17 @@ class Policy {
   // Takes new weights, between two calls of Act. FAILED_PRECONDITION, with both sides in the message, if they are of
   // another network; the old weights stay.
   virtual absl::Status LoadWeights(const ModelSnapshot& snapshot) = 0;
+
+  // Where weights are not given to it because they are elsewhere: which ones chose the last actions. Absent for a
+  // policy that takes them from LoadWeights, and before the first Act.
+  virtual std::optional<ModelVersion> acted_version() const { return std::nullopt; }
+
+  struct Waits {
+    absl::Duration waited;  // In Act, for whoever computes the actions, the wait under way included.
+    bool waiting = false;   // There, now.
+  };
+  // Any thread.
+  virtual Waits waits() const { return {}; }
 };
 
 }  // namespace waggle

@@ -205,7 +205,7 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
     }
     reopened = is_learner && ReopenForLocked(seat.epoch, now);
     seat.env_steps = tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
-    if (reopened || introduction.role == Role::kReplayServer) {
+    if (reopened || !introduction.address.empty()) {  // Somebody may be waiting to find it.
       AnnounceLocked();
     }
     seat.assignment = AssignmentLocked(*worker, now);
@@ -464,6 +464,8 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   assignment.environment = environment_;
   assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor, now));
   assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
+  assignment.learners = workers_.Addresses(Role::kLearner);
+  assignment.reducers = workers_.Addresses(Role::kReducer);
   assignment.said_at = options_.clock();  // Under the lock: later ones are said later.
   if (tracker_.has_value()) {
     assignment.run_state = tracker_->state();

@@ -51,8 +51,9 @@ absl::Status Validate(const WorkerIntroduction& introduction, const WorkerTableO
   WAGGLE_RETURN_IF_ERROR(ValidateText("host", introduction.host));
   if (!introduction.address.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(introduction.address), "address"));
-  } else if (introduction.role == Role::kReplayServer) {
-    return absl::InvalidArgumentError("address: a replay server must say where it serves");
+  } else if (introduction.role == Role::kReplayServer || introduction.role == Role::kReducer) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("address: a ", RoleName(introduction.role), " must say where it serves"));
   }
   return absl::OkStatus();
 }

@@ -19,7 +19,7 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
   experiment.actor.processes = 2;
   std::vector<std::vector<std::string>> commands;
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
-    commands.push_back(CommandFor(process, experiment.replay, "/bin", "127.0.0.1:7", folder));
+    commands.push_back(CommandFor(process, experiment, "/bin", "127.0.0.1:7", folder));
   }
   const std::string out = folder.path();
   CHECK(commands ==
@@ -31,6 +31,10 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0"},
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "1"},
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0", "--evaluator"}});
+  experiment.actor.inference = "server";
+  CHECK(CommandFor(ProcessesOf(experiment)[2], experiment, "/bin", "127.0.0.1:7", folder) ==
+        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--output-dir", out, "--listen",
+                                 "127.0.0.1:0", "--resume"});
   experiment.evaluation.enabled = false;
   CHECK(ProcessesOf(experiment).size() == 5);
   CHECK(ProcessesOf(experiment)[4].name == "actor-1");
@@ -46,7 +50,7 @@ TEST_CASE("Several replay servers have names and indices of their own", "[unit]"
   CHECK(processes[1].name == "replay-server-0");
   CHECK(processes[2].name == "replay-server-1");
   CHECK(processes[3].name == "learner");
-  CHECK(CommandFor(processes[2], experiment.replay, "/bin", "h:1", folder) ==
+  CHECK(CommandFor(processes[2], experiment, "/bin", "h:1", folder) ==
         std::vector<std::string>{"/bin/waggle-replay-server", "--param-server", "h:1", "--listen", "127.0.0.1:0",
                                  "--index", "1"});
 }
@@ -58,7 +62,7 @@ TEST_CASE("A replay server has a folder where its tables are to outlive it, or t
   Experiment experiment;
   const auto flags = [&](size_t process) {
     std::vector<std::string> command =
-        CommandFor(ProcessesOf(experiment)[process], experiment.replay, "/bin", "h:1", folder);
+        CommandFor(ProcessesOf(experiment)[process], experiment, "/bin", "h:1", folder);
     command.erase(command.begin(), command.begin() + 7);
     return command;
   };
