@@ -111,6 +111,13 @@ WAGGLE_VECTOR_CLONES double SumOfSquares(const double* values, int64_t count) {
   return SumOfSquaresIn(values, count);
 }
 
+WAGGLE_VECTOR_CLONES void AddScaled(const float* __restrict__ values, float scale, float* __restrict__ sum,
+                                    int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    sum[i] += scale * values[i];
+  }
+}
+
 WAGGLE_VECTOR_CLONES void ApplyAdam(const AdamStep& step, float* values, const float* gradients, float* means,
                                     float* squares, float* largest, int64_t count) {
   if (largest == nullptr) {

@@ -11,6 +11,9 @@ namespace waggle {
 double SumOfSquares(const float* values, int64_t count);
 double SumOfSquares(const double* values, int64_t count);
 
+// sum[i] += scale * values[i].
+void AddScaled(const float* values, float scale, float* sum, int64_t count);
+
 struct AdamStep {
   double gradient_scale = 1;  // Multiplies every gradient first.
   double weight_decay = 0;    // Added to the gradient times the value (adam).

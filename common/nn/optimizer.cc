@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,7 +9,7 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/config/field_checker.h"
-#include "common/nn/flat_kernels.h"
+#include "common/nn/flat_optimizer.h"
 #include "common/nn/torch_compat.h"
 
 namespace waggle {
@@ -22,11 +21,11 @@ constexpr int64_t kGrain = 32'768;
 class CpuOptimizer : public Optimizer {
  public:
   CpuOptimizer(const OptimizerOptions& options, const torch::Tensor& values)
-      : options_(options), first_(torch::zeros_like(values)), gradient_norm_(torch::zeros({}, torch::kFloat64)) {
-    if (options_.type != "sgd") {
+      : flat_(options), first_(torch::zeros_like(values)), gradient_norm_(torch::zeros({}, torch::kFloat64)) {
+    if (options.StateArrays() > 1) {
       second_ = torch::zeros_like(values);
     }
-    if (options_.centered || options_.amsgrad) {
+    if (options.StateArrays() > 2) {
       third_ = torch::zeros_like(values);
     }
   }
@@ -36,11 +35,11 @@ class CpuOptimizer : public Optimizer {
                                                    : StepAs<float>(values, gradients, learning_rate);
   }
 
-  int64_t steps() const override { return steps_; }
+  int64_t steps() const override { return flat_.steps(); }
   torch::Tensor gradient_norm() const override { return gradient_norm_; }
 
   void VisitState(StateVisitor* visitor) override {
-    visitor->Int("steps", &steps_);
+    visitor->Int("steps", flat_.mutable_steps());
     visitor->Tensor("first", &first_);
     if (second_.defined()) {
       visitor->Tensor("second", &second_);
@@ -53,53 +52,23 @@ class CpuOptimizer : public Optimizer {
  private:
   template <class T>
   absl::Status StepAs(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate) {
-    const double norm = std::sqrt(SumOfSquares(gradients.data_ptr<T>(), gradients.numel()));
-    if (!std::isfinite(norm)) {
-      return absl::InvalidArgumentError(absl::StrCat("the gradient of step ", steps_ + 1, " is not finite"));
-    }
-    *gradient_norm_.data_ptr<double>() = norm;
-    const double clip = options_.gradient_clip_norm;
-    const double scale = clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1;
+    WAGGLE_RETURN_IF_ERROR(flat_.Begin(gradients.data_ptr<T>(), gradients.numel(), /*scale=*/1, learning_rate));
+    *gradient_norm_.data_ptr<double>() = flat_.gradient_norm();
     at::parallel_for(0, values.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      Apply(scale, learning_rate, values.data_ptr<T>() + begin, gradients.data_ptr<T>() + begin,
-            first_.data_ptr<T>() + begin, second_.defined() ? second_.data_ptr<T>() + begin : nullptr,
-            third_.defined() ? third_.data_ptr<T>() + begin : nullptr, end - begin);
+      OptimizerArrays<T> arrays;
+      arrays.first = first_.data_ptr<T>() + begin;
+      arrays.second = second_.defined() ? second_.data_ptr<T>() + begin : nullptr;
+      arrays.third = third_.defined() ? third_.data_ptr<T>() + begin : nullptr;
+      flat_.Apply(values.data_ptr<T>() + begin, gradients.data_ptr<T>() + begin, arrays, end - begin);
     });
-    ++steps_;
+    flat_.End();
     return absl::OkStatus();
   }
 
-  template <class T>
-  void Apply(double gradient_scale, double rate, T* values, const T* gradients, T* first, T* second, T* third,
-             int64_t count) const {
-    if (options_.type == "sgd") {
-      ApplySgd({gradient_scale, options_.WeightDecay(), options_.momentum, rate}, values, gradients, first, count);
-      return;
-    }
-    if (options_.type == "rmsprop") {
-      ApplyRmsProp({gradient_scale, options_.WeightDecay(), options_.alpha, options_.momentum, rate, options_.epsilon},
-                   values, gradients, first, second, third, count);
-      return;
-    }
-    const bool decoupled = options_.type == "adamw";
-    const double power = static_cast<double>(steps_ + 1);
-    AdamStep step;
-    step.gradient_scale = gradient_scale;
-    step.weight_decay = decoupled ? 0 : options_.WeightDecay();
-    step.value_scale = decoupled ? 1 - rate * options_.WeightDecay() : 1;
-    step.beta1 = options_.beta1;
-    step.beta2 = options_.beta2;
-    step.step_size = rate / (1 - std::pow(options_.beta1, power));
-    step.root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, power));
-    step.epsilon = options_.epsilon;
-    ApplyAdam(step, values, gradients, first, second, third, count);
-  }
-
-  const OptimizerOptions options_;
-  int64_t steps_ = 0;
-  torch::Tensor first_;   // The gradient's mean, or the momentum.
-  torch::Tensor second_;  // The mean of its square.
-  torch::Tensor third_;   // centered: the gradient's mean; amsgrad: the largest of second_ so far.
+  FlatOptimizer flat_;
+  torch::Tensor first_;  // See OptimizerArrays.
+  torch::Tensor second_;
+  torch::Tensor third_;
   torch::Tensor gradient_norm_;
 };
 

@@ -45,6 +45,18 @@ TEST_CASE("a sum of squares is not finite where an element is not, wherever it s
   CHECK(std::isfinite(SumOfSquares(largest.data(), 100)));
 }
 
+TEST_CASE("what is added is scaled first, for every element", "[unit]") {
+  for (const int64_t count : kCounts) {
+    const std::vector<float> numbers = Numbers(count, 1);
+    std::vector<float> sum = Numbers(count, 2);
+    const std::vector<float> before = sum;
+    AddScaled(numbers.data(), 0.5F, sum.data(), count);
+    for (size_t i = 0; i < sum.size(); ++i) {
+      CHECK(sum[i] == before[i] + 0.5F * numbers[i]);
+    }
+  }
+}
+
 TEST_CASE("Adam's sweep follows its formula for every element", "[unit]") {
   const AdamStep step{0.5, 0.01, 0.9, 0.8, 0.95, 0.1, 1.5, 1e-6};
   for (const bool amsgrad : {false, true}) {
