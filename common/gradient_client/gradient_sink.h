@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "common/api/gradients.h"
+#include "common/metrics/metrics.h"
+
+namespace waggle {
+
+struct GradientSinkOptions {
+  GradientModel model;
+  std::string worker_id;  // As the hub gave it.
+  uint64_t life = 0;
+  int64_t max_unacknowledged = 4;  // At most kMaxGradientsAhead.
+};
+
+// The sink over a taker: a gradient link, or in process a primary's or a reducer's runner. Counts gradients_pushed,
+// gradients_applied, gradients_refused and gradients_refused_REASON in `metrics`, unless that is null; they and the
+// taker outlive it.
+std::unique_ptr<GradientSink> NewGradientSink(const GradientSinkOptions& options, GradientTaker* taker,
+                                              Metrics* metrics);
+
+}  // namespace waggle

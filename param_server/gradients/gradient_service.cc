@@ -1,0 +1,240 @@
+#include "param_server/gradients/gradient_service.h"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/gradient_client/gradient_convert.h"
+#include "common/nn/flat_kernels.h"
+#include "common/rpc/bidi_reactor.h"
+#include "common/rpc/unary_method.h"
+#include "common/tensor/checksum.h"
+
+namespace waggle {
+namespace {
+
+using Request = v1::PushGradientRequest;
+using Response = v1::PushGradientResponse;
+using Peer = StreamPeer<Message<Response>>;
+
+// One stream: takes gradients together from their pieces. Shared with the wait for a buffer and with answers, which may
+// outlive the stream. The next message is asked for when this one is done with, so that all but the answers is one call
+// at a time.
+class Upload final : public std::enable_shared_from_this<Upload> {
+ public:
+  Upload(std::shared_ptr<Peer> peer, GradientTaker* taker, GradientBuffers* buffers, Metrics* metrics,
+         int64_t max_unanswered)
+      : peer_(std::move(peer)), taker_(taker), buffers_(buffers), metrics_(metrics), max_unanswered_(max_unanswered) {}
+
+  void Take(Message<Request> message) {
+    if (message.header.has_header()) {
+      Begin(std::move(message));
+    } else if (skipping_) {
+      peer_->RequestNext();
+    } else {
+      Append(message.data);
+    }
+  }
+
+ private:
+  void Begin(Message<Request> message) {
+    if (buffer_ != nullptr) {
+      peer_->Close(absl::InvalidArgumentError("a gradient begins before the one before it is complete"));
+      return;
+    }
+    const v1::GradientHeader& header = message.header.header();
+    if (static_cast<size_t>(header.members_size()) > kMaxGradientMembers) {
+      peer_->Close(absl::InvalidArgumentError(absl::StrCat("a gradient of ", header.members_size(), " members")));
+      return;
+    }
+    request_ = header.request();
+    checksum_ = header.checksum();
+    absl::StatusOr<GradientPush> push = FromProto(header);
+    skipping_ = !push.ok();
+    if (skipping_) {
+      GradientPush members;
+      members.members.resize(static_cast<size_t>(header.members_size()));
+      Refuse(SameForAll(members, GradientVerdict::kMalformed, std::string(push.status().message())));
+      peer_->RequestNext();
+      return;
+    }
+    push_ = *std::move(push);
+    received_ = 0;
+    checksummer_ = std::make_unique<Checksummer>();
+    buffers_->Take(push_.model.NumElements(),
+                   [self = shared_from_this(), first = std::move(message.data)](std::shared_ptr<float> buffer) {
+                     self->buffer_ = std::move(buffer);
+                     self->Append(first);
+                   });
+  }
+
+  void Append(const ByteSlices& piece) {
+    const size_t total = static_cast<size_t>(push_.model.NumElements()) * sizeof(float);
+    if (buffer_ == nullptr || piece.size() > total - received_) {
+      peer_->Close(absl::InvalidArgumentError(
+          buffer_ == nullptr
+              ? "bytes came before a header"
+              : absl::StrCat(received_ + piece.size(), " bytes have come where ", total, " were announced")));
+      buffer_ = nullptr;
+      return;
+    }
+    char* const bytes = reinterpret_cast<char*>(buffer_.get());
+    for (const ByteSlice& slice : piece.slices()) {
+      std::memcpy(bytes + received_, slice.data, slice.size);
+      checksummer_->Update(bytes + received_, slice.size);
+      received_ += slice.size;
+    }
+    if (received_ < total) {
+      peer_->RequestNext();
+      return;
+    }
+    if (checksummer_->Digest() != checksum_) {
+      buffer_ = nullptr;
+      peer_->Close(absl::DataLossError("the bytes do not have the checksum that was announced"));
+      return;
+    }
+    HandOver();
+  }
+
+  void HandOver() {
+    if (!std::isfinite(SumOfSquares(buffer_.get(), push_.model.NumElements()))) {
+      buffer_ = nullptr;
+      if (push_.members.size() > 1) {  // One of them, or the sum alone has overflowed.
+        GradientAnswer split;
+        split.send_singly = true;
+        Send(request_, std::move(split));
+      } else {
+        Refuse(SameForAll(push_, GradientVerdict::kNotFinite, "a number of the gradient is not finite"));
+      }
+      peer_->RequestNext();
+      return;
+    }
+    push_.data = std::move(buffer_);
+    buffer_ = nullptr;
+    bool full = false;
+    {
+      MutexLock lock(&mutex_);
+      full = ++unanswered_ >= max_unanswered_;
+      paused_ = full;
+    }
+    taker_->Take(std::exchange(push_, {}), [self = shared_from_this(), request = request_](GradientAnswer answer) {
+      self->Answered(request, std::move(answer));
+    });
+    if (!full) {
+      peer_->RequestNext();
+    }
+  }
+
+  // Any thread.
+  void Answered(uint64_t request, GradientAnswer answer) {
+    bool resumed = false;
+    {
+      MutexLock lock(&mutex_);
+      --unanswered_;
+      resumed = std::exchange(paused_, false);
+    }
+    Send(request, std::move(answer));
+    if (resumed) {
+      peer_->RequestNext();
+    }
+  }
+
+  void Refuse(GradientAnswer answer) {
+    const auto count = static_cast<double>(answer.results.size());
+    metrics_->Add("gradients_pushed", count);
+    metrics_->Add("gradients_refused", count);
+    if (!answer.results.empty()) {
+      metrics_->Add(absl::StrCat("gradients_refused_", GradientVerdictName(answer.results.front().verdict)), count);
+    }
+    Send(request_, std::move(answer));
+  }
+
+  void Send(uint64_t request, GradientAnswer answer) {
+    Message<Response> message;
+    message.header = ToProto(answer);
+    message.header.set_request(request);
+    peer_->Send(std::move(message));
+  }
+
+  const std::shared_ptr<Peer> peer_;
+  GradientTaker* const taker_;
+  GradientBuffers* const buffers_;
+  Metrics* const metrics_;
+  const int64_t max_unanswered_;
+  // Of the gradient that is coming.
+  GradientPush push_;
+  uint64_t request_ = 0;
+  uint64_t checksum_ = 0;
+  size_t received_ = 0;
+  std::unique_ptr<Checksummer> checksummer_;
+  std::shared_ptr<float> buffer_;  // Null between two gradients.
+  bool skipping_ = false;          // The rest of one that was refused for its header.
+  Mutex mutex_;
+  int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // The next message is asked for with the next answer.
+};
+
+class PushHandler final : public StreamHandler<Message<Request>, Message<Response>> {
+ public:
+  using MakeUpload = std::function<std::shared_ptr<Upload>(std::shared_ptr<Peer> peer)>;
+  explicit PushHandler(MakeUpload make) : make_(std::move(make)) {}
+
+  void OnOpen(std::shared_ptr<Peer> peer) override {
+    peer_ = peer;
+    upload_ = make_(std::move(peer));
+    if (upload_ == nullptr) {
+      peer_->Close(absl::UnavailableError("the weights are not here yet, so that no gradient can be taken"));
+    }
+  }
+  void OnMessage(Message<Request> message) override {
+    if (upload_ != nullptr) {
+      upload_->Take(std::move(message));
+    }
+  }
+  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+
+ private:
+  const MakeUpload make_;
+  std::shared_ptr<Peer> peer_;
+  std::shared_ptr<Upload> upload_;
+};
+
+}  // namespace
+
+void GradientService::SetTaker(GradientTaker* taker) {
+  MutexLock lock(&mutex_);
+  taker_ = taker;
+}
+
+GradientTaker* GradientService::taker() const {
+  MutexLock lock(&mutex_);
+  return taker_;
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* GradientService::Push(
+    grpc::CallbackServerContext* context) {
+  auto handler = std::make_unique<PushHandler>([this](std::shared_ptr<Peer> peer) {
+    GradientTaker* const to = taker();
+    return to == nullptr ? nullptr
+                         : std::make_shared<Upload>(std::move(peer), to, &buffers_, metrics_, options_.max_unanswered);
+  });
+  return new BidiReactor<Request, Response>(context, std::move(handler));
+}
+
+grpc::ServerUnaryReactor* GradientService::Describe(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::DescribeGradientsRequest, v1::DescribeGradientsResponse>(
+      context, *request, response, kMaxUnaryBytes, [this](const auto&, auto* answer) {
+        answer->set_role(options_.role);
+        answer->set_ready(taker() != nullptr);
+        const Metrics::Snapshot snapshot = metrics_->TakeSnapshot();
+        for (const auto& [name, value] : snapshot.counters) {
+          (*answer->mutable_counters())[name] = value;
+        }
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace waggle

@@ -1,0 +1,32 @@
+#include "common/api/gradients.h"
+
+#include <set>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("a model of gradients counts its numbers and says what it is", "[unit]") {
+  const GradientModel model = {0xAB, {{"actor", 3}, {"critic", 4}}};
+  CHECK(model.NumElements() == 7);
+  CHECK(model.DebugString() == "network 00000000000000ab, actor: 3, critic: 4");
+  CHECK(model != GradientModel{0xAB, {{"actor", 7}}});
+}
+
+TEST_CASE("every verdict has a name of its own, and refusals are counted without what was applied", "[unit]") {
+  std::set<std::string> names;
+  GradientCounts counts;
+  counts.applied = 3;
+  for (int i = 0; i <= static_cast<int>(GradientVerdict::kTrainingOver); ++i) {
+    names.insert(GradientVerdictName(static_cast<GradientVerdict>(i)));
+    if (i > 0) {
+      counts.refused[static_cast<GradientVerdict>(i)] = 2;
+    }
+  }
+  CHECK(names.size() == 7);
+  CHECK(counts.Refused() == 12);
+}
+
+}  // namespace
+}  // namespace waggle

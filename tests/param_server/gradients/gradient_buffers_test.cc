@@ -1,0 +1,42 @@
+#include "param_server/gradients/gradient_buffers.h"
+
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+TEST_CASE("who asks for more than there is waits in turn until others are let go", "[unit]") {
+  GradientBuffers buffers(100);
+  std::shared_ptr<float> large;
+  buffers.Take(1'000, [&](std::shared_ptr<float> buffer) { large = std::move(buffer); });
+  REQUIRE(large != nullptr);  // One may always be had.
+  large.get()[999] = 1;
+  std::vector<int> order;
+  std::vector<std::shared_ptr<float>> held;
+  for (const int number : {1, 2, 3}) {
+    buffers.Take(12, [&, number](std::shared_ptr<float> buffer) {
+      order.push_back(number);
+      held.push_back(std::move(buffer));
+    });
+  }
+  CHECK(order.empty());
+  large = nullptr;
+  CHECK(order == std::vector<int>{1, 2});
+  held[1] = nullptr;
+  CHECK(order == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("buffers may outlive what handed them out", "[unit]") {
+  std::shared_ptr<float> kept;
+  {
+    GradientBuffers buffers(100);
+    buffers.Take(3, [&kept](std::shared_ptr<float> buffer) { kept = std::move(buffer); });
+  }
+  kept.get()[2] = 5;
+  CHECK(kept.get()[2] == 5);
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,284 @@
+#include "param_server/gradients/gradient_service.h"
+
+#include <cmath>
+#include <thread>
+
+#include "common/base/thread.h"
+#include "common/gradient_client/gradient_convert.h"
+#include "common/rpc/blocking_stream.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/raw_codec.h"
+#include "common/tensor/checksum.h"
+#include "tests/support/gradient_servers.h"
+
+namespace waggle::testing {
+namespace {
+
+GradientPrimaryOptions Options(bool mean, int64_t batch) {
+  GradientPrimaryOptions options;
+  options.mean = mean;
+  options.batch = batch;
+  return options;
+}
+
+TEST_CASE("two workers that push two gradients each step a chain of three weights by all four", "[grpc]") {
+  // loss = w1 * w2 * w3 at w = (1, 2, 3): the gradient is (6, 3, 2).
+  for (const bool mean : {false, true}) {
+    GradientPrimaryOptions options = Options(mean, 2);
+    options.flush_after = absl::Minutes(1);
+    PrimaryServer primary(options, {1, 2, 3});
+    primary.Start();
+    ReducerServer one({2, absl::Minutes(1)}, &primary.address);
+    ReducerServer two({2, absl::Minutes(1)}, &primary.address);
+    PushingWorker a("a", ModelOf(3), {one.address()});
+    PushingWorker b("b", ModelOf(3), {two.address()});
+    for (PushingWorker* worker : {&a, &b, &a, &b}) {
+      worker->Push({6, 3, 2});
+    }
+    CHECK(a.Finish().applied == 2);
+    CHECK(b.Finish().applied == 2);
+    primary.Stop();
+    CHECK(primary.core->core.step() == 1);
+    CHECK(primary.core->values() == (mean ? std::vector<float>{-5, -1, 1} : std::vector<float>{-23, -10, -5}));
+  }
+}
+
+TEST_CASE("of 192 gradients that are pushed over three reducers 192 are applied", "[grpc]") {
+  PrimaryServer primary(Options(false, 3), {0});
+  primary.Start();
+  ReducerServer reducers[] = {{{4, absl::Milliseconds(20)}, &primary.address},
+                              {{4, absl::Milliseconds(20)}, &primary.address},
+                              {{4, absl::Milliseconds(20)}, &primary.address}};
+  std::vector<std::unique_ptr<PushingWorker>> workers;
+  std::vector<Thread> threads;
+  for (size_t i = 0; i < 6; ++i) {
+    workers.push_back(std::make_unique<PushingWorker>("w" + std::to_string(i), ModelOf(1),
+                                                      std::vector<std::string>{reducers[i % 3].address()}));
+    threads.emplace_back("worker", [worker = workers.back().get()] {
+      for (int push = 0; push < 32; ++push) {
+        worker->sink->Push(Numbers({1}), {1, 0}, StopToken()).IgnoreError();
+      }
+    });
+  }
+  threads.clear();
+  int64_t applied = 0;
+  for (const auto& worker : workers) {
+    const GradientCounts counts = worker->Finish();
+    CHECK(counts.pushed == 32);
+    CHECK(counts.Refused() == 0);
+    applied += counts.applied;
+  }
+  CHECK(applied == 192);
+  double reduced = 0;
+  for (const ReducerServer& reducer : reducers) {
+    reduced += CounterOf(reducer.metrics, "gradients_applied");
+  }
+  CHECK(reduced == 192);
+  primary.Stop();
+  CHECK(primary.core->values() == std::vector<float>{-192});
+  CHECK(primary.core->Counter("gradients_applied") == 192);
+}
+
+TEST_CASE("fewer workers than a batch are answered all the same", "[grpc]") {
+  PrimaryServer primary(Options(true, 16), {0});
+  primary.Start();
+  ReducerServer reducer({16, absl::Milliseconds(5)}, &primary.address);
+  PushingWorker alone("a", ModelOf(1), {reducer.address()}, /*max_unacknowledged=*/1);
+  for (int push = 0; push < 10; ++push) {
+    alone.Push({1});
+  }
+  CHECK(alone.Finish().applied == 10);
+}
+
+TEST_CASE("gradients that are wrong are refused with their reasons, and the others are applied", "[grpc]") {
+  PrimaryServer primary(Options(false, 2), {0, 0});
+  primary.Start();
+  ReducerServer reducer({2, absl::Milliseconds(5)}, &primary.address);
+  PushingWorker good("good", ModelOf(2), {reducer.address()});
+  PushingWorker bad("bad", ModelOf(2), {reducer.address()});
+  PushingWorker other("other", ModelOf(3), {reducer.address()});
+  for (int push = 0; push < 8; ++push) {
+    good.Push({1, 2});
+    bad.Push({NAN, 1});
+    bad.Push({1, INFINITY});
+    bad.Push({100, 100}, {1, 1'000});
+    other.Push({1, 2, 3});
+  }
+  CHECK(good.Finish().applied == 8);
+  const GradientCounts refused = bad.Finish();
+  CHECK(refused.pushed == 24);
+  CHECK(refused.refused ==
+        std::map<GradientVerdict, int64_t>{{GradientVerdict::kNotFinite, 16}, {GradientVerdict::kFuture, 8}});
+  const GradientCounts wrong = other.Finish();
+  CHECK(wrong.refused == std::map<GradientVerdict, int64_t>{{GradientVerdict::kWrongModel, 8}});
+  CHECK(wrong.last_refusal ==
+        "the gradient is of network 0000000000000abc, policy: 3; wanted network 0000000000000abc, policy: 2");
+  CHECK(CounterOf(bad.metrics, "gradients_refused_future") == 8);
+  CHECK(CounterOf(reducer.metrics, "gradients_pushed") == 40);
+  CHECK(CounterOf(reducer.metrics, "gradients_refused_not_finite") == 16);
+  primary.Stop();
+  CHECK(primary.core->values() == std::vector<float>{-8, -16});
+}
+
+TEST_CASE("a primary that comes back from a checkpoint applies no gradient twice and loses none unnoticed", "[grpc]") {
+  PrimaryServer primary(Options(false, 1), {0});
+  primary.Start();
+  ReducerServer reducer({2, absl::Milliseconds(1)}, &primary.address);
+  PushingWorker worker("a", ModelOf(1), {reducer.address()});
+  for (int push = 0; push < 20; ++push) {
+    worker.Push({1});
+  }
+  worker.Finish();
+  CheckpointContents checkpoint;
+  std::string settled;
+  primary.Stop();
+  primary.core->parameters->Save(&checkpoint);
+  settled = primary.core->settled.ToText();
+  // Ten more, known to the worker and lost with the primary; then two while nobody is there, and eight.
+  primary.Start(&checkpoint, settled);
+  for (int push = 0; push < 10; ++push) {
+    worker.Push({1});
+  }
+  worker.Finish();
+  primary.Stop();
+  worker.Push({1});
+  worker.Push({1});
+  primary.Start(&checkpoint, settled);
+  for (int push = 0; push < 8; ++push) {
+    worker.Push({1});
+  }
+  const GradientCounts counts = worker.Finish();
+  CHECK(counts.pushed == 40);
+  CHECK(counts.applied == 40);
+  primary.Stop();
+  const double rolled_back = primary.core->Counter("gradients_rolled_back");
+  CHECK(rolled_back == 10);
+  CHECK(primary.core->values()[0] == Approx(-(40 - rolled_back)));
+}
+
+TEST_CASE("a worker whose reducer goes pushes what is not answered to another", "[grpc]") {
+  PrimaryServer primary(Options(false, 1), {0});
+  primary.Start();
+  auto first = std::make_unique<ReducerServer>(GradientReducerOptions{64, absl::Hours(1)}, &primary.address);
+  ReducerServer second({1, absl::Hours(1)}, &primary.address);
+  PushingWorker worker("a", ModelOf(1), {first->address(), first->address(), second.address()}, 8);
+  for (int push = 0; push < 8; ++push) {  // They wait at the first for ever.
+    worker.Push({1});
+  }
+  first.reset();
+  CHECK(worker.Finish().applied == 8);
+  primary.Stop();
+  CHECK(primary.core->values() == std::vector<float>{-8});
+}
+
+TEST_CASE("streams wait where gradients that are not done with take too much memory", "[grpc]") {
+  Metrics metrics;
+  PrimaryServer primary(Options(false, 1), std::vector<float>(50'000));
+  GradientServiceOptions options;
+  options.max_bytes = 300'000;  // One and a half.
+  GradientService service(options, &metrics);
+  primary.Start();
+  service.SetTaker(primary.runner.get());
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  PushingWorker a("a", ModelOf(50'000), {server->address()}, 8);
+  PushingWorker b("b", ModelOf(50'000), {server->address()}, 8);
+  for (int push = 0; push < 20; ++push) {
+    a.Push(std::vector<float>(50'000, 1));
+    b.Push(std::vector<float>(50'000, 2));
+  }
+  CHECK(a.Finish().applied == 20);
+  CHECK(b.Finish().applied == 20);
+  primary.Stop();
+  CHECK(primary.core->values()[49'999] == -60);
+}
+
+// A stream that says what it likes.
+class RawPush {
+ public:
+  explicit RawPush(const std::string& address)
+      : stream_(NewChannel(address, "raw"), "/waggle.v1.GradientService/Push", absl::Seconds(30), StopToken()) {}
+
+  void Send(const Message<v1::PushGradientRequest>& message) { stream_.Write(EncodeMessage(message)); }
+  v1::PushGradientResponse Read() {
+    grpc::ByteBuffer buffer;
+    REQUIRE(stream_.Read(&buffer));
+    Message<v1::PushGradientResponse> message;
+    REQUIRE_OK(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
+    return message.header;
+  }
+  absl::Status End() {
+    grpc::ByteBuffer buffer;
+    stream_.WritesDone();
+    while (stream_.Read(&buffer)) {
+    }
+    return stream_.Finish();
+  }
+
+ private:
+  BlockingStream stream_;
+};
+
+Message<v1::PushGradientRequest> Whole(const GradientPush& push) {
+  Message<v1::PushGradientRequest> message;
+  v1::GradientHeader* const header = message.header.mutable_header();
+  *header = ToProto(push);
+  header->set_checksum(Checksum(push.data.get(), header->total_bytes()));
+  message.data = ByteSlices({reinterpret_cast<const char*>(push.data.get()), header->total_bytes(), push.data});
+  return message;
+}
+
+TEST_CASE("a stream that contradicts itself ends, one whose header cannot be is refused in words", "[grpc]") {
+  PrimaryServer primary(Options(false, 1), {0, 0});
+  primary.Start();
+  const GradientPush push = PushOf({1, 2}, {Member("a", 1)});
+  {
+    Message<v1::PushGradientRequest> damaged = Whole(push);
+    damaged.header.mutable_header()->set_checksum(5);
+    RawPush stream(primary.address);
+    stream.Send(damaged);
+    REQUIRE_CODE(stream.End(), absl::StatusCode::kDataLoss);
+  }
+  {
+    Message<v1::PushGradientRequest> headless = Whole(push);
+    headless.header.clear_header();
+    RawPush stream(primary.address);
+    stream.Send(headless);
+    REQUIRE_CODE(stream.End(), absl::StatusCode::kInvalidArgument);
+  }
+  {
+    Message<v1::PushGradientRequest> cut = Whole(push);
+    cut.data = cut.data.Part(0, 4);
+    RawPush stream(primary.address);
+    stream.Send(cut);
+    stream.Send(cut);
+    REQUIRE_CODE(stream.End(), absl::StatusCode::kInvalidArgument);
+  }
+  Message<v1::PushGradientRequest> huge = Whole(push);
+  huge.header.mutable_header()->mutable_groups(0)->set_elements(uint64_t{1} << 60);
+  huge.header.mutable_header()->set_request(7);
+  RawPush stream(primary.address);
+  stream.Send(huge);
+  const v1::PushGradientResponse refused = stream.Read();
+  CHECK(refused.request() == 7);
+  CHECK(refused.results(0).verdict() == v1::GRADIENT_VERDICT_MALFORMED);
+  stream.Send(Whole(push));
+  CHECK(stream.Read().results(0).verdict() == v1::GRADIENT_VERDICT_APPLIED);
+  REQUIRE_OK(stream.End());
+}
+
+TEST_CASE("before the weights are there a stream is told to come back, and people can see it", "[grpc]") {
+  Metrics metrics;
+  GradientService service({"primary"}, &metrics);
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  RawPush stream(server->address());
+  REQUIRE_CODE(stream.End(), absl::StatusCode::kUnavailable);
+  const auto stub = v1::GradientService::NewStub(NewChannel(server->address(), "people"));
+  grpc::ClientContext context;
+  v1::DescribeGradientsResponse described;
+  REQUIRE(stub->Describe(&context, {}, &described).ok());
+  CHECK(described.role() == "primary");
+  CHECK_FALSE(described.ready());
+}
+
+}  // namespace
+}  // namespace waggle::testing
