@@ -1,9 +1,6 @@
 #include "learner/learner_process.h"
 
-#include <filesystem>
 #include <optional>
-#include <random>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,15 +9,15 @@
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/checkpoint/checkpoint_store.h"
 #include "common/experiment/experiment_plan.h"
 #include "common/experiment/lock_step.h"
 #include "common/experiment/memory_estimate.h"
+#include "common/learning/best_keeper.h"
+#include "common/learning/checkpoint_folder.h"
 #include "common/nn/device.h"
 #include "common/rl/learner_checkpoint.h"
 #include "common/rl/steppers.h"
 #include "common/rl/trainee.h"
-#include "learner/best_keeper.h"
 #include "learner/inference/learner_inference.h"
 #include "learner/published_weights.h"
 #include "learner/train_loop.h"
@@ -77,63 +74,24 @@ struct Checkpoints {
   bool restored = false;  // The algorithm has the state of one.
 };
 
-// Not one that any other run has: a name is used again from run to run.
-std::string NewRun(const std::string& experiment_name) {
-  std::random_device random;
-  const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
-  return absl::StrCat(experiment_name, "-", absl::Hex(number, absl::kZeroPad16));
-}
-
-absl::Status Restore(const std::string& folder, CheckpointStore* store, Job* job, Checkpoints* checkpoints) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<CheckpointContents> contents, store->LoadLatest());
-  if (!contents.has_value()) {
-    return absl::NotFoundError(absl::StrCat("no checkpoint in ", folder));
-  }
-  WAGGLE_RETURN_IF_ERROR(Annotate(RestoreLearner(*contents, job->experiment.algorithm, job->trainee.get()), folder));
-  checkpoints->first_step = contents->step;
-  checkpoints->restored = true;
-  // One that names no run goes on without a name: its later checkpoints stand beside it.
-  const auto run = contents->texts.find(kCheckpointRun);
-  checkpoints->run = run == contents->texts.end() ? "" : run->second;
-  LogInfo("goes on from step ", contents->step, " of run ", checkpoints->run, " in ", folder);
-  return absl::OkStatus();
-}
-
-// Opens the folder to write to, where there is to be one, and puts back what there is to go on from. Checkpoints of one
-// run never get among those of another: later it would go on from whichever got further.
 absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& options, Job* job) {
+  CheckpointFolderOptions wanted;
+  wanted.output_dir = options.output_dir;
+  wanted.restore_dir = options.restore_dir;
+  wanted.resume = options.resume;
+  wanted.experiment = job->experiment.experiment.name;
+  wanted.keep = static_cast<int>(job->experiment.learner.checkpoint.keep);
+  WAGGLE_ASSIGN_OR_RETURN(CheckpointFolder folder, OpenCheckpointFolder(wanted));
   Checkpoints checkpoints;
-  checkpoints.run = NewRun(job->experiment.experiment.name);
-  std::string source = options.restore_dir;
-  if (std::error_code error; !source.empty() && !std::filesystem::is_directory(source, error)) {
-    return absl::NotFoundError(absl::StrCat("restoring the learner: there is no folder ", source));
-  }
-  bool same_folder = false;
-  if (!options.output_dir.empty()) {
-    const std::string folder = absl::StrCat(options.output_dir, "/checkpoints");
-    WAGGLE_ASSIGN_OR_RETURN(checkpoints.store,
-                            CheckpointStore::Open(folder, static_cast<int>(job->experiment.learner.checkpoint.keep)));
-    std::error_code error;
-    same_folder = !source.empty() && std::filesystem::equivalent(source, folder, error);
-    WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> newest, checkpoints.store->NewestStep());
-    if (newest.has_value() && options.resume) {
-      source = folder;
-      same_folder = true;
-    }
-    if (newest.has_value() && !same_folder) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(folder, " holds the checkpoints of a run that came to step ", *newest,
-                       ": go on with it by --resume, or begin anew in another --output-dir"));
-    }
-  }
-  if (!source.empty()) {
-    std::unique_ptr<CheckpointStore> other;
-    if (!same_folder) {
-      WAGGLE_ASSIGN_OR_RETURN(other, CheckpointStore::OpenToRead(source));
-    }
-    // Where it is the same folder it is the same store, which then knows what is damaged.
-    CheckpointStore* const store = same_folder ? checkpoints.store.get() : other.get();
-    WAGGLE_RETURN_IF_ERROR(Annotate(Restore(source, store, job, &checkpoints), "restoring the learner"));
+  checkpoints.store = std::move(folder.store);
+  checkpoints.run = std::move(folder.run);
+  if (folder.contents.has_value()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(
+        Annotate(RestoreLearner(*folder.contents, job->experiment.algorithm, job->trainee.get()), folder.source),
+        "restoring the learner"));
+    checkpoints.first_step = folder.contents->step;
+    checkpoints.restored = true;
+    LogInfo("goes on from step ", checkpoints.first_step, " of run ", checkpoints.run, " in ", folder.source);
   }
   return checkpoints;
 }

@@ -1,38 +1,15 @@
 #include "learner/published_weights.h"
 
-#include <random>
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
-#include "common/base/backoff.h"
-#include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/learning/published_model.h"
 
 namespace waggle {
 namespace {
 
-constexpr absl::Duration kFirstPullPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPullPause = absl::Seconds(2);
 // Steps are counted in doubles too.
 constexpr uint64_t kMaxStep = uint64_t{1} << 53;
-
-absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscriber, const StopToken& stop) {
-  Backoff backoff(kFirstPullPause, kLongestPullPause, Rng(std::random_device()()));
-  bool said = false;
-  while (true) {
-    absl::StatusOr<std::optional<ModelSnapshot>> newest = subscriber->PullNewer(std::nullopt);
-    if (!absl::IsUnavailable(newest.status())) {
-      return newest;
-    }
-    if (!std::exchange(said, true)) {
-      LogWarning("the newest weights cannot be had for the moment: ", newest.status().message());
-    }
-    if (stop.WaitFor(backoff.Next())) {
-      return absl::CancelledError("stopped while waiting for the newest weights");
-    }
-  }
-}
 
 }  // namespace
 

@@ -1,127 +1,30 @@
-// waggle-param-server: models, workers and the experiment.
+// waggle-param-server: the hub, with models, workers and the experiment; or a part of the gradient server.
 
-#include <limits.h>
-#include <unistd.h>
-
-#include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/annotate.h"
-#include "common/base/atomic_file.h"
-#include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
-#include "common/rl/algorithms/definitions.h"
-#include "common/rpc/server.h"
-#include "param_server/metrics/metrics_recorder.h"
-#include "param_server/metrics/recording.h"
-#include "param_server/model_service.h"
-#include "param_server/worker_service.h"
+#include "param_server/gradient_processes.h"
+#include "param_server/hub_process.h"
+#include "param_server/param_flags.h"
 
 namespace waggle {
 namespace {
 
-constexpr absl::Duration kHeartbeatInterval = absl::Seconds(1);
-// As often as figures come.
-constexpr absl::Duration kRecordingPeriod = kHeartbeatInterval;
-constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
+constexpr int kUsageError = 2;
 
-struct ParamServerOptions {
-  std::string listen;
-  std::string data_folder;
-  std::string metrics_folder;   // Empty: the data folder.
-  std::string experiment_file;  // Empty: the stored one, if there is one.
-  LogLevel log_level = LogLevel::kInfo;
-};
-
-// The experiment that this server runs, with all it needs of it; nothing where there is none.
-absl::StatusOr<std::optional<RunPlan>> FindExperiment(const std::string& file, HubState* state) {
-  const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
-  std::string given;
-  if (!file.empty()) {
-    WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, LoadExperiment(file, {}, algorithms));
-    given = ToYaml(experiment);
+absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
+  switch (flags.role) {
+    case ParamRole::kPrimary:
+      return ServePrimary(flags.Gradients(), stop);
+    case ParamRole::kReducer:
+      return ServeReducer(flags.Gradients(), stop);
+    case ParamRole::kHub:
+      break;
   }
-  WAGGLE_ASSIGN_OR_RETURN(const std::string yaml, AdoptExperiment(given, SteadyNow(), state));
-  if (yaml.empty()) {
-    return std::optional<RunPlan>();
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(yaml, "the stored experiment", {}, algorithms));
-  RunPlan plan{
-      experiment.experiment.name,   yaml, experiment.stop, experiment.evaluation.episodes, experiment.replay.servers,
-      experiment.evaluation.enabled};
-  if (experiment.experiment.deterministic) {
-    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
-                                     plan.evaluates ? experiment.evaluation.period_steps : 0};
-  }
-  return std::optional<RunPlan>(std::move(plan));
-}
-
-// Without its address, which is known only once it serves.
-WorkerIntroduction Self() {
-  char host[HOST_NAME_MAX + 1] = {};
-  WorkerIntroduction self;
-  self.worker_id = absl::StrCat(RoleName(Role::kParamServer), "-", getpid());
-  self.role = Role::kParamServer;
-  self.process_id = getpid();
-  self.host = gethostname(host, sizeof(host) - 1) == 0 ? host : "unknown";
-  return self;
-}
-
-// Until `stop`, with weights that come from there and are kept there.
-absl::Status Serve(const ParamServerOptions& options, WeightsFolder* newest, WeightsFolder* best, HubState* state,
-                   const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(std::optional<RunPlan> plan, FindExperiment(options.experiment_file, state));
-  const std::string address_file = absl::StrCat(options.data_folder, "/address");
-  std::filesystem::remove(address_file);  // That of an earlier process would be taken for this one's.
-  const std::string experiment = plan.has_value() ? plan->name : "";
-  Metrics metrics;
-  metrics.SetActivity("serving");
-  ModelStore models((ModelStoreOptions()));
-  HubOptions hub_options;
-  hub_options.self = Self();
-  hub_options.metrics = &metrics;
-  hub_options.newest_weights = newest;
-  hub_options.best_weights = best;
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Hub> hub, Hub::Create(hub_options, std::move(plan), state, &models));
-  const std::string& metrics_folder = options.metrics_folder.empty() ? options.data_folder : options.metrics_folder;
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<MetricsRecorder> recorder,
-                          MetricsRecorder::Create(metrics_folder, hub->Overview()));
-  ModelService model_service(&models, &metrics, [state] { return state->last_epoch(); });
-  WorkerService worker_service(hub.get(), kHeartbeatInterval);
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
-                          RpcServer::Start(options.listen, {&model_service, &worker_service}));
-  hub->SetOwnAddress(server->address());
-  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
-  LogInfo("serving at ", server->address(), experiment.empty() ? ", without an experiment" : ", experiment ",
-          experiment);
-  const Recording recording(hub.get(), std::move(recorder), kRecordingPeriod);
-  stop.Wait();
-  std::filesystem::remove(address_file);
-  server->Shutdown(kShutdownGrace);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const ParamServerOptions& options, const char* name) {
-  WeightsFolderOptions folder;
-  folder.folder = absl::StrCat(options.data_folder, "/", name);
-  return WeightsFolder::Open(folder);
-}
-
-absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& stop) {
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubState> state, HubState::Open(options.data_folder));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<WeightsFolder> newest, OpenWeights(options, kNewestModelFolder));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<WeightsFolder> best, OpenWeights(options, kBestModelFolder));
-  WAGGLE_RETURN_IF_ERROR(Serve(options, newest.get(), best.get(), state.get(), stop));
-  for (WeightsFolder* folder : {newest.get(), best.get()}) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(folder->Finish(), "the run's weights are not kept"));
-  }
-  return absl::OkStatus();
+  return RunHub({flags.listen, flags.data_folder, flags.metrics_folder, flags.experiment_file}, stop);
 }
 
 }  // namespace
@@ -129,26 +32,21 @@ absl::Status RunParamServer(const ParamServerOptions& options, const StopToken& 
 
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
-      "Waggle's parameter server: keeps the newest weights, the experiment, and knows all workers.",
+      "Waggle's parameter server. As the hub it keeps the newest weights, the experiment, and knows all workers. As "
+      "the "
+      "primary it steps the weights from gradients that actors push, in the learner's place; as a reducer it adds "
+      "these "
+      "up on their way.",
       "waggle-param-server");
-  waggle::ParamServerOptions options;
-  waggle::AddListenFlag(app.get(), &options.listen);
-  waggle::SetRequired(
-      waggle::AddPathFlag(app.get(), "--data-dir", &options.data_folder, "DIR",
-                          "The folder for what must survive this process; its address is written there, to the file "
-                          "\"address\""),
-      true);
-  waggle::AddPathFlag(
-      app.get(), "--metrics-dir", &options.metrics_folder, "DIR",
-      "The folder for the run's figures over time, metrics.csv and a TensorBoard event file; --data-dir "
-      "unless given");
-  waggle::AddPathFlag(app.get(), "--experiment", &options.experiment_file, "FILE",
-                      "The experiment to run; without it, the one that --data-dir holds, or none");
-  waggle::AddCommonFlags(app.get(), &options.log_level);
+  waggle::ParamFlags flags;
+  waggle::AddParamFlags(app.get(), &flags);
   if (const std::optional<int> exit = waggle::ParseCommandLine(app.get(), argc, argv); exit.has_value()) {
     return *exit;
   }
-  return waggle::RunProcess("param-server", options.log_level, [&options](const waggle::StopToken& stop) {
-    return waggle::RunParamServer(options, stop);
-  });
+  if (const absl::Status fits = flags.Check(); !fits.ok()) {
+    std::cerr << "waggle-param-server: " << fits.message() << "; see waggle-param-server --help" << std::endl;
+    return waggle::kUsageError;
+  }
+  return waggle::RunProcess(flags.Name(), flags.log_level,
+                            [&flags](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
 }

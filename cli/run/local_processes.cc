@@ -13,14 +13,16 @@ constexpr char kLoopback[] = "127.0.0.1:0";
 // For the processes to start, and the actors to find replay and weights.
 constexpr absl::Duration kStartAllowance = absl::Minutes(1);
 
-const char* ExecutableName(Role role) {
+// `pushes`: a primary is in the learner's place.
+const char* ExecutableName(Role role, bool pushes) {
   switch (role) {
     case Role::kParamServer:
+    case Role::kReducer:
       return "waggle-param-server";
     case Role::kReplayServer:
       return "waggle-replay-server";
     case Role::kLearner:
-      return "waggle-learner";
+      return pushes ? "waggle-param-server" : "waggle-learner";
     default:
       return "waggle-actor";
   }
@@ -30,11 +32,16 @@ const char* ExecutableName(Role role) {
 
 std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
   std::vector<Supervision::Process> processes = {{"param-server", Role::kParamServer}};
-  for (int64_t i = 0; i < experiment.replay.servers; ++i) {
+  // Gradients that are pushed come from what their actor has just seen.
+  const int64_t replay_servers = experiment.learner.pushes() ? 0 : experiment.replay.servers;
+  for (int64_t i = 0; i < replay_servers; ++i) {
     processes.push_back(
-        {experiment.replay.servers == 1 ? "replay-server" : absl::StrCat("replay-server-", i), Role::kReplayServer, i});
+        {replay_servers == 1 ? "replay-server" : absl::StrCat("replay-server-", i), Role::kReplayServer, i});
   }
-  processes.push_back({"learner", Role::kLearner});
+  processes.push_back({experiment.learner.pushes() ? "primary" : "learner", Role::kLearner});
+  for (int64_t i = 0; i < experiment.learner.gradient_server.reducers; ++i) {
+    processes.push_back({absl::StrCat("reducer-", i), Role::kReducer, i});
+  }
   for (int64_t i = 0; i < experiment.actor.processes; ++i) {
     processes.push_back({absl::StrCat("actor-", i), Role::kActor, i});
   }
@@ -60,7 +67,9 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const E
                                     const OutputFolder& folder) {
   const Role role = process.role;
   const ReplayOptions& replay = experiment.replay;
-  std::vector<std::string> command = {absl::StrCat(binary_folder, "/", ExecutableName(role))};
+  const bool is_primary = role == Role::kLearner && experiment.learner.pushes();
+  std::vector<std::string> command = {
+      absl::StrCat(binary_folder, "/", ExecutableName(role, experiment.learner.pushes()))};
   const auto add = [&command](const std::string& flag, const std::string& value) {
     command.push_back(flag);
     command.push_back(value);
@@ -72,25 +81,26 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const E
   } else {
     add("--param-server", hub_address);
   }
-  if (role == Role::kParamServer || role == Role::kReplayServer) {
+  if (is_primary || role == Role::kReducer) {
+    add("--role", is_primary ? "primary" : "reducer");
+  }
+  if (role == Role::kParamServer || role == Role::kReplayServer || is_primary || role == Role::kReducer) {
     add("--listen", kLoopback);
-  } else if (role == Role::kLearner) {
+  }
+  if (role == Role::kLearner) {
     add("--output-dir", folder.path());
-    if (experiment.actor.inference == "server") {
+    if (experiment.actor.inference == "server" && !is_primary) {
       add("--listen", kLoopback);
     }
     command.push_back("--resume");  // For one that is started again; at first the folder holds nothing.
-  } else {
+  } else if (role != Role::kParamServer) {
     // Named, so that an actor that is started again explores as the one before did, and bears its log's name
     // everywhere.
     add("--index", absl::StrCat(process.index));
   }
-  if (role == Role::kReplayServer) {
-    add("--index", absl::StrCat(process.index));
-    if (replay.NeedsDataFolder()) {
-      add("--data-dir", folder.File(replay.servers == 1 ? "replay" : absl::StrCat("replay-", process.index)));
-      add("--checkpoint-seconds", absl::StrCat(replay.checkpoint_seconds));
-    }
+  if (role == Role::kReplayServer && replay.NeedsDataFolder()) {
+    add("--data-dir", folder.File(replay.servers == 1 ? "replay" : absl::StrCat("replay-", process.index)));
+    add("--checkpoint-seconds", absl::StrCat(replay.checkpoint_seconds));
   }
   if (role == Role::kEvaluator) {
     command.push_back("--evaluator");
@@ -98,9 +108,9 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const E
   return command;
 }
 
-absl::Status CheckExecutables(const std::vector<Supervision::Process>& processes, const std::string& folder) {
-  for (const Supervision::Process& process : processes) {
-    const std::string path = absl::StrCat(folder, "/", ExecutableName(process.role));
+absl::Status CheckExecutables(const Experiment& experiment, const std::string& folder) {
+  for (const Supervision::Process& process : ProcessesOf(experiment)) {
+    const std::string path = absl::StrCat(folder, "/", ExecutableName(process.role, experiment.learner.pushes()));
     if (access(path.c_str(), X_OK) != 0) {
       return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which has to lie beside waggle"));
     }

@@ -17,7 +17,7 @@ std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment);
 Supervision::Rules RulesOf(const Experiment& experiment);
 
 // An error of the system that names the first executable that is not in `folder`.
-absl::Status CheckExecutables(const std::vector<Supervision::Process>& processes, const std::string& folder);
+absl::Status CheckExecutables(const Experiment& experiment, const std::string& folder);
 
 // The executable's path and its arguments. `hub_address` is HOST:PORT, unknown and not needed for the hub itself.
 std::vector<std::string> CommandFor(const Supervision::Process& process, const Experiment& experiment,

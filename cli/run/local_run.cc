@@ -274,8 +274,7 @@ void LocalRun::ShowLog(const std::string& name) {
 
 void LocalRun::StartProcess(size_t process) {
   ChildOptions options;
-  options.command =
-      CommandFor(supervision_.processes()[process], experiment_, binary_folder_, hub_address_, folder_);
+  options.command = CommandFor(supervision_.processes()[process], experiment_, binary_folder_, hub_address_, folder_);
   options.log_path = folder_.LogFile(supervision_.processes()[process].name);
   // More threads than cores make small networks several times slower.
   options.default_environment = {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};
@@ -321,7 +320,7 @@ RunEnd LocalRun::Judge(const std::optional<v1::Result>& result) {
   }
   const RunEnd end = JudgeEnd(supervision_.outcome().value_or(Outcome::kFailed), supervision_.reason(), weights);
   if (!end.note.empty() && !weights.learner->ok()) {
-    ShowLog("learner");
+    ShowLog(experiment_.learner.pushes() ? "primary" : "learner");
   }
   if (hub_failed && weights.hub->signal == 0 && end.outcome != supervision_.outcome()) {
     ShowLog("param-server");
@@ -389,7 +388,7 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   if (!fits.ok()) {
     return ComplainAndExit(fits, 1);
   }
-  const absl::Status executables = CheckExecutables(ProcessesOf(checked->experiment), binary_folder);
+  const absl::Status executables = CheckExecutables(checked->experiment, binary_folder);
   if (!executables.ok()) {
     return ComplainAndExit(executables, 1);
   }

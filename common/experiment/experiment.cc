@@ -75,6 +75,7 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
   check(experiment.actor.processes == 1, "actor.processes", "1");
   check(experiment.replay.servers == 1, "replay.servers", "1");
   check(experiment.stop.max_seconds == 0, "stop.max_seconds", "0, and a limit on steps");
+  check(!experiment.learner.pushes(), "learner.gradients", "local");
   check(experiment.actor.device == "cpu", "actor.device", "cpu");
   check(experiment.learner.device == "cpu", "learner.device", "cpu");
   const TableConfig& table = experiment.replay.table;

@@ -227,6 +227,18 @@ std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const Enviro
   return networks;
 }
 
+// What is pushed is the gradient of the network whose weights are published: nothing else changes with a step.
+absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
+  if (!experiment.learner.pushes() ||
+      (plan.networks.size() == 1 && plan.scalars.empty() && plan.networks[0].acts && !plan.networks[0].has_target)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("learner.gradients: push is for algorithms of one network, without a "
+                   "target and without learned scalars, which ",
+                   experiment.algorithm, " is not; wanted local"));
+}
+
 }  // namespace
 
 const NetworkPlan* ExperimentPlan::acting() const {
@@ -256,6 +268,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   problems.Add(CheckPolicyLag(experiment, plan.algorithm));
   problems.Add(CheckLockStep(experiment, plan.algorithm));
   problems.Add(CheckInference(experiment, plan.algorithm));
+  problems.Add(CheckPushedGradients(experiment, plan.algorithm));
   plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &problems);
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
@@ -274,6 +287,7 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   problems.Add(CheckPolicyLag(experiment, plan));
   problems.Add(CheckLockStep(experiment, plan));
   problems.Add(CheckInference(experiment, plan));
+  problems.Add(CheckPushedGradients(experiment, plan));
   PlanNetworks(experiment, environment, &plan, &problems);
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));

@@ -135,6 +135,34 @@ ProcessMemory LearnerMemory(const LearnerOptions& learner, const Sizes& sizes) {
   return memory;
 }
 
+// What a gradient takes on its way, of so many that may come together.
+double GradientBytes(const GradientServerOptions& server, int64_t actors, const Sizes& sizes) {
+  return static_cast<double>(server.max_unacknowledged * actors) * sizes.weights;
+}
+
+// Of the process that steps in the learner's place.
+ProcessMemory PrimaryMemory(const Experiment& experiment, const Sizes& sizes) {
+  ProcessMemory memory;
+  memory.role = Role::kLearner;
+  memory.parts = {{"program", kHubProgramBytes},
+                  {"parameters", sizes.learner_parameters},
+                  {"weights to publish", kPublishedWeights * sizes.weights},
+                  {"checkpoint", sizes.checkpoint},
+                  {"gradients", GradientBytes(experiment.learner.gradient_server, experiment.actor.processes, sizes)}};
+  return memory;
+}
+
+ProcessMemory ReducerMemory(const Experiment& experiment, const Sizes& sizes) {
+  const GradientServerOptions& server = experiment.learner.gradient_server;
+  ProcessMemory memory;
+  memory.role = Role::kReducer;
+  memory.processes = server.reducers;
+  memory.parts = {{"program", kHubProgramBytes},
+                  {"gradients", GradientBytes(server, experiment.actor.processes, sizes) /
+                                    static_cast<double>(std::max<int64_t>(1, server.reducers))}};
+  return memory;
+}
+
 // An actor's or an evaluator's, of so many environments.
 ProcessMemory ActingMemory(Role role, const std::string& device, int64_t lanes, const Sizes& sizes) {
   const auto rows = static_cast<double>(lanes);
@@ -208,8 +236,17 @@ absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& expe
   acting.processes = actor.processes;
   // While a server is lost, an actor holds what it would have sent there.
   acting.parts.push_back({"rows to send", sizes.unacknowledged * servers});
-  std::vector<ProcessMemory> processes = {std::move(hub), std::move(replay), LearnerMemory(experiment.learner, sizes),
-                                          std::move(acting)};
+  std::vector<ProcessMemory> processes = {std::move(hub)};
+  if (experiment.learner.pushes()) {
+    processes.push_back(PrimaryMemory(experiment, sizes));
+    if (experiment.learner.gradient_server.reducers > 0) {
+      processes.push_back(ReducerMemory(experiment, sizes));
+    }
+  } else {
+    processes.push_back(std::move(replay));
+    processes.push_back(LearnerMemory(experiment.learner, sizes));
+  }
+  processes.push_back(std::move(acting));
   if (experiment.evaluation.enabled) {
     processes.push_back(ActingMemory(Role::kEvaluator, actor.device, experiment.evaluation.episodes, sizes));
   }

@@ -175,6 +175,26 @@ void InferenceOptions::Visit(ConfigVisitor& visitor) {
   visitor.Double("wait_seconds", &wait_seconds, In(0, 60));
 }
 
+void GradientServerOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("reducers", &reducers, In(0, 1'000));
+  visitor.Choice("reduce", &reduce, {"mean", "sum"});
+  visitor.Int("batch", &batch, In(1, 4096));
+  visitor.Int("primary_batch", &primary_batch, In(1, 4096));
+  visitor.Double("flush_seconds", &flush_seconds, In(0.001, 60));
+  visitor.OptionalInt("max_staleness", &max_staleness, In(0, 1'000'000'000));
+  visitor.Choice("stale", &stale, {"refuse", "scale"});
+  visitor.Int("max_unacknowledged", &max_unacknowledged, In(1, 1024));
+}
+
+absl::Status GradientServerOptions::Validate() const {
+  Problems problems;
+  problems.AddUnless(batch == GradientServerOptions().batch || reducers > 0,
+                     "batch: means nothing while reducers is 0; wanted reducers, or primary_batch");
+  problems.AddUnless(stale == GradientServerOptions().stale || max_staleness.has_value(),
+                     "stale: means nothing without max_staleness; wanted one, or none of the two");
+  return problems.ToStatus();
+}
+
 void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("device", &device, IsDevice, kDevices);
   visitor.Int("threads", &threads, In(1, 1024));
@@ -187,10 +207,15 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("report_period_steps", &report_period_steps, In(1, 1'000'000'000));
   visitor.Section("inference", &inference);
   visitor.Section("checkpoint", &checkpoint);
+  visitor.Choice("gradients", &gradients, {"local", "push"});
+  visitor.Section("gradient_server", &gradient_server);
 }
 
 absl::Status LearnerOptions::Validate() const {
-  return absl::OkStatus();
+  Problems problems;
+  problems.AddUnless(pushes() || gradient_server == GradientServerOptions(),
+                     "gradient_server: means nothing with gradients: local; wanted gradients: push, or none");
+  return problems.ToStatus();
 }
 
 void EvaluationOptions::Visit(ConfigVisitor& visitor) {

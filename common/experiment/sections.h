@@ -105,6 +105,29 @@ struct InferenceOptions {
 // the run have lanes. ParseExperiment fills it in.
 inline constexpr int64_t kOneOfEachLane = 0;
 
+// `learner.gradient_server:` — how gradients that actors push become steps.
+struct GradientServerOptions {
+  int64_t reducers = 0;         // Processes that add gradients up on the way to the primary; 0: actors push to that.
+  std::string reduce = "mean";  // mean or sum, over all gradients of a step.
+  int64_t batch = 1;            // Gradients that a reducer adds up before it hands the sum on.
+  int64_t primary_batch = 1;    // Gradients, or sums of reducers, that make a step.
+  double flush_seconds = 0.05;  // Fewer are made do with when the first has waited for so long.
+  // A gradient may be based on weights of so many steps ago; absent: of any.
+  std::optional<int64_t> max_staleness;
+  // What becomes of an older one: refuse, or scale, by 1 / (1 + the steps above max_staleness).
+  std::string stale = "refuse";
+  int64_t max_unacknowledged = 4;  // Gradients of one actor that are not answered, before it waits.
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+
+  friend bool operator==(const GradientServerOptions& a, const GradientServerOptions& b) {
+    return a.reducers == b.reducers && a.reduce == b.reduce && a.batch == b.batch &&
+           a.primary_batch == b.primary_batch && a.flush_seconds == b.flush_seconds &&
+           a.max_staleness == b.max_staleness && a.stale == b.stale && a.max_unacknowledged == b.max_unacknowledged;
+  }
+};
+
 // `learner:` — the process that learns.
 struct LearnerOptions {
   std::string device = "cpu";    // cpu, cuda or cuda:N.
@@ -123,6 +146,12 @@ struct LearnerOptions {
   int64_t report_period_steps = 100;
   InferenceOptions inference;
   CheckpointOptions checkpoint;
+  // Where gradients are computed: local, by the learner; or push, by actors, who push them to a parameter server's
+  // primary, which stands in the learner's place.
+  std::string gradients = "local";
+  GradientServerOptions gradient_server;
+
+  bool pushes() const { return gradients == "push"; }
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

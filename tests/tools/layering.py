@@ -23,7 +23,7 @@ LAYERS = [
     ["common/api/"],
     ["common/plan/", "common/replay_blocks/"],
     ["common/experiment/", "common/checkpoint/", "common/rpc/", "common/nn/", "common/replay_client/shards/"],
-    ["common/hub_client/", "common/replay_client/", "common/rl/"],
+    ["common/hub_client/", "common/learning/", "common/replay_client/", "common/rl/"],
     ["common/gradient_client/", "common/process/", "common/replay_file/", "common/rl/algorithms/"],
     ["replay_server/base/"],
     ["replay_server/selectors/", "replay_server/rows/"],

@@ -40,6 +40,27 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
   CHECK(ProcessesOf(experiment)[4].name == "actor-1");
 }
 
+TEST_CASE("A run whose actors push gradients has a primary and reducers, and no replay server", "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
+  Experiment experiment;
+  experiment.learner.gradients = "push";
+  experiment.learner.gradient_server.reducers = 2;
+  experiment.evaluation.enabled = false;
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> commands;
+  for (const Supervision::Process& process : ProcessesOf(experiment)) {
+    names.push_back(process.name);
+    commands.push_back(CommandFor(process, experiment, "/bin", "h:1", folder));
+  }
+  CHECK(names == std::vector<std::string>{"param-server", "primary", "reducer-0", "reducer-1", "actor-0"});
+  CHECK(commands[1] == std::vector<std::string>{"/bin/waggle-param-server", "--param-server", "h:1", "--role",
+                                                "primary", "--listen", "127.0.0.1:0", "--output-dir", folder.path(),
+                                                "--resume"});
+  CHECK(commands[3] == std::vector<std::string>{"/bin/waggle-param-server", "--param-server", "h:1", "--role",
+                                                "reducer", "--listen", "127.0.0.1:0", "--index", "1"});
+}
+
 TEST_CASE("Several replay servers have names and indices of their own", "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
@@ -61,8 +82,7 @@ TEST_CASE("A replay server has a folder where its tables are to outlive it, or t
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
   const auto flags = [&](size_t process) {
-    std::vector<std::string> command =
-        CommandFor(ProcessesOf(experiment)[process], experiment, "/bin", "h:1", folder);
+    std::vector<std::string> command = CommandFor(ProcessesOf(experiment)[process], experiment, "/bin", "h:1", folder);
     command.erase(command.begin(), command.begin() + 7);
     return command;
   };

@@ -178,6 +178,29 @@ TEST_CASE("a deterministic run has one of each process, ends by steps, and waits
   }
 }
 
+TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
+  const Experiment experiment = ValueOf(Parse(kMinimal, {{"learner.gradients", "push"},
+                                                         {"learner.gradient_server",
+                                                          "{reducers: 2, reduce: sum, batch: 4, primary_batch: 2, "
+                                                          "flush_seconds: 0.5, max_staleness: 8, stale: scale, "
+                                                          "max_unacknowledged: 1}"}}));
+  CHECK(experiment.learner.pushes());
+  const GradientServerOptions& server = experiment.learner.gradient_server;
+  CHECK(server.reducers == 2);
+  CHECK(server.reduce == "sum");
+  CHECK(server.max_staleness == 8);
+  CHECK_FALSE(ValueOf(Parse(kMinimal)).learner.pushes());
+  const auto refused = [](const Overrides& overrides, const std::string& why) {
+    const absl::Status status = Parse(kMinimal, overrides).status();
+    INFO(status.ToString());
+    return absl::IsInvalidArgument(status) && status.message().find(why) != std::string::npos;
+  };
+  CHECK(refused({{"learner.gradient_server.reducers", "1"}}, "means nothing with gradients: local"));
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.batch", "2"}}, "while reducers is 0"));
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.stale", "scale"}}, "without max_staleness"));
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.flush_seconds", "0"}}, "flush_seconds"));
+}
+
 TEST_CASE("Errors of the file and of the command line come together", "[unit]") {
   const absl::Status status = Parse("algorithm: {name: fake}\nstop: {max_second: 1}\n",
                                     {{"learner.batch_size", "3.7"}, {"learner.bach_size", "3"}, {"stop.x.y.", "1"}})

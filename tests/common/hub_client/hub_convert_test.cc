@@ -62,6 +62,8 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   assignment.experiment_yaml = "text";
   assignment.environment = CartPole();
   assignment.replay_servers = {"a:1", "b:2"};
+  assignment.learners = {"l:1"};
+  assignment.reducers = {"", "r:2"};
   assignment.model_version = ModelVersion{4, 5};
   assignment.actors = 3;
   assignment.said_at = absl::FromUnixMicros(12'345);
@@ -71,6 +73,8 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   CHECK(returned.experiment_yaml == "text");
   CHECK(returned.environment == CartPole());
   CHECK(returned.replay_servers == assignment.replay_servers);
+  CHECK(returned.learners == assignment.learners);
+  CHECK(returned.reducers == assignment.reducers);
   CHECK(returned.model_version == ModelVersion{4, 5});
   CHECK(returned.actors == 3);
   CHECK(returned.said_at == assignment.said_at);

@@ -9,7 +9,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/raw_codec.h"
 #include "common/tensor/checksum.h"
-#include "tests/support/gradient_servers.h"
+#include "tests/param_server/gradients/gradient_servers.h"
 
 namespace waggle::testing {
 namespace {

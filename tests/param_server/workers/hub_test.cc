@@ -468,5 +468,22 @@ TEST_CASE("Without an experiment a hub serves all the same", "[unit]") {
   CHECK(hub->Overview().run_state == RunState::kNoExperiment);
 }
 
+TEST_CASE("workers are told where reducers and learners serve, and at once", "[unit]") {
+  testing::HubFixture fixture;
+  fixture.Join("a", Role::kActor);
+  std::optional<int64_t> seen;
+  ValueOf(fixture.hub->News("a", &seen));
+  fixture.Join("l", Role::kLearner, "10.0.0.1:1");
+  fixture.Join("r", Role::kReducer, "10.0.0.2:2");
+  const std::optional<Assignment> news = ValueOf(fixture.hub->News("a", &seen));
+  REQUIRE(news.has_value());
+  CHECK(news->learners == std::vector<std::string>{"10.0.0.1:1"});
+  CHECK(news->reducers == std::vector<std::string>{"10.0.0.2:2"});
+  WorkerIntroduction nowhere;
+  nowhere.worker_id = "s";
+  nowhere.role = Role::kReducer;
+  REQUIRE_CODE(fixture.hub->Join(nowhere), absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace waggle

@@ -1,4 +1,4 @@
-#include "learner/best_keeper.h"
+#include "common/learning/best_keeper.h"
 
 #include <filesystem>
 #include <optional>

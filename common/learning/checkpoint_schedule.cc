@@ -1,4 +1,4 @@
-#include "learner/checkpoint_schedule.h"
+#include "common/learning/checkpoint_schedule.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "learner/async_saver.h"
+#include "common/learning/async_saver.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "learner/async_publisher.h"
+#include "common/learning/async_publisher.h"
 
 #include <algorithm>
 #include <atomic>

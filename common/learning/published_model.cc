@@ -1,0 +1,42 @@
+// No test of its own: tests/learner/published_weights_test.cc and tests/param_server/gradients/primary_process_test.cc
+// use it.
+#include "common/learning/published_model.h"
+
+#include <random>
+#include <utility>
+
+#include "common/base/backoff.h"
+#include "common/base/log.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kFirstPullPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPullPause = absl::Seconds(2);
+
+}  // namespace
+
+absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscriber, const StopToken& stop) {
+  Backoff backoff(kFirstPullPause, kLongestPullPause, Rng(std::random_device()()));
+  bool said = false;
+  while (true) {
+    absl::StatusOr<std::optional<ModelSnapshot>> newest = subscriber->PullNewer(std::nullopt);
+    if (!absl::IsUnavailable(newest.status())) {
+      return newest;
+    }
+    if (!std::exchange(said, true)) {
+      LogWarning("the newest weights cannot be had for the moment: ", newest.status().message());
+    }
+    if (stop.WaitFor(backoff.Next())) {
+      return absl::CancelledError("stopped while waiting for the newest weights");
+    }
+  }
+}
+
+absl::Status PublishFirst(ModelSnapshot weights, ModelPublisher* publisher) {
+  weights.version = {};
+  const absl::Status status = publisher->Publish(weights);
+  return absl::IsFailedPrecondition(status) ? absl::OkStatus() : status;
+}
+
+}  // namespace waggle

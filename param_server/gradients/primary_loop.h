@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/api/hub.h"
+#include "common/api/model.h"
+#include "common/base/mutex.h"
+#include "common/base/stop_token.h"
+#include "common/checkpoint/checkpoint_store.h"
+#include "common/learning/async_publisher.h"
+#include "common/learning/async_saver.h"
+#include "common/learning/checkpoint_schedule.h"
+#include "common/metrics/metrics.h"
+#include "param_server/gradients/gradient_primary.h"
+#include "param_server/gradients/gradient_runner.h"
+
+namespace waggle {
+
+struct PrimaryLoopOptions {
+  GradientPrimaryOptions primary;
+  int64_t publish_period_steps = 1;
+  absl::Duration checkpoint_period = absl::Minutes(1);
+  std::string run;              // Which run it is, for checkpoints.
+  std::string experiment_yaml;  // What is trained, for checkpoints.
+};
+
+struct PrimaryLoopPorts {
+  HubLink* hub = nullptr;
+  Metrics* metrics = nullptr;
+  GradientRunner* runner = nullptr;
+  ModelPublisher* publisher = nullptr;
+  CheckpointStore* checkpoints = nullptr;  // Null: none are written.
+  std::function<void()> serve;             // Called once gradients are taken.
+};
+
+// Steps weights from gradients until training is over, publishes them and writes checkpoints: what TrainLoop is to a
+// learner. Reports the counter learner_steps and the gauge gradient_norm.
+class PrimaryLoop {
+ public:
+  // The ports, `parameters` and `settled` outlive it.
+  PrimaryLoop(const PrimaryLoopOptions& options, const PrimaryLoopPorts& ports, SteppedParameters* parameters,
+              SettledGradients* settled);
+  // Stops the runner.
+  ~PrimaryLoop() { ports_.runner->Stop(); }
+
+  // Until training is over and the last weights and checkpoint are away. From then on until the end of the loop's life
+  // gradients are refused. FAILED_PRECONDITION if a later learner has published.
+  absl::Status Run();
+
+  // Once Run has returned.
+  int64_t step() const { return primary_.step(); }
+
+ private:
+  // In the runner's thread, whenever the primary has done something.
+  void AfterWork();
+  absl::Status Publish();
+  void SaveIfDue(absl::Time now);
+  CheckpointContents Checkpoint() const;
+  absl::Status SaveLastCheckpoint();
+  absl::Status Finish();
+  absl::Status FlushWeights(bool has_checkpoint);
+  // Has a function called by the runner's thread, and returns when it was.
+  void InRunner(const std::function<void()>& function);
+
+  const PrimaryLoopOptions options_;
+  const PrimaryLoopPorts ports_;
+  SteppedParameters* const parameters_;
+  SettledGradients* const settled_;
+  const StopToken done_;  // Training is over, or has failed.
+  // Of the runner's thread while it runs.
+  GradientPrimary primary_;
+  AsyncPublisher publisher_;
+  std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
+  CheckpointSchedule checkpoints_;
+  int64_t seen_step_;
+  int64_t published_step_ = -1;
+  absl::Status failure_;
+};
+
+// What a primary's checkpoint has beside the loop's own texts, and back. FAILED_PRECONDITION or DATA_LOSS where it is
+// of something else.
+absl::Status RestorePrimary(const CheckpointContents& contents, SteppedParameters* parameters,
+                            SettledGradients* settled);
+
+}  // namespace waggle

@@ -1,0 +1,91 @@
+#include "param_server/param_flags.h"
+
+#include <initializer_list>
+
+#include "absl/strings/str_cat.h"
+#include "common/process/flags.h"
+
+namespace waggle {
+
+absl::Status ParamFlags::Check() const {
+  struct Flag {
+    const char* name;
+    bool given;
+    std::initializer_list<ParamRole> roles;
+  };
+  const Flag flags[] = {
+      {"--data-dir", !data_folder.empty(), {ParamRole::kHub}},
+      {"--metrics-dir", !metrics_folder.empty(), {ParamRole::kHub}},
+      {"--experiment", !experiment_file.empty(), {ParamRole::kHub}},
+      {"--advertise", !advertise.empty(), {ParamRole::kPrimary, ParamRole::kReducer}},
+      {"--index", index.has_value(), {ParamRole::kReducer}},
+      {"--output-dir", !output_folder.empty(), {ParamRole::kPrimary}},
+      {"--restore", !restore_folder.empty(), {ParamRole::kPrimary}},
+      {"--resume", resume, {ParamRole::kPrimary}},
+  };
+  for (const Flag& flag : flags) {
+    bool fits = !flag.given;
+    for (const ParamRole each : flag.roles) {
+      fits = fits || each == role;
+    }
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat(flag.name, " means nothing to this --role"));
+    }
+  }
+  const bool is_hub = role == ParamRole::kHub;
+  if (is_hub ? data_folder.empty() : param_server.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(is_hub ? "--data-dir" : "--param-server", " is required"));
+  }
+  return absl::OkStatus();
+}
+
+const char* ParamFlags::Name() const {
+  return role == ParamRole::kHub ? "param-server" : role == ParamRole::kPrimary ? "primary" : "reducer";
+}
+
+GradientProcessOptions ParamFlags::Gradients() const {
+  GradientProcessOptions options;
+  options.listen = listen;
+  options.hub_address = param_server;
+  options.advertise = advertise;
+  options.index = index;
+  options.primary = {output_folder, restore_folder, resume};
+  return options;
+}
+
+void AddParamFlags(CLI::App* app, ParamFlags* flags) {
+  AddChoiceFlag<ParamRole>(
+      app, "--role", &flags->role,
+      {{"hub", ParamRole::kHub}, {"primary", ParamRole::kPrimary}, {"reducer", ParamRole::kReducer}},
+      "What this process is: the hub, of which a run has one; or, where learner.gradients is push, the primary, of "
+      "which it has one too, or one of learner.gradient_server.reducers");
+  AddListenFlag(app, &flags->listen);
+  AddPathFlag(app, "--data-dir", &flags->data_folder, "DIR",
+              "hub, required: the folder for what must survive this process; its address is written there, to the file "
+              "\"address\"");
+  AddPathFlag(app, "--metrics-dir", &flags->metrics_folder, "DIR",
+              "hub: the folder for the run's figures over time, metrics.csv and a TensorBoard event file; --data-dir "
+              "unless given");
+  AddPathFlag(app, "--experiment", &flags->experiment_file, "FILE",
+              "hub: the experiment to run; without it, the one that --data-dir holds, or none");
+  SetRequired(AddParamServerFlag(app, &flags->param_server), false);
+  AddAddressFlag(app, "--advertise", &flags->advertise,
+                 "primary, reducer: where others find this process, if that is not where it listens");
+  AddIntegerFlag(app, "--index", &flags->index, 0, 9999,
+                 "reducer: which one this is; without it the hub gives out the lowest that is free");
+  CLI::Option* const output =
+      AddPathFlag(app, "--output-dir", &flags->output_folder, "DIR",
+                  "primary: checkpoints are written to DIR/checkpoints, and the best weights to DIR/best; none without "
+                  "this. A folder that holds checkpoints already is refused without --resume, unless they are what "
+                  "--restore names");
+  CLI::Option* const restore = AddPathFlag(app, "--restore", &flags->restore_folder, "DIR",
+                                           "primary: goes on from the newest whole checkpoint in DIR");
+  CLI::Option* const resume = AddSwitch(
+      app, "--resume", &flags->resume,
+      "primary: goes on from the checkpoints in the folder of --output-dir; if there are none, as without it");
+  SetNeeds(resume, output);
+  SetExcludes(resume, restore);
+  AddCommonFlags(app, &flags->log_level);
+}
+
+}  // namespace waggle

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/base/log.h"
+#include "param_server/gradient_processes.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+// The command line of waggle-param-server, apart from what it does.
+
+namespace waggle {
+
+enum class ParamRole { kHub, kPrimary, kReducer };
+
+struct ParamFlags {
+  ParamRole role = ParamRole::kHub;
+  std::string listen;
+  std::string data_folder;
+  std::string metrics_folder;
+  std::string experiment_file;
+  std::string param_server;
+  std::string advertise;
+  std::optional<int64_t> index;
+  std::string output_folder;
+  std::string restore_folder;
+  bool resume = false;
+  LogLevel log_level = LogLevel::kInfo;
+
+  // INVALID_ARGUMENT, naming the flag, for one that the role needs and that is not there, or that means nothing to it.
+  absl::Status Check() const;
+  // "param-server", "primary", "reducer".
+  const char* Name() const;
+  GradientProcessOptions Gradients() const;
+};
+
+// Adds every flag to `app`. `flags` holds the defaults, and outlives the parsing.
+void AddParamFlags(CLI::App* app, ParamFlags* flags);
+
+}  // namespace waggle

@@ -1,0 +1,37 @@
+// gradient_worker HUB: an actor that pushes gradients until it is told to stop. Prints how many were applied as it
+// goes, and in its last line what became of all.
+
+#include <cstdio>
+
+#include "common/process/process.h"
+#include "tests/param_server/gradients/pushing_actor.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr int64_t kPushesALine = 20;
+
+absl::Status Work(const std::string& hub_address, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<PushingActor> actor, PushingActor::Join(hub_address, stop));
+  for (int64_t push = 1; !stop.StopRequested(); ++push) {
+    actor->Push(stop).IgnoreError();
+    if (push % kPushesALine == 0) {
+      std::printf("applied %lld\n", static_cast<long long>(actor->sink->counts().applied));
+      std::fflush(stdout);
+    }
+  }
+  WAGGLE_RETURN_IF_ERROR(actor->sink->Flush(absl::Minutes(1), StopToken()));
+  const GradientCounts counts = actor->sink->counts();
+  std::printf("pushed %lld of which applied %lld refused %lld\n", static_cast<long long>(counts.pushed),
+              static_cast<long long>(counts.applied), static_cast<long long>(counts.Refused()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace waggle::testing
+
+int main(int argc, char** argv) {
+  return argc != 2 ? 2 : waggle::RunProcess("worker", waggle::LogLevel::kInfo, [argv](const waggle::StopToken& stop) {
+    return waggle::testing::Work(argv[1], stop);
+  });
+}

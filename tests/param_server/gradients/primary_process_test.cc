@@ -1,0 +1,168 @@
+#include "param_server/gradients/primary_process.h"
+
+#include <vector>
+
+#include "common/base/thread.h"
+#include "common/checkpoint/checkpoint_store.h"
+#include "param_server/gradient_processes.h"
+#include "tests/param_server/gradients/gradient_fixture.h"
+#include "tests/param_server/gradients/pushing_actor.h"
+#include "tests/support/eventually.h"
+#include "tests/support/param_server.h"
+
+namespace waggle::testing {
+namespace {
+
+// Pushes so many gradients, and waits until all are answered.
+void PushAll(PushingActor* actor, int count) {
+  for (int i = 0; i < count; ++i) {
+    REQUIRE_OK(actor->Push(StopToken()));
+  }
+  REQUIRE_OK(actor->sink->Flush(absl::Minutes(2), StopToken()));
+}
+
+// A hub, and a network that is stepped by plain descent.
+struct Fixture {
+  explicit Fixture(const std::string& server, const std::string& stop = "{max_seconds: 1000}")
+      : experiment(ValueOf(
+            ParseExperiment("experiment: {name: pushed}\n"
+                            "algorithm: {name: a2c, optimizer: {type: sgd, learning_rate: 1, gradient_clip_norm: 0}}\n"
+                            "learner: {gradients: push, publish_period_steps: 1, gradient_server: {" +
+                                server + "}}\nstop: " + stop + "\n",
+                            "x.yaml", {}, BuiltinAlgorithmDefinitions()))),
+        network(ValueOf(PlanExperiment(experiment, PushedEnvironment(), BuiltinAlgorithmDefinitions())).networks[0]) {
+    hub.plan.name = "pushed";
+    hub.plan.yaml = ToYaml(experiment);
+    hub.plan.stop = experiment.stop;
+    hub.plan.evaluates = false;
+    hub.Start();
+  }
+
+  GradientProcessOptions Process() const {
+    GradientProcessOptions options;
+    options.listen = "127.0.0.1:0";
+    options.hub_address = hub.address;
+    options.primary.output_dir = folder.File("out");
+    options.primary.resume = true;
+    return options;
+  }
+
+  ModelSnapshot FirstWeights() const {
+    ModelSnapshot weights = PushingActor::FirstWeights(network);
+    weights.model = "pushed";
+    return weights;
+  }
+
+  std::unique_ptr<PushingActor> NewActor(const StopToken& stop) const {
+    return ValueOf(PushingActor::Join(hub.address, stop));
+  }
+
+  // The newest weights, once they are of this step or later.
+  ModelSnapshot AwaitStep(uint64_t step) const {
+    const auto subscriber = NewGrpcModelSubscriber(hub.address, "pushed");
+    std::optional<ModelSnapshot> newest;
+    Eventually("weights of a step", [&] {
+      newest = ValueOf(subscriber->PullNewer(std::nullopt));
+      return newest.has_value() && newest->version.version >= step;
+    });
+    return *newest;
+  }
+
+  const Experiment experiment;
+  const NetworkPlan network;
+  ParamServer hub;
+  const TemporaryFolder folder;
+};
+
+TEST_CASE("a primary and a reducer join a run, and weights follow what its workers push", "[grpc]") {
+  Fixture fixture("reducers: 1, batch: 2, reduce: sum, flush_seconds: 0.01");
+  const StopToken stop;
+  absl::Status primary_ended;
+  absl::Status reducer_ended;
+  {
+    const Thread primary("primary", [&] { primary_ended = ServePrimary(fixture.Process(), stop); });
+    const Thread reducer("reducer", [&] { reducer_ended = ServeReducer(fixture.Process(), stop); });
+    const auto worker = fixture.NewActor(stop);
+    PushAll(worker.get(), 20);
+    const GradientCounts counts = worker->sink->counts();
+    CHECK(counts.pushed == 20);
+    CHECK(counts.applied == 20);
+    Eventually("all in the weights", [&] { return ValuesOf(fixture.AwaitStep(1))[0] == -20; });
+    CHECK(fixture.AwaitStep(1).version.epoch == 1);
+    CHECK(fixture.AwaitStep(1).tensors == fixture.network.parameters);
+    stop.RequestStop();
+  }
+  REQUIRE_OK(primary_ended);
+  REQUIRE_OK(reducer_ended);
+}
+
+TEST_CASE("a primary that is started again goes on from its checkpoint with all that it has applied", "[grpc]") {
+  Fixture fixture("reduce: mean");
+  const StopToken stop;
+  std::unique_ptr<PushingActor> worker;
+  for (int life = 1; life <= 2; ++life) {
+    const StopToken end;
+    absl::Status ended;
+    {
+      const Thread primary("primary", [&] { ended = ServePrimary(fixture.Process(), end); });
+      if (life == 1) {
+        worker = fixture.NewActor(stop);
+      }
+      PushAll(worker.get(), 10);
+      CHECK(worker->sink->counts().applied == 10 * life);
+      CHECK(fixture.AwaitStep(static_cast<uint64_t>(10 * life)).version ==
+            ModelVersion{static_cast<uint64_t>(life), static_cast<uint64_t>(10 * life)});
+      end.RequestStop();
+    }
+    REQUIRE_OK(ended);
+  }
+  CHECK(ValuesOf(fixture.AwaitStep(20))[0] == -20);
+  worker.reset();
+  const auto store = ValueOf(CheckpointStore::OpenToRead(fixture.folder.File("out/checkpoints")));
+  const CheckpointContents last = *ValueOf(store->LoadLatest());
+  CHECK(last.step == 20);
+  CHECK(last.texts.at(kCheckpointExperiment) == fixture.hub.plan.yaml);
+}
+
+TEST_CASE("after the last step of a run a primary refuses gradients and says which weights are its last", "[grpc]") {
+  Fixture fixture("reduce: mean", "{max_learner_steps: 5}");
+  const StopToken stop;
+  absl::Status ended;
+  const auto worker = fixture.NewActor(stop);
+  {
+    const Thread primary("primary", [&] { ended = ServePrimary(fixture.Process(), stop); });
+    PushAll(worker.get(), 5);
+    worker->hub->run_over().Wait();
+    CHECK(worker->hub->assignment().run_state == RunState::kLimit);
+  }
+  REQUIRE_OK(ended);
+  CHECK(worker->sink->counts().applied == 5);
+  CHECK(fixture.AwaitStep(5).version.version == 5);
+}
+
+TEST_CASE("a primary of a run whose gradients are local, or whose weights are another network's, gives up", "[grpc]") {
+  SECTION("local") {
+    const Fixture fixture("reduce: mean");
+    Experiment local = fixture.experiment;
+    local.learner.gradients = "local";
+    ParamServer hub;
+    hub.plan = fixture.hub.plan;
+    hub.plan.yaml = ToYaml(local);
+    hub.Start();
+    GradientProcessOptions process = fixture.Process();
+    process.hub_address = hub.address;
+    REQUIRE_CODE(ServePrimary(process, StopToken()), absl::StatusCode::kFailedPrecondition);
+  }
+  SECTION("another network") {
+    Fixture fixture("reduce: mean");
+    ModelSnapshot wrong = fixture.FirstWeights();
+    wrong.network_hash = 1;
+    REQUIRE_OK(PublishFirst(wrong, NewGrpcModelPublisher(fixture.hub.address).get()));
+    const StopToken stop;
+    const auto worker = fixture.NewActor(stop);
+    REQUIRE_CODE(ServePrimary(fixture.Process(), stop), absl::StatusCode::kFailedPrecondition);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

@@ -1,0 +1,67 @@
+#include "param_server/param_flags.h"
+
+#include <vector>
+
+#include "common/process/flags.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+// The flags, or the exit status of a wrong command line.
+std::optional<int> Parse(std::vector<const char*> arguments, ParamFlags* flags) {
+  const std::shared_ptr<CLI::App> app = NewCommandLine("test", "waggle-param-server");
+  AddParamFlags(app.get(), flags);
+  arguments.insert(arguments.begin(), "waggle-param-server");
+  return ParseCommandLine(app.get(), static_cast<int>(arguments.size()), arguments.data());
+}
+
+absl::Status Check(const std::vector<const char*>& arguments) {
+  ParamFlags flags;
+  REQUIRE_FALSE(Parse(arguments, &flags).has_value());
+  return flags.Check();
+}
+
+TEST_CASE("a parameter server is the hub unless it is told otherwise", "[unit]") {
+  ParamFlags flags;
+  REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--experiment", "e"}, &flags).has_value());
+  CHECK(flags.role == ParamRole::kHub);
+  REQUIRE_OK(flags.Check());
+  CHECK(std::string(flags.Name()) == "param-server");
+}
+
+TEST_CASE("a primary has a learner's folders, and a reducer an index", "[unit]") {
+  ParamFlags flags;
+  REQUIRE_FALSE(Parse({"--role", "primary", "--listen", "0.0.0.0:7", "--advertise", "host:7", "--param-server", "hub:1",
+                       "--output-dir", "out", "--resume"},
+                      &flags)
+                    .has_value());
+  REQUIRE_OK(flags.Check());
+  const GradientProcessOptions options = flags.Gradients();
+  CHECK(options.listen == "0.0.0.0:7");
+  CHECK(options.advertise == "host:7");
+  CHECK(options.hub_address == "hub:1");
+  CHECK(options.primary.output_dir == "out");
+  CHECK(options.primary.resume);
+  CHECK(std::string(flags.Name()) == "primary");
+  REQUIRE_OK(Check({"--role", "reducer", "--listen", "127.0.0.1:0", "--param-server", "hub:1", "--index", "2"}));
+}
+
+TEST_CASE("flags that a role needs must be there, those of another must not", "[unit]") {
+  const auto refused = [](const std::vector<const char*>& arguments, const std::string& flag) {
+    const absl::Status status = Check(arguments);
+    return absl::IsInvalidArgument(status) && status.message().substr(0, flag.size()) == flag;
+  };
+  CHECK(refused({"--listen", "127.0.0.1:0"}, "--data-dir"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "primary"}, "--param-server"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--index", "1"}, "--index"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "primary", "--param-server", "h:1", "--data-dir", "d"},
+                "--data-dir"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--output-dir", "d"},
+                "--output-dir"));
+  ParamFlags flags;
+  CHECK(Parse({"--listen", "127.0.0.1:0", "--role", "learner"}, &flags) == 2);
+}
+
+}  // namespace
+}  // namespace waggle
