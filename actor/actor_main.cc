@@ -12,10 +12,15 @@
 #include "absl/strings/str_cat.h"
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
+#include "actor/gradients/trainee_worker.h"
 #include "actor/saved_evaluation.h"
 #include "actor/saved_evaluation_report.h"
 #include "actor/saved_weights.h"
 #include "common/base/status_macros.h"
+#include "common/experiment/experiment_plan.h"
+#include "common/gradient_client/gradient_address.h"
+#include "common/gradient_client/gradient_link.h"
+#include "common/gradient_client/gradient_sink.h"
 #include "common/hub_client/hub_client.h"
 #include "common/hub_client/model_client.h"
 #include "common/inference/remote_policy.h"
@@ -60,6 +65,46 @@ absl::StatusOr<std::unique_ptr<Policy>> NewPolicy(const AlgorithmDefinitions& de
   return NetworkPolicy::Create(context);
 }
 
+// A worker with its own way to the gradient server.
+class LinkedWorker final : public GradientWorker {
+ public:
+  // In the order in which they need each other.
+  std::unique_ptr<GradientTaker> link;
+  std::unique_ptr<GradientSink> sink;
+  std::unique_ptr<GradientWorker> worker;
+
+  absl::StatusOr<ModelSnapshot> FirstWeights() override { return worker->FirstWeights(); }
+  absl::Status LoadWeights(const ModelSnapshot& snapshot) override { return worker->LoadWeights(snapshot); }
+  absl::Status Append(InsertBlock block, const StopToken& stop) override {
+    return worker->Append(std::move(block), stop);
+  }
+  absl::Status Flush(absl::Duration timeout) override { return worker->Flush(timeout); }
+  Stats stats() const override { return worker->stats(); }
+};
+
+absl::StatusOr<std::unique_ptr<GradientWorker>> NewGradientWorker(const AlgorithmDefinitions& definitions,
+                                                                  const Experiment& experiment,
+                                                                  const EnvironmentSpec& environment, HubLink* hub,
+                                                                  Metrics* metrics) {
+  const GradientServerOptions& server = experiment.learner.gradient_server;
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, definitions));
+  const NetworkPlan& network = *plan.acting();
+  auto linked = std::make_unique<LinkedWorker>();
+  linked->link = NewGradientLink([hub, reducers = server.reducers](int64_t failed) {
+    return GradientAddress(hub->assignment(), reducers, failed);
+  });
+  GradientSinkOptions options;
+  options.model = {network.hash, {{network.name, network.num_learned}}};
+  options.worker_id = hub->assignment().worker_id;
+  options.life = hub->assignment().life;
+  options.max_unacknowledged = server.max_unacknowledged;
+  linked->sink = NewGradientSink(options, linked->link.get(), metrics);
+  WAGGLE_ASSIGN_OR_RETURN(const torch::Device device, ParseDevice(experiment.actor.device));
+  WAGGLE_ASSIGN_OR_RETURN(linked->worker, NewTraineeWorker(experiment, environment, definitions, BuiltinAlgorithms(),
+                                                           device, linked->sink.get(), metrics));
+  return linked;
+}
+
 absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<int64_t> index, const StopToken& stop) {
   const Role role = evaluate ? Role::kEvaluator : Role::kActor;
   Metrics metrics;
@@ -86,6 +131,10 @@ absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<in
   };
   ports.new_policy = [&definitions](const PolicyRequest& request) { return NewPolicy(definitions, request); };
   ports.new_remote_policy = &NewRemotePolicy;
+  ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
+    return NewGradientWorker(definitions, experiment, environment, hub.get(), &metrics);
+  };
+  ports.new_publisher = [&hub_address] { return NewGrpcModelPublisher(hub_address); };
   ports.process_id = NewProcessId(RoleName(role));
   return evaluate ? RunEvaluator(ports) : RunActor(ports);
 }

@@ -1,6 +1,8 @@
 #include "actor/actor_process.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -21,6 +23,7 @@
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment_plan.h"
 #include "common/experiment/memory_estimate.h"
+#include "common/learning/published_model.h"
 
 namespace waggle {
 namespace {
@@ -166,6 +169,40 @@ absl::StatusOr<std::unique_ptr<Policy>> NewActorPolicy(const ActorPorts& ports, 
   return ports.new_remote_policy(std::move(options), ports.hub->training_over());
 }
 
+// Where an actor's rows go: to replay, or to whatever computes gradients of them.
+struct Outlet {
+  std::unique_ptr<ReplayConnection> replay;
+  std::unique_ptr<ReplayWriter> writer;
+  GradientWorker* gradients = nullptr;  // The writer, where it is one.
+};
+
+// Makes the weights known that the run begins with; whoever comes first does.
+absl::Status PublishFirstWeights(const ActorPorts& ports, GradientWorker* worker, const StopToken& stop) {
+  WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot weights, worker->FirstWeights());
+  const std::unique_ptr<ModelPublisher> publisher = ports.new_publisher();
+  absl::Status published = PublishFirst(weights, publisher.get());
+  while (IsServerAway(published) && !stop.WaitFor(kMaxStepsRetry)) {
+    published = PublishFirst(weights, publisher.get());
+  }
+  return Annotate(published, "publishing the first weights");
+}
+
+absl::StatusOr<Outlet> OpenOutlet(const ActorPorts& ports, const Setting& setting,
+                                  const std::vector<TablePlan>& plans) {
+  Outlet outlet;
+  if (setting.experiment.learner.pushes()) {
+    WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<GradientWorker> worker,
+                            ports.new_gradient_worker(setting.experiment, setting.environment));
+    WAGGLE_RETURN_IF_ERROR(PublishFirstWeights(ports, worker.get(), ports.hub->training_over()));
+    outlet.gradients = worker.get();
+    outlet.writer = std::move(worker);
+    return outlet;
+  }
+  WAGGLE_ASSIGN_OR_RETURN(outlet.replay, OpenReplay(ports, setting.experiment.replay.servers, plans));
+  WAGGLE_ASSIGN_OR_RETURN(outlet.writer, outlet.replay->NewWriter(WriterOptions(ports, setting, plans)));
+  return outlet;
+}
+
 absl::Status Act(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->training_over();
   WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kActor, stop));
@@ -179,10 +216,8 @@ absl::Status Act(const ActorPorts& ports) {
                           PlanExperiment(setting.experiment, setting.environment, *ports.algorithms));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, NewActorPolicy(ports, plan, &setting));
   const std::vector<TablePlan>& plans = plan.algorithm.tables;
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayConnection> replay,
-                          OpenReplay(ports, setting.experiment.replay.servers, plans));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayWriter> sink,
-                          replay->NewWriter(WriterOptions(ports, setting, plans)));
+  WAGGLE_ASSIGN_OR_RETURN(const Outlet outlet, OpenOutlet(ports, setting, plans));
+  ReplayWriter* const sink = outlet.writer.get();
 
   TrajectoryWriterOptions writer_options;
   writer_options.lanes = actor.lanes;
@@ -191,8 +226,12 @@ absl::Status Act(const ActorPorts& ports) {
   writer_options.private_columns = static_cast<int64_t>(policy->private_columns().size());
   writer_options.plans = plans;
   writer_options.chunk_rows = actor.chunk_rows;
+  if (outlet.gradients != nullptr) {  // A block is an unroll of every lane.
+    writer_options.plans[0].window.period = writer_options.chunk_rows = plans[0].window.length;
+    writer_options.max_block_bytes = std::numeric_limits<int64_t>::max();
+  }
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer,
-                          TrajectoryWriter::Create(std::move(writer_options), sink.get()));
+                          TrajectoryWriter::Create(std::move(writer_options), sink));
   std::optional<WeightRefresher> weights;
   if (!ActsElsewhere(setting.experiment)) {
     WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ModelSubscriber> subscriber,
@@ -219,16 +258,23 @@ absl::Status Act(const ActorPorts& ports) {
 
   RolloutOptions rollout;
   rollout.rows_per_version = plan.algorithm.rows_per_version.value_or(0);
-  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink.get(), weights.has_value() ? &*weights : nullptr, ports.metrics,
+  std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights;
+  if (outlet.gradients != nullptr) {
+    rollout.rows_per_version = plans[0].window.length - 1;
+    rollout.awaits_versions = false;
+    rollout.max_block_age = absl::InfiniteDuration();
+    on_weights = [worker = outlet.gradients](const ModelSnapshot& snapshot) { return worker->LoadWeights(snapshot); };
+  }
+  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink, weights.has_value() ? &*weights : nullptr, ports.metrics,
                              budget.has_value() ? &*budget : nullptr,
                              [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
-                             turns.has_value() ? &*turns : nullptr});
+                             turns.has_value() ? &*turns : nullptr, std::move(on_weights)});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {
     // Nobody samples any more once the run is over, so the rate limiter may keep them out for good.
     if (over) {
-      LogInfo("the run is over, and the last rows are not in its tables: ", flushed.message());
+      LogInfo("the run is over, and the last of what was acted is not learned from: ", flushed.message());
     } else {
       LogWarning("the last rows may be lost: ", flushed.ToString());
     }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actor/environments/environment.h"
+#include "actor/gradients/gradient_worker.h"
 #include "common/api/hub.h"
 #include "common/api/model.h"
 #include "common/api/replay.h"
@@ -45,6 +46,12 @@ struct ActorPorts {
   std::function<absl::StatusOr<std::unique_ptr<Policy>>(const PolicyRequest& request)> new_policy;
   // A policy that the learner computes; see common/inference/remote_policy.h. Not called by an evaluator.
   std::function<std::unique_ptr<Policy>(RemotePolicyOptions options, const StopToken& stop)> new_remote_policy;
+  // Of an actor whose gradients are pushed (learner.gradients: push): computes them, and pushes them. The references
+  // outlive it. Not called by an evaluator, as what follows.
+  std::function<absl::StatusOr<std::unique_ptr<GradientWorker>>(const Experiment& experiment,
+                                                                const EnvironmentSpec& environment)>
+      new_gradient_worker;
+  std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
   // Names this process among all that ever take part in the run.
   std::string process_id;
   // An experiment that makes this process take more is refused, with RESOURCE_EXHAUSTED, before a policy is made.

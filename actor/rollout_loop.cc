@@ -52,6 +52,9 @@ absl::Status RolloutLoop::WaitForWeights() {
 
 absl::Status RolloutLoop::LoadWeights(const ModelSnapshot& snapshot) {
   WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
+  if (parts_.on_weights != nullptr) {
+    WAGGLE_RETURN_IF_ERROR(parts_.on_weights(snapshot));
+  }
   policy_version_ = snapshot.version;
   return absl::OkStatus();
 }
@@ -210,6 +213,10 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
   if (parts_.turns != nullptr) {
     WAGGLE_RETURN_IF_ERROR(EndTurn(stop));
     return BeginTurn(stop);
+  }
+  if (!options_.awaits_versions) {
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newest, parts_.weights->Take());
+    return newest.has_value() ? LoadWeights(*newest) : absl::OkStatus();
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer,
                           parts_.weights->WaitAndTake(options_.version_patience));

@@ -30,6 +30,8 @@ struct RolloutOptions {
   // Where no version has come for so long, the lanes act for another unroll by the one that they have: what the learner
   // waits for may have been lost on its way.
   absl::Duration version_patience = absl::Seconds(10);
+  // Whether lanes wait for the version that follows from an unroll; otherwise they take what there is and act on.
+  bool awaits_versions = true;
   // A block that has been gathering for longer is handed over although it is not full: slow environments' steps must
   // not wait for long.
   absl::Duration max_block_age = absl::Seconds(1);
@@ -56,6 +58,8 @@ class RolloutLoop {
     // In lock-step: lanes act for one block, or one unroll where these have versions, in each turn, all in step, and by
     // the weights that are the newest as it begins. Null: the loop acts all the time.
     TurnTaker* turns = nullptr;
+    // Told of the weights that act, before they do. Null: nobody else is.
+    std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights = nullptr;
   };
   RolloutLoop(const RolloutOptions& options, const Parts& parts);
 

@@ -23,7 +23,7 @@
 #include "common/nn/torch.h"
 #include "common/rl/stepper.h"
 #include "common/rl/trainee.h"
-#include "learner/metric_means.h"
+#include "common/rl/metric_means.h"
 #include "learner/table_feed.h"
 
 namespace waggle {

@@ -1,4 +1,4 @@
-#include "learner/metric_means.h"
+#include "common/rl/metric_means.h"
 
 #include <limits>
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "actor/gradients/gradient_worker.h"
+#include "common/api/gradients.h"
+#include "common/experiment/experiment.h"
+#include "common/metrics/metrics.h"
+#include "common/nn/torch.h"
+#include "common/rl/algorithm.h"
+
+namespace waggle {
+
+// A worker that computes gradients by the experiment's algorithm. `sink` and `metrics` outlive it; it reports
+// learner-like means of the algorithm's metrics ("algorithm/…") and items_learned. INVALID_ARGUMENT where the
+// experiment does not fit the environment.
+absl::StatusOr<std::unique_ptr<GradientWorker>> NewTraineeWorker(const Experiment& experiment,
+                                                                 const EnvironmentSpec& environment,
+                                                                 const AlgorithmDefinitions& definitions,
+                                                                 const AlgorithmImplementations& implementations,
+                                                                 torch::Device device, GradientSink* sink,
+                                                                 Metrics* metrics);
+
+}  // namespace waggle

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "common/api/replay.h"
+#include "common/nn/torch.h"
+#include "common/plan/table_plan.h"
+#include "common/rl/batches.h"
+
+namespace waggle {
+
+// The batch that a learner would sample of this block, without a table between: its items are the batch's rows.
+// `table` is of unrolls. INVALID_ARGUMENT unless every chunk of the block is a whole unroll, and an item.
+absl::StatusOr<TensorBatch> UnrollBatch(const InsertBlock& block, const TablePlan& table, torch::Device device);
+
+}  // namespace waggle

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "common/experiment/actor_critic_options.h"
+
+namespace waggle {
+
+// Asynchronous advantage actor-critic (Mnih et al. 2016, arXiv 1602.01783): every actor computes the gradient of its own
+// unrolls and pushes it, and none waits for another.
+struct A3cOptions : public ActorCriticOptions {
+  A3cOptions();
+};
+
+}  // namespace waggle
