@@ -26,7 +26,8 @@ absl::Status HubClientOptions::Validate() const {
   if (!address.empty()) {
     check("address", ValidateReachable(address));
   } else if (role == Role::kReplayServer || role == Role::kReducer) {
-    errors.push_back(absl::StrCat("address: a ", RoleName(role), " must say where it serves"));
+    errors.push_back(
+        absl::StrCat("address: a ", role == Role::kReducer ? "reducer" : "replay server", " must say where it serves"));
   }
   if (index.has_value() && (*index < 0 || *index > kMaxIndex)) {
     errors.push_back(absl::StrCat("index: ", *index, " is not in 0 to ", kMaxIndex));

@@ -62,8 +62,9 @@ void GradientReducer::Flush() {
   auto* const values = reinterpret_cast<float*>(bytes.get());
   SumGradients(gradients, count, values);
   sum.data = std::shared_ptr<const float>(bytes, values);
-  next_->Take(std::move(sum), [this, inputs = std::move(inputs)](GradientAnswer answer) {
-    post_([this, inputs, answer = std::move(answer)] { OnAnswer(inputs, answer); });
+  // An answer may come when the reducer has gone, and then `post` calls nothing.
+  next_->Take(std::move(sum), [this, post = post_, inputs = std::move(inputs)](GradientAnswer answer) {
+    post([this, inputs, answer = std::move(answer)] { OnAnswer(inputs, answer); });
   });
 }
 

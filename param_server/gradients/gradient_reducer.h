@@ -22,8 +22,8 @@ struct GradientReducerOptions {
 // Counts gradients_pushed, gradients_applied, gradients_refused, gradients_refused_REASON and gradient_sums_split.
 class GradientReducer final : public GradientCore {
  public:
-  // `next` takes the sums; it and `metrics` outlive the reducer, and so do the answers of `next`. `post` has a function
-  // called by the thread that calls the reducer: for the answers of `next`, which come from any.
+  // `next` takes the sums; it and `metrics` outlive the reducer. `post` has a function called by the thread that calls
+  // the reducer: for the answers of `next`, which come from any. Once the reducer has gone it calls none.
   GradientReducer(const GradientReducerOptions& options, GradientTaker* next, Metrics* metrics,
                   std::function<void(std::function<void()>)> post);
 

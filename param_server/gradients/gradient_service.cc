@@ -38,6 +38,19 @@ class Upload final : public std::enable_shared_from_this<Upload> {
     }
   }
 
+  // The peer will push no more: the stream ends with the last answer.
+  void PeerDone() {
+    bool ends = false;
+    {
+      MutexLock lock(&mutex_);
+      peer_done_ = true;
+      ends = unanswered_ == 0;
+    }
+    if (ends) {
+      peer_->Close(absl::OkStatus());
+    }
+  }
+
  private:
   void Begin(Message<Request> message) {
     if (buffer_ != nullptr) {
@@ -62,6 +75,8 @@ class Upload final : public std::enable_shared_from_this<Upload> {
     }
     push_ = *std::move(push);
     received_ = 0;
+    checked_ = 0;
+    finite_ = true;
     checksummer_ = std::make_unique<Checksummer>();
     buffers_->Take(push_.model.NumElements(),
                    [self = shared_from_this(), first = std::move(message.data)](std::shared_ptr<float> buffer) {
@@ -85,6 +100,7 @@ class Upload final : public std::enable_shared_from_this<Upload> {
       std::memcpy(bytes + received_, slice.data, slice.size);
       checksummer_->Update(bytes + received_, slice.size);
       received_ += slice.size;
+      CheckFinite();
     }
     if (received_ < total) {
       peer_->RequestNext();
@@ -98,8 +114,15 @@ class Upload final : public std::enable_shared_from_this<Upload> {
     HandOver();
   }
 
+  // Of the numbers that have come whole since the last time: they are still in the cache.
+  void CheckFinite() {
+    const auto whole = static_cast<int64_t>(received_ / sizeof(float));
+    finite_ = finite_ && std::isfinite(SumOfSquares(buffer_.get() + checked_, whole - checked_));
+    checked_ = whole;
+  }
+
   void HandOver() {
-    if (!std::isfinite(SumOfSquares(buffer_.get(), push_.model.NumElements()))) {
+    if (!finite_) {
       buffer_ = nullptr;
       if (push_.members.size() > 1) {  // One of them, or the sum alone has overflowed.
         GradientAnswer split;
@@ -129,14 +152,17 @@ class Upload final : public std::enable_shared_from_this<Upload> {
 
   // Any thread.
   void Answered(uint64_t request, GradientAnswer answer) {
+    Send(request, std::move(answer));
     bool resumed = false;
+    bool ends = false;
     {
       MutexLock lock(&mutex_);
-      --unanswered_;
+      ends = --unanswered_ == 0 && peer_done_;
       resumed = std::exchange(paused_, false);
     }
-    Send(request, std::move(answer));
-    if (resumed) {
+    if (ends) {
+      peer_->Close(absl::OkStatus());
+    } else if (resumed) {
       peer_->RequestNext();
     }
   }
@@ -168,12 +194,15 @@ class Upload final : public std::enable_shared_from_this<Upload> {
   uint64_t request_ = 0;
   uint64_t checksum_ = 0;
   size_t received_ = 0;
+  int64_t checked_ = 0;  // Numbers that were looked at…
+  bool finite_ = true;   // …and are finite.
   std::unique_ptr<Checksummer> checksummer_;
   std::shared_ptr<float> buffer_;  // Null between two gradients.
   bool skipping_ = false;          // The rest of one that was refused for its header.
   Mutex mutex_;
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // The next message is asked for with the next answer.
+  bool peer_done_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 class PushHandler final : public StreamHandler<Message<Request>, Message<Response>> {
@@ -193,7 +222,11 @@ class PushHandler final : public StreamHandler<Message<Request>, Message<Respons
       upload_->Take(std::move(message));
     }
   }
-  void OnPeerDone() override { peer_->Close(absl::OkStatus()); }
+  void OnPeerDone() override {
+    if (upload_ != nullptr) {
+      upload_->PeerDone();
+    }
+  }
 
  private:
   const MakeUpload make_;

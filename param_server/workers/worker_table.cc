@@ -52,8 +52,8 @@ absl::Status Validate(const WorkerIntroduction& introduction, const WorkerTableO
   if (!introduction.address.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(introduction.address), "address"));
   } else if (introduction.role == Role::kReplayServer || introduction.role == Role::kReducer) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address: a ", RoleName(introduction.role), " must say where it serves"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "address: a ", introduction.role == Role::kReducer ? "reducer" : "replay server", " must say where it serves"));
   }
   return absl::OkStatus();
 }

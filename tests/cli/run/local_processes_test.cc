@@ -109,7 +109,7 @@ TEST_CASE("A limit on seconds bounds the wait for the first step too", "[unit]")
 }
 
 TEST_CASE("An executable that is missing is named", "[unit]") {
-  const absl::Status status = CheckExecutables(ProcessesOf(Experiment()), "/none");
+  const absl::Status status = CheckExecutables(Experiment(), "/none");
   CHECK_THAT(std::string(status.message()), Catch::Contains("/none/waggle-param-server, which has to lie beside"));
 }
 

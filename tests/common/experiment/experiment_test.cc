@@ -199,6 +199,13 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.batch", "2"}}, "while reducers is 0"));
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.stale", "scale"}}, "without max_staleness"));
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.flush_seconds", "0"}}, "flush_seconds"));
+  // And for algorithms that change nothing but one network's weights.
+  const auto fits = [](const char* n_step) {
+    const Experiment pushed = ValueOf(Parse(kMinimal, {{"learner.gradients", "push"}, {"algorithm.n_step", n_step}}));
+    return CheckAgainstEnvironment(pushed, FakeEnvironmentSpec(), FakeAlgorithms());
+  };
+  REQUIRE_OK(fits("15"));
+  REQUIRE_CODE(fits("1"), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("Errors of the file and of the command line come together", "[unit]") {

@@ -24,7 +24,7 @@ inline absl::StatusOr<AlgorithmPlan> PlanFake(const FakeOptions& options, const 
   }
   NetworkNeed q{"q", {{"q", HeadKind::kQ}}};
   q.acts = true;
-  q.has_target = true;
+  q.has_target = options.n_step != 15;
   AlgorithmPlan algorithm{{q}};
   TablePlan plan;
   plan.batch_size = context.learner.batch_size;
@@ -45,7 +45,7 @@ inline void FakeDefaults(Experiment* experiment) {
 }
 
 // "fake": discrete actions, a network "q" with a q head and a target, one table "replay" of n-step windows. n_step 13
-// cannot make tables.
+// cannot make tables, and 15 has no target.
 inline AlgorithmDefinitions FakeAlgorithms() {
   AlgorithmDefinitions algorithms("algorithm");
   algorithms.Register("fake", Define("for tests", {SpaceKind::kDiscrete}, FakeDefaults, PlanFake)).IgnoreError();

@@ -58,6 +58,19 @@ TEST_CASE("every kind of process that is started is estimated, so often as it is
   CHECK(Estimate({{"evaluation.enabled", "false"}}).size() == 4);
 }
 
+TEST_CASE("what steps pushed gradients is estimated in the learner's place, and no replay server", "[unit]") {
+  const std::vector<ProcessMemory> all = Estimate({{"algorithm.n_step", "15"},
+                                                   {"learner.gradients", "push"},
+                                                   {"learner.gradient_server", "{reducers: 2, max_unacknowledged: 8}"},
+                                                   {"actor.processes", "3"},
+                                                   {"evaluation.enabled", "false"}});
+  REQUIRE(all.size() == 4);
+  CHECK(Of(Role::kReducer, all).processes == 2);
+  CHECK(Part(Of(Role::kLearner, all), "gradients") == 2 * Part(Of(Role::kReducer, all), "gradients"));
+  const double weights = Part(Of(Role::kLearner, all), "gradients") / 24;
+  CHECK(weights == 4 * (4 * 64 + 64 + 64 * 64 + 64 + 64 * 2 + 2));
+}
+
 TEST_CASE("a network's parameters count as often as a process has them", "[unit]") {
   // 4 * 100 + 100 and 100 * 2 + 2 parameters.
   const double weights = 702 * 4;

@@ -206,9 +206,15 @@ class RawPush {
     REQUIRE_OK(DecodeMessage(buffer, kMaxHeaderBytes, &message.header, &message.data));
     return message.header;
   }
+  void EndPushes() {
+    stream_.WritesDone();
+    ended_ = true;
+  }
   absl::Status End() {
     grpc::ByteBuffer buffer;
-    stream_.WritesDone();
+    if (!ended_) {
+      EndPushes();
+    }
     while (stream_.Read(&buffer)) {
     }
     return stream_.Finish();
@@ -216,6 +222,7 @@ class RawPush {
 
  private:
   BlockingStream stream_;
+  bool ended_ = false;
 };
 
 Message<v1::PushGradientRequest> Whole(const GradientPush& push) {
@@ -262,6 +269,16 @@ TEST_CASE("a stream that contradicts itself ends, one whose header cannot be is 
   CHECK(refused.request() == 7);
   CHECK(refused.results(0).verdict() == v1::GRADIENT_VERDICT_MALFORMED);
   stream.Send(Whole(push));
+  CHECK(stream.Read().results(0).verdict() == v1::GRADIENT_VERDICT_APPLIED);
+  REQUIRE_OK(stream.End());
+}
+
+TEST_CASE("a stream whose peer pushes no more ends with the last answer", "[grpc]") {
+  PrimaryServer primary(Options(false, 2), {0, 0});
+  primary.Start();
+  RawPush stream(primary.address);
+  stream.Send(Whole(PushOf({1, 2}, {Member("a", 1)})));
+  stream.EndPushes();
   CHECK(stream.Read().results(0).verdict() == v1::GRADIENT_VERDICT_APPLIED);
   REQUIRE_OK(stream.End());
 }
