@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/checkpoint/checkpoint_file.h"
+#include "common/gradient_client/gradient_convert.h"
 #include "common/hub_client/hub_convert.h"
 #include "common/replay_blocks/block_compression.h"
 #include "common/replay_client/replay_convert.h"
@@ -229,6 +230,17 @@ void WriteHubMessages(const std::filesystem::path& folder) {
   Write(folder, "hub_messages", 1, '\1' + Bytes(EncodeMessage(ToProto(assignment), ByteSlices())));
 }
 
+// A sum of two members, its answer, and what a checkpoint says of them.
+void WriteGradientMessages(const std::filesystem::path& folder) {
+  GradientPush push;
+  push.model = {7, {{"actor", 3}, {"critic", 2}}};
+  push.members = {{"actor-0", 0, 5, {1, 40}, 4, 3}, {"actor-1", 1, 1, {1, 41}, 0, 0}};
+  Write(folder, "gradient_messages", 0, std::string(1, '\0') + Bytes(EncodeMessage(ToProto(push), ByteSlices())));
+  const GradientAnswer answer = SameForAll(push, GradientVerdict::kStale, "old");
+  Write(folder, "gradient_messages", 1, "\1\2" + Bytes(EncodeMessage(ToProto(answer), ByteSlices())));
+  Write(folder, "gradient_messages", 2, "\2 0 4 3 5:0:1:41\nactor-1 1 0 0\n");
+}
+
 // What a server with these tables has written down by its end, after one writer has written to all of them.
 std::string StateOf(const std::vector<uint8_t>& tables) {
   fuzz::ScratchDatabase scratch;
@@ -353,6 +365,7 @@ int main(int argc, char** argv) {
   waggle::WriteTables(argv[1]);
   waggle::WriteAnswers(argv[1]);
   waggle::WriteHubMessages(argv[1]);
+  waggle::WriteGradientMessages(argv[1]);
   waggle::WriteClientAnswers(argv[1]);
   waggle::WriteStorage(argv[1]);
   waggle::WriteReplayFiles(argv[1]);
