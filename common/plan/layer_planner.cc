@@ -80,6 +80,9 @@ int64_t LayerPlanner::width() const {
 }
 
 absl::Status LayerPlanner::Add(const std::string& name, const LayerSpec& layer, std::vector<LayerPlan>* layers) {
+  if (layer.type == kIgnore) {
+    return absl::InvalidArgumentError("ignore: wanted as the only layer of an encoder of an observation");
+  }
   if (layer.type == "embedding") {
     return AddEmbedding(name, layer, layers);
   }

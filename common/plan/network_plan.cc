@@ -97,6 +97,12 @@ class Planner {
     return spec == network_.heads.end() ? HeadSpec() : spec->second;
   }
 
+  // Whether the network does not see this leaf.
+  bool Ignores(const SpaceLeaf& leaf) const {
+    const auto given = network_.encoders.find(EncoderName(leaf.array.name));
+    return given != network_.encoders.end() && given->second.size() == 1 && given->second[0].type == kIgnore;
+  }
+
   // What the configuration describes and nobody has.
   absl::Status CheckNames() const {
     Problems problems;
@@ -132,9 +138,13 @@ class Planner {
     TrunkPlan trunk;
     trunk.sum = network_.join == "sum";
     for (size_t i = 0; i < environment_.observations.size(); ++i) {
-      if (!IsActionMask(environment_.observations[i])) {
+      if (!IsActionMask(environment_.observations[i]) && !Ignores(environment_.observations[i])) {
         WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, static_cast<int64_t>(i), environment_.observations[i], &trunk));
       }
+    }
+    if (trunk.encoders.empty() && !need_.takes_action) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Key("encoders"), ": all leaves of the observation are ignored; wanted one at least that is not"));
     }
     if (need_.takes_action) {
       WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -1, environment_.actions[0], &trunk));
@@ -157,7 +167,7 @@ class Planner {
     for (size_t i = 0; i < environment_.observations.size(); ++i) {
       const SpaceLeaf& leaf = environment_.observations[i];
       const bool is_real = leaf.array.dtype == DType::kFloat32 || leaf.array.dtype == DType::kFloat64;
-      if (leaf.kind != SpaceKind::kBox || !is_real) {
+      if (leaf.kind != SpaceKind::kBox || !is_real || Ignores(leaf)) {
         continue;
       }
       const std::string name = absl::StrCat("normalizers.", EncoderName(leaf.array.name));

@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 
 const Names& LayerTypes() {
   static const auto* const names =
-      new Names{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot"};
+      new Names{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot", kIgnore};
   return *names;
 }
 

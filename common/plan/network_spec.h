@@ -14,9 +14,12 @@
 
 namespace waggle {
 
+// The type of a layer that stands alone in an encoder whose leaf the network is not to see.
+inline constexpr char kIgnore[] = "ignore";
+
 // One entry of an encoder, a torso or the like.
 struct LayerSpec {
-  std::string type = "mlp";  // mlp, conv, flatten, layer_norm, residual, embedding or one_hot.
+  std::string type = "mlp";  // mlp, conv, flatten, layer_norm, residual, embedding, one_hot or ignore.
 
   // mlp: dense layers of these widths. residual: dense layers of these widths and one back to the width of the input,
   // which is added to the result.

@@ -418,6 +418,24 @@ TEST_CASE("a sum of unequal widths is refused with both", "[unit]") {
   CHECK(DebugString(plan.parameters).find("torso.0.linear1.weight: float32[64, 4]") != std::string::npos);
 }
 
+TEST_CASE("a network does not see a leaf whose encoder ignores it", "[unit]") {
+  const SpaceLeaf camera = Box("observation/camera", DType::kUint8, {3, 84, 84});
+  const SpaceLeaf speed = Box("observation/speed", DType::kFloat32, {2});
+  NetworkSpec network;
+  network.encoders["camera"] = {Layer("ignore")};
+  network.normalize_observations = true;
+  const NetworkPlan plan = ValueOf(PlanNetwork(Q(), network, Environment({camera, speed}, kDiscrete)));
+  REQUIRE(plan.trunks[0].encoders.size() == 1);
+  CHECK(plan.trunks[0].encoders[0].leaf == 1);
+  CHECK(DebugString(plan.parameters).find("torso.0.linear1.weight: float32[64, 2]") != std::string::npos);
+  network.encoders["speed"] = {Layer("ignore")};
+  CHECK(Refused(Q(), network, Environment({camera, speed}, kDiscrete)) ==
+        "networks.net.encoders: all leaves of the observation are ignored; wanted one at least that is not");
+  network.encoders["speed"] = {Mlp({8}), Layer("ignore")};
+  CHECK(Refused(Q(), network, Environment({camera, speed}, kDiscrete)) ==
+        "networks.net.encoders.speed[1]: ignore: wanted as the only layer of an encoder of an observation");
+}
+
 TEST_CASE("a layer that does not fit is refused with its key", "[unit]") {
   CHECK(Refused(Q(), Torso({Mlp({8}), Conv(32, 3)}), Environment({Vector(4)}, kDiscrete)) ==
         "networks.net.torso[1]: its input has the shape [8]; a convolution wants [channels, height, width]");
