@@ -378,6 +378,15 @@ absl::Status CheckSpaces(const NetworkNeed& need, const EnvironmentSpec& environ
 
 }  // namespace
 
+bool NetworkPlan::Sees(int64_t leaf) const {
+  const auto encodes = [leaf](const TrunkPlan& trunk) {
+    return std::any_of(trunk.encoders.begin(), trunk.encoders.end(),
+                       [leaf](const EncoderPlan& encoder) { return encoder.leaf == leaf; });
+  };
+  return std::any_of(trunks.begin(), trunks.end(), encodes) ||
+         std::any_of(heads.begin(), heads.end(), [leaf](const HeadPlan& head) { return head.mask == leaf; });
+}
+
 const HeadPlan* NetworkPlan::FindHead(const std::string& head) const {
   for (const HeadPlan& plan : heads) {
     if (plan.name == head) {

@@ -123,6 +123,8 @@ struct NetworkPlan {
 
   // Null where there is no such head.
   const HeadPlan* FindHead(const std::string& head) const;
+  // Whether it looks at this leaf of the observation, if only for the mask of its action.
+  bool Sees(int64_t leaf) const;
 };
 
 // The column of a stream that holds the states of the network's cores: "core_state", float32 [state_size].

@@ -59,8 +59,10 @@ Output OfAllRows(const Network& network, const Observations& observations, const
     return Output(&plan, std::move(unrolled.heads), mask, std::move(unrolled.state));
   }
   Observations flat;
-  for (const Tensor& leaf : observations) {
-    flat.push_back(leaf.defined() ? leaf.flatten(0, lead - 1) : leaf);
+  for (size_t i = 0; i < observations.size(); ++i) {
+    const Tensor& leaf = observations[i];
+    const bool seen = leaf.defined() && plan.Sees(static_cast<int64_t>(i));
+    flat.push_back(seen ? leaf.flatten(0, lead - 1) : Tensor());
   }
   Network::Unrolled unrolled = compute(flat, action.defined() ? action.flatten(0, lead - 1) : action);
   for (Network::HeadOutput& head : unrolled.heads) {

@@ -102,7 +102,12 @@ NetworkPolicy::NetworkPolicy(const PolicyContext& context, ExperimentPlan plan, 
       explorer_(plan_.algorithm.exploration, environment_.actions[0],
                 {context.lanes, context.first_lane, context.all_lanes, context.first_step}, context.seed) {
   columns_ = plan_.PolicyColumns();
-  for (const SpaceLeaf& leaf : environment_.observations) {
+  for (size_t i = 0; i < environment_.observations.size(); ++i) {
+    const SpaceLeaf& leaf = environment_.observations[i];
+    if (!network_->plan().Sees(static_cast<int64_t>(i))) {
+      staged_.emplace_back();
+      continue;
+    }
     std::vector<int64_t> shape = leaf.array.shape;
     shape.insert(shape.begin(), max_rows_);
     staged_.push_back(torch::zeros(
@@ -133,6 +138,10 @@ Observations NetworkPolicy::Stage(const PolicyInput& input) {
   Observations observations;
   observations.reserve(staged_.size());
   for (size_t i = 0; i < staged_.size(); ++i) {
+    if (!staged_[i].defined()) {
+      observations.emplace_back();
+      continue;
+    }
     const Tensor own = rows == max_rows_ ? staged_[i] : staged_[i].narrow(0, 0, rows);
     std::memcpy(own.data_ptr(), input.observations[i], own.nbytes());
     observations.push_back(device_.is_cpu() ? own : own.to(device_, /*non_blocking=*/true));

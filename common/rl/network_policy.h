@@ -75,7 +75,7 @@ class NetworkPolicy : public Policy {
   const int64_t max_rows_;
   std::vector<ArraySpec> columns_;
   std::vector<std::string> private_columns_;
-  Observations staged_;   // On the CPU, [max_rows, …] a leaf.
+  Observations staged_;   // On the CPU, [max_rows, …] a leaf; undefined where none is seen.
   torch::Tensor states_;  // [lanes, state_size]: of each slot, before its next row.
   torch::Tensor before_;  // [rows, state_size]: of the present rows, before them.
   Noise noise_;

@@ -427,6 +427,8 @@ TEST_CASE("a network does not see a leaf whose encoder ignores it", "[unit]") {
   const NetworkPlan plan = ValueOf(PlanNetwork(Q(), network, Environment({camera, speed}, kDiscrete)));
   REQUIRE(plan.trunks[0].encoders.size() == 1);
   CHECK(plan.trunks[0].encoders[0].leaf == 1);
+  CHECK_FALSE(plan.Sees(0));
+  CHECK(plan.Sees(1));
   CHECK(DebugString(plan.parameters).find("torso.0.linear1.weight: float32[64, 2]") != std::string::npos);
   network.encoders["speed"] = {Layer("ignore")};
   CHECK(Refused(Q(), network, Environment({camera, speed}, kDiscrete)) ==
