@@ -24,7 +24,7 @@ LAYERS = [
     ["common/plan/", "common/replay_blocks/"],
     ["common/experiment/", "common/checkpoint/", "common/rpc/", "common/nn/", "common/replay_client/shards/"],
     ["common/hub_client/", "common/learning/", "common/replay_client/", "common/rl/"],
-    ["common/gradient_client/", "common/process/", "common/replay_file/", "common/rl/algorithms/"],
+    ["common/gradient_client/", "common/inference/", "common/process/", "common/replay_file/", "common/rl/algorithms/"],
     ["replay_server/base/"],
     ["replay_server/selectors/", "replay_server/rows/"],
     ["replay_server/items/"],
