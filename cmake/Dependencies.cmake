@@ -57,6 +57,12 @@ if(WAGGLE_WITH_TORCH)
     find_package(Torch REQUIRED)
     target_link_libraries(waggle_torch INTERFACE ${TORCH_LIBRARIES})
     target_include_directories(waggle_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+    # That which the distribution's LibTorch was built with. One that is linked by hand has another, without headers.
+    find_path(WAGGLE_GLOO_INCLUDE_DIR gloo/config.h REQUIRED)
+    find_library(WAGGLE_GLOO_LIBRARY gloo REQUIRED)
+    add_library(waggle_gloo INTERFACE)
+    target_include_directories(waggle_gloo SYSTEM INTERFACE "${WAGGLE_GLOO_INCLUDE_DIR}")
+    target_link_libraries(waggle_gloo INTERFACE "${WAGGLE_GLOO_LIBRARY}")
   endif()
 endif()
 

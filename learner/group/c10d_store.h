@@ -1,0 +1,39 @@
+#pragma once
+
+#include "learner/group/c10d.h"
+
+#if WAGGLE_WITH_GLOO
+
+#include <string>
+#include <vector>
+
+#include "common/api/key_store.h"
+#include "common/base/stop_token.h"
+
+namespace waggle {
+
+// A KeyStore as c10d wants one. Waits until `stop` rather than for a time, as whoever waits knows why. Throws
+// std::runtime_error where the KeyStore has an error.
+class C10dStore final : public c10d::Store {
+ public:
+  // The store outlives this object.
+  C10dStore(KeyStore* store, const StopToken& stop) : store_(store), stop_(stop) {}
+
+  void set(const std::string& key, const std::vector<uint8_t>& value) override;
+  std::vector<uint8_t> get(const std::string& key) override;
+  int64_t add(const std::string& key, int64_t value) override;
+  bool deleteKey(const std::string& key) override;
+  bool check(const std::vector<std::string>& keys) override;
+  // Nobody asks; throws.
+  int64_t getNumKeys() override;
+  void wait(const std::vector<std::string>& keys) override;
+  void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds& timeout) override;
+
+ private:
+  KeyStore* const store_;
+  const StopToken stop_;
+};
+
+}  // namespace waggle
+
+#endif

@@ -1,0 +1,194 @@
+#include "learner/group/collective.h"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/nn/torch_compat.h"
+#include "learner/group/c10d.h"
+#include "learner/group/c10d_store.h"
+
+namespace waggle {
+
+#if WAGGLE_WITH_GLOO
+
+namespace {
+
+// That the others may take to connect, once all have come.
+constexpr std::chrono::seconds kConnectTimeout(10);
+// A step may wait for as long as another learner waits for items: what ends it is mostly what the hub says.
+constexpr std::chrono::minutes kOperationTimeout(10);
+
+class GlooGroup final : public c10d::ProcessGroupGloo {
+ public:
+  using c10d::ProcessGroupGloo::ProcessGroupGloo;
+
+  void SetTimeout(std::chrono::milliseconds timeout) {
+    for (const auto& context : contexts_) {
+      context->setTimeout(timeout);
+    }
+  }
+  // From any thread. The others see it at once; an operation that waits here does not.
+  void Close() {
+    for (const auto& context : contexts_) {
+      context->closeConnections();
+    }
+  }
+};
+
+// Whether an operation has ended, or is waited for no longer.
+struct Waiting {
+  Mutex mutex;
+  CondVar changed;
+  bool done ABSL_GUARDED_BY(mutex) = false;
+  bool abandoned ABSL_GUARDED_BY(mutex) = false;
+};
+
+class GlooCollective final : public Collective {
+ public:
+  GlooCollective(c10::intrusive_ptr<GlooGroup> group, int size, const StopToken& abandoned)
+      : group_(std::move(group)), size_(size), on_abandoned_(abandoned, [group = group_, waiting = waiting_] {
+          group->Close();
+          MutexLock lock(&waiting->mutex);
+          waiting->abandoned = true;
+          waiting->changed.SignalAll();
+        }) {}
+
+  ~GlooCollective() override {
+    if (pending_ != nullptr) {
+      // Gloo ends an operation that waits for a peer which hangs by its timeout alone. Nobody is to wait for that, not
+      // the end of the process either; what the thread uses is its own.
+      std::thread([group = std::move(group_), pending = std::move(pending_)]() mutable {
+        CatchTorch("waiting", [&] { pending->wait(); }).IgnoreError();
+        pending.reset();
+        group.reset();
+      }).detach();
+    }
+  }
+
+  absl::Status Average(torch::Tensor tensor) override {
+    torch::NoGradGuard no_grad;
+    std::vector<torch::Tensor> tensors = {tensor.is_cpu() && tensor.is_contiguous() ? tensor
+                                                                                    : tensor.cpu().contiguous()};
+    WAGGLE_RETURN_IF_ERROR(Do("averaging", [&] { return group_->allreduce(tensors); }));
+    tensors[0].div_(size_);
+    if (!tensors[0].is_same(tensor)) {
+      tensor.copy_(tensors[0]);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Broadcast(void* data, int64_t size, int root) override {
+    if (size == 0) {
+      return absl::OkStatus();
+    }
+    // A copy, as an operation that nobody waits for any more may still write.
+    std::vector<torch::Tensor> tensors = {torch::from_blob(data, {size}, torch::kUInt8).clone()};
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    WAGGLE_RETURN_IF_ERROR(Do("broadcasting", [&] { return group_->broadcast(tensors, options); }));
+    std::memcpy(data, tensors[0].data_ptr(), static_cast<size_t>(size));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<int64_t>> Gather(int64_t value) override {
+    std::vector<std::vector<torch::Tensor>> all(1);
+    for (int rank = 0; rank < size_; ++rank) {
+      all[0].push_back(torch::zeros({1}, torch::kInt64));
+    }
+    std::vector<torch::Tensor> own = {torch::full({1}, value, torch::kInt64)};
+    WAGGLE_RETURN_IF_ERROR(Do("gathering", [&] { return group_->allgather(all, own); }));
+    std::vector<int64_t> values;
+    for (const torch::Tensor& one : all[0]) {
+      values.push_back(one.item<int64_t>());
+    }
+    return values;
+  }
+
+ private:
+  // Begins an operation, and waits for its end.
+  template <class Function>
+  absl::Status Do(const char* what, const Function& begin) {
+    {
+      MutexLock lock(&waiting_->mutex);
+      waiting_->done = false;
+      if (waiting_->abandoned) {
+        return absl::AbortedError(absl::StrCat(what, ": the group is abandoned"));
+      }
+    }
+    absl::Status status = CatchTorch(absl::StrCat(what, " over the group"), [&] {
+      pending_ = begin();
+      pending_->getFuture()->addCallback([waiting = waiting_](c10::ivalue::Future&) {
+        MutexLock lock(&waiting->mutex);
+        waiting->done = true;
+        waiting->changed.SignalAll();
+      });
+    });
+    if (status.ok()) {
+      MutexLock lock(&waiting_->mutex);
+      while (!waiting_->done && !waiting_->abandoned) {
+        waiting_->changed.Wait(&waiting_->mutex);
+      }
+      if (!waiting_->done) {
+        return absl::AbortedError(absl::StrCat(what, ": the group is abandoned"));
+      }
+    }
+    if (status.ok()) {
+      status = CatchTorch(absl::StrCat(what, " over the group"), [&] { pending_->wait(); });
+    }
+    pending_.reset();
+    return status.ok() ? status : absl::AbortedError(status.message());
+  }
+
+  c10::intrusive_ptr<GlooGroup> group_;
+  const int size_;
+  c10::intrusive_ptr<c10d::Work> pending_;  // The operation that is under way.
+  const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
+  const StopToken::Callback on_abandoned_;  // Last: it uses the others.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Collective>> Collective::Connect(const CollectiveOptions& options, KeyStore* store,
+                                                                const StopToken& abandoned) {
+  // First all come, however long it takes; from then on it is a matter of the network.
+  std::vector<std::string> members;
+  for (int rank = 0; rank < options.size; ++rank) {
+    members.push_back(absl::StrCat("here/", rank));
+  }
+  absl::Status come = store->Set(members[static_cast<size_t>(options.rank)], "", abandoned);
+  if (come.ok()) {
+    come = store->Get(members, /*wait=*/true, abandoned).status();
+  }
+  if (!come.ok()) {
+    return absl::AbortedError(absl::StrCat("meeting the others of the group: ", come.message()));
+  }
+  auto connected = CatchTorch("connecting to the others of the group", [&]() -> std::unique_ptr<Collective> {
+    const auto c10d_options = GlooGroup::Options::create(kConnectTimeout);
+    c10d_options->devices = {GlooGroup::createDeviceForHostname(options.host)};
+    c10d_options->threads = 1;
+    auto group = c10::make_intrusive<GlooGroup>(c10::make_intrusive<C10dStore>(store, abandoned), options.rank,
+                                                options.size, c10d_options);
+    group->SetTimeout(kOperationTimeout);
+    return std::make_unique<GlooCollective>(std::move(group), options.size, abandoned);
+  });
+  if (!connected.ok()) {
+    return absl::AbortedError(connected.status().message());
+  }
+  return connected;
+}
+
+#else
+
+absl::StatusOr<std::unique_ptr<Collective>> Collective::Connect(const CollectiveOptions& /*options*/,
+                                                                KeyStore* /*store*/, const StopToken& /*abandoned*/) {
+  return absl::UnimplementedError("this Waggle was built without Gloo, over which several learners train together");
+}
+
+#endif
+
+}  // namespace waggle

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include "param_server/workers/group_store.h"
+#include "waggle/v1/store.grpc.pb.h"
+
+namespace waggle {
+
+// All methods are raw, for a limit on what is parsed.
+using StoreServiceBase = v1::StoreService::WithRawCallbackMethod_Set<
+    v1::StoreService::WithRawCallbackMethod_Get<v1::StoreService::WithRawCallbackMethod_Add<
+        v1::StoreService::WithRawCallbackMethod_Delete<v1::StoreService::Service>>>>;
+
+// waggle.v1.StoreService over a GroupStore; see store.proto.
+class StoreService final : public StoreServiceBase {
+ public:
+  // The store outlives the service.
+  explicit StoreService(GroupStore* store) : store_(store) {}
+
+  grpc::ServerUnaryReactor* Set(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Get(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Add(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Delete(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override;
+
+ private:
+  GroupStore* const store_;
+};
+
+}  // namespace waggle

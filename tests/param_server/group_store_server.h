@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+
+#include "common/hub_client/key_store_client.h"
+#include "common/rpc/server.h"
+#include "param_server/store_service.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+// The map of groups in a server of its own.
+struct GroupStoreServer {
+  GroupStoreServer() { store.Begin(epoch); }
+  std::unique_ptr<KeyStore> Client() const { return NewGrpcKeyStore(server->address(), epoch); }
+
+  uint64_t epoch = 7;
+  GroupStore store;
+  StoreService service{&store};
+  std::unique_ptr<RpcServer> server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+};
+
+}  // namespace waggle::testing
