@@ -119,6 +119,7 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   RunFlags flags;
   std::optional<int64_t> actors;
   std::optional<int64_t> replay_servers;
+  std::optional<int64_t> learners;
   std::optional<int64_t> seed;
   AddFile(app, &flags.file);
   AddOverrides(app, &flags.overrides);
@@ -126,6 +127,8 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
                  "How many actor processes; the same as --set actor.processes=N");
   AddIntegerFlag(app, "--replay-servers", &replay_servers, 1, kMaxShards,
                  "How many replay servers, which hold parts of one buffer; the same as --set replay.servers=N");
+  AddIntegerFlag(app, "--learners", &learners, 1, kMaxLearnerProcesses,
+                 "How many learners, which step by the mean of their gradients; the same as --set learner.processes=N");
   AddIntegerFlag(app, "--seed", &seed, 0, std::numeric_limits<int64_t>::max(),
                  "All randomness follows from it; the same as --set experiment.seed=N");
   AddPathFlag(app, "--output-dir", &flags.output_dir, "DIR", "Where results go; runs/NAME-TIME unless given");
@@ -138,6 +141,9 @@ Command ParseRun(CLI::App* app, int argc, const char* const* argv) {
   }
   if (replay_servers.has_value()) {
     flags.overrides.emplace_back("replay.servers", absl::StrCat(*replay_servers));
+  }
+  if (learners.has_value()) {
+    flags.overrides.emplace_back("learner.processes", absl::StrCat(*learners));
   }
   if (seed.has_value()) {
     flags.overrides.emplace_back("experiment.seed", absl::StrCat(*seed));

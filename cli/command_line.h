@@ -14,7 +14,7 @@ namespace waggle {
 
 struct RunFlags {
   std::string file;
-  // Values that replace those of the file: --set, then --actors, --replay-servers and --seed.
+  // Values that replace those of the file: --set, then --actors, --replay-servers, --learners and --seed.
   std::vector<std::pair<std::string, std::string>> overrides;
   std::string output_dir;  // Empty: runs/NAME-TIME.
   bool plot = true;        // Whether its curves are drawn at the end.

@@ -8,6 +8,7 @@
 #include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/hub_client/hub_client.h"
+#include "common/hub_client/key_store_client.h"
 #include "common/hub_client/model_client.h"
 #include "common/process/flags.h"
 #include "common/process/process.h"
@@ -15,6 +16,7 @@
 #include "common/rl/algorithms/definitions.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rpc/server.h"
+#include "learner/group/local_address.h"
 #include "learner/inference/inference_service.h"
 #include "learner/learner_process.h"
 
@@ -28,6 +30,7 @@ struct LearnerFlags {
   std::string hub_address;
   std::string listen;     // Empty: nowhere.
   std::string advertise;  // Empty: where it listens.
+  int64_t index = 0;
   LearnerProcessOptions process;
 };
 
@@ -56,8 +59,8 @@ absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(hub_options.address, Advertised(flags, server.get()));
   hub_options.hub_address = hub_address;
   hub_options.role = Role::kLearner;
-  // A second learner would take the run over from the first: it is refused while that one lives.
-  hub_options.index = 0;
+  // Another one with the same index would take its place: it is refused while this one lives.
+  hub_options.index = flags.index;
   hub_options.metrics = &metrics;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
@@ -77,6 +80,8 @@ absl::Status Run(const LearnerFlags& flags, const StopToken& stop) {
       inference.SetBatcher(std::move(batcher), network_hash);
     };
   }
+  connections.new_key_store = [&hub_address](uint64_t epoch) { return NewGrpcKeyStore(hub_address, epoch); };
+  connections.group_host = [&hub_address] { return LocalAddressTowards(hub_address); };
   connections.definitions = &definitions;
   connections.algorithms = &algorithms;
   const absl::Status status = RunLearner(flags.process, connections);
@@ -105,6 +110,9 @@ int main(int argc, char** argv) {
   waggle::SetNeeds(waggle::AddAddressFlag(app.get(), "--advertise", &flags.advertise,
                                           "The address that actors are told, where it is not the one listened on"),
                    listen);
+  waggle::AddIntegerFlag(app.get(), "--index", &flags.index, 0, waggle::kMaxLearnerProcesses - 1,
+                         "Which one of the run's learners this is, where learner.processes is more than 1; 0 unless "
+                         "given");
   CLI::Option* const output = waggle::AddPathFlag(
       app.get(), "--output-dir", &options.output_dir, "DIR",
       "Checkpoints are written to DIR/checkpoints, and the best weights to DIR/best; none without this. A folder that "
@@ -119,6 +127,5 @@ int main(int argc, char** argv) {
   if (const std::optional<int> status = waggle::ParseCommandLine(app.get(), argc, argv)) {
     return *status;
   }
-  return waggle::RunProcess("learner", level,
-                            [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
+  return waggle::RunProcess("learner", level, [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
 }

@@ -18,6 +18,8 @@
 #include "common/rl/learner_checkpoint.h"
 #include "common/rl/steppers.h"
 #include "common/rl/trainee.h"
+#include "learner/group/all_reduce_stepper.h"
+#include "learner/group/group_member.h"
 #include "learner/inference/learner_inference.h"
 #include "learner/published_weights.h"
 #include "learner/train_loop.h"
@@ -139,7 +141,7 @@ absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopTok
     options.table = plan.table;
     options.batch_size = plan.batch_size;
     options.prefetch = job.experiment.experiment.deterministic ? 0 : learner.prefetch_batches;
-    options.sampler_id = "learner";
+    options.sampler_id = absl::StrCat("learner-", job.assignment.index);
     options.compression = learner.batch_compression;
     TableLinks link;
     WAGGLE_ASSIGN_OR_RETURN(link.sampler, replay->NewSampler(options));
@@ -194,8 +196,17 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
     ports.turns = &*turns;
     loop_options.quota = QuotaInLockStep(job->experiment.replay, job->trainee->plan().algorithm.tables[0]);
   }
-  LocalStepper stepper;
-  TrainLoop loop(loop_options, ports, job->trainee.get(), &stepper);
+  LocalStepper local;
+  std::optional<GroupMember> group;
+  std::optional<AllReduceStepper> together;
+  if (learner.processes > 1) {
+    WAGGLE_ASSIGN_OR_RETURN(const std::string host, connections.group_host());
+    group.emplace(GroupMemberOptions{connections.hub, connections.new_key_store, host});
+    together.emplace([&group](const torch::Tensor& tensor) { return group->Average(tensor); }, &local);
+    ports.group = &*group;
+  }
+  Stepper* const stepper = together.has_value() ? static_cast<Stepper*>(&*together) : &local;
+  TrainLoop loop(loop_options, ports, job->trainee.get(), stepper);
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   LogInfo("learned until step ", loop.step());
   // A learner is done before the run is: its last weights may have to be evaluated, also by way of a hub that was

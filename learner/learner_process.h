@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/api/hub.h"
+#include "common/api/key_store.h"
 #include "common/api/model.h"
 #include "common/api/replay.h"
 #include "common/base/machine_memory.h"
@@ -43,6 +44,10 @@ struct LearnerConnections {
   // Answers actors by this batcher, whose policy is of the network with this hash, from now on; null: by nobody. Null
   // itself where this process listens nowhere.
   std::function<void(std::shared_ptr<InferenceBatcher> batcher, uint64_t network_hash)> serve_inference;
+  // Of a run with several learners: the map of the group of this epoch, and an address of this machine by which the
+  // other learners reach it.
+  std::function<std::unique_ptr<KeyStore>(uint64_t epoch)> new_key_store;
+  std::function<absl::StatusOr<std::string>()> group_host;
   const AlgorithmDefinitions* definitions = nullptr;
   const AlgorithmImplementations* algorithms = nullptr;
 };

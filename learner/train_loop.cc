@@ -33,10 +33,10 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
       ports_(ports),
       trainee_(trainee),
       stepper_(stepper),
-      publisher_(ports.publisher, AsyncPublisherOptions{ports.known_version, options.publish_patience}),
       saver_(ports.checkpoints != nullptr ? std::make_unique<AsyncSaver>(ports.checkpoints, ports.metrics) : nullptr),
       checkpoints_(absl::Seconds(options.learner.checkpoint.period_seconds)),
-      step_(options.first_step) {
+      step_(options.first_step),
+      epoch_(options.epoch) {
   const TableFeedOptions feed{options.device, options.learner.priority_update_steps, options.learner.max_policy_lag};
   for (const TrainLoopPorts::Table& table : ports.tables) {
     feeds_.push_back(std::make_unique<TableFeed>(feed, table.sampler, table.priorities));
@@ -45,9 +45,13 @@ TrainLoop::TrainLoop(const TrainLoopOptions& options, const TrainLoopPorts& port
 
 absl::Status TrainLoop::Run(const StopToken& stop) {
   last_report_ = SteadyNow();
-  // Those before a restore count too: limits are of the whole experiment.
-  ports_.metrics->Add("learner_steps", static_cast<double>(step_));
-  WAGGLE_RETURN_IF_ERROR(Publish());
+  if (ports_.group == nullptr) {
+    // Those before a restore count too: limits are of the whole experiment.
+    ports_.metrics->Add("learner_steps", static_cast<double>(step_));
+    reported_step_ = step_;
+    BeginPublishing();
+    WAGGLE_RETURN_IF_ERROR(Publish());
+  }
   absl::Status trained;
   {
     const WaitingGauge gauge(ports_.metrics, {"learning", "waiting for items"}, [this] {
@@ -63,9 +67,13 @@ absl::Status TrainLoop::Run(const StopToken& stop) {
         wait.waiting = wait.waiting || turns.waiting;
         wait.for_what = turns.waiting ? "waiting for its turn" : nullptr;
       }
+      if (meeting_) {
+        wait.waiting = true;
+        wait.for_what = "waiting for the other learners";
+      }
       return wait;
     });
-    trained = Train(stop);
+    trained = ports_.group != nullptr ? TrainInGroups(stop) : Train(stop);
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(trained, absl::StrCat("learner step ", step_ + 1)));
   ports_.metrics->SetActivity("finishing");
@@ -79,6 +87,47 @@ absl::Status TrainLoop::Train(const StopToken& stop) {
   }
   // A stop is how training normally ends.
   return stop.StopRequested() && absl::IsCancelled(status) ? absl::OkStatus() : status;
+}
+
+absl::Status TrainLoop::TrainInGroups(const StopToken& stop) {
+  GroupMember& group = *ports_.group;
+  absl::Status status = Regroup(stop);
+  while (status.ok() && !stop.StopRequested() && !(IsDone() && is_first())) {
+    if (IsDone()) {
+      // The first learner may be lost before all know that it was done.
+      group.abandoned().Wait();
+    } else {
+      status = LearnOnce(group.abandoned());
+    }
+    const bool broken = absl::IsAborted(status) || group.abandoned().StopRequested();
+    if (broken && !stop.StopRequested()) {
+      LogInfo("the group of epoch ", group.epoch(), " ends at step ", step_,
+              status.ok() ? "" : absl::StrCat(": ", status.message()));
+      status = Regroup(stop);
+    }
+  }
+  const bool ended = absl::IsCancelled(status) || absl::IsAborted(status);
+  return stop.StopRequested() && ended ? absl::OkStatus() : status;
+}
+
+absl::Status TrainLoop::Regroup(const StopToken& stop) {
+  meeting_ = true;
+  const absl::Status met = ports_.group->Attend(options_.algorithm, trainee_, &step_, stop);
+  meeting_ = false;
+  WAGGLE_RETURN_IF_ERROR(met);
+  epoch_ = ports_.group->epoch();
+  publisher_.reset();
+  published_step_ = -1;
+  if (!is_first()) {
+    return absl::OkStatus();
+  }
+  BeginPublishing();
+  checkpoints_.Begin(SteadyNow());
+  return Publish();
+}
+
+void TrainLoop::BeginPublishing() {
+  publisher_.emplace(ports_.publisher, AsyncPublisherOptions{ports_.known_version, options_.publish_patience});
 }
 
 absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
@@ -106,7 +155,7 @@ absl::Status TrainLoop::TakeTurn(const StopToken& stop) {
     }
   }
   WAGGLE_RETURN_IF_ERROR(Publish());
-  const auto flush = [this](absl::Duration timeout) { return publisher_.Flush(timeout); };
+  const auto flush = [this](absl::Duration timeout) { return publisher_->Flush(timeout); };
   WAGGLE_RETURN_IF_ERROR(Annotate(FlushUntilStopped(flush, stop), "publishing weights"));
   WAGGLE_RETURN_IF_ERROR(Report());
   ports_.turns->End();
@@ -161,15 +210,19 @@ absl::Status TrainLoop::TrainStep() {
   for (const auto& feed : feeds_) {
     batches.push_back(&feed->batch());
   }
-  WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, Now(), stepper_));
+  Progress progress = Now();
+  if (ports_.group != nullptr) {
+    // Schedules go by it: what every learner has heard of the hub at another time would make them step apart.
+    WAGGLE_RETURN_IF_ERROR(ports_.group->Agree(&progress));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const UpdateResult result, trainee_->Update(batches, progress, stepper_));
   ++step_;
-  ++steps_;
   WAGGLE_RETURN_IF_ERROR(algorithm_metrics_.Add(result.metrics));
   for (size_t table = 0; table < result.priorities.size(); ++table) {
     WAGGLE_RETURN_IF_ERROR(feeds_[table]->Prioritize(result.priorities[table]));
   }
   const absl::Time now = SteadyNow();
-  if (saver_ != nullptr) {
+  if (saver_ != nullptr && is_first()) {
     WAGGLE_RETURN_IF_ERROR(SaveIfDue(now));
   }
   if (ports_.turns != nullptr) {
@@ -182,14 +235,18 @@ absl::Status TrainLoop::TrainStep() {
 }
 
 absl::Status TrainLoop::Publish() {
-  if (published_step_ == step_) {
+  if (published_step_ == step_ || !is_first()) {
     return absl::OkStatus();
   }
   WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, trainee_->Publish());
-  snapshot.version = {options_.epoch, static_cast<uint64_t>(step_)};
+  snapshot.version = {epoch_, static_cast<uint64_t>(step_)};
   snapshot.progress = Now();
   published_step_ = step_;
-  return Annotate(publisher_.Publish(std::move(snapshot)), "publishing weights");
+  const absl::Status published = publisher_->Publish(std::move(snapshot));
+  if (ports_.group != nullptr && absl::IsFailedPrecondition(published)) {
+    return absl::AbortedError(published.message());  // A later group has published.
+  }
+  return Annotate(published, "publishing weights");
 }
 
 absl::Status TrainLoop::SaveIfDue(absl::Time now) {
@@ -242,14 +299,15 @@ absl::Status TrainLoop::Finish() {
     }
   };
   take(Publish());
-  if (ports_.trained != nullptr) {
-    ports_.trained({options_.epoch, static_cast<uint64_t>(step_)});
+  if (ports_.trained != nullptr && is_first()) {
+    ports_.trained({epoch_, static_cast<uint64_t>(step_)});
   }
   for (const auto& feed : feeds_) {
     take(Annotate(feed->priorities().Send(), "sending priorities"));
   }
   // The disk first: it is needed most, and never away.
-  const absl::Status saved = saver_ != nullptr ? SaveLastCheckpoint() : absl::OkStatus();
+  const bool saves = saver_ != nullptr && is_first();
+  const absl::Status saved = saves ? SaveLastCheckpoint() : absl::OkStatus();
   take(saved);
   take(Report());
   // At the end of a run its servers may be gone already, and then nobody needs these.
@@ -258,14 +316,16 @@ absl::Status TrainLoop::Finish() {
       LogWarning("the last priorities were not applied: ", flushed.ToString());
     }
   }
-  take(FlushWeights(/*has_checkpoint=*/saver_ != nullptr && saved.ok()));
+  if (is_first()) {
+    take(FlushWeights(/*has_checkpoint=*/saves && saved.ok()));
+  }
   return first;
 }
 
 absl::Status TrainLoop::FlushWeights(bool has_checkpoint) {
   absl::Status flushed;
   do {
-    flushed = publisher_.Flush(options_.finish_timeout);
+    flushed = publisher_->Flush(options_.finish_timeout);
   } while (absl::IsDeadlineExceeded(flushed) && ports_.run_over != nullptr && !ports_.run_over->StopRequested());
   if (absl::IsDeadlineExceeded(flushed) && has_checkpoint) {
     LogWarning("the last weights are in the last checkpoint only: ", flushed.ToString());
@@ -292,7 +352,9 @@ absl::Status TrainLoop::Report() {
   // What is a mean over the updates of a period is not repeated while there are none.
   const absl::Duration lifetime =
       ports_.turns != nullptr ? absl::InfiniteDuration() : std::max(2 * options_.report_period, kShortestLifetime);
-  metrics.Add("learner_steps", static_cast<double>(std::exchange(steps_, 0)));
+  if (is_first()) {  // Those of a group are counted once.
+    metrics.Add("learner_steps", static_cast<double>(step_ - std::exchange(reported_step_, step_)));
+  }
   TableFeed::Counts all;
   int64_t missing = 0;
   for (const auto& feed : feeds_) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +25,7 @@
 #include "common/rl/stepper.h"
 #include "common/rl/trainee.h"
 #include "common/rl/metric_means.h"
+#include "learner/group/group_member.h"
 #include "learner/table_feed.h"
 
 namespace waggle {
@@ -71,6 +73,9 @@ struct TrainLoopPorts {
   // In lock-step: what has been written by its turn is learned from in it, and nothing else. Null: it learns all the
   // time.
   TurnTaker* turns = nullptr;
+  // Of a run with several learners: the first of a group publishes, saves and reports for all, under the group's epoch.
+  // Null: this learner is alone.
+  GroupMember* group = nullptr;
 };
 
 // Samples of each table, updates, sends priorities back, publishes weights, writes checkpoints and reports, around a
@@ -83,7 +88,8 @@ class TrainLoop {
   // Publishes the weights as they are, then trains. A checkpoint that cannot be written is tried again later; training
   // goes on meanwhile. Returns OK once max_learner_steps are done or after a stop, with the last weights published, the
   // last priorities sent and a last checkpoint written; weights that were published are published again where they are
-  // lost, for as long as the loop lives. Otherwise the error that ended training: FAILED_PRECONDITION
+  // lost, for as long as the loop lives. In a group this holds for its first learner; the others train until the stop.
+  // Otherwise the error that ended training: FAILED_PRECONDITION
   // where a later learner has taken over; or the first of those that its end met, the others being logged.
   absl::Status Run(const StopToken& stop);
 
@@ -92,6 +98,12 @@ class TrainLoop {
 
  private:
   absl::Status Train(const StopToken& stop);
+  // In one group after the other, until this learner, as the first of one, has done all steps.
+  absl::Status TrainInGroups(const StopToken& stop);
+  // Waits for the next group, and begins with what its members agree on.
+  absl::Status Regroup(const StopToken& stop);
+  bool is_first() const { return ports_.group == nullptr || ports_.group->is_first(); }
+  void BeginPublishing();
   // Waits for its turn, and ends it with the weights published and the priorities applied.
   absl::Status TakeTurn(const StopToken& stop);
   // Learns from what there is by this turn. CANCELLED after a stop of `until`.
@@ -119,13 +131,16 @@ class TrainLoop {
   const TrainLoopPorts ports_;
   Trainee* const trainee_;
   Stepper* const stepper_;
-  AsyncPublisher publisher_;
-  std::unique_ptr<AsyncSaver> saver_;  // Null: no checkpoints are written.
+  std::optional<AsyncPublisher> publisher_;  // Absent where another learner publishes.
+  std::unique_ptr<AsyncSaver> saver_;        // Null: no checkpoints are written.
   CheckpointSchedule checkpoints_;
   std::vector<std::unique_ptr<TableFeed>> feeds_;  // By table.
 
   int64_t step_ = 0;
   int64_t published_step_ = -1;
+  int64_t reported_step_ = 0;
+  uint64_t epoch_ = 0;                // Of what is published.
+  std::atomic<bool> meeting_{false};  // The others of a group; atomic as the metrics' thread asks.
 
   // In lock-step.
   Progress turn_progress_;  // As the turn began.
@@ -139,7 +154,6 @@ class TrainLoop {
   absl::Time last_report_;
 
   // Since the last report.
-  int64_t steps_ = 0;
   MetricMeans algorithm_metrics_;
 };
 

@@ -21,6 +21,7 @@
 #include "param_server/metrics/metrics_recorder.h"
 #include "param_server/metrics/recording.h"
 #include "param_server/model_service.h"
+#include "param_server/store_service.h"
 #include "param_server/worker_service.h"
 
 namespace waggle {
@@ -47,6 +48,7 @@ absl::StatusOr<std::optional<RunPlan>> FindExperiment(const std::string& file, H
   RunPlan plan{
       experiment.experiment.name,   yaml, experiment.stop, experiment.evaluation.episodes, experiment.replay.servers,
       experiment.evaluation.enabled};
+  plan.learners = experiment.learner.processes;
   if (experiment.experiment.deterministic) {
     plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
                                      plan.evaluates ? experiment.evaluation.period_steps : 0};
@@ -86,8 +88,9 @@ absl::Status Serve(const HubProcessOptions& options, WeightsFolder* newest, Weig
                           MetricsRecorder::Create(metrics_folder, hub->Overview()));
   ModelService model_service(&models, &metrics, [state] { return state->last_epoch(); });
   WorkerService worker_service(hub.get(), kHeartbeatInterval);
+  StoreService store_service(hub->group_store());
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
-                          RpcServer::Start(options.listen, {&model_service, &worker_service}));
+                          RpcServer::Start(options.listen, {&model_service, &worker_service, &store_service}));
   hub->SetOwnAddress(server->address());
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address(), experiment.empty() ? ", without an experiment" : ", experiment ",

@@ -70,6 +70,7 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
     report.final_version = FromProto(request.final_version());
   }
   report.turn_done = request.turn_done();
+  report.broken_group = request.broken_group();
   report.failure = request.failure();
   return report;
 }

@@ -38,7 +38,10 @@ std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
     processes.push_back(
         {replay_servers == 1 ? "replay-server" : absl::StrCat("replay-server-", i), Role::kReplayServer, i});
   }
-  processes.push_back({experiment.learner.pushes() ? "primary" : "learner", Role::kLearner});
+  const char* const learner = experiment.learner.pushes() ? "primary" : "learner";
+  for (int64_t i = 0; i < experiment.learner.processes; ++i) {
+    processes.push_back({i == 0 ? learner : absl::StrCat(learner, "-", i), Role::kLearner, i});
+  }
   for (int64_t i = 0; i < experiment.learner.gradient_server.reducers; ++i) {
     processes.push_back({absl::StrCat("reducer-", i), Role::kReducer, i});
   }
@@ -88,7 +91,11 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const E
     add("--listen", kLoopback);
   }
   if (role == Role::kLearner) {
-    add("--output-dir", folder.path());
+    // Each has checkpoints of its own: which of them writes any is a matter of who is lost.
+    add("--output-dir", process.index == 0 ? folder.path() : folder.File(process.name));
+    if (experiment.learner.processes > 1) {
+      add("--index", absl::StrCat(process.index));
+    }
     if (experiment.actor.inference == "server" && !is_primary) {
       add("--listen", kLoopback);
     }

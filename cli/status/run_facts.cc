@@ -117,8 +117,8 @@ Role RoleOf(const v1::WorkerInfo& worker) {
 std::string WorkerName(const v1::WorkerInfo& worker) {
   const Role role = RoleOf(worker);
   const std::string name = RoleName(role);
-  // There is one learner at a time, and one hub.
-  const bool one_only = role == Role::kLearner || role == Role::kParamServer;
+  // There is one hub, and in most runs one learner.
+  const bool one_only = (role == Role::kLearner && worker.index() == 0) || role == Role::kParamServer;
   return one_only ? name : absl::StrCat(name, "-", worker.index());
 }
 

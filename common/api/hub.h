@@ -77,6 +77,17 @@ struct Turn {
   std::optional<int64_t> actor = {};
 };
 
+// A learner's place among those that train together, from one to the next change of who they are.
+struct GroupSeat {
+  uint64_t epoch = 0;  // Larger than that of every group and learner before; what the first learner publishes under.
+  int64_t rank = 0;    // From 0 on, in the order of the learners' indices.
+  int64_t size = 1;
+
+  friend bool operator==(const GroupSeat& a, const GroupSeat& b) {
+    return a.epoch == b.epoch && a.rank == b.rank && a.size == b.size;
+  }
+};
+
 // What the hub wants of a worker and what it has to know.
 struct Assignment {
   RunState run_state = RunState::kNoExperiment;
@@ -92,6 +103,7 @@ struct Assignment {
   std::optional<RunResult> result;            // Once the run is over.
   Progress progress;                          // How far the run is, but for the learner's steps.
   std::optional<Turn> turn;                   // Absent where the run is not in lock-step.
+  std::optional<GroupSeat> group;             // Of a learner, in a run with several, once they are a group.
   // This worker's own, fixed when it joined.
   std::string worker_id;
   int64_t index = 0;   // Which one of its role it is.
@@ -139,6 +151,8 @@ class HubLink {
   // This worker's turn of this number is over: what its metrics say by now, and what else it has reported, is known to
   // the worker that has the next turn.
   virtual void ReportTurnDone(uint64_t number) = 0;
+  // This learner could not reach the others of the group of this epoch: the hub forms another one.
+  virtual void ReportBrokenGroup(uint64_t epoch) = 0;
   // Why this worker gives up: people see it beside the worker, and a learner that is the last one fails the run with
   // it. Cut after kMaxFailureBytes.
   virtual void ReportFailure(const absl::Status& failure) = 0;

@@ -152,6 +152,25 @@ absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& p
   return problems.ToStatus();
 }
 
+// Learners that step by the mean of their gradients.
+absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& plan,
+                           const std::vector<NetworkPlan>& networks) {
+  const int64_t learners = experiment.learner.processes;
+  Problems problems;
+  if (learners > 1) {
+    problems.AddUnless(!plan.rows_per_version.has_value(), "learner.processes: ", learners, ": actors of algorithm ",
+                       experiment.algorithm, " wait for each learner step, which takes all that they have; wanted 1");
+    problems.AddUnless(experiment.actor.inference == "local", "learner.processes: ", learners,
+                       ": with actor.inference: server one learner has the weights that all act by; wanted 1");
+    const bool normalizes = std::any_of(networks.begin(), networks.end(),
+                                        [](const NetworkPlan& network) { return !network.normalizers.empty(); });
+    problems.AddUnless(!normalizes, "learner.processes: ", learners,
+                       ": each would normalise observations by what it has seen itself; wanted 1, or "
+                       "normalize_observations: false");
+  }
+  return problems.ToStatus();
+}
+
 // Items whose new priorities would be sent back with others left out.
 absl::Status CheckPolicyLag(const Experiment& experiment, const AlgorithmPlan& plan) {
   const bool has_priorities = std::any_of(plan.tables.begin(), plan.tables.end(),
@@ -270,6 +289,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
   problems.Add(CheckInference(experiment, plan.algorithm));
   problems.Add(CheckPushedGradients(experiment, plan.algorithm));
   plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &problems);
+  problems.Add(CheckLearners(experiment, plan.algorithm, plan.networks));
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
 }
@@ -288,7 +308,8 @@ absl::Status CheckAgainstEnvironment(const Experiment& experiment, const Environ
   problems.Add(CheckLockStep(experiment, plan));
   problems.Add(CheckInference(experiment, plan));
   problems.Add(CheckPushedGradients(experiment, plan));
-  PlanNetworks(experiment, environment, &plan, &problems);
+  const std::vector<NetworkPlan> networks = PlanNetworks(experiment, environment, &plan, &problems);
+  problems.Add(CheckLearners(experiment, plan, networks));
   for (const TablePlan& table : plan.tables) {
     problems.Add(CheckTable(experiment, table));
   }

@@ -245,6 +245,7 @@ absl::StatusOr<std::vector<ProcessMemory>> EstimateMemory(const Experiment& expe
   } else {
     processes.push_back(std::move(replay));
     processes.push_back(LearnerMemory(experiment.learner, sizes));
+    processes.back().processes = experiment.learner.processes;
   }
   processes.push_back(std::move(acting));
   if (experiment.evaluation.enabled) {

@@ -196,6 +196,7 @@ absl::Status GradientServerOptions::Validate() const {
 }
 
 void LearnerOptions::Visit(ConfigVisitor& visitor) {
+  visitor.Int("processes", &processes, In(1, kMaxLearnerProcesses));
   visitor.CheckedString("device", &device, IsDevice, kDevices);
   visitor.Int("threads", &threads, In(1, 1024));
   visitor.Int("batch_size", &batch_size, In(1, 1'000'000));

@@ -15,8 +15,9 @@
 
 namespace waggle {
 
-// The most actor processes that an experiment may ask for.
+// The most actor processes that an experiment may ask for, and the most learners.
 inline constexpr int64_t kMaxActorProcesses = 1024;
+inline constexpr int64_t kMaxLearnerProcesses = 64;
 
 // `experiment:` — what the run is called.
 struct ExperimentOptions {
@@ -63,11 +64,11 @@ struct ReplayOptions {
 
 // `actor:` — the processes that act.
 struct ActorOptions {
-  int64_t processes = 1;          // How many `waggle run` starts.
-  int64_t lanes = 16;             // Environments stepped together in one process.
-  int64_t chunk_rows = 16;        // Steps of a lane that are sent together; more is less overhead and later data.
-  int64_t threads = 1;            // Of the tensor library; more than one pays for large networks only.
-  std::string device = "cpu";     // Where actions are computed: cpu, cuda or cuda:N.
+  int64_t processes = 1;       // How many `waggle run` starts.
+  int64_t lanes = 16;          // Environments stepped together in one process.
+  int64_t chunk_rows = 16;     // Steps of a lane that are sent together; more is less overhead and later data.
+  int64_t threads = 1;         // Of the tensor library; more than one pays for large networks only.
+  std::string device = "cpu";  // Where actions are computed: cpu, cuda or cuda:N.
   // Who computes them: local, each actor with weights of its own; or server, the learner's process for all actors, on
   // the learner's device. Not for actors that wait for each learner step.
   std::string inference = "local";
@@ -130,9 +131,13 @@ struct GradientServerOptions {
 
 // `learner:` — the process that learns.
 struct LearnerOptions {
+  // How many there are. Several are a group: each samples batches of its own, and all step by the mean of their
+  // gradients, so that a step learns from so many times batch_size items. Not for actors that wait for each learner
+  // step.
+  int64_t processes = 1;
   std::string device = "cpu";    // cpu, cuda or cuda:N.
   int64_t threads = 1;           // Of the tensor library; more than one pays for large networks only.
-  int64_t batch_size = 128;      // Items a learner step.
+  int64_t batch_size = 128;      // Items a learner step, of each learner.
   int64_t prefetch_batches = 4;  // Batches asked for ahead; 0: each when it is needed, of one server.
   // Items that were acted by weights of more learner steps ago are left out of their batch, and counted; absent: none
   // is. Not for tables whose items have priorities.

@@ -158,6 +158,12 @@ class GrpcHubLink final : public HubLink {
     HurryLocked();
   }
 
+  void ReportBrokenGroup(uint64_t epoch) override {
+    MutexLock lock(&shared_->mutex);
+    reports_.SetBrokenGroup(epoch);
+    HurryLocked();
+  }
+
   void ReportFailure(const absl::Status& failure) override {
     MutexLock lock(&shared_->mutex);
     reports_.SetFailure(failure);

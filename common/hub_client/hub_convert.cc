@@ -319,6 +319,11 @@ v1::Assignment ToProto(const Assignment& assignment) {
   if (assignment.turn.has_value()) {
     *proto.mutable_turn() = ToProto(*assignment.turn);
   }
+  if (assignment.group.has_value()) {
+    proto.mutable_group()->set_epoch(assignment.group->epoch);
+    proto.mutable_group()->set_rank(static_cast<uint32_t>(assignment.group->rank));
+    proto.mutable_group()->set_size(static_cast<uint32_t>(assignment.group->size));
+  }
   return proto;
 }
 
@@ -343,6 +348,13 @@ absl::StatusOr<Assignment> FromProto(const v1::Assignment& proto) {
   }
   if (proto.has_turn()) {
     WAGGLE_ASSIGN_OR_RETURN(assignment.turn, FromProto(proto.turn()));
+  }
+  if (proto.has_group()) {
+    assignment.group = GroupSeat{proto.group().epoch(), proto.group().rank(), proto.group().size()};
+    if (assignment.group->rank >= assignment.group->size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("group: rank ", assignment.group->rank, " of ", assignment.group->size));
+    }
   }
   return assignment;
 }

@@ -46,6 +46,7 @@ void PendingReports::Fill(v1::HeartbeatRequest* request) const {
     *request->mutable_final_version() = ToProto(*final_version_);
   }
   request->set_turn_done(turn_done_);
+  request->set_broken_group(broken_group_);
   request->set_failure(failure_);
 }
 

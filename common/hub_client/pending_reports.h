@@ -21,6 +21,7 @@ class PendingReports {
   void AddEvaluation(const Evaluation& evaluation, absl::Time finished);
   void SetFinalVersion(const ModelVersion& version) { final_version_ = version; }
   void SetTurnDone(uint64_t number) { turn_done_ = number; }
+  void SetBrokenGroup(uint64_t epoch) { broken_group_ = epoch; }
   void SetFailure(const absl::Status& failure);
 
   // Adds what is pending.
@@ -38,6 +39,7 @@ class PendingReports {
   int64_t last_finished_us_ = 0;
   std::optional<ModelVersion> final_version_;
   uint64_t turn_done_ = 0;
+  uint64_t broken_group_ = 0;
   std::string failure_;
 };
 

@@ -24,6 +24,7 @@ struct RunPlan {
   int64_t replay_servers = 1;       // That the run has.
   bool evaluates = true;            // Whether there are to be evaluations.
   std::optional<LockStepOptions> lock_step = {};
+  int64_t learners = 1;  // That the run has.
 };
 
 // How far a run is: what must survive the hub.

@@ -77,7 +77,8 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       earlier_epoch_(state->record().last_epoch),
       failed_epoch_(earlier_epoch_),
       saver_(std::in_place, "hub-saver", 1, kMaxSaves),
-      teller_(std::in_place, "hub-teller", 1, kMaxSaves) {
+      teller_(std::in_place, "hub-teller", 1, kMaxSaves),
+      former_(std::in_place, "hub-former", 1, kMaxSaves) {
   if (plan.has_value()) {
     HubRecord record = state->record();
     for (const auto& [worker_id, steps] : record.progress.steps_of) {
@@ -88,6 +89,10 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
     }
     if (plan->lock_step.has_value()) {
       turns_.emplace(*plan->lock_step);
+    }
+    if (plan->learners > 1) {
+      const bool began = record.progress.running.has_value();
+      group_.emplace(plan->learners, began ? begun_ + options_.workers.silent_after : absl::InfiniteFuture());
     }
     tracker_.emplace(*std::move(plan));
     restored_finishing_ = record.progress.state == RunState::kFinishing;
@@ -104,6 +109,7 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
 }
 
 Hub::~Hub() {
+  former_.reset();  // What it does is told.
   teller_.reset();
   saver_.reset();  // A save that is under way may yet fail, and is repeated then.
   SaveWeights(/*last=*/true);
@@ -177,6 +183,7 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
   {
     MutexLock lock(&mutex_);
     WAGGLE_RETURN_IF_ERROR(CheckReplayServerLocked(introduction));
+    WAGGLE_RETURN_IF_ERROR(CheckLearnerLocked(introduction));
     if (const WorkerView* const known = workers_.Find(introduction.worker_id);
         known != nullptr && known->life.has_value() && !introduction.life.has_value()) {
       numbered.life = known->life;  // The answer to its first Join was lost.
@@ -204,6 +211,7 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
       return absl::UnavailableError("another worker has taken this one's seat meanwhile");
     }
     reopened = is_learner && ReopenForLocked(seat.epoch, now);
+    FormGroupIfDueLocked(now);
     seat.env_steps = tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
     if (reopened || !introduction.address.empty()) {  // Somebody may be waiting to find it.
       AnnounceLocked();
@@ -263,6 +271,7 @@ void Hub::Leave(const std::string& worker_id) {
       tracker_->Forget(worker_id);
       ConcludeLocked(now);
     }
+    FormGroupIfDueLocked(now);
     save = TakeSaveDueLocked(now);
   }
   models_->KeepHolders([&worker_id](const std::string& holder) { return holder != worker_id; });
@@ -392,6 +401,10 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
       step_leases_->Report(report.worker_id, static_cast<int64_t>(tracker_->progress().steps_of.at(report.worker_id)));
     }
     TakeTurnReportLocked(report, worker.introduction.role);
+    if (group_.has_value() && worker.introduction.role == Role::kLearner) {
+      group_->ReportBroken(report.broken_group);
+    }
+    FormGroupIfDueLocked(now);
     NoteEndLocked(before);
     ConcludeLocked(now);
     unsaved_ = unsaved_ || steps() != steps_before || tracker_->progress().running > running;
@@ -467,6 +480,9 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   assignment.learners = workers_.Addresses(Role::kLearner);
   assignment.reducers = workers_.Addresses(Role::kReducer);
   assignment.said_at = options_.clock();  // Under the lock: later ones are said later.
+  if (group_.has_value() && worker.introduction.role == Role::kLearner) {
+    assignment.group = group_->SeatOf(worker.introduction.worker_id);
+  }
   if (tracker_.has_value()) {
     assignment.run_state = tracker_->state();
     assignment.progress = tracker_->RunProgressNow();

@@ -21,7 +21,9 @@
 #include "param_server/models/model_store.h"
 #include "param_server/models/weights_folder.h"
 #include "param_server/workers/experiment_tracker.h"
+#include "param_server/workers/group_store.h"
 #include "param_server/workers/hub_state.h"
+#include "param_server/workers/learner_group.h"
 #include "param_server/workers/listeners.h"
 #include "param_server/workers/step_history.h"
 #include "param_server/workers/step_leases.h"
@@ -37,6 +39,7 @@ struct WorkerReport {
   std::vector<DatedEvaluation> evaluations;
   std::optional<ModelVersion> final_version;  // Of a learner that has stopped training.
   uint64_t turn_done = 0;                     // The last turn that the worker has done, in lock-step.
+  uint64_t broken_group = 0;                  // Of a learner: the group's epoch; 0: none.
   std::string failure;                        // Why the worker gives up; empty otherwise.
 };
 
@@ -132,6 +135,9 @@ class Hub {
   absl::StatusOr<std::optional<Assignment>> News(const std::string& worker_id, std::optional<int64_t>* seen)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The map over which a run's several learners meet.
+  GroupStore* group_store() { return &group_store_; }
+
   // Where this process itself serves, once that is known: it may be told to take a free port.
   void SetOwnAddress(const std::string& address) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -151,6 +157,13 @@ class Hub {
   // INVALID_ARGUMENT for a replay server that the run has no use for.
   absl::Status CheckReplayServerLocked(const WorkerIntroduction& introduction) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // INVALID_ARGUMENT for a learner that the run has no use for.
+  absl::Status CheckLearnerLocked(const WorkerIntroduction& introduction) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Learners that can be of a group, in the order of their indices.
+  std::vector<std::string> GroupableLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has a group formed in the background, if it is time to.
+  void FormGroupIfDueLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void FormGroup() ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION for a learner that brings an epoch back that none was given.
   absl::Status CheckEpoch(const WorkerIntroduction& learner) const;
   // Gives a worker that has a seat its epoch or its life, once that is on the disk.
@@ -212,6 +225,9 @@ class Hub {
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
   std::optional<StepLeases> step_leases_ ABSL_GUARDED_BY(mutex_);  // Where the run has a limit on steps.
   std::optional<TurnOrder> turns_ ABSL_GUARDED_BY(mutex_);         // Where the run is in lock-step.
+  std::optional<LearnerGroup> group_ ABSL_GUARDED_BY(mutex_);      // Where the run has several learners.
+  bool forming_ ABSL_GUARDED_BY(mutex_) = false;                   // One is queued to be formed.
+  GroupStore group_store_;
   // The run's environment steps when the learner ended its last turn; absent before that.
   std::optional<uint64_t> steps_at_publication_ ABSL_GUARDED_BY(mutex_);
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
@@ -242,6 +258,7 @@ class Hub {
   // Last: their threads use everything above. Gone while the hub ends.
   std::optional<Executor> saver_;
   std::optional<Executor> teller_;
+  std::optional<Executor> former_;
 };
 
 // Settles which experiment a hub has. Without a given text it is the stored one, or none (empty). A given one is

@@ -153,7 +153,7 @@ absl::Status WorkerTable::Contest(const WorkerIntroduction& introduction, Worker
       absl::StrCat(RoleName(introduction.role), " ", holder->view.index, " is ", Whereabouts(other));
   if (holder->contested_by == introduction.worker_id && holder->heard_since_then) {
     const char* const advice =
-        introduction.role == Role::kLearner ? "a run has one, so stop that one first: this is "
+        introduction.role == Role::kLearner ? "each has an --index of its own, so stop that one first: this is "
         : introduction.role == Role::kReplayServer
             ? "a run has as many as its replay.servers says, each with an --index of its own, so "
               "stop that one first or start this one with another index: this is "

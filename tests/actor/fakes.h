@@ -139,6 +139,7 @@ class FakeHub : public HubLink {
   void ReportEvaluation(const Evaluation& evaluation) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ReportFinalVersion(const ModelVersion&) override {}
   void ReportTurnDone(uint64_t) override {}
+  void ReportBrokenGroup(uint64_t) override {}
   void ReportFailure(const absl::Status& failure) override ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<int64_t> TakeSteps(const StepRequest& request, const StopToken& stop) override
       ABSL_LOCKS_EXCLUDED(mutex_);

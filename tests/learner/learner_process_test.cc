@@ -36,6 +36,7 @@ class FakeHub : public HubLink {
   void ReportFinalVersion(const ModelVersion& version) override { final_version = version; }
   void ReportFailure(const absl::Status& status) override { failure = status; }
   void ReportTurnDone(uint64_t) override {}
+  void ReportBrokenGroup(uint64_t) override {}
   absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {
     return absl::UnimplementedError("a learner takes no environment steps");
   }

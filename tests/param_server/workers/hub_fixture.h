@@ -41,6 +41,7 @@ struct HubFixture {
     plan.stop.max_env_steps = 1'000;
     plan.stop.max_seconds = 60;
     plan.lock_step = lock_step;
+    plan.learners = learners;
     HubOptions options;
     options.self.worker_id = "self";
     options.self.role = Role::kParamServer;
@@ -89,6 +90,7 @@ struct HubFixture {
 
   const TemporaryFolder folder;
   std::optional<LockStepOptions> lock_step;  // Of the next hub.
+  int64_t learners = 1;                      // As well.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);
   std::unique_ptr<ModelStore> models;

@@ -1,0 +1,77 @@
+// What a hub makes of a run's several learners: which of them train together, and the map over which they meet.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "param_server/workers/hub.h"
+
+namespace waggle {
+
+absl::Status Hub::CheckLearnerLocked(const WorkerIntroduction& introduction) const {
+  if (introduction.role != Role::kLearner || !introduction.own_index.has_value() || !tracker_.has_value() ||
+      *introduction.own_index < tracker_->plan().learners) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("learner ", *introduction.own_index,
+                                                 ": the run has learner.processes: ", tracker_->plan().learners,
+                                                 ", so indices are 0 to ", tracker_->plan().learners - 1));
+}
+
+std::vector<std::string> Hub::GroupableLocked(absl::Time now) const {
+  std::vector<std::string> alive;
+  for (const WorkerView* const learner : workers_.Alive(Role::kLearner, now)) {
+    if (learner->failure.empty()) {
+      alive.push_back(learner->introduction.worker_id);
+    }
+  }
+  return alive;
+}
+
+void Hub::FormGroupIfDueLocked(absl::Time now) {
+  if (!group_.has_value() || forming_ || IsTrainingOver(tracker_->state()) ||
+      !group_->IsDue(GroupableLocked(now), now)) {
+    return;
+  }
+  forming_ = true;
+  // By its own thread, as it waits for the disk. Cannot be refused: at most one is queued.
+  former_->Submit([this] { FormGroup(); }).IgnoreError();
+}
+
+void Hub::FormGroup() {
+  const absl::StatusOr<uint64_t> epoch = state_->TakeEpoch();
+  if (!epoch.ok()) {
+    LogError("no group of learners is formed for now: ", epoch.status().message());
+    MutexLock lock(&mutex_);
+    forming_ = false;
+    return;
+  }
+  // Nobody knows the epoch yet, so that whoever comes to the map finds it ready.
+  group_store_.Begin(*epoch);
+  MutexLock lock(&mutex_);
+  forming_ = false;
+  std::vector<std::string> members = GroupableLocked(options_.clock());
+  if (members.empty()) {
+    return;
+  }
+  std::vector<int64_t> indices;
+  for (const std::string& worker_id : members) {
+    workers_.SetEpoch(worker_id, *epoch);
+    indices.push_back(workers_.Find(worker_id)->index);
+  }
+  for (const std::string& worker_id : group_->members()) {
+    if (workers_.Find(worker_id) == nullptr) {
+      LogWarning(worker_id, " is lost to the group of learners");
+    }
+  }
+  LogInfo("a group of epoch ", *epoch, ": learners ", absl::StrJoin(indices, ", "), " of ", tracker_->plan().learners);
+  group_->Form(*epoch, std::move(members));
+  AnnounceLocked();
+}
+
+}  // namespace waggle
