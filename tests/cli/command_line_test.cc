@@ -25,15 +25,17 @@ PrintAndExit Printed(const std::vector<const char*>& arguments) {
 
 TEST_CASE("run takes a file and its flags", "[unit]") {
   const Command command = Parse({"run", "x.yaml", "--set", "a.b=c", "--actors", "3", "--set=d=[1, 2]", "--seed", "7",
-                                 "--output-dir", "out", "--replay-servers", "2"});
+                                 "--output-dir", "out", "--replay-servers", "2", "--learners", "4"});
   REQUIRE(std::holds_alternative<RunFlags>(command));
   const RunFlags& flags = std::get<RunFlags>(command);
   CHECK(flags.file == "x.yaml");
   CHECK(flags.output_dir == "out");
-  CHECK(
-      flags.overrides ==
-      Overrides{
-          {"a.b", "c"}, {"d", "[1, 2]"}, {"actor.processes", "3"}, {"replay.servers", "2"}, {"experiment.seed", "7"}});
+  CHECK(flags.overrides == Overrides{{"a.b", "c"},
+                                     {"d", "[1, 2]"},
+                                     {"actor.processes", "3"},
+                                     {"replay.servers", "2"},
+                                     {"learner.processes", "4"},
+                                     {"experiment.seed", "7"}});
 }
 
 TEST_CASE("evaluate takes what holds the weights, and how to evaluate them", "[unit]") {
@@ -292,6 +294,7 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
       {run,
        "--replay-servers",
        {{"", positive}, {"2.5", positive}, {"-1", positive}, {"0", positive}, {"1025", positive}, {huge, positive}}},
+      {run, "--learners", {{"", positive}, {"two", positive}, {"0", positive}, {"65", positive}, {huge, positive}}},
       {run, "--seed", {{"", natural}, {"lucky", natural}, {"-1", natural}, {huge, natural}}},
       {{"evaluate", "x"},
        "--episodes",

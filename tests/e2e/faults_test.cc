@@ -149,6 +149,50 @@ TEST_CASE("a learner that is killed early is started again and goes on, and so d
       (absl::StrContains(log, "goes on from step ") || absl::StrContains(log, "goes on from the parameter server")));
 }
 
+TEST_CASE("each of two learners is killed in turn, and the run comes to its learner steps", "[e2e]") {
+  TrainingRun run(
+      {"--seed", "3", "--learners", "2", "--set", "stop.target_return=null", "--set", "stop.max_learner_steps=3000"});
+  // The learners that are in a group now, by their indices, once a group of both has been formed after `last`.
+  const auto await_group = [&run](const std::string& last) {
+    std::string newest;
+    Eventually("another group of both", [&] {
+      const std::string log = Contents(run.File("logs/param-server.log"));
+      const size_t found = log.rfind("a group of epoch ");
+      newest = found == std::string::npos ? "" : log.substr(found, log.find('\n', found) - found);
+      return absl::StrContains(newest, "learners 0, 1 of 2") && newest != last;
+    });
+    return newest;
+  };
+  const auto pid_of = [&run](const std::string& name) {
+    pid_t pid = -1;
+    Eventually("the process of " + name, [&] {
+      const nlohmann::json status = run.Status();
+      if (!status.is_null()) {
+        for (const nlohmann::json& process : status.at("processes")) {
+          if (process.at("name") == name && process.at("alive").get<bool>()) {
+            pid = process.at("pid").get<pid_t>();
+          }
+        }
+      }
+      return pid > 0;
+    });
+    return pid;
+  };
+  std::string group = await_group("");
+  run.WaitForEnvSteps(2'000);
+  for (const char* const name : {"learner-1", "learner"}) {
+    REQUIRE(kill(pid_of(name), SIGKILL) == 0);
+    group = await_group(group);
+  }
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  REQUIRE(run.Summary().at("outcome") == "limit");
+  REQUIRE(run.Summary().at("learner_steps") >= 3'000);
+  REQUIRE(absl::StrContains(run.process()->Log(), "learner-1 was killed by signal 9"));
+  REQUIRE(absl::StrContains(run.process()->Log(), "learner was killed by signal 9"));
+}
+
 TEST_CASE("no process outlives a killed waggle run", "[e2e]") {
   TrainingRun run({"--set", "stop.target_return=600"});
   run.WaitForEnvSteps(1000);

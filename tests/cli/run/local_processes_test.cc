@@ -33,8 +33,8 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0", "--evaluator"}});
   experiment.actor.inference = "server";
   CHECK(CommandFor(ProcessesOf(experiment)[2], experiment, "/bin", "127.0.0.1:7", folder) ==
-        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--output-dir", out, "--listen",
-                                 "127.0.0.1:0", "--resume"});
+        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--output-dir", out,
+                                 "--listen", "127.0.0.1:0", "--resume"});
   experiment.evaluation.enabled = false;
   CHECK(ProcessesOf(experiment).size() == 5);
   CHECK(ProcessesOf(experiment)[4].name == "actor-1");
@@ -74,6 +74,22 @@ TEST_CASE("Several replay servers have names and indices of their own", "[unit]"
   CHECK(CommandFor(processes[2], experiment, "/bin", "h:1", folder) ==
         std::vector<std::string>{"/bin/waggle-replay-server", "--param-server", "h:1", "--listen", "127.0.0.1:0",
                                  "--index", "1"});
+}
+
+TEST_CASE("Several learners have names and indices of their own, and checkpoints in folders of their own", "[unit]") {
+  const TemporaryFolder temporary;
+  const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
+  Experiment experiment;
+  experiment.learner.processes = 2;
+  const std::vector<Supervision::Process> processes = ProcessesOf(experiment);
+  CHECK(processes[2].name == "learner");
+  CHECK(processes[3].name == "learner-1");
+  CHECK(CommandFor(processes[2], experiment, "/bin", "h:1", folder) ==
+        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "h:1", "--output-dir", folder.path(),
+                                 "--index", "0", "--resume"});
+  CHECK(CommandFor(processes[3], experiment, "/bin", "h:1", folder) ==
+        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "h:1", "--output-dir",
+                                 folder.File("learner-1"), "--index", "1", "--resume"});
 }
 
 TEST_CASE("A replay server has a folder where its tables are to outlive it, or to hold more than its memory",

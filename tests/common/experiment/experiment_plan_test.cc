@@ -197,6 +197,25 @@ TEST_CASE("lanes that wait for each learner step want one that takes an unroll o
   CHECK(problems("learner: {publish_period_steps: 2}\n") == too_rarely);
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13, publish_period_steps: 2}\n") ==
         not_all(13) + "\n" + too_rarely);
+  CHECK(problems("learner: {processes: 2}\n") ==
+        "learner.processes: 2: actors of algorithm synchronous wait for each learner step, which takes all that they "
+        "have; wanted 1");
+}
+
+TEST_CASE("several learners need weights and observations that are alike in each of them", "[unit]") {
+  const auto problem = [](const std::string& sections) {
+    const Experiment experiment = testing::ValueOf(
+        ParseExperiment("algorithm: {name: fake}\nstop: {max_seconds: 1}\nlearner: {processes: 2}\n" + sections,
+                        "x.yaml", {}, testing::FakeAlgorithms()));
+    const EnvironmentSpec environment = testing::FakeEnvironmentSpec();
+    const absl::Status planned = PlanExperiment(experiment, environment, testing::FakeAlgorithms()).status();
+    CHECK(CheckAgainstEnvironment(experiment, environment, testing::FakeAlgorithms()) == planned);
+    return std::string(planned.message());
+  };
+  CHECK(problem("").empty());
+  CHECK_THAT(problem("actor: {inference: server}\n"), Catch::StartsWith("learner.processes: 2: with actor.inference"));
+  CHECK_THAT(problem("network: {normalize_observations: true}\n"),
+             Catch::StartsWith("learner.processes: 2: each would normalise observations"));
 }
 
 TEST_CASE("in lock-step a table has no ratio to keep", "[unit]") {

@@ -166,6 +166,7 @@ TEST_CASE("a deterministic run has one of each process, ends by steps, and waits
   REQUIRE_OK(Parse(right).status());
   const auto problem = [&](const std::string& more) { return std::string(Parse(right + more).status().message()); };
   CHECK(problem("actor: {processes: 2}\n") == "x.yaml:5: actor.processes: experiment.deterministic is true; wanted 1");
+  CHECK_THAT(problem("learner: {processes: 2}\n"), Catch::Contains("learner.processes: "));
   CHECK_THAT(problem("actor: {device: cuda}\n"), Catch::Contains("actor.device: "));
   CHECK_THAT(problem("learner: {device: cuda}\n"), Catch::Contains("learner.device: "));
   const std::string all_at_once(

@@ -68,6 +68,7 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   assignment.actors = 3;
   assignment.said_at = absl::FromUnixMicros(12'345);
   assignment.result = RunResult{evaluation, true};
+  assignment.group = GroupSeat{9, 1, 3};
   const Assignment returned = ValueOf(FromProto(ToProto(assignment)));
   CHECK(returned.run_state == RunState::kSolved);
   CHECK(returned.experiment_yaml == "text");
@@ -80,7 +81,11 @@ TEST_CASE("What goes over the wire comes back as it was", "[unit]") {
   CHECK(returned.said_at == assignment.said_at);
   CHECK(returned.result->evaluation.mean_return == 3.5);
   CHECK(returned.result->confirmed);
+  CHECK(returned.group == GroupSeat{9, 1, 3});
   CHECK_FALSE(ValueOf(FromProto(ToProto(Assignment{}))).environment.has_value());
+  CHECK_FALSE(ValueOf(FromProto(ToProto(Assignment{}))).group.has_value());
+  assignment.group = GroupSeat{9, 3, 3};
+  REQUIRE_CODE(FromProto(ToProto(assignment)), absl::StatusCode::kInvalidArgument);
 
   ModelSnapshot snapshot;
   snapshot.model = "m";

@@ -37,6 +37,15 @@ TEST_CASE("An evaluation is sent until a heartbeat that held it is answered", "[
   reports.Acknowledge(Filled(reports));
 }
 
+TEST_CASE("A group that is broken is told of with every heartbeat, as the hub forgets what it was told of earlier ones",
+          "[unit]") {
+  PendingReports reports;
+  CHECK(Filled(reports).broken_group() == 0);
+  reports.SetBrokenGroup(4);
+  reports.Acknowledge(Filled(reports));
+  CHECK(Filled(reports).broken_group() == 4);
+}
+
 TEST_CASE("An endless failure is cut", "[unit]") {
   PendingReports reports;
   reports.SetFailure(absl::InternalError(std::string(1'000'000, 'x')));
