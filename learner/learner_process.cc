@@ -141,7 +141,8 @@ absl::StatusOr<std::vector<TableLinks>> LinkTables(const Job& job, const StopTok
     options.table = plan.table;
     options.batch_size = plan.batch_size;
     options.prefetch = job.experiment.experiment.deterministic ? 0 : learner.prefetch_batches;
-    options.sampler_id = absl::StrCat("learner-", job.assignment.index);
+    const int64_t index = job.assignment.index;
+    options.sampler_id = index == 0 ? "learner" : absl::StrCat("learner-", index);
     options.compression = learner.batch_compression;
     TableLinks link;
     WAGGLE_ASSIGN_OR_RETURN(link.sampler, replay->NewSampler(options));

@@ -273,6 +273,7 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::string address = "is not an address: wanted HOST:PORT, such as 127.0.0.1:7000";
   const std::string positive = "wanted a whole number from 1 to 1024";
+  const std::string learners = "wanted a whole number from 1 to 64";
   const std::string natural = "wanted a whole number from 0 to 9223372036854775807";
   const std::string limit = "wanted a whole number from 1 to 1000000";
   const std::string episodes = "wanted a whole number from 1 to 10000000";
@@ -294,7 +295,7 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
       {run,
        "--replay-servers",
        {{"", positive}, {"2.5", positive}, {"-1", positive}, {"0", positive}, {"1025", positive}, {huge, positive}}},
-      {run, "--learners", {{"", positive}, {"two", positive}, {"0", positive}, {"65", positive}, {huge, positive}}},
+      {run, "--learners", {{"", learners}, {"two", learners}, {"0", learners}, {"65", learners}, {huge, learners}}},
       {run, "--seed", {{"", natural}, {"lucky", natural}, {"-1", natural}, {huge, natural}}},
       {{"evaluate", "x"},
        "--episodes",

@@ -216,6 +216,7 @@ TEST_CASE("The silent process that a table waits for comes before every setting"
   silent[0].silent = absl::Seconds(4);
   silent[1] = silent[0];
   silent[1].worker.set_role(v1::ROLE_LEARNER);
+  silent[1].worker.set_index(0);
   silent[1].worker.set_process_id(78);
   silent[1].silent = absl::Seconds(42);
   silent[2].worker.set_role(v1::ROLE_EVALUATOR);
