@@ -160,6 +160,8 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
   if (learners > 1) {
     problems.AddUnless(!plan.rows_per_version.has_value(), "learner.processes: ", learners, ": actors of algorithm ",
                        experiment.algorithm, " wait for each learner step, which takes all that they have; wanted 1");
+    problems.AddUnless(!experiment.learner.pushes(), "learner.processes: ", learners,
+                       ": with learner.gradients: push there is one primary in the learner's place; wanted 1");
     problems.AddUnless(experiment.actor.inference == "local", "learner.processes: ", learners,
                        ": with actor.inference: server one learner has the weights that all act by; wanted 1");
     const bool normalizes = std::any_of(networks.begin(), networks.end(),
