@@ -200,7 +200,10 @@ void LocalRun::HandleSnapshot() {
   }
   last_answer_ = now;
   said_unanswered_ = false;
-  const RunFacts facts = GatherFacts(**snapshot);
+  RunFacts facts = GatherFacts(**snapshot);
+  if (experiment_.learner.pushes() && !facts.gradients.has_value()) {
+    facts.gradients.emplace();  // No actor has come yet.
+  }
   hub_kept_weights_ = facts.weights_unsaved.empty();
   summary_.Add(facts, (*snapshot)->requested_at);
   for (const v1::Evaluation& evaluation : facts.evaluations) {

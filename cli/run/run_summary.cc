@@ -34,6 +34,9 @@ std::string RunSummary::ToJson() const {
                    {"items_inserted_per_s", items_inserted_per_s},
                    {"items_sampled_per_s", items_sampled_per_s},
                    {"learner_steps_per_s", learner_steps_per_s}};
+  if (gradients.has_value()) {
+    json["rates"]["gradients_pushed_per_s"] = gradients_pushed_per_s;
+  }
   json["policy_lag"] = {{"mean", OrNull(policy_lag_mean)}, {"max", OrNull(policy_lag_max)}};
   Json& lags = json["policy_lag"]["items"] = Json::object();
   for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
@@ -42,6 +45,7 @@ std::string RunSummary::ToJson() const {
     }
   }
   json["items_too_old"] = static_cast<int64_t>(items_too_old);
+  json["gradients"] = GradientsJson(gradients);
   json["processes"] = Json::array();
   for (const ProcessSummary& process : processes) {
     json["processes"].push_back({{"role", process.role},
@@ -69,6 +73,10 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
       newest_->items_learned = before->items_learned;
       newest_->policy_lag_sum = before->policy_lag_sum;
       newest_->policy_lags = before->policy_lags;
+    }
+    if (before->gradients.has_value() &&
+        (!facts.gradients.has_value() || facts.gradients->pushed < before->gradients->pushed)) {
+      newest_->gradients = before->gradients;
     }
     if (!newest_->first_env_step_unix.has_value()) {
       newest_->first_env_step_unix = before->first_env_step_unix;
@@ -100,6 +108,9 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
     summary->items_inserted_per_s = newest_->items_inserted / seconds;
     summary->items_sampled_per_s = newest_->items_sampled / seconds;
     summary->learner_steps_per_s = newest_->learner_steps / seconds;
+    if (newest_->gradients.has_value()) {
+      summary->gradients_pushed_per_s = newest_->gradients->pushed / seconds;
+    }
   }
   if (newest_->items_learned > 0) {
     summary->policy_lag_mean = newest_->policy_lag_sum / newest_->items_learned;
@@ -107,6 +118,7 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
   summary->policy_lag_max = lag_max_;
   summary->policy_lags = newest_->policy_lags;
   summary->items_too_old = newest_->items_too_old;
+  summary->gradients = newest_->gradients;
 }
 
 std::optional<RunFacts> SummaryBuilder::LastFacts(const RunSummary& summary) const {
@@ -118,6 +130,9 @@ std::optional<RunFacts> SummaryBuilder::LastFacts(const RunSummary& summary) con
     facts->learner_steps_per_s = summary.learner_steps_per_s;
     facts->policy_lag_mean = summary.policy_lag_mean;
     facts->policy_lag_max = summary.policy_lag_max;
+    if (facts->gradients.has_value()) {
+      facts->gradients->pushed_per_s = summary.gradients_pushed_per_s;
+    }
   }
   return facts;
 }

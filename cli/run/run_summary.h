@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "cli/run/supervision.h"
+#include "cli/status/gradients_report.h"
 #include "cli/status/run_facts.h"
 #include "common/metrics/lag_buckets.h"
 
@@ -40,11 +41,13 @@ struct RunSummary {
   double items_inserted_per_s = 0;
   double items_sampled_per_s = 0;
   double learner_steps_per_s = 0;
+  double gradients_pushed_per_s = 0;
   // Learner steps between the policy that acted and the step that learned from it, over all sampled items.
   std::optional<double> policy_lag_mean;
   std::optional<double> policy_lag_max;
   std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
+  std::optional<GradientFacts> gradients;  // Of a run whose actors push them.
   std::vector<ProcessSummary> processes;
 
   std::string ToJson() const;

@@ -80,8 +80,11 @@ std::string TooOldText(const RunFacts& facts) {
 
 // Who holds up whom, in one sentence.
 std::string WaitingText(const RunFacts& facts) {
-  std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), ", learner ",
-                                                 Percent(facts.learner_waiting), " of their time")};
+  // Nobody measures how long a primary waits.
+  const std::string learner =
+      facts.gradients.has_value() ? "" : absl::StrCat(", learner ", Percent(facts.learner_waiting));
+  std::vector<std::string> parts = {
+      absl::StrCat("actors ", Percent(facts.actor_waiting), learner, " of their time")};
   if (!facts.turn.empty()) {
     parts.push_back(facts.turn);
   }
@@ -95,30 +98,42 @@ std::string WaitingText(const RunFacts& facts) {
   return absl::StrJoin(parts, "; ");
 }
 
-}  // namespace
-
-std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContext& context, size_t width, bool color) {
+// The lines between actors and evaluations.
+std::vector<std::string> LearningLines(const RunFacts& facts) {
+  const std::string learner = absl::StrFormat("  learner     %-13s %-13s", Rate(facts.learner_steps_per_s, "steps/s"),
+                                              Rate(facts.learner_steps, "steps"));
+  if (facts.gradients.has_value()) {
+    return {absl::StrFormat("  gradients   %-13s %-13s %s", Rate(facts.gradients->pushed_per_s, "pushed/s"),
+                            Rate(facts.gradients->pushed, "pushed"), GradientsText(*facts.gradients)),
+            learner};
+  }
   const std::string fill = facts.table_max_items > 0
                                ? absl::StrFormat("table %.0f of %.0f (%s)", facts.table_items, facts.table_max_items,
                                                  Percent(facts.table_items / facts.table_max_items))
                                : "no table yet";
+  return {absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
+                          Rate(facts.items_sampled_per_s, "out/s"), fill),
+          absl::StrFormat("%s %.0f items learned from%s", learner, facts.items_learned, TooOldText(facts)),
+          absl::StrCat("  policy lag  ", LagText(facts))};
+}
+
+}  // namespace
+
+std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContext& context, size_t width, bool color) {
   const std::string title =
       absl::StrFormat("%s: %s, %.1f s, %s", context.experiment,
                       context.outcome.empty() ? RunStateName(facts.state) : context.outcome.c_str(),
                       absl::ToDoubleSeconds(context.elapsed), context.output_folder);
-  const std::vector<std::string> lines = {
+  std::vector<std::string> lines = {
       title,
       absl::StrFormat("  actors      %-13s %-13s %d running, return %s", Rate(facts.env_steps_per_s, "steps/s"),
                       Rate(facts.env_steps, "steps"), facts.actors, Decimal(facts.training_return)),
-      absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
-                      Rate(facts.items_sampled_per_s, "out/s"), fill),
-      absl::StrFormat("  learner     %-13s %-13s %.0f items learned from%s",
-                      Rate(facts.learner_steps_per_s, "steps/s"), Rate(facts.learner_steps, "steps"),
-                      facts.items_learned, TooOldText(facts)),
-      absl::StrCat("  policy lag  ", LagText(facts)),
-      absl::StrCat("  evaluation  ", EvaluationText(facts, context)),
-      absl::StrCat("  waiting     ", WaitingText(facts)),
   };
+  for (std::string& line : LearningLines(facts)) {
+    lines.push_back(std::move(line));
+  }
+  lines.push_back(absl::StrCat("  evaluation  ", EvaluationText(facts, context)));
+  lines.push_back(absl::StrCat("  waiting     ", WaitingText(facts)));
   std::vector<std::string> block;
   for (const std::string& line : lines) {
     block.push_back(Printable(line, width));
@@ -130,11 +145,21 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
 }
 
 std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
-  std::string line = absl::StrFormat(
-      "%6.1f s  %s env steps (%s/s)  items %s/s in %s/s out  %s learner steps (%s/s)  table %.0f  return %s",
-      absl::ToDoubleSeconds(context.elapsed), ShortNumber(facts.env_steps), Number(facts.env_steps_per_s),
-      Number(facts.items_inserted_per_s), Number(facts.items_sampled_per_s), ShortNumber(facts.learner_steps),
-      Number(facts.learner_steps_per_s), facts.table_items, Decimal(facts.training_return));
+  const std::string flow =
+      facts.gradients.has_value()
+          ? absl::StrFormat("gradients %s pushed (%s/s) %s applied %.0f refused", ShortNumber(facts.gradients->pushed),
+                            Number(facts.gradients->pushed_per_s), ShortNumber(facts.gradients->applied),
+                            facts.gradients->Refused())
+          : absl::StrFormat("items %s/s in %s/s out", Number(facts.items_inserted_per_s),
+                            Number(facts.items_sampled_per_s));
+  std::string line = absl::StrFormat("%6.1f s  %s env steps (%s/s)  %s  %s learner steps (%s/s)",
+                                     absl::ToDoubleSeconds(context.elapsed), ShortNumber(facts.env_steps),
+                                     Number(facts.env_steps_per_s), flow, ShortNumber(facts.learner_steps),
+                                     Number(facts.learner_steps_per_s));
+  if (!facts.gradients.has_value()) {
+    absl::StrAppendFormat(&line, "  table %.0f", facts.table_items);
+  }
+  absl::StrAppend(&line, "  return ", Decimal(facts.training_return));
   std::optional<double> newest;
   if (!facts.evaluations.empty()) {
     newest = facts.evaluations.back().mean_return();
@@ -143,7 +168,10 @@ std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
   if (context.target_return.has_value()) {
     absl::StrAppend(&line, " of ", Decimal(context.target_return));
   }
-  absl::StrAppend(&line, "  lag ", Decimal(facts.policy_lag_mean), "  waiting: ", WaitingText(facts));
+  if (!facts.gradients.has_value()) {
+    absl::StrAppend(&line, "  lag ", Decimal(facts.policy_lag_mean));
+  }
+  absl::StrAppend(&line, "  waiting: ", WaitingText(facts));
   return Printable(line);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/hub_client/hub_convert.h"
 
 namespace waggle {
@@ -39,6 +40,36 @@ void AddLearnerCounts(const v1::WorkerInfo& learner, RunFacts* facts) {
     facts->policy_lags[bucket] += Get(learner.counters(), LagBucketCounter(bucket).c_str()).value_or(0);
   }
   facts->items_too_old += Get(learner.counters(), "items_too_old").value_or(0);
+}
+
+// What became of gradients is what their workers were told: an actor that pushes any counts them from its beginning on.
+void AddGradients(const v1::WorkerInfo& actor, RunFacts* facts) {
+  const std::optional<double> pushed = Get(actor.counters(), "gradients_pushed");
+  if (!pushed.has_value()) {
+    return;
+  }
+  if (!facts->gradients.has_value()) {
+    facts->gradients.emplace();
+  }
+  GradientFacts& gradients = *facts->gradients;
+  gradients.pushed += *pushed;
+  gradients.applied += Get(actor.counters(), "gradients_applied").value_or(0);
+  for (const auto& [name, count] : actor.counters()) {
+    if (absl::string_view reason = name; absl::ConsumePrefix(&reason, "gradients_refused_")) {
+      gradients.refused[std::string(reason)] += count;
+    }
+  }
+}
+
+// What only the primary, which is the run's learner, can tell of them.
+void AddPrimaryCounts(const ClusterSnapshot& snapshot, GradientFacts* gradients) {
+  for (const v1::WorkerInfo& worker : snapshot.overview.workers()) {
+    if (worker.role() == v1::ROLE_LEARNER) {
+      gradients->rolled_back += Get(worker.counters(), "gradients_rolled_back").value_or(0);
+      gradients->sums_split += Get(worker.counters(), "gradient_sums_split").value_or(0);
+    }
+  }
+  gradients->pushed_per_s = Get(snapshot.overview.figures(), "actor/gradients_pushed_per_s");
 }
 
 void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
@@ -84,6 +115,7 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
   }
   for (const v1::WorkerInfo& worker : overview.workers()) {
     if (worker.role() == v1::ROLE_ACTOR) {
+      AddGradients(worker, &facts);
       const std::optional<double> first = Get(worker.gauges(), "first_env_step_unix_seconds");
       if (first.has_value() && *first > 0) {
         facts.first_env_step_unix = std::min(*first, facts.first_env_step_unix.value_or(*first));
@@ -103,6 +135,9 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     facts.actors += worker.role() == v1::ROLE_ACTOR ? 1 : 0;
   }
   AddTables(snapshot, &facts);
+  if (facts.gradients.has_value()) {
+    AddPrimaryCounts(snapshot, &*facts.gradients);
+  }
   return facts;
 }
 

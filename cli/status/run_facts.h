@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/status/cluster_client.h"
+#include "cli/status/gradients_report.h"
 #include "common/api/hub.h"
 #include "common/metrics/lag_buckets.h"
 
@@ -48,6 +49,7 @@ struct RunFacts {
   // Of items_learned, by LagBucket.
   std::array<double, kLagBuckets> policy_lags = {};
   double items_too_old = 0;                 // That the learner has left out (learner.max_policy_lag).
+  std::optional<GradientFacts> gradients;   // Of a run whose actors push them: it has no tables, and no policy lags.
   std::vector<v1::Evaluation> evaluations;  // Oldest first.
   std::optional<v1::Result> result;
   std::string weights_unsaved;       // Why the hub's disk does not hold all weights it should; empty: it does.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
+#include "cli/status/gradients_report.h"
 #include "cli/status/progress_view.h"
 #include "cli/status/result_report.h"
 #include "cli/status/run_facts.h"
@@ -70,6 +71,10 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     absl::StrAppend(&text, absl::StrFormat(", training return %.1f", *facts.training_return));
   }
   absl::StrAppend(&text, "\n");
+  if (facts.gradients.has_value()) {
+    absl::StrAppend(&text, absl::StrFormat("  gradients: %.0f pushed, ", facts.gradients->pushed),
+                    GradientsText(*facts.gradients), "\n");
+  }
   if (!facts.evaluations.empty()) {
     absl::StrAppend(&text, "  ", RenderEvaluation(facts.evaluations.back(), std::nullopt), "\n");
   }
@@ -91,8 +96,11 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
                     absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
                     Rates(worker)});
   }
-  return absl::StrCat(text, "\n", AlignedColumns(rows, "  "), FailuresText(overview), "\n",
-                      TablesText(snapshot.replay_servers), RefusalsText(snapshot.replay_servers));
+  absl::StrAppend(&text, "\n", AlignedColumns(rows, "  "), FailuresText(overview));
+  if (facts.gradients.has_value() && snapshot.replay_servers.empty()) {
+    return text;  // A run without tables.
+  }
+  return absl::StrCat(text, "\n", TablesText(snapshot.replay_servers), RefusalsText(snapshot.replay_servers));
 }
 
 namespace {
@@ -163,6 +171,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
   }
   json["evaluation"] = facts.evaluations.empty() ? Json(nullptr) : EvaluationJson(facts.evaluations.back());
   json["result"] = ResultJson(facts.result);
+  json["gradients"] = GradientsJson(facts.gradients);
   json["processes"] = Json::array();
   for (const v1::WorkerInfo& worker : overview.workers()) {
     json["processes"].push_back(WorkerJson(worker));

@@ -24,7 +24,11 @@ struct Ledger {
 class LedgerSink final : public GradientSink {
  public:
   LedgerSink(const GradientSinkOptions& options, GradientTaker* taker, Metrics* metrics)
-      : options_(options), taker_(taker), metrics_(metrics), ledger_(std::make_shared<Ledger>()) {}
+      : options_(options), taker_(taker), metrics_(metrics), ledger_(std::make_shared<Ledger>()) {
+    if (metrics_ != nullptr) {
+      metrics_->Add("gradients_pushed", 0);  // There from the beginning: it says that gradients are pushed here.
+    }
+  }
 
   absl::Status Push(std::shared_ptr<const float> gradient, const ModelVersion& based_on,
                     const StopToken& stop) override {

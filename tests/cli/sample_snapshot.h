@@ -94,4 +94,37 @@ inline ClusterSnapshot SampleSnapshot() {
   return snapshot;
 }
 
+// The same of a run whose actors push gradients: without tables, one actor gone, a primary in the learner's place.
+inline ClusterSnapshot PushingSnapshot() {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  v1::OverviewResponse& overview = snapshot.overview;
+  overview.clear_workers();
+  const double pushed[] = {1'000, 200, 0};
+  for (const uint32_t index : {0u, 1u, 2u}) {
+    auto& counters = *AddWorker(v1::ROLE_ACTOR, index, &overview)->mutable_counters();
+    counters["gradients_pushed"] = pushed[index];
+    if (index == 0) {
+      counters["gradients_applied"] = 990;
+      counters["gradients_refused"] = 8;
+      counters["gradients_refused_stale"] = 6;
+      counters["gradients_refused_future"] = 2;
+    } else if (index == 1) {
+      counters["gradients_applied"] = 197;
+    }
+  }
+  overview.mutable_workers(1)->set_alive(false);
+  auto& primary = *AddWorker(v1::ROLE_LEARNER, 0, &overview)->mutable_counters();
+  primary["gradients_pushed"] = 1'190;
+  primary["gradients_rolled_back"] = 40;
+  primary["gradient_sums_split"] = 3;
+  auto& figures = *overview.mutable_figures();
+  figures.clear();
+  figures["actor/env_steps_per_s"] = 16'200;
+  figures["actor/gradients_pushed_per_s"] = 250;
+  figures["actor/waiting_fraction"] = 0.1;
+  figures["learner/steps_per_s"] = 120;
+  snapshot.replay_servers.clear();
+  return snapshot;
+}
+
 }  // namespace waggle::testing

@@ -11,6 +11,7 @@
 namespace waggle {
 namespace {
 
+using ::waggle::testing::PushingSnapshot;
 using ::waggle::testing::SampleSnapshot;
 using Json = nlohmann::ordered_json;
 
@@ -35,7 +36,8 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   }
   CHECK(keys == std::vector<std::string>{"experiment", "algorithm", "environment", "seed", "outcome", "reason",
                                          "env_steps", "learner_steps", "wall_seconds", "seconds_to_first_env_step",
-                                         "result", "rates", "policy_lag", "items_too_old", "processes"});
+                                         "result", "rates", "policy_lag", "items_too_old", "gradients",
+                                         "processes"});
   CHECK(json["experiment"] == "po\"le\n\xef\xbf\xbd");
   CHECK(json["outcome"] == "solved");
   CHECK(json["env_steps"] == 38'000);
@@ -44,6 +46,7 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   CHECK(json["result"].is_null());
   CHECK(json["rates"].size() == 4);
   CHECK(json["policy_lag"]["mean"].is_null());
+  CHECK(json["gradients"].is_null());
   CHECK(json["processes"][0] ==
         Json({{"role", "actor"}, {"index", 2}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
 }
@@ -125,6 +128,29 @@ TEST_CASE("Policy lag is the mean over all items, however often it was asked for
   CHECK(summary.policy_lag_mean == 20.0);
   CHECK(summary.policy_lag_max == 90.0);
   CHECK(summary.items_too_old == 7);
+}
+
+TEST_CASE("Every gradient that was pushed is told with what became of it, also those of actors that are gone", "[unit]") {
+  SummaryBuilder builder(At(0));
+  builder.Add(GatherFacts(PushingSnapshot()), At(11.25));
+  ClusterSnapshot last = PushingSnapshot();
+  last.overview.mutable_workers()->DeleteSubrange(0, 1);  // The hub has forgotten one.
+  builder.Add(GatherFacts(last), At(11.25));
+  last.overview.clear_workers();
+  builder.Add(GatherFacts(last), At(11.25));
+  RunSummary summary;
+  builder.Fill(&summary);
+  const Json json = Json::parse(summary.ToJson());
+  CHECK(json["gradients"] == Json({{"pushed", 1'200},
+                                   {"applied", 1'187},
+                                   {"refused", 8},
+                                   {"refused_by_reason", {{"future", 2}, {"stale", 6}}},
+                                   {"unanswered", 5},
+                                   {"rolled_back", 40},
+                                   {"sums_split", 3}}));
+  CHECK(json["rates"]["gradients_pushed_per_s"].get<double>() > 0);
+  CHECK(json["policy_lag"]["mean"].is_null());
+  CHECK(builder.LastFacts(summary)->gradients->pushed_per_s == summary.gradients_pushed_per_s);
 }
 
 TEST_CASE("The result is what the hub said last", "[unit]") {

@@ -15,6 +15,7 @@
 namespace waggle {
 namespace {
 
+using ::waggle::testing::PushingSnapshot;
 using ::waggle::testing::SampleSnapshot;
 
 ProgressContext Context(double seconds = 12.4) {
@@ -86,6 +87,23 @@ TEST_CASE("The plain line tells the same", "[unit]") {
   CHECK(RenderLine(GatherFacts(SampleSnapshot()), Context()) ==
         "  12.4 s  198k env steps (16.2k/s)  items 16.2k/s in 259k/s out  12.3k learner steps (2.00k/s)  table 40000  "
         "return 250.0  evaluation 412.5 of 475.0  lag 31.0  waiting: actors 10%, learner 3% of their time");
+}
+
+TEST_CASE("Of a run whose actors push gradients the views tell of these, and of no tables and lags", "[unit]") {
+  const RunFacts facts = GatherFacts(PushingSnapshot());
+  CHECK(RenderBlock(facts, Context(), 160, false) ==
+        std::vector<std::string>{
+            "pole: running, 12.4 s, runs/pole-1",
+            "  actors      16.2k steps/s 198k steps    2 running, return -",
+            "  gradients   250 pushed/s  1.20k pushed  1187 applied, 8 refused (future 2, stale 6), 5 not answered, "
+            "40 undone by a restart, 3 sums split",
+            "  learner     120 steps/s   12.3k steps  ",
+            "  evaluation  mean return 412.5    best 412.5    target 475.0",
+            "  waiting     actors 10% of their time",
+        });
+  CHECK(RenderLine(facts, Context()) ==
+        "  12.4 s  198k env steps (16.2k/s)  gradients 1.20k pushed (250/s) 1.19k applied 8 refused  12.3k learner "
+        "steps (120/s)  return -  evaluation 412.5 of 475.0  waiting: actors 10% of their time");
 }
 
 TEST_CASE("An evaluation is told with its target", "[unit]") {

@@ -9,6 +9,7 @@
 namespace waggle {
 namespace {
 
+using ::waggle::testing::PushingSnapshot;
 using ::waggle::testing::SampleSnapshot;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'000'310);
@@ -33,6 +34,17 @@ TEST_CASE("The text tells the run, each process and each table", "[unit]") {
       "  durability  waiting\n"
       "  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  16 samples an insert, from 1000 "
       "items  none        nobody\n");
+}
+
+TEST_CASE("Of a run whose actors push gradients it is told what became of these, and nothing of tables", "[unit]") {
+  const std::string text = StatusText(PushingSnapshot(), kNow);
+  CHECK_THAT(text, Catch::Contains("\n  gradients: 1200 pushed, 1187 applied, 8 refused (future 2, stale 6), 5 not "
+                                   "answered, 40 undone by a restart, 3 sums split\n"));
+  CHECK_THAT(text, !Catch::Contains("table"));
+  const nlohmann::json json = nlohmann::json::parse(StatusJson(PushingSnapshot(), kNow));
+  CHECK(json["gradients"]["pushed"] == 1'200);
+  CHECK(json["gradients"]["refused_by_reason"]["stale"] == 6);
+  CHECK(nlohmann::json::parse(StatusJson(SampleSnapshot(), kNow))["gradients"].is_null());
 }
 
 TEST_CASE("A hub without an experiment is told as such", "[unit]") {
