@@ -250,14 +250,23 @@ std::vector<NetworkPlan> PlanNetworks(const Experiment& experiment, const Enviro
 
 // What is pushed is the gradient of the network whose weights are published: nothing else changes with a step.
 absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmPlan& plan) {
-  if (!experiment.learner.pushes() ||
-      (plan.networks.size() == 1 && plan.scalars.empty() && plan.networks[0].acts && !plan.networks[0].has_target)) {
+  if (!experiment.learner.pushes()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("learner.gradients: push is for algorithms of one network, without a "
-                   "target and without learned scalars, which ",
-                   experiment.algorithm, " is not; wanted local"));
+  if (plan.networks.size() != 1 || !plan.scalars.empty() || !plan.networks[0].acts || plan.networks[0].has_target) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("learner.gradients: push is for algorithms of one network, without a "
+                     "target and without learned scalars, which ",
+                     experiment.algorithm, " is not; wanted local"));
+  }
+  const auto network = experiment.networks.find(plan.networks[0].name);
+  if (network != experiment.networks.end() && network->second.normalize_observations) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("networks.", network->first,
+                     ".normalize_observations: with learner.gradients: push nobody sees the observations of all "
+                     "actors, which the statistics are of; wanted false, or learner.gradients: local"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

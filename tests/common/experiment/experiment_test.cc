@@ -209,6 +209,21 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
   REQUIRE_CODE(fits("1"), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("observations are not normalised where gradients are pushed", "[unit]") {
+  const auto fits = [](const char* gradients) {
+    const Experiment experiment = ValueOf(Parse(kMinimal, {{"learner.gradients", gradients},
+                                                           {"algorithm.n_step", "15"},
+                                                           {"networks.q.normalize_observations", "true"}}));
+    const absl::Status checked = CheckAgainstEnvironment(experiment, FakeEnvironmentSpec(), FakeAlgorithms());
+    CHECK(PlanExperiment(experiment, FakeEnvironmentSpec(), FakeAlgorithms()).status() == checked);
+    return checked;
+  };
+  REQUIRE_OK(fits("local"));
+  const absl::Status refused = fits("push");
+  REQUIRE_CODE(refused, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(refused.message()), Catch::StartsWith("networks.q.normalize_observations: "));
+}
+
 TEST_CASE("Errors of the file and of the command line come together", "[unit]") {
   const absl::Status status = Parse("algorithm: {name: fake}\nstop: {max_second: 1}\n",
                                     {{"learner.batch_size", "3.7"}, {"learner.bach_size", "3"}, {"stop.x.y.", "1"}})
