@@ -12,6 +12,7 @@ namespace waggle {
 struct PolicyLags {
   int64_t items = 0;        // That were learned from.
   int64_t too_old = 0;      // That were left out.
+  int64_t from_later = 0;   // Of `items`, those that say weights acted them that do not exist yet: their lag is 0.
   int64_t sum = 0;          // Over `items`, when their gradient was computed.
   int64_t sampled_sum = 0;  // The same when they came from replay: what was fetched ahead has waited since.
   int64_t max = 0;
@@ -29,6 +30,7 @@ struct PolicyLags {
     items += others.items;
     too_old += others.too_old;
     sum += others.sum;
+    from_later += others.from_later;
     sampled_sum += others.sampled_sum;
     max = others.max > max ? others.max : max;
     for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {

@@ -49,11 +49,15 @@ void TableFeed::CountLags(int64_t step) {
   const int64_t waited = StepsSinceSampled(step);
   std::vector<int64_t> fresh;
   for (int64_t row = 0; row < batch.size; ++row) {
-    const int64_t lag = std::max<int64_t>(0, step - versions[row]);
+    // Later than now where the learner was restored from before these weights, or where a foreign client says anything:
+    // 64 bits without a sign.
+    const bool later = static_cast<uint64_t>(versions[row]) > static_cast<uint64_t>(step);
+    const int64_t lag = later ? 0 : step - versions[row];
     if (options_.max_policy_lag.has_value() && lag > *options_.max_policy_lag) {
       continue;
     }
     fresh.push_back(row);
+    lags.from_later += later ? 1 : 0;
     lags.Add(lag, std::max<int64_t>(0, lag - waited));
   }
   const auto kept = static_cast<int64_t>(fresh.size());

@@ -374,6 +374,7 @@ absl::Status TrainLoop::Report() {
   }
   metrics.Add("items_sampled", static_cast<double>(lags.items));
   metrics.Add("items_too_old", static_cast<double>(lags.too_old));
+  metrics.Add("items_from_later_weights", static_cast<double>(lags.from_later));
   metrics.Add("policy_lag_sum", static_cast<double>(lags.sum));
   for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
     if (lags.buckets[bucket] > 0) {

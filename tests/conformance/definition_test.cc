@@ -58,18 +58,28 @@ struct Verdicts {
   absl::Status checked;
 };
 
-Verdicts Try(const std::string& algorithm, const Choices& choices, const std::string& path,
-             const FieldWalk::Number& number, double value) {
+// A field, and what it is given.
+struct Given {
+  std::string path;
+  FieldWalk::Number number;
+  double value = 0;
+};
+
+Verdicts Try(const std::string& algorithm, const Choices& choices, const std::vector<Given>& numbers) {
   FieldWalk walk;
   walk.given_choices = choices;
-  walk.given_numbers = {{path, value}};
+  for (const Given& given : numbers) {
+    walk.given_numbers[given.path] = given.value;
+  }
   const std::unique_ptr<AlgorithmOptions> options = ValueOf(Definitions().Find(algorithm))->new_options();
   options->Visit(walk);
   Overrides overrides;
   for (const auto& [choice, chosen] : choices) {
     overrides.emplace_back("algorithm." + choice, chosen);
   }
-  overrides.emplace_back("algorithm." + path, TextOf(number, value));
+  for (const Given& given : numbers) {
+    overrides.emplace_back("algorithm." + given.path, TextOf(given.number, given.value));
+  }
   return {Parse(algorithm, overrides), CheckOptions(options.get())};
 }
 
@@ -82,6 +92,28 @@ bool SaysTheSame(const absl::Status& read, const absl::Status& checked) {
     same = absl::EndsWith(read_lines[i], checked_lines[i]);
   }
   return same;
+}
+
+// With some choice of the others; or beside an end of another number, where the two bound each other.
+absl::StatusOr<Experiment> Accepted(const std::string& algorithm, const std::map<std::string, NumberField>& fields,
+                                    const Given& given, const std::vector<Choices>& with) {
+  for (const Choices& choices : with) {
+    const Verdicts verdicts = Try(algorithm, choices, {given});
+    REQUIRE(verdicts.read.ok() == verdicts.checked.ok());
+    if (verdicts.read.ok()) {
+      return verdicts.read;
+    }
+  }
+  for (const auto& [path, other] : fields) {
+    for (const double end : EndsOf(other.number).inside) {
+      Verdicts verdicts = Try(algorithm, other.with[0], {given, {path, other.number, end}});
+      REQUIRE(verdicts.read.ok() == verdicts.checked.ok());
+      if (path != given.path && verdicts.read.ok()) {
+        return std::move(verdicts.read);
+      }
+    }
+  }
+  return absl::InvalidArgumentError("refused with all else");
 }
 
 TEST_CASE("an algorithm's defaults and every choice of its options are valid by themselves", "[unit]") {
@@ -97,21 +129,15 @@ TEST_CASE("an algorithm's defaults and every choice of its options are valid by 
 TEST_CASE("what is just inside an option's range is accepted, with some choice of the others, and comes back from YAML",
           "[unit]") {
   for (const std::string& algorithm : Definitions().Names()) {
-    for (const auto& [path, field] : NumbersOf(algorithm)) {
+    const std::map<std::string, NumberField> fields = NumbersOf(algorithm);
+    for (const auto& [path, field] : fields) {
       for (const double value : EndsOf(field.number).inside) {
         INFO(algorithm << ", " << path << " = " << TextOf(field.number, value));
-        bool accepted = false;
-        for (const Choices& choices : field.with) {
-          const Verdicts verdicts = Try(algorithm, choices, path, field.number, value);
-          REQUIRE(verdicts.read.ok() == verdicts.checked.ok());
-          if (verdicts.read.ok()) {
-            accepted = true;
-            const std::string yaml = ToYaml(*verdicts.read);
-            CHECK(ToYaml(ValueOf(ParseExperiment(yaml, "again.yaml", {}, Definitions()))) == yaml);
-            break;
-          }
-        }
-        CHECK(accepted);
+        const absl::StatusOr<Experiment> accepted =
+            Accepted(algorithm, fields, {path, field.number, value}, field.with);
+        REQUIRE_OK(accepted.status());
+        const std::string yaml = ToYaml(*accepted);
+        CHECK(ToYaml(ValueOf(ParseExperiment(yaml, "again.yaml", {}, Definitions()))) == yaml);
       }
     }
   }
@@ -122,7 +148,7 @@ TEST_CASE("what is just outside an option's range is refused in a file and in co
     for (const auto& [path, field] : NumbersOf(algorithm)) {
       for (const double value : EndsOf(field.number).outside) {
         INFO(algorithm << ", " << path << " = " << TextOf(field.number, value));
-        const Verdicts verdicts = Try(algorithm, field.with[0], path, field.number, value);
+        const Verdicts verdicts = Try(algorithm, field.with[0], {{path, field.number, value}});
         const Range& range = field.number.range;
         REQUIRE_CODE(verdicts.checked, absl::StatusCode::kInvalidArgument);
         CHECK(absl::StartsWith(verdicts.checked.message(), path));

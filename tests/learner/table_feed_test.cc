@@ -1,5 +1,8 @@
 #include "learner/table_feed.h"
 
+#include <iterator>
+#include <limits>
+
 #include "common/base/steady_now.h"
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
@@ -95,6 +98,27 @@ TEST_CASE("items that are too old are left out and counted, and a batch of no ot
   sampler.stop_when_done = true;
   sampler.batches = 3;
   CHECK(absl::IsCancelled(feed.Next(100, StopToken())));
+}
+
+TEST_CASE("items of weights that are later than the step are learned from with no lag, and counted", "[unit]") {
+  FakeSampler sampler;
+  const int64_t versions[] = {int64_t{1} << 62, -1, std::numeric_limits<int64_t>::min(), 6, 5};
+  sampler.policy_version = [&versions](int64_t batch) { return versions[batch]; };
+  RecordingUpdater updater;
+  TableFeedOptions options;
+  options.max_policy_lag = 0;
+  TableFeed feed(options, &sampler, &updater);
+  for (size_t batch = 0; batch < std::size(versions); ++batch) {
+    REQUIRE_OK(feed.Next(5, StopToken()));
+    CHECK(feed.batch().size == 4);
+  }
+  const PolicyLags lags = feed.TakeCounts().lags;
+  CHECK(lags.items == 20);
+  CHECK(lags.from_later == 16);  // All but those of step 5 itself.
+  CHECK(lags.too_old == 0);
+  CHECK(lags.sum == 0);
+  CHECK(lags.sampled_sum == 0);
+  CHECK(lags.max == 0);
 }
 
 class MixedSampler : public FakeSampler {

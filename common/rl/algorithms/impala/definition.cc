@@ -30,7 +30,7 @@ ImpalaOptions::ImpalaOptions() {
   normalize_returns = false;
   normalize_advantages = false;
   entropy.weight = 0.01;
-  optimizer.learning_rate = 0.001;
+  optimizer.learning_rate = 0.002;
   optimizer.epsilon = 1e-5;
   optimizer.gradient_clip_norm = 0.5;
 }
