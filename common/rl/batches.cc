@@ -1,5 +1,7 @@
 #include "common/rl/batches.h"
 
+#include <algorithm>
+
 #include "common/experiment/table_plans.h"
 #include "common/plan/table_plan.h"
 #include "common/rl/importance_weights.h"
@@ -47,7 +49,8 @@ Unrolls UnrollsOf(const Batches& batches, double discount) {
   const EnvironmentSpec& environment = batches.environment();
   const TensorBatch& batch = batches.only();
   const torch::Tensor& length = batch.at(kItemLength);
-  const int64_t longest = length.max().item<int64_t>();
+  // Items of a single row, which no actor writes, have no step; a batch of nothing else has one that does not count.
+  const int64_t longest = std::max<int64_t>(2, length.max().item<int64_t>());
   const bool all_alike = length.min().item<int64_t>() == longest;
   const auto by_time = [&](const std::string& name) { return batch.at(name).transpose(0, 1).narrow(0, 0, longest); };
   const torch::Tensor row = torch::arange(longest, length.options()).unsqueeze(1);

@@ -109,6 +109,29 @@ TEST_CASE("an update whose gradients are taken away changes no value, not even a
   }
 }
 
+TEST_CASE("items shorter than an actor's, as a foreign client may write them, harm no update", "[unit]") {
+  for (const Subject& subject : Subjects()) {
+    DYNAMIC_SECTION(subject.Text()) {
+      const Experiment experiment = SmallExperiment(subject);
+      const auto trainee = NewTrainee(subject, experiment);
+      const AlgorithmPlan& plan = trainee->plan().algorithm;
+      TensorBatch batch = PlayedBatch(subject, experiment);
+      LocalStepper stepper;
+      for (const int64_t rows : {1, 2}) {  // The first is no step at all.
+        batch.fields[kItemLength] = torch::ones({batch.size}, torch::kInt64);
+        batch.fields[kItemLength][0] = rows;
+        INFO("one item of " << rows << " rows, and others of one");
+        const absl::StatusOr<UpdateResult> updated = trainee->Update(batch, {0, rows, rows}, &stepper);
+        REQUIRE_OK(updated.status());
+        for (const torch::Tensor& priorities : updated->priorities) {
+          CHECK((!priorities.defined() || torch::isfinite(priorities).all().item<bool>()));
+        }
+        CHECK(torch::isfinite(ValuesOf(plan, trainee->model())).all().item<bool>());
+      }
+    }
+  }
+}
+
 // Whether a row of a batch of unrolls or episodes begins with a step of this type: bool [rows].
 torch::Tensor BeginsWith(const TensorBatch& batch, StepType type) {
   return batch.at(kStepType).select(1, 0) == static_cast<int32_t>(type);

@@ -112,6 +112,18 @@ TEST_CASE("episodes count up to their own ends, and are as long as the longest o
   CHECK(torch::allclose(u.Column("log_prob"), torch::tensor({{0.1F, 0.4F}, {0.2F, nan}, {0.3F, nan}}), 0, 0, true));
 }
 
+TEST_CASE("items of a single row are no step, and a batch of nothing else has one that does not count", "[unit]") {
+  const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
+  TensorBatch batch = UnrollBatch();
+  batch.fields[kItemLength] = torch::ones({2}, torch::kInt64);
+  const Unrolls u = UnrollsOf(Batches(&environment, {{"", &batch}}), 0.5);
+  CHECK(u.observation.at(0).sizes() == at::IntArrayRef({2, 2, 1}));
+  CHECK(u.reward.sizes() == at::IntArrayRef({1, 2}));
+  CHECK_FALSE(u.counts.any().item<bool>());
+  CHECK(u.last.all().item<bool>());
+  CHECK(torch::equal(u.observation.at(0)[1], torch::zeros({2, 1})));
+}
+
 TEST_CASE("sequences are learned from behind their burn-in, and as a whole where their episode begins", "[unit]") {
   const EnvironmentSpec environment = testing::DqnEnvironment(1, 2);
   TensorBatch batch = UnrollBatch();
