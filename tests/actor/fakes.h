@@ -54,7 +54,9 @@ class CountingPolicy : public Policy {
   std::vector<std::string> private_columns() const override { return {"step", "square"}; }
   absl::Status Act(const PolicyInput& input, ActMode mode, PolicyOutput* output) override;
   absl::Status LoadWeights(const ModelSnapshot& snapshot) override;
+  std::optional<ModelVersion> acted_version() const override { return acted; }
 
+  std::optional<ModelVersion> acted;  // As a policy that is computed elsewhere has it.
   absl::Status act_result;
   absl::Status load_result;
   std::vector<uint64_t> loaded;  // Versions.

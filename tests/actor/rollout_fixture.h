@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -64,8 +65,8 @@ class RolloutFixture {
     };
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
-    RolloutLoop loop(
-        options, {&policy, environments.get(), writer_.get(), &sink, &weights, &metrics, budget.get(), nullptr, turns});
+    RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, has_weights ? &weights : nullptr,
+                               &metrics, budget.get(), nullptr, turns, on_weights});
     const absl::Status status = loop.Run(stop);
     env_steps_ = loop.env_steps();
     return status;
@@ -80,6 +81,8 @@ class RolloutFixture {
   const StopToken stop;
   std::unique_ptr<StepBudget> budget;
   TurnTaker* turns = nullptr;
+  bool has_weights = true;  // Else the policy is computed elsewhere.
+  std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights;
   RolloutOptions options;
   std::unique_ptr<VectorEnvironment> environments;
 

@@ -149,6 +149,43 @@ TEST_CASE("newer weights are taken between blocks, and a block names the version
   }
 }
 
+TEST_CASE("where actions come from elsewhere a block names the oldest version in it, and no weights are waited for",
+          "[unit]") {
+  RolloutFixture fixture;
+  fixture.has_weights = false;
+  // A version for each act, but for every third one, as answers come from a batch of before: 0, 0, 0, 3, 3, 3, …
+  fixture.policy.on_act = [&fixture](int64_t calls) {
+    fixture.policy.acted = ModelVersion{1, static_cast<uint64_t>(calls / 3 * 3)};
+  };
+  REQUIRE_OK(fixture.Run(5 * kChunkRows));
+  CHECK(fixture.policy.loaded.empty());
+  REQUIRE(fixture.sink.blocks.size() == 5);
+  for (size_t block = 0; block < 5; ++block) {
+    REQUIRE(RowsOfLane(fixture.sink.blocks[block]) == kChunkRows);
+    CHECK(fixture.sink.blocks[block].policy_version == block * kChunkRows / 3 * 3);
+  }
+}
+
+TEST_CASE("whoever is told of weights hears of each before its first act, and its error is the loop's", "[unit]") {
+  RolloutFixture fixture;
+  std::vector<uint64_t> told;
+  fixture.on_weights = [&](const ModelSnapshot& snapshot) {
+    told.push_back(snapshot.version.version);
+    return told.size() == 3 ? absl::FailedPreconditionError("of another network") : absl::OkStatus();
+  };
+  fixture.script->Add(SnapshotOf(1));
+  size_t given = 1;
+  fixture.policy.on_act = [&](int64_t) {
+    CHECK(told == fixture.policy.loaded);
+    if (told.size() == given) {
+      ++given;
+      fixture.script->Add(SnapshotOf(told.back() + 4));
+    }
+  };
+  REQUIRE_CODE(fixture.Run(-1), absl::StatusCode::kFailedPrecondition);
+  CHECK(told == std::vector<uint64_t>{1, 5, 9});
+}
+
 TEST_CASE("the loop goes on with old weights while the server is away", "[unit]") {
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(1));

@@ -196,6 +196,31 @@ TEST_CASE("where no version comes the lanes act for another unroll by the one th
   }
 }
 
+TEST_CASE("lanes that await no versions act on after an unroll, and take what there is between two of them", "[unit]") {
+  constexpr int64_t kSteps = 5;
+  UnrollFixture fixture(kSteps);
+  fixture.options.awaits_versions = false;  // With infinite patience: who waited would never end.
+  std::vector<uint64_t> acted_by;
+  fixture.policy.on_act = [&](int64_t calls) {
+    acted_by.push_back(fixture.policy.loaded.back());
+    if (calls == kSteps + 1) {
+      const size_t asked = fixture.script->Asked().size();
+      fixture.script->Add(SnapshotOf(7));
+      fixture.script->Add(std::optional<ModelSnapshot>());
+      Eventually("newer weights at hand", [&] { return fixture.script->Asked().size() == asked + 2; });
+    }
+  };
+  REQUIRE_OK(fixture.Run(4 * kSteps));
+  std::vector<uint64_t> expected(2 * kSteps, 1);
+  expected.insert(expected.end(), 2 * kSteps, 7);
+  CHECK(acted_by == expected);
+  REQUIRE(RowsOf(fixture.sink.blocks) == 4 * (kSteps + 1));
+  const std::map<uint64_t, uint64_t> versions = Versions(fixture.sink.blocks, 0);
+  for (const auto& [row, version] : versions) {
+    CHECK(version == (row < 2 * (kSteps + 1) ? 1 : 7));
+  }
+}
+
 TEST_CASE("weights that cannot be had are the error of a loop that waits for them", "[unit]") {
   UnrollFixture fixture(5);
   fixture.script->Add(absl::PermissionDeniedError("no"));

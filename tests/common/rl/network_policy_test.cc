@@ -197,7 +197,7 @@ TEST_CASE("slots that there are not and weights of another network are refused",
   fixture.slots = {-1};
   CHECK(fixture.Act(ActMode::kGreedy).message() == "slot -1 is outside [0, 4)");
   fixture.slots = {0, 1, 2, 3, 3};
-  CHECK(fixture.Act(ActMode::kGreedy).message() == "5 rows for a policy of 4 slots");
+  CHECK(fixture.Act(ActMode::kGreedy).message() == "5 rows for a policy of 4 slots; wanted at most 4");
   Fixture other(ApexDqnOptions(), 2);
   const auto network = other.NewNetwork();
   REQUIRE_CODE(
@@ -205,6 +205,27 @@ TEST_CASE("slots that there are not and weights of another network are refused",
       absl::StatusCode::kFailedPrecondition);
   fixture.context.lanes = 0;
   REQUIRE_CODE(NetworkPolicy::Create(fixture.context), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("a policy of many slots has room for as many rows at a time as it is asked for", "[unit]") {
+  Fixture fixture;
+  fixture.context.max_rows = 2;
+  fixture.policy = testing::ValueOf(NetworkPolicy::Create(fixture.context));
+  REQUIRE_OK(fixture.Load(Weight()));
+  fixture.actions = {7, 7, 7, 7};
+  for (const std::vector<int64_t>& slots : std::vector<std::vector<int64_t>>{{3, 1}, {2}}) {
+    fixture.slots = slots;
+    REQUIRE_OK(fixture.Act(ActMode::kGreedy));
+    CHECK(fixture.actions[0] == 1);
+    CHECK(fixture.actions[1] == 2);  // Of both rounds' rows only the first ones are written.
+    CHECK(fixture.actions[2] == 7);
+  }
+  fixture.slots = {0, 1, 2};
+  CHECK(fixture.Act(ActMode::kGreedy).message() == "3 rows for a policy of 4 slots; wanted at most 2");
+  fixture.context.max_rows = 100;  // As many as there are slots.
+  fixture.policy = testing::ValueOf(NetworkPolicy::Create(fixture.context));
+  fixture.slots = {0, 1, 2, 3};
+  REQUIRE_OK(fixture.Act(ActMode::kGreedy));
 }
 
 struct NoOptions : AlgorithmOptions {
@@ -251,22 +272,27 @@ struct RecurrentFixture {
   }
 
   // The column "core_state": what each row's slot remembered before it.
-  torch::Tensor Act(std::vector<int64_t> slots, const torch::Tensor& observations, std::vector<uint8_t> first,
-                    ActMode mode = ActMode::kExplore) {
+  torch::Tensor Act(const std::vector<int64_t>& slots, const torch::Tensor& observations,
+                    const std::vector<uint8_t>& first, ActMode mode = ActMode::kExplore) {
+    REQUIRE_OK(TryAct(slots, observations, first, mode));
+    return state;
+  }
+
+  absl::Status TryAct(const std::vector<int64_t>& slots, const torch::Tensor& observations,
+                      const std::vector<uint8_t>& first, ActMode mode = ActMode::kExplore) {
     PolicyInput input;
     input.slots = slots;
     const void* const shown = observations.data_ptr();
     input.observations = {&shown, 1};
     input.first = first.data();
     const auto rows = static_cast<int64_t>(slots.size());
-    torch::Tensor state = torch::full({rows, network->plan().state_size}, -7.0F);
+    state = torch::full({rows, network->plan().state_size}, -7.0F);
     value = torch::zeros({rows});
     std::vector<int64_t> actions(slots.size());
     PolicyOutput output;
     output.actions = {actions.data()};
     output.columns = {value.data_ptr(), state.data_ptr()};
-    REQUIRE_OK(policy->Act(input, mode, &output));
-    return state;
+    return policy->Act(input, mode, &output);
   }
 
   // What the network says of one row.
@@ -280,6 +306,7 @@ struct RecurrentFixture {
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Network> network;
   torch::Tensor value;  // Of the latest rows.
+  torch::Tensor state;
 };
 
 const SpaceLeaf kReal = Box("action", DType::kFloat32, {2}, -1, 1);
@@ -325,6 +352,22 @@ TEST_CASE("new weights leave what a policy remembers as it is", "[unit]") {
   fixture.Load(4);
   CHECK(torch::allclose(fixture.Act({1}, observation, {0}), after));
   CHECK(after.abs().max().item<double>() > 0);
+}
+
+TEST_CASE("where acting fails each slot remembers what it did before", "[unit]") {
+  for (const SpaceLeaf& action : {Discrete("action", 3), kReal}) {
+    RecurrentFixture fixture(action);
+    const torch::NoGradGuard no_grad;
+    fixture.Act({0, 1}, torch::ones({2, 2}), {1, 1});
+    const torch::Tensor before = fixture.Act({0, 1}, torch::ones({2, 2}), {0, 0});
+    CHECK(before.abs().max().item<double>() > 0);
+    const torch::Tensor after = torch::stack({fixture.Step(torch::ones({2}), before[0]).core_state()[0],
+                                              fixture.Step(torch::ones({2}), before[1]).core_state()[0]});
+    torch::Tensor bad = torch::ones({2, 2});
+    bad[1][0] = std::numeric_limits<float>::quiet_NaN();
+    REQUIRE_CODE(fixture.TryAct({0, 1}, bad, {0, 0}), absl::StatusCode::kInvalidArgument);
+    CHECK(torch::allclose(fixture.Act({0, 1}, torch::ones({2, 2}), {0, 0}), after));
+  }
 }
 
 }  // namespace

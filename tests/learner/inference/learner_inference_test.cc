@@ -1,0 +1,123 @@
+#include "learner/inference/learner_inference.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/implementations.h"
+#include "common/rl/trainee.h"
+#include "tests/actor/fakes.h"
+#include "tests/support/algorithm_checks.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+
+namespace waggle {
+namespace {
+
+using testing::ValueOf;
+
+EnvironmentSpec TwoChoices() {
+  return testing::EnvironmentOf(4, Discrete("action", 2));
+}
+
+class RecordingPublisher : public ModelPublisher {
+ public:
+  explicit RecordingPublisher(std::vector<ModelVersion>* published) : published_(published) {}
+  absl::Status Publish(const ModelSnapshot& snapshot) override {
+    published_->push_back(snapshot.version);
+    return absl::UnavailableError("noted");
+  }
+
+ private:
+  std::vector<ModelVersion>* const published_;
+};
+
+struct Setting {
+  // Of IMPALA's network with so many units.
+  Experiment ExperimentWith(const std::string& units) const {
+    return ValueOf(ParseExperiment("algorithm: {name: impala}\nnetwork: {torso: [{type: mlp, units: [" + units +
+                                       "]}]}\nactor: {inference: server, lanes: 2}\nstop: {max_seconds: 1}\n",
+                                   "test.yaml", {}, definitions));
+  }
+  ModelSnapshot Weights(const std::string& units, uint64_t version) const {
+    const auto trainee = ValueOf(
+        AlgorithmTrainee::Create(ExperimentWith(units), TwoChoices(), definitions, BuiltinAlgorithms(), torch::kCPU));
+    ModelSnapshot weights = ValueOf(trainee->Publish());
+    weights.version = {1, version};
+    return weights;
+  }
+  absl::Status Begin(LearnerInference* inference) {
+    return inference->Begin(ExperimentWith("8"), TwoChoices(), definitions, torch::kCPU, &hub, &metrics);
+  }
+
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  testing::FakeHub hub;
+  Metrics metrics;
+};
+
+TEST_CASE("actors are answered from the first weights that are published on, by those that fit", "[unit]") {
+  Setting setting;
+  std::shared_ptr<InferenceBatcher> served;
+  uint64_t hash = 0;
+  std::vector<ModelVersion> published;
+  auto inference = std::make_unique<LearnerInference>([&](std::shared_ptr<InferenceBatcher> batcher, uint64_t network) {
+    served = std::move(batcher);
+    hash = network;
+  });
+  REQUIRE_OK(setting.Begin(inference.get()));
+  REQUIRE(served != nullptr);
+  CHECK(hash == setting.Weights("8", 0).network_hash);
+  const auto publisher = inference->Publisher(std::make_unique<RecordingPublisher>(&published));
+
+  const uint64_t stream = ValueOf(served->Open(1, [] {}));
+  Mutex mutex;
+  std::vector<absl::StatusOr<InferenceBatcher::Answer>> answers;  // Guarded by mutex.
+  const auto ask = [&] {
+    const size_t bytes = 2 * served->layout().RequestBytes();
+    const std::shared_ptr<char> rows = AllocateBytes(bytes);
+    std::fill_n(rows.get(), bytes, '\0');
+    REQUIRE_OK(served->Ask(stream, {0, 1}, ByteSlices(ByteSlice{rows.get(), bytes, rows}), [&](auto answer) {
+      MutexLock lock(&mutex);
+      answers.push_back(std::move(answer));
+    }));
+  };
+  const auto answered = [&] {
+    MutexLock lock(&mutex);
+    return answers.size();
+  };
+  ask();
+  CHECK(answered() == 0);
+  // What the publisher behind it says is what is said.
+  CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("8", 3))));
+  testing::Eventually("an answer", [&] { return answered() == 1; });
+  // Weights of another network are nothing to answer by.
+  CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("9", 4))));
+  ask();
+  testing::Eventually("another answer", [&] { return answered() == 2; });
+  CHECK((published == std::vector<ModelVersion>{{1, 3}, {1, 4}}));
+  for (const auto& answer : answers) {
+    REQUIRE_OK(answer.status());
+    CHECK(answer->version == ModelVersion{1, 3});
+    CHECK(answer->data.size() == 2 * served->layout().ResponseBytes());
+  }
+  inference.reset();  // Nobody is served any more.
+  CHECK(served == nullptr);
+}
+
+TEST_CASE("a learner that listens nowhere says so, and its weights go where they always went", "[unit]") {
+  Setting setting;
+  LearnerInference inference(nullptr);
+  const absl::Status refused = setting.Begin(&inference);
+  REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("--listen"));
+  std::vector<ModelVersion> published;
+  auto publisher = std::make_unique<RecordingPublisher>(&published);
+  const ModelPublisher* const same = publisher.get();
+  CHECK(inference.Publisher(std::move(publisher)).get() == same);
+}
+
+}  // namespace
+}  // namespace waggle
