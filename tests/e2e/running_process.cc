@@ -1,5 +1,6 @@
 #include "tests/e2e/running_process.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,6 +99,13 @@ pid_t TrainingRun::PidOf(const std::string& role) const {
     }
   }
   return -1;
+}
+
+pid_t TrainingRun::Kill(const std::string& role) const {
+  pid_t victim = -1;
+  Eventually(role, [&] { return (victim = PidOf(role)) > 0; });
+  REQUIRE(kill(victim, SIGKILL) == 0);
+  return victim;
 }
 
 std::vector<pid_t> TrainingRun::Processes() const {

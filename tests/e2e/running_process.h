@@ -56,6 +56,8 @@ class TrainingRun {
   void WaitForEnvSteps(double steps) const;
   // The process id of the first living worker of this role ("learner"), or -1.
   pid_t PidOf(const std::string& role) const;
+  // Kills that process, once there is one, and returns its id.
+  pid_t Kill(const std::string& role) const;
   // All processes of the run that exist now, by their command lines.
   std::vector<pid_t> Processes() const;
 

@@ -1,0 +1,42 @@
+// No source of its own: a run whose actors ask the learner for their actions, while processes are killed.
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+TEST_CASE("actors without weights come to their run's end though one of them and the learner are killed", "[e2e]") {
+  // The second remembers: each lane's state is at the learner.
+  const auto config = GENERATE(as<std::string>(), "cartpole_impala_central", "cartpole_hidden_velocity_impala_lstm");
+  INFO(config);
+  TrainingRun run({"--seed", "3", "--actors", "2", "--set", "actor.inference=server", "--set",
+                   "stop.target_return=null", "--set", "stop.max_env_steps=150000"},
+                  false, config);
+  run.WaitForEnvSteps(1'000);
+  run.Kill("actor");
+  const pid_t learner = run.Kill("learner");
+  Eventually("another learner", [&run, learner] {
+    const pid_t now = run.PidOf("learner");
+    return now > 0 && now != learner;
+  });
+  const nlohmann::json status = run.Status();
+  REQUIRE_FALSE(status.is_null());
+  CHECK(status.at("state") == "running");  // Else nothing was killed in mid-run.
+
+  const ChildExit exit = run.Wait();
+  const std::string log = run.process()->Log();
+  INFO(log);
+  REQUIRE(exit.ok());
+  const nlohmann::json summary = run.Summary();
+  CHECK(summary.at("outcome") == "limit");
+  CHECK(summary.at("env_steps").get<int64_t>() >= 150'000);
+  CHECK(absl::StrContains(log, "actor-0 was killed by signal 9"));
+  CHECK(absl::StrContains(log, "learner was killed by signal 9"));
+}
+
+}  // namespace
+}  // namespace waggle::testing

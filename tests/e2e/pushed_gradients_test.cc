@@ -1,0 +1,98 @@
+// No source of its own: a run whose actors push gradients, and what becomes of it when its processes are killed.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "tests/cli/file_contents.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+// The newest step that a whole checkpoint is there for; -1: none is.
+int64_t CheckpointedStep(const TrainingRun& run) {
+  int64_t newest = -1;
+  const std::string folder = run.File("checkpoints");
+  if (!std::filesystem::exists(folder)) {
+    return newest;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    int64_t step = 0;
+    if (absl::StartsWith(name, "step-") && absl::SimpleAtoi(name.substr(5), &step)) {
+      newest = std::max(newest, step);
+    }
+  }
+  return newest;
+}
+
+// The step that the last primary to start has gone on from; -1: it has not yet.
+int64_t StepGoneOnFrom(const TrainingRun& run) {
+  const std::string log = Contents(run.File("logs/primary.log"));
+  const std::string words = "goes on from step ";
+  const size_t found = log.rfind(words);
+  return found == std::string::npos ? -1 : std::stoll(log.substr(found + words.size()));
+}
+
+void CheckCounts(const nlohmann::json& gradients, int64_t learner_steps, int64_t lives) {
+  INFO(gradients.dump());
+  const auto count = [&gradients](const char* name) { return gradients.at(name).get<int64_t>(); };
+  CHECK(count("pushed") > 0);
+  CHECK(count("pushed") == count("applied") + count("refused") + count("unanswered"));
+  CHECK(count("unanswered") >= 0);
+  CHECK(count("unanswered") <= 4 * lives);  // max_unacknowledged of each.
+  // Nobody has sent what cannot be: gradients are refused once the run is over, if at all.
+  for (const auto& [reason, refused] : gradients.at("refused_by_reason").items()) {
+    CHECK(reason == "training_over");
+    CHECK(refused.get<int64_t>() == count("refused"));
+  }
+  // A step takes one gradient here. What killed actors had not reported yet is in the steps only.
+  CHECK(learner_steps >= count("applied") - count("rolled_back"));
+}
+
+TEST_CASE("a run that pushes gradients ends at its limit though an actor, a reducer and the primary are killed",
+          "[e2e]") {
+  TrainingRun run({"--seed", "3", "--set", "stop.target_return=null", "--set", "stop.max_env_steps=250000", "--set",
+                   "learner.checkpoint.period_seconds=0.2"},
+                  false, "cartpole_a3c");
+  run.WaitForEnvSteps(1);
+  run.Kill("actor");
+  run.Kill("reducer");
+  // What the killed actor has pushed is in the checkpoint: no primary hears of it any more.
+  const auto steps = run.Status().at("learner_step").get<int64_t>();
+  Eventually("a checkpoint of a later step", [&] { return CheckpointedStep(run) > steps; });
+  const int64_t checkpointed = CheckpointedStep(run);
+  run.Kill("learner");  // As the hub calls the primary.
+  Eventually("the primary to go on", [&run] { return StepGoneOnFrom(run) >= 0; });
+  CHECK(StepGoneOnFrom(run) >= checkpointed);
+  const nlohmann::json status = run.Status();
+  REQUIRE_FALSE(status.is_null());
+  CHECK(status.at("state") == "running");  // Else nothing was killed in mid-run.
+  CHECK(status.at("gradients").at("pushed").get<int64_t>() > 0);
+  CHECK(status.at("learner_step").get<int64_t>() >= checkpointed);
+
+  const ChildExit exit = run.Wait();
+  const std::string log = run.process()->Log();
+  INFO(log);
+  REQUIRE(exit.ok());
+  const nlohmann::json summary = run.Summary();
+  CHECK(summary.at("outcome") == "limit");
+  CHECK(summary.at("env_steps").get<int64_t>() >= 250'000);
+  CHECK(summary.at("learner_steps").get<int64_t>() > StepGoneOnFrom(run));
+  for (const char* const victim : {"actor-0", "reducer-0", "primary"}) {
+    CHECK(absl::StrContains(log, std::string(victim) + " was killed by signal 9"));
+  }
+  CHECK_FALSE(absl::StrContains(log, "items "));  // It has no tables.
+  CheckCounts(summary.at("gradients"), summary.at("learner_steps").get<int64_t>(), 3 + 1);
+}
+
+}  // namespace
+}  // namespace waggle::testing
