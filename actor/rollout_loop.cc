@@ -119,15 +119,24 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
 
 absl::Status RolloutLoop::WaitForBudget(const StopToken& stop, absl::Time now) {
   // Allows() also tells the hub what was taken. Lanes that others wait for, in step, cannot wait for steps that one of
-  // these has left: they act on until the hub ends the run.
-  if (parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now) || options_.rows_per_version > 0) {
+  // these has left: they act on until the hub ends the run. An unroll is not cut short.
+  const bool can_wait = options_.rows_per_version == 0 || (!options_.awaits_versions && version_rows_ == 0);
+  if (parts_.budget == nullptr || parts_.budget->Allows(env_steps_, now) || !can_wait) {
     return absl::OkStatus();
   }
   WAGGLE_RETURN_IF_ERROR(FinishBlock(stop));
   Report(SteadyNow());
   WAGGLE_RETURN_IF_ERROR(parts_.budget->Wait());
   block_began_ = SteadyNow();
-  return absl::OkStatus();
+  return options_.rows_per_version > 0 ? TakeNewest() : absl::OkStatus();
+}
+
+absl::Status RolloutLoop::TakeNewest() {
+  if (parts_.weights == nullptr) {
+    return absl::OkStatus();
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newest, parts_.weights->Take());
+  return newest.has_value() ? LoadWeights(*newest) : absl::OkStatus();
 }
 
 absl::Status RolloutLoop::StepOnce(const StopToken& stop) {
@@ -195,11 +204,7 @@ absl::Status RolloutLoop::FinishBlock(const StopToken& stop) {
     WAGGLE_RETURN_IF_ERROR(EndTurn(stop));
     return BeginTurn(stop);
   }
-  if (parts_.weights == nullptr) {
-    return absl::OkStatus();
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer, parts_.weights->Take());
-  return newer.has_value() ? LoadWeights(*newer) : absl::OkStatus();
+  return TakeNewest();
 }
 
 absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
@@ -215,8 +220,7 @@ absl::Status RolloutLoop::FinishUnroll(const StopToken& stop) {
     return BeginTurn(stop);
   }
   if (!options_.awaits_versions) {
-    WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newest, parts_.weights->Take());
-    return newest.has_value() ? LoadWeights(*newest) : absl::OkStatus();
+    return TakeNewest();
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<ModelSnapshot> newer,
                           parts_.weights->WaitAndTake(options_.version_patience));

@@ -65,9 +65,9 @@ class RolloutLoop {
 
   // Waits for the first weights, then acts until `stop`; what was gathered by then is handed over, but not the rows of
   // lanes that are under way. It takes steps while its budget allows them: the last one, in several lanes at once, may
-  // pass it by fewer than there are lanes. Lanes that wait for versions only report what they take, and act on. OK
-  // after a stop. Any error is final: of an environment, the policy, the writer, the budget, or weights of another
-  // network.
+  // pass it by fewer than there are lanes. Lanes that wait for versions only report what they take, and act on; those
+  // that act unrolls and await no versions end one before they wait. OK after a stop. Any error is final: of an
+  // environment, the policy, the writer, the budget, or weights of another network.
   absl::Status Run(const StopToken& stop);
 
   // Steps taken in environments since the beginning; starting an episode is none.
@@ -80,6 +80,8 @@ class RolloutLoop {
   absl::Status EndTurn(const StopToken& stop);
   bool ActsInStep() const { return options_.rows_per_version > 0 || parts_.turns != nullptr; }
   absl::Status LoadWeights(const ModelSnapshot& snapshot);
+  // Without a wait.
+  absl::Status TakeNewest();
   absl::Status ActUntil(const StopToken& stop);
   // Returns when the budget allows a step. Rows are handed over before a wait, as it may be the last.
   absl::Status WaitForBudget(const StopToken& stop, absl::Time now);

@@ -1,3 +1,5 @@
+// No test of its own: tests/common/inference/remote_policy_test.cc asks it.
+
 #include "learner/inference/inference_service.h"
 
 #include <optional>

@@ -86,12 +86,26 @@ TEST_CASE("a run that pushes gradients ends at its limit though an actor, a redu
   const nlohmann::json summary = run.Summary();
   CHECK(summary.at("outcome") == "limit");
   CHECK(summary.at("env_steps").get<int64_t>() >= 250'000);
+  CHECK(summary.at("env_steps").get<int64_t>() <= 250'000 + 3 * 8 * 8);  // An unroll of each actor's lanes.
   CHECK(summary.at("learner_steps").get<int64_t>() > StepGoneOnFrom(run));
   for (const char* const victim : {"actor-0", "reducer-0", "primary"}) {
     CHECK(absl::StrContains(log, std::string(victim) + " was killed by signal 9"));
   }
   CHECK_FALSE(absl::StrContains(log, "items "));  // It has no tables.
   CheckCounts(summary.at("gradients"), summary.at("learner_steps").get<int64_t>(), 3 + 1);
+}
+
+TEST_CASE("where no process is lost every step of a run that pushes gradients is a gradient that was applied", "[e2e]") {
+  TrainingRun run({"--set", "stop.target_return=null", "--set", "stop.max_env_steps=30000"}, false, "cartpole_a3c");
+  const ChildExit exit = run.Wait();
+  INFO(run.process()->Log());
+  REQUIRE(exit.ok());
+  const nlohmann::json summary = run.Summary();
+  const auto steps = summary.at("learner_steps").get<int64_t>();
+  CheckCounts(summary.at("gradients"), steps, 3);
+  CHECK(summary.at("gradients").at("rolled_back") == 0);
+  CHECK(steps <= summary.at("gradients").at("applied").get<int64_t>() +
+                     summary.at("gradients").at("unanswered").get<int64_t>());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A loop whose lanes act in step, an unroll by each version of the weights.
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -219,6 +220,41 @@ TEST_CASE("lanes that await no versions act on after an unroll, and take what th
   for (const auto& [row, version] : versions) {
     CHECK(version == (row < 2 * (kSteps + 1) ? 1 : 7));
   }
+}
+
+TEST_CASE("lanes that await no versions wait for steps between two unrolls, and go on by the newest weights", "[unit]") {
+  constexpr int64_t kSteps = 5;
+  constexpr int64_t kUnroll = kSteps * RolloutFixture::kLanes;
+  UnrollFixture fixture(kSteps);
+  fixture.options.awaits_versions = false;
+  std::vector<uint64_t> acted_by;
+  fixture.policy.on_act = [&](int64_t) { acted_by.push_back(fixture.policy.loaded.back()); };
+  bool waited = false;
+  int64_t used_before = 0;
+  int64_t rows_before = 0;
+  fixture.budget = std::make_unique<StepBudget>(
+      1, Backoff(absl::Milliseconds(1), absl::Milliseconds(1), Rng(1)),
+      [&](const StepRequest& request, const StopToken&) -> absl::StatusOr<int64_t> {
+        if (!waited && request.used > 0 && fixture.budget->stats().waiting) {
+          waited = true;
+          used_before = static_cast<int64_t>(request.used);
+          rows_before = RowsOf(fixture.sink.blocks);
+          const size_t asked = fixture.script->Asked().size();
+          fixture.script->Add(SnapshotOf(7));
+          fixture.script->Add(std::optional<ModelSnapshot>());
+          Eventually("newer weights at hand", [&] { return fixture.script->Asked().size() == asked + 2; });
+        }
+        return waited ? 1'000'000 : 3 * kUnroll / 2;  // In mid-unroll.
+      },
+      fixture.stop);
+  REQUIRE_OK(fixture.Run(10 * kSteps));
+  REQUIRE(waited);
+  CHECK(used_before >= 3 * kUnroll / 2);
+  const auto first = static_cast<int64_t>(std::find(acted_by.begin(), acted_by.end(), 7) - acted_by.begin());
+  CHECK(first % kSteps == 0);
+  CHECK(first < 5 * kSteps);  // It has waited there, and not acted on to the end; first rows of episodes are no steps.
+  CHECK(rows_before > 0);
+  CHECK(rows_before % (kSteps + 1) == 0);  // Whole unrolls, handed over.
 }
 
 TEST_CASE("weights that cannot be had are the error of a loop that waits for them", "[unit]") {
