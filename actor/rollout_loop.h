@@ -50,7 +50,8 @@ class RolloutLoop {
     VectorEnvironment* environments = nullptr;
     TrajectoryWriter* writer = nullptr;
     ReplayWriter* sink = nullptr;
-    WeightRefresher* weights = nullptr;  // Null where the policy is computed elsewhere, by weights that do not come here.
+    WeightRefresher* weights =
+        nullptr;  // Null where the policy is computed elsewhere, by weights that do not come here.
     Metrics* metrics = nullptr;
     StepBudget* budget = nullptr;  // Null where the run has no limit on environment steps.
     // How many lanes all actors of the run have by now; asked between blocks. Null: as many as the policy was made for.

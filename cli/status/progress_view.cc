@@ -83,8 +83,7 @@ std::string WaitingText(const RunFacts& facts) {
   // Nobody measures how long a primary waits.
   const std::string learner =
       facts.gradients.has_value() ? "" : absl::StrCat(", learner ", Percent(facts.learner_waiting));
-  std::vector<std::string> parts = {
-      absl::StrCat("actors ", Percent(facts.actor_waiting), learner, " of their time")};
+  std::vector<std::string> parts = {absl::StrCat("actors ", Percent(facts.actor_waiting), learner, " of their time")};
   if (!facts.turn.empty()) {
     parts.push_back(facts.turn);
   }

@@ -41,9 +41,9 @@ struct RunFacts {
   std::optional<double> learner_waiting;
   double items_learned = 0;  // Sampled items that the learner has used.
   // Learner steps between the policy that acted and the step that learns from it.
-  std::optional<double> policy_lag_mean;    // Over the last second.
-  std::optional<double> policy_lag_max;     // Over the run.
-  double policy_lag_sum = 0;                // Over all of items_learned.
+  std::optional<double> policy_lag_mean;           // Over the last second.
+  std::optional<double> policy_lag_max;            // Over the run.
+  double policy_lag_sum = 0;                       // Over all of items_learned.
   std::optional<double> policy_lag_when_inserted;  // Of what came to replay over the last second.
   std::optional<double> policy_lag_when_sampled;   // Of what came from there.
   // Of items_learned, by LagBucket.

@@ -55,10 +55,10 @@ class ActHandler final : public StreamHandler<Message<v1::ActRequest>, Message<v
     const ActLayout& layout = batcher_->layout();
     if (open.lanes() != batcher_->lanes() || open.request_row_bytes() != layout.RequestBytes() ||
         open.response_row_bytes() != layout.ResponseBytes()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("actor ", open.index(), " has ", open.lanes(), " lanes, with ", open.request_row_bytes(),
-                       " bytes a row there and ", open.response_row_bytes(), " back; wanted ", batcher_->lanes(), ", ",
-                       layout.RequestBytes(), " and ", layout.ResponseBytes()));
+      return absl::FailedPreconditionError(absl::StrCat("actor ", open.index(), " has ", open.lanes(), " lanes, with ",
+                                                        open.request_row_bytes(), " bytes a row there and ",
+                                                        open.response_row_bytes(), " back; wanted ", batcher_->lanes(),
+                                                        ", ", layout.RequestBytes(), " and ", layout.ResponseBytes()));
     }
     const std::shared_ptr<Peer> peer = peer_;
     WAGGLE_ASSIGN_OR_RETURN(stream_, batcher_->Open(open.index(), [peer] {

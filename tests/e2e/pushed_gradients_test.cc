@@ -95,7 +95,8 @@ TEST_CASE("a run that pushes gradients ends at its limit though an actor, a redu
   CheckCounts(summary.at("gradients"), summary.at("learner_steps").get<int64_t>(), 3 + 1);
 }
 
-TEST_CASE("where no process is lost every step of a run that pushes gradients is a gradient that was applied", "[e2e]") {
+TEST_CASE("where no process is lost every step of a run that pushes gradients is a gradient that was applied",
+          "[e2e]") {
   TrainingRun run({"--set", "stop.target_return=null", "--set", "stop.max_env_steps=30000"}, false, "cartpole_a3c");
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());
@@ -104,8 +105,8 @@ TEST_CASE("where no process is lost every step of a run that pushes gradients is
   const auto steps = summary.at("learner_steps").get<int64_t>();
   CheckCounts(summary.at("gradients"), steps, 3);
   CHECK(summary.at("gradients").at("rolled_back") == 0);
-  CHECK(steps <= summary.at("gradients").at("applied").get<int64_t>() +
-                     summary.at("gradients").at("unanswered").get<int64_t>());
+  CHECK(steps <=
+        summary.at("gradients").at("applied").get<int64_t>() + summary.at("gradients").at("unanswered").get<int64_t>());
 }
 
 }  // namespace

@@ -222,7 +222,8 @@ TEST_CASE("lanes that await no versions act on after an unroll, and take what th
   }
 }
 
-TEST_CASE("lanes that await no versions wait for steps between two unrolls, and go on by the newest weights", "[unit]") {
+TEST_CASE("lanes that await no versions wait for steps between two unrolls, and go on by the newest weights",
+          "[unit]") {
   constexpr int64_t kSteps = 5;
   constexpr int64_t kUnroll = kSteps * RolloutFixture::kLanes;
   UnrollFixture fixture(kSteps);

@@ -37,12 +37,13 @@ const AlgorithmDefinitions& Definitions() {
 
 // A3C in CartPole: its episodes are shorter at first than the unrolls of a few blocks are together.
 Experiment ExperimentWith(const std::string& core, int units = 8) {
-  return ValueOf(ParseExperiment("environment: {name: CartPole-v1}\nalgorithm: {name: a3c, unroll: 12}\n"
-                                 "network: {torso: [{type: mlp, units: [" +
-                                     std::to_string(units) + "]}], core: " + core +
-                                     "}\n"
-                                     "actor: {lanes: 3}\nstop: {max_seconds: 1}\n",
-                                 "test.yaml", {}, Definitions()));
+  return ValueOf(
+      ParseExperiment("environment: {name: CartPole-v1}\nalgorithm: {name: a3c, unroll: 12}\n"
+                      "network: {torso: [{type: mlp, units: [" +
+                          std::to_string(units) + "]}], core: " + core +
+                          "}\n"
+                          "actor: {lanes: 3}\nstop: {max_seconds: 1}\n",
+                      "test.yaml", {}, Definitions()));
 }
 
 EnvironmentSpec CartPole() {
@@ -127,8 +128,7 @@ std::vector<InsertBlock> Play(const Experiment& experiment, const Worker& worker
   context.lanes = context.all_lanes = kLanes;
   const std::unique_ptr<Policy> policy = ValueOf(NetworkPolicy::Create(context));
   const auto definition = ValueOf(BuiltinEnvironments().Find("CartPole-v1"));
-  LocalVectorEnvironment environments(
-      ValueOf(MakeEnvironments(*definition, EnvironmentOptions(), kLanes, Rng(1))));
+  LocalVectorEnvironment environments(ValueOf(MakeEnvironments(*definition, EnvironmentOptions(), kLanes, Rng(1))));
   const StopToken enough;
   Tee tee(worker.worker.get(), replay, blocks, enough);
   TrajectoryWriterOptions options;

@@ -36,8 +36,7 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   }
   CHECK(keys == std::vector<std::string>{"experiment", "algorithm", "environment", "seed", "outcome", "reason",
                                          "env_steps", "learner_steps", "wall_seconds", "seconds_to_first_env_step",
-                                         "result", "rates", "policy_lag", "items_too_old", "gradients",
-                                         "processes"});
+                                         "result", "rates", "policy_lag", "items_too_old", "gradients", "processes"});
   CHECK(json["experiment"] == "po\"le\n\xef\xbf\xbd");
   CHECK(json["outcome"] == "solved");
   CHECK(json["env_steps"] == 38'000);
@@ -130,7 +129,8 @@ TEST_CASE("Policy lag is the mean over all items, however often it was asked for
   CHECK(summary.items_too_old == 7);
 }
 
-TEST_CASE("Every gradient that was pushed is told with what became of it, also those of actors that are gone", "[unit]") {
+TEST_CASE("Every gradient that was pushed is told with what became of it, also those of actors that are gone",
+          "[unit]") {
   SummaryBuilder builder(At(0));
   builder.Add(GatherFacts(PushingSnapshot()), At(11.25));
   ClusterSnapshot last = PushingSnapshot();

@@ -18,8 +18,7 @@ TEST_CASE("What became of gradients adds up, and reasons are named where there a
   const nlohmann::ordered_json json = GradientsJson(gradients);
   CHECK(json.at("pushed") == 20);
   CHECK(json.at("pushed").is_number_integer());
-  CHECK(json.at("applied").get<int64_t>() + json.at("refused").get<int64_t>() +
-            json.at("unanswered").get<int64_t>() ==
+  CHECK(json.at("applied").get<int64_t>() + json.at("refused").get<int64_t>() + json.at("unanswered").get<int64_t>() ==
         20);
 }
 

@@ -24,15 +24,16 @@ ProgressContext Context(double seconds = 12.4) {
 
 TEST_CASE("The block has a line for each stage", "[unit]") {
   const std::vector<std::string> block = RenderBlock(GatherFacts(SampleSnapshot()), Context(), 100, false);
-  CHECK(block == std::vector<std::string>{
-                     "pole: running, 12.4 s, runs/pole-1",
-                     "  actors      16.2k steps/s 198k steps    2 running, return 250.0",
-                     "  replay      16.2k in/s    259k out/s    table 40000 of 50000 (80%)",
-                     "  learner     2.00k steps/s 12.3k steps   3000 items learned from, 40 items too old",
-                     "  policy lag  mean 2.0 inserted, 30.5 sampled, 31.0 learned from; max 80.0; 17-32: 75%, 65-128: 25%",
-                     "  evaluation  mean return 412.5    best 412.5    target 475.0",
-                     "  waiting     actors 10%, learner 3% of their time",
-                 });
+  CHECK(block ==
+        std::vector<std::string>{
+            "pole: running, 12.4 s, runs/pole-1",
+            "  actors      16.2k steps/s 198k steps    2 running, return 250.0",
+            "  replay      16.2k in/s    259k out/s    table 40000 of 50000 (80%)",
+            "  learner     2.00k steps/s 12.3k steps   3000 items learned from, 40 items too old",
+            "  policy lag  mean 2.0 inserted, 30.5 sampled, 31.0 learned from; max 80.0; 17-32: 75%, 65-128: 25%",
+            "  evaluation  mean return 412.5    best 412.5    target 475.0",
+            "  waiting     actors 10%, learner 3% of their time",
+        });
 }
 
 TEST_CASE("A block of a run that has not begun says so", "[unit]") {

@@ -211,9 +211,9 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
 
 TEST_CASE("observations are not normalised where gradients are pushed", "[unit]") {
   const auto fits = [](const char* gradients) {
-    const Experiment experiment = ValueOf(Parse(kMinimal, {{"learner.gradients", gradients},
-                                                           {"algorithm.n_step", "15"},
-                                                           {"networks.q.normalize_observations", "true"}}));
+    const Experiment experiment = ValueOf(Parse(
+        kMinimal,
+        {{"learner.gradients", gradients}, {"algorithm.n_step", "15"}, {"networks.q.normalize_observations", "true"}}));
     const absl::Status checked = CheckAgainstEnvironment(experiment, FakeEnvironmentSpec(), FakeAlgorithms());
     CHECK(PlanExperiment(experiment, FakeEnvironmentSpec(), FakeAlgorithms()).status() == checked);
     return checked;
