@@ -108,6 +108,17 @@ pid_t TrainingRun::Kill(const std::string& role) const {
   return victim;
 }
 
+std::set<std::string> TrainingRun::KilledRoles() const {
+  std::set<std::string> roles;
+  const nlohmann::json summary = Summary();
+  for (const nlohmann::json& process : summary.at("processes")) {
+    if (process.at("exit") == 128 + SIGKILL) {
+      roles.insert(process.at("role").get<std::string>());
+    }
+  }
+  return roles;
+}
+
 std::vector<pid_t> TrainingRun::Processes() const {
   std::vector<pid_t> found;
   const std::string mark = "waggle-";

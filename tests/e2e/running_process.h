@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class TrainingRun {
   void WaitForEnvSteps(double steps) const;
   // The process id of the first living worker of this role ("learner"), or -1.
   pid_t PidOf(const std::string& role) const;
+  // Of the processes that a signal 9 has ended, once the run is over.
+  std::set<std::string> KilledRoles() const;
   // Kills that process, once there is one, and returns its id.
   pid_t Kill(const std::string& role) const;
   // All processes of the run that exist now, by their command lines.
