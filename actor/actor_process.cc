@@ -130,10 +130,6 @@ int64_t AllLanes(const Setting& setting, int64_t actors_now) {
   return std::max({actors_now, actor.processes, setting.assignment.index + 1}) * actor.lanes;
 }
 
-bool ActsElsewhere(const Experiment& experiment) {
-  return experiment.actor.inference == "server";
-}
-
 PolicyRequest ActorPolicy(Setting* setting) {
   const ActorOptions& actor = setting->experiment.actor;
   PolicyRequest request;
@@ -151,7 +147,7 @@ PolicyRequest ActorPolicy(Setting* setting) {
 // The policy of `actor.inference`.
 absl::StatusOr<std::unique_ptr<Policy>> NewActorPolicy(const ActorPorts& ports, const ExperimentPlan& plan,
                                                        Setting* setting) {
-  if (!ActsElsewhere(setting->experiment)) {
+  if (!setting->experiment.actor.asks_learner()) {
     return ports.new_policy(ActorPolicy(setting));
   }
   RemotePolicyOptions options;
@@ -233,7 +229,7 @@ absl::Status Act(const ActorPorts& ports) {
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<TrajectoryWriter> writer,
                           TrajectoryWriter::Create(std::move(writer_options), sink));
   std::optional<WeightRefresher> weights;
-  if (!ActsElsewhere(setting.experiment)) {
+  if (!actor.asks_learner()) {
     WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ModelSubscriber> subscriber,
                             ports.new_subscriber(setting.experiment.experiment.name));
     weights.emplace(absl::Seconds(actor.refresh_seconds), Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
@@ -265,8 +261,8 @@ absl::Status Act(const ActorPorts& ports) {
     rollout.max_block_age = absl::InfiniteDuration();
     on_weights = [worker = outlet.gradients](const ModelSnapshot& snapshot) { return worker->LoadWeights(snapshot); };
   }
-  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink, weights.has_value() ? &*weights : nullptr, ports.metrics,
-                             budget.has_value() ? &*budget : nullptr,
+  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink, weights.has_value() ? &*weights : nullptr,
+                             ports.metrics, budget.has_value() ? &*budget : nullptr,
                              [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
                              turns.has_value() ? &*turns : nullptr, std::move(on_weights)});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));

@@ -36,8 +36,8 @@ class WeightRefresher {
   absl::StatusOr<std::optional<ModelSnapshot>> WaitAndTake(absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
 
   struct Stats {
-    absl::Duration waited;  // In WaitAndTake, the wait under way included.
-    bool waiting = false;   // There, now.
+    absl::Duration waited;               // In WaitAndTake, the wait under way included.
+    bool waiting = false;                // There, now.
     std::optional<ModelVersion> newest;  // That was fetched, whether or not somebody has taken it.
   };
   Stats stats() const ABSL_LOCKS_EXCLUDED(mutex_);

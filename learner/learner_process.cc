@@ -173,7 +173,7 @@ absl::StatusOr<std::string> Learn(const LearnerProcessOptions& options, const Le
                           connections.connect_replay(job->assignment.replay_servers));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<TableLinks> tables, LinkTables(*job, stop, replay.get()));
   LearnerInference inference(connections.serve_inference);
-  if (job->experiment.actor.inference == "server") {
+  if (job->experiment.actor.asks_learner()) {
     WAGGLE_RETURN_IF_ERROR(inference.Begin(job->experiment, *job->assignment.environment, *connections.definitions,
                                            job->device, connections.hub, connections.metrics));
   }

@@ -22,9 +22,9 @@
 #include "common/learning/checkpoint_schedule.h"
 #include "common/metrics/metrics.h"
 #include "common/nn/torch.h"
+#include "common/rl/metric_means.h"
 #include "common/rl/stepper.h"
 #include "common/rl/trainee.h"
-#include "common/rl/metric_means.h"
 #include "learner/group/group_member.h"
 #include "learner/table_feed.h"
 

@@ -7,9 +7,9 @@
 
 namespace waggle {
 
-// What becomes of an actor's rows where gradients are pushed (learner.gradients: push): each block is an unroll of every
-// lane, of which a gradient is computed at once, by the weights that acted it, and pushed. Nothing is kept. One thread,
-// but for stats().
+// What becomes of an actor's rows where gradients are pushed (learner.gradients: push): each block is an unroll of
+// every lane, of which a gradient is computed at once, by the weights that acted it, and pushed. Nothing is kept. One
+// thread, but for stats().
 class GradientWorker : public ReplayWriter {
  public:
   // The weights that the run begins with, as every worker computes them from its seed; version and progress are left to

@@ -29,8 +29,7 @@ class PushStepper final : public Stepper {
                             }));
     // The tensor goes when its last reader is done with the numbers.
     const auto owner = std::make_shared<torch::Tensor>(numbers);
-    WAGGLE_RETURN_IF_ERROR(
-        sink_->Push(std::shared_ptr<const float>(owner, numbers.data_ptr<float>()), based_on, stop));
+    WAGGLE_RETURN_IF_ERROR(sink_->Push(std::shared_ptr<const float>(owner, numbers.data_ptr<float>()), based_on, stop));
     return false;
   }
 
@@ -98,12 +97,9 @@ class TraineeWorker final : public GradientWorker {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<GradientWorker>> NewTraineeWorker(const Experiment& experiment,
-                                                                 const EnvironmentSpec& environment,
-                                                                 const AlgorithmDefinitions& definitions,
-                                                                 const AlgorithmImplementations& implementations,
-                                                                 torch::Device device, GradientSink* sink,
-                                                                 Metrics* metrics) {
+absl::StatusOr<std::unique_ptr<GradientWorker>> NewTraineeWorker(
+    const Experiment& experiment, const EnvironmentSpec& environment, const AlgorithmDefinitions& definitions,
+    const AlgorithmImplementations& implementations, torch::Device device, GradientSink* sink, Metrics* metrics) {
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<AlgorithmTrainee> trainee,
                           AlgorithmTrainee::Create(experiment, environment, definitions, implementations, device));
   return std::make_unique<TraineeWorker>(std::move(trainee), device, sink, metrics);

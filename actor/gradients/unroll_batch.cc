@@ -49,8 +49,7 @@ absl::StatusOr<TensorBatch> UnrollBatch(const InsertBlock& block, const TablePla
       offset += values.nbytes();
       for (const ViewField& field : table.table.view) {
         if (field.column == column.name) {
-          batch.fields[field.name] =
-              (field.rows == ViewField::Rows::kAll ? values : values.select(1, 0)).to(device);
+          batch.fields[field.name] = (field.rows == ViewField::Rows::kAll ? values : values.select(1, 0)).to(device);
         }
       }
     }

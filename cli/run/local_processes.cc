@@ -96,7 +96,7 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const E
     if (experiment.learner.processes > 1) {
       add("--index", absl::StrCat(process.index));
     }
-    if (experiment.actor.inference == "server" && !is_primary) {
+    if (experiment.actor.asks_learner() && !is_primary) {
       add("--listen", kLoopback);
     }
     command.push_back("--resume");  // For one that is started again; at first the folder holds nothing.

@@ -56,7 +56,7 @@ std::string Bold(const std::string& text) {
   return absl::StrCat("\x1b[1m", text, "\x1b[0m");
 }
 
-// "1 mean when inserted, 3 when sampled, 4 when learned from (0: 2 %, 3-4: 90 %, 5-8: 8 %; 9 max)".
+// "mean 1.0 inserted, 3.0 sampled, 4.0 learned from; max 9.0; 3-4: 90%, 5-8: 10%".
 std::string LagText(const RunFacts& facts) {
   double all = 0;
   for (const double count : facts.policy_lags) {

@@ -134,7 +134,7 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
 
 // Actions that the learner's process computes, with weights that no actor has.
 absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& plan) {
-  if (experiment.actor.inference != "server") {
+  if (!experiment.actor.asks_learner()) {
     const InferenceOptions defaults;
     const InferenceOptions& given = experiment.learner.inference;
     return given.batch_rows == defaults.batch_rows && given.wait_seconds == defaults.wait_seconds
@@ -146,6 +146,10 @@ absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& p
   Problems problems;
   problems.AddUnless(!plan.rows_per_version.has_value(), "actor.inference: server: actors of algorithm ",
                      experiment.algorithm, " wait for the weights of each learner step; wanted local");
+  problems.AddUnless(
+      !experiment.learner.pushes(),
+      "actor.inference: server: actors that push gradients have weights, and there is no learner; wanted "
+      "local");
   problems.AddUnless(!experiment.experiment.deterministic,
                      "actor.inference: server: what comes together in a batch is a matter of time, and a deterministic "
                      "run has none; wanted local");
@@ -162,7 +166,7 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
                        experiment.algorithm, " wait for each learner step, which takes all that they have; wanted 1");
     problems.AddUnless(!experiment.learner.pushes(), "learner.processes: ", learners,
                        ": with learner.gradients: push there is one primary in the learner's place; wanted 1");
-    problems.AddUnless(experiment.actor.inference == "local", "learner.processes: ", learners,
+    problems.AddUnless(!experiment.actor.asks_learner(), "learner.processes: ", learners,
                        ": with actor.inference: server one learner has the weights that all act by; wanted 1");
     const bool normalizes = std::any_of(networks.begin(), networks.end(),
                                         [](const NetworkPlan& network) { return !network.normalizers.empty(); });
@@ -258,6 +262,12 @@ absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmP
         absl::StrCat("learner.gradients: push is for algorithms of one network, without a "
                      "target and without learned scalars, which ",
                      experiment.algorithm, " is not; wanted local"));
+  }
+  if (plan.iterates) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("learner.gradients: push is for algorithms that take one step from a "
+                     "batch, and ",
+                     experiment.algorithm, " takes several; wanted local"));
   }
   const auto network = experiment.networks.find(plan.networks[0].name);
   if (network != experiment.networks.end() && network->second.normalize_observations) {

@@ -72,7 +72,8 @@ struct ActorOptions {
   // Who computes them: local, each actor with weights of its own; or server, the learner's process for all actors, on
   // the learner's device. Not for actors that wait for each learner step.
   std::string inference = "local";
-  double refresh_seconds = 0.05;  // Newer weights are asked for at most this often.
+  bool asks_learner() const { return inference == "server"; }  // For its actions.
+  double refresh_seconds = 0.05;                               // Newer weights are asked for at most this often.
   // Sent and unacknowledged before the actor waits; a block is one chunk of every lane. What waits here was acted on
   // weights that grow old: more rides out a longer pause of the server, less keeps the data fresh.
   int64_t max_unacknowledged_blocks = 4;

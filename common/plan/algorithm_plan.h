@@ -58,6 +58,9 @@ struct AlgorithmPlan {
   // last row only shows the observation that the last step led to, and the next unroll begins with it as a row of its
   // own.
   std::optional<int64_t> rows_per_version = {};
+  // Whether an update takes several steps, each from where the one before has come to: gradients of it can then not be
+  // computed by one process and stepped from by another.
+  bool iterates = false;
   std::vector<TablePlan> tables = {};
 };
 

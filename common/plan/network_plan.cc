@@ -143,8 +143,8 @@ class Planner {
       }
     }
     if (trunk.encoders.empty() && !need_.takes_action) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Key("encoders"), ": all leaves of the observation are ignored; wanted one at least that is not"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          Key("encoders"), ": all leaves of the observation are ignored; wanted one at least that is not"));
     }
     if (need_.takes_action) {
       WAGGLE_RETURN_IF_ERROR(AddEncoder(prefix, -1, environment_.actions[0], &trunk));

@@ -190,9 +190,10 @@ CLI::Option* AddParamServerFlag(CLI::App* app, std::string* address) {
 
 CLI::Option* AddListenFlag(CLI::App* app, std::string* address) {
   const bool required = address->empty();
-  return app->add_option("--listen", *address,
-                  "Where to serve; port 0 takes a free one, and 0.0.0.0 or [::] is every address of the machine, of "
-                  "IPv4 and IPv6")
+  return app
+      ->add_option("--listen", *address,
+                   "Where to serve; port 0 takes a free one, and 0.0.0.0 or [::] is every address of the machine, of "
+                   "IPv4 and IPv6")
       ->check([](const std::string& value) { return CheckAddress(value, /*allow_port_zero=*/true); })
       ->type_name("HOST:PORT")
       ->capture_default_str()

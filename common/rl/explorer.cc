@@ -37,7 +37,8 @@ void Explorer::Advance(int64_t rows) {
 
 Progress Explorer::progress() const {
   Progress progress = progress_;
-  const int64_t own = lanes_.first_step + rows_ / lanes_.lanes;  // Of a lane.
+  // Of a lane. Slots for lanes that may yet come do not count.
+  const int64_t own = lanes_.first_step + rows_ / std::min(lanes_.lanes, ladder_lanes_);
   progress.env_steps = std::max(progress.env_steps, own * lanes_.all_lanes);
   return progress;
 }

@@ -156,8 +156,8 @@ absl::Status NetworkPolicy::CheckSlots(absl::Span<const int64_t> slots) const {
     }
   }
   if (slots.size() > static_cast<size_t>(max_rows_)) {
-    return absl::InvalidArgumentError(absl::StrCat(slots.size(), " rows for a policy of ", lanes_,
-                                                   " slots; wanted at most ", max_rows_));
+    return absl::InvalidArgumentError(
+        absl::StrCat(slots.size(), " rows for a policy of ", lanes_, " slots; wanted at most ", max_rows_));
   }
   return absl::OkStatus();
 }

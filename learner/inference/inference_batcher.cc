@@ -31,7 +31,8 @@ absl::Status Ended() {
 InferenceBatcher::InferenceBatcher(const InferenceOptions& options, Parts parts)
     : options_(options),
       policy_(std::move(parts.policy)),
-      layout_(parts.environment, policy_->columns(), policy_->private_columns()),
+      environment_(std::move(parts.environment)),
+      layout_(environment_, policy_->columns(), policy_->private_columns()),
       actors_(parts.actors),
       lanes_(parts.lanes),
       all_lanes_(std::move(parts.all_lanes)),
@@ -82,6 +83,7 @@ absl::StatusOr<uint64_t> InferenceBatcher::Open(int64_t index, std::function<voi
     }
     if (earlier != nullptr) {
       streams_.erase(number);
+      DropRequestsLocked(number);
     }
     number = next_stream_++;
     streams_[number] = {index * lanes_, std::move(replaced), false, std::vector<bool>(static_cast<size_t>(lanes_))};
@@ -95,7 +97,26 @@ absl::StatusOr<uint64_t> InferenceBatcher::Open(int64_t index, std::function<voi
 void InferenceBatcher::Close(uint64_t stream) {
   MutexLock lock(&mutex_);
   streams_.erase(stream);
+  DropRequestsLocked(stream);
   changed_.SignalAll();  // All that are left may be waiting.
+}
+
+void InferenceBatcher::DropRequestsLocked(uint64_t stream) {
+  const auto of_stream = [stream](const Request& request) { return request.stream == stream; };
+  const auto found = std::find_if(queue_.begin(), queue_.end(), of_stream);
+  if (found != queue_.end()) {
+    queued_rows_ -= static_cast<int64_t>(found->slots.size());
+    queue_.erase(found);
+  }
+}
+
+int64_t InferenceBatcher::AllLanes() {
+  int64_t lanes = all_lanes_ == nullptr ? 0 : all_lanes_();
+  MutexLock lock(&mutex_);
+  for (const auto& [number, stream] : streams_) {
+    lanes = std::max(lanes, stream.first_slot + lanes_);
+  }
+  return lanes;
 }
 
 absl::Status InferenceBatcher::Ask(uint64_t stream, std::vector<int64_t> lanes, ByteSlices data, Done done) {
@@ -172,13 +193,10 @@ std::vector<InferenceBatcher::Request> InferenceBatcher::NextBatch() {
     if (rows > 0 && rows + more > options_.batch_rows) {
       break;
     }
-    Request request = std::move(queue_.front());
+    batch.push_back(std::move(queue_.front()));
     queue_.pop_front();
     queued_rows_ -= more;
-    if (streams_.count(request.stream) > 0) {  // Nobody reads the answer of one that has gone.
-      rows += more;
-      batch.push_back(std::move(request));
-    }
+    rows += more;
   }
   return batch;
 }
@@ -218,7 +236,7 @@ void InferenceBatcher::Run() {
 
 void InferenceBatcher::Answers(std::vector<Request>* batch) {
   if (all_lanes_ != nullptr) {
-    policy_->SetAllLanes(all_lanes_());
+    policy_->SetAllLanes(AllLanes());
   }
   absl::StatusOr<std::vector<Answer>> answers = Compute(*batch);
   if (!answers.ok() && batch->size() > 1) {
@@ -270,12 +288,31 @@ void InferenceBatcher::Gather(const std::vector<Request>& batch, int64_t rows) {
   }
 }
 
+absl::Status InferenceBatcher::CheckChoices(int64_t rows) const {
+  for (size_t i = 0; i < environment_.observations.size(); ++i) {
+    const SpaceLeaf& leaf = environment_.observations[i];
+    if (leaf.num_values.empty()) {
+      continue;
+    }
+    const auto* const choices = reinterpret_cast<const int64_t*>(observations_[i].data());
+    const auto elements = static_cast<int64_t>(leaf.num_values.size());
+    for (int64_t at = 0; at < rows * elements; ++at) {
+      if (choices[at] < 0 || choices[at] >= leaf.num_values[static_cast<size_t>(at % elements)]) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("an observation has the choice ", choices[at], " in ", leaf.DebugString()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<InferenceBatcher::Answer>> InferenceBatcher::Compute(const std::vector<Request>& batch) {
   int64_t rows = 0;
   for (const Request& request : batch) {
     rows += static_cast<int64_t>(request.slots.size());
   }
   Gather(batch, rows);
+  WAGGLE_RETURN_IF_ERROR(CheckChoices(rows));
   std::vector<const void*> observations;
   for (const std::vector<char>& leaf : observations_) {
     observations.push_back(leaf.data());

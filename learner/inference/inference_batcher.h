@@ -73,8 +73,7 @@ class InferenceBatcher {
   // Asks for actions in these lanes of the stream's actor; `data` as an ActRequest has it. `done` is called from the
   // batcher's thread, unless the stream is closed first. INVALID_ARGUMENT for lanes that the actor does not have, or
   // twice, or bytes of another size; FAILED_PRECONDITION while the stream's last request waits.
-  absl::Status Ask(uint64_t stream, std::vector<int64_t> lanes, ByteSlices data, Done done)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Ask(uint64_t stream, std::vector<int64_t> lanes, ByteSlices data, Done done) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Request {
@@ -102,10 +101,17 @@ class InferenceBatcher {
   void Answers(std::vector<Request>* batch) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::vector<Answer>> Compute(const std::vector<Request>& batch);
   void Gather(const std::vector<Request>& batch, int64_t rows);
+  // INVALID_ARGUMENT where a row of observations holds a choice that there is not.
+  absl::Status CheckChoices(int64_t rows) const;
+  // Drops what a stream that is over has asked for.
+  void DropRequestsLocked(uint64_t stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How many lanes there are: of the run, and of the streams here.
+  int64_t AllLanes() ABSL_LOCKS_EXCLUDED(mutex_);
   void Reply(Request* request, absl::StatusOr<Answer> answer) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const InferenceOptions options_;
   const std::unique_ptr<Policy> policy_;  // Used by thread_ only, as what follows.
+  const EnvironmentSpec environment_;
   const ActLayout layout_;
   const int64_t actors_;
   const int64_t lanes_;

@@ -85,8 +85,8 @@ class ActHandler final : public StreamHandler<Message<v1::ActRequest>, Message<v
                            response.header.mutable_version()->set_epoch(answer->version.epoch);
                            response.header.mutable_version()->set_version(answer->version.version);
                            response.data = std::move(answer->data);
-                           peer->Send(std::move(response), nullptr);
-                           peer->RequestNext();
+                           // One that does not read its answers is not read from.
+                           peer->Send(std::move(response), [peer] { peer->RequestNext(); });
                          });
   }
 

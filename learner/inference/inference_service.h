@@ -13,8 +13,7 @@ namespace waggle {
 
 // waggle.v1.InferenceService over an InferenceBatcher; see inference.proto. A stream's handler asks for its next
 // message once the last is answered, so that a stream holds no more than one request.
-class InferenceService final
-    : public v1::InferenceService::WithRawCallbackMethod_Act<v1::InferenceService::Service> {
+class InferenceService final : public v1::InferenceService::WithRawCallbackMethod_Act<v1::InferenceService::Service> {
  public:
   // From now on streams are answered by this one, whose policy is of the network with this hash. Null, as in the
   // beginning: by UNAVAILABLE. The earlier one is stopped, and its streams end.

@@ -30,7 +30,8 @@ const char* Group(Role role) {
 
 // What a mean or a histogram is made of, and dates, say nothing over time.
 bool IsFigure(const std::string& name) {
-  return !absl::StartsWith(name, "policy_lag/") && !absl::EndsWith(name, "_sum") && !absl::EndsWith(name, "_unix_seconds");
+  return !absl::StartsWith(name, "policy_lag/") && !absl::EndsWith(name, "_sum") &&
+         !absl::EndsWith(name, "_unix_seconds");
 }
 
 // What the processes of one role report.

@@ -61,8 +61,9 @@ nlohmann::json Run(const std::string& experiment) {
   std::string folder = (std::filesystem::temp_directory_path() / "waggle-bench-XXXXXX").string();
   WAGGLE_CHECK(mkdtemp(folder.data()) != nullptr, "a temporary folder can be made");
   std::ofstream(folder + "/experiment.yaml") << experiment;
-  const std::string command = absl::StrCat(program.string(), " run ", folder, "/experiment.yaml --no-plot --output-dir ",
-                                           folder, "/out >", folder, "/log 2>&1");
+  const std::string command =
+      absl::StrCat(program.string(), " run ", folder, "/experiment.yaml --no-plot --output-dir ", folder, "/out >",
+                   folder, "/log 2>&1");
   const int status = std::system(command.c_str());
   nlohmann::json summary;
   std::ifstream(folder + "/out/summary.json") >> summary;

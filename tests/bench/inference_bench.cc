@@ -63,9 +63,9 @@ Made NewPolicy(int64_t slots) {
   const EnvironmentSpec environment = CartPoleSpaces();
   Made made;
   made.plan = ValueOf(PlanExperiment(experiment, environment, definitions));
-  made.weights = ValueOf(ValueOf(AlgorithmTrainee::Create(experiment, environment, definitions, BuiltinAlgorithms(),
-                                                          torch::kCPU))
-                             ->Publish());
+  made.weights =
+      ValueOf(ValueOf(AlgorithmTrainee::Create(experiment, environment, definitions, BuiltinAlgorithms(), torch::kCPU))
+                  ->Publish());
   made.weights.version = {1, 1};
   PolicyContext context;
   context.experiment = &experiment;
@@ -116,8 +116,7 @@ double LocalRows(int64_t rows) {
   Made made = NewPolicy(rows);
   WAGGLE_CHECK(made.policy->LoadWeights(made.weights).ok(), "the policy takes its weights");
   Rows own(rows);
-  return static_cast<double>(rows) /
-         absl::ToDoubleSeconds(TimePerCall([&] { own.Act(made.policy.get()); }).best);
+  return static_cast<double>(rows) / absl::ToDoubleSeconds(TimePerCall([&] { own.Act(made.policy.get()); }).best);
 }
 
 double AskedRows(int64_t actors, const InferenceOptions& options) {
@@ -180,14 +179,13 @@ std::vector<Case> Cases() {
         InferenceOptions options;
         options.batch_rows = batch_rows;
         options.wait_seconds = wait_seconds;
-        cases.push_back({absl::StrCat("inference/actors_", actors, "_batch_", batch_rows, "_wait_", wait_seconds * 1e3,
-                                      "ms"),
-                         [actors, options] {
-                           return BestRate([actors, options] { return AskedRows(actors, options); },
-                                           absl::StrCat("observations/s, in requests of ", kLanes),
-                                           LocalRows(std::min(actors * kLanes, options.batch_rows)),
-                                           "the policy without a server");
-                         }});
+        cases.push_back(
+            {absl::StrCat("inference/actors_", actors, "_batch_", batch_rows, "_wait_", wait_seconds * 1e3, "ms"),
+             [actors, options] {
+               return BestRate([actors, options] { return AskedRows(actors, options); },
+                               absl::StrCat("observations/s, in requests of ", kLanes),
+                               LocalRows(std::min(actors * kLanes, options.batch_rows)), "the policy without a server");
+             }});
       }
     }
   }

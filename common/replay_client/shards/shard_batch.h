@@ -27,7 +27,7 @@ struct CompleteShardBatch {
   double min_probability = 0;
   double samples_allowed = 0;
   uint64_t table_incarnation = 0;
-  int64_t missing_shards = 0;  // Left out because they were lost.
+  int64_t missing_shards = 0;                      // Left out because they were lost.
   absl::Time sampled_at = absl::InfiniteFuture();  // Of the first part.
 };
 

@@ -124,8 +124,11 @@ class ShardedSampler::State final : public ShardSampleReceiver, public std::enab
 
   absl::Status Answered(size_t shard, SampledBatch answer) override ABSL_LOCKS_EXCLUDED(mutex_) {
     const ShardFacts facts{static_cast<int64_t>(std::min(answer.table_items, static_cast<uint64_t>(kNoCap))),
-                           answer.priority_sum, answer.min_probability, answer.samples_allowed,
-                           answer.table_incarnation, answer.sampled_at};
+                           answer.priority_sum,
+                           answer.min_probability,
+                           answer.samples_allowed,
+                           answer.table_incarnation,
+                           answer.sampled_at};
     std::optional<ShardedDraws::Rows> rows;
     {
       MutexLock lock(&mutex_);

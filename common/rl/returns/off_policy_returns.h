@@ -14,9 +14,10 @@ namespace waggle {
 
 // How far a step of the acting policy may count for the learning one.
 struct VTraceOptions {
-  double rho_clip = 1;  // Of the ratio by which a step's own error counts: 1 or less gives values between the policies'.
-  double c_clip = 1;    // Of the ratio by which what follows a step counts; at most rho_clip.
-  double lambda = 1;    // Of what follows a step, beside the ratio.
+  double rho_clip =
+      1;              // Of the ratio by which a step's own error counts: 1 or less gives values between the policies'.
+  double c_clip = 1;  // Of the ratio by which what follows a step counts; at most rho_clip.
+  double lambda = 1;  // Of what follows a step, beside the ratio.
 };
 
 // V-trace (Espeholt et al. 2018, arXiv 1802.01561, equations 1 and 4):

@@ -5,11 +5,14 @@
 namespace waggle {
 namespace {
 
-TEST_CASE("a row of a request has whether an episode begins and each observation, one of an answer all else", "[unit]") {
+TEST_CASE("a row of a request has whether an episode begins and each observation, one of an answer all else",
+          "[unit]") {
   EnvironmentSpec environment;
-  environment.observations = {Box("observation/camera", DType::kUint8, {3, 4}), Box("observation/speed", DType::kFloat32, {2})};
+  environment.observations = {Box("observation/camera", DType::kUint8, {3, 4}),
+                              Box("observation/speed", DType::kFloat32, {2})};
   environment.actions = {Discrete("action", 3)};
-  const ActLayout layout(environment, {ArraySpec{"log_prob", DType::kFloat32, {}}, ArraySpec{"state", DType::kFloat32, {5}}},
+  const ActLayout layout(environment,
+                         {ArraySpec{"log_prob", DType::kFloat32, {}}, ArraySpec{"state", DType::kFloat32, {5}}},
                          {"q_taken", "q_max"});
   CHECK(layout.RequestBytes() == 1 + 12 + 8);
   CHECK(layout.ResponseBytes() == 8 + 4 + 20 + 8);

@@ -88,11 +88,12 @@ TEST_CASE("actions that are computed elsewhere are those of the policy there", "
   server.service.SetBatcher(nullptr, 0);
 }
 
-TEST_CASE("an actor waits for a learner that is not there yet, goes on with its successor, and stops when told", "[grpc]") {
+TEST_CASE("an actor waits for a learner that is not there yet, goes on with its successor, and stops when told",
+          "[grpc]") {
   const StopToken stop;
   std::atomic<int> asked{0};
   Mutex mutex;
-  std::string address;  // Guarded by mutex.
+  std::string address;                       // Guarded by mutex.
   auto server = std::make_unique<Server>();  // That computes no actions yet.
   const auto policy = NewRemotePolicy(Options([&] {
                                         ++asked;

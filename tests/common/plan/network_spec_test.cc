@@ -208,8 +208,8 @@ TEST_CASE("the page on networks lists every key and type with their defaults", "
     CHECK(Printed(layer) == Printed(defaults));
     types.push_back(layer.type);
   }
-  CHECK(types == std::vector<std::string>{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot",
-                                          "ignore"});
+  CHECK(types ==
+        std::vector<std::string>{"mlp", "conv", "flatten", "layer_norm", "residual", "embedding", "one_hot", "ignore"});
   for (const char* key :
        {"units", "channels", "kernel", "stride", "padding", "dimensions", "activation", "initialization", "gain"}) {
     CHECK_THAT(blocks[3], Catch::Contains(std::string(" ") + key + ":"));

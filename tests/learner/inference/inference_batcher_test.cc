@@ -187,6 +187,50 @@ TEST_CASE("of a batch that the policy refuses the request that is wrong is refus
   CHECK(of_wrong.Await().status() == absl::InvalidArgumentError("an observation is below 0"));
 }
 
+TEST_CASE("what a stream has asked for is dropped with it", "[unit]") {
+  InferenceOptions options;
+  options.wait_seconds = 60;
+  CountingBatcher counting(options);  // Without weights: requests wait.
+  Pending dropped;
+  Pending pending;
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t earlier = Opened(counting, 1);
+    REQUIRE_OK(counting.batcher->Ask(earlier, {0, 1}, RowsOf({{true, 0}, {true, 0}}), dropped.Done()));
+  }
+  const uint64_t closed = Opened(counting, 1);
+  counting.batcher->Close(closed);
+  const uint64_t stream = Opened(counting, 0);
+  REQUIRE_OK(counting.batcher->Ask(stream, {0}, RowsOf({{true, 0}}), pending.Done()));
+  counting.batcher->SetWeights(Weights(1));
+  CHECK(ActionsOf(pending.Await(), 1) == std::vector<int64_t>{1});
+  CHECK(counting.policy->batches() == std::vector<int64_t>{1});
+  CHECK_FALSE(dropped.answered());
+}
+
+TEST_CASE("an observation with a choice that there is not is refused before it is computed with", "[unit]") {
+  EnvironmentSpec environment = testing::CountingEnvironment();
+  environment.observations.push_back(Discrete("observation/gear", 5));
+  InferenceBatcher::Parts parts;
+  parts.policy = std::make_unique<testing::SlotCountingPolicy>(2);
+  parts.environment = environment;
+  parts.actors = 1;
+  parts.lanes = 2;
+  Metrics metrics;
+  parts.metrics = &metrics;
+  InferenceBatcher batcher(InferenceOptions(), std::move(parts));
+  batcher.SetWeights(Weights(1));
+  const uint64_t stream = ValueOf(batcher.Open(0, [] {}));
+  for (const int64_t gear : {int64_t{4}, int64_t{5}, int64_t{-1}, int64_t{1} << 40}) {
+    std::shared_ptr<char> bytes = AllocateBytes(1 + 8 + 8);
+    std::memset(bytes.get(), 0, 9);
+    std::memcpy(bytes.get() + 9, &gear, sizeof(gear));
+    Pending pending;
+    REQUIRE_OK(batcher.Ask(stream, {0}, ByteSlices(ByteSlice{bytes.get(), 17, bytes}), pending.Done()));
+    const absl::Status status = pending.Await().status();
+    CHECK((gear == 4 ? status.ok() : absl::IsInvalidArgument(status)));
+  }
+}
+
 TEST_CASE("requests that cannot be are refused, and say what was wanted", "[unit]") {
   CountingBatcher counting;
   counting.batcher->SetWeights(Weights(1));

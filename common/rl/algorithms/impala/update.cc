@@ -40,7 +40,8 @@ class Impala : public Algorithm {
     context->Report("entropy", entropy);
     context->Report("value_mean", value);
     context->Report("ratio_mean", MaskedMean(log_ratio.exp(), u.counts));
-    context->Report("clip_fraction", MaskedMean((log_ratio > std::log(options_.rho_clip)).to(value.scalar_type()), u.counts));
+    context->Report("clip_fraction",
+                    MaskedMean((log_ratio > std::log(options_.rho_clip)).to(value.scalar_type()), u.counts));
   }
 
   void VisitState(StateVisitor* visitor) override { scale_.VisitState(visitor); }

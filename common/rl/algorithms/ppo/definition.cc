@@ -36,6 +36,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext&
   AlgorithmPlan plan = ActorCriticPlan(context.environment, options.entropy, options.optimizer);
   plan.columns = {"log_prob"};
   plan.rows_per_version = options.unroll;
+  plan.iterates = true;
   WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
   plan.tables = {std::move(unrolls)};
   return plan;

@@ -88,9 +88,9 @@ double ReferenceVTrace(const VTraceOptions& options, const Lane& lane, size_t t)
 
 double ReferenceAdvantage(const VTraceOptions& options, const Lane& lane, size_t t) {
   const bool at_end = t + 1 == lane.reward.size() || lane.last[t + 1] || lane.discount[t] == 0;
-  const double next = at_end ? lane.value[t + 1]
-                             : options.lambda * ReferenceVTrace(options, lane, t + 1) +
-                                   (1 - options.lambda) * lane.value[t + 1];
+  const double next =
+      at_end ? lane.value[t + 1]
+             : options.lambda * ReferenceVTrace(options, lane, t + 1) + (1 - options.lambda) * lane.value[t + 1];
   return std::min(options.rho_clip, lane.ratio[t]) * (lane.reward[t] + Next(lane, t, next) - lane.value[t]);
 }
 
@@ -125,8 +125,8 @@ double At(const Tensor& tensor, size_t t, size_t lane) {
 }
 
 TEST_CASE("V-trace agrees with its definition, over many episodes in an unroll", "[unit]") {
-  for (const VTraceOptions options : {VTraceOptions{1, 1, 1}, VTraceOptions{2, 0.5, 1}, VTraceOptions{1, 1, 0.9},
-                                      VTraceOptions{1.5, 1, 0}}) {
+  for (const VTraceOptions options :
+       {VTraceOptions{1, 1, 1}, VTraceOptions{2, 0.5, 1}, VTraceOptions{1, 1, 0.9}, VTraceOptions{1.5, 1, 0}}) {
     ForRandomLanes([&](const std::vector<Lane>& lanes, torch::ScalarType type) {
       const Advantages result = ComputeVTrace(options, lanes, type);
       REQUIRE(result.advantage.scalar_type() == type);
@@ -168,13 +168,13 @@ void CheckIs(const Tensor& tensor, const std::vector<double>& wanted) {
 
 TEST_CASE("known V-trace values of four steps", "[unit]") {
   // An episode of four steps and its final observation, whose own row does not count.
-  const Lane truncated{{1.5, 0.5, 1, 0.8, kNaN},       {1, 2, 3, 4, kNaN},           {0.9, 0.9, 0.9, 0.9, kNaN},
+  const Lane truncated{{1.5, 0.5, 1, 0.8, kNaN},       {1, 2, 3, 4, kNaN},        {0.9, 0.9, 0.9, 0.9, kNaN},
                        {kNaN, kNaN, kNaN, kNaN, kNaN}, {0.5, 1, 1.5, 2, 7, kNaN}, {false, false, false, false, true}};
   Lane terminated = truncated;
   terminated.discount[3] = 0;
   terminated.value[4] = kNaN;
-  const Lane twos{{1, 1, 1, 1}, {1, 1, 1, 1}, {0.9, 0.9, 0.9, 0}, {0, 0, 0, 0}, {2, 2, 2, 2, kNaN},
-                  {false, false, false, false}};
+  const Lane twos{{1, 1, 1, 1}, {1, 1, 1, 1},       {0.9, 0.9, 0.9, 0},
+                  {0, 0, 0, 0}, {2, 2, 2, 2, kNaN}, {false, false, false, false}};
   for (const torch::ScalarType type : kTypes) {
     CheckIs(ComputeVTrace({}, {terminated}, type).value_target, {4.8772, 4.308, 6.24, 3.6, 0});
     CheckIs(ComputeVTrace({}, {terminated}, type).advantage, {4.3772, 3.308, 4.74, 1.6, 0});
@@ -200,8 +200,12 @@ TEST_CASE("Retrace agrees with its definition, over many episodes in an unroll",
 }
 
 TEST_CASE("a probability that has become very large or very small counts as its clip or as nothing", "[unit]") {
-  const Lane lane{{std::numeric_limits<double>::infinity(), 0, 1}, {1, 1, 1}, {0.5, 0.5, 0.5}, {0, 0, 0},
-                  {0, 0, 0, 0}, {false, false, false}};
+  const Lane lane{{std::numeric_limits<double>::infinity(), 0, 1},
+                  {1, 1, 1},
+                  {0.5, 0.5, 0.5},
+                  {0, 0, 0},
+                  {0, 0, 0, 0},
+                  {false, false, false}};
   for (const torch::ScalarType type : kTypes) {
     CheckIs(ComputeVTrace({}, {lane}, type).value_target, {1, 0, 1});
     CheckIs(ComputeRetrace(1, {lane}, type), {1.0, 1.5, 1});

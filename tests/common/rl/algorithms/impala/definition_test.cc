@@ -3,8 +3,8 @@
 
 #include "common/experiment/experiment.h"
 #include "common/experiment/experiment_plan.h"
-#include "common/rl/algorithms/impala/impala.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rl/algorithms/impala/impala.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -35,6 +35,31 @@ TEST_CASE("IMPALA learns from unrolls that overlap by a row, and its actors wait
   CHECK(plan.algorithm.tables[0].window.length == 8);
   CHECK(plan.algorithm.tables[0].window.period == 7);
   CHECK(plan.algorithm.tables[0].batch_size == 16);
+}
+
+// What is wrong with this experiment in an environment of two choices.
+std::string Refused(const std::string& yaml) {
+  EnvironmentSpec environment;
+  environment.name = "test";
+  environment.observations = {Box("observation", DType::kFloat32, {3})};
+  environment.actions = {Discrete("action", 2)};
+  const Experiment experiment = testing::ValueOf(
+      ParseExperiment(yaml + "stop: {max_learner_steps: 10}\n", "test.yaml", {}, BuiltinAlgorithmDefinitions()));
+  return std::string(CheckAgainstEnvironment(experiment, environment, BuiltinAlgorithmDefinitions()).message());
+}
+
+TEST_CASE("who computes actions and gradients fits together, or is refused by its key", "[unit]") {
+  const std::string server = "actor: {inference: server}\n";
+  const std::string push = "learner: {gradients: push}\n";
+  CHECK(Refused("algorithm: {name: impala}\n" + server).empty());
+  CHECK(Refused("algorithm: {name: impala}\n" + push).empty());
+  CHECK(Refused("algorithm: {name: impala}\n" + server + push).find("actor.inference: server: actors that push") == 0);
+  CHECK(Refused("algorithm: {name: a2c}\n" + push).empty());
+  CHECK(Refused("algorithm: {name: a2c}\n" + server).find("actor.inference: server: actors of algorithm a2c") == 0);
+  CHECK(Refused("algorithm: {name: ppo}\n" + push).find("learner.gradients: push is for algorithms that take one") ==
+        0);
+  CHECK(Refused("algorithm: {name: impala}\nlearner: {gradients: push, processes: 2}\n").find("learner.processes: 2") ==
+        0);
 }
 
 TEST_CASE("IMPALA's clips are ordered: no step counts more for what follows than for itself", "[unit]") {

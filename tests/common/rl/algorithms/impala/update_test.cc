@@ -40,11 +40,11 @@ TensorBatch ActedBy(AlgorithmTrainee& trainee, TensorBatch batch, double more) {
 TEST_CASE("IMPALA's loss of what its own policy acted is that of a loop over the steps that count", "[unit]") {
   for (const EnvironmentSpec& environment : {Choices(), Real()}) {
     for (const bool normalize : {false, true}) {
-      const auto trainee = ActorCriticOf(
-          std::string("name: impala, unroll: 5, discount: 0.9, lambda: 0.7, value_weight: 0.3, "
-                      "entropy: {weight: 0.02}, normalize_advantages: ") +
-              (normalize ? "true" : "false"),
-          environment);
+      const auto trainee =
+          ActorCriticOf(std::string("name: impala, unroll: 5, discount: 0.9, lambda: 0.7, value_weight: 0.3, "
+                                    "entropy: {weight: 0.02}, normalize_advantages: ") +
+                            (normalize ? "true" : "false"),
+                        environment);
       const TensorBatch batch = ActedBy(*trainee, RandomUnrolls(environment, 3), 0);
       auto steps = testing::ReferenceSteps(trainee->model().net("actor_critic").network(), batch, 0.9, 0.7);
       REQUIRE(steps.size() == 4 * 5 - 3);
@@ -70,7 +70,8 @@ TEST_CASE("IMPALA's loss of what its own policy acted is that of a loop over the
 // the policy itself times the ratio, and the value's error is too.
 TEST_CASE("IMPALA counts a step by how much likelier it is now than when it was acted", "[unit]") {
   const EnvironmentSpec environment = Choices();
-  const auto trainee = ActorCriticOf("name: impala, unroll: 5, lambda: 0, discount: 0.9, value_weight: 0.3", environment);
+  const auto trainee =
+      ActorCriticOf("name: impala, unroll: 5, lambda: 0, discount: 0.9, value_weight: 0.3", environment);
   const TensorBatch own = ActedBy(*trainee, RandomUnrolls(environment, 6), 0);
   auto steps = testing::ReferenceSteps(trainee->model().net("actor_critic").network(), own, 0.9, 0);
   for (const double ratio : {0.5, 1.0 / 3, 1.0, 4.0}) {
