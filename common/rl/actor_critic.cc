@@ -2,7 +2,7 @@
 
 #include "common/rl/actor_critic.h"
 
-#include "common/rl/advantages.h"
+#include "common/rl/returns/advantages.h"
 
 namespace waggle {
 

@@ -5,7 +5,7 @@
 #include "common/experiment/table_plans.h"
 #include "common/plan/table_plan.h"
 #include "common/rl/importance_weights.h"
-#include "common/rl/returns.h"
+#include "common/rl/returns/n_step_returns.h"
 #include "common/table_config/batch_layout.h"
 
 namespace waggle {

@@ -1,6 +1,6 @@
 #include "common/rl/return_scale.h"
 
-#include "common/rl/advantages.h"
+#include "common/rl/returns/advantages.h"
 
 namespace waggle {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "common/nn/torch.h"
-#include "common/rl/advantages.h"
+#include "common/rl/returns/advantages.h"
 
 // Returns of what another policy acted, over unrolls that may cross episodes. Time-major: [T, rows], or [T + 1, rows]
 // where the observation after the last row counts too. As in GeneralizedAdvantages, `discount` is the environment's

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/rl/returns.h"
+#include "common/rl/returns/n_step_returns.h"
 
 namespace waggle {
 

@@ -1,6 +1,6 @@
 #include "common/rl/algorithms/ddpg/ddpg.h"
 #include "common/rl/algorithms/implementations.h"
-#include "common/rl/returns.h"
+#include "common/rl/returns/n_step_returns.h"
 
 namespace waggle {
 namespace {

@@ -1,10 +1,10 @@
 #include <cmath>
 
-#include "common/rl/advantages.h"
 #include "common/rl/algorithms/impala/impala.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/entropy_bonus.h"
 #include "common/rl/return_scale.h"
+#include "common/rl/returns/advantages.h"
 #include "common/rl/returns/off_policy_returns.h"
 
 namespace waggle {

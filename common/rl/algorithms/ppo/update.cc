@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/rl/advantages.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/ppo/ppo.h"
 #include "common/rl/entropy_bonus.h"
 #include "common/rl/return_scale.h"
+#include "common/rl/returns/advantages.h"
 
 namespace waggle {
 namespace {

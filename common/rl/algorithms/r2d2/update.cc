@@ -1,6 +1,6 @@
-#include "common/rl/advantages.h"
 #include "common/rl/algorithms/implementations.h"
 #include "common/rl/algorithms/r2d2/r2d2.h"
+#include "common/rl/returns/advantages.h"
 #include "common/rl/returns/sequence_returns.h"
 
 namespace waggle {

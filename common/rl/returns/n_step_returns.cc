@@ -1,4 +1,4 @@
-#include "common/rl/returns.h"
+#include "common/rl/returns/n_step_returns.h"
 
 #include <algorithm>
 #include <cstdint>

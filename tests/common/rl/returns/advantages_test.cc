@@ -1,4 +1,4 @@
-#include "common/rl/advantages.h"
+#include "common/rl/returns/advantages.h"
 
 #include <cmath>
 #include <limits>
