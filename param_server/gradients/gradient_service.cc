@@ -20,8 +20,8 @@ using Response = v1::PushGradientResponse;
 using Peer = StreamPeer<Message<Response>>;
 
 // One stream: takes gradients together from their pieces. Shared with the wait for a buffer and with answers, which may
-// outlive the stream. The next message is asked for when this one is done with, so that all but the answers is one call
-// at a time.
+// outlive the stream. The next message is asked for when this one is done with, and the answer to what is refused here
+// is away, so that all but the answers is one call at a time.
 class Upload final : public std::enable_shared_from_this<Upload> {
  public:
   Upload(std::shared_ptr<Peer> peer, GradientTaker* taker, GradientBuffers* buffers, Metrics* metrics,
@@ -58,19 +58,12 @@ class Upload final : public std::enable_shared_from_this<Upload> {
       return;
     }
     const v1::GradientHeader& header = message.header.header();
-    if (static_cast<size_t>(header.members_size()) > kMaxGradientMembers) {
-      peer_->Close(absl::InvalidArgumentError(absl::StrCat("a gradient of ", header.members_size(), " members")));
-      return;
-    }
     request_ = header.request();
     checksum_ = header.checksum();
     absl::StatusOr<GradientPush> push = FromProto(header);
     skipping_ = !push.ok();
     if (skipping_) {
-      GradientPush members;
-      members.members.resize(static_cast<size_t>(header.members_size()));
-      Refuse(SameForAll(members, GradientVerdict::kMalformed, std::string(push.status().message())));
-      peer_->RequestNext();
+      Refuse(header.members_size(), GradientVerdict::kMalformed, std::string(push.status().message()));
       return;
     }
     push_ = *std::move(push);
@@ -124,14 +117,9 @@ class Upload final : public std::enable_shared_from_this<Upload> {
   void HandOver() {
     if (!finite_) {
       buffer_ = nullptr;
-      if (push_.members.size() > 1) {  // One of them, or the sum alone has overflowed.
-        GradientAnswer split;
-        split.send_singly = true;
-        Send(request_, std::move(split));
-      } else {
-        Refuse(SameForAll(push_, GradientVerdict::kNotFinite, "a number of the gradient is not finite"));
-      }
-      peer_->RequestNext();
+      // Of several members it is one, or the sum alone has overflowed.
+      Refuse(static_cast<int>(push_.members.size()), GradientVerdict::kNotFinite,
+             "a number of the gradient is not finite");
       return;
     }
     push_.data = std::move(buffer_);
@@ -142,17 +130,21 @@ class Upload final : public std::enable_shared_from_this<Upload> {
       full = ++unanswered_ >= max_unanswered_;
       paused_ = full;
     }
-    taker_->Take(std::exchange(push_, {}), [self = shared_from_this(), request = request_](GradientAnswer answer) {
-      self->Answered(request, std::move(answer));
+    taker_->Take(std::exchange(push_, {}), [self = shared_from_this(), request = request_](const GradientAnswer& answer) {
+      self->Answered(request, answer);
     });
     if (!full) {
       peer_->RequestNext();
     }
   }
 
+  // Any thread. A gradient is unanswered until its answer is away: what a peer does not read is bounded by it.
+  void Answered(uint64_t request, const GradientAnswer& answer) {
+    Send(request, answer, [self = shared_from_this()] { self->AnswerSent(); });
+  }
+
   // Any thread.
-  void Answered(uint64_t request, GradientAnswer answer) {
-    Send(request, std::move(answer));
+  void AnswerSent() {
     bool resumed = false;
     bool ends = false;
     {
@@ -167,21 +159,24 @@ class Upload final : public std::enable_shared_from_this<Upload> {
     }
   }
 
-  void Refuse(GradientAnswer answer) {
-    const auto count = static_cast<double>(answer.results.size());
-    metrics_->Add("gradients_pushed", count);
-    metrics_->Add("gradients_refused", count);
-    if (!answer.results.empty()) {
-      metrics_->Add(absl::StrCat("gradients_refused_", GradientVerdictName(answer.results.front().verdict)), count);
+  // Goes on once the answer is away. A sum is to be sent singly, so that each member is refused by itself.
+  void Refuse(int members, GradientVerdict verdict, const std::string& message) {
+    GradientAnswer answer;
+    answer.send_singly = members != 1;
+    if (members == 1) {
+      answer.results.push_back({verdict, {}, message});
+      metrics_->Add("gradients_pushed", 1);
+      metrics_->Add("gradients_refused", 1);
+      metrics_->Add(absl::StrCat("gradients_refused_", GradientVerdictName(verdict)), 1);
     }
-    Send(request_, std::move(answer));
+    Send(request_, answer, [peer = peer_] { peer->RequestNext(); });
   }
 
-  void Send(uint64_t request, GradientAnswer answer) {
+  void Send(uint64_t request, const GradientAnswer& answer, std::function<void()> sent) {
     Message<Response> message;
     message.header = ToProto(answer);
     message.header.set_request(request);
-    peer_->Send(std::move(message));
+    peer_->Send(std::move(message), std::move(sent));
   }
 
   const std::shared_ptr<Peer> peer_;

@@ -195,10 +195,11 @@ TEST_CASE("streams wait where gradients that are not done with take too much mem
 // A stream that says what it likes.
 class RawPush {
  public:
-  explicit RawPush(const std::string& address)
-      : stream_(NewChannel(address, "raw"), "/waggle.v1.GradientService/Push", absl::Seconds(30), StopToken()) {}
+  // Ends when the server takes nothing for so long.
+  explicit RawPush(const std::string& address, absl::Duration idle_timeout = absl::Seconds(30))
+      : stream_(NewChannel(address, "raw"), "/waggle.v1.GradientService/Push", idle_timeout, StopToken()) {}
 
-  void Send(const Message<v1::PushGradientRequest>& message) { stream_.Write(EncodeMessage(message)); }
+  bool Send(const Message<v1::PushGradientRequest>& message) { return stream_.Write(EncodeMessage(message)); }
   v1::PushGradientResponse Read() {
     grpc::ByteBuffer buffer;
     REQUIRE(stream_.Read(&buffer));
@@ -271,6 +272,27 @@ TEST_CASE("a stream that contradicts itself ends, one whose header cannot be is 
   stream.Send(Whole(push));
   CHECK(stream.Read().results(0).verdict() == v1::GRADIENT_VERDICT_APPLIED);
   REQUIRE_OK(stream.End());
+}
+
+TEST_CASE("a peer that reads no answers is not read from for ever, refused or not", "[grpc]") {
+  PrimaryServer primary(Options(false, 1), {0, 0});
+  primary.Start();
+  GradientPush push = PushOf({1, 2}, {Member("a", 1, {1, 1'000})});  // Refused by the primary, in words.
+  int enough = 150'000;  // Answers of 16 megabytes, far above what the transport holds.
+  SECTION("refused") {
+    enough = 2'000;  // Each answer says all the groups.
+    for (int group = 0; group < 200; ++group) {
+      push.model.groups.push_back({std::string(100, 'x') + std::to_string(group), 0});
+    }
+  }
+  SECTION("answered") {}
+  const Message<v1::PushGradientRequest> message = Whole(push);
+  RawPush stream(primary.address, absl::Seconds(1));
+  int sent = 0;
+  while (sent < enough && stream.Send(message)) {
+    ++sent;
+  }
+  CHECK(sent < enough);
 }
 
 TEST_CASE("a stream whose peer pushes no more ends with the last answer", "[grpc]") {
