@@ -52,11 +52,11 @@ absl::Status PrimaryLoop::Run() {
   ports_.metrics->SetActivity("waiting for gradients");
   WAGGLE_RETURN_IF_ERROR(Publish());
   const StopToken::Callback over(ports_.hub->training_over(), [done = done_] { done.RequestStop(); });
-  ports_.runner->Start(&primary_, [this] { AfterWork(); });
-  ports_.serve();
-  if (primary_.over()) {
+  if (primary_.over()) {  // Before the runner has it.
     done_.RequestStop();
   }
+  ports_.runner->Start(&primary_, [this] { AfterWork(); });
+  ports_.serve();
   done_.Wait();
   absl::Status finished;
   InRunner([this] { primary_.End(); });
