@@ -1,5 +1,6 @@
 #include "param_server/param_flags.h"
 
+#include <cstdlib>
 #include <initializer_list>
 
 #include "absl/strings/str_cat.h"
@@ -13,10 +14,15 @@ absl::Status ParamFlags::Check() const {
     bool given;
     std::initializer_list<ParamRole> roles;
   };
+  // In the environment it is for all of a machine's processes, the hub among them.
+  const char* const everyones = std::getenv("WAGGLE_PARAM_SERVER");
   const Flag flags[] = {
       {"--data-dir", !data_folder.empty(), {ParamRole::kHub}},
       {"--metrics-dir", !metrics_folder.empty(), {ParamRole::kHub}},
       {"--experiment", !experiment_file.empty(), {ParamRole::kHub}},
+      {"--param-server",
+       !param_server.empty() && (everyones == nullptr || param_server != everyones),
+       {ParamRole::kPrimary, ParamRole::kReducer}},
       {"--advertise", !advertise.empty(), {ParamRole::kPrimary, ParamRole::kReducer}},
       {"--index", index.has_value(), {ParamRole::kReducer}},
       {"--output-dir", !output_folder.empty(), {ParamRole::kPrimary}},

@@ -1,5 +1,6 @@
 #include "param_server/param_flags.h"
 
+#include <cstdlib>
 #include <vector>
 
 #include "common/process/flags.h"
@@ -59,6 +60,11 @@ TEST_CASE("flags that a role needs must be there, those of another must not", "[
                 "--data-dir"));
   CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--output-dir", "d"},
                 "--output-dir"));
+  const std::vector<const char*> hub = {"--listen", "127.0.0.1:0", "--data-dir", "d"};
+  CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--param-server", "h:1"}, "--param-server"));
+  setenv("WAGGLE_PARAM_SERVER", "h:1", 1);
+  CHECK(Check(hub).ok());
+  unsetenv("WAGGLE_PARAM_SERVER");
   ParamFlags flags;
   CHECK(Parse({"--listen", "127.0.0.1:0", "--role", "learner"}, &flags) == 2);
 }
