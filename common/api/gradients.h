@@ -64,7 +64,7 @@ struct GradientPush {
   std::shared_ptr<const float> data;  // model.NumElements() of them: the groups, back to back.
 };
 
-// What became of a gradient. All but the first are refusals.
+// What became of a gradient. All but the first are refusals. Checkpoints have their numbers: a new one goes to the end.
 enum class GradientVerdict { kApplied, kStale, kFuture, kNotFinite, kWrongModel, kMalformed, kTrainingOver };
 
 // "applied", "stale", "future", "not_finite", "wrong_model", "malformed", "training_over".

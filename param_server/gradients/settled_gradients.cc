@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kLifeParts = 4;
 constexpr size_t kResultParts = 4;
 
-// "7:applied:2:1500".
+// Sequence, verdict, epoch and version: "7:0:2:1500".
 bool ParseResult(absl::string_view text, std::map<uint64_t, GradientResult>* results) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
   uint64_t sequence = 0;
