@@ -26,7 +26,7 @@ constexpr absl::Duration kShutdownGrace = absl::Milliseconds(100);
 // Serves, joins the hub and has `run` do the rest.
 absl::Status Serve(const GradientProcessOptions& options, Role role, const StopToken& stop,
                    const std::function<absl::Status(HubLink* hub, Metrics* metrics, GradientRunner* runner,
-                                                    std::function<void()> serve)>& run) {
+                                                    std::function<void(GradientModel)> serve)>& run) {
   Metrics metrics;
   GradientRunner runner;  // Outlives the streams, which hand it gradients.
   GradientServiceOptions service_options;
@@ -45,7 +45,9 @@ absl::Status Serve(const GradientProcessOptions& options, Role role, const StopT
   }
   LogInfo("serving gradients at ", server->address());
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
-  const absl::Status status = run(hub.get(), &metrics, &runner, [&service, &runner] { service.SetTaker(&runner); });
+  const absl::Status status = run(hub.get(), &metrics, &runner, [&service, &runner](GradientModel model) {
+    service.SetTaker(&runner, std::move(model));
+  });
   server->Shutdown(kShutdownGrace);
   hub->Leave(kLeaveTimeout);
   return status;
@@ -59,7 +61,7 @@ absl::Status ServePrimary(const GradientProcessOptions& options, const StopToken
   // A second primary would take the run over from the first: it is refused while that one lives.
   numbered.index = 0;
   return Serve(numbered, Role::kLearner, stop,
-               [&](HubLink* hub, Metrics* metrics, GradientRunner* runner, std::function<void()> serve) {
+               [&](HubLink* hub, Metrics* metrics, GradientRunner* runner, std::function<void(GradientModel)> serve) {
                  PrimaryConnections connections;
                  connections.hub = hub;
                  connections.metrics = metrics;
@@ -77,7 +79,7 @@ absl::Status ServePrimary(const GradientProcessOptions& options, const StopToken
 absl::Status ServeReducer(const GradientProcessOptions& options, const StopToken& stop) {
   const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
   return Serve(options, Role::kReducer, stop,
-               [&](HubLink* hub, Metrics* metrics, GradientRunner* runner, std::function<void()> serve) {
+               [&](HubLink* hub, Metrics* metrics, GradientRunner* runner, std::function<void(GradientModel)> serve) {
                  ReducerConnections connections;
                  connections.hub = hub;
                  connections.metrics = metrics;

@@ -17,8 +17,8 @@ class GradientBuffers {
   explicit GradientBuffers(int64_t max_bytes);
 
   // Calls `ready` with room for so many numbers, uninitialised and aligned to 64 bytes: at once, or later from the
-  // thread that lets the last one go.
-  void Take(int64_t elements, Ready ready);
+  // thread that lets the last one go; never once `owner` has gone.
+  void Take(int64_t elements, const std::weak_ptr<const void>& owner, Ready ready);
 
  private:
   class Shelf;

@@ -1,14 +1,17 @@
 #include "param_server/gradients/gradient_service.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/steady_now.h"
 #include "common/gradient_client/gradient_convert.h"
 #include "common/nn/flat_kernels.h"
 #include "common/rpc/bidi_reactor.h"
+#include "common/rpc/channel.h"
 #include "common/rpc/unary_method.h"
 #include "common/tensor/checksum.h"
 
@@ -19,14 +22,21 @@ using Request = v1::PushGradientRequest;
 using Response = v1::PushGradientResponse;
 using Peer = StreamPeer<Message<Response>>;
 
-// One stream: takes gradients together from their pieces. Shared with the wait for a buffer and with answers, which may
-// outlive the stream. The next message is asked for when this one is done with, and the answer to what is refused here
+}  // namespace
+
+// One stream: takes gradients together from their pieces. The wait for a buffer and answers may outlive the stream, and
+// do not keep it. The next message is asked for when this one is done with, and the answer to what is refused here
 // is away, so that all but the answers is one call at a time.
-class Upload final : public std::enable_shared_from_this<Upload> {
+class GradientUpload final : public std::enable_shared_from_this<GradientUpload> {
  public:
-  Upload(std::shared_ptr<Peer> peer, GradientTaker* taker, GradientBuffers* buffers, Metrics* metrics,
-         int64_t max_unanswered)
-      : peer_(std::move(peer)), taker_(taker), buffers_(buffers), metrics_(metrics), max_unanswered_(max_unanswered) {}
+  GradientUpload(std::shared_ptr<Peer> peer, GradientTaker* taker, GradientModel model, GradientBuffers* buffers,
+                 Metrics* metrics, int64_t max_unanswered)
+      : peer_(std::move(peer)),
+        taker_(taker),
+        model_(std::move(model)),
+        buffers_(buffers),
+        metrics_(metrics),
+        max_unanswered_(max_unanswered) {}
 
   void Take(Message<Request> message) {
     if (message.header.has_header()) {
@@ -34,12 +44,32 @@ class Upload final : public std::enable_shared_from_this<Upload> {
     } else if (skipping_) {
       peer_->RequestNext();
     } else {
+      {
+        MutexLock lock(&mutex_);
+        waits_since_ = absl::InfiniteFuture();
+      }
       Append(message.data);
+    }
+  }
+
+  // Ends the stream if the rest of a gradient, which has its buffer, has been waited for since then. Any thread.
+  void EndIfStalled(absl::Time since) {
+    bool stalled = false;
+    {
+      MutexLock lock(&mutex_);
+      stalled = waits_since_ <= since;
+    }
+    if (stalled) {
+      peer_->Abort(absl::DeadlineExceededError("the rest of a gradient does not come"));
     }
   }
 
   // The peer will push no more: the stream ends with the last answer.
   void PeerDone() {
+    if (buffer_ != nullptr) {
+      peer_->Close(absl::InvalidArgumentError("the stream ends amid a gradient"));
+      return;
+    }
     bool ends = false;
     {
       MutexLock lock(&mutex_);
@@ -61,9 +91,19 @@ class Upload final : public std::enable_shared_from_this<Upload> {
     request_ = header.request();
     checksum_ = header.checksum();
     absl::StatusOr<GradientPush> push = FromProto(header);
-    skipping_ = !push.ok();
-    if (skipping_) {
+    skipping_ = !push.ok() || push->model != model_;
+    if (!push.ok()) {
       Refuse(header.members_size(), GradientVerdict::kMalformed, std::string(push.status().message()));
+      return;
+    }
+    if (skipping_) {
+      Refuse(header.members_size(), GradientVerdict::kWrongModel,
+             absl::StrCat("the gradient is of ", push->model.DebugString(), "; wanted ", model_.DebugString()));
+      return;
+    }
+    if (message.data.size() > static_cast<size_t>(kPieceBytes)) {  // It may wait long.
+      peer_->Close(absl::InvalidArgumentError(
+          absl::StrCat("a first piece of ", message.data.size(), " bytes; at most ", kPieceBytes)));
       return;
     }
     push_ = *std::move(push);
@@ -71,11 +111,11 @@ class Upload final : public std::enable_shared_from_this<Upload> {
     checked_ = 0;
     finite_ = true;
     checksummer_ = std::make_unique<Checksummer>();
-    buffers_->Take(push_.model.NumElements(),
-                   [self = shared_from_this(), first = std::move(message.data)](std::shared_ptr<float> buffer) {
-                     self->buffer_ = std::move(buffer);
-                     self->Append(first);
-                   });
+    first_ = std::move(message.data);
+    buffers_->Take(push_.model.NumElements(), weak_from_this(), [this](std::shared_ptr<float> buffer) {
+      buffer_ = std::move(buffer);
+      Append(std::exchange(first_, {}));
+    });
   }
 
   void Append(const ByteSlices& piece) {
@@ -96,6 +136,10 @@ class Upload final : public std::enable_shared_from_this<Upload> {
       CheckFinite();
     }
     if (received_ < total) {
+      {
+        MutexLock lock(&mutex_);
+        waits_since_ = SteadyNow();
+      }
       peer_->RequestNext();
       return;
     }
@@ -130,8 +174,10 @@ class Upload final : public std::enable_shared_from_this<Upload> {
       full = ++unanswered_ >= max_unanswered_;
       paused_ = full;
     }
-    taker_->Take(std::exchange(push_, {}), [self = shared_from_this(), request = request_](const GradientAnswer& answer) {
-      self->Answered(request, answer);
+    taker_->Take(std::exchange(push_, {}), [weak = weak_from_this(), request = request_](const GradientAnswer& answer) {
+      if (const std::shared_ptr<GradientUpload> self = weak.lock()) {
+        self->Answered(request, answer);
+      }
     });
     if (!full) {
       peer_->RequestNext();
@@ -181,6 +227,7 @@ class Upload final : public std::enable_shared_from_this<Upload> {
 
   const std::shared_ptr<Peer> peer_;
   GradientTaker* const taker_;
+  const GradientModel model_;
   GradientBuffers* const buffers_;
   Metrics* const metrics_;
   const int64_t max_unanswered_;
@@ -192,17 +239,21 @@ class Upload final : public std::enable_shared_from_this<Upload> {
   int64_t checked_ = 0;  // Numbers that were looked at…
   bool finite_ = true;   // …and are finite.
   std::unique_ptr<Checksummer> checksummer_;
+  ByteSlices first_;               // While there is no buffer.
   std::shared_ptr<float> buffer_;  // Null between two gradients.
   bool skipping_ = false;          // The rest of one that was refused for its header.
   Mutex mutex_;
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // The next message is asked for with the next answer.
   bool peer_done_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time waits_since_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // For the rest of a gradient.
 };
+
+namespace {
 
 class PushHandler final : public StreamHandler<Message<Request>, Message<Response>> {
  public:
-  using MakeUpload = std::function<std::shared_ptr<Upload>(std::shared_ptr<Peer> peer)>;
+  using MakeUpload = std::function<std::shared_ptr<GradientUpload>(std::shared_ptr<Peer> peer)>;
   explicit PushHandler(MakeUpload make) : make_(std::move(make)) {}
 
   void OnOpen(std::shared_ptr<Peer> peer) override {
@@ -226,29 +277,52 @@ class PushHandler final : public StreamHandler<Message<Request>, Message<Respons
  private:
   const MakeUpload make_;
   std::shared_ptr<Peer> peer_;
-  std::shared_ptr<Upload> upload_;
+  std::shared_ptr<GradientUpload> upload_;
 };
 
 }  // namespace
 
-void GradientService::SetTaker(GradientTaker* taker) {
+GradientService::GradientService(const GradientServiceOptions& options, Metrics* metrics)
+    : options_(options), metrics_(metrics), buffers_(options.max_bytes), watch_("gradient watch", [this] { Watch(); }) {}
+
+void GradientService::SetTaker(GradientTaker* taker, GradientModel model) {
   MutexLock lock(&mutex_);
   taker_ = taker;
+  model_ = std::move(model);
 }
 
-GradientTaker* GradientService::taker() const {
+std::shared_ptr<GradientUpload> GradientService::NewUpload(std::shared_ptr<Peer> peer) {
   MutexLock lock(&mutex_);
-  return taker_;
+  if (taker_ == nullptr) {
+    return nullptr;
+  }
+  auto upload = std::make_shared<GradientUpload>(std::move(peer), taker_, model_, &buffers_, metrics_,
+                                                 options_.max_unanswered);
+  uploads_.erase(std::remove_if(uploads_.begin(), uploads_.end(), [](const auto& each) { return each.expired(); }),
+                 uploads_.end());
+  uploads_.push_back(upload);
+  return upload;
+}
+
+void GradientService::Watch() {
+  while (!stop_.WaitFor(options_.max_stall / 4)) {
+    std::vector<std::weak_ptr<GradientUpload>> uploads;
+    {
+      MutexLock lock(&mutex_);
+      uploads = uploads_;
+    }
+    for (const std::weak_ptr<GradientUpload>& each : uploads) {
+      if (const std::shared_ptr<GradientUpload> upload = each.lock()) {
+        upload->EndIfStalled(SteadyNow() - options_.max_stall);
+      }
+    }
+  }
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* GradientService::Push(
     grpc::CallbackServerContext* context) {
-  auto handler = std::make_unique<PushHandler>([this](std::shared_ptr<Peer> peer) {
-    GradientTaker* const to = taker();
-    return to == nullptr ? nullptr
-                         : std::make_shared<Upload>(std::move(peer), to, &buffers_, metrics_, options_.max_unanswered);
-  });
-  return new BidiReactor<Request, Response>(context, std::move(handler));
+  return new BidiReactor<Request, Response>(
+      context, std::make_unique<PushHandler>([this](std::shared_ptr<Peer> peer) { return NewUpload(std::move(peer)); }));
 }
 
 grpc::ServerUnaryReactor* GradientService::Describe(grpc::CallbackServerContext* context,
@@ -256,7 +330,10 @@ grpc::ServerUnaryReactor* GradientService::Describe(grpc::CallbackServerContext*
   return AnswerUnary<v1::DescribeGradientsRequest, v1::DescribeGradientsResponse>(
       context, *request, response, kMaxUnaryBytes, [this](const auto&, auto* answer) {
         answer->set_role(options_.role);
-        answer->set_ready(taker() != nullptr);
+        {
+          MutexLock lock(&mutex_);
+          answer->set_ready(taker_ != nullptr);
+        }
         const Metrics::Snapshot snapshot = metrics_->TakeSnapshot();
         for (const auto& [name, value] : snapshot.counters) {
           (*answer->mutable_counters())[name] = value;

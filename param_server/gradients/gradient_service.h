@@ -3,11 +3,18 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/time/time.h"
 #include "common/api/gradients.h"
 #include "common/base/mutex.h"
+#include "common/base/stop_token.h"
+#include "common/base/thread.h"
 #include "common/metrics/metrics.h"
+#include "common/rpc/message.h"
+#include "common/rpc/stream_handler.h"
 #include "param_server/gradients/gradient_buffers.h"
 #include "waggle/v1/gradient.grpc.pb.h"
 
@@ -17,7 +24,11 @@ struct GradientServiceOptions {
   std::string role;                      // "primary" or "reducer", for people.
   int64_t max_bytes = int64_t{1} << 30;  // Of gradients that are not done with; beyond it streams wait.
   int64_t max_unanswered = 1024;         // Of one stream; beyond it that waits.
+  // A stream of whose gradient nothing more comes for so long is ended: others may wait for its memory.
+  absl::Duration max_stall = absl::Seconds(30);
 };
+
+class GradientUpload;
 
 // waggle.v1.GradientService; see gradient.proto. Checks what comes (sizes, checksum, that all is finite) and hands it
 // to a taker. A gradient that is refused here is counted, among gradients_pushed, gradients_refused and
@@ -26,24 +37,33 @@ class GradientService final : public v1::GradientService::WithRawCallbackMethod_
                                   v1::GradientService::WithRawCallbackMethod_Describe<v1::GradientService::Service>> {
  public:
   // `metrics` outlives the service.
-  GradientService(const GradientServiceOptions& options, Metrics* metrics)
-      : options_(options), metrics_(metrics), buffers_(options.max_bytes) {}
+  GradientService(const GradientServiceOptions& options, Metrics* metrics);
+  ~GradientService() override { stop_.RequestStop(); }
 
-  // From now on gradients go there; it outlives the service's last stream. Before that streams are UNAVAILABLE.
-  void SetTaker(GradientTaker* taker) ABSL_LOCKS_EXCLUDED(mutex_);
+  // From now on gradients go there; it outlives the service's last stream. Those of another model are refused at their
+  // header, before they take memory. Before that streams are UNAVAILABLE.
+  void SetTaker(GradientTaker* taker, GradientModel model) ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Push(grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* response) override;
 
  private:
-  GradientTaker* taker() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Null before there is a taker.
+  std::shared_ptr<GradientUpload> NewUpload(std::shared_ptr<StreamPeer<Message<v1::PushGradientResponse>>> peer)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends streams that have stalled, until the service's end.
+  void Watch() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const GradientServiceOptions options_;
   Metrics* const metrics_;
   GradientBuffers buffers_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   GradientTaker* taker_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  GradientModel model_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<GradientUpload>> uploads_ ABSL_GUARDED_BY(mutex_);
+  const StopToken stop_;
+  Thread watch_;  // Last: it uses everything above.
 };
 
 }  // namespace waggle

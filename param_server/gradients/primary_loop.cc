@@ -56,7 +56,7 @@ absl::Status PrimaryLoop::Run() {
     done_.RequestStop();
   }
   ports_.runner->Start(&primary_, [this] { AfterWork(); });
-  ports_.serve();
+  ports_.serve(parameters_->model());
   done_.Wait();
   absl::Status finished;
   InRunner([this] { primary_.End(); });

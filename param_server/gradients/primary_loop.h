@@ -35,7 +35,7 @@ struct PrimaryLoopPorts {
   GradientRunner* runner = nullptr;
   ModelPublisher* publisher = nullptr;
   CheckpointStore* checkpoints = nullptr;  // Null: none are written.
-  std::function<void()> serve;             // Called once gradients are taken.
+  std::function<void(GradientModel)> serve;  // Called once gradients, which are of this model, are taken.
 };
 
 // Steps weights from gradients until training is over, publishes them and writes checkpoints: what TrainLoop is to a

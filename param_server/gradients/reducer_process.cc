@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"
+#include "common/experiment/experiment_plan.h"
 #include "param_server/gradients/gradient_reducer.h"
 
 namespace waggle {
@@ -24,6 +25,12 @@ absl::Status Reduce(const ReducerConnections& connections) {
   if (!experiment.learner.pushes()) {
     return absl::FailedPreconditionError("learner.gradients is local: this run has no use for a reducer");
   }
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment begun,
+                          AwaitHub(hub, "the first actor, which says what the environment is", hub->run_over(),
+                                   [](const Assignment& said) { return said.environment.has_value(); }));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
+                          PlanExperiment(experiment, *begun.environment, *connections.definitions));
+  const NetworkPlan& network = plan.networks[0];
   const GradientServerOptions& server = experiment.learner.gradient_server;
   const std::unique_ptr<GradientTaker> link = connections.link([hub] {
     const std::vector<std::string> learners = hub->assignment().learners;
@@ -33,7 +40,7 @@ absl::Status Reduce(const ReducerConnections& connections) {
   GradientReducer reducer({server.batch, absl::Seconds(server.flush_seconds)}, link.get(), connections.metrics,
                           [runner](std::function<void()> task) { runner->Post(std::move(task)); });
   runner->Start(&reducer);
-  connections.serve();
+  connections.serve({network.hash, {{plan.algorithm.networks[0].name, network.num_learned}}});
   connections.metrics->SetActivity("reducing");
   LogInfo("adds up to ", server.batch, " gradients");
   hub->run_over().Wait();

@@ -67,7 +67,7 @@ class Pushing {
     primary_ = std::make_unique<GradientPrimary>(options, parameters_.get(), &settled_, &metrics_, nullptr);
     service_ = std::make_unique<GradientService>(GradientServiceOptions{"primary"}, &metrics_);
     runner_.Start(primary_.get());
-    service_->SetTaker(&runner_);
+    service_->SetTaker(&runner_, parameters_->model());
     server_ = Must(RpcServer::Start("127.0.0.1:0", {service_.get()}));
     for (int i = 0; i < workers; ++i) {
       links_.push_back(NewGradientLink([address = server_->address()](int64_t) { return address; }));

@@ -33,7 +33,7 @@ class PrimaryServer {
     service = std::make_unique<GradientService>(options, &core->metrics);
     runner = std::make_unique<GradientRunner>();
     runner->Start(&core->core);
-    service->SetTaker(runner.get());
+    service->SetTaker(runner.get(), model());
     server = ValueOf(RpcServer::Start(address, {service.get()}));
     address = server->address();
   }
@@ -50,6 +50,8 @@ class PrimaryServer {
     service.reset();
   }
 
+  GradientModel model() const { return ModelOf(weights_.size()); }
+
   std::string address = "127.0.0.1:0";
   std::unique_ptr<PrimaryCore> core;  // Of its thread while it serves.
   std::unique_ptr<GradientService> service;
@@ -64,12 +66,12 @@ class PrimaryServer {
 // A reducer that serves in this process.
 class ReducerServer {
  public:
-  ReducerServer(const GradientReducerOptions& options, const std::string* primary)
-      : link(NewGradientLink([primary](int64_t) { return *primary; })),
+  ReducerServer(const GradientReducerOptions& options, const PrimaryServer* primary)
+      : link(NewGradientLink([primary](int64_t) { return primary->address; })),
         core(options, link.get(), &metrics, [this](std::function<void()> task) { runner.Post(std::move(task)); }),
         service({"reducer"}, &metrics) {
     runner.Start(&core);
-    service.SetTaker(&runner);
+    service.SetTaker(&runner, primary->model());
     server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   }
   ~ReducerServer() {

@@ -28,8 +28,8 @@ TEST_CASE("two workers that push two gradients each step a chain of three weight
     options.flush_after = absl::Minutes(1);
     PrimaryServer primary(options, {1, 2, 3});
     primary.Start();
-    ReducerServer one({2, absl::Minutes(1)}, &primary.address);
-    ReducerServer two({2, absl::Minutes(1)}, &primary.address);
+    ReducerServer one({2, absl::Minutes(1)}, &primary);
+    ReducerServer two({2, absl::Minutes(1)}, &primary);
     PushingWorker a("a", ModelOf(3), {one.address()});
     PushingWorker b("b", ModelOf(3), {two.address()});
     for (PushingWorker* worker : {&a, &b, &a, &b}) {
@@ -46,9 +46,9 @@ TEST_CASE("two workers that push two gradients each step a chain of three weight
 TEST_CASE("of 192 gradients that are pushed over three reducers 192 are applied", "[grpc]") {
   PrimaryServer primary(Options(false, 3), {0});
   primary.Start();
-  ReducerServer reducers[] = {{{4, absl::Milliseconds(20)}, &primary.address},
-                              {{4, absl::Milliseconds(20)}, &primary.address},
-                              {{4, absl::Milliseconds(20)}, &primary.address}};
+  ReducerServer reducers[] = {{{4, absl::Milliseconds(20)}, &primary},
+                              {{4, absl::Milliseconds(20)}, &primary},
+                              {{4, absl::Milliseconds(20)}, &primary}};
   std::vector<std::unique_ptr<PushingWorker>> workers;
   std::vector<Thread> threads;
   for (size_t i = 0; i < 6; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("of 192 gradients that are pushed over three reducers 192 are applied"
 TEST_CASE("fewer workers than a batch are answered all the same", "[grpc]") {
   PrimaryServer primary(Options(true, 16), {0});
   primary.Start();
-  ReducerServer reducer({16, absl::Milliseconds(5)}, &primary.address);
+  ReducerServer reducer({16, absl::Milliseconds(5)}, &primary);
   PushingWorker alone("a", ModelOf(1), {reducer.address()}, /*max_unacknowledged=*/1);
   for (int push = 0; push < 10; ++push) {
     alone.Push({1});
@@ -93,7 +93,7 @@ TEST_CASE("fewer workers than a batch are answered all the same", "[grpc]") {
 TEST_CASE("gradients that are wrong are refused with their reasons, and the others are applied", "[grpc]") {
   PrimaryServer primary(Options(false, 2), {0, 0});
   primary.Start();
-  ReducerServer reducer({2, absl::Milliseconds(5)}, &primary.address);
+  ReducerServer reducer({2, absl::Milliseconds(5)}, &primary);
   PushingWorker good("good", ModelOf(2), {reducer.address()});
   PushingWorker bad("bad", ModelOf(2), {reducer.address()});
   PushingWorker other("other", ModelOf(3), {reducer.address()});
@@ -123,7 +123,7 @@ TEST_CASE("gradients that are wrong are refused with their reasons, and the othe
 TEST_CASE("a primary that comes back from a checkpoint applies no gradient twice and loses none unnoticed", "[grpc]") {
   PrimaryServer primary(Options(false, 1), {0});
   primary.Start();
-  ReducerServer reducer({2, absl::Milliseconds(1)}, &primary.address);
+  ReducerServer reducer({2, absl::Milliseconds(1)}, &primary);
   PushingWorker worker("a", ModelOf(1), {reducer.address()});
   for (int push = 0; push < 20; ++push) {
     worker.Push({1});
@@ -159,8 +159,8 @@ TEST_CASE("a primary that comes back from a checkpoint applies no gradient twice
 TEST_CASE("a worker whose reducer goes pushes what is not answered to another", "[grpc]") {
   PrimaryServer primary(Options(false, 1), {0});
   primary.Start();
-  auto first = std::make_unique<ReducerServer>(GradientReducerOptions{64, absl::Hours(1)}, &primary.address);
-  ReducerServer second({1, absl::Hours(1)}, &primary.address);
+  auto first = std::make_unique<ReducerServer>(GradientReducerOptions{64, absl::Hours(1)}, &primary);
+  ReducerServer second({1, absl::Hours(1)}, &primary);
   PushingWorker worker("a", ModelOf(1), {first->address(), first->address(), second.address()}, 8);
   for (int push = 0; push < 8; ++push) {  // They wait at the first for ever.
     worker.Push({1});
@@ -178,7 +178,7 @@ TEST_CASE("streams wait where gradients that are not done with take too much mem
   options.max_bytes = 300'000;  // One and a half.
   GradientService service(options, &metrics);
   primary.Start();
-  service.SetTaker(primary.runner.get());
+  service.SetTaker(primary.runner.get(), primary.model());
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   PushingWorker a("a", ModelOf(50'000), {server->address()}, 8);
   PushingWorker b("b", ModelOf(50'000), {server->address()}, 8);
@@ -293,6 +293,48 @@ TEST_CASE("a peer that reads no answers is not read from for ever, refused or no
     ++sent;
   }
   CHECK(sent < enough);
+}
+
+TEST_CASE("a gradient of another model is refused at its header, and takes no memory", "[grpc]") {
+  PrimaryServer primary(Options(false, 1), {0, 0});
+  primary.Start();
+  Message<v1::PushGradientRequest> huge = Whole(PushOf({1, 2}, {Member("a", 1)}));
+  v1::GradientHeader* const header = huge.header.mutable_header();
+  header->mutable_groups(0)->set_elements(uint64_t{1} << 32);
+  header->set_total_bytes(uint64_t{1} << 34);
+  RawPush stream(primary.address);
+  stream.Send(huge);
+  CHECK(stream.Read().results(0).verdict() == v1::GRADIENT_VERDICT_WRONG_MODEL);
+  *header->add_members() = header->members(0);
+  stream.Send(huge);
+  CHECK(stream.Read().send_singly());
+  REQUIRE_OK(stream.End());
+  CHECK(primary.core->Counter("gradients_refused_wrong_model") == 1);
+}
+
+TEST_CASE("a stream that stops amid a gradient is ended, and those that wait for its memory go on", "[grpc]") {
+  Metrics metrics;
+  PrimaryServer primary(Options(false, 1), std::vector<float>(4));
+  primary.Start();
+  GradientServiceOptions options;
+  options.max_bytes = 16;  // One.
+  options.max_stall = absl::Milliseconds(100);
+  GradientService service(options, &metrics);
+  service.SetTaker(primary.runner.get(), primary.model());
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  const Message<v1::PushGradientRequest> whole = Whole(PushOf({1, 2, 3, 4}, {Member("a", 1)}));
+  Message<v1::PushGradientRequest> half = whole;
+  half.data = whole.data.Part(0, 8);
+  RawPush stalled(server->address());
+  stalled.Send(half);
+  RawPush waiting(server->address());
+  waiting.Send(whole);
+  CHECK(waiting.Read().results(0).verdict() == v1::GRADIENT_VERDICT_APPLIED);
+  REQUIRE_OK(waiting.End());
+  RawPush cut(primary.address);
+  cut.Send(half);
+  REQUIRE_CODE(cut.End(), absl::StatusCode::kInvalidArgument);
+  REQUIRE_CODE(stalled.End(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST_CASE("a stream whose peer pushes no more ends with the last answer", "[grpc]") {
