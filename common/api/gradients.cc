@@ -40,6 +40,15 @@ const char* GradientVerdictName(GradientVerdict verdict) {
   return "unknown";
 }
 
+void CountVerdict(GradientVerdict verdict, Metrics* metrics) {
+  if (verdict == GradientVerdict::kApplied) {
+    metrics->Add("gradients_applied", 1);
+  } else {
+    metrics->Add("gradients_refused", 1);
+    metrics->Add(absl::StrCat("gradients_refused_", GradientVerdictName(verdict)), 1);
+  }
+}
+
 GradientAnswer SameForAll(const GradientPush& push, GradientVerdict verdict, const std::string& message) {
   GradientAnswer answer;
   answer.results.assign(push.members.size(), GradientResult{verdict, {}, message});

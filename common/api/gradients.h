@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/api/model.h"
 #include "common/base/stop_token.h"
+#include "common/metrics/metrics.h"
 
 // The ports to the gradient server: how gradients that are computed in one process change weights in another. Over gRPC
 // in common/gradient_client.
@@ -69,6 +70,9 @@ enum class GradientVerdict { kApplied, kStale, kFuture, kNotFinite, kWrongModel,
 
 // "applied", "stale", "future", "not_finite", "wrong_model", "malformed", "training_over".
 const char* GradientVerdictName(GradientVerdict verdict);
+
+// Counts gradients_applied; or gradients_refused and gradients_refused_REASON.
+void CountVerdict(GradientVerdict verdict, Metrics* metrics);
 
 struct GradientResult {
   GradientVerdict verdict = GradientVerdict::kApplied;

@@ -54,7 +54,9 @@ class LedgerSink final : public GradientSink {
       ++ledger_->unanswered;
       ++ledger_->counts.pushed;
     }
-    Count("gradients_pushed");
+    if (metrics_ != nullptr) {
+      metrics_->Add("gradients_pushed", 1);
+    }
     push.members = {member};
     taker_->Take(std::move(push), [ledger = ledger_, metrics = metrics_, sequence = member.sequence](
                                       const GradientAnswer& answer) { TakeAnswer(ledger, metrics, sequence, answer); });
@@ -88,21 +90,12 @@ class LedgerSink final : public GradientSink {
     });
   }
 
-  void Count(const std::string& counter) const {
-    if (metrics_ != nullptr) {
-      metrics_->Add(counter, 1);
-    }
-  }
-
   static void TakeAnswer(const std::shared_ptr<Ledger>& ledger, Metrics* metrics, uint64_t sequence,
                          const GradientAnswer& answer) {
     const GradientResult& result = answer.results.front();
     const bool applied = result.verdict == GradientVerdict::kApplied;
-    if (metrics != nullptr && applied) {
-      metrics->Add("gradients_applied", 1);
-    } else if (metrics != nullptr) {
-      metrics->Add("gradients_refused", 1);
-      metrics->Add(absl::StrCat("gradients_refused_", GradientVerdictName(result.verdict)), 1);
+    if (metrics != nullptr) {
+      CountVerdict(result.verdict, metrics);
     }
     MutexLock lock(&ledger->mutex);
     if (applied) {

@@ -46,8 +46,7 @@ void GradientPrimary::Take(GradientPush push, GradientTaker::Answer answer, absl
     TakeOne(std::move(push), std::move(answer), now);
   } else if (push.members.size() == 1) {
     metrics_->Add("gradients_pushed", 1);
-    metrics_->Add("gradients_refused", 1);
-    metrics_->Add("gradients_refused_malformed", 1);
+    CountVerdict(GradientVerdict::kMalformed, metrics_);
     answer(SameForAll(push, GradientVerdict::kMalformed, std::string(heard.message())));
   } else if (heard.ok() && CanTakeWhole(push)) {
     Gather({std::move(push), std::move(answer)}, now);
@@ -219,12 +218,7 @@ absl::Status GradientPrimary::Step() {
 void GradientPrimary::Settle(const GradientMember& member, const GradientResult& result) {
   settled_->Settle(member, result);
   metrics_->Add("gradients_pushed", 1);
-  if (result.verdict == GradientVerdict::kApplied) {
-    metrics_->Add("gradients_applied", 1);
-  } else {
-    metrics_->Add("gradients_refused", 1);
-    metrics_->Add(absl::StrCat("gradients_refused_", GradientVerdictName(result.verdict)), 1);
-  }
+  CountVerdict(result.verdict, metrics_);
 }
 
 void GradientPrimary::AnswerRepeated() {

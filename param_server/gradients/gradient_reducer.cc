@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/tensor/byte_slices.h"
 #include "param_server/gradients/gradient_sum.h"
 
@@ -94,12 +93,7 @@ GradientTaker::Answer GradientReducer::Counted(GradientTaker::Answer answer) con
   return [metrics = metrics_, answer = std::move(answer)](GradientAnswer answered) {
     for (const GradientResult& result : answered.results) {
       metrics->Add("gradients_pushed", 1);
-      if (result.verdict == GradientVerdict::kApplied) {
-        metrics->Add("gradients_applied", 1);
-      } else {
-        metrics->Add("gradients_refused", 1);
-        metrics->Add(absl::StrCat("gradients_refused_", GradientVerdictName(result.verdict)), 1);
-      }
+      CountVerdict(result.verdict, metrics);
     }
     answer(std::move(answered));
   };

@@ -212,8 +212,7 @@ class GradientUpload final : public std::enable_shared_from_this<GradientUpload>
     if (members == 1) {
       answer.results.push_back({verdict, {}, message});
       metrics_->Add("gradients_pushed", 1);
-      metrics_->Add("gradients_refused", 1);
-      metrics_->Add(absl::StrCat("gradients_refused_", GradientVerdictName(verdict)), 1);
+      CountVerdict(verdict, metrics_);
     }
     Send(request_, answer, [peer = peer_] { peer->RequestNext(); });
   }
@@ -283,7 +282,10 @@ class PushHandler final : public StreamHandler<Message<Request>, Message<Respons
 }  // namespace
 
 GradientService::GradientService(const GradientServiceOptions& options, Metrics* metrics)
-    : options_(options), metrics_(metrics), buffers_(options.max_bytes), watch_("gradient watch", [this] { Watch(); }) {}
+    : options_(options),
+      metrics_(metrics),
+      buffers_(options.max_bytes),
+      watch_("gradient watch", [this] { Watch(); }) {}
 
 void GradientService::SetTaker(GradientTaker* taker, GradientModel model) {
   MutexLock lock(&mutex_);
@@ -296,8 +298,8 @@ std::shared_ptr<GradientUpload> GradientService::NewUpload(std::shared_ptr<Peer>
   if (taker_ == nullptr) {
     return nullptr;
   }
-  auto upload = std::make_shared<GradientUpload>(std::move(peer), taker_, model_, &buffers_, metrics_,
-                                                 options_.max_unanswered);
+  auto upload =
+      std::make_shared<GradientUpload>(std::move(peer), taker_, model_, &buffers_, metrics_, options_.max_unanswered);
   uploads_.erase(std::remove_if(uploads_.begin(), uploads_.end(), [](const auto& each) { return each.expired(); }),
                  uploads_.end());
   uploads_.push_back(upload);
@@ -321,8 +323,9 @@ void GradientService::Watch() {
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* GradientService::Push(
     grpc::CallbackServerContext* context) {
-  return new BidiReactor<Request, Response>(
-      context, std::make_unique<PushHandler>([this](std::shared_ptr<Peer> peer) { return NewUpload(std::move(peer)); }));
+  return new BidiReactor<Request, Response>(context, std::make_unique<PushHandler>([this](std::shared_ptr<Peer> peer) {
+                                              return NewUpload(std::move(peer));
+                                            }));
 }
 
 grpc::ServerUnaryReactor* GradientService::Describe(grpc::CallbackServerContext* context,

@@ -34,7 +34,7 @@ struct PrimaryLoopPorts {
   Metrics* metrics = nullptr;
   GradientRunner* runner = nullptr;
   ModelPublisher* publisher = nullptr;
-  CheckpointStore* checkpoints = nullptr;  // Null: none are written.
+  CheckpointStore* checkpoints = nullptr;    // Null: none are written.
   std::function<void(GradientModel)> serve;  // Called once gradients, which are of this model, are taken.
 };
 

@@ -24,7 +24,7 @@ struct PrimaryProcessOptions {
 struct PrimaryConnections {
   HubLink* hub = nullptr;
   Metrics* metrics = nullptr;
-  GradientRunner* runner = nullptr;  // Not started yet.
+  GradientRunner* runner = nullptr;          // Not started yet.
   std::function<void(GradientModel)> serve;  // Called once the runner takes gradients, of this model.
   std::function<std::unique_ptr<ModelPublisher>()> new_publisher;
   std::function<std::unique_ptr<ModelSubscriber>(const std::string& model)> new_subscriber;

@@ -17,15 +17,16 @@ namespace waggle {
 struct ReducerConnections {
   HubLink* hub = nullptr;
   Metrics* metrics = nullptr;
-  GradientRunner* runner = nullptr;  // Not started yet.
+  GradientRunner* runner = nullptr;          // Not started yet.
   std::function<void(GradientModel)> serve;  // Called once the runner takes gradients, of this model.
   // The way to the primary, wherever `address` says that it is.
   std::function<std::unique_ptr<GradientTaker>(std::function<std::string()> address)> link;
   const AlgorithmDefinitions* definitions = nullptr;
 };
 
-// A reducer's whole life: waits until the hub knows an experiment and its environment, and adds gradients up until the run is over. Returns
-// OK then or after a stop, and the hub's refusal where it refuses this reducer. The runner is stopped when it returns.
+// A reducer's whole life: waits until the hub knows an experiment and its environment, and adds gradients up until the
+// run is over. Returns OK then or after a stop, and the hub's refusal where it refuses this reducer. The runner is
+// stopped when it returns.
 absl::Status RunReducer(const ReducerConnections& connections);
 
 }  // namespace waggle

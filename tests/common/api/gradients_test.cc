@@ -14,6 +14,16 @@ TEST_CASE("a model of gradients counts its numbers and says what it is", "[unit]
   CHECK(model != GradientModel{0xAB, {{"actor", 7}}});
 }
 
+TEST_CASE("verdicts are counted as applied, or as refused and by their reason", "[unit]") {
+  Metrics metrics;
+  CountVerdict(GradientVerdict::kApplied, &metrics);
+  CountVerdict(GradientVerdict::kStale, &metrics);
+  CountVerdict(GradientVerdict::kStale, &metrics);
+  CHECK(metrics.TakeSnapshot().counters == std::map<std::string, double>{{"gradients_applied", 1},
+                                                                         {"gradients_refused", 2},
+                                                                         {"gradients_refused_stale", 2}});
+}
+
 TEST_CASE("every verdict has a name of its own, and refusals are counted without what was applied", "[unit]") {
   std::set<std::string> names;
   GradientCounts counts;
