@@ -212,10 +212,14 @@ class RawPush {
     ended_ = true;
   }
   absl::Status End() {
-    grpc::ByteBuffer buffer;
     if (!ended_) {
       EndPushes();
     }
+    return Ended();
+  }
+  // When the server ends it.
+  absl::Status Ended() {
+    grpc::ByteBuffer buffer;
     while (stream_.Read(&buffer)) {
     }
     return stream_.Finish();
@@ -334,7 +338,7 @@ TEST_CASE("a stream that stops amid a gradient is ended, and those that wait for
   RawPush cut(primary.address);
   cut.Send(half);
   REQUIRE_CODE(cut.End(), absl::StatusCode::kInvalidArgument);
-  REQUIRE_CODE(stalled.End(), absl::StatusCode::kDeadlineExceeded);
+  REQUIRE_CODE(stalled.Ended(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST_CASE("a stream whose peer pushes no more ends with the last answer", "[grpc]") {
