@@ -92,8 +92,8 @@ struct Worker {
 // Hands each block to the worker and to replay.
 class Tee : public ReplayWriter {
  public:
-  Tee(ReplayWriter* worker, ReplayWriter* replay, int64_t blocks, StopToken enough)
-      : worker_(worker), replay_(replay), left_(blocks), enough_(std::move(enough)) {}
+  Tee(ReplayWriter* worker, ReplayWriter* replay, int64_t wanted, StopToken enough)
+      : worker_(worker), replay_(replay), left_(wanted), enough_(std::move(enough)) {}
 
   absl::Status Append(InsertBlock block, const StopToken& stop) override {
     if (block.items.empty()) {

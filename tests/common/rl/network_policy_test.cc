@@ -296,8 +296,8 @@ struct RecurrentFixture {
   }
 
   // What the network says of one row.
-  Output Step(const torch::Tensor& observation, const torch::Tensor& state) const {
-    return Unroll(*network, {observation.unsqueeze(0)}, {}, state.unsqueeze(0));
+  Output Step(const torch::Tensor& observation, const torch::Tensor& before) const {
+    return Unroll(*network, {observation.unsqueeze(0)}, {}, before.unsqueeze(0));
   }
 
   AlgorithmDefinitions definitions = AlgorithmDefinitions("algorithm");
