@@ -144,8 +144,9 @@ absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& p
                      "actor.inference: server");
   }
   Problems problems;
-  problems.AddUnless(!plan.rows_per_version.has_value(), "actor.inference: server: actors of algorithm ",
-                     experiment.algorithm, " wait for the weights of each learner step; wanted local");
+  const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
+  problems.AddUnless(!waits, "actor.inference: server: actors of algorithm ", experiment.algorithm,
+                     " wait for the weights of each learner step; wanted local");
   problems.AddUnless(
       !experiment.learner.pushes(),
       "actor.inference: server: actors that push gradients have weights, and there is no learner; wanted "
@@ -162,8 +163,9 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
   const int64_t learners = experiment.learner.processes;
   Problems problems;
   if (learners > 1) {
-    problems.AddUnless(!plan.rows_per_version.has_value(), "learner.processes: ", learners, ": actors of algorithm ",
-                       experiment.algorithm, " wait for each learner step, which takes all that they have; wanted 1");
+    const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
+    problems.AddUnless(!waits, "learner.processes: ", learners, ": actors of algorithm ", experiment.algorithm,
+                       " wait for each learner step, which takes all that they have; wanted 1");
     problems.AddUnless(!experiment.learner.pushes(), "learner.processes: ", learners,
                        ": with learner.gradients: push there is one primary in the learner's place; wanted 1");
     problems.AddUnless(!experiment.actor.asks_learner(), "learner.processes: ", learners,

@@ -73,7 +73,7 @@ class RemotePolicy final : public Policy {
       if (response.ok()) {
         backoff_.Reset();
         if (away) {
-          LogInfo("actions are computed again");
+          LogInfo("actions are computed by ", address_);
         }
         return Take(*response, input.rows(), output);
       }
