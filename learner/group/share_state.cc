@@ -13,6 +13,9 @@
 namespace waggle {
 namespace {
 
+// Far above what an experiment or a generator of random numbers is as a text.
+constexpr int64_t kMaxTextBytes = int64_t{64} << 20;
+
 // What both must have alike for bytes to follow each other in the same order.
 uint64_t HashOfNames(const CheckpointContents& contents) {
   std::string names;
@@ -28,6 +31,10 @@ uint64_t HashOfNames(const CheckpointContents& contents) {
 absl::Status ShareText(int root, Collective* collective, std::string* text) {
   auto size = static_cast<int64_t>(text->size());
   WAGGLE_RETURN_IF_ERROR(collective->Broadcast(&size, sizeof(size), root));
+  if (size < 0 || size > kMaxTextBytes) {
+    return absl::FailedPreconditionError(absl::StrCat("another learner of the group has a text of ", size,
+                                                      " bytes in its state; wanted at most ", kMaxTextBytes));
+  }
   text->resize(static_cast<size_t>(size));
   return collective->Broadcast(text->data(), size, root);
 }

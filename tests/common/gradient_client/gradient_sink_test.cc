@@ -77,8 +77,10 @@ TEST_CASE("a push waits while too many are not answered, and no longer than unti
 
 TEST_CASE("answers may come when the sink has gone", "[unit]") {
   Taker taker;
-  NewGradientSink(Options(1), &taker, nullptr)->Push(std::make_shared<float>(1.0F), {}, StopToken()).IgnoreError();
+  Metrics metrics;
+  REQUIRE_OK(NewGradientSink(Options(1), &taker, &metrics)->Push(std::make_shared<float>(1.0F), {}, StopToken()));
   taker.AnswerAt(0, GradientVerdict::kApplied);
+  CHECK(metrics.TakeSnapshot().counters.at("gradients_applied") == 1);
 }
 
 }  // namespace

@@ -1,6 +1,3 @@
-#include <string>
-#include <utility>
-
 #include "common/experiment/experiment.h"
 #include "common/experiment/experiment_plan.h"
 #include "common/rl/algorithms/a3c/a3c.h"
@@ -10,52 +7,27 @@
 namespace waggle {
 namespace {
 
-absl::StatusOr<Experiment> Parse(const std::string& more) {
-  return ParseExperiment("algorithm: {name: a3c" + more + "}\nstop: {max_learner_steps: 10}\n", "test.yaml", {},
-                         BuiltinAlgorithmDefinitions());
-}
-
-ExperimentPlan Planned(const std::string& more, SpaceLeaf action) {
+TEST_CASE("A3C is planned as A2C is, and its actors push their gradients unless told otherwise", "[unit]") {
   EnvironmentSpec environment;
   environment.name = "test";
   environment.observations = {Box("observation", DType::kFloat32, {3})};
-  environment.actions = {std::move(action)};
-  const Experiment experiment = testing::ValueOf(Parse(more));
-  REQUIRE_OK(CheckAgainstEnvironment(experiment, environment, BuiltinAlgorithmDefinitions()));
-  return testing::ValueOf(PlanExperiment(experiment, environment, BuiltinAlgorithmDefinitions()));
-}
-
-TEST_CASE("A3C learns from unrolls that each version of its network acts", "[unit]") {
-  const ExperimentPlan plan = Planned(", unroll: 7", Discrete("action", 4));
-  CHECK(plan.acting()->name == "actor_critic");
-  CHECK(plan.algorithm.columns.empty());
+  environment.actions = {Discrete("action", 4)};
+  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
+  const Experiment experiment = testing::ValueOf(ParseExperiment(
+      "algorithm: {name: a3c, unroll: 7}\nstop: {max_learner_steps: 10}\n", "test.yaml", {}, definitions));
+  REQUIRE_OK(CheckAgainstEnvironment(experiment, environment, definitions));
+  const ExperimentPlan plan = testing::ValueOf(PlanExperiment(experiment, environment, definitions));
+  CHECK(experiment.learner.pushes());
   CHECK(plan.algorithm.rows_per_version == 7);
   REQUIRE(plan.algorithm.tables.size() == 1);
-  CHECK(plan.algorithm.tables[0].window.kind == WindowPlan::Kind::kUnroll);
   CHECK(plan.algorithm.tables[0].window.length == 8);
-  CHECK(plan.algorithm.tables[0].window.period == 8);
-  CHECK(plan.algorithm.tables[0].batch_size == 16);
-}
-
-TEST_CASE("A3C's optimizer of the entropy's weight is an unknown key where nothing is learned", "[unit]") {
-  const absl::Status status = Parse(", entropy: {optimizer: {learning_rate: 0.1}}").status();
-  CHECK(absl::IsInvalidArgument(status));
-  CHECK(status.message().find("optimizer: unknown key") != std::string::npos);
-}
-
-TEST_CASE("A3C's options are read, printed and read again", "[unit]") {
-  const Experiment experiment = testing::ValueOf(
-      Parse(", unroll: 5, lambda: 1, value_weight: 0.25, normalize_advantages: true, entropy: {weight: 0.02}"));
-  const auto& options = dynamic_cast<const A3cOptions&>(*experiment.algorithm_options);
-  CHECK(options.unroll == 5);
-  CHECK(options.lambda == 1);
-  CHECK(options.value_weight == 0.25);
-  CHECK(options.normalize_advantages);
-  CHECK(options.entropy.weight == Schedule(0.02));
-  CHECK(ToYaml(testing::ValueOf(ParseExperiment(ToYaml(experiment), "again", {}, BuiltinAlgorithmDefinitions()))) ==
-        ToYaml(experiment));
-  CHECK_FALSE(Parse(", unroll: 0").ok());
-  CHECK_FALSE(Parse(", lambda: 1.1").ok());
+  // Each actor would have a scale of its own.
+  CHECK_FALSE(dynamic_cast<const A3cOptions&>(*experiment.algorithm_options).normalize_returns);
+  CHECK_FALSE(
+      testing::ValueOf(
+          ParseExperiment("algorithm: {name: a3c}\nlearner: {gradients: local}\nstop: {max_learner_steps: 10}\n",
+                          "test.yaml", {}, definitions))
+          .learner.pushes());
 }
 
 }  // namespace
