@@ -86,9 +86,16 @@ absl::Status Serve(const HubProcessOptions& options, WeightsFolder* newest, Weig
   const std::string& metrics_folder = options.metrics_folder.empty() ? options.data_folder : options.metrics_folder;
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<MetricsRecorder> recorder,
                           MetricsRecorder::Create(metrics_folder, hub->Overview()));
-  ModelService model_service(&models, &metrics, [state] { return state->last_epoch(); });
-  WorkerService worker_service(hub.get(), kHeartbeatInterval);
-  StoreService store_service(hub->group_store());
+  const auto run = std::make_shared<RunServices>();
+  run->hub = hub.get();
+  run->groups = hub->group_store();
+  run->models = &models;
+  run->metrics = &metrics;
+  run->last_epoch = [state] { return state->last_epoch(); };
+  const FindRun find = [run](const std::string& /*experiment_id*/) { return run; };
+  ModelService model_service(find);
+  WorkerService worker_service(find, kHeartbeatInterval);
+  StoreService store_service(find);
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
                           RpcServer::Start(options.listen, {&model_service, &worker_service, &store_service}));
   hub->SetOwnAddress(server->address());

@@ -1,7 +1,8 @@
 #include "param_server/model_service.h"
 
-#include <algorithm>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,35 +25,16 @@ absl::StatusOr<Request> DecodeRequest(const grpc::ByteBuffer& buffer) {
   return std::move(message.header);
 }
 
-EncodedModels::Pieces Encode(const StoredModel& model) {
-  const ByteSlices& data = model.snapshot.data;
-  EncodedModels::Pieces pieces;
-  Message<v1::PullModelResponse> message;
-  *message.header.mutable_header() = ToProto(model.snapshot);
-  message.header.mutable_header()->set_total_bytes(data.size());
-  message.header.mutable_header()->set_checksum(model.checksum);
-  size_t sent = 0;
-  do {  // At least once: a model without bytes has a header all the same.
-    const size_t size = std::min(data.size() - sent, static_cast<size_t>(kPieceBytes));
-    message.data = data.Part(sent, size);
-    pieces.push_back(EncodeMessage(message));
-    message.header.clear_header();
-    sent += size;
-  } while (sent < data.size());
-  return pieces;
-}
-
 class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModelResponse> {
  public:
-  PushHandler(ModelStore* models, EncodedModels* encoded, Metrics* metrics, const std::function<uint64_t()>& last_epoch)
-      : models_(models), encoded_(encoded), metrics_(metrics), last_epoch_(last_epoch) {}
+  explicit PushHandler(const FindRun& find) : find_(find) {}
 
   absl::Status OnMessage(Message<v1::PushModelRequest> message) override { return Count(Take(std::move(message))); }
 
   absl::StatusOr<v1::PushModelResponse> OnPeerDone() override {
     WAGGLE_RETURN_IF_ERROR(Count(Commit()));
-    metrics_->Add("models_pushed", 1);
-    encoded_->Get(models_->Newest(model_));  // Now, so that the messages of the version before go at once.
+    run_->metrics->Add("models_pushed", 1);
+    run_->encoded.Get(run_->models->Newest(model_));  // Now, so that the messages of the version before go at once.
     return v1::PushModelResponse();
   }
 
@@ -64,17 +46,18 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
     }
     if (upload_ == nullptr) {
       const v1::ModelHeader& header = message.header.header();
+      WAGGLE_ASSIGN_OR_RETURN(run_, FindOrRefuse(find_, header.experiment_id()));
       WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, FromProto(header));
       WAGGLE_RETURN_IF_ERROR(CheckEpoch(snapshot));
       model_ = snapshot.model;
       WAGGLE_ASSIGN_OR_RETURN(
-          upload_, ModelUpload::Begin(models_, std::move(snapshot), header.total_bytes(), header.checksum()));
+          upload_, ModelUpload::Begin(run_->models, std::move(snapshot), header.total_bytes(), header.checksum()));
     }
     return upload_->Append(message.data);
   }
 
   absl::Status CheckEpoch(const ModelSnapshot& snapshot) const {
-    const uint64_t last = last_epoch_ == nullptr ? snapshot.version.epoch : last_epoch_();
+    const uint64_t last = run_->last_epoch == nullptr ? snapshot.version.epoch : run_->last_epoch();
     return snapshot.version.epoch <= last
                ? absl::OkStatus()
                : absl::FailedPreconditionError(
@@ -90,16 +73,14 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   }
 
   absl::Status Count(absl::Status status) {
-    if (!status.ok()) {
-      metrics_->Add("pushes_refused", 1);
+    if (!status.ok() && run_ != nullptr) {
+      run_->metrics->Add("pushes_refused", 1);
     }
     return status;
   }
 
-  ModelStore* const models_;
-  EncodedModels* const encoded_;
-  Metrics* const metrics_;
-  const std::function<uint64_t()>& last_epoch_;  // The service's.
+  const FindRun& find_;               // The service's.
+  std::shared_ptr<RunServices> run_;  // Once the header has come.
   std::string model_;
   std::unique_ptr<ModelUpload> upload_;
 };
@@ -128,12 +109,17 @@ class PiecesSource final : public WriteSource {
 // Sends the newest version's number whenever it has changed since the last time.
 class VersionSource final : public WriteSource {
  public:
-  VersionSource(ModelStore* models, std::string model) : models_(models), model_(std::move(model)) {}
+  VersionSource(std::shared_ptr<RunServices> run, std::string model) : run_(std::move(run)), model_(std::move(model)) {}
 
-  void OnOpen(std::function<void()> wake) override { subscription_ = models_->Watch(model_, std::move(wake)); }
+  void OnOpen(std::function<void()> wake) override {
+    subscription_ = run_->models->Watch(model_, std::move(wake));
+  }
 
   Step Next() override {
-    const std::shared_ptr<const StoredModel> newest = models_->Newest(model_);
+    if (run_->closed) {
+      return {std::nullopt, ClosedError()};
+    }
+    const std::shared_ptr<const StoredModel> newest = run_->models->Newest(model_);
     if (newest == nullptr || sent_ == newest->snapshot.version) {
       return {};
     }
@@ -142,7 +128,7 @@ class VersionSource final : public WriteSource {
   }
 
  private:
-  ModelStore* const models_;
+  const std::shared_ptr<RunServices> run_;
   const std::string model_;
   std::optional<ModelVersion> sent_;
   std::unique_ptr<ModelStore::Subscription> subscription_;
@@ -161,25 +147,10 @@ WriteReactor* Refuse(absl::Status status) {
 
 }  // namespace
 
-std::shared_ptr<const EncodedModels::Pieces> EncodedModels::Get(const std::shared_ptr<const StoredModel>& model) {
-  Entry replaced;  // Destroyed outside the lock.
-  MutexLock lock(&mutex_);
-  Entry& entry = entries_[model->snapshot.model];
-  if (entry.model == model) {
-    return entry.pieces;
-  }
-  auto pieces = std::make_shared<const Pieces>(Encode(*model));
-  // A reader that was slow to ask must not bring an old version back.
-  if (entry.model == nullptr || entry.model->snapshot.version < model->snapshot.version) {
-    replaced = std::exchange(entry, Entry{model, pieces});
-  }
-  return pieces;
-}
-
 grpc::ServerReadReactor<grpc::ByteBuffer>* ModelService::Push(grpc::CallbackServerContext* context,
                                                               grpc::ByteBuffer* response) {
   return new ReadReactor<v1::PushModelRequest, v1::PushModelResponse>(
-      context, std::make_unique<PushHandler>(models_, &encoded_, metrics_, last_epoch_), response);
+      context, std::make_unique<PushHandler>(find_), response);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackServerContext* /*context*/,
@@ -191,20 +162,26 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackSer
   if (const absl::Status status = CheckPull(*pull); !status.ok()) {
     return Refuse(status);
   }
+  const auto run = FindOrRefuse(find_, pull->experiment_id());
+  if (!run.ok()) {
+    return Refuse(run.status());
+  }
+  ModelStore* const models = (*run)->models;
+  Metrics* const metrics = (*run)->metrics;
   const bool best = pull->which() == v1::PullModelRequest::WHICH_BEST;
   const std::shared_ptr<const StoredModel> chosen =
-      best ? models_->Best(pull->model()) : models_->Newest(pull->model());
+      best ? models->Best(pull->model()) : models->Newest(pull->model());
   if (chosen == nullptr || (pull->has_newer_than() && !(FromProto(pull->newer_than()) < chosen->snapshot.version))) {
     static const auto* const nothing = new std::shared_ptr<const EncodedModels::Pieces>(
         std::make_shared<const EncodedModels::Pieces>(1, EncodeMessage(v1::PullModelResponse(), ByteSlices())));
     return new WriteReactor(std::make_unique<PiecesSource>(*nothing));
   }
   if (!pull->holder().empty()) {
-    models_->Hold(pull->holder(), chosen);
+    models->Hold(pull->holder(), chosen);
   }
-  metrics_->Add("models_pulled", 1);
-  metrics_->Add("bytes_pulled", static_cast<double>(chosen->snapshot.data.size()));
-  return new WriteReactor(std::make_unique<PiecesSource>(encoded_.Get(chosen)));
+  metrics->Add("models_pulled", 1);
+  metrics->Add("bytes_pulled", static_cast<double>(chosen->snapshot.data.size()));
+  return new WriteReactor(std::make_unique<PiecesSource>((*run)->encoded.Get(chosen)));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Watch(grpc::CallbackServerContext* /*context*/,
@@ -216,7 +193,11 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Watch(grpc::CallbackSe
   if (const absl::Status status = ValidateName(watch->model()); !status.ok()) {
     return Refuse(status);
   }
-  return new WriteReactor(std::make_unique<VersionSource>(models_, watch->model()));
+  auto run = FindOrRefuse(find_, watch->experiment_id());
+  if (!run.ok()) {
+    return Refuse(run.status());
+  }
+  return new WriteReactor(std::make_unique<VersionSource>(*std::move(run), watch->model()));
 }
 
 }  // namespace waggle

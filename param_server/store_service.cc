@@ -1,5 +1,6 @@
 #include "param_server/store_service.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +16,8 @@ namespace {
 // returned this.
 class GetReactor final : public grpc::ServerUnaryReactor {
  public:
-  GetReactor(GroupStore* store, const v1::GetKeysRequest& request, grpc::ByteBuffer* response) : store_(store) {
+  GetReactor(std::shared_ptr<RunServices> run, const v1::GetKeysRequest& request, grpc::ByteBuffer* response)
+      : run_(std::move(run)) {
     const auto answer = [this, response](absl::StatusOr<std::vector<std::string>> values) {
       if (values.ok()) {
         v1::GetKeysResponse message;
@@ -24,18 +26,18 @@ class GetReactor final : public grpc::ServerUnaryReactor {
       }
       Finish(ToGrpcStatus(values.status()));
     };
-    number_ = store_->Get(request.epoch(), {request.keys().begin(), request.keys().end()}, request.wait(), answer);
+    number_ = run_->groups->Get(request.epoch(), {request.keys().begin(), request.keys().end()}, request.wait(), answer);
   }
 
   void OnCancel() override {
     if (number_.has_value()) {
-      store_->Forget(*number_);
+      run_->groups->Forget(*number_);
     }
   }
   void OnDone() override { delete this; }
 
  private:
-  GroupStore* const store_;
+  const std::shared_ptr<RunServices> run_;
   std::optional<int64_t> number_;
 };
 
@@ -44,8 +46,9 @@ class GetReactor final : public grpc::ServerUnaryReactor {
 grpc::ServerUnaryReactor* StoreService::Set(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                             grpc::ByteBuffer* response) {
   return AnswerUnary<v1::SetKeyRequest, v1::SetKeyResponse>(
-      context, *request, response, kMaxUnaryBytes, [this](const v1::SetKeyRequest& decoded, v1::SetKeyResponse*) {
-        return store_->Set(decoded.epoch(), decoded.key(), decoded.value());
+      context, *request, response, kMaxUnaryBytes, [this](const v1::SetKeyRequest& decoded, v1::SetKeyResponse*) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        return run->groups->Set(decoded.epoch(), decoded.key(), decoded.value());
       });
 }
 
@@ -55,7 +58,11 @@ grpc::ServerUnaryReactor* StoreService::Get(grpc::CallbackServerContext* context
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return FinishUnary(context, status);
   }
-  return new GetReactor(store_, decoded, response);
+  auto run = FindOrRefuse(find_, decoded.experiment_id());
+  if (!run.ok()) {
+    return FinishUnary(context, run.status());
+  }
+  return new GetReactor(*std::move(run), decoded, response);
 }
 
 grpc::ServerUnaryReactor* StoreService::Add(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -63,7 +70,8 @@ grpc::ServerUnaryReactor* StoreService::Add(grpc::CallbackServerContext* context
   return AnswerUnary<v1::AddToKeyRequest, v1::AddToKeyResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::AddToKeyRequest& decoded, v1::AddToKeyResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const int64_t value, store_->Add(decoded.epoch(), decoded.key(), decoded.amount()));
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        WAGGLE_ASSIGN_OR_RETURN(const int64_t value, run->groups->Add(decoded.epoch(), decoded.key(), decoded.amount()));
         answer->set_value(value);
         return absl::OkStatus();
       });
@@ -74,7 +82,8 @@ grpc::ServerUnaryReactor* StoreService::Delete(grpc::CallbackServerContext* cont
   return AnswerUnary<v1::DeleteKeyRequest, v1::DeleteKeyResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::DeleteKeyRequest& decoded, v1::DeleteKeyResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const bool existed, store_->Delete(decoded.epoch(), decoded.key()));
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        WAGGLE_ASSIGN_OR_RETURN(const bool existed, run->groups->Delete(decoded.epoch(), decoded.key()));
         answer->set_existed(existed);
         return absl::OkStatus();
       });

@@ -2,7 +2,9 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "param_server/workers/group_store.h"
+#include <utility>
+
+#include "param_server/run_services.h"
 #include "waggle/v1/store.grpc.pb.h"
 
 namespace waggle {
@@ -12,11 +14,10 @@ using StoreServiceBase = v1::StoreService::WithRawCallbackMethod_Set<
     v1::StoreService::WithRawCallbackMethod_Get<v1::StoreService::WithRawCallbackMethod_Add<
         v1::StoreService::WithRawCallbackMethod_Delete<v1::StoreService::Service>>>>;
 
-// waggle.v1.StoreService over a GroupStore; see store.proto.
+// waggle.v1.StoreService over the group stores of all experiments that run; see store.proto.
 class StoreService final : public StoreServiceBase {
  public:
-  // The store outlives the service.
-  explicit StoreService(GroupStore* store) : store_(store) {}
+  explicit StoreService(FindRun find) : find_(std::move(find)) {}
 
   grpc::ServerUnaryReactor* Set(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                 grpc::ByteBuffer* response) override;
@@ -28,7 +29,7 @@ class StoreService final : public StoreServiceBase {
                                    grpc::ByteBuffer* response) override;
 
  private:
-  GroupStore* const store_;
+  const FindRun find_;
 };
 
 }  // namespace waggle

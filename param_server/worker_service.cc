@@ -15,7 +15,7 @@
 #include "common/rpc/status_convert.h"
 #include "common/rpc/unary_method.h"
 #include "common/rpc/write_reactor.h"
-#include "param_server/metrics/run_figures.h"
+#include "param_server/overview_convert.h"
 
 namespace waggle {
 namespace {
@@ -75,72 +75,19 @@ absl::StatusOr<WorkerReport> ReportOf(const v1::HeartbeatRequest& request) {
   return report;
 }
 
-v1::WorkerInfo InfoOf(const WorkerView& worker) {
-  v1::WorkerInfo info;
-  info.set_worker_id(worker.introduction.worker_id);
-  info.set_role(ToProto(worker.introduction.role));
-  info.set_index(static_cast<uint32_t>(worker.index));
-  info.set_address(worker.introduction.address);
-  info.set_process_id(worker.introduction.process_id);
-  info.set_host(worker.introduction.host);
-  info.set_joined_at_us(absl::ToUnixMicros(worker.joined));
-  info.set_silent_ms(absl::ToInt64Milliseconds(worker.silent));
-  info.set_activity(worker.figures.activity);
-  info.mutable_counters()->insert(worker.figures.counters.begin(), worker.figures.counters.end());
-  info.mutable_gauges()->insert(worker.figures.gauges.begin(), worker.figures.gauges.end());
-  info.mutable_rates()->insert(worker.rates.begin(), worker.rates.end());
-  info.set_alive(worker.alive);
-  info.set_gone(worker.gone);
-  info.set_failure(worker.failure);
-  return info;
-}
-
-void Fill(const HubOverview& overview, v1::OverviewResponse* response) {
-  response->set_run_state(ToProto(overview.run_state));
-  response->set_outcome_reason(overview.outcome_reason);
-  response->set_experiment_name(overview.experiment_name);
-  response->set_experiment_yaml(overview.experiment_yaml);
-  response->set_started_at_us(overview.started.has_value() ? absl::ToUnixMicros(*overview.started) : 0);
-  for (const WorkerView& worker : overview.workers) {
-    *response->add_workers() = InfoOf(worker);
-  }
-  response->set_model(overview.model);
-  if (overview.model_version.has_value()) {
-    *response->mutable_model_version() = ToProto(*overview.model_version);
-  }
-  response->set_model_bytes(overview.model_bytes);
-  for (const DatedEvaluation& dated : overview.evaluations) {
-    v1::Evaluation* const evaluation = response->add_evaluations();
-    *evaluation = ToProto(dated.evaluation);
-    evaluation->set_finished_at_us(absl::ToUnixMicros(dated.finished));
-  }
-  response->set_env_steps(overview.env_steps);
-  response->set_learner_steps(overview.learner_steps);
-  if (overview.environment.has_value()) {
-    *response->mutable_environment() = ToProto(*overview.environment);
-  }
-  response->set_software_version(kVersion);
-  if (overview.result.has_value()) {
-    *response->mutable_result() = ToProto(*overview.result);
-  }
-  response->set_weights_unsaved(overview.weights_unsaved);
-  const Figures figures = RunFigures(overview);
-  response->mutable_figures()->insert(figures.begin(), figures.end());
-  response->set_figures_unrecorded(overview.figures_unrecorded);
-  if (overview.turn.has_value()) {
-    *response->mutable_turn() = ToProto(*overview.turn);
-  }
-}
-
 // Sends a worker's assignment whenever there is news for it.
 class AssignmentSource final : public WriteSource {
  public:
-  AssignmentSource(Hub* hub, std::string worker_id) : hub_(hub), worker_id_(std::move(worker_id)) {}
+  AssignmentSource(std::shared_ptr<RunServices> run, std::string worker_id)
+      : run_(std::move(run)), worker_id_(std::move(worker_id)) {}
 
-  void OnOpen(std::function<void()> wake) override { subscription_ = hub_->Watch(std::move(wake)); }
+  void OnOpen(std::function<void()> wake) override { subscription_ = run_->hub->Watch(std::move(wake)); }
 
   Step Next() override {
-    const absl::StatusOr<std::optional<Assignment>> news = hub_->News(worker_id_, &seen_);
+    if (run_->closed) {
+      return {std::nullopt, ClosedError()};
+    }
+    const absl::StatusOr<std::optional<Assignment>> news = run_->hub->News(worker_id_, &seen_);
     if (!news.ok()) {
       return {std::nullopt, news.status()};
     }
@@ -151,7 +98,7 @@ class AssignmentSource final : public WriteSource {
   }
 
  private:
-  Hub* const hub_;
+  const std::shared_ptr<RunServices> run_;
   const std::string worker_id_;
   std::optional<int64_t> seen_;
   std::unique_ptr<Listeners::Subscription> subscription_;
@@ -159,8 +106,11 @@ class AssignmentSource final : public WriteSource {
 
 }  // namespace
 
-WorkerService::WorkerService(Hub* hub, absl::Duration heartbeat_interval)
-    : hub_(hub), heartbeat_interval_(heartbeat_interval), joins_("joins", 1, kMaxJoins) {}
+WorkerService::WorkerService(FindRun find, absl::Duration heartbeat_interval, PastOverview past)
+    : find_(std::move(find)),
+      past_(std::move(past)),
+      heartbeat_interval_(heartbeat_interval),
+      joins_("joins", 1, kMaxJoins) {}
 
 grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* response) {
@@ -172,10 +122,14 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
   if (!introduction.ok()) {
     return FinishUnary(context, introduction.status());
   }
+  auto run = FindOrRefuse(find_, decoded.experiment_id());
+  if (!run.ok()) {  // It has ended, or there never was one: coming back is of no use.
+    return FinishUnary(context, absl::FailedPreconditionError(run.status().message()));
+  }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const auto join = [this, introduction = *introduction, response, reactor] {
+  const auto join = [this, run = *std::move(run), introduction = *introduction, response, reactor] {
     v1::JoinResponse answer;
-    const absl::Status status = Join(introduction, &answer);
+    const absl::Status status = Join(run->hub, introduction, &answer);
     *response = EncodeMessage(answer, ByteSlices());
     reactor->Finish(ToGrpcStatus(status));
   };
@@ -188,8 +142,8 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
   return reactor;
 }
 
-absl::Status WorkerService::Join(const WorkerIntroduction& introduction, v1::JoinResponse* response) {
-  WAGGLE_ASSIGN_OR_RETURN(const Hub::Seat seat, hub_->Join(introduction));
+absl::Status WorkerService::Join(Hub* hub, const WorkerIntroduction& introduction, v1::JoinResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const Hub::Seat seat, hub->Join(introduction));
   response->set_index(static_cast<uint32_t>(seat.index));
   response->set_epoch(seat.epoch);
   response->set_life(seat.life);
@@ -209,12 +163,13 @@ grpc::ServerUnaryReactor* WorkerService::Heartbeat(grpc::CallbackServerContext* 
 }
 
 absl::Status WorkerService::Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response) {
+  WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, request.experiment_id()));
   WAGGLE_ASSIGN_OR_RETURN(const WorkerReport report, ReportOf(request));
-  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, hub_->Heartbeat(report));
+  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, run->hub->Heartbeat(report));
   *response->mutable_assignment() = ToProto(assignment);
-  response->set_experiment_known(request.experiment_checksum() == hub_->experiment_checksum());
+  response->set_experiment_known(request.experiment_checksum() == run->hub->experiment_checksum());
   if (!response->experiment_known()) {
-    response->mutable_assignment()->set_experiment_yaml(hub_->experiment_yaml());
+    response->mutable_assignment()->set_experiment_yaml(run->hub->experiment_yaml());
   }
   return absl::OkStatus();
 }
@@ -225,7 +180,11 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* WorkerService::Watch(grpc::CallbackS
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
   }
-  return new WriteReactor(std::make_unique<AssignmentSource>(hub_, decoded.worker_id()));
+  auto run = FindOrRefuse(find_, decoded.experiment_id());
+  if (!run.ok()) {
+    return new WriteReactor(std::make_unique<EndedSource>(run.status()));
+  }
+  return new WriteReactor(std::make_unique<AssignmentSource>(*std::move(run), decoded.worker_id()));
 }
 
 grpc::ServerUnaryReactor* WorkerService::TakeSteps(grpc::CallbackServerContext* context,
@@ -233,7 +192,8 @@ grpc::ServerUnaryReactor* WorkerService::TakeSteps(grpc::CallbackServerContext* 
   return AnswerUnary<v1::TakeStepsRequest, v1::TakeStepsResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::TakeStepsRequest& decoded, v1::TakeStepsResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const int64_t allowed, hub_->TakeSteps(decoded.worker_id(), FromProto(decoded)));
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        WAGGLE_ASSIGN_OR_RETURN(const int64_t allowed, run->hub->TakeSteps(decoded.worker_id(), FromProto(decoded)));
         answer->set_allowed(static_cast<uint64_t>(allowed));
         return absl::OkStatus();
       });
@@ -244,7 +204,9 @@ grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* cont
   return AnswerUnary<v1::LeaveRequest, v1::LeaveResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::LeaveRequest& decoded, v1::LeaveResponse* /*answer*/) {
-        hub_->Leave(decoded.worker_id());
+        if (const std::shared_ptr<RunServices> run = find_(decoded.experiment_id()); run != nullptr) {
+          run->hub->Leave(decoded.worker_id());
+        }
         return absl::OkStatus();
       });
 }
@@ -253,8 +215,16 @@ grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* c
                                                   grpc::ByteBuffer* response) {
   return AnswerUnary<v1::OverviewRequest, v1::OverviewResponse>(
       context, *request, response, kMaxUnaryBytes,
-      [this](const v1::OverviewRequest& /*decoded*/, v1::OverviewResponse* answer) {
-        Fill(hub_->Overview(), answer);
+      [this](const v1::OverviewRequest& decoded, v1::OverviewResponse* answer) -> absl::Status {
+        const std::string& id = decoded.experiment_id();
+        if (const std::shared_ptr<RunServices> run = find_(id); run != nullptr) {
+          *answer = ToProto(run->hub->Overview());
+        } else if (past_ != nullptr) {
+          WAGGLE_ASSIGN_OR_RETURN(*answer, past_(id));
+        } else {
+          return FindOrRefuse(find_, id).status();
+        }
+        answer->set_experiment_id(id);
         return absl::OkStatus();
       });
 }

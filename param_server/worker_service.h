@@ -2,8 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <functional>
+#include <string>
+
 #include "common/base/executor.h"
-#include "param_server/workers/hub.h"
+#include "param_server/run_services.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace waggle {
@@ -14,12 +17,15 @@ using WorkerServiceBase = v1::WorkerService::WithRawCallbackMethod_Join<
         v1::WorkerService::WithRawCallbackMethod_TakeSteps<v1::WorkerService::WithRawCallbackMethod_Leave<
             v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>>;
 
-// waggle.v1.WorkerService over a Hub; see worker.proto. Translates, and decides nothing but that a worker of another
+// waggle.v1.WorkerService over the hubs of all experiments that run; see worker.proto. Translates, and decides nothing but that a worker of another
 // software version is refused.
 class WorkerService final : public WorkerServiceBase {
  public:
-  // The hub outlives the service. Workers are asked for a heartbeat every `heartbeat_interval`.
-  WorkerService(Hub* hub, absl::Duration heartbeat_interval);
+  // What is known of an experiment that does not run; NOT_FOUND where there is none. Called in a gRPC reaction.
+  using PastOverview = std::function<absl::StatusOr<v1::OverviewResponse>(const std::string& experiment_id)>;
+
+  // Workers are asked for a heartbeat every `heartbeat_interval`. `past` may be null.
+  WorkerService(FindRun find, absl::Duration heartbeat_interval, PastOverview past = nullptr);
 
   grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                  grpc::ByteBuffer* response) override;
@@ -35,10 +41,11 @@ class WorkerService final : public WorkerServiceBase {
                                      grpc::ByteBuffer* response) override;
 
  private:
-  absl::Status Join(const WorkerIntroduction& introduction, v1::JoinResponse* response);
+  absl::Status Join(Hub* hub, const WorkerIntroduction& introduction, v1::JoinResponse* response);
   absl::Status Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response);
 
-  Hub* const hub_;
+  const FindRun find_;
+  const PastOverview past_;
   const absl::Duration heartbeat_interval_;
   Executor joins_;  // Of those that wait for the disk.
 };

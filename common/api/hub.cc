@@ -38,6 +38,10 @@ const char* RunStateName(RunState state) {
       return "limit";
     case RunState::kFailed:
       return "failed";
+    case RunState::kQueued:
+      return "queued";
+    case RunState::kStopped:
+      return "stopped";
   }
   return "unknown";
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,14 +36,17 @@ enum class RunState {
   kSolved,     // The target return was reached.
   kLimit,      // A limit on steps or time was reached first.
   kFailed,
+  kQueued,   // It has not begun.
+  kStopped,  // A user ended it.
 };
 
-// "no experiment", "running", "finishing", "solved", "limit", "failed".
+// "no experiment", "running", "finishing", "solved", "limit", "failed", "queued", "stopped".
 const char* RunStateName(RunState state);
 
 // Whether the run is over, so that workers should finish.
 inline bool IsOver(RunState state) {
-  return state == RunState::kSolved || state == RunState::kLimit || state == RunState::kFailed;
+  return state == RunState::kSolved || state == RunState::kLimit || state == RunState::kFailed ||
+         state == RunState::kStopped;
 }
 
 // Whether nobody is to act or train any more.
@@ -128,6 +132,18 @@ struct StepRequest {
 // which counts from before it asks, uses them for a shorter time, so that no step is ever given to two.
 constexpr absl::Duration kStepLeaseLife = absl::Seconds(10);
 constexpr absl::Duration kStepLeaseUse = absl::Seconds(5);
+
+// An experiment, and the hub where it runs.
+struct RunAddress {
+  // NOLINTNEXTLINE(google-explicit-constructor): of a hub with one experiment, whose address says all.
+  RunAddress(std::string hub_address, std::string experiment = "")
+      : hub(std::move(hub_address)), experiment_id(std::move(experiment)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  RunAddress(const char* hub_address) : hub(hub_address) {}
+
+  std::string hub;  // HOST:PORT.
+  std::string experiment_id;
+};
 
 // One worker's link to the hub, kept up by heartbeats in the background; rejoins by itself after the hub was away. News
 // that cannot wait for a heartbeat comes at once. Thread-safe.

@@ -39,7 +39,7 @@ class GrpcHubLink final : public HubLink {
  public:
   GrpcHubLink(const HubClientOptions& options, const StopToken& stop)
       : options_(options),
-        worker_id_(NewWorkerId(options.role)),
+        worker_id_(options.worker_id.empty() ? NewWorkerId(options.role) : options.worker_id),
         channel_(NewChannel(options.hub_address, "control")),
         stub_(v1::WorkerService::NewStub(channel_)),
         shared_(std::make_shared<Shared>()),
@@ -89,7 +89,8 @@ class GrpcHubLink final : public HubLink {
       status = Join(stop);
     }
     thread_ = Thread("heartbeats", [this] { Run(); });
-    watch_.emplace(channel_, worker_id_, [this](const v1::Assignment& news) { return Take(news, Source::kWatch); });
+    watch_.emplace(channel_, options_.experiment_id, worker_id_,
+                   [this](const v1::Assignment& news) { return Take(news, Source::kWatch); });
     return absl::OkStatus();
   }
 
@@ -172,6 +173,7 @@ class GrpcHubLink final : public HubLink {
 
   absl::StatusOr<int64_t> TakeSteps(const StepRequest& steps, const StopToken& stop) override {
     v1::TakeStepsRequest request = ToProto(steps);
+    request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(worker_id_);
     v1::TakeStepsResponse response;
     const absl::Status status = CallUnary(kCallTimeout, stop, [&](grpc::ClientContext* context) {
@@ -315,6 +317,7 @@ class GrpcHubLink final : public HubLink {
 
   absl::Status Heartbeat() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
     v1::HeartbeatRequest request;
+    request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(worker_id_);
     request.set_experiment_checksum(experiment_checksum_);
     {
@@ -400,6 +403,7 @@ class GrpcHubLink final : public HubLink {
       return;
     }
     v1::LeaveRequest request;
+    request.set_experiment_id(options_.experiment_id);
     request.set_worker_id(worker_id_);
     v1::LeaveResponse response;
     const absl::Status status = CallUnary(kCallTimeout, abandon_, [&](grpc::ClientContext* context) {

@@ -15,7 +15,10 @@
 namespace waggle {
 
 struct HubClientOptions {
-  std::string hub_address;   // HOST:PORT of the parameter server.
+  std::string hub_address;    // HOST:PORT of the parameter server.
+  std::string experiment_id;  // Of those that run there.
+  // Under which this worker is known; empty: one is made up.
+  std::string worker_id;
   Role role = Role::kActor;  // What this process is.
   std::string address;       // HOST:PORT where this process serves; empty where it does not.
   // Which one of its role this process is, where whoever starts it says so; else the hub gives one out.

@@ -197,6 +197,10 @@ v1::RunState ToProto(RunState state) {
       return v1::RUN_STATE_LIMIT;
     case RunState::kFailed:
       return v1::RUN_STATE_FAILED;
+    case RunState::kQueued:
+      return v1::RUN_STATE_QUEUED;
+    case RunState::kStopped:
+      return v1::RUN_STATE_STOPPED;
   }
   return v1::RUN_STATE_UNSPECIFIED;
 }
@@ -215,6 +219,10 @@ absl::StatusOr<RunState> FromProto(v1::RunState proto) {
       return RunState::kLimit;
     case v1::RUN_STATE_FAILED:
       return RunState::kFailed;
+    case v1::RUN_STATE_QUEUED:
+      return RunState::kQueued;
+    case v1::RUN_STATE_STOPPED:
+      return RunState::kStopped;
     default:
       return absl::InvalidArgumentError(absl::StrCat("run_state: ", static_cast<int>(proto), " is not a run state"));
   }

@@ -29,6 +29,7 @@ std::string NewWorkerId(Role role) {
 
 v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id) {
   v1::JoinRequest request;
+  request.set_experiment_id(options.experiment_id);
   request.set_worker_id(worker_id);
   request.set_role(ToProto(options.role));
   request.set_address(options.address);

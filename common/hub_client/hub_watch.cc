@@ -16,9 +16,10 @@ constexpr char kMethod[] = "/waggle.v1.WorkerService/Watch";
 
 }  // namespace
 
-HubWatch::HubWatch(std::shared_ptr<grpc::Channel> channel, const std::string& worker_id,
-                   std::function<absl::Status(const v1::Assignment&)> take)
+HubWatch::HubWatch(std::shared_ptr<grpc::Channel> channel, const std::string& experiment_id,
+                   const std::string& worker_id, std::function<absl::Status(const v1::Assignment&)> take)
     : channel_(std::move(channel)),
+      experiment_id_(experiment_id),
       worker_id_(worker_id),
       take_(std::move(take)),
       thread_("hub-watch", [this] { Run(); }) {}
@@ -40,6 +41,7 @@ void HubWatch::Run() {
 
 absl::Status HubWatch::Listen(Backoff* backoff) {
   v1::WatchWorkerRequest request;
+  request.set_experiment_id(experiment_id_);
   request.set_worker_id(worker_id_);
   BlockingStream stream(channel_, kMethod, absl::InfiniteDuration(), stop_);
   bool open = stream.Write(EncodeMessage(request, ByteSlices())) && stream.WritesDone();

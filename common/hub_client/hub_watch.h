@@ -20,7 +20,7 @@ class HubWatch {
  public:
   // Calls `take` with each assignment, from a thread of its own. An error of `take` ends the stream, and the next one
   // begins after a pause.
-  HubWatch(std::shared_ptr<grpc::Channel> channel, const std::string& worker_id,
+  HubWatch(std::shared_ptr<grpc::Channel> channel, const std::string& experiment_id, const std::string& worker_id,
            std::function<absl::Status(const v1::Assignment&)> take);
   // `take` is not called any more once this has returned.
   ~HubWatch();
@@ -33,6 +33,7 @@ class HubWatch {
   absl::Status Listen(Backoff* backoff);
 
   const std::shared_ptr<grpc::Channel> channel_;
+  const std::string experiment_id_;
   const std::string worker_id_;
   const std::function<absl::Status(const v1::Assignment&)> take_;
   const StopToken stop_;

@@ -16,11 +16,14 @@ constexpr absl::Duration kWaitTimeout = absl::Hours(24);
 
 class GrpcKeyStore final : public KeyStore {
  public:
-  GrpcKeyStore(const std::string& address, uint64_t epoch)
-      : stub_(v1::StoreService::NewStub(NewChannel(address, "control"))), epoch_(epoch) {}
+  GrpcKeyStore(const RunAddress& run, uint64_t epoch)
+      : stub_(v1::StoreService::NewStub(NewChannel(run.hub, "control"))),
+        experiment_id_(run.experiment_id),
+        epoch_(epoch) {}
 
   absl::Status Set(const std::string& key, const std::string& value, const StopToken& stop) override {
     v1::SetKeyRequest request;
+    request.set_experiment_id(experiment_id_);
     request.set_epoch(epoch_);
     request.set_key(key);
     request.set_value(value);
@@ -32,6 +35,7 @@ class GrpcKeyStore final : public KeyStore {
   absl::StatusOr<std::vector<std::string>> Get(const std::vector<std::string>& keys, bool wait,
                                                const StopToken& stop) override {
     v1::GetKeysRequest request;
+    request.set_experiment_id(experiment_id_);
     request.set_epoch(epoch_);
     request.mutable_keys()->Add(keys.begin(), keys.end());
     request.set_wait(wait);
@@ -51,6 +55,7 @@ class GrpcKeyStore final : public KeyStore {
 
   absl::StatusOr<int64_t> Add(const std::string& key, int64_t amount, const StopToken& stop) override {
     v1::AddToKeyRequest request;
+    request.set_experiment_id(experiment_id_);
     request.set_epoch(epoch_);
     request.set_key(key);
     request.set_amount(amount);
@@ -62,6 +67,7 @@ class GrpcKeyStore final : public KeyStore {
 
   absl::StatusOr<bool> Delete(const std::string& key, const StopToken& stop) override {
     v1::DeleteKeyRequest request;
+    request.set_experiment_id(experiment_id_);
     request.set_epoch(epoch_);
     request.set_key(key);
     v1::DeleteKeyResponse response;
@@ -72,13 +78,14 @@ class GrpcKeyStore final : public KeyStore {
 
  private:
   const std::unique_ptr<v1::StoreService::Stub> stub_;
+  const std::string experiment_id_;
   const uint64_t epoch_;
 };
 
 }  // namespace
 
-std::unique_ptr<KeyStore> NewGrpcKeyStore(const std::string& address, uint64_t epoch) {
-  return std::make_unique<GrpcKeyStore>(address, epoch);
+std::unique_ptr<KeyStore> NewGrpcKeyStore(const RunAddress& run, uint64_t epoch) {
+  return std::make_unique<GrpcKeyStore>(run, epoch);
 }
 
 }  // namespace waggle

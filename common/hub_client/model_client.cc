@@ -39,7 +39,8 @@ absl::Status PortStatus(const absl::Status& status, absl::string_view what) {
 
 class GrpcModelPublisher final : public ModelPublisher {
  public:
-  explicit GrpcModelPublisher(const std::string& address) : channel_(NewChannel(address, "model push")) {}
+  explicit GrpcModelPublisher(const RunAddress& run)
+      : channel_(NewChannel(run.hub, "model push")), experiment_id_(run.experiment_id) {}
 
   absl::Status Publish(const ModelSnapshot& snapshot) override {
     Message<v1::PushModelRequest> message;
@@ -47,6 +48,7 @@ class GrpcModelPublisher final : public ModelPublisher {
     *header = ToProto(snapshot);
     header->set_total_bytes(snapshot.data.size());
     header->set_checksum(Checksum(snapshot.data));
+    header->set_experiment_id(experiment_id_);
     BlockingStream stream(channel_, kPush, kIdleTimeout, StopToken());
     bool open = true;
     for (const ByteSlice& slice : snapshot.data.slices()) {
@@ -70,6 +72,7 @@ class GrpcModelPublisher final : public ModelPublisher {
 
  private:
   const std::shared_ptr<grpc::Channel> channel_;
+  const std::string experiment_id_;
 };
 
 // Takes the messages of a pull together, believing none of them.
@@ -151,8 +154,11 @@ class Assembly {
 
 class GrpcModelSubscriber final : public ModelSubscriber {
  public:
-  GrpcModelSubscriber(const std::string& address, std::string model, std::string holder)
-      : channel_(NewChannel(address, "model pull")), model_(std::move(model)), holder_(std::move(holder)) {}
+  GrpcModelSubscriber(const RunAddress& run, std::string model, std::string holder)
+      : channel_(NewChannel(run.hub, "model pull")),
+        experiment_id_(run.experiment_id),
+        model_(std::move(model)),
+        holder_(std::move(holder)) {}
 
   absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) override {
     return PullChecked(version, v1::PullModelRequest::WHICH_NEWEST);
@@ -197,6 +203,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   absl::StatusOr<std::optional<ModelSnapshot>> Pull(std::optional<ModelVersion> version,
                                                     v1::PullModelRequest::Which which) {
     v1::PullModelRequest request;
+    request.set_experiment_id(experiment_id_);
     request.set_model(model_);
     request.set_holder(holder_);
     request.set_which(which);
@@ -219,6 +226,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   // Until there is something newer (OK), or the stream ends. A stream that works makes the next pause short again.
   absl::Status Watch(std::optional<ModelVersion> version, const StopToken& stop, Backoff* backoff) {
     v1::WatchModelRequest request;
+    request.set_experiment_id(experiment_id_);
     request.set_model(model_);
     BlockingStream stream(channel_, kWatch, absl::InfiniteDuration(), stop);
     bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
@@ -236,6 +244,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
   }
 
   const std::shared_ptr<grpc::Channel> channel_;
+  const std::string experiment_id_;
   const std::string model_;
   const std::string holder_;
   SpareBlock spare_;
@@ -243,13 +252,13 @@ class GrpcModelSubscriber final : public ModelSubscriber {
 
 }  // namespace
 
-std::unique_ptr<ModelPublisher> NewGrpcModelPublisher(const std::string& address) {
-  return std::make_unique<GrpcModelPublisher>(address);
+std::unique_ptr<ModelPublisher> NewGrpcModelPublisher(const RunAddress& run) {
+  return std::make_unique<GrpcModelPublisher>(run);
 }
 
-std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const std::string& address, const std::string& model,
+std::unique_ptr<ModelSubscriber> NewGrpcModelSubscriber(const RunAddress& run, const std::string& model,
                                                         const std::string& holder) {
-  return std::make_unique<GrpcModelSubscriber>(address, model, holder);
+  return std::make_unique<GrpcModelSubscriber>(run, model, holder);
 }
 
 }  // namespace waggle

@@ -148,6 +148,19 @@ std::unique_ptr<ModelStore::Subscription> ModelStore::Watch(absl::string_view mo
   return std::unique_ptr<Subscription>(new Subscription(this, id));
 }
 
+void ModelStore::WakeAll() {
+  std::vector<std::function<void()>> listeners;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, watcher] : watchers_) {
+      listeners.push_back(watcher.listener);
+    }
+  }
+  for (const std::function<void()>& listener : listeners) {
+    listener();
+  }
+}
+
 ModelStore::Subscription::~Subscription() {
   std::function<void()> listener;  // Destroyed outside the lock.
   MutexLock lock(&store_->mutex_);

@@ -89,6 +89,8 @@ class ModelStore {
   // model need not exist yet. The store outlives the subscription.
   std::unique_ptr<Subscription> Watch(absl::string_view model, std::function<void()> listener)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Calls the listeners of all models, though nothing was published.
+  void WakeAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   friend class ModelUpload;

@@ -119,6 +119,13 @@ void ExperimentTracker::ReportLearnerFailure(const std::string& reason) {
   }
 }
 
+void ExperimentTracker::EndNow(RunState state, const std::string& reason) {
+  if (!IsOver(progress_.state)) {
+    progress_.state = state;
+    progress_.reason = reason;
+  }
+}
+
 void ExperimentTracker::Conclude(const std::string& hindrance, absl::Time now) {
   if (progress_.state != RunState::kFinishing) {
     return;

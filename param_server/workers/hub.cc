@@ -217,8 +217,12 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
       AnnounceLocked();
     }
     seat.assignment = AssignmentLocked(*worker, now);
-    LogInfo(RoleName(introduction.role), " ", seat.index, " joined from ", introduction.host, ", process ",
-            introduction.process_id, introduction.address.empty() ? "" : ", serving at ", introduction.address);
+    const std::string text =
+        absl::StrCat(RoleName(introduction.role), " ", seat.index, " joined from ", introduction.host, ", process ",
+                     introduction.process_id, introduction.address.empty() ? "" : ", serving at ", introduction.address,
+                     is_learner ? absl::StrCat(", epoch ", seat.epoch) : "");
+    LogInfo(text);
+    NoteLocked(text);
   }
   seat.assignment.experiment_yaml = experiment_yaml_;
   if (reopened) {
@@ -250,33 +254,84 @@ absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
   return assignment;
 }
 
+void Hub::LeaveLocked(const std::string& worker_id, absl::Time now) {
+  const WorkerView* const worker = workers_.Find(worker_id);
+  // A learner's last weights are written when it goes.
+  urgent_ = urgent_ || (worker != nullptr && tracker_.has_value() && worker->introduction.role == Role::kLearner);
+  workers_.Leave(worker_id, now);
+  last_evaluation_of_.erase(worker_id);
+  history_.Forget(worker_id);
+  if (step_leases_.has_value()) {
+    step_leases_->Return(worker_id);
+  }
+  if (tracker_.has_value()) {
+    tracker_->Forget(worker_id);
+    ConcludeLocked(now);
+  }
+  FormGroupIfDueLocked(now);
+}
+
 void Hub::Leave(const std::string& worker_id) {
   const absl::Time now = options_.clock();
   bool save = false;
   {
     MutexLock lock(&mutex_);
-    const WorkerView* const worker = workers_.Find(worker_id);
-    if (worker != nullptr) {
+    if (const WorkerView* const worker = workers_.Find(worker_id); worker != nullptr) {
       LogInfo(RoleName(worker->introduction.role), " ", worker->index, " left");
-      // A learner's last weights are written when it goes.
-      urgent_ = urgent_ || (tracker_.has_value() && worker->introduction.role == Role::kLearner);
     }
-    workers_.Leave(worker_id, now);
-    last_evaluation_of_.erase(worker_id);
-    history_.Forget(worker_id);
-    if (step_leases_.has_value()) {
-      step_leases_->Return(worker_id);
-    }
-    if (tracker_.has_value()) {
-      tracker_->Forget(worker_id);
-      ConcludeLocked(now);
-    }
-    FormGroupIfDueLocked(now);
+    LeaveLocked(worker_id, now);
     save = TakeSaveDueLocked(now);
   }
   models_->KeepHolders([&worker_id](const std::string& holder) { return holder != worker_id; });
   if (save) {
     SaveSoon();
+  }
+}
+
+void Hub::Dismiss(const std::string& worker_id, const std::string& why) {
+  const absl::Time now = options_.clock();
+  bool save = false;
+  {
+    MutexLock lock(&mutex_);
+    const WorkerView* const worker = workers_.Find(worker_id);
+    if (worker == nullptr) {
+      return;
+    }
+    LogWarning(RoleName(worker->introduction.role), " ", worker->index, " is dismissed: ", why);
+    LeaveLocked(worker_id, now);
+    workers_.Bar(worker_id, absl::StrCat("this worker has been dismissed: ", why));
+    save = TakeSaveDueLocked(now);
+  }
+  if (save) {
+    SaveSoon();
+  }
+}
+
+void Hub::End(RunState state, const std::string& reason) {
+  const absl::Time now = options_.clock();
+  bool save = false;
+  {
+    MutexLock lock(&mutex_);
+    if (tracker_.has_value()) {
+      const RunState before = tracker_->state();
+      tracker_->EndNow(state, reason);
+      NoteEndLocked(before);
+      save = TakeSaveDueLocked(now);
+    }
+  }
+  if (save) {
+    SaveSoon();
+  }
+}
+
+RunState Hub::run_state() const {
+  MutexLock lock(&mutex_);
+  return tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
+}
+
+void Hub::NoteLocked(const std::string& text) const {
+  if (options_.note != nullptr) {
+    options_.note(text);
   }
 }
 
@@ -346,6 +401,7 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
     overview.env_steps = tracker_->env_steps();
     overview.learner_steps = tracker_->learner_steps();
     overview.result = tracker_->progress().result;
+    overview.running = tracker_->progress().running.value_or(absl::ZeroDuration());
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(overview.model); model != nullptr) {
       overview.model_version = model->snapshot.version;
       overview.model_bytes = model->snapshot.data.size();
@@ -373,6 +429,7 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     const std::string failure(Utf8Prefix(report.failure, kMaxFailureBytes));
     if (worker.failure.empty()) {  // It says so with each heartbeat that is left.
       LogError(name, " gives up: ", failure);
+      NoteLocked(absl::StrCat(name, " gives up: ", failure));
     }
     workers_.SetFailure(report.worker_id, failure);
   }
@@ -448,14 +505,19 @@ bool Hub::ReopenForLocked(uint64_t epoch, absl::Time now) {
   if (!tracker_->Reopen(now)) {
     return false;
   }
-  LogWarning("the run, which had failed (", reason, "), goes on with a learner of epoch ", epoch);
+  const std::string text =
+      absl::StrCat("the run, which had failed (", reason, "), goes on with a learner of epoch ", epoch);
+  LogWarning(text);
+  NoteLocked(text);
   return true;
 }
 
 void Hub::NoteEndLocked(RunState before) {
   if (tracker_->state() != before) {
-    LogInfo("the run is ", IsOver(tracker_->state()) ? "over: " : "", RunStateName(tracker_->state()), ": ",
-            tracker_->progress().reason);
+    const std::string text = absl::StrCat("the run is ", IsOver(tracker_->state()) ? "over: " : "",
+                                          RunStateName(tracker_->state()), ": ", tracker_->progress().reason);
+    LogInfo(text);
+    NoteLocked(text);
     urgent_ = true;
     AnnounceLocked();
   }

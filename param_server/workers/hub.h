@@ -59,6 +59,7 @@ struct HubOverview {
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
   int64_t replay_servers = 0;  // That the run has; 0 without an experiment.
+  absl::Duration running;      // How long the run has gone on since its first environment step.
   std::optional<EnvironmentSpec> environment;
   std::optional<RunResult> result;
   std::string weights_unsaved;     // Why the newest and the best weights are not all on the disk; empty where they are.
@@ -78,6 +79,9 @@ struct HubOptions {
   WeightsFolder* newest_weights = nullptr;
   WeightsFolder* best_weights = nullptr;
   Clock clock = &SteadyNow;
+  // Told what happens in the run, in words, as people want to know it later; called under a lock, so it returns at once
+  // and does not call the hub. Null: nobody is.
+  std::function<void(const std::string& text)> note;
 };
 
 // Knows the experiment and the workers, and tells each what the others must know of it. Thread-safe; the calls return
@@ -125,6 +129,19 @@ class Hub {
   uint64_t experiment_checksum() const { return experiment_checksum_; }
 
   void Leave(const std::string& worker_id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The worker is taken for dead, and another one may have its seat at once. Should it live all the same it is refused
+  // from now on, with this reason.
+  void Dismiss(const std::string& worker_id, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends the run as stopped or failed, if it is not over.
+  void End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // How the run stands; cheap.
+  RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Has all listeners called, though there is no news.
+  void WakeAll() { listeners_.CallAll(); }
 
   // Calls `listener` when there is something that workers must know at once, from a thread that it does not hold up for
   // long. As ModelStore::Watch; the hub outlives the subscription.
@@ -190,6 +207,8 @@ class Hub {
   bool HasFinalWeightsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends a run that is finishing, if it is time to.
   void ConcludeLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteLocked(const std::string& text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LeaveLocked(const std::string& worker_id, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There is something that workers must know at once: tells them in the background.
   void AnnounceLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell() ABSL_LOCKS_EXCLUDED(mutex_);

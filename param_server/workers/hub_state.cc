@@ -34,7 +34,8 @@ constexpr std::pair<RunState, const char*> kOutcomes[] = {{RunState::kRunning, "
                                                           {RunState::kFinishing, "finishing"},
                                                           {RunState::kSolved, "solved"},
                                                           {RunState::kLimit, "limit"},
-                                                          {RunState::kFailed, "failed"}};
+                                                          {RunState::kFailed, "failed"},
+                                                          {RunState::kStopped, "stopped"}};
 
 std::string ChecksumText(absl::string_view body) {
   return absl::StrCat(absl::Hex(Checksum(body.data(), body.size()), absl::kZeroPad16));

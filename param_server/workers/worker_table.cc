@@ -211,6 +211,14 @@ void WorkerTable::Leave(const std::string& worker_id, absl::Time now) {
   }
 }
 
+void WorkerTable::Bar(const std::string& worker_id, const std::string& why) {
+  for (Worker& worker : gone_) {
+    if (worker.view.introduction.worker_id == worker_id) {
+      worker.replaced = why;
+    }
+  }
+}
+
 void WorkerTable::SetEpoch(const std::string& worker_id, uint64_t epoch) {
   if (const auto it = seated_.find(worker_id); it != seated_.end()) {
     it->second.view.epoch = epoch;

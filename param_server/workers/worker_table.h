@@ -96,6 +96,9 @@ class WorkerTable {
   // Unknown workers are ignored: their goodbye has been said before.
   void Leave(const std::string& worker_id, absl::Time now);
 
+  // One that has left may not come back: it gets ALREADY_EXISTS with these words.
+  void Bar(const std::string& worker_id, const std::string& why);
+
   // Sets the epoch of a seated worker.
   void SetEpoch(const std::string& worker_id, uint64_t epoch);
   // Sets the life of a seated worker.

@@ -17,6 +17,7 @@
 #include "common/process/allocator.h"
 #include "common/rpc/server.h"
 #include "param_server/model_service.h"
+#include "tests/support/single_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/loopback_tcp.h"
 
@@ -52,7 +53,7 @@ struct Fixture {
 
   ModelStore store{ModelStoreOptions()};
   Metrics metrics;
-  ModelService service{&store, &metrics};
+  ModelService service{testing::SingleRun(nullptr, &store, &metrics)};
   std::unique_ptr<RpcServer> server;
   std::unique_ptr<ModelPublisher> publisher;
   std::unique_ptr<ModelSubscriber> subscriber;

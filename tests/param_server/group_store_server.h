@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "common/hub_client/key_store_client.h"
 #include "common/rpc/server.h"
@@ -13,10 +14,16 @@ namespace waggle::testing {
 struct GroupStoreServer {
   GroupStoreServer() { store.Begin(epoch); }
   std::unique_ptr<KeyStore> Client() const { return NewGrpcKeyStore(server->address(), epoch); }
+  static std::shared_ptr<RunServices> NewRun(GroupStore* store) {
+    auto run = std::make_shared<RunServices>();
+    run->groups = store;
+    return run;
+  }
 
   uint64_t epoch = 7;
   GroupStore store;
-  StoreService service{&store};
+  const std::shared_ptr<RunServices> run = NewRun(&store);
+  StoreService service{[this](const std::string& /*experiment_id*/) { return run; }};
   std::unique_ptr<RpcServer> server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
 };
 

@@ -9,6 +9,7 @@
 #include "param_server/model_service.h"
 #include "param_server/worker_service.h"
 #include "tests/support/catch.h"
+#include "tests/support/single_run.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {
@@ -33,9 +34,10 @@ class ParamServer {
     hub_options.newest_weights = newest_weights.get();
     hub_options.best_weights = best_weights.get();
     hub = ValueOf(Hub::Create(hub_options, plan, state.get(), models.get()));
-    model_service = std::make_unique<ModelService>(models.get(), &metrics,
-                                                   [this] { return std::max(epochs_of_absent, state->last_epoch()); });
-    worker_service = std::make_unique<WorkerService>(hub.get(), heartbeat_interval);
+    const FindRun run = SingleRun(hub.get(), models.get(), &metrics,
+                                  [this] { return std::max(epochs_of_absent, state->last_epoch()); });
+    model_service = std::make_unique<ModelService>(run);
+    worker_service = std::make_unique<WorkerService>(run, heartbeat_interval);
     server = ValueOf(RpcServer::Start(address, {model_service.get(), worker_service.get()}));
     address = server->address();
   }

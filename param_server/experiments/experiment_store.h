@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/api/hub.h"
+#include "common/base/mutex.h"
+
+struct sqlite3;
+
+namespace waggle {
+
+// What the hub keeps of an experiment, beside the folder of its run.
+struct ExperimentRecord {
+  std::string id;
+  int64_t sequence = 0;  // Of its submission: later ones have larger ones. Given by the store.
+  std::string name;
+  std::string algorithm;
+  std::string environment;
+  int64_t seed = 0;
+  int64_t priority = 0;
+  RunState state = RunState::kQueued;
+  std::string reason;          // In words, why it ended; empty until then.
+  std::string submitted_yaml;  // As the user wrote it.
+  std::string effective_yaml;  // With every value in it.
+  std::string software_version;
+  std::string request_id;  // Of its submission; empty: it had none.
+  std::string output_folder;
+  absl::Time submitted;
+  std::optional<absl::Time> started;  // When it was begun first.
+  std::optional<absl::Time> ended;
+  int64_t attempts = 0;  // How often it was begun.
+  // What was known of it when its run was closed last, as the bytes of an OverviewResponse; empty before that.
+  std::string last_overview;
+  // By shard: the storage_id of the replay server that holds it, where that keeps anything on its disk.
+  std::map<int64_t, std::string> replay_storage;
+};
+
+// Something that has happened to an experiment.
+struct ExperimentEvent {
+  uint64_t number = 0;  // Larger ones came later. Given by the store.
+  absl::Time at;
+  std::string text;
+};
+
+// Keeps experiments in an SQLite database that no other process uses at the same time. Each change is on the disk when
+// its call returns. Thread-safe; calls wait for the disk.
+class ExperimentStore {
+ public:
+  // Makes the file where it is missing. DATA_LOSS for one that is damaged or of a later format; UNAVAILABLE where
+  // another process uses it; an error that names the file where it cannot be made or written to.
+  static absl::StatusOr<std::unique_ptr<ExperimentStore>> Open(const std::string& path);
+  ~ExperimentStore();
+  ExperimentStore(const ExperimentStore&) = delete;
+  ExperimentStore& operator=(const ExperimentStore&) = delete;
+
+  // All of them, in the order of their sequence.
+  absl::StatusOr<std::vector<ExperimentRecord>> LoadAll() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Takes a new one in, with the event of its submission, and returns its sequence. ALREADY_EXISTS where there is, or
+  // was, one with this id, or one with this request_id.
+  absl::StatusOr<int64_t> Add(const ExperimentRecord& record) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Replaces what is kept of one, all but its sequence; NOT_FOUND where there is none with this id. `event`: what has
+  // happened to it, kept with the change or not at all; empty: nothing worth telling.
+  absl::Status Update(const ExperimentRecord& record, const std::string& event = "") ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Forgets one and its events, but for its id, which nobody is given again. NOT_FOUND where there is none.
+  absl::Status Delete(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether there was one with this id, which has been deleted.
+  absl::StatusOr<bool> WasDeleted(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Adds what has happened to one. Of each the newest 10,000 are kept.
+  absl::Status AddEvent(const std::string& id, absl::Time at, const std::string& text) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Oldest first, those with numbers above `after`, at most `limit`.
+  absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after, int64_t limit)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  ExperimentStore(std::string path, sqlite3* database) : path_(std::move(path)), database_(database) {}
+
+  const std::string path_;
+  Mutex mutex_;
+  sqlite3* const database_ ABSL_PT_GUARDED_BY(mutex_);
+};
+
+}  // namespace waggle

@@ -1,0 +1,199 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/api/pool.h"
+#include "param_server/pool/run_needs.h"
+
+namespace waggle {
+
+// An order as a process of the pool tells of it.
+struct HeldOrder {
+  WorkOrder order;
+  bool ended = false;
+  std::string failure;  // Why it gave up; empty where it did not.
+};
+
+// What a process of the pool says, each time, of itself.
+struct Attendance {
+  std::string worker_id;
+  WorkerKind kind = WorkerKind::kActor;
+  std::string address;  // HOST:PORT; empty where it serves nobody.
+  int64_t process_id = 0;
+  std::string host;
+  std::string storage_id;  // Of what it holds on its disk; empty: nothing.
+  std::optional<int64_t> wanted_index;
+  int64_t capacity = 1;
+  WorkerResources resources;
+  std::vector<HeldOrder> held;
+  std::vector<std::string> kept;  // Experiments of which it keeps anything.
+  bool leaving = false;
+};
+
+// A process of the pool, for people.
+struct PoolMemberView {
+  Attendance attendance;
+  std::optional<absl::Duration> silent;  // Absent while it waits for an answer.
+  std::vector<WorkOrder> orders;
+};
+
+struct WorkerPoolOptions {
+  // A process that was not heard from for longer is dead, and its seats are free.
+  absl::Duration silent_after = absl::Seconds(8);
+  // The same of one whose call was broken off, as that of a process that has ended.
+  absl::Duration broken_off_after = absl::Seconds(2);
+  // A replay server that keeps its tables on its disk has so long to come back to its seat.
+  absl::Duration storage_patience = absl::Minutes(10);
+  // For how long after a hub began those who were there before it may take up their seats again, before they are given
+  // to others.
+  absl::Duration rejoin_time = absl::Seconds(5);
+  // From the first failure in a row to the next attempt; doubles with each, up to the second.
+  absl::Duration first_retry = absl::Milliseconds(500);
+  absl::Duration longest_retry = absl::Seconds(10);
+  // Who works for so long has not failed at once, and those that failed before it do not count any more.
+  absl::Duration settled_after = absl::Minutes(1);
+  // So many failures in a row, or twice the seats of a role if that is more, end an experiment.
+  int64_t max_failures = 10;
+  int64_t max_members = 10'000;
+};
+
+// What a pool has to tell whoever runs the experiments.
+struct PoolEvent {
+  enum class Kind {
+    kOrdered,   // A seat was given.
+    kEnded,     // Its worker is through with it.
+    kGaveUp,    // Its worker gave up: `text` says why.
+    kLost,      // Its worker is dead, or was told to leave it: it is to be dismissed.
+    kHopeless,  // Too many have failed: the experiment is to fail; `text` says why.
+  };
+  Kind kind = Kind::kOrdered;
+  WorkOrder order;  // For kHopeless without a number.
+  std::string worker_id;
+  std::string text;  // In words, for people.
+};
+
+// Who of the pool works for which experiment. Pure logic over times that it is given, which never go back; not
+// thread-safe.
+//
+// Experiments that have begun have seats; each of their roles has a least and a largest number of them. A seat is given
+// to a process of the right kind that has what it takes; where there are not enough for all, experiments of higher
+// priority come first, then those that began earlier; and what is left when all have their least is shared evenly among
+// those of the highest priority that want more. A process that has more work than its share gives some up for an
+// experiment that has less than its least.
+//
+// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server which keeps its tables on
+// its disk waits for it to come back.
+class WorkerPool {
+ public:
+  WorkerPool(const WorkerPoolOptions& options, absl::Time now) : options_(options), begun_(now) {}
+
+  // A process says what it is and does. INVALID_ARGUMENT for what cannot be; RESOURCE_EXHAUSTED for one too many. What
+  // it has ended is ended; an order that it holds and this pool does not know, of an experiment that goes on here, is
+  // taken for one of an earlier hub, and its seat is its own if that is free.
+  absl::Status Attend(const Attendance& attendance, absl::Time now);
+  // It has been answered: from now on it is silent until it attends again.
+  void Answered(const std::string& worker_id, absl::Time now);
+  // It has broken its call off.
+  void BrokeOff(const std::string& worker_id, absl::Time now);
+  // It has said goodbye.
+  void Leave(const std::string& worker_id, absl::Time now);
+
+  // What a process should work on now; empty for one that is not known.
+  std::vector<WorkOrder> OrdersOf(const std::string& worker_id) const;
+  // Whether that is something else than what it said it does: it should be told.
+  bool HasNews(const std::string& worker_id) const;
+
+  // OK where an experiment could begin now, as far as the pool goes; UNAVAILABLE, saying what is missing, where it has
+  // to wait for those who work for others; FAILED_PRECONDITION, saying what is missing, where all that there are would
+  // not be enough.
+  absl::Status CanBegin(const RunNeeds& needs, absl::Time now) const;
+  // The experiment has begun, or goes on after a restart of the hub: its seats are given out from now on.
+  // `replay_storage`: as ReplayStorage.
+  void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage);
+  // It is over: no more seats are given out. Those who work for it end by themselves.
+  void Close(const std::string& experiment_id);
+  // How many work for it still, but for its replay servers, who do not end by themselves.
+  int64_t Working(const std::string& experiment_id) const;
+  // Whoever still works for it is to give it up.
+  void End(const std::string& experiment_id);
+
+  // By shard, the storage_id of the replay server that has the seat.
+  std::map<int64_t, std::string> ReplayStorage(const std::string& experiment_id) const;
+  // Workers that an experiment has, and how many it would have.
+  int64_t Seated(const std::string& experiment_id) const;
+  int64_t Wanted(const std::string& experiment_id) const;
+  // In words, what an experiment that has begun still waits for: "2 replay servers"; empty: nothing.
+  std::string Missing(const std::string& experiment_id) const;
+
+  // Finds the dead, and gives seats out. Returns all that has happened since the last call.
+  std::vector<PoolEvent> Tick(absl::Time now);
+
+  // Everyone, by kind and id.
+  std::vector<PoolMemberView> Members(absl::Time now) const;
+  // Of one: what it said last, or null.
+  const Attendance* Find(const std::string& worker_id) const;
+
+ private:
+  struct Member {
+    Attendance attendance;
+    absl::Time heard;
+    bool waits = false;       // For an answer.
+    bool broken_off = false;  // Its last call.
+    std::map<uint64_t, WorkOrder> orders;
+  };
+  struct Seat {
+    WorkOrder order;
+    std::string worker_id;   // Empty: free.
+    std::string storage_id;  // Of who has it, or is awaited.
+    absl::Time since;        // When it was given, or became free.
+  };
+  // Those of one role of an experiment.
+  struct Group {
+    SeatGroup needs;
+    std::map<int64_t, Seat> seats;  // Those that are taken, or kept for someone.
+    int64_t failures = 0;           // In a row.
+    absl::Time retry_at = absl::InfinitePast();
+  };
+  struct Run {
+    RunNeeds needs;
+    std::vector<Group> groups;
+    bool closed = false;
+  };
+
+  // Why a process cannot have a seat of this group; null: it can.
+  const char* Hindrance(const Member& member, const Run& run, const SeatGroup& group, absl::Time now) const;
+  bool IsDead(const Member& member, absl::Time now) const;
+  Group* FindGroup(const WorkOrder& order);
+  Seat* FindSeat(const WorkOrder& order);
+  void TakeHeld(Member* member, const HeldOrder& held, absl::Time now);
+  // A seat loses its worker.
+  void Free(const WorkOrder& order, absl::Time now);
+  void CountFailure(const Run& run, Group* group, const std::string& text, absl::Time now);
+  void RemoveDead(absl::Time now);
+  void Unseat(Member* member, const std::string& why, absl::Time now);
+  void Settle(absl::Time now);
+  // How many seats each group of an experiment should have now.
+  std::map<const Group*, int64_t> Shares(absl::Time now) const;
+  // Gives one seat of the group out, if there is somebody for it.
+  bool GiveSeat(Run* run, Group* group, absl::Time now);
+  void Revoke(Run* run, Group* group, absl::Time now);
+  Member* Choose(const Run& run, const Group& group, int64_t index, absl::Time now);
+  // Runs in the order in which they are served.
+  std::vector<const Run*> InOrder() const;
+
+  const WorkerPoolOptions options_;
+  const absl::Time begun_;
+  std::map<std::string, Member> members_;
+  std::map<std::string, Run> runs_;  // That have begun, by experiment.
+  std::vector<PoolEvent> events_;
+  uint64_t last_number_ = 0;
+};
+
+}  // namespace waggle

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/metrics/metrics.h"
+#include "param_server/encoded_models.h"
+#include "param_server/models/model_store.h"
+#include "param_server/workers/hub.h"
+
+namespace waggle {
+
+// What the services answer the calls of one experiment's processes from. Shared with calls that are under way: what
+// stands behind the pointers lives as long as this does.
+struct RunServices {
+  Hub* hub = nullptr;
+  GroupStore* groups = nullptr;  // The hub's.
+  ModelStore* models = nullptr;
+  Metrics* metrics = nullptr;  // Where models_pushed and such are counted.
+  // The largest epoch that a learner of it was given, so that a push of a later one is refused; null: any will do.
+  std::function<uint64_t()> last_epoch;
+  EncodedModels encoded;
+  // Its run is closed: calls that wait for something end, once they are woken.
+  std::atomic<bool> closed{false};
+};
+
+// What a call of a run that has been closed ends with.
+absl::Status ClosedError();
+
+// The services of an experiment that runs; null where none of this id does. Called in gRPC reactions: does not block.
+using FindRun = std::function<std::shared_ptr<RunServices>(const std::string& experiment_id)>;
+
+// NOT_FOUND, naming the id, where `find` has none.
+absl::StatusOr<std::shared_ptr<RunServices>> FindOrRefuse(const FindRun& find, const std::string& experiment_id);
+
+}  // namespace waggle

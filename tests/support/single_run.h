@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "param_server/run_services.h"
+
+namespace waggle::testing {
+
+// The services of the only experiment that there is, whatever it is called. What is pointed to outlives the result.
+inline FindRun SingleRun(Hub* hub, ModelStore* models, Metrics* metrics,
+                         std::function<uint64_t()> last_epoch = nullptr) {
+  auto run = std::make_shared<RunServices>();
+  run->hub = hub;
+  run->groups = hub == nullptr ? nullptr : hub->group_store();
+  run->models = models;
+  run->metrics = metrics;
+  run->last_epoch = std::move(last_epoch);
+  return [run](const std::string& /*experiment_id*/) { return run; };
+}
+
+}  // namespace waggle::testing
