@@ -18,6 +18,7 @@ namespace waggle {
 // What the services answer the calls of one experiment's processes from. Shared with calls that are under way: what
 // stands behind the pointers lives as long as this does.
 struct RunServices {
+  std::string experiment_id;
   Hub* hub = nullptr;
   GroupStore* groups = nullptr;  // The hub's.
   ModelStore* models = nullptr;

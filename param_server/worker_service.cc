@@ -219,12 +219,12 @@ grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* c
         const std::string& id = decoded.experiment_id();
         if (const std::shared_ptr<RunServices> run = find_(id); run != nullptr) {
           *answer = ToProto(run->hub->Overview());
+          answer->set_experiment_id(run->experiment_id);
         } else if (past_ != nullptr) {
           WAGGLE_ASSIGN_OR_RETURN(*answer, past_(id));
         } else {
           return FindOrRefuse(find_, id).status();
         }
-        answer->set_experiment_id(id);
         return absl::OkStatus();
       });
 }

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/problems.h"
 
 namespace waggle {
@@ -55,7 +56,41 @@ struct MovingSchedule {
   }
 };
 
+struct IntEnds {
+  int64_t* least;
+  int64_t* most;
+  Range range;
+
+  void Visit(ConfigVisitor& visitor) {
+    visitor.Int("min", least, range);
+    visitor.Int("max", most, range);
+  }
+  absl::Status Validate() const {
+    return *least <= *most ? absl::OkStatus()
+                           : absl::InvalidArgumentError(
+                                 absl::StrCat("min: ", *least, " is more than max: ", *most, "; wanted at most that"));
+  }
+};
+
 }  // namespace
+
+void ConfigVisitor::IntRange(const char* key, int64_t* least, int64_t* most, const Range& range) {
+  switch (FormOf(key, *least != *most)) {
+    case ScheduleForm::kAbsent:
+      return;
+    case ScheduleForm::kNumber: {
+      Int(key, most, range);
+      if (Reading()) {
+        *least = *most;
+      }
+      return;
+    }
+    case ScheduleForm::kSection:
+      break;
+  }
+  IntEnds ends{least, most, range};
+  Section(key, &ends);
+}
 
 void ConfigVisitor::Schedule(const char* key, waggle::Schedule* value, const Range& range) {
   switch (FormOf(key, value->moves())) {

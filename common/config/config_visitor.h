@@ -49,6 +49,9 @@ class ConfigVisitor {
   // A number, or a section that says how it moves; both of its ends are within the range.
   void Schedule(const char* key, waggle::Schedule* value, const Range& range);
 
+  // A number, for both ends, or a section with `min` and `max`; min is at most max.
+  void IntRange(const char* key, int64_t* least, int64_t* most, const Range& range);
+
   // Lets keys of the current section pass that nothing asks for: what they should be is not known.
   virtual void AllowOtherKeys() = 0;
 
@@ -98,7 +101,8 @@ class ConfigVisitor {
  protected:
   // Whether fields are being given values, as against being read.
   virtual bool Reading() const = 0;
-  // How a schedule stands under this key: not at all, as a number or as a section. `moves`: the present one does.
+  // How a schedule, or a range, stands under this key: not at all, as a number or as a section. `moves`: the present one
+  // does, or its ends differ.
   enum class ScheduleForm { kAbsent, kNumber, kSection };
   virtual ScheduleForm FormOf(const char* key, bool moves) = 0;
   // The names to visit in the present section, whose entries have those of `present`.

@@ -146,7 +146,7 @@ bool ReplayOptions::NeedsDataFolder() const {
 }
 
 void ActorOptions::Visit(ConfigVisitor& visitor) {
-  visitor.Int("processes", &processes, In(1, kMaxActorProcesses));
+  visitor.IntRange("processes", &least_processes, &processes, In(1, kMaxActorProcesses));
   visitor.Int("lanes", &lanes, In(1, 65'536));
   visitor.Int("chunk_rows", &chunk_rows, In(1, 65'536));
   visitor.Int("threads", &threads, In(1, 1024));

@@ -64,7 +64,10 @@ struct ReplayOptions {
 
 // `actor:` — the processes that act.
 struct ActorOptions {
-  int64_t processes = 1;       // How many `waggle run` starts.
+  // How many there are: a number, or {min: 2, max: 16}, where the run begins with the fewer and takes what more there
+  // is; `waggle run` starts the more. What waits for all of them, as PPO's unrolls do, needs a number.
+  int64_t processes = 1;
+  int64_t least_processes = 1;  // `processes.min`.
   int64_t lanes = 16;          // Environments stepped together in one process.
   int64_t chunk_rows = 16;     // Steps of a lane that are sent together; more is less overhead and later data.
   int64_t threads = 1;         // Of the tensor library; more than one pays for large networks only.

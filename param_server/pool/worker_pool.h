@@ -70,7 +70,8 @@ struct PoolEvent {
     kOrdered,   // A seat was given.
     kEnded,     // Its worker is through with it.
     kGaveUp,    // Its worker gave up: `text` says why.
-    kLost,      // Its worker is dead, or was told to leave it: it is to be dismissed.
+    kLost,      // Its worker is dead, has left, or is told to leave it: it is to be dismissed.
+    kAway,      // A replay server, which keeps its seat.
     kHopeless,  // Too many have failed: the experiment is to fail; `text` says why.
   };
   Kind kind = Kind::kOrdered;
@@ -88,11 +89,13 @@ struct PoolEvent {
 // those of the highest priority that want more. A process that has more work than its share gives some up for an
 // experiment that has less than its least.
 //
-// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server which keeps its tables on
-// its disk waits for it to come back.
+// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server which keeps its tables
+// on its disk waits for it to come back.
 class WorkerPool {
  public:
-  WorkerPool(const WorkerPoolOptions& options, absl::Time now) : options_(options), begun_(now) {}
+  // `first_number`: of its orders; larger than all those of earlier hubs.
+  WorkerPool(const WorkerPoolOptions& options, uint64_t first_number, absl::Time now)
+      : options_(options), first_number_(first_number), last_number_(first_number), begun_(now) {}
 
   // A process says what it is and does. INVALID_ARGUMENT for what cannot be; RESOURCE_EXHAUSTED for one too many. What
   // it has ended is ended; an order that it holds and this pool does not know, of an experiment that goes on here, is
@@ -114,9 +117,9 @@ class WorkerPool {
   // to wait for those who work for others; FAILED_PRECONDITION, saying what is missing, where all that there are would
   // not be enough.
   absl::Status CanBegin(const RunNeeds& needs, absl::Time now) const;
-  // The experiment has begun, or goes on after a restart of the hub: its seats are given out from now on.
-  // `replay_storage`: as ReplayStorage.
-  void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage);
+  // The experiment has begun: its seats are given out from now on. `replay_storage`: as ReplayStorage. `restored`: an
+  // earlier hub had given them out.
+  void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
   // It is over: no more seats are given out. Those who work for it end by themselves.
   void Close(const std::string& experiment_id);
   // How many work for it still, but for its replay servers, who do not end by themselves.
@@ -147,53 +150,69 @@ class WorkerPool {
     bool waits = false;       // For an answer.
     bool broken_off = false;  // Its last call.
     std::map<uint64_t, WorkOrder> orders;
+
+    // What it works on, also where it has not heard yet that it should not.
+    int64_t Load() const;
   };
   struct Seat {
     WorkOrder order;
-    std::string worker_id;   // Empty: free.
-    std::string storage_id;  // Of who has it, or is awaited.
+    std::string worker_id;   // Empty: it waits for whom storage_id says.
+    std::string storage_id;  // Of a replay server that keeps its tables.
     absl::Time since;        // When it was given, or became free.
   };
   // Those of one role of an experiment.
   struct Group {
     SeatGroup needs;
-    std::map<int64_t, Seat> seats;  // Those that are taken, or kept for someone.
-    int64_t failures = 0;           // In a row.
+    std::map<int64_t, Seat> seats = {};  // By index: those that are taken, or kept for someone.
+    int64_t failures = 0;                // In a row.
     absl::Time retry_at = absl::InfinitePast();
+
+    int64_t Taken() const;
   };
   struct Run {
     RunNeeds needs;
     std::vector<Group> groups;
+    bool restored = false;
     bool closed = false;
   };
 
-  // Why a process cannot have a seat of this group; null: it can.
-  const char* Hindrance(const Member& member, const Run& run, const SeatGroup& group, absl::Time now) const;
   bool IsDead(const Member& member, absl::Time now) const;
-  Group* FindGroup(const WorkOrder& order);
-  Seat* FindSeat(const WorkOrder& order);
+  // Whether a process is of the kind that a group asks for, and has what it takes, be it free or not.
+  static bool Fits(const Member& member, const RunNeeds& run, const SeatGroup& group);
+  // Finds whether there are enough processes with so many orders as `slots` says, and takes them from there. Returns
+  // what is missing, in words; empty: nothing.
+  std::string TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t> slots) const;
+  // The seat of an order that this process has; null where it has none.
+  Seat* FindSeat(const WorkOrder& order, const std::string& worker_id);
+  Group* FindGroup(const std::string& experiment_id, Role role);
   void TakeHeld(Member* member, const HeldOrder& held, absl::Time now);
-  // A seat loses its worker.
-  void Free(const WorkOrder& order, absl::Time now);
-  void CountFailure(const Run& run, Group* group, const std::string& text, absl::Time now);
+  // The process loses an order: a replay server that keeps its tables does not lose its seat.
+  void Free(Member* member, const WorkOrder& order, bool keep, absl::Time now);
+  // It loses all of them, as lost.
+  void Unseat(Member* member, const std::string& why, bool failed, absl::Time now);
+  void CountFailure(const WorkOrder& order, const std::string& text, absl::Time now);
   void RemoveDead(absl::Time now);
-  void Unseat(Member* member, const std::string& why, absl::Time now);
+  // Forgets failures before those who work now, and seats whose replay server does not come back.
   void Settle(absl::Time now);
-  // How many seats each group of an experiment should have now.
-  std::map<const Group*, int64_t> Shares(absl::Time now) const;
+  bool MayGive(const Run& run, const Group& group, absl::Time now) const;
   // Gives one seat of the group out, if there is somebody for it.
-  bool GiveSeat(Run* run, Group* group, absl::Time now);
-  void Revoke(Run* run, Group* group, absl::Time now);
-  Member* Choose(const Run& run, const Group& group, int64_t index, absl::Time now);
-  // Runs in the order in which they are served.
-  std::vector<const Run*> InOrder() const;
+  bool GiveSeat(const Run& run, Group* group, absl::Time now);
+  void Give(const Run& run, Group* group, int64_t index, Member* member, absl::Time now);
+  // Those who could have a seat of the group now.
+  std::vector<Member*> Candidates(const Run& run, const Group& group);
+  // How many actors each experiment should have now.
+  std::map<std::string, int64_t> ActorShares() const;
+  void Rebalance(const std::map<std::string, int64_t>& shares, absl::Time now);
+  // Those that are open, in the order in which they are served.
+  std::vector<Run*> InOrder();
 
   const WorkerPoolOptions options_;
+  const uint64_t first_number_;
+  uint64_t last_number_;
   const absl::Time begun_;
   std::map<std::string, Member> members_;
   std::map<std::string, Run> runs_;  // That have begun, by experiment.
   std::vector<PoolEvent> events_;
-  uint64_t last_number_ = 0;
 };
 
 }  // namespace waggle

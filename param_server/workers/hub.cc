@@ -329,6 +329,15 @@ RunState Hub::run_state() const {
   return tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
 }
 
+RunStanding Hub::Standing() const {
+  MutexLock lock(&mutex_);
+  if (!tracker_.has_value()) {
+    return {};
+  }
+  const RunProgress& progress = tracker_->progress();
+  return {progress.state, progress.reason, tracker_->env_steps(), tracker_->learner_steps(), progress.result};
+}
+
 void Hub::NoteLocked(const std::string& text) const {
   if (options_.note != nullptr) {
     options_.note(text);

@@ -67,6 +67,15 @@ struct HubOverview {
   std::optional<Turn> turn;        // Absent where the run is not in lock-step.
 };
 
+// How a run stands, in short.
+struct RunStanding {
+  RunState state = RunState::kNoExperiment;
+  std::string reason;  // In words, why it ended.
+  uint64_t env_steps = 0;
+  uint64_t learner_steps = 0;
+  std::optional<RunResult> result;
+};
+
 // The time; never goes back.
 using Clock = std::function<absl::Time()>;
 
@@ -137,8 +146,9 @@ class Hub {
   // Ends the run as stopped or failed, if it is not over.
   void End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // How the run stands; cheap.
+  // Cheap; see Overview for all.
   RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
+  RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Has all listeners called, though there is no news.
   void WakeAll() { listeners_.CallAll(); }

@@ -1,0 +1,240 @@
+#include "param_server/experiment_service.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/build_info.h"
+#include "common/base/status_macros.h"
+#include "common/hub_client/hub_convert.h"
+#include "common/hub_client/pool_convert.h"
+#include "common/rpc/raw_codec.h"
+#include "common/rpc/status_convert.h"
+#include "common/rpc/unary_method.h"
+#include "common/rpc/write_reactor.h"
+
+namespace waggle {
+namespace {
+
+constexpr int kWaiters = 4;
+constexpr size_t kMaxWaiting = 1'000;
+// Two YAML texts.
+constexpr size_t kMaxSubmissionBytes = size_t{4} << 20;
+
+v1::ExperimentInfo ToProto(const ExperimentView& view, bool with_yaml) {
+  const ExperimentRecord& record = view.record;
+  v1::ExperimentInfo info;
+  info.set_id(record.id);
+  info.set_name(record.name);
+  info.set_algorithm(record.algorithm);
+  info.set_environment(record.environment);
+  info.set_seed(record.seed);
+  info.set_priority(static_cast<int32_t>(record.priority));
+  info.set_state(waggle::ToProto(record.state));
+  info.set_reason(record.reason);
+  info.set_submitted_at_us(absl::ToUnixMicros(record.submitted));
+  info.set_started_at_us(record.started.has_value() ? absl::ToUnixMicros(*record.started) : 0);
+  info.set_ended_at_us(record.ended.has_value() ? absl::ToUnixMicros(*record.ended) : 0);
+  info.set_attempts(static_cast<uint32_t>(record.attempts));
+  info.set_software_version(record.software_version);
+  info.set_env_steps(view.env_steps);
+  info.set_learner_steps(view.learner_steps);
+  if (view.result.has_value()) {
+    *info.mutable_result() = waggle::ToProto(*view.result);
+  }
+  info.set_workers(static_cast<uint32_t>(view.workers));
+  info.set_workers_wanted(static_cast<uint32_t>(view.workers_wanted));
+  info.set_output_folder(record.output_folder);
+  if (with_yaml) {
+    info.set_submitted_yaml(record.submitted_yaml);
+    info.set_effective_yaml(record.effective_yaml);
+  }
+  return info;
+}
+
+v1::PoolMember ToProto(const PoolMemberView& view) {
+  const Attendance& attendance = view.attendance;
+  v1::PoolMember member;
+  member.set_worker_id(attendance.worker_id);
+  member.set_kind(waggle::ToProto(attendance.kind));
+  member.set_address(attendance.address);
+  member.set_process_id(attendance.process_id);
+  member.set_host(attendance.host);
+  *member.mutable_resources() = waggle::ToProto(attendance.resources);
+  member.set_capacity(static_cast<uint32_t>(attendance.capacity));
+  member.set_leaving(attendance.leaving);
+  member.set_silent_ms(absl::ToInt64Milliseconds(view.silent.value_or(absl::ZeroDuration())));
+  for (const WorkOrder& order : view.orders) {
+    *member.add_orders() = waggle::ToProto(order);
+  }
+  return member;
+}
+
+// Answers a call by `method`, which may wait, in a thread of `executor`.
+template <class Request, class Response, class Method>
+grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
+                                      Method method) {
+  auto request = std::make_shared<Request>();
+  if (absl::Status status = DecodeRequest(bytes, max_bytes, request.get()); !status.ok()) {
+    return FinishUnary(context, status);
+  }
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const absl::Status queued = executor->Submit([request, response, reactor, method = std::move(method)] {
+    Response answer;
+    const absl::Status status = GuardedStatus([&] { return method(*request, &answer); });
+    *response = EncodeMessage(answer, ByteSlices());
+    reactor->Finish(ToGrpcStatus(status));
+  });
+  if (!queued.ok()) {
+    reactor->Finish(ToGrpcStatus(absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxWaiting, " other calls"))));
+  }
+  return reactor;
+}
+
+// Sends an experiment whenever its state or what it waits for has changed.
+class ExperimentSource final : public WriteSource {
+ public:
+  ExperimentSource(ExperimentHost* host, std::string id) : host_(host), id_(std::move(id)) {}
+
+  void OnOpen(std::function<void()> wake) override { subscription_ = host_->Watch(std::move(wake)); }
+
+  Step Next() override {
+    const absl::StatusOr<ExperimentView> view = host_->Get(id_);
+    if (!view.ok()) {
+      return {std::nullopt, view.status()};
+    }
+    if (sent_ == view->record.state) {
+      return {};
+    }
+    sent_ = view->record.state;
+    Step step;
+    step.message = EncodeMessage(ToProto(*view, /*with_yaml=*/false), ByteSlices());
+    if (IsOver(*sent_)) {
+      step.end = absl::OkStatus();
+    }
+    return step;
+  }
+
+ private:
+  ExperimentHost* const host_;
+  const std::string id_;
+  std::optional<RunState> sent_;
+  std::unique_ptr<Listeners::Subscription> subscription_;
+};
+
+}  // namespace
+
+ExperimentService::ExperimentService(ExperimentHost* host) : host_(host), waiters_("experiment-calls", kWaiters, kMaxWaiting) {}
+
+grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::SubmitRequest, v1::SubmitResponse>(
+      &waiters_, context, *request, response, kMaxSubmissionBytes,
+      [this](const v1::SubmitRequest& decoded, v1::SubmitResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(*answer->mutable_id(),
+                                host_->Submit({decoded.submitted_yaml(), decoded.effective_yaml(), decoded.priority(),
+                                               decoded.request_id()}));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::List(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::ListExperimentsRequest, v1::ListExperimentsResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::ListExperimentsRequest& /*decoded*/, v1::ListExperimentsResponse* answer) {
+        for (const ExperimentView& view : host_->List()) {
+          *answer->add_experiments() = ToProto(view, /*with_yaml=*/false);
+        }
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Get(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::GetExperimentRequest, v1::ExperimentInfo>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::GetExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
+        *answer = ToProto(view, /*with_yaml=*/true);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Stop(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerLater<v1::StopExperimentRequest, v1::ExperimentInfo>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::StopExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_RETURN_IF_ERROR(host_->Stop(decoded.id()));
+        WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
+        *answer = ToProto(view, /*with_yaml=*/false);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::ResumeExperimentRequest, v1::ExperimentInfo>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::ResumeExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id()));
+        WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
+        *answer = ToProto(view, /*with_yaml=*/false);
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Delete(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::DeleteExperimentRequest, v1::DeleteExperimentResponse>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::DeleteExperimentRequest& decoded, v1::DeleteExperimentResponse* /*answer*/) {
+        return host_->Delete(decoded.id());
+      });
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ExperimentService::Watch(grpc::CallbackServerContext* /*context*/,
+                                                                     const grpc::ByteBuffer* request) {
+  v1::WatchExperimentRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
+  }
+  return new WriteReactor(std::make_unique<ExperimentSource>(host_, decoded.id()));
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Events(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return AnswerLater<v1::EventsRequest, v1::EventsResponse>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::EventsRequest& decoded, v1::EventsResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const std::vector<ExperimentEvent> events,
+                                host_->Events(decoded.id(), decoded.after()));
+        for (const ExperimentEvent& event : events) {
+          v1::ExperimentEvent* const proto = answer->add_events();
+          proto->set_number(event.number);
+          proto->set_at_us(absl::ToUnixMicros(event.at));
+          proto->set_text(event.text);
+        }
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerUnaryReactor* ExperimentService::Pool(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* response) {
+  return AnswerUnary<v1::PoolRequest, v1::PoolResponse>(
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::PoolRequest& /*decoded*/, v1::PoolResponse* answer) {
+        for (const PoolMemberView& view : host_->Members()) {
+          *answer->add_members() = ToProto(view);
+        }
+        answer->set_software_version(kVersion);
+        return absl::OkStatus();
+      });
+}
+
+}  // namespace waggle

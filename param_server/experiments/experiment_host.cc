@@ -1,0 +1,427 @@
+#include "param_server/experiments/experiment_host.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "common/base/annotate.h"
+#include "common/base/atomic_file.h"
+#include "common/base/build_info.h"
+#include "common/base/log.h"
+#include "common/base/random.h"
+#include "common/base/status_macros.h"
+#include "common/experiment/experiment.h"
+#include "common/hub_client/hub_convert.h"
+
+namespace waggle {
+namespace {
+
+constexpr size_t kMaxYamlBytes = size_t{1} << 20;
+constexpr size_t kMaxNameInId = 40;
+constexpr size_t kIdLetters = 5;
+constexpr int64_t kMaxPriority = 1'000'000;
+constexpr int64_t kEventsAtATime = 1'000;
+constexpr absl::Duration kDeletePatience = absl::Seconds(30);
+
+// "cartpole-x7k2p": without vowels, so that no words come of it.
+std::string NewId(const std::string& name) {
+  constexpr char kLetters[] = "bcdfghjkmnpqrstvwxz23456789";
+  std::string id = absl::StrReplaceAll(name.substr(0, kMaxNameInId), {{"/", "-"}, {".", "-"}});
+  absl::StrAppend(&id, "-");
+  std::random_device random;
+  Rng rng((uint64_t{random()} << 32) | random());
+  for (size_t i = 0; i < kIdLetters; ++i) {
+    id += kLetters[rng.Next() % (sizeof(kLetters) - 1)];
+  }
+  return id;
+}
+
+absl::Status RemoveFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  return error ? FileError(error.value(), folder, "delete the folder") : absl::OkStatus();
+}
+
+}  // namespace
+
+ExperimentHost::ExperimentHost(const ExperimentHostOptions& options, std::unique_ptr<ExperimentStore> store)
+    : options_(options),
+      store_(std::move(store)),
+      wake_(std::make_shared<Wake>()),
+      pool_(options.pool, static_cast<uint64_t>(absl::ToUnixMicros(absl::Now())), options.clock()) {}
+
+absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const ExperimentHostOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(absl::StrCat(options.data_folder, "/experiments"), error);
+  if (error) {
+    return FileError(error.value(), options.data_folder, "make the folder");
+  }
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ExperimentStore> store,
+                          ExperimentStore::Open(absl::StrCat(options.data_folder, "/experiments.db")));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ExperimentRecord> records, store->LoadAll());
+  auto host = std::unique_ptr<ExperimentHost>(new ExperimentHost(options, std::move(store)));
+  for (const ExperimentRecord& record : records) {
+    {
+      MutexLock lock(&host->mutex_);
+      host->records_[record.id] = record;
+    }
+    if (record.state == RunState::kRunning) {
+      host->Begin(record, /*restored=*/true).IgnoreError();  // An experiment that cannot go on has failed, and says so.
+    }
+  }
+  host->thread_ = Thread("experiments", [host = host.get()] { host->Run(); });
+  return host;
+}
+
+ExperimentHost::~ExperimentHost() {
+  {
+    MutexLock lock(&wake_->mutex);
+    wake_->stopping = true;
+    wake_->changed.SignalAll();
+  }
+  thread_.Join();
+  std::map<std::string, Active> active;
+  std::map<std::string, Waiting> waiting;
+  {
+    MutexLock lock(&mutex_);
+    active.swap(active_);
+    waiting.swap(waiting_);
+  }
+  for (auto& [worker_id, one] : waiting) {
+    one.answer(absl::UnavailableError("the parameter server is stopping"));
+  }
+  for (auto& [id, one] : active) {
+    one.run->Close();
+  }
+  active.clear();  // What is to be kept of them is written here.
+  WriteEvents();
+}
+
+std::string ExperimentHost::RunFolder(const std::string& id) const {
+  return absl::StrCat(options_.data_folder, "/experiments/", id);
+}
+
+std::string ExperimentHost::OutputFolder(const std::string& id) const {
+  return options_.output_pattern.empty() ? absl::StrCat(RunFolder(id), "/output")
+                                         : absl::StrReplaceAll(options_.output_pattern, {{"{id}", id}});
+}
+
+absl::StatusOr<Experiment> ExperimentHost::Parse(const ExperimentRecord& record) const {
+  return ParseExperiment(record.effective_yaml, absl::StrCat("experiment ", record.id), {}, *options_.algorithms);
+}
+
+absl::StatusOr<ExperimentRecord*> ExperimentHost::FindRecordLocked(const std::string& id) {
+  const auto record = records_.find(id);
+  if (record == records_.end()) {
+    return absl::NotFoundError(absl::StrCat("there is no experiment \"", absl::CHexEscape(id), "\""));
+  }
+  return &record->second;
+}
+
+absl::Status ExperimentHost::KeepLocked(const ExperimentRecord& record, const std::string& event) {
+  WAGGLE_RETURN_IF_ERROR(store_->Update(record, event));
+  MutexLock lock(&mutex_);
+  records_[record.id] = record;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission) {
+  if (submission.submitted_yaml.size() > kMaxYamlBytes || submission.effective_yaml.size() > kMaxYamlBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an experiment has at most ", kMaxYamlBytes, " bytes; this one has ",
+                     std::max(submission.submitted_yaml.size(), submission.effective_yaml.size())));
+  }
+  if (submission.priority < -kMaxPriority || submission.priority > kMaxPriority) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("priority: ", submission.priority, "; wanted ", -kMaxPriority, " to ", kMaxPriority));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(submission.effective_yaml, "the experiment", {},
+                                                                       *options_.algorithms));
+  ExperimentRecord record;
+  record.name = experiment.experiment.name;
+  record.algorithm = experiment.algorithm;
+  record.environment = experiment.environment.name;
+  record.seed = experiment.experiment.seed;
+  record.priority = submission.priority;
+  record.submitted_yaml = submission.submitted_yaml;
+  record.effective_yaml = ToYaml(experiment);
+  record.software_version = kVersion;
+  record.request_id = submission.request_id;
+  record.submitted = absl::Now();
+  MutexLock writing(&writing_);
+  if (!submission.request_id.empty()) {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, other] : records_) {
+      if (other.request_id == submission.request_id) {
+        return id;  // The answer to it was lost.
+      }
+    }
+  }
+  absl::StatusOr<int64_t> sequence = absl::AlreadyExistsError("");
+  while (absl::IsAlreadyExists(sequence.status())) {
+    record.id = NewId(record.name);
+    record.output_folder = OutputFolder(record.id);
+    sequence = store_->Add(record);
+  }
+  WAGGLE_RETURN_IF_ERROR(sequence.status());
+  record.sequence = *sequence;
+  LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
+  {
+    MutexLock lock(&mutex_);
+    records_[record.id] = record;
+  }
+  WakeUp();
+  listeners_.CallAll();
+  return record.id;
+}
+
+absl::Status ExperimentHost::Stop(const std::string& id) {
+  constexpr char kReason[] = "stopped by a user";
+  MutexLock writing(&writing_);
+  ExperimentRecord record;
+  std::shared_ptr<OpenRun> run;
+  {
+    MutexLock lock(&mutex_);
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
+    record = *known;
+    if (const auto active = active_.find(id); active != active_.end()) {
+      run = active->second.run;
+    }
+  }
+  if (run != nullptr) {
+    run->hub()->End(RunState::kStopped, kReason);
+  } else if (record.state == RunState::kQueued) {
+    record.state = RunState::kStopped;
+    record.reason = kReason;
+    record.ended = absl::Now();
+    WAGGLE_RETURN_IF_ERROR(KeepLocked(record, kReason));
+  }
+  WakeUp();
+  listeners_.CallAll();
+  return absl::OkStatus();
+}
+
+absl::Status ExperimentHost::Resume(const std::string& id) {
+  MutexLock writing(&writing_);
+  ExperimentRecord record;
+  {
+    MutexLock lock(&mutex_);
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
+    record = *known;
+  }
+  if (record.state != RunState::kStopped && record.state != RunState::kFailed) {
+    return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(record.state),
+                                                      "; only one that was stopped or has failed can be resumed"));
+  }
+  record.state = RunState::kQueued;
+  record.reason.clear();
+  record.ended.reset();
+  record.software_version = kVersion;
+  WAGGLE_RETURN_IF_ERROR(KeepLocked(record, "resumed by a user: in the queue again"));
+  WakeUp();
+  listeners_.CallAll();
+  return absl::OkStatus();
+}
+
+absl::Status ExperimentHost::Delete(const std::string& id) {
+  const absl::Time deadline = options_.clock() + kDeletePatience;
+  {
+    MutexLock lock(&mutex_);
+    // One that is over may have its run open for a moment.
+    while (true) {
+      WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
+      const auto active = active_.find(id);
+      if (active == active_.end() || !IsOver(active->second.run->hub()->run_state())) {
+        break;
+      }
+      if (options_.clock() > deadline) {
+        return absl::UnavailableError(absl::StrCat("experiment ", id, " is over, but its workers have not ended yet"));
+      }
+      closed_.WaitFor(&mutex_, absl::Milliseconds(100));
+    }
+  }
+  MutexLock writing(&writing_);
+  std::string output_folder;
+  {
+    MutexLock lock(&mutex_);
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
+    if (active_.count(id) > 0 || !IsOver(record->state)) {
+      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(ViewLocked(*record).record.state),
+                                                        "; only one that has ended can be deleted: stop it first"));
+    }
+    output_folder = record->output_folder;
+  }
+  // The folders first: after an error it is still known, and can be deleted again.
+  WAGGLE_RETURN_IF_ERROR(RemoveFolder(RunFolder(id)));
+  if (output_folder.find(id) != std::string::npos) {  // Else it is not its own.
+    WAGGLE_RETURN_IF_ERROR(RemoveFolder(output_folder));
+  }
+  WAGGLE_RETURN_IF_ERROR(store_->Delete(id));
+  {
+    MutexLock lock(&mutex_);
+    records_.erase(id);
+    deleted_.insert(id);
+  }
+  LogInfo("experiment ", id, " is deleted");
+  listeners_.CallAll();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ExperimentEvent>> ExperimentHost::Events(const std::string& id, uint64_t after) {
+  {
+    MutexLock lock(&mutex_);
+    WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
+  }
+  return store_->Events(id, after, kEventsAtATime);
+}
+
+ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
+  ExperimentView view;
+  view.record = record;
+  if (const auto active = active_.find(record.id); active != active_.end()) {
+    const RunStanding standing = active->second.run->hub()->Standing();
+    view.record.state = standing.state;
+    view.record.reason = standing.reason;
+    view.env_steps = standing.env_steps;
+    view.learner_steps = standing.learner_steps;
+    view.result = standing.result;
+    view.workers = pool_.Seated(record.id);
+    view.workers_wanted = pool_.Wanted(record.id);
+    if (const std::string missing = pool_.Missing(record.id); view.record.reason.empty() && !missing.empty()) {
+      view.record.reason = absl::StrCat("waits for ", missing);
+    }
+    return view;
+  }
+  if (const auto waits_for = waits_for_.find(record.id);
+      record.state == RunState::kQueued && waits_for != waits_for_.end()) {
+    view.record.reason = waits_for->second;
+  }
+  if (v1::OverviewResponse last; !record.last_overview.empty() && last.ParseFromString(record.last_overview)) {
+    view.env_steps = last.env_steps();
+    view.learner_steps = last.learner_steps();
+    if (last.has_result()) {
+      view.result = FromProto(last.result());
+    }
+  }
+  return view;
+}
+
+std::vector<ExperimentView> ExperimentHost::List() {
+  MutexLock lock(&mutex_);
+  std::vector<ExperimentView> views;
+  for (const auto& [id, record] : records_) {
+    views.push_back(ViewLocked(record));
+  }
+  std::sort(views.begin(), views.end(), [](const ExperimentView& a, const ExperimentView& b) {
+    return a.record.sequence < b.record.sequence;
+  });
+  return views;
+}
+
+absl::StatusOr<ExperimentView> ExperimentHost::Get(const std::string& id) {
+  MutexLock lock(&mutex_);
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
+  return ViewLocked(*record);
+}
+
+std::vector<PoolMemberView> ExperimentHost::Members() {
+  MutexLock lock(&mutex_);
+  return pool_.Members(options_.clock());
+}
+
+std::shared_ptr<RunServices> ExperimentHost::Find(const std::string& id) {
+  MutexLock lock(&mutex_);
+  const auto active = id.empty() && active_.size() == 1 ? active_.begin() : active_.find(id);
+  return active == active_.end() ? nullptr : OpenRun::Services(active->second.run);
+}
+
+absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::string& id) {
+  MutexLock lock(&mutex_);
+  const ExperimentRecord* record = nullptr;
+  if (!id.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(record, FindRecordLocked(id));
+  } else if (active_.empty() && records_.size() == 1) {
+    record = &records_.begin()->second;
+  } else {
+    std::vector<std::string> ids;
+    for (const auto& [one, other] : records_) {
+      if (active_.empty() || active_.count(one) > 0) {
+        ids.push_back(one);
+      }
+    }
+    return ids.empty() ? absl::NotFoundError("there is no experiment")
+                       : absl::FailedPreconditionError(
+                             absl::StrCat("there are several experiments; name one of ", absl::StrJoin(ids, ", ")));
+  }
+  v1::OverviewResponse overview;
+  if (!record->last_overview.empty() && !overview.ParseFromString(record->last_overview)) {
+    return absl::DataLossError(absl::StrCat("what was kept of experiment ", record->id, " cannot be read"));
+  }
+  const ExperimentView view = ViewLocked(*record);
+  overview.set_experiment_id(record->id);
+  overview.set_run_state(ToProto(view.record.state));
+  overview.set_outcome_reason(view.record.reason);
+  overview.set_experiment_name(record->name);
+  overview.set_experiment_yaml(record->effective_yaml);
+  overview.set_software_version(kVersion);
+  return overview;
+}
+
+uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
+  absl::StatusOr<PoolAnswer> now_known = absl::UnknownError("");
+  Answer replaced;
+  uint64_t call = 0;
+  {
+    const absl::Time now = options_.clock();
+    MutexLock lock(&mutex_);
+    call = ++last_call_;
+    if (const auto other = waiting_.find(attendance.worker_id); other != waiting_.end()) {
+      replaced = std::move(other->second.answer);
+      waiting_.erase(other);
+    }
+    if (const absl::Status taken = pool_.Attend(attendance, now); !taken.ok()) {
+      now_known = taken;
+    } else if (attendance.leaving && attendance.held.empty()) {
+      pool_.Leave(attendance.worker_id, now);
+      now_known = PoolAnswer();
+    } else {
+      waiting_[attendance.worker_id] = {call, now + options_.answer_after, std::move(answer)};
+    }
+  }
+  if (replaced != nullptr) {
+    replaced(absl::AbortedError("this worker has called again"));
+  }
+  if (answer != nullptr) {
+    answer(std::move(now_known));
+  }
+  WakeUp();  // Who has news for it is told by the thread: also what follows from what it said.
+  return call;
+}
+
+void ExperimentHost::BreakOff(uint64_t call) {
+  Answer answer;
+  {
+    MutexLock lock(&mutex_);
+    const auto waiting =
+        std::find_if(waiting_.begin(), waiting_.end(), [call](const auto& one) { return one.second.call == call; });
+    if (waiting == waiting_.end()) {
+      return;
+    }
+    answer = std::move(waiting->second.answer);
+    pool_.BrokeOff(waiting->first, options_.clock());
+    waiting_.erase(waiting);
+  }
+  answer(absl::CancelledError("the call was broken off"));
+  WakeUp();
+}
+
+}  // namespace waggle

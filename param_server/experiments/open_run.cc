@@ -1,0 +1,94 @@
+// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
+#include "param_server/experiments/open_run.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/annotate.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/base/steady_now.h"
+#include "param_server/metrics/metrics_recorder.h"
+
+namespace waggle {
+namespace {
+
+// As often as figures come with heartbeats.
+constexpr absl::Duration kRecordingPeriod = absl::Seconds(1);
+
+absl::StatusOr<std::unique_ptr<WeightsFolder>> OpenWeights(const std::string& folder, const char* name) {
+  WeightsFolderOptions options;
+  options.folder = absl::StrCat(folder, "/", name);
+  return WeightsFolder::Open(options);
+}
+
+}  // namespace
+
+RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
+  RunPlan plan{
+      experiment.experiment.name,   yaml, experiment.stop, experiment.evaluation.episodes, experiment.replay.servers,
+      experiment.evaluation.enabled};
+  plan.learners = experiment.learner.processes;
+  if (experiment.experiment.deterministic) {
+    plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
+                                     plan.evaluates ? experiment.evaluation.period_steps : 0};
+  }
+  return plan;
+}
+
+absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
+  auto run = std::shared_ptr<OpenRun>(new OpenRun());
+  WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
+  WAGGLE_RETURN_IF_ERROR(AdoptExperiment(options.plan.yaml, SteadyNow(), run->state_.get()).status());
+  if (options.resume) {
+    WAGGLE_RETURN_IF_ERROR(run->state_->Update([](HubRecord* record) {
+      if (IsOver(record->progress.state)) {
+        record->progress.state = RunState::kRunning;
+        record->progress.reason.clear();
+      }
+    }));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(run->newest_, OpenWeights(options.folder, kNewestModelFolder));
+  WAGGLE_ASSIGN_OR_RETURN(run->best_, OpenWeights(options.folder, kBestModelFolder));
+  run->metrics_.SetActivity("serving");
+  run->models_ = std::make_unique<ModelStore>(ModelStoreOptions());
+  HubOptions hub;
+  hub.self = std::move(options.self);
+  hub.metrics = &run->metrics_;
+  hub.newest_weights = run->newest_.get();
+  hub.best_weights = run->best_.get();
+  hub.note = std::move(options.note);
+  WAGGLE_ASSIGN_OR_RETURN(run->hub_,
+                          Hub::Create(hub, std::move(options.plan), run->state_.get(), run->models_.get()));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<MetricsRecorder> recorder,
+                          MetricsRecorder::Create(options.output_folder, run->hub_->Overview()));
+  run->recording_ = std::make_unique<Recording>(run->hub_.get(), std::move(recorder), kRecordingPeriod);
+  run->services_.experiment_id = options.experiment_id;
+  run->services_.hub = run->hub_.get();
+  run->services_.groups = run->hub_->group_store();
+  run->services_.models = run->models_.get();
+  run->services_.metrics = &run->metrics_;
+  run->services_.last_epoch = [state = run->state_.get()] { return state->last_epoch(); };
+  return run;
+}
+
+OpenRun::~OpenRun() {
+  recording_.reset();
+  hub_.reset();
+  for (WeightsFolder* const folder : {newest_.get(), best_.get()}) {
+    if (folder != nullptr) {
+      if (const absl::Status kept = folder->Finish(); !kept.ok()) {
+        LogError("the run's weights are not kept: ", kept.message());
+      }
+    }
+  }
+}
+
+void OpenRun::Close() {
+  services_.closed = true;
+  hub_->WakeAll();
+  models_->WakeAll();
+}
+
+}  // namespace waggle

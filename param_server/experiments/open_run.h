@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/experiment/experiment.h"
+#include "common/metrics/metrics.h"
+#include "param_server/metrics/recording.h"
+#include "param_server/models/model_store.h"
+#include "param_server/models/weights_folder.h"
+#include "param_server/run_services.h"
+#include "param_server/workers/hub.h"
+#include "param_server/workers/hub_state.h"
+
+namespace waggle {
+
+struct OpenRunOptions {
+  std::string experiment_id;
+  std::string folder;         // Of the run's state and weights.
+  std::string output_folder;  // Of its figures.
+  RunPlan plan;
+  WorkerIntroduction self;  // This process, as it is shown among the run's workers.
+  std::function<void(const std::string& text)> note;  // See HubOptions.
+  // A run that is over goes on.
+  bool resume = false;
+};
+
+// All that the hub has open of an experiment that runs: its state, its weights, its workers, and the thread that records
+// its figures.
+class OpenRun {
+ public:
+  // Reads what is there of an earlier time, and goes on from it. An error says what cannot be read or written.
+  static absl::StatusOr<std::shared_ptr<OpenRun>> Open(OpenRunOptions options);
+  // Returns when all that is to be kept is written. Not to be called where nobody may wait.
+  ~OpenRun();
+  OpenRun(const OpenRun&) = delete;
+  OpenRun& operator=(const OpenRun&) = delete;
+
+  Hub* hub() { return hub_.get(); }
+  // For the services, which keep this object alive by it.
+  static std::shared_ptr<RunServices> Services(const std::shared_ptr<OpenRun>& run) {
+    return std::shared_ptr<RunServices>(run, &run->services_);
+  }
+  // Calls that wait end.
+  void Close();
+
+ private:
+  OpenRun() = default;
+
+  // In the order in which they need each other.
+  Metrics metrics_;
+  std::unique_ptr<HubState> state_;
+  std::unique_ptr<WeightsFolder> newest_;
+  std::unique_ptr<WeightsFolder> best_;
+  std::unique_ptr<ModelStore> models_;
+  std::unique_ptr<Hub> hub_;
+  std::unique_ptr<Recording> recording_;
+  RunServices services_;
+};
+
+// What a hub has to know of an experiment to run it. `yaml`: its complete text.
+RunPlan PlanRun(const Experiment& experiment, const std::string& yaml);
+
+}  // namespace waggle

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "common/api/pool.h"
+#include "param_server/pool/run_needs.h"
+
+// How a pool speaks of its members and their work.
+
+namespace waggle {
+
+// "2 learners with cuda".
+std::string Describe(const SeatGroup& group, const std::string& environment, int64_t count);
+
+// "actor 2 of cartpole-x7k2p".
+std::string NameOf(const WorkOrder& order);
+
+// "actor-4711-0123456789abcdef on host-a".
+std::string Whereabouts(const std::string& worker_id, const std::string& host);
+
+}  // namespace waggle

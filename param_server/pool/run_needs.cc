@@ -1,0 +1,44 @@
+#include "param_server/pool/run_needs.h"
+
+namespace waggle {
+
+RunNeeds NeedsOf(const Experiment& experiment) {
+  const LearnerOptions& learner = experiment.learner;
+  RunNeeds needs;
+  needs.environment = experiment.environment.name;
+  if (learner.pushes()) {
+    // Gradients that are pushed come from what their actor has just seen, so that there is no replay.
+    SeatGroup primary{Role::kLearner, WorkerKind::kGradient};
+    primary.serves = true;
+    needs.groups.push_back(primary);
+    if (const int64_t reducers = learner.gradient_server.reducers; reducers > 0) {
+      SeatGroup group{Role::kReducer, WorkerKind::kGradient, reducers, reducers};
+      group.serves = true;
+      needs.groups.push_back(group);
+    }
+  } else {
+    SeatGroup replay{Role::kReplayServer, WorkerKind::kReplayServer, experiment.replay.servers,
+                     experiment.replay.servers};
+    replay.serves = true;
+    replay.distinct = true;
+    needs.groups.push_back(replay);
+    SeatGroup learners{Role::kLearner, WorkerKind::kLearner, learner.processes, learner.processes, learner.device};
+    learners.serves = experiment.actor.asks_learner();
+    needs.groups.push_back(learners);
+  }
+  SeatGroup actors{Role::kActor, WorkerKind::kActor, experiment.actor.least_processes, experiment.actor.processes,
+                   experiment.actor.device};
+  actors.steps_environment = true;
+  needs.groups.push_back(actors);
+  if (experiment.evaluation.enabled) {
+    // One may come later: nothing but the run's end has to wait for it.
+    SeatGroup evaluator{Role::kEvaluator, WorkerKind::kEvaluator, 0, 1, experiment.actor.device};
+    evaluator.steps_environment = true;
+    // In lock-step everybody waits for an evaluation.
+    evaluator.least = experiment.experiment.deterministic ? 1 : 0;
+    needs.groups.push_back(evaluator);
+  }
+  return needs;
+}
+
+}  // namespace waggle

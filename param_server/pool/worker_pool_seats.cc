@@ -1,0 +1,231 @@
+// WorkerPool's part in deciding who gets which seat; the rest of the class is in worker_pool.cc.
+// No test of its own: tests/param_server/pool/worker_pool_test.cc sees it.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "param_server/pool/pool_words.h"
+#include "param_server/pool/worker_pool.h"
+
+namespace waggle {
+namespace {
+
+bool HasDevice(const WorkerResources& resources, const std::string& device) {
+  const std::vector<std::string>& devices = resources.devices;
+  if (device == "cuda") {
+    return std::any_of(devices.begin(), devices.end(),
+                       [](const std::string& each) { return absl::StartsWith(each, "cuda:"); });
+  }
+  return device == "cpu" || std::find(devices.begin(), devices.end(), device) != devices.end();
+}
+
+}  // namespace
+
+bool WorkerPool::Fits(const Member& member, const RunNeeds& run, const SeatGroup& group) {
+  const Attendance& who = member.attendance;
+  const std::vector<std::string>& environments = who.resources.environments;
+  return who.kind == group.kind && !who.leaving && HasDevice(who.resources, group.device) &&
+         !(group.serves && who.address.empty()) &&
+         (!group.steps_environment ||
+          std::find(environments.begin(), environments.end(), run.environment) != environments.end());
+}
+
+absl::Status WorkerPool::CanBegin(const RunNeeds& needs, absl::Time /*now*/) const {
+  std::map<std::string, int64_t> all;
+  std::map<std::string, int64_t> free;
+  for (const auto& [worker_id, member] : members_) {
+    all[worker_id] = member.attendance.capacity;
+    free[worker_id] = member.attendance.capacity - member.Load();
+  }
+  if (const std::string missing = TakeSlots(needs, std::move(all)); !missing.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("there are too few workers for it: it lacks ", missing));
+  }
+  // Actors that others have beyond their least are given up for it.
+  for (const auto& [id, run] : runs_) {
+    for (const Group& group : run.groups) {
+      int64_t surplus = group.needs.role == Role::kActor ? group.Taken() - group.needs.least : 0;
+      for (auto seat = group.seats.rbegin(); seat != group.seats.rend() && surplus > 0; ++seat, --surplus) {
+        ++free[seat->second.worker_id];
+      }
+    }
+  }
+  if (const std::string missing = TakeSlots(needs, std::move(free)); !missing.empty()) {
+    return absl::UnavailableError(absl::StrCat("it waits for ", missing, " who work for others"));
+  }
+  return absl::OkStatus();
+}
+
+std::string WorkerPool::TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t> slots) const {
+  std::vector<std::string> missing;
+  for (const SeatGroup& group : needs.groups) {
+    int64_t wanted = group.least;
+    for (const auto& [worker_id, member] : members_) {
+      int64_t& left = slots[worker_id];
+      if (Fits(member, needs, group)) {
+        const int64_t taken = std::min({wanted, std::max<int64_t>(0, left), group.distinct ? 1 : wanted});
+        wanted -= taken;
+        left -= taken;
+      }
+    }
+    if (wanted > 0) {
+      missing.push_back(Describe(group, needs.environment, wanted));
+    }
+  }
+  return absl::StrJoin(missing, ", ");
+}
+
+std::vector<WorkerPool::Run*> WorkerPool::InOrder() {
+  std::vector<Run*> runs;
+  for (auto& [id, run] : runs_) {
+    if (!run.closed) {
+      runs.push_back(&run);
+    }
+  }
+  std::sort(runs.begin(), runs.end(), [](const Run* a, const Run* b) {
+    return std::make_pair(-a->needs.priority, a->needs.sequence) <
+           std::make_pair(-b->needs.priority, b->needs.sequence);
+  });
+  return runs;
+}
+
+bool WorkerPool::MayGive(const Run& run, const Group& group, absl::Time now) const {
+  return now >= group.retry_at && !(run.restored && now - begun_ < options_.rejoin_time);
+}
+
+std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Group& group) {
+  std::vector<Member*> candidates;
+  for (auto& [worker_id, member] : members_) {
+    const bool has_one = group.needs.distinct &&
+                         std::any_of(group.seats.begin(), group.seats.end(),
+                                     [&id = worker_id](const auto& seat) { return seat.second.worker_id == id; });
+    if (!has_one && !member.broken_off && member.Load() < member.attendance.capacity &&
+        Fits(member, run.needs, group.needs)) {
+      candidates.push_back(&member);
+    }
+  }
+  // The least busy first.
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Member* a, const Member* b) { return a->Load() < b->Load(); });
+  return candidates;
+}
+
+bool WorkerPool::GiveSeat(const Run& run, Group* group, absl::Time now) {
+  const std::vector<Member*> candidates = Candidates(run, *group);
+  std::vector<int64_t> free;
+  for (int64_t index = 0; index < group->needs.most; ++index) {
+    const auto seat = group->seats.find(index);
+    if (seat == group->seats.end()) {
+      free.push_back(index);
+    } else if (seat->second.worker_id.empty()) {  // Kept for whoever has its storage.
+      for (Member* const member : candidates) {
+        if (member->attendance.storage_id == seat->second.storage_id) {
+          Give(run, group, index, member, now);
+          return true;
+        }
+      }
+    }
+  }
+  const auto is_free = [&free](int64_t index) { return std::find(free.begin(), free.end(), index) != free.end(); };
+  for (Member* const member : candidates) {
+    if (member->attendance.wanted_index.has_value() && is_free(*member->attendance.wanted_index)) {
+      Give(run, group, *member->attendance.wanted_index, member, now);
+      return true;
+    }
+  }
+  if (free.empty() || candidates.empty()) {
+    return false;
+  }
+  Give(run, group, free.front(), candidates.front(), now);
+  return true;
+}
+
+void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* member, absl::Time now) {
+  WorkOrder order;
+  order.number = last_number_++;
+  order.experiment_id = run.needs.experiment_id;
+  order.role = group->needs.role;
+  order.index = index;
+  order.output_folder = run.needs.output_folder;
+  const bool keeps = group->needs.role == Role::kReplayServer;
+  group->seats[index] = {order, member->attendance.worker_id, keeps ? member->attendance.storage_id : "", now};
+  member->orders[order.number] = order;
+  events_.push_back(
+      {PoolEvent::Kind::kOrdered, order, member->attendance.worker_id,
+       absl::StrCat(NameOf(order), " is to be ", Whereabouts(member->attendance.worker_id, member->attendance.host))});
+}
+
+std::map<std::string, int64_t> WorkerPool::ActorShares() const {
+  int64_t left = 0;
+  for (const auto& [worker_id, member] : members_) {
+    left += member.attendance.kind == WorkerKind::kActor && !member.attendance.leaving ? 1 : 0;
+  }
+  std::map<std::string, int64_t> shares;
+  std::map<int64_t, std::vector<const Run*>> by_priority;
+  for (const auto& [id, run] : runs_) {
+    shares[id] = 0;
+    for (const Group& group : run.groups) {
+      if (group.needs.role == Role::kActor && !run.closed) {
+        shares[id] = group.needs.least;
+        left -= group.needs.least;
+        by_priority[-run.needs.priority].push_back(&run);
+      }
+    }
+  }
+  for (const auto& [priority, runs] : by_priority) {
+    while (left > 0) {
+      // The one that has the fewest of those that want more.
+      const Run* poorest = nullptr;
+      for (const Run* const run : runs) {
+        for (const Group& group : run->groups) {
+          const int64_t share = shares[run->needs.experiment_id];
+          if (group.needs.role == Role::kActor && share < group.needs.most &&
+              (poorest == nullptr || share < shares[poorest->needs.experiment_id])) {
+            poorest = run;
+          }
+        }
+      }
+      if (poorest == nullptr) {
+        break;
+      }
+      ++shares[poorest->needs.experiment_id];
+      --left;
+    }
+  }
+  return shares;
+}
+
+void WorkerPool::Rebalance(const std::map<std::string, int64_t>& shares, absl::Time now) {
+  // How many actors others lack whom nobody free can stand in for.
+  int64_t lacking = 0;
+  for (Run* const run : InOrder()) {
+    for (const Group& group : run->groups) {
+      if (group.needs.role == Role::kActor && MayGive(*run, group, now)) {
+        const int64_t lacks = shares.at(run->needs.experiment_id) - group.Taken();
+        lacking += std::max<int64_t>(0, lacks - static_cast<int64_t>(Candidates(*run, group).size()));
+      }
+    }
+  }
+  // Those who are leaving their last order already are on their way.
+  for (const auto& [worker_id, member] : members_) {
+    lacking -= member.attendance.kind == WorkerKind::kActor && member.orders.empty() && member.Load() > 0 ? 1 : 0;
+  }
+  const std::vector<Run*> runs = InOrder();
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    for (Group& group : (*run)->groups) {
+      while (group.needs.role == Role::kActor && lacking > 0 &&
+             group.Taken() > shares.at((*run)->needs.experiment_id)) {
+        const Seat last = group.seats.rbegin()->second;
+        Member& member = members_.at(last.worker_id);
+        events_.push_back({PoolEvent::Kind::kLost, last.order, last.worker_id,
+                           absl::StrCat(NameOf(last.order), " is given up for another experiment")});
+        Free(&member, last.order, /*keep=*/false, now);
+        --lacking;
+      }
+    }
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,64 @@
+#include "param_server/pool/run_needs.h"
+
+#include <map>
+#include <string>
+
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+std::map<Role, SeatGroup> Groups(const Experiment& experiment) {
+  std::map<Role, SeatGroup> groups;
+  for (const SeatGroup& group : NeedsOf(experiment).groups) {
+    CHECK(groups.emplace(group.role, group).second);
+  }
+  return groups;
+}
+
+TEST_CASE("an experiment needs its replay servers, learners, actors and an evaluator", "[unit]") {
+  Experiment experiment;
+  experiment.replay.servers = 3;
+  experiment.learner.processes = 2;
+  experiment.learner.device = "cuda";
+  experiment.actor.least_processes = 4;
+  experiment.actor.processes = 9;
+  std::map<Role, SeatGroup> groups = Groups(experiment);
+  REQUIRE(groups.size() == 4);
+  CHECK(groups.at(Role::kReplayServer).least == 3);
+  CHECK(groups.at(Role::kReplayServer).distinct);
+  CHECK(groups.at(Role::kLearner).most == 2);
+  CHECK(groups.at(Role::kLearner).device == "cuda");
+  CHECK_FALSE(groups.at(Role::kLearner).serves);
+  CHECK(groups.at(Role::kActor).least == 4);
+  CHECK(groups.at(Role::kActor).most == 9);
+  CHECK(groups.at(Role::kActor).steps_environment);
+  CHECK(groups.at(Role::kEvaluator).least == 0);
+  CHECK(NeedsOf(experiment).environment == experiment.environment.name);
+
+  SECTION("a learner that computes actions has to be reached") {
+    experiment.actor.inference = "server";
+    CHECK(Groups(experiment).at(Role::kLearner).serves);
+  }
+  SECTION("without evaluations there is no evaluator") {
+    experiment.evaluation.enabled = false;
+    CHECK(Groups(experiment).count(Role::kEvaluator) == 0);
+  }
+  SECTION("where all take turns it has to be there") {
+    experiment.experiment.deterministic = true;
+    CHECK(Groups(experiment).at(Role::kEvaluator).least == 1);
+  }
+  SECTION("where gradients are pushed gradient workers stand in the places of learner and replay") {
+    experiment.learner.gradients = "push";
+    experiment.learner.gradient_server.reducers = 2;
+    groups = Groups(experiment);
+    CHECK(groups.count(Role::kReplayServer) == 0);
+    CHECK(groups.at(Role::kLearner).kind == WorkerKind::kGradient);
+    CHECK(groups.at(Role::kLearner).least == 1);
+    CHECK(groups.at(Role::kReducer).least == 2);
+    CHECK(groups.at(Role::kReducer).kind == WorkerKind::kGradient);
+  }
+}
+
+}  // namespace
+}  // namespace waggle::testing

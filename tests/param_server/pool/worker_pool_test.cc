@@ -1,0 +1,401 @@
+#include "param_server/pool/worker_pool.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+constexpr uint64_t kFirstNumber = 1'000;
+
+SeatGroup Actors(int64_t least, int64_t most) {
+  SeatGroup group{Role::kActor, WorkerKind::kActor, least, most};
+  group.steps_environment = true;
+  return group;
+}
+
+RunNeeds Needs(const std::string& id, std::vector<SeatGroup> groups, int64_t sequence = 1, int64_t priority = 0) {
+  RunNeeds needs;
+  needs.experiment_id = id;
+  needs.sequence = sequence;
+  needs.priority = priority;
+  needs.environment = "CartPole-v1";
+  needs.output_folder = absl::StrCat("/out/", id);
+  needs.groups = std::move(groups);
+  return needs;
+}
+
+using WorkOf = std::map<std::string, std::vector<std::string>>;
+
+// Processes that do as they are told.
+class PoolFixture {
+ public:
+  Attendance& Worker(const std::string& worker_id, WorkerKind kind) {
+    Attendance& worker = workers[worker_id];
+    worker.worker_id = worker_id;
+    worker.kind = kind;
+    worker.host = "host-a";
+    worker.address = "host-a:7001";
+    worker.resources.environments = {"CartPole-v1"};
+    worker.capacity = kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1;
+    return worker;
+  }
+  // All attend, and the pool does what there is to do.
+  std::vector<PoolEvent> Round() {
+    now += absl::Seconds(1);
+    for (auto& [worker_id, worker] : workers) {
+      REQUIRE_OK(pool.Attend(worker, now));
+    }
+    std::vector<PoolEvent> events = pool.Tick(now);
+    for (auto& [worker_id, worker] : workers) {
+      worker.held.clear();
+      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+        worker.held.push_back({order, false, ""});
+      }
+      pool.Answered(worker_id, now);
+    }
+    return events;
+  }
+  // "actor 1 of a" by worker.
+  std::map<std::string, std::vector<std::string>> Work() const {
+    std::map<std::string, std::vector<std::string>> work;
+    for (const auto& [worker_id, worker] : workers) {
+      for (const WorkOrder& order : pool.OrdersOf(worker_id)) {
+        work[worker_id].push_back(absl::StrCat(RoleName(order.role), " ", order.index, " of ", order.experiment_id));
+      }
+    }
+    return work;
+  }
+  int64_t Count(const std::string& text) const {
+    int64_t count = 0;
+    for (const auto& [worker_id, orders] : Work()) {
+      count += std::count_if(orders.begin(), orders.end(),
+                             [&text](const std::string& order) { return order.find(text) != std::string::npos; });
+    }
+    return count;
+  }
+
+  absl::Time now = absl::UnixEpoch();
+  std::optional<WorkerPool> pool_{std::in_place, WorkerPoolOptions(), kFirstNumber, now};
+  WorkerPool& pool = *pool_;
+  std::map<std::string, Attendance> workers;
+};
+
+TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the index that each would rather have",
+                 "[unit]") {
+  Worker("learner-x", WorkerKind::kLearner);
+  Worker("actor-x", WorkerKind::kActor).wanted_index = 1;
+  Worker("actor-y", WorkerKind::kActor).wanted_index = 0;
+  Worker("evaluator-x", WorkerKind::kEvaluator);
+  pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(2, 2)}), {}, false);
+  Round();
+  CHECK(Work() == WorkOf{{"learner-x", {"learner 0 of a"}},
+                                        {"actor-x", {"actor 1 of a"}},
+                                        {"actor-y", {"actor 0 of a"}}});
+  CHECK(pool.OrdersOf("actor-x")[0].output_folder == "/out/a");
+  CHECK(pool.Missing("a").empty());
+  CHECK(pool.Seated("a") == 3);
+}
+
+TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers for the least of each role", "[unit]") {
+  const RunNeeds needs = Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(2, 4)});
+  CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs, now)));
+  Worker("learner-x", WorkerKind::kLearner);
+  Worker("actor-x", WorkerKind::kActor);
+  Round();
+  const absl::Status lacking = pool.CanBegin(needs, now);
+  CHECK(absl::IsFailedPrecondition(lacking));
+  CHECK_THAT(std::string(lacking.message()), Catch::Contains("1 actor"));
+  Worker("actor-y", WorkerKind::kActor);
+  Round();
+  CHECK(pool.CanBegin(needs, now).ok());
+
+  SECTION("those who work for others are waited for") {
+    pool.Begin(needs, {}, false);
+    Round();
+    RunNeeds second = needs;
+    second.experiment_id = "b";
+    const absl::Status busy = pool.CanBegin(second, now);
+    CHECK(absl::IsUnavailable(busy));
+    CHECK_THAT(std::string(busy.message()), Catch::Contains("1 learner"));
+  }
+  SECTION("a process that is leaving does not count") {
+    Worker("actor-y", WorkerKind::kActor).leaving = true;
+    Round();
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs, now)));
+  }
+  SECTION("a device, an environment or an address that it lacks does not do") {
+    RunNeeds other = needs;
+    other.groups[0].device = "cuda";
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+    Worker("learner-x", WorkerKind::kLearner).resources.devices = {"cuda:0"};
+    Round();
+    CHECK(pool.CanBegin(other, now).ok());
+    other.groups[0].device = "cuda:1";
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+    other = needs;
+    other.environment = "Pong-v5";
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+    other = needs;
+    other.groups[0].serves = true;
+    Worker("learner-x", WorkerKind::kLearner).address = "";
+    Round();
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+  }
+}
+
+TEST_CASE_METHOD(PoolFixture, "two shards of one buffer are never on one replay server, which serves several buffers",
+                 "[unit]") {
+  SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
+  shards.distinct = true;
+  Worker("replay-x", WorkerKind::kReplayServer);
+  CHECK(absl::IsFailedPrecondition(pool.CanBegin(Needs("a", {shards}), now)));
+  Worker("replay-y", WorkerKind::kReplayServer);
+  pool.Begin(Needs("a", {shards}), {}, false);
+  pool.Begin(Needs("b", {shards}, 2), {}, false);
+  Round();
+  for (const std::string id : {"a", "b"}) {
+    CHECK(Count(absl::StrCat("of ", id)) == 2);
+  }
+  CHECK(Work().at("replay-x").size() == 2);
+}
+
+TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly, and given up for those who need them",
+                 "[unit]") {
+  for (int i = 0; i < 6; ++i) {
+    Worker(absl::StrCat("actor-", i), WorkerKind::kActor);
+  }
+  pool.Begin(Needs("a", {Actors(1, 10)}, 1), {}, false);
+  Round();
+  CHECK(Count("of a") == 6);
+
+  CHECK(pool.CanBegin(Needs("b", {Actors(2, 3)}, 2), now).ok());
+  pool.Begin(Needs("b", {Actors(2, 3)}, 2), {}, false);
+  Round();  // Some are told to give up.
+  Round();  // They have, and are given to the other.
+  Round();
+  CHECK(Count("of a") == 3);
+  CHECK(Count("of b") == 3);
+
+  SECTION("an experiment of higher priority gets all that it wants beyond the least of others") {
+    pool.Begin(Needs("c", {Actors(1, 4)}, 3, /*priority=*/5), {}, false);
+    for (int i = 0; i < 4; ++i) {
+      Round();
+    }
+    CHECK(Count("of c") == 3);
+    CHECK(Count("of a") == 1);
+    CHECK(Count("of b") == 2);
+  }
+  SECTION("what one leaves the other gets") {
+    pool.Close("b");
+    pool.End("b");
+    for (int i = 0; i < 3; ++i) {
+      Round();
+    }
+    CHECK(Count("of a") == 6);
+  }
+}
+
+TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to another, and the old one is dismissed",
+                 "[unit]") {
+  Worker("learner-x", WorkerKind::kLearner);
+  pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}}), {}, false);
+  Round();
+  const WorkOrder first = pool.OrdersOf("learner-x")[0];
+  Worker("learner-y", WorkerKind::kLearner);
+  const Attendance gone = workers.at("learner-x");
+  workers.erase("learner-x");
+
+  SECTION("when nothing was heard for long") {
+    for (int i = 0; i < 7; ++i) {
+      CHECK(Count("of a") == 0);
+      Round();
+    }
+    CHECK(pool.OrdersOf("learner-x").size() == 1);
+    const std::vector<PoolEvent> events = [this] {
+      std::vector<PoolEvent> all;
+      for (int i = 0; i < 4; ++i) {
+        for (const PoolEvent& event : Round()) {
+          all.push_back(event);
+        }
+      }
+      return all;
+    }();
+    REQUIRE(events.size() == 2);
+    CHECK(events[0].kind == PoolEvent::Kind::kLost);
+    CHECK(events[0].worker_id == "learner-x");
+    CHECK(events[0].order == first);
+    CHECK(events[1].kind == PoolEvent::Kind::kOrdered);
+    CHECK(Work() == WorkOf{{"learner-y", {"learner 0 of a"}}});
+    CHECK(pool.OrdersOf("learner-y")[0].number > first.number);
+
+    // A zombie's order is not its own any more.
+    REQUIRE_OK(pool.Attend(gone, now));
+    CHECK(pool.OrdersOf("learner-x").empty());
+    CHECK(pool.HasNews("learner-x"));
+  }
+  SECTION("sooner, when its call was broken off") {
+    pool.BrokeOff("learner-x", now);
+    for (int i = 0; i < 4; ++i) {
+      Round();
+    }
+    CHECK(Work() == WorkOf{{"learner-y", {"learner 0 of a"}}});
+  }
+  SECTION("at once, when it says goodbye") {
+    pool.Leave("learner-x", now);
+    Round();
+    CHECK(Work() == WorkOf{{"learner-y", {"learner 0 of a"}}});
+  }
+}
+
+TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its own seat back", "[unit]") {
+  SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
+  shards.distinct = true;
+  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
+  pool.Begin(Needs("a", {shards}), {}, false);
+  Round();
+  const std::map<int64_t, std::string> storage = pool.ReplayStorage("a");
+  CHECK(storage == std::map<int64_t, std::string>{{0, "disk-x"}, {1, "disk-y"}});
+
+  workers.erase("replay-x");
+  Worker("replay-z", WorkerKind::kReplayServer).storage_id = "disk-z";
+  for (int i = 0; i < 12; ++i) {
+    Round();
+  }
+  CHECK(Count("of a") == 1);  // Nobody else gets it.
+  CHECK_THAT(pool.Missing("a"), Catch::Contains("1 replay server"));
+  Worker("replay-x2", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Round();
+  CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a"});
+
+  SECTION("also where it is back before its earlier life is found to be dead") {
+    Worker("replay-y2", WorkerKind::kReplayServer).storage_id = "disk-y";
+    workers.erase("replay-y");
+    Round();
+    CHECK(Work().at("replay-y2") == std::vector<std::string>{"replay-server 1 of a"});
+    CHECK(pool.OrdersOf("replay-y").empty());
+  }
+  SECTION("from another hub too") {
+    pool_.emplace(WorkerPoolOptions(), kFirstNumber * 2, now);
+    pool.Begin(Needs("a", {shards}), storage, true);
+    workers.clear();
+    Worker("replay-b", WorkerKind::kReplayServer).storage_id = "disk-y";
+    Worker("replay-c", WorkerKind::kReplayServer).storage_id = "disk-x";
+    Worker("replay-d", WorkerKind::kReplayServer);
+    for (int i = 0; i < 8; ++i) {
+      Round();
+    }
+    CHECK(Work() == WorkOf{{"replay-b", {"replay-server 1 of a"}},
+                                          {"replay-c", {"replay-server 0 of a"}}});
+  }
+}
+
+TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, and an experiment that all give up ends",
+                 "[unit]") {
+  Worker("actor-x", WorkerKind::kActor);
+  pool.Begin(Needs("a", {Actors(1, 1)}), {}, false);
+  int failures = 0;
+  bool hopeless = false;
+  for (int i = 0; i < 200 && !hopeless; ++i) {
+    for (HeldOrder& held : workers.at("actor-x").held) {
+      held.ended = true;
+      held.failure = "no such device";
+      ++failures;
+    }
+    for (const PoolEvent& event : Round()) {
+      hopeless = hopeless || event.kind == PoolEvent::Kind::kHopeless;
+      if (event.kind == PoolEvent::Kind::kHopeless) {
+        CHECK_THAT(event.text, Catch::Contains("no such device"));
+      }
+    }
+  }
+  CHECK(hopeless);
+  CHECK(failures == WorkerPoolOptions().max_failures);
+  CHECK(now - absl::UnixEpoch() > absl::Seconds(30));  // By the pool's clock, which only the pauses move.
+
+  SECTION("not while another of them works well") {
+    pool.Close("a");
+    pool.End("a");
+    pool.Begin(Needs("b", {Actors(1, 2)}), {}, false);
+    workers.at("actor-x").held.clear();
+    for (int i = 0; i < 70; ++i) {
+      Round();
+    }
+    Worker("actor-y", WorkerKind::kActor);
+    for (int i = 0; i < 300; ++i) {
+      for (HeldOrder& held : workers.at("actor-y").held) {
+        held.ended = true;
+        held.failure = "no such device";
+      }
+      for (const PoolEvent& event : Round()) {
+        CHECK(event.kind != PoolEvent::Kind::kHopeless);
+      }
+    }
+  }
+}
+
+TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them", "[unit]") {
+  Worker("actor-x", WorkerKind::kActor);
+  workers.at("actor-x").held = {{{7, "a", Role::kActor, 1, "/out/a"}, false, ""}};
+  Worker("actor-y", WorkerKind::kActor);
+  pool.Begin(Needs("a", {Actors(2, 2)}), {}, true);
+  Round();
+  CHECK(Work() == WorkOf{{"actor-x", {"actor 1 of a"}}});  // Others wait for those who may come back.
+  CHECK(pool.OrdersOf("actor-x")[0].number == 7);
+  for (int i = 0; i < 5; ++i) {
+    Round();
+  }
+  CHECK(Work().at("actor-y") == std::vector<std::string>{"actor 0 of a"});
+
+  SECTION("but not of an experiment that does not run any more") {
+    workers.at("actor-y").held = {{{8, "gone", Role::kActor, 0, ""}, false, ""}};
+    REQUIRE_OK(pool.Attend(workers.at("actor-y"), now));
+    CHECK(pool.HasNews("actor-y"));
+  }
+}
+
+TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and ends when its workers have", "[unit]") {
+  Worker("actor-x", WorkerKind::kActor);
+  Worker("replay-x", WorkerKind::kReplayServer);
+  pool.Begin(Needs("a", {{Role::kReplayServer, WorkerKind::kReplayServer}, Actors(1, 2)}), {}, false);
+  Round();
+  pool.Close("a");
+  Worker("actor-y", WorkerKind::kActor);
+  Round();
+  CHECK(Count("actor") == 1);
+  CHECK(pool.Working("a") == 1);
+  workers.at("actor-x").held[0].ended = true;
+  Round();
+  CHECK(pool.Working("a") == 0);  // A replay server stays until it is told.
+  CHECK(Count("replay-server 0 of a") == 1);
+  pool.End("a");
+  CHECK(pool.HasNews("replay-x"));
+  CHECK(Work().empty());
+}
+
+TEST_CASE_METHOD(PoolFixture, "a process that says what cannot be is refused", "[unit]") {
+  const auto refused = [this](const std::function<void(Attendance*)>& change) {
+    Attendance attendance = Worker("actor-x", WorkerKind::kActor);
+    change(&attendance);
+    return absl::IsInvalidArgument(pool.Attend(attendance, now));
+  };
+  CHECK(refused([](Attendance* a) { a->worker_id = "a b"; }));
+  CHECK(refused([](Attendance* a) { a->address = "nowhere"; }));
+  CHECK(refused([](Attendance* a) { a->capacity = 0; }));
+  CHECK(refused([](Attendance* a) { a->capacity = 1'000'000; }));
+  CHECK(refused([](Attendance* a) { a->storage_id = std::string(10'000, 'x'); }));
+  CHECK(refused([](Attendance* a) { a->kept.resize(100'000); }));
+  CHECK_FALSE(refused([](Attendance* /*a*/) {}));
+}
+
+}  // namespace
+}  // namespace waggle::testing
