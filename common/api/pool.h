@@ -22,6 +22,9 @@ enum class WorkerKind { kActor, kLearner, kReplayServer, kEvaluator, kGradient }
 // "actor", "learner", "replay-server", "evaluator", "gradient-worker".
 const char* WorkerKindName(WorkerKind kind);
 
+// Whether such a process can have a seat of this role.
+bool CanWorkAs(WorkerKind kind, Role role);
+
 // A piece of work: a seat in an experiment.
 struct WorkOrder {
   uint64_t number = 0;  // No two orders of a hub have the same one.
@@ -58,9 +61,11 @@ class PoolWork {
   // to the hub: an error is why this worker gives up, and the hub may give it, or another one, the order again.
   virtual absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) = 0;
 
-  // The experiments of which this process keeps anything.
+  // The experiments of which this process keeps anything. Asked for before each call to the hub, which waits for it, as
+  // for Discard.
   virtual std::vector<std::string> Kept() { return {}; }
-  // Drops what it keeps of one, which is over and has no order here.
+  // Drops what it keeps of one, which is over and of which it has no order that goes on. Called again while Kept()
+  // names it.
   virtual void Discard(const std::string& /*experiment_id*/) {}
 };
 

@@ -39,7 +39,7 @@ class GrpcHubLink final : public HubLink {
  public:
   GrpcHubLink(const HubClientOptions& options, const StopToken& stop)
       : options_(options),
-        worker_id_(options.worker_id.empty() ? NewWorkerId(options.role) : options.worker_id),
+        worker_id_(options.worker_id.empty() ? NewWorkerId(RoleName(options.role)) : options.worker_id),
         channel_(NewChannel(options.hub_address, "control")),
         stub_(v1::WorkerService::NewStub(channel_)),
         shared_(std::make_shared<Shared>()),

@@ -12,19 +12,16 @@
 #include "common/hub_client/hub_convert.h"
 
 namespace waggle {
-namespace {
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
 }
 
-}  // namespace
-
-std::string NewWorkerId(Role role) {
+std::string NewWorkerId(const std::string& kind) {
   std::random_device random;
   const uint64_t number = (static_cast<uint64_t>(random()) << 32) | random();
-  return absl::StrCat(RoleName(role), "-", getpid(), "-", absl::Hex(number, absl::kZeroPad16));
+  return absl::StrCat(kind, "-", getpid(), "-", absl::Hex(number, absl::kZeroPad16));
 }
 
 v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id) {

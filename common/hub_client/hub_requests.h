@@ -8,7 +8,10 @@
 namespace waggle {
 
 // Unique among all workers that ever were: the process's number alone comes again.
-std::string NewWorkerId(Role role);
+std::string NewWorkerId(const std::string& kind);
+
+// Of this machine.
+std::string HostName();
 
 // What a process tells the hub about itself when it joins for the first time.
 v1::JoinRequest NewJoinRequest(const HubClientOptions& options, const std::string& worker_id);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "common/api/pool.h"
+#include "waggle/v1/pool.pb.h"
+
+// The pool's messages to and from the types of its port. What FromProto returns has been checked; INVALID_ARGUMENT says
+// what was wrong.
+
+namespace waggle {
+
+v1::WorkerKind ToProto(WorkerKind kind);
+absl::StatusOr<WorkerKind> FromProto(v1::WorkerKind proto);
+
+v1::WorkOrder ToProto(const WorkOrder& order);
+absl::StatusOr<WorkOrder> FromProto(const v1::WorkOrder& proto);
+
+v1::Resources ToProto(const WorkerResources& resources);
+absl::StatusOr<WorkerResources> FromProto(const v1::Resources& proto);
+
+}  // namespace waggle
