@@ -36,6 +36,8 @@ if(WAGGLE_WITH_GRPC)
   add_library(waggle_rocksdb INTERFACE)
   target_include_directories(waggle_rocksdb SYSTEM INTERFACE "${WAGGLE_ROCKSDB_INCLUDE_DIR}")
   target_link_libraries(waggle_rocksdb INTERFACE "${WAGGLE_ROCKSDB_LIBRARY}")
+  # 3.37 is the first with STRICT tables.
+  find_package(SQLite3 3.37 REQUIRED)
 endif()
 
 if(WAGGLE_WITH_TORCH)

@@ -10,11 +10,11 @@ namespace waggle {
 struct HubProcessOptions {
   std::string listen;
   std::string data_folder;
-  std::string metrics_folder;   // Empty: the data folder.
-  std::string experiment_file;  // Empty: the stored one, if there is one.
+  // Where an experiment's files go, "{id}" standing for its id; empty: into the data folder.
+  std::string output_pattern;
 };
 
-// The hub: keeps the newest weights, the experiment, and knows all workers. Until `stop`.
+// The hub: keeps the experiments and their weights, and gives the pool's processes their work. Until `stop`.
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop);
 
 }  // namespace waggle

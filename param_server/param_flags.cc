@@ -18,14 +18,12 @@ absl::Status ParamFlags::Check() const {
   const char* const everyones = std::getenv("WAGGLE_PARAM_SERVER");
   const Flag flags[] = {
       {"--data-dir", !data_folder.empty(), {ParamRole::kHub}},
-      {"--metrics-dir", !metrics_folder.empty(), {ParamRole::kHub}},
-      {"--experiment", !experiment_file.empty(), {ParamRole::kHub}},
       {"--param-server",
        !param_server.empty() && (everyones == nullptr || param_server != everyones),
        {ParamRole::kPrimary, ParamRole::kReducer}},
       {"--advertise", !advertise.empty(), {ParamRole::kPrimary, ParamRole::kReducer}},
       {"--index", index.has_value(), {ParamRole::kReducer}},
-      {"--output-dir", !output_folder.empty(), {ParamRole::kPrimary}},
+      {"--output-dir", !output_folder.empty(), {ParamRole::kHub, ParamRole::kPrimary}},
       {"--restore", !restore_folder.empty(), {ParamRole::kPrimary}},
       {"--resume", resume, {ParamRole::kPrimary}},
   };
@@ -69,11 +67,6 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
   AddPathFlag(app, "--data-dir", &flags->data_folder, "DIR",
               "hub, required: the folder for what must survive this process; its address is written there, to the file "
               "\"address\"");
-  AddPathFlag(app, "--metrics-dir", &flags->metrics_folder, "DIR",
-              "hub: the folder for the run's figures over time, metrics.csv and a TensorBoard event file; --data-dir "
-              "unless given");
-  AddPathFlag(app, "--experiment", &flags->experiment_file, "FILE",
-              "hub: the experiment to run; without it, the one that --data-dir holds, or none");
   SetRequired(AddParamServerFlag(app, &flags->param_server), false);
   AddAddressFlag(app, "--advertise", &flags->advertise,
                  "primary, reducer: where others find this process, if that is not where it listens");
@@ -81,9 +74,9 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
                  "reducer: which one this is; without it the hub gives out the lowest that is free");
   CLI::Option* const output =
       AddPathFlag(app, "--output-dir", &flags->output_folder, "DIR",
-                  "primary: checkpoints are written to DIR/checkpoints, and the best weights to DIR/best; none without "
-                  "this. A folder that holds checkpoints already is refused without --resume, unless they are what "
-                  "--restore names");
+                  "hub: where an experiment's files go, which are its figures over time, its checkpoints and its best "
+                  "weights; {id} in it stands for the experiment's id. Learners should see the same folder by the same "
+                  "path: one that does not writes no checkpoints. --data-dir/experiments/{id}/output unless given");
   CLI::Option* const restore = AddPathFlag(app, "--restore", &flags->restore_folder, "DIR",
                                            "primary: goes on from the newest whole checkpoint in DIR");
   CLI::Option* const resume = AddSwitch(

@@ -22,8 +22,6 @@ struct ParamFlags {
   ParamRole role = ParamRole::kHub;
   std::string listen;
   std::string data_folder;
-  std::string metrics_folder;
-  std::string experiment_file;
   std::string param_server;
   std::string advertise;
   std::optional<int64_t> index;

@@ -24,7 +24,7 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
     case ParamRole::kHub:
       break;
   }
-  return RunHub({flags.listen, flags.data_folder, flags.metrics_folder, flags.experiment_file}, stop);
+  return RunHub({flags.listen, flags.data_folder, flags.output_folder}, stop);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ constexpr absl::Duration kDeletePatience = absl::Seconds(30);
 // "cartpole-x7k2p": without vowels, so that no words come of it.
 std::string NewId(const std::string& name) {
   constexpr char kLetters[] = "bcdfghjkmnpqrstvwxz23456789";
-  std::string id = absl::StrReplaceAll(name.substr(0, kMaxNameInId), {{"/", "-"}, {".", "-"}});
+  std::string id = absl::StrReplaceAll(name.substr(0, kMaxNameInId), {{".", "-"}});
   absl::StrAppend(&id, "-");
   std::random_device random;
   Rng rng((uint64_t{random()} << 32) | random());
@@ -68,7 +68,12 @@ absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const Exper
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ExperimentStore> store,
                           ExperimentStore::Open(absl::StrCat(options.data_folder, "/experiments.db")));
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<ExperimentRecord> records, store->LoadAll());
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> deleted, store->Deleted());
   auto host = std::unique_ptr<ExperimentHost>(new ExperimentHost(options, std::move(store)));
+  {
+    MutexLock lock(&host->mutex_);
+    host->deleted_.insert(deleted.begin(), deleted.end());
+  }
   for (const ExperimentRecord& record : records) {
     {
       MutexLock lock(&host->mutex_);

@@ -122,11 +122,13 @@ absl::Status ExperimentHost::Begin(ExperimentRecord record, bool restored) {
   }
   const bool resume = !restored && record.attempts > 0;
   const absl::StatusOr<Experiment> experiment = Parse(record);
-  absl::Status status = experiment.status();
-  status.Update(status.ok() ? MakeFolder(record.output_folder) : absl::OkStatus());
-  OpenRunOptions options;
-  absl::StatusOr<std::shared_ptr<OpenRun>> run = status;
-  if (status.ok()) {
+  absl::StatusOr<std::shared_ptr<OpenRun>> run = absl::UnknownError("");
+  if (!experiment.ok()) {
+    run = experiment.status();
+  } else if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
+    run = made;
+  } else {
+    OpenRunOptions options;
     options.experiment_id = record.id;
     options.folder = absl::StrCat(RunFolder(record.id), "/hub");
     options.output_folder = record.output_folder;
@@ -340,22 +342,20 @@ void ExperimentHost::Note(const std::string& id, const std::string& text) {
 }
 
 void ExperimentHost::WriteEvents() {
-  while (true) {
-    std::pair<std::string, ExperimentEvent> next;
-    {
-      MutexLock lock(&events_mutex_);
-      if (events_.empty()) {
-        return;
-      }
-      next = events_.front();
-    }
-    const absl::Status written = store_->AddEvent(next.first, next.second.at, next.second.text);
-    if (!written.ok() && !absl::IsNotFound(written)) {
-      LogError("an event of experiment ", next.first, " is not written down yet: ", written.message());
-      return;
-    }
+  std::vector<std::pair<std::string, ExperimentEvent>> events;
+  {
     MutexLock lock(&events_mutex_);
-    if (!events_.empty()) {
+    events.assign(events_.begin(), events_.end());
+    events_.clear();
+  }
+  if (events.empty()) {
+    return;
+  }
+  if (const absl::Status written = store_->AddEvents(events); !written.ok()) {
+    LogError(events.size(), " events of experiments are not written down yet: ", written.message());
+    MutexLock lock(&events_mutex_);
+    events_.insert(events_.begin(), events.begin(), events.end());
+    while (events_.size() > kMaxEvents) {
       events_.pop_front();
     }
   }

@@ -9,13 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/api/hub.h"
 #include "common/base/mutex.h"
 
-struct sqlite3;
-
 namespace waggle {
+
+class SqliteDatabase;
 
 // What the hub keeps of an experiment, beside the folder of its run.
 struct ExperimentRecord {
@@ -45,17 +46,19 @@ struct ExperimentRecord {
 
 // Something that has happened to an experiment.
 struct ExperimentEvent {
-  uint64_t number = 0;  // Larger ones came later. Given by the store.
+  uint64_t number = 0;  // Of each experiment from 1: larger ones came later. Given by the store.
   absl::Time at;
   std::string text;
 };
 
 // Keeps experiments in an SQLite database that no other process uses at the same time. Each change is on the disk when
-// its call returns. Thread-safe; calls wait for the disk.
+// its call returns; one that fails changes nothing. Texts may hold any bytes, and times are kept to the microsecond.
+// Thread-safe; calls wait for the disk. Every error names the file: RESOURCE_EXHAUSTED for a full disk,
+// PERMISSION_DENIED for what cannot be written to, DATA_LOSS for what is damaged.
 class ExperimentStore {
  public:
-  // Makes the file where it is missing. DATA_LOSS for one that is damaged or of a later format; UNAVAILABLE where
-  // another process uses it; an error that names the file where it cannot be made or written to.
+  // Makes the file where it is missing; its folder has to be there. DATA_LOSS for one that is damaged;
+  // FAILED_PRECONDITION for one of another format or program; UNAVAILABLE where another process uses it.
   static absl::StatusOr<std::unique_ptr<ExperimentStore>> Open(const std::string& path);
   ~ExperimentStore();
   ExperimentStore(const ExperimentStore&) = delete;
@@ -65,30 +68,37 @@ class ExperimentStore {
   absl::StatusOr<std::vector<ExperimentRecord>> LoadAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Takes a new one in, with the event of its submission, and returns its sequence. ALREADY_EXISTS where there is, or
-  // was, one with this id, or one with this request_id.
+  // was, one with this id, and where there is one with this request_id.
   absl::StatusOr<int64_t> Add(const ExperimentRecord& record) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Replaces what is kept of one, all but its sequence; NOT_FOUND where there is none with this id. `event`: what has
-  // happened to it, kept with the change or not at all; empty: nothing worth telling.
-  absl::Status Update(const ExperimentRecord& record, const std::string& event = "") ABSL_LOCKS_EXCLUDED(mutex_);
+  // happened to it, at the time `at`, kept with the change or not at all; empty: nothing worth telling.
+  absl::Status Update(const ExperimentRecord& record, const std::string& event = "", absl::Time at = absl::Now())
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Forgets one and its events, but for its id, which nobody is given again. NOT_FOUND where there is none.
   absl::Status Delete(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The ids of all that have been deleted.
+  absl::StatusOr<std::vector<std::string>> Deleted() ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether there was one with this id, which has been deleted.
   absl::StatusOr<bool> WasDeleted(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Adds what has happened to one. Of each the newest 10,000 are kept.
+  // Adds what has happened to one; NOT_FOUND where there is none. Of each the newest kMaxEvents are kept.
   absl::Status AddEvent(const std::string& id, absl::Time at, const std::string& text) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Oldest first, those with numbers above `after`, at most `limit`.
+  // The same of several, by experiment, all or none of them; what there is no experiment of is left out.
+  absl::Status AddEvents(const std::vector<std::pair<std::string, ExperimentEvent>>& events)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Oldest first, those with numbers above `after`, at most `limit`; NOT_FOUND where there is no such experiment.
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after, int64_t limit)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
- private:
-  ExperimentStore(std::string path, sqlite3* database) : path_(std::move(path)), database_(database) {}
+  static constexpr int64_t kMaxEvents = 10'000;
 
-  const std::string path_;
+ private:
+  explicit ExperimentStore(std::unique_ptr<SqliteDatabase> database);
+
   Mutex mutex_;
-  sqlite3* const database_ ABSL_PT_GUARDED_BY(mutex_);
+  const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
 }  // namespace waggle

@@ -181,7 +181,7 @@ class WorkerPool {
   static bool Fits(const Member& member, const RunNeeds& run, const SeatGroup& group);
   // Finds whether there are enough processes with so many orders as `slots` says, and takes them from there. Returns
   // what is missing, in words; empty: nothing.
-  std::string TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t> slots) const;
+  std::string TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t>* slots) const;
   // The seat of an order that this process has; null where it has none.
   Seat* FindSeat(const WorkOrder& order, const std::string& worker_id);
   Group* FindGroup(const std::string& experiment_id, Role role);

@@ -40,7 +40,7 @@ absl::Status WorkerPool::CanBegin(const RunNeeds& needs, absl::Time /*now*/) con
     all[worker_id] = member.attendance.capacity;
     free[worker_id] = member.attendance.capacity - member.Load();
   }
-  if (const std::string missing = TakeSlots(needs, std::move(all)); !missing.empty()) {
+  if (const std::string missing = TakeSlots(needs, &all); !missing.empty()) {
     return absl::FailedPreconditionError(absl::StrCat("there are too few workers for it: it lacks ", missing));
   }
   // Actors that others have beyond their least are given up for it.
@@ -52,18 +52,30 @@ absl::Status WorkerPool::CanBegin(const RunNeeds& needs, absl::Time /*now*/) con
       }
     }
   }
-  if (const std::string missing = TakeSlots(needs, std::move(free)); !missing.empty()) {
+  // Those that have begun come first.
+  for (const auto& [id, run] : runs_) {
+    RunNeeds lacking = run.needs;
+    lacking.groups.clear();
+    for (const Group& group : run.groups) {
+      if (const int64_t taken = group.Taken(); taken < group.needs.least && !run.closed) {
+        lacking.groups.push_back(group.needs);
+        lacking.groups.back().least -= taken;
+      }
+    }
+    TakeSlots(lacking, &free);
+  }
+  if (const std::string missing = TakeSlots(needs, &free); !missing.empty()) {
     return absl::UnavailableError(absl::StrCat("it waits for ", missing, " who work for others"));
   }
   return absl::OkStatus();
 }
 
-std::string WorkerPool::TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t> slots) const {
+std::string WorkerPool::TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t>* slots) const {
   std::vector<std::string> missing;
   for (const SeatGroup& group : needs.groups) {
     int64_t wanted = group.least;
     for (const auto& [worker_id, member] : members_) {
-      int64_t& left = slots[worker_id];
+      int64_t& left = (*slots)[worker_id];
       if (Fits(member, needs, group)) {
         const int64_t taken = std::min({wanted, std::max<int64_t>(0, left), group.distinct ? 1 : wanted});
         wanted -= taken;

@@ -1,0 +1,328 @@
+#include "param_server/experiments/experiment_store.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "param_server/experiments/sqlite_database.h"
+
+namespace waggle {
+namespace {
+
+// Texts are BLOBs, which hold any bytes. Sequences are never given twice.
+constexpr SqliteFormat kFormat = {0x57676c65, 1, R"(
+CREATE TABLE experiments (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  id BLOB NOT NULL UNIQUE,
+  name BLOB NOT NULL,
+  algorithm BLOB NOT NULL,
+  environment BLOB NOT NULL,
+  seed INTEGER NOT NULL,
+  priority INTEGER NOT NULL,
+  state BLOB NOT NULL,
+  reason BLOB NOT NULL,
+  submitted_yaml BLOB NOT NULL,
+  effective_yaml BLOB NOT NULL,
+  software_version BLOB NOT NULL,
+  request_id BLOB NOT NULL,
+  output_folder BLOB NOT NULL,
+  submitted_us INTEGER NOT NULL,
+  started_us INTEGER,
+  ended_us INTEGER,
+  attempts INTEGER NOT NULL,
+  last_overview BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX request_ids ON experiments (request_id) WHERE request_id <> x'';
+CREATE TABLE replay_storage (
+  experiment INTEGER NOT NULL REFERENCES experiments ON DELETE CASCADE,
+  shard INTEGER NOT NULL,
+  storage_id BLOB NOT NULL,
+  PRIMARY KEY (experiment, shard)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE events (
+  experiment INTEGER NOT NULL REFERENCES experiments ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  at_us INTEGER NOT NULL,
+  text BLOB NOT NULL,
+  PRIMARY KEY (experiment, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE deleted (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+)"};
+
+// In the order of BindRecord and TakeRecord.
+#define WAGGLE_EXPERIMENT_COLUMNS                                                                     \
+  "id, name, algorithm, environment, seed, priority, state, reason, submitted_yaml, effective_yaml, " \
+  "software_version, "                                                                                \
+  "request_id, output_folder, submitted_us, started_us, ended_us, attempts, last_overview"
+constexpr char kInsert[] = "INSERT INTO experiments (" WAGGLE_EXPERIMENT_COLUMNS
+                           ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
+                           " RETURNING sequence";
+constexpr char kUpdate[] = "UPDATE experiments SET (" WAGGLE_EXPERIMENT_COLUMNS
+                           ") = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
+                           " WHERE id = ?1 RETURNING sequence";
+constexpr char kSelect[] = "SELECT sequence, " WAGGLE_EXPERIMENT_COLUMNS " FROM experiments ORDER BY sequence";
+#undef WAGGLE_EXPERIMENT_COLUMNS
+
+constexpr RunState kStates[] = {RunState::kNoExperiment, RunState::kRunning, RunState::kFinishing, RunState::kSolved,
+                                RunState::kLimit,        RunState::kFailed,  RunState::kQueued,    RunState::kStopped};
+
+std::string Named(const std::string& id) {
+  return absl::StrCat("\"", absl::CHexEscape(id), "\"");
+}
+
+absl::Status NoSuch(const SqliteDatabase& database, const std::string& id) {
+  return absl::NotFoundError(absl::StrCat(database.path(), ": there is no experiment ", Named(id)));
+}
+
+void BindRecord(const ExperimentRecord& record, SqliteStatement* out) {
+  out->Bind(record.id).Bind(record.name).Bind(record.algorithm).Bind(record.environment);
+  out->Bind(record.seed).Bind(record.priority).Bind(RunStateName(record.state)).Bind(record.reason);
+  out->Bind(record.submitted_yaml).Bind(record.effective_yaml).Bind(record.software_version).Bind(record.request_id);
+  out->Bind(record.output_folder).Bind(record.submitted).Bind(record.started).Bind(record.ended);
+  out->Bind(record.attempts).Bind(record.last_overview);
+}
+
+absl::StatusOr<ExperimentRecord> TakeRecord(const SqliteDatabase& database, SqliteStatement* row) {
+  ExperimentRecord record;
+  record.sequence = row->TakeInteger();
+  record.id = row->TakeBytes();
+  record.name = row->TakeBytes();
+  record.algorithm = row->TakeBytes();
+  record.environment = row->TakeBytes();
+  record.seed = row->TakeInteger();
+  record.priority = row->TakeInteger();
+  const std::string state = row->TakeBytes();
+  const auto* const known = std::find_if(std::begin(kStates), std::end(kStates),
+                                         [&](RunState candidate) { return state == RunStateName(candidate); });
+  if (known == std::end(kStates)) {
+    return absl::DataLossError(absl::StrCat(database.path(), " is damaged (experiment ", Named(record.id),
+                                            " has the state ", Named(state), ")"));
+  }
+  record.state = *known;
+  record.reason = row->TakeBytes();
+  record.submitted_yaml = row->TakeBytes();
+  record.effective_yaml = row->TakeBytes();
+  record.software_version = row->TakeBytes();
+  record.request_id = row->TakeBytes();
+  record.output_folder = row->TakeBytes();
+  record.submitted = row->TakeTime();
+  record.started = row->TakeOptionalTime();
+  record.ended = row->TakeOptionalTime();
+  record.attempts = row->TakeInteger();
+  record.last_overview = row->TakeBytes();
+  return record;
+}
+
+// Whether `query` finds anything.
+absl::StatusOr<bool> Finds(SqliteDatabase* database, const char* query, const std::string& value) {
+  return SqliteStatement(database, query).Bind(value).Step();
+}
+
+absl::StatusOr<bool> IsDeleted(SqliteDatabase* database, const std::string& id) {
+  return Finds(database, "SELECT 1 FROM deleted WHERE id = ?1", id);
+}
+
+absl::StatusOr<int64_t> SequenceOf(SqliteDatabase* database, const std::string& id) {
+  SqliteStatement statement(database, "SELECT sequence FROM experiments WHERE id = ?1");
+  WAGGLE_ASSIGN_OR_RETURN(const bool found, statement.Bind(id).Step());
+  return found ? absl::StatusOr<int64_t>(statement.TakeInteger()) : NoSuch(*database, id);
+}
+
+absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record) {
+  WAGGLE_ASSIGN_OR_RETURN(const bool was, IsDeleted(database, record.id));
+  WAGGLE_ASSIGN_OR_RETURN(const bool is, Finds(database, "SELECT 1 FROM experiments WHERE id = ?1", record.id));
+  if (was || is) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(database->path(), ": there ", is ? "is" : "was", " an experiment ", Named(record.id)));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(
+      const bool repeated,
+      Finds(database, "SELECT 1 FROM experiments WHERE request_id = ?1 AND request_id <> x''", record.request_id));
+  if (repeated) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(database->path(), ": there is an experiment of the request ", Named(record.request_id)));
+  }
+  return absl::OkStatus();
+}
+
+// Runs kInsert or kUpdate, and replaces what is kept of the shards. Returns the sequence, or nothing where no row was
+// changed.
+absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const char* sql, const ExperimentRecord& record) {
+  SqliteStatement statement(database, sql);
+  BindRecord(record, &statement);
+  WAGGLE_ASSIGN_OR_RETURN(const bool found, statement.Step());
+  if (!found) {
+    return std::nullopt;
+  }
+  const int64_t sequence = statement.TakeInteger();
+  WAGGLE_RETURN_IF_ERROR(statement.Run());
+  WAGGLE_RETURN_IF_ERROR(
+      SqliteStatement(database, "DELETE FROM replay_storage WHERE experiment = ?1").Bind(sequence).Run());
+  for (const auto& [shard, storage_id] : record.replay_storage) {
+    WAGGLE_RETURN_IF_ERROR(SqliteStatement(database, "INSERT INTO replay_storage VALUES (?1, ?2, ?3)")
+                               .Bind(sequence)
+                               .Bind(shard)
+                               .Bind(storage_id)
+                               .Run());
+  }
+  return sequence;
+}
+
+absl::Status PutEvent(SqliteDatabase* database, int64_t sequence, absl::Time at, const std::string& text) {
+  WAGGLE_RETURN_IF_ERROR(SqliteStatement(database,
+                                         "INSERT INTO events SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3"
+                                         " FROM events WHERE experiment = ?1")
+                             .Bind(sequence)
+                             .Bind(at)
+                             .Bind(text)
+                             .Run());
+  return SqliteStatement(database,
+                         "DELETE FROM events WHERE experiment = ?1"
+                         " AND number <= (SELECT MAX(number) FROM events WHERE experiment = ?1) - ?2")
+      .Bind(sequence)
+      .Bind(ExperimentStore::kMaxEvents)
+      .Run();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ExperimentStore>> ExperimentStore::Open(const std::string& path) {
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteDatabase> database, SqliteDatabase::Open(path, kFormat));
+  return std::unique_ptr<ExperimentStore>(new ExperimentStore(std::move(database)));
+}
+
+ExperimentStore::ExperimentStore(std::unique_ptr<SqliteDatabase> database) : database_(std::move(database)) {}
+
+ExperimentStore::~ExperimentStore() = default;
+
+absl::StatusOr<std::vector<ExperimentRecord>> ExperimentStore::LoadAll() {
+  MutexLock lock(&mutex_);
+  SqliteStatement shards(&*database_, "SELECT experiment, shard, storage_id FROM replay_storage");
+  std::map<int64_t, std::map<int64_t, std::string>> storage_of;
+  while (true) {
+    WAGGLE_ASSIGN_OR_RETURN(const bool found, shards.Step());
+    if (!found) {
+      break;
+    }
+    std::map<int64_t, std::string>& storage = storage_of[shards.TakeInteger()];
+    const int64_t shard = shards.TakeInteger();
+    storage[shard] = shards.TakeBytes();
+  }
+  SqliteStatement rows(&*database_, kSelect);
+  std::vector<ExperimentRecord> records;
+  while (true) {
+    WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
+    if (!found) {
+      return records;
+    }
+    WAGGLE_ASSIGN_OR_RETURN(ExperimentRecord record, TakeRecord(*database_, &rows));
+    record.replay_storage = std::move(storage_of[record.sequence]);
+    records.push_back(std::move(record));
+  }
+}
+
+absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record) {
+  MutexLock lock(&mutex_);
+  WAGGLE_RETURN_IF_ERROR(CheckNew(&*database_, record));
+  SqliteTransaction transaction(&*database_);
+  WAGGLE_RETURN_IF_ERROR(transaction.Begin());
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, kInsert, record));
+  WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, *sequence, record.submitted, "submitted"));
+  WAGGLE_RETURN_IF_ERROR(transaction.Commit());
+  return *sequence;
+}
+
+absl::Status ExperimentStore::Update(const ExperimentRecord& record, const std::string& event, absl::Time at) {
+  MutexLock lock(&mutex_);
+  SqliteTransaction transaction(&*database_);
+  WAGGLE_RETURN_IF_ERROR(transaction.Begin());
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, kUpdate, record));
+  if (!sequence.has_value()) {
+    return NoSuch(*database_, record.id);
+  }
+  if (!event.empty()) {
+    WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, *sequence, at, event));
+  }
+  return transaction.Commit();
+}
+
+absl::Status ExperimentStore::Delete(const std::string& id) {
+  MutexLock lock(&mutex_);
+  WAGGLE_RETURN_IF_ERROR(SequenceOf(&*database_, id).status());
+  SqliteTransaction transaction(&*database_);
+  WAGGLE_RETURN_IF_ERROR(transaction.Begin());
+  WAGGLE_RETURN_IF_ERROR(SqliteStatement(&*database_, "DELETE FROM experiments WHERE id = ?1").Bind(id).Run());
+  WAGGLE_RETURN_IF_ERROR(SqliteStatement(&*database_, "INSERT INTO deleted VALUES (?1)").Bind(id).Run());
+  return transaction.Commit();
+}
+
+absl::StatusOr<std::vector<std::string>> ExperimentStore::Deleted() {
+  MutexLock lock(&mutex_);
+  SqliteStatement rows(&*database_, "SELECT id FROM deleted");
+  std::vector<std::string> ids;
+  while (true) {
+    WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
+    if (!found) {
+      return ids;
+    }
+    ids.push_back(rows.TakeBytes());
+  }
+}
+
+absl::StatusOr<bool> ExperimentStore::WasDeleted(const std::string& id) {
+  MutexLock lock(&mutex_);
+  return IsDeleted(&*database_, id);
+}
+
+absl::Status ExperimentStore::AddEvent(const std::string& id, absl::Time at, const std::string& text) {
+  MutexLock lock(&mutex_);
+  WAGGLE_ASSIGN_OR_RETURN(const int64_t sequence, SequenceOf(&*database_, id));
+  SqliteTransaction transaction(&*database_);
+  WAGGLE_RETURN_IF_ERROR(transaction.Begin());
+  WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, sequence, at, text));
+  return transaction.Commit();
+}
+
+absl::Status ExperimentStore::AddEvents(const std::vector<std::pair<std::string, ExperimentEvent>>& events) {
+  MutexLock lock(&mutex_);
+  SqliteTransaction transaction(&*database_);
+  WAGGLE_RETURN_IF_ERROR(transaction.Begin());
+  for (const auto& [id, event] : events) {
+    const absl::StatusOr<int64_t> sequence = SequenceOf(&*database_, id);
+    if (absl::IsNotFound(sequence.status())) {
+      continue;
+    }
+    WAGGLE_RETURN_IF_ERROR(sequence.status());
+    WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, *sequence, event.at, event.text));
+  }
+  return transaction.Commit();
+}
+
+absl::StatusOr<std::vector<ExperimentEvent>> ExperimentStore::Events(const std::string& id, uint64_t after,
+                                                                     int64_t limit) {
+  MutexLock lock(&mutex_);
+  WAGGLE_ASSIGN_OR_RETURN(const int64_t sequence, SequenceOf(&*database_, id));
+  SqliteStatement rows(&*database_,
+                       "SELECT number, at_us, text FROM events WHERE experiment = ?1 AND number > ?2"
+                       " ORDER BY number LIMIT ?3");
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  rows.Bind(sequence).Bind(static_cast<int64_t>(std::min(after, kMost)));
+  rows.Bind(std::max<int64_t>(limit, 0));  // A negative one would be none.
+  std::vector<ExperimentEvent> events;
+  while (true) {
+    WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
+    if (!found) {
+      return events;
+    }
+    ExperimentEvent event;
+    event.number = static_cast<uint64_t>(rows.TakeInteger());
+    event.at = rows.TakeTime();
+    event.text = rows.TakeBytes();
+    events.push_back(std::move(event));
+  }
+}
+
+}  // namespace waggle

@@ -1,0 +1,317 @@
+#include "param_server/experiments/experiment_host.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "common/rl/algorithms/definitions.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle::testing {
+namespace {
+
+std::string Yaml(const std::string& name, const std::string& more = "") {
+  return absl::StrCat("experiment: {name: ", name, "}\nenvironment: {name: CartPole-v1}\n",
+                      "algorithm: {name: apex_dqn}\nstop: {max_learner_steps: 1000}\n", more);
+}
+
+// A host, and processes of its pool that do as they are told: none of them works, each says so.
+class HostFixture {
+ public:
+  HostFixture() {
+    options.data_folder = folder.File("hub");
+    options.self.worker_id = "hub";
+    options.self.role = Role::kParamServer;
+    options.algorithms = &algorithms;
+    options.answer_after = absl::Milliseconds(20);
+    options.pool.broken_off_after = absl::Milliseconds(50);
+    options.pool.rejoin_time = absl::Milliseconds(100);
+    options.pool.first_retry = absl::Milliseconds(1);
+  }
+  void Start() { host = ValueOf(ExperimentHost::Open(options)); }
+  std::string Submit(const std::string& name, const std::string& more = "", int64_t priority = 0) {
+    const std::string yaml = Yaml(name, more);
+    return ValueOf(host->Submit({yaml, yaml, priority, ""}));
+  }
+
+  Attendance& Worker(const std::string& worker_id, WorkerKind kind) {
+    Attendance& worker = workers[worker_id];
+    worker.worker_id = worker_id;
+    worker.kind = kind;
+    worker.address = "10.0.0.1:7001";
+    worker.resources.environments = {"CartPole-v1"};
+    worker.capacity = kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1;
+    return worker;
+  }
+  void WholeCrew() {
+    Worker("replay", WorkerKind::kReplayServer);
+    Worker("learner", WorkerKind::kLearner);
+    Worker("actor", WorkerKind::kActor);
+    Worker("evaluator", WorkerKind::kEvaluator);
+  }
+  absl::StatusOr<PoolAnswer> Attend(const Attendance& attendance) {
+    const auto answered = std::make_shared<absl::Notification>();
+    const auto answer = std::make_shared<absl::StatusOr<PoolAnswer>>(absl::UnknownError(""));
+    host->Attend(attendance, [answered, answer](absl::StatusOr<PoolAnswer> value) {
+      *answer = std::move(value);
+      answered->Notify();
+    });
+    answered->WaitForNotification();
+    return *answer;
+  }
+  // All attend once, and hold what they are told to.
+  void Round() {
+    for (auto& [worker_id, worker] : workers) {
+      const PoolAnswer answer = ValueOf(Attend(worker));
+      worker.held.clear();
+      for (const WorkOrder& order : answer.orders) {
+        worker.held.push_back({order, false, ""});
+      }
+      discarded[worker_id] = answer.discarded;
+    }
+  }
+  void EndAll() {
+    for (auto& [worker_id, worker] : workers) {
+      for (HeldOrder& held : worker.held) {
+        held.ended = true;
+      }
+    }
+  }
+  RunState State(const std::string& id) { return ValueOf(host->Get(id)).record.state; }
+  void RoundsUntil(const std::string& what, const std::function<bool()>& condition) {
+    Eventually(what, [&] {
+      Round();
+      return condition();
+    });
+  }
+  std::string Log(const std::string& id) {
+    std::string log;
+    for (const ExperimentEvent& event : ValueOf(host->Events(id, 0))) {
+      absl::StrAppend(&log, event.text, "\n");
+    }
+    return log;
+  }
+
+  const TemporaryFolder folder;
+  const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
+  ExperimentHostOptions options;
+  std::unique_ptr<ExperimentHost> host;
+  std::map<std::string, Attendance> workers;
+  std::map<std::string, std::vector<std::string>> discarded;
+};
+
+TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are workers for it, and then runs",
+                 "[unit]") {
+  Start();
+  const std::string id = Submit("cart.pole");
+  CHECK_THAT(id, Catch::StartsWith("cart-pole-"));
+  Eventually("why it waits", [&] { return !ValueOf(host->Get(id)).record.reason.empty(); });
+  CHECK(State(id) == RunState::kQueued);
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("1 learner"));
+  CHECK(host->Find(id) == nullptr);
+  CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_QUEUED);
+
+  WholeCrew();
+  RoundsUntil("orders for all", [&] { return workers.at("learner").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  CHECK(State(id) == RunState::kRunning);
+  const WorkOrder order = workers.at("learner").held[0].order;
+  CHECK(order.experiment_id == id);
+  CHECK(order.role == Role::kLearner);
+  CHECK(std::filesystem::is_directory(order.output_folder));
+  REQUIRE(host->Find(id) != nullptr);
+  CHECK(host->Find("")->experiment_id == id);  // The only one.
+  CHECK(host->Find(id)->hub->run_state() == RunState::kRunning);
+  CHECK(ValueOf(host->Get(id)).workers == 4);
+  CHECK(host->Members().size() == 4);
+  Eventually("what has happened", [&] { return Log(id).find("evaluator 0 of") != std::string::npos; });
+}
+
+TEST_CASE_METHOD(HostFixture, "what cannot be an experiment is refused, and a submission that comes twice is one",
+                 "[unit]") {
+  Start();
+  const auto submit = [this](const std::string& yaml, const std::string& request = "") {
+    return host->Submit({yaml, yaml, 0, request});
+  };
+  const absl::Status refused = submit("algorithm: {name: apex_dqm}\nstop: {max_env_steps: 1}\n").status();
+  CHECK(absl::IsInvalidArgument(refused));
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("apex_dqn"));
+  CHECK(absl::IsInvalidArgument(submit("{").status()));
+  CHECK(absl::IsInvalidArgument(submit(std::string(size_t{2} << 20, ' ')).status()));
+  CHECK(absl::IsInvalidArgument(host->Submit({Yaml("x"), Yaml("x"), int64_t{1} << 40, ""}).status()));
+  CHECK(host->List().empty());
+
+  const std::string first = ValueOf(submit(Yaml("x"), "request-1"));
+  CHECK(ValueOf(submit(Yaml("x"), "request-1")) == first);
+  CHECK(ValueOf(submit(Yaml("x"), "request-2")) != first);
+  CHECK(host->List().size() == 2);
+  CHECK(absl::IsNotFound(host->Get("nothing").status()));
+  CHECK(absl::IsNotFound(host->Stop("nothing")));
+  CHECK(absl::IsNotFound(host->Resume("nothing")));
+  CHECK(absl::IsNotFound(host->Delete("nothing")));
+  CHECK(absl::IsNotFound(host->Events("nothing", 0).status()));
+  CHECK(absl::IsNotFound(host->PastOverview("nothing").status()));
+  CHECK(absl::IsFailedPrecondition(host->PastOverview("").status()));  // There are two.
+}
+
+TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it was when it is resumed", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  {
+    const std::shared_ptr<RunServices> run = host->Find(id);
+    WorkerIntroduction actor;
+    actor.worker_id = RunWorkerId("actor", workers.at("actor").held[0].order.number);
+    REQUIRE_OK(run->hub->Join(actor));
+    WorkerReport report;
+    report.worker_id = actor.worker_id;
+    report.figures.counters["env_steps"] = 321;
+    REQUIRE_OK(run->hub->Heartbeat(report));
+    run->hub->Leave(actor.worker_id);
+  }
+  CHECK(absl::IsFailedPrecondition(host->Resume(id)));
+  CHECK(absl::IsFailedPrecondition(host->Delete(id)));
+  REQUIRE_OK(host->Stop(id));
+  CHECK(State(id) == RunState::kStopped);
+  EndAll();
+  RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });
+  CHECK(workers.at("replay").held.empty());
+  CHECK(State(id) == RunState::kStopped);
+  CHECK(ValueOf(host->Get(id)).env_steps == 321);
+  CHECK(ValueOf(host->PastOverview(id)).env_steps() == 321);
+  CHECK(ValueOf(host->Get(id)).record.ended.has_value());
+
+  REQUIRE_OK(host->Resume(id));
+  RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
+  CHECK(State(id) == RunState::kRunning);
+  CHECK(ValueOf(host->Get(id)).env_steps == 321);
+  CHECK(ValueOf(host->Get(id)).record.attempts == 2);
+
+  SECTION("one that waits is stopped at once") {
+    const std::string second = Submit("y");
+    REQUIRE_OK(host->Stop(second));
+    CHECK(State(second) == RunState::kStopped);
+    Round();
+    CHECK(host->Find(second) == nullptr);
+  }
+}
+
+TEST_CASE_METHOD(HostFixture, "a hub that is started again knows its experiments, and workers keep their seats",
+                 "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string running = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  const std::string queued = Submit("y");
+  const std::map<std::string, Attendance> before = workers;
+  host.reset();
+  Start();
+  CHECK(State(running) == RunState::kRunning);
+  CHECK(State(queued) == RunState::kQueued);
+  REQUIRE(host->Find(running) != nullptr);
+  for (int i = 0; i < 3; ++i) {
+    Round();
+  }
+  for (const auto& [worker_id, worker] : before) {
+    REQUIRE(workers.at(worker_id).held.size() == 1);
+    CHECK(workers.at(worker_id).held[0].order == worker.held[0].order);
+  }
+  CHECK_THAT(Log(running), Catch::Contains("started again"));
+}
+
+TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behind", "[unit]") {
+  options.output_pattern = folder.File("out/{id}");
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  workers.at("replay").kept = {id, "of-another-hub"};
+  Round();
+  CHECK(discarded.at("replay").empty());
+  REQUIRE_OK(host->Stop(id));
+  EndAll();
+  RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });
+  Round();
+  CHECK(discarded.at("replay") == std::vector<std::string>{id});
+  CHECK(std::filesystem::exists(folder.File("out/" + id)));
+  REQUIRE_OK(host->Delete(id));
+  CHECK_FALSE(std::filesystem::exists(folder.File("out/" + id)));
+  CHECK_FALSE(std::filesystem::exists(folder.File("hub/experiments/" + id)));
+  CHECK(host->List().empty());
+  CHECK(absl::IsNotFound(host->Delete(id)));
+  host.reset();
+  Start();  // A replay server that was away hears of it from the next hub too.
+  Round();
+  CHECK(discarded.at("replay") == std::vector<std::string>{id});
+}
+
+TEST_CASE_METHOD(HostFixture, "experiments come in the order of their priorities, one that lacks workers aside",
+                 "[unit]") {
+  Start();
+  const std::string first = Submit("first");
+  const std::string large = Submit("large", "learner: {processes: 5}\n", /*priority=*/9);
+  const std::string urgent = Submit("urgent", "", /*priority=*/1);
+  WholeCrew();
+  RoundsUntil("the urgent one", [&] { return State(urgent) == RunState::kRunning; });
+  CHECK(State(first) == RunState::kQueued);
+  CHECK_THAT(ValueOf(host->Get(large)).record.reason, Catch::Contains("4 learners"));
+  CHECK_THAT(ValueOf(host->Get(first)).record.reason, Catch::Contains("1 learner"));
+  REQUIRE_OK(host->Stop(urgent));
+  RoundsUntil("the first one", [&] {
+    EndAll();
+    return State(first) == RunState::kRunning;
+  });
+  CHECK(State(large) == RunState::kQueued);
+}
+
+TEST_CASE_METHOD(HostFixture, "a worker that is lost is dismissed, and another goes on with its work", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("learner").held.size() == 1; });
+  WorkerIntroduction learner;
+  learner.role = Role::kLearner;
+  learner.worker_id = RunWorkerId("learner", workers.at("learner").held[0].order.number);
+  learner.own_index = 0;
+  const uint64_t epoch = ValueOf(host->Find(id)->hub->Join(learner)).epoch;
+
+  // Its process is killed: its call ends.
+  const uint64_t call = host->Attend(workers.at("learner"), [](const absl::StatusOr<PoolAnswer>&) {});
+  host->BreakOff(call);
+  workers.erase("learner");
+  Worker("learner-b", WorkerKind::kLearner);
+  RoundsUntil("the other learner", [&] { return workers.at("learner-b").held.size() == 1; });
+  WorkerIntroduction second = learner;
+  second.worker_id = RunWorkerId("learner-b", workers.at("learner-b").held[0].order.number);
+  CHECK(ValueOf(host->Find(id)->hub->Join(second)).epoch > epoch);
+  WorkerReport zombie;
+  zombie.worker_id = learner.worker_id;
+  CHECK(absl::IsAlreadyExists(host->Find(id)->hub->Heartbeat(zombie).status()));
+  CHECK(absl::IsAlreadyExists(host->Find(id)->hub->Join(learner).status()));
+}
+
+TEST_CASE_METHOD(HostFixture, "an experiment whose workers all give up has failed, and says why", "[unit]") {
+  options.pool.longest_retry = absl::Milliseconds(1);
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("the failure", [&] {
+    for (HeldOrder& held : workers.at("actor").held) {
+      held.ended = true;
+      held.failure = "no such device";
+    }
+    return IsOver(State(id));
+  });
+  CHECK(State(id) == RunState::kFailed);
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("no such device"));
+}
+
+}  // namespace
+}  // namespace waggle::testing

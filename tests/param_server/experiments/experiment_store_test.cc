@@ -1,0 +1,373 @@
+#include "param_server/experiments/experiment_store.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <thread>
+#include <tuple>
+
+#include "absl/strings/match.h"
+#include "param_server/experiments/sqlite_database.h"
+#include "tests/support/catch.h"
+#include "tests/support/full_disk.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using testing::FullDisk;
+using testing::TemporaryFolder;
+using testing::ValueOf;
+
+constexpr absl::Time kNoon = absl::FromUnixMicros(1'700'000'000'123'456);
+
+auto Fields(const ExperimentRecord& record) {
+  return std::tie(record.id, record.sequence, record.name, record.algorithm, record.environment, record.seed,
+                  record.priority, record.state, record.reason, record.submitted_yaml, record.effective_yaml,
+                  record.software_version, record.request_id, record.output_folder, record.submitted, record.started,
+                  record.ended, record.attempts, record.last_overview, record.replay_storage);
+}
+
+// No two fields of it are alike.
+ExperimentRecord FullRecord() {
+  ExperimentRecord record;
+  record.id = "cartpole-k3x9a";
+  record.name = "cartpole";
+  record.algorithm = "apex_dqn";
+  record.environment = "CartPole-v1";
+  record.seed = -1;
+  record.priority = std::numeric_limits<int64_t>::max();
+  record.state = RunState::kFinishing;
+  record.reason = "two\nlines; 'quoted' \"twice\"";
+  record.submitted_yaml = "experiment:\n  name: cartpole\n";
+  record.effective_yaml = std::string(300'000, 'y');
+  record.software_version = "0.1.0";
+  record.request_id = "5f";
+  record.output_folder = "runs/cartpole";
+  record.submitted = kNoon;
+  record.started = kNoon + absl::Seconds(1);
+  record.ended = absl::FromUnixMicros(-5);
+  record.attempts = 3;
+  record.last_overview = std::string("\0\1\xff\xfe\0", 5);
+  record.replay_storage = {{0, "a"}, {7, ""}, {2, std::string("\0b", 2)}};
+  return record;
+}
+
+ExperimentRecord Record(const std::string& id) {
+  ExperimentRecord record;
+  record.id = id;
+  record.submitted = kNoon;
+  return record;
+}
+
+std::vector<std::string> Ids(ExperimentStore* store) {
+  std::vector<std::string> ids;
+  for (const ExperimentRecord& record : ValueOf(store->LoadAll())) {
+    ids.push_back(record.id);
+  }
+  return ids;
+}
+
+std::vector<std::string> Texts(const std::vector<ExperimentEvent>& events) {
+  std::vector<std::string> texts;
+  for (const ExperimentEvent& event : events) {
+    texts.push_back(event.text);
+  }
+  return texts;
+}
+
+// A store that can be opened again.
+struct Fixture {
+  TemporaryFolder folder;
+  std::string path = folder.File("experiments.db");
+  std::unique_ptr<ExperimentStore> store = ValueOf(ExperimentStore::Open(path));
+
+  void Reopen() {
+    store.reset();
+    store = ValueOf(ExperimentStore::Open(path));
+  }
+};
+
+TEST_CASE_METHOD(Fixture, "A new store is empty", "[unit]") {
+  CHECK(Ids(store.get()).empty());
+  CHECK_FALSE(ValueOf(store->WasDeleted("x")));
+}
+
+TEST_CASE_METHOD(Fixture, "Every field comes back, also from a store that was opened again", "[unit]") {
+  ExperimentRecord full = FullRecord();
+  full.sequence = ValueOf(store->Add(full));
+  ExperimentRecord empty;
+  empty.sequence = ValueOf(store->Add(empty));
+  for (const bool reopened : {false, true}) {
+    if (reopened) {
+      Reopen();
+    }
+    const std::vector<ExperimentRecord> records = ValueOf(store->LoadAll());
+    REQUIRE(records.size() == 2);
+    CHECK(Fields(records[0]) == Fields(full));
+    CHECK(Fields(records[1]) == Fields(empty));
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "Every field but the sequence is replaced by an update", "[unit]") {
+  const int64_t sequence = ValueOf(store->Add(Record("cartpole-k3x9a")));
+  ExperimentRecord full = FullRecord();
+  full.sequence = 99;
+  REQUIRE_OK(store->Update(full));
+  full.sequence = sequence;
+  CHECK(Fields(ValueOf(store->LoadAll()).at(0)) == Fields(full));
+  REQUIRE_OK(store->Update(Record("cartpole-k3x9a")));
+  ExperimentRecord plain = Record("cartpole-k3x9a");
+  plain.sequence = sequence;
+  CHECK(Fields(ValueOf(store->LoadAll()).at(0)) == Fields(plain));
+}
+
+TEST_CASE_METHOD(Fixture, "Every state of a run is kept", "[unit]") {
+  ExperimentRecord record = Record("x");
+  REQUIRE_OK(store->Add(record));
+  for (int state = 0; state <= static_cast<int>(RunState::kStopped); ++state) {
+    record.state = static_cast<RunState>(state);
+    REQUIRE_OK(store->Update(record));
+    CHECK(ValueOf(store->LoadAll()).at(0).state == record.state);
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "Experiments come in the order of their submission, and no sequence is given twice",
+                 "[unit]") {
+  const int64_t first = ValueOf(store->Add(Record("z")));
+  const int64_t second = ValueOf(store->Add(Record("a")));
+  const int64_t third = ValueOf(store->Add(Record("m")));
+  CHECK(first < second);
+  CHECK(second < third);
+  CHECK(Ids(store.get()) == std::vector<std::string>{"z", "a", "m"});
+  REQUIRE_OK(store->Delete("m"));
+  Reopen();
+  CHECK(ValueOf(store->Add(Record("b"))) > third);
+  CHECK(Ids(store.get()) == std::vector<std::string>{"z", "a", "b"});
+}
+
+TEST_CASE_METHOD(Fixture, "An id and a request are taken once", "[unit]") {
+  ExperimentRecord record = Record("x");
+  record.request_id = "r";
+  REQUIRE_OK(store->Add(record));
+  record.request_id = "other";
+  REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
+  record.request_id = "r";
+  record.id = "y";
+  REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
+  CHECK(Ids(store.get()) == std::vector<std::string>{"x"});
+  record.request_id = "";
+  REQUIRE_OK(store->Add(record));
+  record.id = "z";
+  REQUIRE_OK(store->Add(record));
+  record.request_id = "r";
+  REQUIRE_CODE(store->Update(record), absl::StatusCode::kAlreadyExists);
+  CHECK(ValueOf(store->LoadAll()).at(2).request_id.empty());
+}
+
+TEST_CASE_METHOD(Fixture, "A deleted experiment is gone, but for its id", "[unit]") {
+  ExperimentRecord record = FullRecord();
+  REQUIRE_OK(store->Add(record));
+  REQUIRE_OK(store->Add(Record("other")));
+  CHECK_FALSE(ValueOf(store->WasDeleted(record.id)));
+  REQUIRE_OK(store->Delete(record.id));
+  Reopen();
+  CHECK(ValueOf(store->WasDeleted(record.id)));
+  CHECK_FALSE(ValueOf(store->WasDeleted("other")));
+  CHECK(Ids(store.get()) == std::vector<std::string>{"other"});
+  REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
+  REQUIRE_CODE(store->Delete(record.id), absl::StatusCode::kNotFound);
+  record.id = "new";  // The request went with what it had asked for.
+  REQUIRE_OK(store->Add(record));
+}
+
+TEST_CASE_METHOD(Fixture, "Nothing is done to an experiment that is not there", "[unit]") {
+  REQUIRE_CODE(store->Update(Record("x"), "event"), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(store->Delete("x"), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(store->AddEvent("x", kNoon, "event"), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(store->Events("x", 0, 10), absl::StatusCode::kNotFound);
+  CHECK_FALSE(ValueOf(store->WasDeleted("x")));
+}
+
+TEST_CASE_METHOD(Fixture, "Events come oldest first, each experiment's own", "[unit]") {
+  REQUIRE_OK(store->Add(Record("x")));
+  REQUIRE_OK(store->Add(Record("y")));
+  REQUIRE_OK(store->AddEvent("x", kNoon + absl::Seconds(2), "begun"));
+  REQUIRE_OK(store->AddEvent("y", kNoon, "of another"));
+  REQUIRE_OK(store->Update(Record("x"), std::string("up\0dated", 8), kNoon + absl::Seconds(1)));
+  REQUIRE_OK(store->Update(Record("x")));  // Nothing worth telling.
+  Reopen();
+  const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, 100));
+  REQUIRE(Texts(events) == std::vector<std::string>{"submitted", "begun", std::string("up\0dated", 8)});
+  CHECK(events[0].at == kNoon);
+  CHECK(events[1].at == kNoon + absl::Seconds(2));
+  CHECK(events[2].at == kNoon + absl::Seconds(1));
+  CHECK(events[0].number > 0);
+  CHECK(events[0].number < events[1].number);
+  CHECK(events[1].number < events[2].number);
+  CHECK(Texts(ValueOf(store->Events("x", 0, 2))) == std::vector<std::string>{"submitted", "begun"});
+  CHECK(Texts(ValueOf(store->Events("x", events[0].number, 1))) == std::vector<std::string>{"begun"});
+  CHECK(ValueOf(store->Events("x", events[2].number, 100)).empty());
+  CHECK(ValueOf(store->Events("x", std::numeric_limits<uint64_t>::max(), 100)).empty());
+  CHECK(ValueOf(store->Events("x", 0, 0)).empty());
+  CHECK(ValueOf(store->Events("x", 0, -1)).empty());
+}
+
+TEST_CASE_METHOD(Fixture, "An update without a time is told of as of now", "[unit]") {
+  REQUIRE_OK(store->Add(Record("x")));
+  const absl::Time before = absl::FromUnixMicros(absl::ToUnixMicros(absl::Now()));
+  REQUIRE_OK(store->Update(Record("x"), "event"));
+  CHECK(ValueOf(store->Events("x", 0, 2)).at(1).at >= before);
+}
+
+TEST_CASE_METHOD(Fixture, "Of each experiment the newest events are kept", "[unit]") {
+  REQUIRE_OK(store->Add(Record("old")));
+  REQUIRE_OK(store->Add(Record("x")));
+  constexpr int64_t kMore = 5;
+  for (int64_t i = 0; i < ExperimentStore::kMaxEvents + kMore; ++i) {
+    REQUIRE_OK(store->AddEvent("x", kNoon, std::to_string(i)));
+  }
+  const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, 2 * ExperimentStore::kMaxEvents));
+  REQUIRE(events.size() == ExperimentStore::kMaxEvents);
+  CHECK(events.front().text == std::to_string(kMore));
+  CHECK(events.back().text == std::to_string(ExperimentStore::kMaxEvents + kMore - 1));
+  CHECK(ValueOf(store->Events("old", 0, 10)).size() == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
+  REQUIRE_OK(store->Add(Record("x")));
+  std::vector<std::thread> threads;
+  std::array<absl::Status, 4> statuses;
+  for (absl::Status& status : statuses) {
+    threads.emplace_back([this, &status] {
+      for (int i = 0; i < 50; ++i) {
+        status.Update(store->AddEvent("x", kNoon, "event"));
+        status.Update(store->LoadAll().status());
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const absl::Status& status : statuses) {
+    REQUIRE_OK(status);
+  }
+  CHECK(ValueOf(store->Events("x", 0, 1000)).size() == 201);
+}
+
+// Updates in a loop, and says so on the pipe after each, until it is killed.
+[[noreturn]] void UpdateForever(const std::string& path, int acknowledged) {
+  const auto store = ExperimentStore::Open(path);
+  if (!store.ok()) {
+    _exit(1);
+  }
+  const auto loaded = (*store)->LoadAll();
+  if (!loaded.ok() || loaded->size() != 1) {
+    _exit(2);
+  }
+  ExperimentRecord record = loaded->front();
+  while (true) {
+    ++record.attempts;
+    // Large enough that the log is written back to the database now and then.
+    record.last_overview = std::string(100'000, static_cast<char>(record.attempts));
+    record.replay_storage = {{record.attempts, "x"}};
+    if (!(*store)->Update(record, std::to_string(record.attempts)).ok() ||
+        write(acknowledged, &record.attempts, sizeof(record.attempts)) != sizeof(record.attempts)) {
+      _exit(3);
+    }
+  }
+}
+
+TEST_CASE("What was acknowledged is there after a kill, and no update by half", "[unit]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("experiments.db");
+  REQUIRE_OK(ValueOf(ExperimentStore::Open(path))->Add(Record("x")));
+  int64_t attempts = 0;
+  for (int kills = 0; kills < 10; ++kills) {
+    std::array<int, 2> acknowledged;
+    REQUIRE(pipe(acknowledged.data()) == 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      close(acknowledged[0]);
+      UpdateForever(path, acknowledged[1]);
+    }
+    close(acknowledged[1]);
+    int64_t last = 0;
+    for (int i = 0; i < 20 + 7 * kills; ++i) {
+      REQUIRE(read(acknowledged[0], &last, sizeof(last)) == sizeof(last));
+    }
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    while (read(acknowledged[0], &last, sizeof(last)) == sizeof(last)) {
+    }
+    close(acknowledged[0]);
+    CHECK(last > attempts);
+
+    const auto store = ValueOf(ExperimentStore::Open(path));
+    const ExperimentRecord record = ValueOf(store->LoadAll()).at(0);
+    attempts = record.attempts;
+    CHECK((attempts == last || attempts == last + 1));
+    CHECK(record.last_overview == std::string(100'000, static_cast<char>(attempts)));
+    CHECK(record.replay_storage == std::map<int64_t, std::string>{{attempts, "x"}});
+    const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, ExperimentStore::kMaxEvents));
+    REQUIRE(events.size() == static_cast<size_t>(attempts) + 1);
+    CHECK(events.back().text == std::to_string(attempts));
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "A change that a full disk has no room for changes nothing", "[unit]") {
+  ExperimentRecord record = Record("x");
+  record.sequence = ValueOf(store->Add(record));
+  {
+    const FullDisk full(100'000);
+    ExperimentRecord changed = record;
+    changed.last_overview = std::string(200'000, 'x');
+    changed.replay_storage = {{0, "s"}};
+    REQUIRE_CODE(store->Update(changed, "event"), absl::StatusCode::kResourceExhausted);
+    changed.id = "y";
+    const absl::Status status = store->Add(changed).status();
+    REQUIRE_CODE(status, absl::StatusCode::kResourceExhausted);
+    CHECK(absl::StrContains(status.message(), path));
+  }
+  for (const bool reopened : {false, true}) {
+    if (reopened) {
+      Reopen();
+    }
+    const std::vector<ExperimentRecord> records = ValueOf(store->LoadAll());
+    REQUIRE(records.size() == 1);
+    CHECK(Fields(records[0]) == Fields(record));
+    CHECK(ValueOf(store->Events("x", 0, 10)).size() == 1);
+  }
+  REQUIRE_OK(store->Add(FullRecord()));
+}
+
+TEST_CASE_METHOD(Fixture, "A state that no version has written is damage", "[unit]") {
+  REQUIRE_OK(store->Add(Record("x")));
+  store.reset();
+  {
+    constexpr SqliteFormat kFormat = {0x57676c65, 1, ""};
+    const auto database = ValueOf(SqliteDatabase::Open(path, kFormat));
+    REQUIRE_OK(database->Run("UPDATE experiments SET state = CAST('asleep' AS BLOB)"));
+  }
+  store = ValueOf(ExperimentStore::Open(path));
+  const absl::Status status = store->LoadAll().status();
+  REQUIRE_CODE(status, absl::StatusCode::kDataLoss);
+  CHECK(absl::StrContains(status.message(), path));
+}
+
+TEST_CASE_METHOD(Fixture, "A store of a later format is refused", "[unit]") {
+  store.reset();
+  {
+    constexpr SqliteFormat kFormat = {0x57676c65, 1, ""};
+    REQUIRE_OK(ValueOf(SqliteDatabase::Open(path, kFormat))->Run("PRAGMA user_version = 2"));
+  }
+  const absl::Status status = ExperimentStore::Open(path).status();
+  REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
+  CHECK(absl::StrContains(status.message(), path));
+}
+
+}  // namespace
+}  // namespace waggle
