@@ -90,7 +90,8 @@ grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerCo
     reactor->Finish(ToGrpcStatus(status));
   });
   if (!queued.ok()) {
-    reactor->Finish(ToGrpcStatus(absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxWaiting, " other calls"))));
+    reactor->Finish(
+        ToGrpcStatus(absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxWaiting, " other calls"))));
   }
   return reactor;
 }
@@ -128,7 +129,8 @@ class ExperimentSource final : public WriteSource {
 
 }  // namespace
 
-ExperimentService::ExperimentService(ExperimentHost* host) : host_(host), waiters_("experiment-calls", kWaiters, kMaxWaiting) {}
+ExperimentService::ExperimentService(ExperimentHost* host)
+    : host_(host), waiters_("experiment-calls", kWaiters, kMaxWaiting) {}
 
 grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {

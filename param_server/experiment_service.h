@@ -13,9 +13,8 @@ using ExperimentServiceBase =
     v1::ExperimentService::WithRawCallbackMethod_Submit<v1::ExperimentService::WithRawCallbackMethod_List<
         v1::ExperimentService::WithRawCallbackMethod_Get<v1::ExperimentService::WithRawCallbackMethod_Stop<
             v1::ExperimentService::WithRawCallbackMethod_Resume<v1::ExperimentService::WithRawCallbackMethod_Delete<
-                v1::ExperimentService::WithRawCallbackMethod_Watch<
-                    v1::ExperimentService::WithRawCallbackMethod_Events<
-                        v1::ExperimentService::WithRawCallbackMethod_Pool<v1::ExperimentService::Service>>>>>>>>>;
+                v1::ExperimentService::WithRawCallbackMethod_Watch<v1::ExperimentService::WithRawCallbackMethod_Events<
+                    v1::ExperimentService::WithRawCallbackMethod_Pool<v1::ExperimentService::Service>>>>>>>>>;
 
 // waggle.v1.ExperimentService over an ExperimentHost; see experiment.proto.
 class ExperimentService final : public ExperimentServiceBase {

@@ -58,10 +58,9 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   StoreService store_service(find);
   PoolService pool_service(host.get());
   ExperimentService experiment_service(host.get());
-  WAGGLE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<RpcServer> server,
-      RpcServer::Start(options.listen,
-                       {&model_service, &worker_service, &store_service, &pool_service, &experiment_service}));
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
+                          RpcServer::Start(options.listen, {&model_service, &worker_service, &store_service,
+                                                            &pool_service, &experiment_service}));
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address());
   stop.Wait();

@@ -111,9 +111,7 @@ class VersionSource final : public WriteSource {
  public:
   VersionSource(std::shared_ptr<RunServices> run, std::string model) : run_(std::move(run)), model_(std::move(model)) {}
 
-  void OnOpen(std::function<void()> wake) override {
-    subscription_ = run_->models->Watch(model_, std::move(wake));
-  }
+  void OnOpen(std::function<void()> wake) override { subscription_ = run_->models->Watch(model_, std::move(wake)); }
 
   Step Next() override {
     if (run_->closed) {
@@ -149,8 +147,8 @@ WriteReactor* Refuse(absl::Status status) {
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* ModelService::Push(grpc::CallbackServerContext* context,
                                                               grpc::ByteBuffer* response) {
-  return new ReadReactor<v1::PushModelRequest, v1::PushModelResponse>(
-      context, std::make_unique<PushHandler>(find_), response);
+  return new ReadReactor<v1::PushModelRequest, v1::PushModelResponse>(context, std::make_unique<PushHandler>(find_),
+                                                                      response);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackServerContext* /*context*/,
@@ -169,8 +167,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackSer
   ModelStore* const models = (*run)->models;
   Metrics* const metrics = (*run)->metrics;
   const bool best = pull->which() == v1::PullModelRequest::WHICH_BEST;
-  const std::shared_ptr<const StoredModel> chosen =
-      best ? models->Best(pull->model()) : models->Newest(pull->model());
+  const std::shared_ptr<const StoredModel> chosen = best ? models->Best(pull->model()) : models->Newest(pull->model());
   if (chosen == nullptr || (pull->has_newer_than() && !(FromProto(pull->newer_than()) < chosen->snapshot.version))) {
     static const auto* const nothing = new std::shared_ptr<const EncodedModels::Pieces>(
         std::make_shared<const EncodedModels::Pieces>(1, EncodeMessage(v1::PullModelResponse(), ByteSlices())));

@@ -26,7 +26,8 @@ class GetReactor final : public grpc::ServerUnaryReactor {
       }
       Finish(ToGrpcStatus(values.status()));
     };
-    number_ = run_->groups->Get(request.epoch(), {request.keys().begin(), request.keys().end()}, request.wait(), answer);
+    number_ =
+        run_->groups->Get(request.epoch(), {request.keys().begin(), request.keys().end()}, request.wait(), answer);
   }
 
   void OnCancel() override {
@@ -46,7 +47,8 @@ class GetReactor final : public grpc::ServerUnaryReactor {
 grpc::ServerUnaryReactor* StoreService::Set(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                             grpc::ByteBuffer* response) {
   return AnswerUnary<v1::SetKeyRequest, v1::SetKeyResponse>(
-      context, *request, response, kMaxUnaryBytes, [this](const v1::SetKeyRequest& decoded, v1::SetKeyResponse*) -> absl::Status {
+      context, *request, response, kMaxUnaryBytes,
+      [this](const v1::SetKeyRequest& decoded, v1::SetKeyResponse*) -> absl::Status {
         WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
         return run->groups->Set(decoded.epoch(), decoded.key(), decoded.value());
       });
@@ -71,7 +73,8 @@ grpc::ServerUnaryReactor* StoreService::Add(grpc::CallbackServerContext* context
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::AddToKeyRequest& decoded, v1::AddToKeyResponse* answer) -> absl::Status {
         WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
-        WAGGLE_ASSIGN_OR_RETURN(const int64_t value, run->groups->Add(decoded.epoch(), decoded.key(), decoded.amount()));
+        WAGGLE_ASSIGN_OR_RETURN(const int64_t value,
+                                run->groups->Add(decoded.epoch(), decoded.key(), decoded.amount()));
         answer->set_value(value);
         return absl::OkStatus();
       });

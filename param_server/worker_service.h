@@ -17,8 +17,8 @@ using WorkerServiceBase = v1::WorkerService::WithRawCallbackMethod_Join<
         v1::WorkerService::WithRawCallbackMethod_TakeSteps<v1::WorkerService::WithRawCallbackMethod_Leave<
             v1::WorkerService::WithRawCallbackMethod_Overview<v1::WorkerService::Service>>>>>>;
 
-// waggle.v1.WorkerService over the hubs of all experiments that run; see worker.proto. Translates, and decides nothing but that a worker of another
-// software version is refused.
+// waggle.v1.WorkerService over the hubs of all experiments that run; see worker.proto. Translates, and decides nothing
+// but that a worker of another software version is refused.
 class WorkerService final : public WorkerServiceBase {
  public:
   // What is known of an experiment that does not run; NOT_FOUND where there is none. Called in a gRPC reaction.

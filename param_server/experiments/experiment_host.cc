@@ -149,8 +149,8 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
     return absl::InvalidArgumentError(
         absl::StrCat("priority: ", submission.priority, "; wanted ", -kMaxPriority, " to ", kMaxPriority));
   }
-  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(submission.effective_yaml, "the experiment", {},
-                                                                       *options_.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment,
+                          ParseExperiment(submission.effective_yaml, "the experiment", {}, *options_.algorithms));
   ExperimentRecord record;
   record.name = experiment.experiment.name;
   record.algorithm = experiment.algorithm;
@@ -260,7 +260,8 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
     MutexLock lock(&mutex_);
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
     if (active_.count(id) > 0 || !IsOver(record->state)) {
-      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(ViewLocked(*record).record.state),
+      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ",
+                                                        RunStateName(ViewLocked(*record).record.state),
                                                         "; only one that has ended can be deleted: stop it first"));
     }
     output_folder = record->output_folder;
@@ -326,9 +327,8 @@ std::vector<ExperimentView> ExperimentHost::List() {
   for (const auto& [id, record] : records_) {
     views.push_back(ViewLocked(record));
   }
-  std::sort(views.begin(), views.end(), [](const ExperimentView& a, const ExperimentView& b) {
-    return a.record.sequence < b.record.sequence;
-  });
+  std::sort(views.begin(), views.end(),
+            [](const ExperimentView& a, const ExperimentView& b) { return a.record.sequence < b.record.sequence; });
   return views;
 }
 

@@ -34,7 +34,7 @@ struct ExperimentHostOptions {
   WorkerIntroduction self;  // This process, as it is shown among the workers of each run.
   const AlgorithmDefinitions* algorithms = nullptr;
   WorkerPoolOptions pool;
-  absl::Duration answer_after = absl::Seconds(1);    // A worker that attends waits so long for news.
+  absl::Duration answer_after = absl::Seconds(1);     // A worker that attends waits so long for news.
   absl::Duration close_patience = absl::Seconds(15);  // Workers of a run that is over have so long to end.
   Clock clock = &SteadyNow;
 };
@@ -65,9 +65,9 @@ struct PoolAnswer {
 
 // The experiments of a hub, from their submission to their end, and the processes that work for them. Thread-safe.
 //
-// A thread of its own begins those that wait as soon as there are workers for them, those of higher priority first, then
-// those that came earlier; one that has to wait for workers who are busy holds up those behind it, and one for which
-// there are too few at all does not. It closes those that are over.
+// A thread of its own begins those that wait as soon as there are workers for them, those of higher priority first,
+// then those that came earlier; one that has to wait for workers who are busy holds up those behind it, and one for
+// which there are too few at all does not. It closes those that are over.
 class ExperimentHost {
  public:
   // Reads what is kept; what ran goes on. An error names the file that cannot be read or written.

@@ -231,8 +231,7 @@ PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
     for (const std::string& id : attendance->kept) {
       const auto record = records_.find(id);
       // Of one that this hub never had nothing is dropped: it may be another hub's.
-      if (record == records_.end() ? deleted_.count(id) > 0
-                                   : IsOver(record->second.state) && active_.count(id) == 0) {
+      if (record == records_.end() ? deleted_.count(id) > 0 : IsOver(record->second.state) && active_.count(id) == 0) {
         answer.discarded.push_back(id);
       }
     }
@@ -263,8 +262,8 @@ void ExperimentHost::CloseEnded() {
   for (const std::string& id : ended) {
     CloseRun(id);
   }
-  // A run's last calls may hold it for a moment. What it has to keep is written when it goes, so that nobody else may be
-  // the last to let it go.
+  // A run's last calls may hold it for a moment. What it has to keep is written when it goes, so that nobody else may
+  // be the last to let it go.
   closing_.erase(std::remove_if(closing_.begin(), closing_.end(),
                                 [](const std::shared_ptr<OpenRun>& run) { return run.use_count() == 1; }),
                  closing_.end());

@@ -22,14 +22,14 @@ struct OpenRunOptions {
   std::string folder;         // Of the run's state and weights.
   std::string output_folder;  // Of its figures.
   RunPlan plan;
-  WorkerIntroduction self;  // This process, as it is shown among the run's workers.
+  WorkerIntroduction self;                            // This process, as it is shown among the run's workers.
   std::function<void(const std::string& text)> note;  // See HubOptions.
   // A run that is over goes on.
   bool resume = false;
 };
 
-// All that the hub has open of an experiment that runs: its state, its weights, its workers, and the thread that records
-// its figures.
+// All that the hub has open of an experiment that runs: its state, its weights, its workers, and the thread that
+// records its figures.
 class OpenRun {
  public:
   // Reads what is there of an earlier time, and goes on from it. An error says what cannot be read or written.

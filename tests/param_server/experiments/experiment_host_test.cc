@@ -119,7 +119,8 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_QUEUED);
 
   WholeCrew();
-  RoundsUntil("orders for all", [&] { return workers.at("learner").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  RoundsUntil("orders for all",
+              [&] { return workers.at("learner").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
   CHECK(State(id) == RunState::kRunning);
   const WorkOrder order = workers.at("learner").held[0].order;
   CHECK(order.experiment_id == id);

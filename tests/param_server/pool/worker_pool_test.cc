@@ -97,9 +97,8 @@ TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the i
   Worker("evaluator-x", WorkerKind::kEvaluator);
   pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(2, 2)}), {}, false);
   Round();
-  CHECK(Work() == WorkOf{{"learner-x", {"learner 0 of a"}},
-                                        {"actor-x", {"actor 1 of a"}},
-                                        {"actor-y", {"actor 0 of a"}}});
+  CHECK(Work() ==
+        WorkOf{{"learner-x", {"learner 0 of a"}}, {"actor-x", {"actor 1 of a"}}, {"actor-y", {"actor 0 of a"}}});
   CHECK(pool.OrdersOf("actor-x")[0].output_folder == "/out/a");
   CHECK(pool.Missing("a").empty());
   CHECK(pool.Seated("a") == 3);
@@ -294,8 +293,7 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
     for (int i = 0; i < 8; ++i) {
       Round();
     }
-    CHECK(Work() == WorkOf{{"replay-b", {"replay-server 1 of a"}},
-                                          {"replay-c", {"replay-server 0 of a"}}});
+    CHECK(Work() == WorkOf{{"replay-b", {"replay-server 1 of a"}}, {"replay-c", {"replay-server 0 of a"}}});
   }
 }
 
@@ -363,7 +361,8 @@ TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them"
   }
 }
 
-TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and ends when its workers have", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and ends when its workers have",
+                 "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
   Worker("replay-x", WorkerKind::kReplayServer);
   pool.Begin(Needs("a", {{Role::kReplayServer, WorkerKind::kReplayServer}, Actors(1, 2)}), {}, false);
