@@ -1,6 +1,7 @@
 #include "param_server/experiments/experiment_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -162,39 +163,21 @@ absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const char*
   WAGGLE_RETURN_IF_ERROR(
       SqliteStatement(database, "DELETE FROM replay_storage WHERE experiment = ?1").Bind(sequence).Run());
   for (const auto& [shard, storage_id] : record.replay_storage) {
-    WAGGLE_RETURN_IF_ERROR(SqliteStatement(database, "INSERT INTO replay_storage VALUES (?1, ?2, ?3)")
-                               .Bind(sequence)
-                               .Bind(shard)
-                               .Bind(storage_id)
-                               .Run());
+    SqliteStatement insert(database, "INSERT INTO replay_storage VALUES (?1, ?2, ?3)");
+    WAGGLE_RETURN_IF_ERROR(insert.Bind(sequence).Bind(shard).Bind(storage_id).Run());
   }
   return sequence;
 }
 
-absl::Status PutEvent(SqliteDatabase* database, int64_t sequence, absl::Time at, const std::string& text) {
-  WAGGLE_RETURN_IF_ERROR(SqliteStatement(database,
-                                         "INSERT INTO events SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3"
-                                         " FROM events WHERE experiment = ?1")
-                             .Bind(sequence)
-                             .Bind(at)
-                             .Bind(text)
-                             .Run());
-  return SqliteStatement(database,
-                         "DELETE FROM events WHERE experiment = ?1"
-                         " AND number <= (SELECT MAX(number) FROM events WHERE experiment = ?1) - ?2")
-      .Bind(sequence)
-      .Bind(ExperimentStore::kMaxEvents)
-      .Run();
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ExperimentStore>> ExperimentStore::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<ExperimentStore>> ExperimentStore::Open(const std::string& path, int64_t max_events) {
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<SqliteDatabase> database, SqliteDatabase::Open(path, kFormat));
-  return std::unique_ptr<ExperimentStore>(new ExperimentStore(std::move(database)));
+  return std::unique_ptr<ExperimentStore>(new ExperimentStore(std::move(database), max_events));
 }
 
-ExperimentStore::ExperimentStore(std::unique_ptr<SqliteDatabase> database) : database_(std::move(database)) {}
+ExperimentStore::ExperimentStore(std::unique_ptr<SqliteDatabase> database, int64_t max_events)
+    : max_events_(max_events), database_(std::move(database)) {}
 
 ExperimentStore::~ExperimentStore() = default;
 
@@ -230,7 +213,7 @@ absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record) {
   SqliteTransaction transaction(&*database_);
   WAGGLE_RETURN_IF_ERROR(transaction.Begin());
   WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, kInsert, record));
-  WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, *sequence, record.submitted, "submitted"));
+  WAGGLE_RETURN_IF_ERROR(PutEventLocked(*sequence, record.submitted, "submitted"));
   WAGGLE_RETURN_IF_ERROR(transaction.Commit());
   return *sequence;
 }
@@ -244,7 +227,7 @@ absl::Status ExperimentStore::Update(const ExperimentRecord& record, const std::
     return NoSuch(*database_, record.id);
   }
   if (!event.empty()) {
-    WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, *sequence, at, event));
+    WAGGLE_RETURN_IF_ERROR(PutEventLocked(*sequence, at, event));
   }
   return transaction.Commit();
 }
@@ -272,20 +255,6 @@ absl::StatusOr<std::vector<std::string>> ExperimentStore::Deleted() {
   }
 }
 
-absl::StatusOr<bool> ExperimentStore::WasDeleted(const std::string& id) {
-  MutexLock lock(&mutex_);
-  return IsDeleted(&*database_, id);
-}
-
-absl::Status ExperimentStore::AddEvent(const std::string& id, absl::Time at, const std::string& text) {
-  MutexLock lock(&mutex_);
-  WAGGLE_ASSIGN_OR_RETURN(const int64_t sequence, SequenceOf(&*database_, id));
-  SqliteTransaction transaction(&*database_);
-  WAGGLE_RETURN_IF_ERROR(transaction.Begin());
-  WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, sequence, at, text));
-  return transaction.Commit();
-}
-
 absl::Status ExperimentStore::AddEvents(const std::vector<std::pair<std::string, ExperimentEvent>>& events) {
   MutexLock lock(&mutex_);
   SqliteTransaction transaction(&*database_);
@@ -296,7 +265,7 @@ absl::Status ExperimentStore::AddEvents(const std::vector<std::pair<std::string,
       continue;
     }
     WAGGLE_RETURN_IF_ERROR(sequence.status());
-    WAGGLE_RETURN_IF_ERROR(PutEvent(&*database_, *sequence, event.at, event.text));
+    WAGGLE_RETURN_IF_ERROR(PutEventLocked(*sequence, event.at, event.text));
   }
   return transaction.Commit();
 }
@@ -310,7 +279,7 @@ absl::StatusOr<std::vector<ExperimentEvent>> ExperimentStore::Events(const std::
                        " ORDER BY number LIMIT ?3");
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
   rows.Bind(sequence).Bind(static_cast<int64_t>(std::min(after, kMost)));
-  rows.Bind(std::max<int64_t>(limit, 0));  // A negative one would be none.
+  rows.Bind(std::max<int64_t>(limit, 0));  // To SQLite a negative one is no limit.
   std::vector<ExperimentEvent> events;
   while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
@@ -323,6 +292,17 @@ absl::StatusOr<std::vector<ExperimentEvent>> ExperimentStore::Events(const std::
     event.text = rows.TakeBytes();
     events.push_back(std::move(event));
   }
+}
+
+absl::Status ExperimentStore::PutEventLocked(int64_t sequence, absl::Time at, const std::string& text) {
+  SqliteStatement insert(&*database_,
+                         "INSERT INTO events SELECT ?1, COALESCE(MAX(number), 0) + 1, ?2, ?3"
+                         " FROM events WHERE experiment = ?1");
+  WAGGLE_RETURN_IF_ERROR(insert.Bind(sequence).Bind(at).Bind(text).Run());
+  SqliteStatement forget(&*database_,
+                         "DELETE FROM events WHERE experiment = ?1"
+                         " AND number <= (SELECT MAX(number) FROM events WHERE experiment = ?1) - ?2");
+  return forget.Bind(sequence).Bind(max_events_).Run();
 }
 
 }  // namespace waggle

@@ -59,7 +59,8 @@ class ExperimentStore {
  public:
   // Makes the file where it is missing; its folder has to be there. DATA_LOSS for one that is damaged;
   // FAILED_PRECONDITION for one of another format or program; UNAVAILABLE where another process uses it.
-  static absl::StatusOr<std::unique_ptr<ExperimentStore>> Open(const std::string& path);
+  // Of each experiment the newest `max_events` events are kept.
+  static absl::StatusOr<std::unique_ptr<ExperimentStore>> Open(const std::string& path, int64_t max_events = 10'000);
   ~ExperimentStore();
   ExperimentStore(const ExperimentStore&) = delete;
   ExperimentStore& operator=(const ExperimentStore&) = delete;
@@ -80,23 +81,20 @@ class ExperimentStore {
   absl::Status Delete(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   // The ids of all that have been deleted.
   absl::StatusOr<std::vector<std::string>> Deleted() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether there was one with this id, which has been deleted.
-  absl::StatusOr<bool> WasDeleted(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-
-  // Adds what has happened to one; NOT_FOUND where there is none. Of each the newest kMaxEvents are kept.
-  absl::Status AddEvent(const std::string& id, absl::Time at, const std::string& text) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same of several, by experiment, all or none of them; what there is no experiment of is left out.
+  // Adds what has happened, by experiment, all of it or nothing: what there is no experiment of is left out. Of each
+  // the newest are kept, as many as Open was told.
   absl::Status AddEvents(const std::vector<std::pair<std::string, ExperimentEvent>>& events)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Oldest first, those with numbers above `after`, at most `limit`; NOT_FOUND where there is no such experiment.
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after, int64_t limit)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  static constexpr int64_t kMaxEvents = 10'000;
-
  private:
-  explicit ExperimentStore(std::unique_ptr<SqliteDatabase> database);
+  ExperimentStore(std::unique_ptr<SqliteDatabase> database, int64_t max_events);
+  absl::Status PutEventLocked(int64_t sequence, absl::Time at, const std::string& text)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const int64_t max_events_;
   Mutex mutex_;
   const std::unique_ptr<SqliteDatabase> database_ ABSL_PT_GUARDED_BY(mutex_);
 };

@@ -1,7 +1,10 @@
 #include "param_server/experiments/sqlite_database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -42,10 +45,18 @@ absl::StatusCode CodeOf(int result, int system_error) {
 
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
                                                                      const SqliteFormat& format) {
+  // SQLite would not say why it cannot make a file. One that is there is not opened here: closing it would free the
+  // lock of a connection that this process has already.
+  const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (made >= 0) {
+    close(made);
+  } else if (errno != EEXIST) {
+    return FileError(errno, path, "make the file");
+  }
   sqlite3* connection = nullptr;
-  const int result = sqlite3_open_v2(
-      path.c_str(), &connection,
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  errno = 0;
+  const int result = sqlite3_open_v2(path.c_str(), &connection,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (connection == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": there is no memory to open it"));
   }
@@ -119,12 +130,14 @@ absl::StatusOr<int64_t> SqliteDatabase::Number(const char* sql) {
 }
 
 absl::Status SqliteDatabase::Run(const char* sql) {
+  errno = 0;
   const int result = sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr);
   return result == SQLITE_OK ? absl::OkStatus() : ErrorOf(result);
 }
 
 absl::Status SqliteDatabase::ErrorOf(int result) const {
-  const int system_error = sqlite3_system_errno(connection_);
+  // Not sqlite3_system_errno, which knows nothing of a commit.
+  const int system_error = errno;
   const absl::StatusCode code = CodeOf(result, system_error);
   switch (result & 0xff) {
     case SQLITE_BUSY:
@@ -178,6 +191,7 @@ absl::StatusOr<bool> SqliteStatement::Step() {
     return database_->ErrorOf(result_);
   }
   column_ = 0;
+  errno = 0;
   const int result = sqlite3_step(statement_);
   if (result != SQLITE_ROW && result != SQLITE_DONE) {
     return database_->ErrorOf(result);

@@ -40,7 +40,7 @@ class SqliteDatabase {
   // Runs statements that have no parameters, and drops what they return.
   absl::Status Run(const char* sql);
 
-  // The status for a call that returned `result`.
+  // The status for the last call of SQLite, which returned `result`.
   absl::Status ErrorOf(int result) const;
 
  private:

@@ -59,7 +59,9 @@ class IdleWork final : public PoolWork {
     options.worker_id = run_worker_id;
     options.role = order.role;
     options.index = order.index;
-    options.address = "127.0.0.1:1";
+    if (order.role == Role::kReplayServer) {
+      options.address = "127.0.0.1:1";
+    }
     options.metrics = &metrics;
     absl::StatusOr<std::unique_ptr<HubLink>> link = JoinHub(options, stop);
     if (!link.ok()) {

@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <limits>
 #include <thread>
 #include <tuple>
 
@@ -90,9 +92,18 @@ struct Fixture {
   }
 };
 
+absl::Status AddEvent(ExperimentStore* store, const std::string& id, absl::Time at, const std::string& text) {
+  return store->AddEvents({{id, {0, at, text}}});
+}
+
+bool WasDeleted(ExperimentStore* store, const std::string& id) {
+  const std::vector<std::string> ids = ValueOf(store->Deleted());
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
 TEST_CASE_METHOD(Fixture, "A new store is empty", "[unit]") {
   CHECK(Ids(store.get()).empty());
-  CHECK_FALSE(ValueOf(store->WasDeleted("x")));
+  CHECK_FALSE(WasDeleted(store.get(), "x"));
 }
 
 TEST_CASE_METHOD(Fixture, "Every field comes back, also from a store that was opened again", "[unit]") {
@@ -171,11 +182,11 @@ TEST_CASE_METHOD(Fixture, "A deleted experiment is gone, but for its id", "[unit
   ExperimentRecord record = FullRecord();
   REQUIRE_OK(store->Add(record));
   REQUIRE_OK(store->Add(Record("other")));
-  CHECK_FALSE(ValueOf(store->WasDeleted(record.id)));
+  CHECK_FALSE(WasDeleted(store.get(), record.id));
   REQUIRE_OK(store->Delete(record.id));
   Reopen();
-  CHECK(ValueOf(store->WasDeleted(record.id)));
-  CHECK_FALSE(ValueOf(store->WasDeleted("other")));
+  CHECK(WasDeleted(store.get(), record.id));
+  CHECK_FALSE(WasDeleted(store.get(), "other"));
   CHECK(Ids(store.get()) == std::vector<std::string>{"other"});
   REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
   REQUIRE_CODE(store->Delete(record.id), absl::StatusCode::kNotFound);
@@ -186,16 +197,16 @@ TEST_CASE_METHOD(Fixture, "A deleted experiment is gone, but for its id", "[unit
 TEST_CASE_METHOD(Fixture, "Nothing is done to an experiment that is not there", "[unit]") {
   REQUIRE_CODE(store->Update(Record("x"), "event"), absl::StatusCode::kNotFound);
   REQUIRE_CODE(store->Delete("x"), absl::StatusCode::kNotFound);
-  REQUIRE_CODE(store->AddEvent("x", kNoon, "event"), absl::StatusCode::kNotFound);
+  REQUIRE_OK(AddEvent(store.get(), "x", kNoon, "event"));
   REQUIRE_CODE(store->Events("x", 0, 10), absl::StatusCode::kNotFound);
-  CHECK_FALSE(ValueOf(store->WasDeleted("x")));
+  CHECK_FALSE(WasDeleted(store.get(), "x"));
 }
 
 TEST_CASE_METHOD(Fixture, "Events come oldest first, each experiment's own", "[unit]") {
   REQUIRE_OK(store->Add(Record("x")));
   REQUIRE_OK(store->Add(Record("y")));
-  REQUIRE_OK(store->AddEvent("x", kNoon + absl::Seconds(2), "begun"));
-  REQUIRE_OK(store->AddEvent("y", kNoon, "of another"));
+  REQUIRE_OK(AddEvent(store.get(), "x", kNoon + absl::Seconds(2), "begun"));
+  REQUIRE_OK(AddEvent(store.get(), "y", kNoon, "of another"));
   REQUIRE_OK(store->Update(Record("x"), std::string("up\0dated", 8), kNoon + absl::Seconds(1)));
   REQUIRE_OK(store->Update(Record("x")));  // Nothing worth telling.
   Reopen();
@@ -222,18 +233,20 @@ TEST_CASE_METHOD(Fixture, "An update without a time is told of as of now", "[uni
   CHECK(ValueOf(store->Events("x", 0, 2)).at(1).at >= before);
 }
 
-TEST_CASE_METHOD(Fixture, "Of each experiment the newest events are kept", "[unit]") {
-  REQUIRE_OK(store->Add(Record("old")));
+TEST_CASE("Of each experiment the newest events are kept", "[unit]") {
+  const TemporaryFolder folder;
+  const auto store = ValueOf(ExperimentStore::Open(folder.File("experiments.db"), 3));
+  REQUIRE_OK(store->Add(Record("other")));
   REQUIRE_OK(store->Add(Record("x")));
-  constexpr int64_t kMore = 5;
-  for (int64_t i = 0; i < ExperimentStore::kMaxEvents + kMore; ++i) {
-    REQUIRE_OK(store->AddEvent("x", kNoon, std::to_string(i)));
+  for (const char* text : {"a", "b", "c", "d"}) {
+    REQUIRE_OK(AddEvent(store.get(), "x", kNoon, text));
   }
-  const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, 2 * ExperimentStore::kMaxEvents));
-  REQUIRE(events.size() == ExperimentStore::kMaxEvents);
-  CHECK(events.front().text == std::to_string(kMore));
-  CHECK(events.back().text == std::to_string(ExperimentStore::kMaxEvents + kMore - 1));
-  CHECK(ValueOf(store->Events("old", 0, 10)).size() == 1);
+  const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, 10));
+  REQUIRE(Texts(events) == std::vector<std::string>{"b", "c", "d"});
+  REQUIRE_OK(store->Update(Record("x"), "e"));
+  CHECK(Texts(ValueOf(store->Events("x", events[1].number, 10))) == std::vector<std::string>{"d", "e"});
+  CHECK(ValueOf(store->Events("x", events[2].number, 10)).at(0).number > events[2].number);
+  CHECK(Texts(ValueOf(store->Events("other", 0, 10))) == std::vector<std::string>{"submitted"});
 }
 
 TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
@@ -243,7 +256,7 @@ TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
   for (absl::Status& status : statuses) {
     threads.emplace_back([this, &status] {
       for (int i = 0; i < 50; ++i) {
-        status.Update(store->AddEvent("x", kNoon, "event"));
+        status.Update(AddEvent(store.get(), "x", kNoon, "event"));
         status.Update(store->LoadAll().status());
       }
     });
@@ -312,7 +325,7 @@ TEST_CASE("What was acknowledged is there after a kill, and no update by half", 
     CHECK((attempts == last || attempts == last + 1));
     CHECK(record.last_overview == std::string(100'000, static_cast<char>(attempts)));
     CHECK(record.replay_storage == std::map<int64_t, std::string>{{attempts, "x"}});
-    const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, ExperimentStore::kMaxEvents));
+    const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, 100'000));
     REQUIRE(events.size() == static_cast<size_t>(attempts) + 1);
     CHECK(events.back().text == std::to_string(attempts));
   }
