@@ -96,7 +96,7 @@ void GrpcPriorityUpdater::Run() {
       request.Swap(&pending_);
       sending_ = true;
     }
-    request.set_table(table_);
+    request.set_table(link_->NameThere(table_));
     if (absl::Status status = SendUntilAnswered(request); !status.ok()) {
       MutexLock lock(&mutex_);
       failure_ = std::move(status);

@@ -28,13 +28,13 @@ using Peer = StreamPeer<Message<v1::SampleRequest>>;
 
 class GrpcReplaySampler::State : public std::enable_shared_from_this<State> {
  public:
-  State(const ReplaySamplerOptions& options, std::shared_ptr<const BatchLayout> layout)
+  State(const ReplayLink& link, const ReplaySamplerOptions& options, std::shared_ptr<const BatchLayout> layout)
       : layout_(std::move(layout)),
         asks_ahead_(options.prefetch > 0),
         prefetch_(static_cast<size_t>(std::max<int64_t>(1, options.prefetch))),
         // One is being filled and one is in use beside those that are ready.
         pool_(layout_->total_bytes, prefetch_ + 2) {
-    open_.mutable_open()->set_table(options.table.name);
+    open_.mutable_open()->set_table(link.NameThere(options.table.name));
     open_.mutable_open()->set_batch_size(static_cast<uint32_t>(options.batch_size));
     open_.mutable_open()->set_sampler_id(options.sampler_id);
     open_.mutable_open()->set_compression(ToProto(options.compression));
@@ -214,7 +214,7 @@ absl::StatusOr<std::unique_ptr<ReplaySampler>> GrpcReplaySampler::Create(std::sh
 GrpcReplaySampler::GrpcReplaySampler(std::shared_ptr<ReplayLink> link, const ReplaySamplerOptions& options,
                                      std::shared_ptr<const BatchLayout> layout)
     : link_(std::move(link)),
-      state_(std::make_shared<State>(options, std::move(layout))),
+      state_(std::make_shared<State>(*link_, options, std::move(layout))),
       keeper_({
           absl::StrCat("sampling from replay at ", link_->address()),
           [this](std::function<void(absl::Status)> ended) {

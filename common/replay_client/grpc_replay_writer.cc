@@ -31,7 +31,7 @@ constexpr absl::Duration kGoodbye = absl::Seconds(1);
 
 class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
  public:
-  State(const ReplayWriterOptions& options, std::function<void()> changed)
+  State(const ReplayLink& link, const ReplayWriterOptions& options, std::function<void()> changed)
       : on_changed_(std::move(changed)),
         max_blocks_(static_cast<size_t>(options.max_unacknowledged_blocks)),
         max_bytes_(static_cast<size_t>(options.max_unacknowledged_bytes)) {
@@ -40,7 +40,7 @@ class GrpcReplayWriter::State : public std::enable_shared_from_this<State> {
     std::random_device random;
     open->set_incarnation((static_cast<uint64_t>(random()) << 32) | random());
     for (const std::string& table : options.tables) {
-      open->add_tables(table);
+      open->add_tables(link.NameThere(table));
     }
     for (const ArraySpec& column : options.signature) {
       *open->add_signature() = ToProto(column);
@@ -333,7 +333,7 @@ GrpcReplayWriter::GrpcReplayWriter(std::shared_ptr<ReplayLink> link, ReplayWrite
     : link_(std::move(link)),
       signature_(options.signature),
       codecs_(ColumnCodecs(options.signature, options.compression)),
-      state_(std::make_shared<State>(options, std::move(changed))),
+      state_(std::make_shared<State>(*link_, options, std::move(changed))),
       keeper_({
           absl::StrCat("writing to replay at ", link_->address()),
           [this](std::function<void(absl::Status)> ended) {

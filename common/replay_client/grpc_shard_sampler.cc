@@ -27,8 +27,11 @@ using Peer = StreamPeer<Message<v1::SampleRequest>>;
 
 class GrpcShardSampler::State {
  public:
-  State(const ReplaySamplerOptions& options, BatchLayout layout)
-      : options_(options), layout_(std::move(layout)), pool_(layout_.total_bytes, kKeptParts) {}
+  State(const ReplayLink& link, const ReplaySamplerOptions& options, BatchLayout layout)
+      : options_(options),
+        name_there_(link.NameThere(options.table.name)),
+        layout_(std::move(layout)),
+        pool_(layout_.total_bytes, kKeptParts) {}
 
   const ReplaySamplerOptions& options() const { return options_; }
   const BatchLayout& layout() const { return layout_; }
@@ -47,7 +50,7 @@ class GrpcShardSampler::State {
 
   void Opening(const std::shared_ptr<Peer>& peer) {
     Message<v1::SampleRequest> request;
-    request.header.mutable_open()->set_table(options_.table.name);
+    request.header.mutable_open()->set_table(name_there_);
     request.header.mutable_open()->set_batch_size(static_cast<uint32_t>(options_.batch_size));
     request.header.mutable_open()->set_sampler_id(options_.sampler_id);
     request.header.mutable_open()->set_compression(ToProto(options_.compression));
@@ -70,7 +73,8 @@ class GrpcShardSampler::State {
 
  private:
   const ReplaySamplerOptions options_;
-  const BatchLayout layout_;  // Of a whole batch.
+  const std::string name_there_;  // Of the table.
+  const BatchLayout layout_;      // Of a whole batch.
   BufferPool pool_;
   CurrentPeer<Message<v1::SampleRequest>> current_;
   Mutex mutex_;
@@ -148,8 +152,9 @@ absl::StatusOr<std::unique_ptr<ShardSampler>> GrpcShardSampler::Create(std::shar
   WAGGLE_RETURN_IF_ERROR(ValidateSamplerOptions(options));
   WAGGLE_ASSIGN_OR_RETURN(BatchLayout layout, MakeBatchLayout(options.table, options.batch_size,
                                                               static_cast<size_t>(options.max_batch_bytes)));
-  return std::unique_ptr<ShardSampler>(new GrpcShardSampler(
-      std::move(link), std::make_shared<State>(options, std::move(layout)), shard, std::move(receiver)));
+  auto state = std::make_shared<State>(*link, options, std::move(layout));
+  return std::unique_ptr<ShardSampler>(
+      new GrpcShardSampler(std::move(link), std::move(state), shard, std::move(receiver)));
 }
 
 GrpcShardSampler::GrpcShardSampler(std::shared_ptr<ReplayLink> link, std::shared_ptr<State> state, size_t shard,

@@ -48,6 +48,7 @@ class GrpcReplayConnection final : public ReplayConnection {
 
 absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const std::vector<std::string>& addresses,
                                                                           const FindReplayServers& find,
+                                                                          const std::string& experiment_id,
                                                                           const Keepalive& keepalive) {
   if (addresses.empty() || addresses.size() > static_cast<size_t>(kMaxShards)) {
     return absl::InvalidArgumentError(
@@ -66,7 +67,7 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const 
         return i < found.size() ? found[i] : std::string();
       };
     }
-    links.push_back(std::make_shared<ReplayLink>(addresses[i], std::move(find_one), keepalive));
+    links.push_back(std::make_shared<ReplayLink>(addresses[i], std::move(find_one), keepalive, experiment_id));
   }
   if (links.size() == 1) {
     return std::unique_ptr<ReplayConnection>(std::make_unique<GrpcReplayConnection>(links.front()));

@@ -25,9 +25,12 @@ using FindReplayServers = std::function<std::vector<std::string>()>;
 // may start in any order; one that does not waits for five seconds until another one has, and then it is an error:
 // NOT_FOUND.
 //
+// Where an experiment is named, the tables are its own: other experiments may have some of the same names on these
+// servers.
+//
 // What is made here may outlive the connection.
 absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(
     const std::vector<std::string>& addresses, const FindReplayServers& find = nullptr,
-    const Keepalive& keepalive = kClientKeepalive);
+    const std::string& experiment_id = "", const Keepalive& keepalive = kClientKeepalive);
 
 }  // namespace waggle

@@ -12,6 +12,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/retry.h"
 #include "common/rpc/unary_call.h"
+#include "common/table_config/table_name.h"
 
 namespace waggle {
 namespace {
@@ -20,8 +21,16 @@ constexpr absl::Duration kCreateTimeout = absl::Seconds(5);
 
 }  // namespace
 
-ReplayLink::ReplayLink(const std::string& address, Find find, const Keepalive& keepalive)
-    : find_(std::move(find)), keepalive_(keepalive), address_(address), stub_(NewStub(address)) {}
+ReplayLink::ReplayLink(const std::string& address, Find find, const Keepalive& keepalive, std::string experiment_id)
+    : find_(std::move(find)),
+      keepalive_(keepalive),
+      experiment_id_(std::move(experiment_id)),
+      address_(address),
+      stub_(NewStub(address)) {}
+
+std::string ReplayLink::NameThere(const std::string& table) const {
+  return TableNameOf(experiment_id_, table);
+}
 
 std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::NewStub(const std::string& address) const {
   return v1::ReplayService::NewStub(NewChannel(address, "replay-control", keepalive_));
@@ -114,6 +123,7 @@ absl::Status ReplayLink::TryCreate(const TableConfig& config, const StopToken& s
   const std::shared_ptr<v1::ReplayService::StubInterface> stub = this->stub();
   v1::CreateTableRequest request;
   *request.mutable_config() = ToProto(config);
+  request.mutable_config()->set_name(NameThere(config.name));
   v1::CreateTableResponse response;
   return Annotate(
       CallUnary(kCreateTimeout, stop,

@@ -23,9 +23,13 @@ class ReplayLink {
   // Says where the server is now; empty where that is not known. Called from any thread, at every attempt to reach it.
   using Find = std::function<std::string()>;
 
-  explicit ReplayLink(const std::string& address, Find find = nullptr, const Keepalive& keepalive = kClientKeepalive);
+  // Of the tables of this experiment; empty: of those that belong to none.
+  explicit ReplayLink(const std::string& address, Find find = nullptr, const Keepalive& keepalive = kClientKeepalive,
+                      std::string experiment_id = "");
 
   std::string address() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // What the server calls a table.
+  std::string NameThere(const std::string& table) const;
   const Keepalive& keepalive() const { return keepalive_; }  // Of every channel to the server.
   std::shared_ptr<v1::ReplayService::StubInterface> stub() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -53,6 +57,7 @@ class ReplayLink {
 
   const Find find_;  // May be empty.
   const Keepalive keepalive_;
+  const std::string experiment_id_;
   mutable Mutex mutex_;
   std::string address_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<v1::ReplayService::StubInterface> stub_ ABSL_GUARDED_BY(mutex_);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/table_config/table_name.h"
 #include "replay_server/selectors/new_selector.h"
 
 namespace waggle {
@@ -53,7 +54,7 @@ TableState::TableState(const TableConfig& config, uint64_t seed, std::shared_ptr
     : config_(config),
       has_future_(config.HasFuture()),
       incarnation_(RandomNumber()),
-      rng_(Rng::Split(seed, config.name, 0)),
+      rng_(Rng::Split(seed, PlainTableName(config.name), 0)),
       limiter_(config.rate_limiter),
       in_(config),
       bytes_(std::move(memory), config.memory_limit),

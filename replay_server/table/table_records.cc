@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/guard.h"
 #include "common/base/status_macros.h"
+#include "common/table_config/table_name.h"
 #include "replay_server/table/table.h"
 
 // How a table is written down, and comes back.
@@ -101,7 +102,7 @@ absl::Status TableState::Restore(const TableCounters& counters, std::vector<Item
   in_.items.CollectFree();
   incarnation_ = counters.incarnation;
   // What is drawn from now on follows from the seed and from when it was saved, and is not what was drawn at first.
-  rng_ = Rng::Split(config_.seed, config_.name, next_generation_);
+  rng_ = Rng::Split(config_.seed, PlainTableName(config_.name), next_generation_);
   next_generation_ += kNeverGiven;
   limiter_.Restore(counters.inserted, counters.sampled, counters.ratio_carried);
   items_removed_ = counters.removed;

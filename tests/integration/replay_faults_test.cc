@@ -46,7 +46,7 @@ class Crew {
       : server_(server),
         queue_(Queue(absl::StrCat("queue_", Name(durability)), durability)),
         archive_(Archive(absl::StrCat("archive_", Name(durability)), durability)),
-        connection_(ValueOf(NewGrpcReplayConnection({server->proxy()->address()}, nullptr, keepalive))) {
+        connection_(ValueOf(NewGrpcReplayConnection({server->proxy()->address()}, nullptr, "", keepalive))) {
     for (const TableConfig& table : {queue_, archive_}) {
       REQUIRE_OK(server->direct()->CreateTable(table, StopToken()));
     }

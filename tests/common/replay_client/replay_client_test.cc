@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/thread.h"
+#include "common/replay_client/replay_tables.h"
 #include "tests/common/replay_client/replay_server_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/replay_fixtures.h"
@@ -60,6 +61,38 @@ TEST_CASE("What is inserted over gRPC is sampled over gRPC", "[grpc]") {
   }
   CHECK(sampler->stats().batches == 20);
   CHECK(server.metrics().TakeSnapshot().counters.at("items_inserted") == 100);
+}
+
+TEST_CASE("Two experiments have tables of the same name on one server, each its own", "[grpc]") {
+  ServerFixture server;
+  std::vector<std::unique_ptr<ReplayConnection>> connections;
+  connections.push_back(server.Connect("first-1"));
+  connections.push_back(server.Connect("second-2"));
+  std::vector<std::unique_ptr<ReplayWriter>> writers;
+  for (size_t i = 0; i < connections.size(); ++i) {
+    TableConfig table = SimpleTable("replay");
+    table.max_items += static_cast<int64_t>(i);  // One table could not be both.
+    REQUIRE_OK(connections[i]->CreateTable(table, StopToken()));
+    writers.push_back(ValueOf(connections[i]->NewWriter(SimpleWriter(std::to_string(i), table))));
+    REQUIRE_OK(writers[i]->Append(SimpleBlock(1'000 * i, 10), StopToken()));
+    REQUIRE_OK(writers[i]->Flush(kPatience));
+    const auto sampler = ValueOf(connections[i]->NewSampler(SimpleSampler(table, 8)));
+    const SampledBatch batch = ValueOf(sampler->Next(StopToken()));
+    CHECK(batch.table_items == 10);
+    for (const float reward : Rewards(batch, 8)) {
+      CHECK(reward >= static_cast<float>(1'000 * i));
+      CHECK(reward < static_cast<float>(1'000 * i + 10));
+    }
+    const auto updater = ValueOf(connections[i]->NewPriorityUpdater("replay"));
+    REQUIRE_OK(updater->Update({0}, {0}, {1.0}));
+    REQUIRE_OK(updater->Flush(kPatience));
+  }
+  std::vector<std::string> names;
+  for (const TableStatus& table : ValueOf(ReplayTables(server.address()).List())) {
+    names.push_back(table.config.name);
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"first-1/replay", "second-2/replay"});
 }
 
 TEST_CASE("A writer and a sampler go on after the server was restarted without its memory", "[grpc]") {

@@ -30,7 +30,9 @@ class ServerFixture {
 
   const std::string& address() const { return address_; }
   const Metrics& metrics() const { return metrics_; }
-  std::unique_ptr<ReplayConnection> Connect() const { return ValueOf(NewGrpcReplayConnection({address_})); }
+  std::unique_ptr<ReplayConnection> Connect(const std::string& experiment_id = "") const {
+    return ValueOf(NewGrpcReplayConnection({address_}, nullptr, experiment_id));
+  }
 
  private:
   const ReplayServiceOptions options_;
