@@ -26,9 +26,44 @@ struct PlotFlags {
   bool returns_only = false;
 };
 
+// Without an experiment and replay servers: of the pool and all experiments.
 struct StatusFlags {
   ReplayTarget target;
   bool json = false;
+};
+
+struct SubmitFlags {
+  std::string param_server;
+  std::string file;
+  std::vector<std::pair<std::string, std::string>> overrides;
+  int64_t priority = 0;
+  bool watch = false;
+  bool json = false;
+};
+
+struct ListFlags {
+  std::string param_server;
+  bool json = false;
+};
+
+struct WatchFlags {
+  std::string param_server;
+  std::string id;
+  bool json = false;
+};
+
+// `waggle stop`, `resume` and `delete`.
+struct ChangeFlags {
+  enum class Change { kStop, kResume, kDelete };
+  std::string param_server;
+  std::string id;
+  Change change = Change::kStop;
+};
+
+struct LogsFlags {
+  std::string param_server;
+  std::string id;
+  bool follow = false;
 };
 
 struct CheckFlags {
@@ -74,8 +109,9 @@ struct PrintAndExit {
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
 };
 
-using Command = std::variant<PrintAndExit, RunFlags, StatusFlags, CheckFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                             ExportFlags, ImportFlags, EvaluationFlags, PlotFlags>;
+using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
+                             StatusFlags, WatchFlags, ChangeFlags, LogsFlags, WhyFlags, InspectFlags, ReconfigureFlags,
+                             ExportFlags, ImportFlags>;
 
 // Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

@@ -46,6 +46,14 @@ std::string ShortDuration(absl::Duration duration) {
   return absl::StrCat(seconds / 3600, " h ", seconds / 60 % 60, " m");
 }
 
+std::string ShortAge(absl::Duration age) {
+  const int64_t seconds = std::max<int64_t>(0, absl::ToInt64Seconds(age));
+  return seconds < 60          ? absl::StrCat(seconds, " s")
+         : seconds < 3600      ? absl::StrCat(seconds / 60, " min")
+         : seconds < 2 * 86400 ? absl::StrCat(seconds / 3600, " h")
+                               : absl::StrCat(seconds / 86400, " d");
+}
+
 std::string Printable(absl::string_view text, size_t width) {
   std::string line;
   for (const char c : text) {

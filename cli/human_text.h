@@ -20,6 +20,9 @@ std::string ShortBytes(double bytes);
 // "3.2 s", "5 m 10 s", "2 h 5 m".
 std::string ShortDuration(absl::Duration duration);
 
+// "40 s", "3 min", "5 h", "12 d": in the unit that fits.
+std::string ShortAge(absl::Duration age);
+
 // Texts from processes may hold any bytes, also those that steer a terminal: only printable ASCII is left, one column a
 // byte, and of more than `width` columns an end of dots.
 std::string Printable(absl::string_view text, size_t width = absl::string_view::npos);

@@ -13,21 +13,21 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "cli/check/check_report.h"
 #include "cli/check/checked_experiment.h"
 #include "cli/command_line.h"
+#include "cli/experiments/experiment_verbs.h"
+#include "cli/experiments/watch.h"
 #include "cli/replay/inspect.h"
 #include "cli/replay/inspect_report.h"
 #include "cli/replay/reconfigure.h"
 #include "cli/replay/replay_files.h"
 #include "cli/replay/replay_servers.h"
+#include "cli/replay/why.h"
 #include "cli/replay/why_report.h"
 #include "cli/run/curves.h"
 #include "cli/run/local_run.h"
-#include "cli/status/cluster_client.h"
 #include "cli/status/replay_status.h"
-#include "cli/status/status_report.h"
 #include "common/base/machine_memory.h"
 #include "common/experiment/memory_estimate.h"
 #include "common/process/process.h"
@@ -71,6 +71,15 @@ void TellMissing(const char* verb, const ReplayServers& servers) {
   }
 }
 
+// Of what a hub was asked about experiments: prints its answer.
+int Tell(const char* verb, const absl::StatusOr<std::string>& answer) {
+  if (!answer.ok()) {
+    return Complain(verb, answer.status(), ExperimentExitStatus(answer.status()));
+  }
+  std::cout << *answer << std::flush;
+  return 0;
+}
+
 int Do(const PrintAndExit& print) {
   (print.status == 0 ? std::cout : std::cerr) << print.text << std::flush;
   return print.status;
@@ -82,19 +91,61 @@ int Do(const RunFlags& flags) {
 
 int Do(const StatusFlags& flags) {
   if (!flags.target.replay_servers.empty()) {
-    const auto servers = AskReplayStatus(flags.target.replay_servers, kStatusTimeout, kRatesInterval);
+    const auto servers =
+        AskReplayStatus(flags.target.replay_servers, flags.target.experiment_id, kStatusTimeout, kRatesInterval);
     if (!servers.ok()) {
       return Complain("status", servers.status(), FindExitStatus(servers.status()));
     }
     std::cout << (flags.json ? ReplayStatusJson(*servers) : ReplayStatusText(*servers)) << std::flush;
     return 0;
   }
-  const absl::StatusOr<ClusterSnapshot> snapshot = ClusterClient(flags.target.param_server).Fetch(kStatusTimeout);
-  if (!snapshot.ok()) {
-    return Complain("status", snapshot.status(), FindExitStatus(snapshot.status()));
-  }
-  std::cout << (flags.json ? StatusJson(*snapshot, absl::Now()) : StatusText(*snapshot, absl::Now())) << std::flush;
-  return 0;
+  return Tell("status", AskStatus(flags));
+}
+
+// Does what a signal ends, and then still tidies up. `body` returns the exit status.
+int DoUntilStopped(const std::function<int(const StopToken& stop)>& body) {
+  int exit_status = 1;
+  const int status = RunProcess("waggle", LogLevel::kWarning, [&](const StopToken& stop) {
+    exit_status = body(stop);
+    return absl::OkStatus();
+  });
+  return status != 0 ? status : exit_status;
+}
+
+int WatchUntilStopped(const char* verb, const WatchFlags& flags, const StopToken& stop) {
+  ProgressPrinter printer;
+  const absl::StatusOr<int> watched = WatchExperiment(flags, stop, &printer, &std::cout);
+  return watched.ok() ? *watched : Complain(verb, watched.status(), ExperimentExitStatus(watched.status()));
+}
+
+int Do(const SubmitFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::StatusOr<Submission> submission = Submit(flags, stop);
+    if (!submission.ok()) {
+      return Complain("submit", submission.status(), ExperimentExitStatus(submission.status()));
+    }
+    std::cout << submission->text << std::flush;
+    return flags.watch ? WatchUntilStopped("submit", {flags.param_server, submission->id, flags.json}, stop) : 0;
+  });
+}
+
+int Do(const ListFlags& flags) {
+  return Tell("list", AskList(flags));
+}
+
+int Do(const WatchFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) { return WatchUntilStopped("watch", flags, stop); });
+}
+
+int Do(const ChangeFlags& flags) {
+  return Tell(ChangeName(flags.change), Change(flags));
+}
+
+int Do(const LogsFlags& flags) {
+  return DoUntilStopped([&flags](const StopToken& stop) {
+    const absl::Status done = Logs(flags, stop, &std::cout);
+    return done.ok() ? 0 : Complain("logs", done, ExperimentExitStatus(done));
+  });
 }
 
 int Do(const CheckFlags& flags) {
@@ -146,9 +197,7 @@ int Do(const WhyFlags& flags) {
   if (!servers.ok()) {
     return Complain("why", servers.status(), FindExitStatus(servers.status()));
   }
-  v1::ExplainRequest request;
-  request.set_table(flags.table);
-  Explanations explanations = servers->AskAll(&v1::ReplayService::Stub::Explain, request, kStatusTimeout);
+  Explanations explanations = AskWhy(flags.table, kStatusTimeout, &*servers);
   if (const absl::Status failed = ErrorOfAll(explanations); !failed.ok()) {
     // A table that nobody has may be a missing one's.
     TellMissing("why", *servers);
@@ -212,22 +261,16 @@ int Do(const ReconfigureFlags& flags) {
   return done.status.ok() ? 0 : Complain("reconfigure", done.status, IsUsersFault(done.status) ? 2 : 1);
 }
 
-// Does what a signal may end, and then still tidies up.
 using Transfer = std::function<absl::StatusOr<std::string>(const StopToken& stop)>;
 int DoTransfer(const char* verb, const Transfer& transfer, int (*exit_status)(const absl::Status&)) {
-  absl::StatusOr<std::string> said = absl::UnknownError("nothing was done");
-  const int status = RunProcess("waggle", LogLevel::kWarning, [&](const StopToken& stop) {
-    said = transfer(stop);
-    return absl::OkStatus();
+  return DoUntilStopped([&](const StopToken& stop) {
+    const absl::StatusOr<std::string> said = transfer(stop);
+    if (!said.ok()) {
+      return Complain(verb, said.status(), exit_status(said.status()));
+    }
+    std::cout << *said << std::flush;
+    return 0;
   });
-  if (status != 0) {
-    return status;
-  }
-  if (!said.ok()) {
-    return Complain(verb, said.status(), exit_status(said.status()));
-  }
-  std::cout << *said << std::flush;
-  return 0;
 }
 
 int Do(const ExportFlags& flags) {

@@ -22,9 +22,9 @@ v1::InspectRequest::Order OrderOf(const std::string& name) {
                              : v1::InspectRequest::ORDER_NEWEST;
 }
 
-v1::InspectRequest RequestFor(const TableQuestion& question) {
+v1::InspectRequest RequestFor(const TableQuestion& question, const ReplayServers& servers) {
   v1::InspectRequest request;
-  request.set_table(question.table);
+  request.set_table(servers.TableName(question.table));
   if (question.item.has_value()) {
     request.add_keys(*question.item);
     request.set_columns(true);
@@ -68,7 +68,7 @@ absl::StatusOr<Inspections> AskInspect(const TableQuestion& question, absl::Dura
   for (size_t i = 0; i < servers->size(); ++i) {
     ReplayAnswer<v1::InspectResponse> answer;
     answer.address = servers->address(i);
-    answer.status = AskPages(RequestFor(question), question.limit, timeout, servers, i, &answer.response);
+    answer.status = AskPages(RequestFor(question, *servers), question.limit, timeout, servers, i, &answer.response);
     if (!answer.status.ok()) {
       error = MoreTelling(error, Annotate(answer.status, absl::StrCat("the replay server at ", answer.address)));
     }

@@ -47,13 +47,16 @@ absl::Status Plan(const TableChange& change, absl::Duration timeout, ReplayServe
     // One that is away may have the table: the servers would differ.
     WAGGLE_RETURN_IF_ERROR(Annotate(answers[i].status, absl::StrCat(At(*servers, i), ": nothing was changed")));
     const size_t planned_before = plan->size();
-    for (const v1::TableInfo& table : answers[i].response.tables()) {
+    v1::DescribeResponse described = answers[i].response;
+    KeepTablesOf(servers->experiment_id(), &described);
+    for (const v1::TableInfo& table : described.tables()) {
       known.insert(table.config().name());
       if (table.config().name() != change.table) {
         continue;
       }
       WAGGLE_ASSIGN_OR_RETURN(const TableConfig config, FromProto(table.config()));
-      WAGGLE_ASSIGN_OR_RETURN(const TableConfig changed, WithChanges(config, change.changes));
+      WAGGLE_ASSIGN_OR_RETURN(TableConfig changed, WithChanges(config, change.changes));
+      changed.name = servers->TableName(changed.name);
       Planned planned;
       planned.server = i;
       *planned.request.mutable_config() = ToProto(changed);
@@ -114,7 +117,8 @@ std::string LastsText(const v1::TableConfig& config, const std::string& address,
 }
 
 std::string TableAt(const Planned& planned, const ReplayServers& servers) {
-  return absl::StrCat(planned.request.config().name(), " at ", servers.address(planned.server), ": ");
+  return absl::StrCat(WithPlainNames(planned.request.config().name(), servers.experiment_id()), " at ",
+                      servers.address(planned.server), ": ");
 }
 
 std::string Text(const Planned& planned, const ReplayServers& servers, bool dry_run) {

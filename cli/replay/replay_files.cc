@@ -30,7 +30,8 @@ std::vector<std::string> Addresses(const ReplayServers& servers) {
 }
 
 // What the table makes an import wait for, server by server.
-std::string WhyBlocked(const std::string& table, ReplayServers* servers) {
+std::string WhyBlocked(const std::string& plain, ReplayServers* servers) {
+  const std::string table = servers->TableName(plain);
   std::vector<std::string> reasons;
   for (const auto& answer : servers->AskAll(&v1::ReplayService::Stub::Describe, v1::DescribeRequest(), kFindTimeout)) {
     if (!answer.status.ok()) {
@@ -38,7 +39,8 @@ std::string WhyBlocked(const std::string& table, ReplayServers* servers) {
     }
     for (const v1::TableInfo& info : answer.response.tables()) {
       if (info.config().name() == table && !info.blocked_because().empty()) {
-        reasons.push_back(absl::StrCat("table \"", table, "\" at ", answer.address, ": ", info.blocked_because()));
+        reasons.push_back(absl::StrCat("table \"", plain, "\" at ", answer.address, ": ",
+                                       WithPlainNames(info.blocked_because(), servers->experiment_id())));
       }
     }
   }
@@ -78,7 +80,10 @@ absl::StatusOr<std::string> ExportToFile(const ExportFlags& flags, const StopTok
         absl::StrCat("there are ", servers.size(), " replay servers (", absl::StrJoin(Addresses(servers), ", "),
                      "): name one with --replay-server, and export each to its own file"));
   }
-  WAGGLE_ASSIGN_OR_RETURN(const TransferProgress done, ExportTable(servers.address(0), flags.table, flags.file, stop));
+  absl::StatusOr<TransferProgress> exported =
+      ExportTable(servers.address(0), servers.TableName(flags.table), flags.file, stop, nullptr, flags.table);
+  WAGGLE_RETURN_IF_ERROR(WithPlainNames(exported.status(), servers.experiment_id()));
+  const TransferProgress& done = *exported;
   return absl::StrCat("wrote ", done.items, " items of table \"", flags.table, "\" to ", flags.file, ": ",
                       ShortBytes(static_cast<double>(done.bytes)), "\n");
 }
@@ -104,9 +109,10 @@ absl::StatusOr<std::string> ImportFromFile(const ImportFlags& flags, const StopT
   options.idle_timeout = absl::Seconds(flags.idle_seconds);
   options.why_idle = why;
   options.on_progress = [&teller](const TransferProgress& progress) { teller.Tell(progress); };
-  WAGGLE_ASSIGN_OR_RETURN(const TransferProgress done,
-                          ImportTable(flags.file, flags.table, connection.get(), stop, options));
-  return absl::StrCat("inserted ", done.items, " items from ", flags.file, "\n");
+  const absl::StatusOr<TransferProgress> done =
+      ImportTable(flags.file, servers.TableName(table), connection.get(), stop, options);
+  WAGGLE_RETURN_IF_ERROR(WithPlainNames(done.status(), servers.experiment_id()));
+  return absl::StrCat("inserted ", done->items, " items from ", flags.file, "\n");
 }
 
 int ExportExitStatus(const absl::Status& status) {

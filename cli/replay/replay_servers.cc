@@ -6,11 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/experiments/experiment_client.h"
 #include "cli/human_text.h"
 #include "cli/status/run_facts.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"
+#include "common/hub_client/hub_convert.h"
 #include "common/rl/algorithms/definitions.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
@@ -21,6 +23,7 @@ constexpr char kQuestionPurpose[] = "questions";
 
 // Addresses in the order of the servers' indices, or as they were named, each once.
 struct Found {
+  std::string experiment_id;
   std::vector<std::string> addresses;
   absl::Status complete;
   std::vector<MissingReplayServer> missing;
@@ -92,24 +95,47 @@ absl::Status CheckIndices(const std::vector<int>& alive) {
   return absl::OkStatus();
 }
 
+// The experiment that is meant, which has to run for its servers to have its tables.
+absl::StatusOr<v1::ExperimentInfo> ExperimentOf(const ReplayTarget& target, absl::Duration timeout) {
+  const ExperimentClient client(target.param_server);
+  if (target.experiment_id.empty()) {
+    return client.TheRunningOne(timeout);
+  }
+  absl::StatusOr<v1::ExperimentInfo> info = client.Get(target.experiment_id, timeout);
+  if (absl::IsNotFound(info.status())) {
+    return absl::FailedPreconditionError(info.status().message());
+  }
+  WAGGLE_RETURN_IF_ERROR(info.status());
+  const RunState state = FromProto(info->state()).value_or(RunState::kNoExperiment);
+  if (IsOver(state)) {
+    return absl::FailedPreconditionError(absl::StrCat("experiment ", info->id(), " is over (", RunStateName(state),
+                                                      "): nobody has its tables any more"));
+  }
+  if (state == RunState::kQueued) {
+    return absl::NotFoundError(absl::StrCat("experiment ", info->id(), " is queued, and has no tables yet"));
+  }
+  return info;
+}
+
 absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration timeout) {
   Found found;
   for (const std::string& address : target.replay_servers) {
     AddOnce(address, &found.addresses);
   }
   if (!found.addresses.empty()) {
+    found.experiment_id = target.experiment_id;
     return found;
   }
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo experiment, ExperimentOf(target, timeout));
+  found.experiment_id = experiment.id();
+  v1::OverviewRequest request;
+  request.set_experiment_id(experiment.id());
   v1::OverviewResponse overview;
   const auto hub = v1::WorkerService::NewStub(NewChannel(target.param_server, kQuestionPurpose));
-  const absl::Status status = CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
-    return hub->Overview(context, v1::OverviewRequest(), &overview);
-  });
-  if (absl::IsUnimplemented(status)) {
-    return TellOtherKind(status, target.param_server, ServerKind::kParamServer);
-  }
   WAGGLE_RETURN_IF_ERROR(
-      Annotate(status, absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
+      Annotate(CallUnary(timeout, StopToken(),
+                         [&](grpc::ClientContext* context) { return hub->Overview(context, request, &overview); }),
+               absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
   std::vector<const v1::WorkerInfo*> workers;
   for (const v1::WorkerInfo& worker : overview.workers()) {
     if (worker.role() == v1::ROLE_REPLAY_SERVER && IsThere(worker)) {
@@ -131,8 +157,8 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
       missing.push_back(MissingText(server));
     }
     return absl::NotFoundError(absl::StrCat("the parameter server at ", target.param_server,
-                                            " knows no replay server that is alive", missing.empty() ? "" : "; ",
-                                            absl::StrJoin(missing, "; ")));
+                                            " knows no replay server of ", experiment.id(), " that is alive",
+                                            missing.empty() ? "" : "; ", absl::StrJoin(missing, "; ")));
   }
   found.complete = CheckIndices(census.alive);
   found.missing = std::move(census.missing);
@@ -159,6 +185,7 @@ std::string MissingText(const MissingReplayServer& server) {
 absl::StatusOr<ReplayServers> ReplayServers::Find(const ReplayTarget& target, absl::Duration timeout) {
   WAGGLE_ASSIGN_OR_RETURN(const Found found, AddressesOf(target, timeout));
   ReplayServers servers;
+  servers.experiment_id_ = found.experiment_id;
   servers.complete_ = found.complete;
   servers.missing_ = found.missing;
   servers.silent_ = found.silent;

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "cli/replay/replay_target.h"
 #include "cli/status/server_kind.h"
+#include "cli/status/table_names.h"
 #include "common/base/annotate.h"
 #include "common/base/stop_token.h"
 #include "common/rpc/channel.h"
@@ -71,8 +72,9 @@ struct SilentWorker {
 class ReplayServers {
  public:
   // Those of a run in the order of their indices, named ones as they were named. Blocks for at most about `timeout`.
-  // UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server does not answer; NOT_FOUND if it
-  // knows no living replay server, with those that are missing.
+  // UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the parameter server does not answer; FAILED_PRECONDITION
+  // where it cannot be said which experiment is meant, or that one is unknown or over; NOT_FOUND where none runs yet,
+  // or no replay server of it is alive, with those that are missing.
   static absl::StatusOr<ReplayServers> Find(const ReplayTarget& target, absl::Duration timeout);
 
   // UNAVAILABLE, with what to do, where they are not all that a run's buffer is spread over: enough to ask, but nobody
@@ -82,6 +84,10 @@ class ReplayServers {
   const std::vector<MissingReplayServer>& missing() const { return missing_; }
   // A run's workers that are silent. None where servers are named.
   const std::vector<SilentWorker>& silent() const { return silent_; }
+  // Whose tables are asked for; empty: those of named servers that are no experiment's.
+  const std::string& experiment_id() const { return experiment_id_; }
+  // What the servers call the table that people call so.
+  std::string TableName(const std::string& plain) const { return TablePrefix(experiment_id_) + plain; }
   // Whether they are a run's, found through its parameter server; otherwise they were named.
   bool of_run() const { return of_run_; }
 
@@ -91,14 +97,16 @@ class ReplayServers {
   template <class Request, class Response>
   using Method = grpc::Status (v1::ReplayService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-  // Asks one of them, for at most `timeout`. FAILED_PRECONDITION, with what it is, if it is no replay server.
+  // Asks one of them, for at most `timeout`. FAILED_PRECONDITION, with what it is, if it is no replay server. In the
+  // request and the response tables have the servers' names, in errors plain ones.
   template <class Request, class Response>
   absl::Status Ask(size_t i, Method<Request, Response> method, const Request& request, absl::Duration timeout,
                    Response* response) {
     const absl::Status status = CallUnary(timeout, StopToken(), [&](grpc::ClientContext* context) {
       return (servers_[i].stub.get()->*method)(context, request, response);
     });
-    return TellOtherKind(status, address(i), ServerKind::kReplayServer);
+    const absl::Status told = TellOtherKind(status, address(i), ServerKind::kReplayServer);
+    return WithPlainNames(told, experiment_id_);
   }
 
   // Asks each of them, in their order.
@@ -124,6 +132,7 @@ class ReplayServers {
   absl::Status complete_;
   std::vector<MissingReplayServer> missing_;
   std::vector<SilentWorker> silent_;
+  std::string experiment_id_;
   bool of_run_ = false;
 };
 

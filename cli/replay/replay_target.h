@@ -11,6 +11,8 @@ namespace waggle {
 struct ReplayTarget {
   std::vector<std::string> replay_servers;  // HOST:PORT each.
   std::string param_server;                 // HOST:PORT; not asked where the above are given.
+  // Whose tables. Empty: of the one that runs; of named servers those of no experiment.
+  std::string experiment_id = {};
 };
 
 // What is asked of a table's items.

@@ -11,10 +11,14 @@
 
 namespace waggle {
 
-ClusterWatch::ClusterWatch(const std::string& param_server, absl::Duration period, absl::Duration timeout)
+ClusterWatch::ClusterWatch(const std::string& param_server, const std::string& experiment_id, absl::Duration period,
+                           absl::Duration timeout)
     : period_(period), timeout_(timeout), event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   WAGGLE_CHECK(event_ >= 0, "the process has no file descriptor left for an event");
-  thread_ = Thread("cluster-watch", [this, param_server] { Run(ClusterClient(param_server)); });
+  thread_ = Thread("cluster-watch", [this, param_server, experiment_id] {
+    ClusterClient client(param_server, experiment_id);
+    Run(&client);
+  });
 }
 
 ClusterWatch::~ClusterWatch() {
@@ -41,10 +45,10 @@ void ClusterWatch::Hurry() {
   wake_.SignalAll();
 }
 
-void ClusterWatch::Run(ClusterClient client) {
+void ClusterWatch::Run(ClusterClient* client) {
   while (true) {
     const Deadline next(period_);
-    absl::StatusOr<ClusterSnapshot> snapshot = client.Fetch(timeout_);
+    absl::StatusOr<ClusterSnapshot> snapshot = client->Fetch(timeout_);
     MutexLock lock(&mutex_);
     newest_ = std::move(snapshot);
     const uint64_t one = 1;

@@ -11,12 +11,13 @@
 
 namespace waggle {
 
-// Fetches snapshots of a cluster again and again, in a thread of its own, for a loop that waits on file descriptors.
+// Fetches snapshots of an experiment again and again, in a thread of its own, for a loop that waits on file descriptors.
 // Thread-safe.
 class ClusterWatch {
  public:
   // Once every `period`; each fetch may take `timeout`.
-  ClusterWatch(const std::string& param_server, absl::Duration period, absl::Duration timeout);
+  ClusterWatch(const std::string& param_server, const std::string& experiment_id, absl::Duration period,
+               absl::Duration timeout);
   // Waits for the fetch under way.
   ~ClusterWatch();
   ClusterWatch(const ClusterWatch&) = delete;
@@ -32,7 +33,7 @@ class ClusterWatch {
   void Hurry() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  void Run(ClusterClient client) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Run(ClusterClient* client) ABSL_LOCKS_EXCLUDED(mutex_);
 
   const absl::Duration period_;
   const absl::Duration timeout_;

@@ -176,7 +176,7 @@ void LocalRun::HandleHubFiles() {
   if (!hub_address_.empty()) {
     printer_.Event(absl::StrCat("serving at ", hub_address_, "; from another terminal: waggle status --param-server ",
                                 hub_address_));
-    watch_ = std::make_unique<ClusterWatch>(hub_address_, kWatchPeriod, kWatchTimeout);
+    watch_ = std::make_unique<ClusterWatch>(hub_address_, "", kWatchPeriod, kWatchTimeout);
     last_answer_ = SteadyNow();
     Do(supervision_.HubReady(SteadyNow()));
   }
@@ -340,11 +340,11 @@ int LocalRun::Finish() {
   summary_.Fill(&summary);
   const RunEnd end = Judge(summary.result);
   const Outcome outcome = end.outcome;
-  summary.outcome = outcome;
+  summary.outcome = OutcomeName(outcome);
   summary.reason = end.reason;
   summary.processes = ended_;
   summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
-  const absl::Status written = folder_.Write("summary.json", summary.ToJson());
+  const absl::Status written = folder_.Write("summary.json", summary.ToJson().dump(2) + "\n");
   if (!written.ok()) {
     printer_.Event(std::string(written.message()));
   }

@@ -17,13 +17,14 @@ Json OrNull(std::optional<double> value) {
 
 }  // namespace
 
-std::string RunSummary::ToJson() const {
+Json RunSummary::ToJson() const {
   Json json;
+  json["id"] = id;
   json["experiment"] = experiment;
   json["algorithm"] = algorithm;
   json["environment"] = environment;
   json["seed"] = seed;
-  json["outcome"] = OutcomeName(outcome);
+  json["outcome"] = outcome;
   json["reason"] = reason;
   json["env_steps"] = static_cast<int64_t>(env_steps);
   json["learner_steps"] = static_cast<int64_t>(learner_steps);
@@ -54,8 +55,7 @@ std::string RunSummary::ToJson() const {
                                  {"exit", process.exit},
                                  {"peak_rss_mib", process.peak_rss_mebibytes}});
   }
-  // Bytes that are no UTF-8 are replaced: this must not throw.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {

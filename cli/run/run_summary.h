@@ -2,12 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/run/supervision.h"
 #include "cli/status/gradients_report.h"
 #include "cli/status/run_facts.h"
 #include "common/metrics/lag_buckets.h"
@@ -25,11 +25,12 @@ struct ProcessSummary {
 
 // What a run leaves behind as summary.json.
 struct RunSummary {
+  std::string id;  // Of the experiment.
   std::string experiment;
   std::string algorithm;
   std::string environment;
   int64_t seed = 0;
-  Outcome outcome = Outcome::kFailed;
+  std::string outcome;  // "solved", "limit", "failed", …
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
@@ -50,7 +51,7 @@ struct RunSummary {
   std::optional<GradientFacts> gradients;  // Of a run whose actors push them.
   std::vector<ProcessSummary> processes;
 
-  std::string ToJson() const;
+  nlohmann::ordered_json ToJson() const;
 };
 
 // Gathers a summary from the facts as they come in.

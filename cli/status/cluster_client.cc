@@ -4,11 +4,12 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/status/server_kind.h"
 #include "common/base/annotate.h"
 #include "common/base/deadline.h"
+#include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status_convert.h"
@@ -20,24 +21,45 @@ namespace {
 // Apart from the bulk data's connections, which may be full.
 constexpr char kPurpose[] = "status";
 
+// What is known of an experiment that has no overview, as it has not begun.
+void FillIn(const v1::ExperimentInfo& info, v1::OverviewResponse* overview) {
+  overview->set_experiment_name(info.name());
+  overview->set_experiment_yaml(info.effective_yaml());
+  overview->set_started_at_us(info.started_at_us());
+  overview->set_env_steps(info.env_steps());
+  overview->set_learner_steps(info.learner_steps());
+  overview->set_software_version(info.software_version());
+  if (info.has_result()) {
+    *overview->mutable_result() = info.result();
+  }
+}
+
 }  // namespace
 
-ClusterClient::ClusterClient(const std::string& param_server)
-    : param_server_(param_server), hub_(NewChannel(param_server, kPurpose)) {}
+ClusterClient::ClusterClient(const std::string& param_server, std::string experiment_id)
+    : experiment_id_(std::move(experiment_id)), experiments_(param_server), hub_(NewChannel(param_server, kPurpose)) {}
 
 absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
   ClusterSnapshot snapshot;
   snapshot.requested_at = SteadyNow();
   const Deadline deadline(timeout);
+  // First, so that what follows is as new as the state, or newer.
+  WAGGLE_ASSIGN_OR_RETURN(snapshot.info, experiments_.Get(experiment_id_, timeout));
+  v1::OverviewRequest request;
+  request.set_experiment_id(experiment_id_);
   grpc::ClientContext context;
-  SetDeadline(timeout, &context);
+  SetDeadline(deadline.Left(), &context);
   const absl::Status status =
-      FromGrpcStatus(v1::WorkerService::NewStub(hub_)->Overview(&context, v1::OverviewRequest(), &snapshot.overview));
-  if (absl::IsUnimplemented(status)) {
-    return TellOtherKind(status, param_server_, ServerKind::kParamServer);
+      FromGrpcStatus(v1::WorkerService::NewStub(hub_)->Overview(&context, request, &snapshot.overview));
+  if (absl::IsNotFound(status)) {
+    FillIn(snapshot.info, &snapshot.overview);
+  } else if (!status.ok()) {
+    return Annotate(status, absl::StrCat("the parameter server at ", experiments_.param_server(), " does not answer"));
   }
-  if (!status.ok()) {
-    return Annotate(status, absl::StrCat("the parameter server at ", param_server_, " does not answer"));
+  snapshot.overview.set_run_state(snapshot.info.state());
+  snapshot.overview.set_outcome_reason(snapshot.info.reason());
+  if (snapshot.info.state() != v1::RUN_STATE_RUNNING && snapshot.info.state() != v1::RUN_STATE_FINISHING) {
+    return snapshot;  // Its replay servers may work for others by now.
   }
   std::set<std::string> addresses;
   for (const v1::WorkerInfo& worker : snapshot.overview.workers()) {
@@ -45,7 +67,7 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
       addresses.insert(worker.address());
     }
   }
-  snapshot.replay_servers = replay_.Describe({addresses.begin(), addresses.end()}, deadline.Left());
+  snapshot.replay_servers = replay_.Describe({addresses.begin(), addresses.end()}, deadline.Left(), experiment_id_);
   return snapshot;
 }
 

@@ -8,31 +8,38 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/experiments/experiment_client.h"
 #include "cli/status/describe_client.h"
+#include "waggle/v1/experiment.pb.h"
 #include "waggle/v1/worker.pb.h"
 
 namespace waggle {
 
-// What all processes of a run said at one moment.
+// What the hub and all processes of an experiment said at one moment.
 struct ClusterSnapshot {
   absl::Time requested_at;  // By SteadyNow(). What happened before this is in it.
+  v1::ExperimentInfo info;
+  // With the state and the reason of `info`, which also say how one stands that waits; before it begins without much
+  // else.
   v1::OverviewResponse overview;
-
+  // Empty unless the experiment runs.
   std::vector<ReplayServerState> replay_servers;
 };
 
-// Asks the hub and the replay servers it knows how they fare. One thread at a time.
+// Asks the hub, and the replay servers of an experiment, how it fares. One thread at a time.
 class ClusterClient {
  public:
   // HOST:PORT of the parameter server. Connects when first used.
-  explicit ClusterClient(const std::string& param_server);
+  ClusterClient(const std::string& param_server, std::string experiment_id);
 
   // Blocks for at most about `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the hub does not
-  // answer; a replay server that does not has an entry that says why. The replay servers are asked at the same time.
+  // answer; NOT_FOUND if there is no such experiment; a replay server that does not answer has an entry that says why.
+  // The replay servers are asked at the same time.
   absl::StatusOr<ClusterSnapshot> Fetch(absl::Duration timeout);
 
  private:
-  const std::string param_server_;
+  const std::string experiment_id_;
+  const ExperimentClient experiments_;
   std::shared_ptr<grpc::Channel> hub_;
   DescribeClient replay_;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/status/server_kind.h"
+#include "cli/status/table_names.h"
 #include "common/base/mutex.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status_convert.h"
@@ -75,17 +76,17 @@ void DescribeAll(const std::vector<std::shared_ptr<grpc::Channel>>& channels, ab
   }
   for (size_t i = 0; i < calls.size(); ++i) {
     const absl::Status status = FromGrpcStatus(calls[i].status);
-    (*servers)[i].status =
-        absl::IsUnimplemented(status)
-            ? OtherKindError((*servers)[i].address, ServerKind::kReplayServer, calls[i].hub_status.ok())
-            : status;
+    (*servers)[i].status = absl::IsUnimplemented(status)
+                               ? OtherKindError((*servers)[i].address, ServerKind::kReplayServer,
+                                                AnsweredAsParamServer(calls[i].hub_status))
+                               : status;
   }
 }
 
 }  // namespace
 
 std::vector<ReplayServerState> DescribeClient::Describe(const std::vector<std::string>& addresses,
-                                                        absl::Duration timeout) {
+                                                        absl::Duration timeout, const std::string& experiment_id) {
   std::map<std::string, std::shared_ptr<grpc::Channel>> asked;
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   std::vector<ReplayServerState> servers(addresses.size());
@@ -97,6 +98,12 @@ std::vector<ReplayServerState> DescribeClient::Describe(const std::vector<std::s
   }
   channels_ = std::move(asked);
   DescribeAll(channels, timeout, &servers);
+  for (ReplayServerState& server : servers) {
+    KeepTablesOf(experiment_id, &server.tables);
+    for (v1::TableInfo& table : *server.tables.mutable_tables()) {
+      table.set_blocked_because(WithPlainNames(table.blocked_because(), experiment_id));
+    }
+  }
   return servers;
 }
 

@@ -32,8 +32,9 @@ class DescribeClient {
  public:
   // Asks them (HOST:PORT) at the same time, and blocks for at most about `timeout`. One that does not answer has an
   // entry that says why; FAILED_PRECONDITION, with what it is, for one that is no replay server. Connections last until
-  // a server is not asked.
-  std::vector<ReplayServerState> Describe(const std::vector<std::string>& addresses, absl::Duration timeout);
+  // a server is not asked. With an experiment its tables alone, under their plain names.
+  std::vector<ReplayServerState> Describe(const std::vector<std::string>& addresses, absl::Duration timeout,
+                                          const std::string& experiment_id = "");
 
  private:
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;  // By address.

@@ -105,7 +105,8 @@ std::map<std::string, ReplayServerState::Rates> RatesBetween(const ReplayServerS
 }
 
 absl::StatusOr<std::vector<ReplayServerState>> AskReplayStatus(const std::vector<std::string>& addresses,
-                                                               absl::Duration timeout, absl::Duration between) {
+                                                               const std::string& experiment_id, absl::Duration timeout,
+                                                               absl::Duration between) {
   std::vector<std::string> each;
   for (const std::string& address : addresses) {
     if (std::find(each.begin(), each.end(), address) == each.end()) {
@@ -113,12 +114,12 @@ absl::StatusOr<std::vector<ReplayServerState>> AskReplayStatus(const std::vector
     }
   }
   DescribeClient client;
-  const std::vector<ReplayServerState> before = client.Describe(each, timeout);
+  const std::vector<ReplayServerState> before = client.Describe(each, timeout, experiment_id);
   if (std::none_of(before.begin(), before.end(), [](const ReplayServerState& server) { return server.status.ok(); })) {
     return Annotate(before.front().status, absl::StrCat("the replay server at ", before.front().address));
   }
   StopToken().WaitFor(between);
-  std::vector<ReplayServerState> servers = client.Describe(each, timeout);
+  std::vector<ReplayServerState> servers = client.Describe(each, timeout, experiment_id);
   for (size_t i = 0; i < servers.size(); ++i) {
     servers[i].rates = RatesBetween(before[i], servers[i]);
   }

@@ -14,9 +14,10 @@ namespace waggle {
 
 // Asks them twice, `between` apart, so that there are rates; those named again only once. One that does not answer has
 // an entry that says why; an error, with its address, where none does. Blocks for at most about `between` and twice
-// `timeout`.
+// `timeout`. With an experiment its tables alone.
 absl::StatusOr<std::vector<ReplayServerState>> AskReplayStatus(const std::vector<std::string>& addresses,
-                                                               absl::Duration timeout, absl::Duration between);
+                                                               const std::string& experiment_id, absl::Duration timeout,
+                                                               absl::Duration between);
 
 // What happened in a second at each table of a server, of two answers of it. Without those of a server that did not
 // answer, or that was started between them, and without new tables. A pure function.

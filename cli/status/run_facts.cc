@@ -86,6 +86,16 @@ void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
   }
 }
 
+// Of a run whose replay servers are not asked any more: what they said to the hub last.
+void AddReplayCounts(const v1::OverviewResponse& overview, RunFacts* facts) {
+  for (const v1::WorkerInfo& worker : overview.workers()) {
+    if (worker.role() == v1::ROLE_REPLAY_SERVER) {
+      facts->items_inserted += Get(worker.counters(), "items_inserted").value_or(0);
+      facts->items_sampled += Get(worker.counters(), "items_sampled").value_or(0);
+    }
+  }
+}
+
 // Whether a worker gave up and no other has its place.
 bool GaveUpForGood(const v1::WorkerInfo& worker, const v1::OverviewResponse& overview) {
   return !worker.failure().empty() &&
@@ -134,7 +144,11 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     }
     facts.actors += worker.role() == v1::ROLE_ACTOR ? 1 : 0;
   }
-  AddTables(snapshot, &facts);
+  if (snapshot.replay_servers.empty()) {
+    AddReplayCounts(overview, &facts);
+  } else {
+    AddTables(snapshot, &facts);
+  }
   if (facts.gradients.has_value()) {
     AddPrimaryCounts(snapshot, &*facts.gradients);
   }

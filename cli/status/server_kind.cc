@@ -25,12 +25,15 @@ bool IsParamServer(const std::string& address) {
   grpc::ClientContext context;
   SetDeadline(kTimeout, &context);
   v1::OverviewResponse response;
-  return v1::WorkerService::NewStub(NewChannel(address, "status"))
-      ->Overview(&context, v1::OverviewRequest(), &response)
-      .ok();
+  return AnsweredAsParamServer(
+      v1::WorkerService::NewStub(NewChannel(address, "status"))->Overview(&context, v1::OverviewRequest(), &response));
 }
 
 }  // namespace
+
+bool AnsweredAsParamServer(const grpc::Status& overview) {
+  return overview.ok() || overview.error_code() == grpc::StatusCode::NOT_FOUND;
+}
 
 absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind) {
   const bool wants_hub = wanted == ServerKind::kParamServer;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <grpcpp/support/status.h>
+
 #include <string>
 
 #include "absl/status/status.h"
@@ -15,5 +17,8 @@ absl::Status TellOtherKind(const absl::Status& status, const std::string& addres
 
 // The same for who has asked already whether the server is of the other kind.
 absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool is_other_kind);
+
+// Whether a server that was asked for the Overview of no experiment is a parameter server, by how the call ended.
+bool AnsweredAsParamServer(const grpc::Status& overview);
 
 }  // namespace waggle

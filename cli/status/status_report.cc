@@ -12,11 +12,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
+#include "cli/run/run_summary.h"
 #include "cli/status/gradients_report.h"
 #include "cli/status/progress_view.h"
 #include "cli/status/result_report.h"
 #include "cli/status/run_facts.h"
 #include "cli/status/tables_report.h"
+#include "common/hub_client/hub_convert.h"
 
 namespace waggle {
 namespace {
@@ -50,17 +52,32 @@ std::string FailuresText(const v1::OverviewResponse& overview) {
   return text;
 }
 
+// "pole-x7k2q: running, submitted 20 min ago, begun 5 min ago; why".
+std::string StandingText(const v1::ExperimentInfo& info, absl::Time now) {
+  std::string text =
+      absl::StrCat(Printable(info.id()), ": ", RunStateName(FromProto(info.state()).value_or(RunState::kNoExperiment)));
+  const auto add = [&text, now](const char* what, int64_t at_us) {
+    if (at_us != 0) {
+      absl::StrAppend(&text, ", ", what, " ", ShortAge(now - FromMicros(at_us)), " ago");
+    }
+  };
+  add("submitted", info.submitted_at_us());
+  add("begun", info.started_at_us());
+  add("ended", info.ended_at_us());
+  return absl::StrCat(text, info.reason().empty() ? "" : "; ", Printable(info.reason()), "\n  ",
+                      Printable(info.algorithm()), " on ", Printable(info.environment()), ", seed ", info.seed(),
+                      ", priority ", info.priority(), ", results in ", Printable(info.output_folder()), "\n");
+}
+
 }  // namespace
 
 std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  std::string text = overview.experiment_name().empty() ? "no experiment" : Printable(overview.experiment_name());
-  if (facts.state != RunState::kNoExperiment) {
-    absl::StrAppend(&text, ": ", RunStateName(facts.state), ", begun ",
-                    ShortDuration(now - FromMicros(overview.started_at_us())), " ago");
+  std::string text = StandingText(snapshot.info, now);
+  if (facts.state == RunState::kQueued && snapshot.info.attempts() == 0) {
+    return text;
   }
-  absl::StrAppend(&text, overview.outcome_reason().empty() ? "" : "; ", Printable(overview.outcome_reason()), "\n");
   absl::StrAppend(&text, "  environment steps ", overview.env_steps(), ", learner steps ", overview.learner_steps());
   if (overview.has_model_version()) {
     absl::StrAppend(&text, ", weights of step ", overview.model_version().version(), " (epoch ",
@@ -126,6 +143,31 @@ Json FiguresJson(const google::protobuf::Map<std::string, double>& figures) {
   return json;
 }
 
+Json SecondsOf(int64_t at_us) {
+  return at_us == 0 ? Json(nullptr) : Json(static_cast<double>(at_us) / 1e6);
+}
+
+// The fields of summary.json, as they stand.
+RunSummary SummaryOf(const v1::ExperimentInfo& info, const RunFacts& facts, absl::Time now) {
+  RunSummary summary;
+  summary.id = info.id();
+  summary.experiment = info.name();
+  summary.algorithm = info.algorithm();
+  summary.environment = info.environment();
+  summary.seed = info.seed();
+  summary.outcome = RunStateName(facts.state);
+  summary.reason = info.reason();
+  if (info.started_at_us() == 0) {
+    return summary;
+  }
+  const absl::Time until = info.ended_at_us() == 0 ? now : FromMicros(info.ended_at_us());
+  SummaryBuilder builder(FromMicros(info.started_at_us()));
+  builder.Add(facts, until);
+  builder.Fill(&summary);
+  summary.wall_seconds = absl::ToDoubleSeconds(until - FromMicros(info.started_at_us()));
+  return summary;
+}
+
 Json WorkerJson(const v1::WorkerInfo& worker) {
   return {{"name", WorkerName(worker)},
           {"role", RoleName(RoleOf(worker))},
@@ -145,19 +187,17 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
 
 }  // namespace
 
-std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
+std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int indent) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  Json json;
-  json["experiment"] = overview.experiment_name();
-  json["state"] = RunStateName(facts.state);
-  json["reason"] = overview.outcome_reason();
+  Json json = SummaryOf(snapshot.info, facts, now).ToJson();
+  json["priority"] = snapshot.info.priority();
+  json["attempts"] = snapshot.info.attempts();
+  json["submitted_at"] = SecondsOf(snapshot.info.submitted_at_us());
+  json["started_at"] = SecondsOf(snapshot.info.started_at_us());
+  json["ended_at"] = SecondsOf(snapshot.info.ended_at_us());
+  json["output_folder"] = snapshot.info.output_folder();
   json["software_version"] = overview.software_version();
-  json["seconds_running"] = overview.started_at_us() == 0
-                                ? Json(nullptr)
-                                : Json(absl::ToDoubleSeconds(now - FromMicros(overview.started_at_us())));
-  json["env_steps"] = overview.env_steps();
-  json["learner_step"] = overview.learner_steps();
   json["figures"] = FiguresJson(overview.figures());
   json["weights_unsaved"] = overview.weights_unsaved();
   json["figures_unrecorded"] = overview.figures_unrecorded();
@@ -170,14 +210,13 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now) {
                      {"bytes", overview.model_bytes()}};
   }
   json["evaluation"] = facts.evaluations.empty() ? Json(nullptr) : EvaluationJson(facts.evaluations.back());
-  json["result"] = ResultJson(facts.result);
-  json["gradients"] = GradientsJson(facts.gradients);
   json["processes"] = Json::array();
   for (const v1::WorkerInfo& worker : overview.workers()) {
     json["processes"].push_back(WorkerJson(worker));
   }
   AddTables(snapshot.replay_servers, &json);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Bytes that are no UTF-8 are replaced: this must not throw.
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace waggle

@@ -169,7 +169,7 @@ absl::Status Import(ReplayFileReader* file, const TableConfig& config, ReplayCon
 
 absl::StatusOr<TransferProgress> ExportTable(const std::string& address, const std::string& table,
                                              const std::string& path, const StopToken& stop,
-                                             const OnTransfer& on_progress) {
+                                             const OnTransfer& on_progress, const std::string& name) {
   v1::ExportRequest request;
   request.set_table(table);
   BlockingStream stream(NewChannel(address, "replay-export"), kMethod, kIdleTimeout, stop);
@@ -185,7 +185,8 @@ absl::StatusOr<TransferProgress> ExportTable(const std::string& address, const s
           absl::StrCat(address, " sent ", file == nullptr ? "a block before" : "another", " header"));
     }
     if (file == nullptr) {
-      WAGGLE_ASSIGN_OR_RETURN(const TableConfig config, FromProto(message.header.header().config()));
+      WAGGLE_ASSIGN_OR_RETURN(TableConfig config, FromProto(message.header.header().config()));
+      config.name = name.empty() ? config.name : name;
       progress.of_items = message.header.header().items();
       WAGGLE_ASSIGN_OR_RETURN(file, ReplayFileWriter::Create(path, config, progress.of_items));
       continue;

@@ -23,10 +23,11 @@ struct TransferProgress {
 using OnTransfer = std::function<void(const TransferProgress&)>;
 
 // Writes what the table at this server (HOST:PORT) holds to a new file. NOT_FOUND for an unknown table, ALREADY_EXISTS
-// where the path is taken; nothing is left behind after an error.
+// where the path is taken; nothing is left behind after an error. `name`: what the file says that the table is called;
+// empty: as it is.
 absl::StatusOr<TransferProgress> ExportTable(const std::string& address, const std::string& table,
                                              const std::string& path, const StopToken& stop,
-                                             const OnTransfer& on_progress = nullptr);
+                                             const OnTransfer& on_progress = nullptr, const std::string& name = "");
 
 struct ImportOptions {
   // How long to wait while nothing is acknowledged: because the server is away, or because the table's rate limiter

@@ -1,0 +1,94 @@
+#include "cli/experiments/experiment_client.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/status/server_kind.h"
+#include "common/base/annotate.h"
+#include "common/base/deadline.h"
+#include "common/base/status_macros.h"
+#include "common/rpc/channel.h"
+
+namespace waggle {
+namespace {
+
+constexpr char kExperimentsPurpose[] = "experiments";
+constexpr absl::Duration kSubmitTimeout = absl::Seconds(5);
+constexpr absl::Duration kSubmitPause = absl::Milliseconds(500);
+
+}  // namespace
+
+ExperimentClient::ExperimentClient(const std::string& param_server)
+    : param_server_(param_server),
+      stub_(v1::ExperimentService::NewStub(NewChannel(param_server, kExperimentsPurpose))) {}
+
+absl::Status ExperimentClient::Explain(const absl::Status& status) const {
+  if (absl::IsUnimplemented(status)) {
+    return TellOtherKind(status, param_server_, ServerKind::kParamServer);
+  }
+  return HubIsAway(status)
+             ? Annotate(status, absl::StrCat("the parameter server at ", param_server_, " does not answer"))
+             : status;
+}
+
+absl::StatusOr<std::string> ExperimentClient::Submit(const v1::SubmitRequest& request, absl::Duration patience,
+                                                     const StopToken& stop) const {
+  const Deadline deadline(patience);
+  for (;;) {
+    const absl::StatusOr<v1::SubmitResponse> response =
+        Ask(&v1::ExperimentService::Stub::Submit, request,
+            std::clamp(deadline.Left(), absl::Milliseconds(100), kSubmitTimeout), stop);
+    if (response.ok()) {
+      return response->id();
+    }
+    if (!HubIsAway(response.status()) || deadline.Left() <= kSubmitPause || stop.WaitFor(kSubmitPause)) {
+      return response.status();
+    }
+  }
+}
+
+absl::StatusOr<v1::ExperimentInfo> ExperimentClient::Get(const std::string& id, absl::Duration timeout,
+                                                         const StopToken& stop) const {
+  v1::GetExperimentRequest request;
+  request.set_id(id);
+  return Ask(&v1::ExperimentService::Stub::Get, request, timeout, stop);
+}
+
+absl::StatusOr<v1::ExperimentInfo> ExperimentClient::TheRunningOne(absl::Duration timeout) const {
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse all,
+                          Ask(&v1::ExperimentService::Stub::List, v1::ListExperimentsRequest(), timeout));
+  std::vector<const v1::ExperimentInfo*> running;
+  for (const v1::ExperimentInfo& experiment : all.experiments()) {
+    if (experiment.state() == v1::RUN_STATE_RUNNING || experiment.state() == v1::RUN_STATE_FINISHING) {
+      running.push_back(&experiment);
+    }
+  }
+  if (running.size() == 1) {
+    return *running.front();
+  }
+  if (running.empty()) {
+    return absl::NotFoundError(absl::StrCat("no experiment runs at ", param_server_));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      running.size(), " experiments run at ", param_server_, ": say which one with --experiment: ",
+      absl::StrJoin(running, ", ",
+                    [](std::string* out, const v1::ExperimentInfo* one) { absl::StrAppend(out, one->id()); })));
+}
+
+std::string NewRequestId() {
+  std::random_device random;
+  std::string id = "submit-";
+  for (int i = 0; i < 4; ++i) {
+    absl::StrAppend(&id, absl::Hex(random(), absl::kZeroPad8));
+  }
+  return id;
+}
+
+bool HubIsAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+}  // namespace waggle

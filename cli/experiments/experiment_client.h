@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/stop_token.h"
+#include "common/rpc/unary_call.h"
+#include "waggle/v1/experiment.grpc.pb.h"
+
+namespace waggle {
+
+// Asks a hub about its experiments and its pool. Thread-safe.
+class ExperimentClient {
+ public:
+  // HOST:PORT of the parameter server. Connects when first used.
+  explicit ExperimentClient(const std::string& param_server);
+
+  const std::string& param_server() const { return param_server_; }
+
+  template <class Request, class Response>
+  using Method = grpc::Status (v1::ExperimentService::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  // Makes a call, which may take `timeout`. UNAVAILABLE or DEADLINE_EXCEEDED, naming the address, if the hub does not
+  // answer; FAILED_PRECONDITION, with what is there, if it is none; CANCELLED after a stop; else what the hub says.
+  template <class Request, class Response>
+  absl::StatusOr<Response> Ask(Method<Request, Response> method, const Request& request, absl::Duration timeout,
+                               const StopToken& stop = StopToken()) const {
+    Response response;
+    absl::Status status = CallUnary(timeout, stop, [&](grpc::ClientContext* context) {
+      return (stub_.get()->*method)(context, request, &response);
+    });
+    status = Explain(status);
+    if (!status.ok()) {
+      return status;
+    }
+    return response;
+  }
+
+  // Submits an experiment; a request whose answer is lost is repeated, until `patience` ends, which its request_id
+  // makes safe. The experiment's id.
+  absl::StatusOr<std::string> Submit(const v1::SubmitRequest& request, absl::Duration patience,
+                                     const StopToken& stop = StopToken()) const;
+
+  absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id, absl::Duration timeout,
+                                         const StopToken& stop = StopToken()) const;
+
+  // The one that runs. NOT_FOUND where none does, FAILED_PRECONDITION, with their ids, where several do.
+  absl::StatusOr<v1::ExperimentInfo> TheRunningOne(absl::Duration timeout) const;
+
+ private:
+  absl::Status Explain(const absl::Status& status) const;
+
+  const std::string param_server_;
+  const std::unique_ptr<v1::ExperimentService::Stub> stub_;
+};
+
+// Names a submission: no other has ever had it.
+std::string NewRequestId();
+
+// The hub did not answer: as against a request that was wrong.
+bool HubIsAway(const absl::Status& status);
+
+}  // namespace waggle

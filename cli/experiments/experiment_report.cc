@@ -1,0 +1,180 @@
+#include "cli/experiments/experiment_report.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/human_text.h"
+#include "cli/status/result_report.h"
+#include "common/hub_client/hub_convert.h"
+
+namespace waggle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string StateText(const v1::ExperimentInfo& experiment) {
+  const absl::StatusOr<RunState> state = FromProto(experiment.state());
+  return state.ok() ? RunStateName(*state) : "unknown";
+}
+
+std::string AgoText(int64_t at_us, absl::Time now) {
+  return at_us == 0 ? "-" : absl::StrCat(ShortAge(now - absl::FromUnixMicros(at_us)), " ago");
+}
+
+// How long it has run, or had when it ended.
+std::string TookText(const v1::ExperimentInfo& experiment, absl::Time now) {
+  if (experiment.started_at_us() == 0) {
+    return "-";
+  }
+  const absl::Time end = experiment.ended_at_us() == 0 ? now : absl::FromUnixMicros(experiment.ended_at_us());
+  return ShortAge(end - absl::FromUnixMicros(experiment.started_at_us()));
+}
+
+Json SecondsJson(int64_t at_us) {
+  return at_us == 0 ? Json(nullptr) : Json(static_cast<double>(at_us) / 1e6);
+}
+
+Json ExperimentJson(const v1::ExperimentInfo& experiment) {
+  return {{"id", experiment.id()},
+          {"experiment", experiment.name()},
+          {"algorithm", experiment.algorithm()},
+          {"environment", experiment.environment()},
+          {"seed", experiment.seed()},
+          {"priority", experiment.priority()},
+          {"outcome", StateText(experiment)},
+          {"reason", experiment.reason()},
+          {"submitted_at", SecondsJson(experiment.submitted_at_us())},
+          {"started_at", SecondsJson(experiment.started_at_us())},
+          {"ended_at", SecondsJson(experiment.ended_at_us())},
+          {"attempts", experiment.attempts()},
+          {"env_steps", experiment.env_steps()},
+          {"learner_steps", experiment.learner_steps()},
+          {"result", ResultJson(experiment.has_result() ? std::optional<v1::Result>(experiment.result())
+                                                        : std::optional<v1::Result>())},
+          {"workers", experiment.workers()},
+          {"workers_wanted", experiment.workers_wanted()},
+          {"output_folder", experiment.output_folder()},
+          {"software_version", experiment.software_version()}};
+}
+
+const char* KindText(v1::WorkerKind kind) {
+  switch (kind) {
+    case v1::WORKER_KIND_ACTOR:
+      return "actor";
+    case v1::WORKER_KIND_LEARNER:
+      return "learner";
+    case v1::WORKER_KIND_REPLAY_SERVER:
+      return "replay-server";
+    case v1::WORKER_KIND_EVALUATOR:
+      return "evaluator";
+    case v1::WORKER_KIND_GRADIENT:
+      return "gradient-worker";
+    default:
+      return "unknown";
+  }
+}
+
+std::string RoleText(const v1::PoolMember& member, const v1::WorkOrder& order) {
+  const absl::StatusOr<Role> role = FromProto(order.role());
+  if (member.kind() == v1::WORKER_KIND_GRADIENT && order.role() == v1::ROLE_LEARNER) {
+    return "primary";
+  }
+  return role.ok() ? RoleName(*role) : "unknown";
+}
+
+// "actor 2 of pole-x7k2q, evaluator 0 of cart-99abc; leaving".
+std::string WorkText(const v1::PoolMember& member) {
+  std::vector<std::string> parts;
+  for (const v1::WorkOrder& order : member.orders()) {
+    parts.push_back(absl::StrCat(RoleText(member, order), " ", order.index(), " of ", order.experiment_id()));
+  }
+  return absl::StrCat(parts.empty() ? "nothing" : absl::StrJoin(parts, ", "), member.leaving() ? "; leaving" : "");
+}
+
+std::string OrDash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now) {
+  if (experiments.experiments().empty()) {
+    return "  no experiment\n";
+  }
+  std::vector<std::vector<std::string>> rows = {{"experiment", "state", "priority", "submitted", "time", "env steps",
+                                                 "learner steps", "best return", "workers", ""}};
+  for (const v1::ExperimentInfo& one : experiments.experiments()) {
+    rows.push_back({one.id(), StateText(one), absl::StrCat(one.priority()), AgoText(one.submitted_at_us(), now),
+                    TookText(one, now), ShortNumber(static_cast<double>(one.env_steps())),
+                    ShortNumber(static_cast<double>(one.learner_steps())),
+                    one.has_result() ? absl::StrFormat("%.1f", one.result().evaluation().mean_return()) : "-",
+                    absl::StrCat(one.workers(), " of ", one.workers_wanted()), one.reason()});
+  }
+  return AlignedColumns(rows, "  ");
+}
+
+Json ExperimentsJson(const v1::ListExperimentsResponse& experiments) {
+  Json json = Json::array();
+  for (const v1::ExperimentInfo& one : experiments.experiments()) {
+    json.push_back(ExperimentJson(one));
+  }
+  return json;
+}
+
+std::string PoolText(const v1::PoolResponse& pool) {
+  if (pool.members().empty()) {
+    return "  no process is in the pool: they come once they are started with this --param-server\n";
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"process", "host", "pid", "address", "cores", "memory", "devices", "heard", "works as"}};
+  for (const v1::PoolMember& member : pool.members()) {
+    const v1::Resources& resources = member.resources();
+    rows.push_back(
+        {KindText(member.kind()), OrDash(member.host()), absl::StrCat(member.process_id()), OrDash(member.address()),
+         absl::StrCat(resources.cores()), ShortBytes(static_cast<double>(resources.memory_bytes())),
+         OrDash(absl::StrJoin(resources.devices(), ",")),
+         member.silent_ms() < 1000 ? "now" : absl::StrCat(ShortAge(absl::Milliseconds(member.silent_ms())), " ago"),
+         WorkText(member)});
+  }
+  return AlignedColumns(rows, "  ");
+}
+
+Json PoolJson(const v1::PoolResponse& pool) {
+  Json json = Json::array();
+  for (const v1::PoolMember& member : pool.members()) {
+    const v1::Resources& resources = member.resources();
+    Json orders = Json::array();
+    for (const v1::WorkOrder& order : member.orders()) {
+      orders.push_back({{"experiment", order.experiment_id()},
+                        {"role", RoleText(member, order)},
+                        {"index", order.index()},
+                        {"number", order.number()}});
+    }
+    json.push_back({{"worker_id", member.worker_id()},
+                    {"kind", KindText(member.kind())},
+                    {"address", member.address()},
+                    {"host", member.host()},
+                    {"pid", member.process_id()},
+                    {"cores", resources.cores()},
+                    {"memory_bytes", resources.memory_bytes()},
+                    {"devices", Json(std::vector<std::string>(resources.devices().begin(), resources.devices().end()))},
+                    {"environments",
+                     Json(std::vector<std::string>(resources.environments().begin(), resources.environments().end()))},
+                    {"capacity", member.capacity()},
+                    {"leaving", member.leaving()},
+                    {"seconds_silent", static_cast<double>(member.silent_ms()) / 1e3},
+                    {"orders", std::move(orders)}});
+  }
+  return json;
+}
+
+std::string EventText(const v1::ExperimentEvent& event) {
+  return absl::StrCat(absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMicros(event.at_us()), absl::UTCTimeZone()),
+                      "  ", Printable(event.text()), "\n");
+}
+
+}  // namespace waggle

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "absl/time/time.h"
+#include "waggle/v1/experiment.pb.h"
+
+namespace waggle {
+
+// What a hub says of its experiments and its pool, for people and for programs: for these times are Unix seconds, or
+// null. Pure functions.
+
+// A line each; one that says so where there is none.
+std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now);
+nlohmann::ordered_json ExperimentsJson(const v1::ListExperimentsResponse& experiments);
+
+std::string PoolText(const v1::PoolResponse& pool);
+nlohmann::ordered_json PoolJson(const v1::PoolResponse& pool);
+
+// "2026-05-01 12:00:00  what has happened", in UTC.
+std::string EventText(const v1::ExperimentEvent& event);
+
+}  // namespace waggle

@@ -1,0 +1,164 @@
+#include "cli/experiments/experiment_verbs.h"
+
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/check/checked_experiment.h"
+#include "cli/experiments/experiment_client.h"
+#include "cli/experiments/experiment_report.h"
+#include "cli/status/cluster_client.h"
+#include "cli/status/status_report.h"
+#include "common/base/status_macros.h"
+#include "common/hub_client/hub_convert.h"
+
+namespace waggle {
+namespace {
+
+using Service = v1::ExperimentService::Stub;
+using Json = nlohmann::ordered_json;
+
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(5);
+// A hub that is being restarted is waited for.
+constexpr absl::Duration kSubmitPatience = absl::Seconds(15);
+constexpr absl::Duration kFollowPause = absl::Seconds(1);
+// Changes may take the hub a while: it ends a run, or deletes what is on its disk.
+constexpr absl::Duration kChangeTimeout = absl::Seconds(30);
+
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+absl::StatusOr<std::string> AskPoolStatus(const StatusFlags& flags) {
+  const ExperimentClient client(flags.target.param_server);
+  WAGGLE_ASSIGN_OR_RETURN(const v1::PoolResponse pool, client.Ask(&Service::Pool, v1::PoolRequest(), kAnswerTimeout));
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse experiments,
+                          client.Ask(&Service::List, v1::ListExperimentsRequest(), kAnswerTimeout));
+  if (!flags.json) {
+    return absl::StrCat(PoolText(pool), "\n", ExperimentsText(experiments, absl::Now()));
+  }
+  Json json;
+  json["software_version"] = pool.software_version();
+  json["pool"] = PoolJson(pool);
+  json["experiments"] = ExperimentsJson(experiments);
+  return Dump(json);
+}
+
+// "pole-x7k2q: stopped: by the user".
+std::string StandingText(const v1::ExperimentInfo& info) {
+  const absl::StatusOr<RunState> state = FromProto(info.state());
+  return absl::StrCat(info.id(), ": ", state.ok() ? RunStateName(*state) : "unknown", info.reason().empty() ? "" : ": ",
+                      info.reason(), "\n");
+}
+
+}  // namespace
+
+absl::StatusOr<Submission> Submit(const SubmitFlags& flags, const StopToken& stop) {
+  const absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
+  if (!checked.ok()) {
+    return absl::InvalidArgumentError(checked.status().message());
+  }
+  std::ifstream file(flags.file, std::ios::binary);
+  v1::SubmitRequest request;
+  request.set_submitted_yaml(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()));
+  request.set_effective_yaml(ToYaml(checked->experiment));
+  request.set_priority(static_cast<int32_t>(flags.priority));
+  request.set_request_id(NewRequestId());
+  Submission submission;
+  WAGGLE_ASSIGN_OR_RETURN(submission.id, ExperimentClient(flags.param_server).Submit(request, kSubmitPatience, stop));
+  submission.text = flags.json ? absl::StrCat(Json{{"id", submission.id}}.dump(), "\n") : submission.id + "\n";
+  return submission;
+}
+
+absl::StatusOr<std::string> AskList(const ListFlags& flags) {
+  WAGGLE_ASSIGN_OR_RETURN(
+      const v1::ListExperimentsResponse experiments,
+      ExperimentClient(flags.param_server).Ask(&Service::List, v1::ListExperimentsRequest(), kAnswerTimeout));
+  if (!flags.json) {
+    return ExperimentsText(experiments, absl::Now());
+  }
+  Json json;
+  json["experiments"] = ExperimentsJson(experiments);
+  return Dump(json);
+}
+
+absl::StatusOr<std::string> AskStatus(const StatusFlags& flags) {
+  if (flags.target.experiment_id.empty()) {
+    return AskPoolStatus(flags);
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const ClusterSnapshot snapshot,
+                          ClusterClient(flags.target.param_server, flags.target.experiment_id).Fetch(kAnswerTimeout));
+  return flags.json ? StatusJson(snapshot, absl::Now()) : StatusText(snapshot, absl::Now());
+}
+
+const char* ChangeName(ChangeFlags::Change change) {
+  return change == ChangeFlags::Change::kStop ? "stop" : change == ChangeFlags::Change::kResume ? "resume" : "delete";
+}
+
+absl::StatusOr<std::string> Change(const ChangeFlags& flags) {
+  const ExperimentClient client(flags.param_server);
+  if (flags.change == ChangeFlags::Change::kStop) {
+    v1::StopExperimentRequest request;
+    request.set_id(flags.id);
+    WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Ask(&Service::Stop, request, kChangeTimeout));
+    return StandingText(info);
+  }
+  if (flags.change == ChangeFlags::Change::kResume) {
+    v1::ResumeExperimentRequest request;
+    request.set_id(flags.id);
+    WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Ask(&Service::Resume, request, kChangeTimeout));
+    return StandingText(info);
+  }
+  v1::DeleteExperimentRequest request;
+  request.set_id(flags.id);
+  const absl::Status status = client.Ask(&Service::Delete, request, kChangeTimeout).status();
+  if (absl::IsFailedPrecondition(status)) {
+    return absl::FailedPreconditionError(absl::StrCat(status.message(), "; `waggle stop ", flags.id, "` ends it"));
+  }
+  WAGGLE_RETURN_IF_ERROR(status);
+  return absl::StrCat(flags.id, ": deleted\n");
+}
+
+absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out) {
+  const ExperimentClient client(flags.param_server);
+  v1::EventsRequest request;
+  request.set_id(flags.id);
+  for (;;) {
+    // First, so that all that came before the end is told.
+    bool over = true;
+    if (flags.follow) {
+      WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Get(flags.id, kAnswerTimeout, stop));
+      over = IsOver(FromProto(info.state()).value_or(RunState::kNoExperiment));
+    }
+    v1::EventsResponse response;
+    do {
+      WAGGLE_ASSIGN_OR_RETURN(response, client.Ask(&Service::Events, request, kAnswerTimeout, stop));
+      for (const v1::ExperimentEvent& event : response.events()) {
+        *out << EventText(event);
+        request.set_after(event.number());
+      }
+      out->flush();
+    } while (!response.events().empty());
+    if (over) {
+      return absl::OkStatus();
+    }
+    if (stop.WaitFor(kFollowPause)) {
+      return absl::CancelledError("interrupted");
+    }
+  }
+}
+
+int ExperimentExitStatus(const absl::Status& status) {
+  return status.ok()                          ? 0
+         : absl::IsCancelled(status)          ? 130
+         : absl::IsNotFound(status)           ? 2
+         : absl::IsInvalidArgument(status)    ? 2
+         : absl::IsFailedPrecondition(status) ? 2
+         : absl::IsAlreadyExists(status)      ? 2
+                                              : 1;
+}
+
+}  // namespace waggle

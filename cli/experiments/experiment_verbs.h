@@ -1,0 +1,37 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/command_line.h"
+#include "common/base/stop_token.h"
+
+namespace waggle {
+
+// What the verbs of experiments ask of a hub. Texts are for the standard output.
+
+struct Submission {
+  std::string id;
+  std::string text;
+};
+// INVALID_ARGUMENT, with every problem, for a file that `waggle check` refuses.
+absl::StatusOr<Submission> Submit(const SubmitFlags& flags, const StopToken& stop);
+
+absl::StatusOr<std::string> AskList(const ListFlags& flags);
+
+// Of one experiment, or of the pool and all experiments. `flags` name a parameter server.
+absl::StatusOr<std::string> AskStatus(const StatusFlags& flags);
+
+// "stop", "resume", "delete".
+const char* ChangeName(ChangeFlags::Change change);
+absl::StatusOr<std::string> Change(const ChangeFlags& flags);
+
+// Writes what has happened to an experiment to `out`, as it comes. CANCELLED after a stop.
+absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out);
+
+// 130 after a stop, 2 for what the user has got wrong, 1 for the rest.
+int ExperimentExitStatus(const absl::Status& status);
+
+}  // namespace waggle

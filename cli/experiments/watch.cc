@@ -1,0 +1,93 @@
+#include "cli/experiments/watch.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/human_text.h"
+#include "cli/status/cluster_client.h"
+#include "cli/status/progress_teller.h"
+#include "cli/status/status_report.h"
+#include "common/base/stopwatch.h"
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithms/definitions.h"
+
+namespace waggle {
+namespace {
+
+// One that another version wrote may not be understood: it is watched all the same.
+std::optional<Experiment> ExperimentIn(const v1::ExperimentInfo& info) {
+  auto experiment = ParseExperiment(info.effective_yaml(), info.id(), {}, BuiltinAlgorithmDefinitions());
+  return experiment.ok() ? std::optional<Experiment>(*std::move(experiment)) : std::nullopt;
+}
+
+ProgressContext ContextOf(const v1::ExperimentInfo& info, const std::optional<Experiment>& experiment) {
+  ProgressContext context;
+  context.experiment = info.id();
+  context.output_folder = info.output_folder();
+  if (experiment.has_value()) {
+    context.target_return = experiment->stop.target_return;
+  }
+  if (info.started_at_us() != 0) {
+    const absl::Time end = info.ended_at_us() == 0 ? absl::Now() : absl::FromUnixMicros(info.ended_at_us());
+    context.elapsed = end - absl::FromUnixMicros(info.started_at_us());
+  }
+  return context;
+}
+
+}  // namespace
+
+absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& stop, ProgressPrinter* printer,
+                                    std::ostream* out, const WatchOptions& options) {
+  ClusterClient client(flags.param_server, flags.id);
+  ProgressTeller teller(printer);
+  std::optional<Experiment> experiment;
+  std::optional<Stopwatch> since_answer;
+  bool said_away = false;
+  std::optional<Stopwatch> since_json;
+  do {
+    const absl::StatusOr<ClusterSnapshot> snapshot = client.Fetch(options.timeout);
+    if (!snapshot.ok()) {
+      const bool may_come_back = since_answer.has_value() && since_answer->Elapsed() < options.patience;
+      if (!HubIsAway(snapshot.status()) || !may_come_back) {
+        return snapshot.status();
+      }
+      if (!said_away && !flags.json) {
+        printer->Event(std::string(snapshot.status().message()));
+      }
+      said_away = true;
+      continue;
+    }
+    if (!since_answer.has_value()) {
+      experiment = ExperimentIn(snapshot->info);
+    }
+    since_answer.emplace();
+    said_away = false;
+    const RunState state = RunStateOf(snapshot->overview);
+    if (flags.json) {
+      if (IsOver(state) || !since_json.has_value() || since_json->Elapsed() >= options.json_period) {
+        *out << StatusJson(*snapshot, absl::Now(), /*indent=*/-1) << std::flush;
+        since_json.emplace();
+      }
+    } else {
+      const ProgressContext context = ContextOf(snapshot->info, experiment);
+      const RunFacts facts = teller.Tell(*snapshot, experiment, context);
+      if (IsOver(state)) {
+        printer->Last(facts, context);
+        printer->Event(absl::StrCat(RunStateName(state), " after ", ShortDuration(context.elapsed), " and ",
+                                    ShortNumber(facts.env_steps), " environment steps",
+                                    facts.outcome_reason.empty() ? "" : ": ", facts.outcome_reason));
+      }
+    }
+    if (IsOver(state)) {
+      return ExitStatusOf(state, experiment.has_value() && experiment->stop.target_return.has_value());
+    }
+  } while (!stop.WaitFor(options.period));
+  return absl::CancelledError("interrupted; the experiment goes on");
+}
+
+int ExitStatusOf(RunState state, bool has_target) {
+  return state == RunState::kSolved || (state == RunState::kLimit && !has_target) ? 0 : 1;
+}
+
+}  // namespace waggle

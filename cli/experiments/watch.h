@@ -1,0 +1,32 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/command_line.h"
+#include "cli/status/progress_view.h"
+#include "common/base/stop_token.h"
+
+namespace waggle {
+
+struct WatchOptions {
+  absl::Duration period = absl::Milliseconds(500);  // Between two looks.
+  absl::Duration timeout = absl::Seconds(2);        // Of one.
+  absl::Duration json_period = absl::Seconds(2);    // Between two lines of JSON.
+  // How long a hub that has answered may be away.
+  absl::Duration patience = absl::Seconds(60);
+};
+
+// Shows how an experiment gets on until it is over: on `printer`, or with flags.json as lines of `out`. Returns the exit
+// status: 0 if it was solved, or reached a limit and has no target, 1 if it ended otherwise. CANCELLED after a stop;
+// NOT_FOUND if there is no such experiment; another error where the hub does not answer at first, or for too long.
+absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& stop, ProgressPrinter* printer,
+                                    std::ostream* out, const WatchOptions& options = {});
+
+// The exit status of a command that has seen how an experiment ended.
+int ExitStatusOf(RunState state, bool has_target);
+
+}  // namespace waggle

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/status/cluster_client.h"
+#include "cli/status/progress_view.h"
+#include "cli/status/run_facts.h"
+#include "common/experiment/experiment.h"
+
+namespace waggle {
+
+// Tells how an experiment gets on, snapshot by snapshot: what is new in lines that stay, the rest as a progress view.
+// Not thread-safe.
+class ProgressTeller {
+ public:
+  // `printer` outlives this.
+  explicit ProgressTeller(ProgressPrinter* printer) : printer_(printer) {}
+
+  // The facts of a snapshot, which it shows. `experiment`: absent where it is not known.
+  RunFacts Tell(const ClusterSnapshot& snapshot, const std::optional<Experiment>& experiment,
+                const ProgressContext& context);
+
+ private:
+  ProgressPrinter* const printer_;
+  int64_t last_evaluation_us_ = 0;
+  std::string figures_unrecorded_;
+  std::string waits_for_;
+};
+
+}  // namespace waggle
