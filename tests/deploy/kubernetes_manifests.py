@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""Checks deploy/kubernetes without a cluster: every overlay is rendered, fits the API's schemas, and keeps our own rules.
+
+usage: kubernetes_manifests.py [-v]
+
+It needs kubectl ($KUBECTL where that is set). kubernetes-validate, which has the schemas, is installed from PyPI into
+build/deploy/venv. The executables of build/release/bin tell which flags there are. What is missing is skipped, and said.
+"""
+
+import copy
+import functools
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+import venv
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VENV = ROOT / "build/deploy/venv"
+try:
+    import kubernetes_validate
+    import yaml
+except ImportError:
+    if sys.prefix == str(VENV):
+        raise
+    if not (VENV / "installed").exists():
+        try:
+            venv.create(VENV, clear=True, with_pip=True)
+            subprocess.run([VENV / "bin/pip", "install", "--quiet", "kubernetes-validate"], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"skipped: kubernetes_manifests: kubernetes-validate cannot be installed: {error}")
+            sys.exit(0)
+        (VENV / "installed").touch()
+    os.execv(VENV / "bin/python", [VENV / "bin/python", __file__, *sys.argv[1:]])
+
+import kubernetes_rules as rules
+
+KUBERNETES = ROOT / "deploy/kubernetes"
+BIN = ROOT / "build/release/bin"
+KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
+CLUSTERS = ("local", "cpu", "gpu")
+OVERLAYS = CLUSTERS + ("podman",)
+# What both kustomize 2.0, in Debian 12's kubectl 1.20, and kustomize 5 take.
+FIELDS = {"apiVersion", "kind", "namespace", "bases", "resources", "patchesStrategicMerge", "configMapGenerator", "images"}
+
+
+@functools.cache
+def rendered_text(overlay):
+    command = [KUBECTL, "kustomize", KUBERNETES / "overlays" / overlay]
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+
+def rendered(overlay):
+    return list(yaml.safe_load_all(rendered_text(overlay)))
+
+
+def find(documents, kind, name):
+    [found] = [one for one in documents if one["kind"] == kind and one["metadata"]["name"] == name]
+    return found
+
+
+def schema_versions():
+    """The oldest and the newest version of Kubernetes whose schemas are at hand."""
+    folder = pathlib.Path(kubernetes_validate.__file__).parent / "kubernetes-json-schema"
+    found = sorted({tuple(map(int, one.name.partition("-")[0][1:].split("."))) for one in folder.iterdir() if one.is_dir()})
+    return [".".join(map(str, version)) for version in (found[0], found[-1])]
+
+
+class ManifestsTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_kustomizations_use_what_old_and_new_kubectl_know(self):
+        for path in KUBERNETES.rglob("kustomization.yaml"):
+            with self.subTest(path=path):
+                self.assertEqual(set(yaml.safe_load(path.read_text())) - FIELDS, set())
+
+    def test_documents_fit_the_schemas(self):
+        documents = {overlay: rendered(overlay) for overlay in OVERLAYS}
+        documents["namespace"] = [yaml.safe_load((KUBERNETES / "namespace.yaml").read_text())]
+        for version in schema_versions():
+            for overlay, found in documents.items():
+                for document in found:
+                    with self.subTest(version=version, overlay=overlay, document=rules.name(document)):
+                        kubernetes_validate.validate(document, version, strict=True)
+
+    def test_clusters_keep_the_rules(self):
+        for overlay in CLUSTERS:
+            for rule in rules.OF_CLUSTERS:
+                with self.subTest(overlay=overlay, rule=rule.__name__):
+                    self.assertEqual(list(rule(rendered(overlay))), [])
+
+    def test_podman_keeps_the_rules_of_pods(self):
+        for rule in rules.OF_ALL:
+            with self.subTest(rule=rule.__name__):
+                self.assertEqual(list(rule(rendered("podman"))), [])
+
+    def test_everything_lies_in_the_namespace(self):
+        namespace = yaml.safe_load((KUBERNETES / "namespace.yaml").read_text())["metadata"]["name"]
+        for overlay in CLUSTERS:
+            for document in rendered(overlay):
+                with self.subTest(overlay=overlay, document=rules.name(document)):
+                    self.assertEqual(document["metadata"]["namespace"], namespace)
+
+    def test_every_flag_and_verb_exists(self):
+        if not (BIN / "waggle").exists():
+            self.skipTest(f"{BIN} has no executables: ./dev build makes them")
+        for workload in rules.of_kind(rendered("local"), *rules.WORKLOADS):
+            program, *words = rules.container(workload)["command"]
+            text = subprocess.run([BIN / program, "--help"], check=True, text=True, capture_output=True).stdout
+            for flag in [word for word in words if word.startswith("--")]:
+                with self.subTest(workload=rules.name(workload), flag=flag):
+                    self.assertRegex(text, rf"(?m)^\s+{flag}\b")
+        subprocess.run([BIN / "waggle", "help", "health"], check=True, capture_output=True)
+
+    def test_one_node_has_one_of_each_and_shares_no_volume_with_another(self):
+        for workload in rules.of_kind(rendered("local"), *rules.WORKLOADS):
+            self.assertEqual(workload["spec"]["replicas"], 1)
+            for claim in workload["spec"].get("volumeClaimTemplates", []):
+                self.assertEqual(claim["spec"]["accessModes"], ["ReadWriteOnce"])
+
+    def test_several_nodes_share_the_outputs(self):
+        claims = find(rendered("cpu"), "StatefulSet", "hub")["spec"]["volumeClaimTemplates"]
+        self.assertEqual([claim["spec"]["accessModes"] for claim in claims if claim["metadata"]["name"] == "experiments"],
+                         [["ReadWriteMany"]])
+
+    def test_gpus_go_to_learners_alone(self):
+        with_gpu = [one["metadata"]["name"] for one in rules.of_kind(rendered("gpu"), *rules.WORKLOADS)
+                    if "nvidia.com/gpu" in rules.container(one)["resources"]["limits"]]
+        self.assertEqual(with_gpu, ["learner"])
+        learner = find(rendered("gpu"), "Deployment", "learner")
+        self.assertIn({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+                      rules.pod(learner)["tolerations"])
+        [volume] = [mount["name"] for mount in rules.container(learner)["volumeMounts"] if mount["mountPath"] == "/dev/shm"]
+        self.assertIn("Memory", [one["emptyDir"]["medium"] for one in rules.pod(learner)["volumes"] if one["name"] == volume])
+
+    def test_pods_of_podman_are_those_of_one_node(self):
+        of_cluster = {one["metadata"]["name"]: rules.container(one) for one in rules.of_kind(rendered("local"), *rules.WORKLOADS)}
+        for workload in rules.of_kind(rendered("podman"), *rules.WORKLOADS):
+            mine, wanted = dict(rules.container(workload)), dict(of_cluster[workload["metadata"]["name"]])
+            for one in (mine, wanted):  # These have to differ.
+                for key in ("image", "ports", "envFrom"):
+                    one.pop(key, None)
+            self.assertEqual(mine, wanted)
+
+    def test_podman_publishes_the_hub_alone_and_to_this_machine_alone(self):
+        """podman 4.3 publishes each port of a container, at all addresses unless one is named."""
+        published = {one["metadata"]["name"]: [port.get("hostIP") for port in rules.container(one).get("ports", [])]
+                     for one in rules.of_kind(rendered("podman"), *rules.WORKLOADS)}
+        self.assertEqual({name: ports for name, ports in published.items() if ports}, {"hub": ["127.0.0.1"]})
+
+    def test_no_two_pods_of_podman_share_a_folder_unawares(self):
+        """podman 4.3 keeps an emptyDir as a volume of that name, whichever pod it is of."""
+        names = [volume["name"] for one in rules.of_kind(rendered("podman"), *rules.WORKLOADS)
+                 for volume in rules.pod(one)["volumes"] if "emptyDir" in volume]
+        self.assertEqual(sorted(names), sorted(set(names)))
+
+
+def of(kind, name):
+    return lambda documents: find(documents, kind, name)
+
+
+def container_of(kind, name):
+    return lambda documents: rules.container(find(documents, kind, name))
+
+
+# Of each rule, a change that breaks it: what is changed, at which key, to what.
+BROKEN = (
+    (rules.components_are_there, of("Deployment", "evaluator"), "kind", "Job"),
+    (rules.containers_are_confined, container_of("Deployment", "actor"), "securityContext", {}),
+    (rules.containers_are_confined, lambda documents: rules.pod(find(documents, "StatefulSet", "hub")), "securityContext",
+     {"runAsNonRoot": True, "runAsUser": 0}),
+    (rules.resources_are_said, container_of("Deployment", "learner"), "resources", {"limits": {"memory": "1Gi"}}),
+    (rules.probes_ask_the_process_itself, container_of("Deployment", "learner"), "livenessProbe",
+     {"exec": {"command": ["waggle", "health", "hub:7000"]}}),
+    (rules.images_have_versions, container_of("Deployment", "learner"), "image", "registry:5000/waggle"),
+    (rules.volumes_are_there, lambda documents: find(documents, "StatefulSet", "hub")["spec"], "volumeClaimTemplates", []),
+    (rules.outputs_are_seen_at_one_path, lambda documents: rules.container(find(documents, "Deployment", "learner")),
+     "volumeMounts", []),
+    (rules.selectors_are_their_own, lambda documents: find(documents, "Deployment", "actor")["spec"], "selector",
+     {"matchLabels": {"app.kubernetes.io/name": "waggle"}}),
+    (rules.services_have_endpoints, lambda documents: find(documents, "Service", "hub")["spec"], "selector",
+     {"app.kubernetes.io/component": "hup"}),
+    (rules.services_have_endpoints, container_of("StatefulSet", "replay"), "ports", [{"name": "grpc", "containerPort": 7}]),
+    (rules.budgets_select, lambda documents: find(documents, "PodDisruptionBudget", "actor")["spec"], "selector",
+     {"matchLabels": {"app.kubernetes.io/component": "actress"}}),
+    (rules.policies_allow_what_is_needed_alone, of("NetworkPolicy", "deny-all"), "spec",
+     {"podSelector": {}, "policyTypes": ["Ingress"]}),
+    (rules.policies_allow_what_is_needed_alone, lambda documents: find(documents, "NetworkPolicy", "to-replay-in")["spec"],
+     "ingress", []),
+    (rules.policies_allow_what_is_needed_alone,
+     lambda documents: find(documents, "NetworkPolicy", "workers-to-hub-in")["spec"]["ingress"][0]["from"][0], "podSelector", {}),
+    (rules.hub_is_found, lambda documents: rules.of_kind(documents, "ConfigMap")[0]["data"], "WAGGLE_PARAM_SERVER", "hup:7000"),
+)
+
+
+class RulesTest(unittest.TestCase):
+    def test_each_rule_can_be_broken(self):
+        for rule, part, key, value in BROKEN:
+            with self.subTest(rule=rule.__name__, key=key, value=value):
+                documents = copy.deepcopy(rendered("local"))
+                part(documents)[key] = value
+                self.assertNotEqual(list(rule(documents)), [])
+
+    def test_every_rule_is_broken_once(self):
+        self.assertEqual({rule for rule, *_ in BROKEN}, set(rules.OF_CLUSTERS))
+
+
+if __name__ == "__main__":
+    if KUBECTL is None:
+        print("skipped: kubernetes_manifests: there is no kubectl (Debian's package is kubernetes-client)")
+        sys.exit(0)
+    unittest.main()
