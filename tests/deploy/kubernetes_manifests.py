@@ -11,6 +11,7 @@ import copy
 import functools
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,8 @@ except ImportError:
             venv.create(VENV, clear=True, with_pip=True)
             subprocess.run([VENV / "bin/pip", "install", "--quiet", "kubernetes-validate"], check=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            print(f"skipped: kubernetes_manifests: kubernetes-validate cannot be installed: {error}")
+            print(f"kubernetes_manifests: SKIPPED, nothing was tested: kubernetes-validate cannot be installed: {error}",
+                  file=sys.stderr)
             sys.exit(0)
         (VENV / "installed").touch()
     os.execv(VENV / "bin/python", [VENV / "bin/python", __file__, *sys.argv[1:]])
@@ -105,13 +107,15 @@ class ManifestsTest(unittest.TestCase):
 
     def test_every_flag_and_verb_exists(self):
         if not (BIN / "waggle").exists():
-            self.skipTest(f"{BIN} has no executables: ./dev build makes them")
+            print("kubernetes_manifests: SKIPPED the check of flags: there are no executables in build/release/bin", file=sys.stderr)
+            self.skipTest("./dev build makes them")
         for workload in rules.of_kind(rendered("local"), *rules.WORKLOADS):
             program, *words = rules.container(workload)["command"]
             text = subprocess.run([BIN / program, "--help"], check=True, text=True, capture_output=True).stdout
+            known = set(re.findall(r"(?m)^ +(--[a-z-]+)", text))
             for flag in [word for word in words if word.startswith("--")]:
                 with self.subTest(workload=rules.name(workload), flag=flag):
-                    self.assertRegex(text, rf"(?m)^\s+{flag}\b")
+                    self.assertIn(flag, known)
         subprocess.run([BIN / "waggle", "help", "health"], check=True, capture_output=True)
 
     def test_one_node_has_one_of_each_and_shares_no_volume_with_another(self):
@@ -209,6 +213,7 @@ class RulesTest(unittest.TestCase):
 
 if __name__ == "__main__":
     if KUBECTL is None:
-        print("skipped: kubernetes_manifests: there is no kubectl (Debian's package is kubernetes-client)")
+        print("kubernetes_manifests: SKIPPED, nothing was tested: there is no kubectl (Debian's package is kubernetes-client)",
+              file=sys.stderr)
         sys.exit(0)
     unittest.main()

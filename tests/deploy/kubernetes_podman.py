@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Runs deploy/kubernetes/overlays/podman: every pod starts, is healthy and confined, trains an experiment, and ends by itself.
+
+usage: kubernetes_podman.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; all unless given
+
+Needs podman, kubectl, a container engine that builds the image, and what ./dev build makes. Where one of them is missing it
+says so and tests nothing.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+import experiments
+import images
+from cluster import await_that, free_port
+from engine import run, what_is_missing
+from podman import Podman
+
+OVERLAY = images.ROOT / "deploy/kubernetes/overlays/podman"
+WAGGLE = images.ROOT / "build/release/bin/waggle"
+IMAGE = "localhost/waggle:dev"
+PORTS = {"hub": 7000, "replay": 7001, "learner": 7002, "actor": 7003, "evaluator": 7003, "gradient-reducer": 7004}
+WORKERS = [name for name in PORTS if name != "hub"]
+podman = None
+
+
+def skip(why):
+    print(f"kubernetes_podman: SKIPPED: {why}", file=sys.stderr)
+    raise unittest.SkipTest(why)
+
+
+def setUpModule():
+    global podman
+    for program in ("podman", "kubectl"):
+        if shutil.which(program) is None:
+            skip(f"there is no {program}")
+    # An image of the docker engine that is there already, instead of one that is built.
+    image = os.environ.get("WAGGLE_DEPLOY_IMAGE")
+    if image is None:
+        missing = what_is_missing()
+        if missing is not None:
+            skip(missing)
+        images.build()
+        image = images.RUNTIME
+    podman = unittest.enterModuleContext(Podman())
+    podman.load(image, IMAGE)
+    try:
+        podman.choose_runtime(IMAGE)
+    except RuntimeError as error:
+        skip(f"podman runs no pod here: {error}")
+
+
+def container(name):
+    return f"{name}-pod-0-{name}"
+
+
+class Pods:
+    """with Pods() as pods: those of the overlay, with the hub at a free port of this machine."""
+
+    def __enter__(self):
+        self.port = free_port()
+        rendered = run("sh", "-c", f"kubectl kustomize '{OVERLAY}' 2>/dev/null")
+        self._manifests = rendered.replace("hostPort: 7000", f"hostPort: {self.port}")
+        podman.play(self._manifests)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            for name in PORTS:
+                print(name, podman("logs", "--tail", "20", container(name), check=False), file=sys.stderr)
+        podman.down()
+        podman("volume", "prune", "--force")
+
+    def play_again(self):
+        podman.down()
+        podman.play(self._manifests)
+
+    def await_health(self, *names):
+        for name in names or PORTS:
+            await_that(lambda name=name: podman.succeeds("healthcheck", "run", container(name)), f"{name} is healthy")
+
+    def kill(self, name):
+        """kill -9 of the process, as the machine's kernel does it when memory runs out."""
+        process = self.inspect(name)["State"]["Pid"]
+        run("kill", "-KILL", process)
+        await_that(lambda: self.inspect(name)["State"]["Running"] and self.inspect(name)["State"]["Pid"] != process,
+                   f"{name} is started again")
+
+    def stop(self, name):
+        """SIGTERM, and SIGKILL after ten seconds. Returns the exit status: 137 for one that did not end by itself."""
+        podman("stop", "--time", "10", container(name))
+        return self.inspect(name)["State"]["ExitCode"]
+
+    def inspect(self, name):
+        return json.loads(podman("inspect", container(name)))[0]
+
+    def waggle(self, *words, timeout=180):
+        return run(WAGGLE, *words, timeout=timeout, env={**os.environ, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
+
+    def outputs(self):
+        return podman("exec", container("hub"), "ls", "/experiments").split()
+
+
+class Start(unittest.TestCase):
+    def test_pods_become_healthy_are_confined_come_back_and_end_by_themselves(self):
+        with Pods() as pods:
+            pods.await_health()
+            for name in PORTS:
+                with self.subTest("confined", name=name):
+                    self.assertEqual(podman("exec", container(name), "id", "-u"), "10001")
+                    self.assertIn("Read-only file system",
+                                  podman("exec", container(name), "touch", "/usr/file", check=False))
+                    podman("exec", container(name), "touch", "/tmp/file")
+            with self.subTest("the hub is found from this machine"):
+                pods.waggle("health", f"127.0.0.1:{pods.port}")
+            with self.subTest("a worker is healthy without the hub"):
+                self.assertEqual(pods.stop("hub"), 0)
+                pods.await_health(*WORKERS)
+                podman("start", container("hub"))
+                pods.await_health()
+            for name in PORTS:
+                with self.subTest("killed", name=name):
+                    pods.kill(name)
+                    pods.await_health(name)
+            for name in [*WORKERS, "hub"]:
+                with self.subTest("stopped", name=name):
+                    self.assertEqual(pods.stop(name), 0)
+
+
+class Experiments(unittest.TestCase):
+    def test_an_experiment_is_solved_outlives_the_pods_and_leaves_nothing_once_deleted(self):
+        if "submit" not in run(WAGGLE, "help"):
+            skip("the executables know no waggle submit")
+        with tempfile.TemporaryDirectory() as folder, Pods() as pods:
+            pods.await_health()
+            file = experiments.patient(folder, "cartpole_apex_dqn")
+            experiment = json.loads(pods.waggle("submit", file, "--json"))["id"]
+
+            def status():
+                return json.loads(pods.waggle("status", experiment, "--json"))
+
+            await_that(lambda: status()["outcome"] not in ("queued", "running", "finishing"), "it is over", seconds=1200)
+            self.assertEqual(status()["outcome"], "solved")
+            # The hub's and the learner's outputs lie in one folder.
+            found = podman("exec", container("hub"), "ls", f"/experiments/{experiment}").split()
+            self.assertLessEqual({"metrics.csv", "checkpoints", "best"}, set(found))
+            pods.play_again()
+            pods.await_health()
+            self.assertEqual(status()["outcome"], "solved")
+            pods.waggle("delete", experiment)
+            await_that(lambda: pods.outputs() == [], "nothing is left of it")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
