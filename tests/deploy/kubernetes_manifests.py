@@ -44,6 +44,7 @@ BIN = ROOT / "build/release/bin"
 KUBECTL = os.environ.get("KUBECTL") or shutil.which("kubectl")
 CLUSTERS = ("local", "cpu", "gpu")
 OVERLAYS = CLUSTERS + ("podman",)
+SINGLE_FILES = [yaml.safe_load((KUBERNETES / name).read_text()) for name in ("namespace.yaml", "backup.yaml")]
 # What both kustomize 2.0, in Debian 12's kubectl 1.20, and kustomize 5 take.
 FIELDS = {"apiVersion", "kind", "namespace", "bases", "resources", "patchesStrategicMerge", "configMapGenerator", "images"}
 
@@ -80,7 +81,7 @@ class ManifestsTest(unittest.TestCase):
 
     def test_documents_fit_the_schemas(self):
         documents = {overlay: rendered(overlay) for overlay in OVERLAYS}
-        documents["namespace"] = [yaml.safe_load((KUBERNETES / "namespace.yaml").read_text())]
+        documents["single files"] = SINGLE_FILES
         for version in schema_versions():
             for overlay, found in documents.items():
                 for document in found:
@@ -93,13 +94,16 @@ class ManifestsTest(unittest.TestCase):
                 with self.subTest(overlay=overlay, rule=rule.__name__):
                     self.assertEqual(list(rule(rendered(overlay))), [])
 
+    def test_the_pod_for_backups_is_confined(self):
+        self.assertEqual(list(rules.containers_are_confined(SINGLE_FILES)), [])
+
     def test_podman_keeps_the_rules_of_pods(self):
         for rule in rules.OF_ALL:
             with self.subTest(rule=rule.__name__):
                 self.assertEqual(list(rule(rendered("podman"))), [])
 
     def test_everything_lies_in_the_namespace(self):
-        namespace = yaml.safe_load((KUBERNETES / "namespace.yaml").read_text())["metadata"]["name"]
+        namespace = rules.of_kind(SINGLE_FILES, "Namespace")[0]["metadata"]["name"]
         for overlay in CLUSTERS:
             for document in rendered(overlay):
                 with self.subTest(overlay=overlay, document=rules.name(document)):

@@ -117,6 +117,12 @@ class Start(unittest.TestCase):
                     podman("exec", container(name), "touch", "/tmp/file")
             with self.subTest("the hub is found from this machine"):
                 pods.waggle("health", f"127.0.0.1:{pods.port}")
+            with self.subTest("a process that hangs is not healthy"):
+                process = pods.inspect("replay")["State"]["Pid"]
+                run("kill", "-STOP", process)
+                self.assertFalse(podman.succeeds("healthcheck", "run", container("replay")))
+                run("kill", "-CONT", process)
+                pods.await_health("replay")
             with self.subTest("a worker is healthy without the hub"):
                 self.assertEqual(pods.stop("hub"), 0)
                 pods.await_health(*WORKERS)

@@ -7,8 +7,8 @@ PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 EVERY_PORT = "every port"
 # Who may open connections to whom, at which port. All that is not here is denied.
 CONNECTIONS = {
-    **{(worker, "hub"): {7000} for worker in COMPONENTS + ("client",) if worker != "hub"},
-    **{(worker, "replay"): {7001} for worker in ("learner", "actor", "client")},
+    **{(worker, "hub"): {7000} for worker in COMPONENTS if worker != "hub"},
+    **{(worker, "replay"): {7001} for worker in ("learner", "actor")},
     ("actor", "learner"): {7002},
     ("learner", "learner"): {EVERY_PORT},
     ("actor", "gradient-reducer"): {7004},
@@ -29,7 +29,7 @@ def template(workload):
 
 
 def pod(workload):
-    return template(workload)["spec"]
+    return workload["spec"] if workload["kind"] == "Pod" else template(workload)["spec"]
 
 
 def container(workload):
@@ -62,7 +62,7 @@ def components_are_there(documents):
 
 
 def containers_are_confined(documents):
-    for workload in of_kind(documents, *WORKLOADS):
+    for workload in of_kind(documents, *WORKLOADS, "Pod"):
         context, own = pod(workload).get("securityContext", {}), container(workload).get("securityContext", {})
         wanted = {
             "a user that is not root": context.get("runAsNonRoot") is True and context.get("runAsUser", 0) > 0
@@ -188,7 +188,6 @@ def policies_allow_what_is_needed_alone(documents):
     if not any(one["spec"] == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]} for one in policies):
         yield "no NetworkPolicy denies everything"
     labels = {one["metadata"]["name"]: template(one)["metadata"]["labels"] for one in of_kind(documents, *WORKLOADS)}
-    labels["client"] = {"app.kubernetes.io/name": "waggle", "app.kubernetes.io/component": "client"}
     labels["stranger"] = {"app.kubernetes.io/name": "other"}
     for source, mine in labels.items():
         for target, theirs in labels.items():

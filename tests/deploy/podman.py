@@ -11,10 +11,12 @@ import tempfile
 from engine import run
 
 
-def least(limit):
-    """What a container may be given of a limit: podman's own default, or what this process has, if that is less."""
+def allowance(limit):
+    """Of a limit, what a container is given: enough for these tests, and no more than this process has. podman by itself
+    asks for more, which only a process with CAP_SYS_RESOURCE may give."""
     hard = resource.getrlimit(limit)[1]
-    return 1048576 if hard == resource.RLIM_INFINITY else min(hard, 1048576)
+    least = 16384 if hard == resource.RLIM_INFINITY else min(hard, 16384)
+    return f"{least}:{least}"
 
 
 class Podman:
@@ -31,7 +33,7 @@ class Podman:
         settings = self._folder / "containers.conf"
         settings.write_text(f"""\
 [containers]
-default_ulimits = ["nofile={least(resource.RLIMIT_NOFILE)}", "nproc={least(resource.RLIMIT_NPROC)}"]
+default_ulimits = ["nofile={allowance(resource.RLIMIT_NOFILE)}", "nproc={allowance(resource.RLIMIT_NPROC)}"]
 [engine]
 events_logger = "file"
 """)
