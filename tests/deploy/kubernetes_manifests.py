@@ -37,7 +37,7 @@ except ImportError:
         (VENV / "installed").touch()
     os.execv(VENV / "bin/python", [VENV / "bin/python", __file__, *sys.argv[1:]])
 
-import kubernetes_rules as rules
+import manifest_rules as rules
 
 KUBERNETES = ROOT / "deploy/kubernetes"
 BIN = ROOT / "build/release/bin"
@@ -111,7 +111,7 @@ class ManifestsTest(unittest.TestCase):
 
     def test_every_flag_and_verb_exists(self):
         if not (BIN / "waggle").exists():
-            print("kubernetes_manifests: SKIPPED the check of flags: there are no executables in build/release/bin", file=sys.stderr)
+            print("kubernetes_manifests: SKIPPED the check of flags: build/release/bin has no executables", file=sys.stderr)
             self.skipTest("./dev build makes them")
         for workload in rules.of_kind(rendered("local"), *rules.WORKLOADS):
             program, *words = rules.container(workload)["command"]

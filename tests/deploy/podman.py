@@ -36,16 +36,18 @@ class Podman:
 default_ulimits = ["nofile={allowance(resource.RLIMIT_NOFILE)}", "nproc={allowance(resource.RLIMIT_NPROC)}"]
 [engine]
 events_logger = "file"
+lock_type = "file"  # Those in shared memory are shared with every podman of this machine.
 """)
         # Without systemd nothing would run the health checks: the tests run them.
         self._environment = {**os.environ, "CONTAINERS_CONF": str(settings), "DISABLE_HC_SYSTEMD": "true"}
         self._command = ["podman", "--root", self._folder / "root", "--runroot", self._folder / "run",
-                         "--network-config-dir", self._folder / "networks"]
+                         "--tmpdir", self._folder / "tmp", "--network-config-dir", self._folder / "networks"]
         return self
 
     def __exit__(self, kind, error, trace):
         self("pod", "rm", "--all", "--force", "--time", "0", check=False)
-        self("system", "reset", "--force", check=False)
+        self("network", "prune", "--force", check=False)
+        # podman system reset would reach beyond the folder.
         run("umount", "--quiet", self._folder / "root/overlay", check=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
