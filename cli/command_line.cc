@@ -34,6 +34,8 @@ of a parameter server and its pool of processes:
   resume ID     let one that was stopped, or has failed, go on
   delete ID     delete one that has ended, with all that is kept of it
   logs ID       what has happened to an experiment
+  health HOST:PORT
+                whether a server of any kind serves, by its exit status
 
 of replay tables:
   why [TABLE]   who waits for whom at the tables of a running experiment, why, and what would free them

@@ -109,9 +109,14 @@ struct PrintAndExit {
   int status = 0;  // 0: help or version, for the standard output. 2: wrong usage, for the standard error stream.
 };
 
+struct HealthFlags {
+  std::string address;  // HOST:PORT.
+  std::string service;  // Empty: the server as a whole.
+};
+
 using Command = std::variant<PrintAndExit, RunFlags, CheckFlags, EvaluationFlags, PlotFlags, SubmitFlags, ListFlags,
-                             StatusFlags, WatchFlags, ChangeFlags, LogsFlags, WhyFlags, InspectFlags, ReconfigureFlags,
-                             ExportFlags, ImportFlags>;
+                             StatusFlags, WatchFlags, ChangeFlags, LogsFlags, HealthFlags, WhyFlags, InspectFlags,
+                             ReconfigureFlags, ExportFlags, ImportFlags>;
 
 // Understands `waggle VERB …`. Reads the environment variable WAGGLE_PARAM_SERVER.
 Command ParseCommand(int argc, const char* const* argv);

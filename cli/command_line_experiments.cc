@@ -88,6 +88,17 @@ Command ParseLogs(CLI::App* app, int argc, const char* const* argv) {
   return flags;
 }
 
+Command ParseHealth(CLI::App* app, int argc, const char* const* argv) {
+  HealthFlags flags;
+  SetRequired(AddAddressFlag(app, "HOST:PORT", &flags.address, "Where the server is"), true);
+  AddTextFlag(app, "--service", "NAME", &flags.service,
+              "A service by the name that the server has for its health; the server as a whole unless given");
+  if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
+    return *instead;
+  }
+  return flags;
+}
+
 }  // namespace
 
 std::vector<Verb> ExperimentVerbs() {
@@ -134,6 +145,11 @@ std::vector<Verb> ExperimentVerbs() {
        "Prints what has happened to an experiment, oldest first, with times in UTC. Exits with 0, 1 if the parameter "
        "server does not answer, 2 if there is no such experiment or a flag is wrong, 130 if interrupted.",
        &ParseLogs},
+      {"health",
+       "Asks a server by the health protocol of gRPC whether it serves: for whatever starts processes and wants to know "
+       "whether they work. Exits with 0 if it does, 1 if it does not, knows no such service or does not answer within 3 "
+       "seconds, 2 if a flag is wrong.",
+       &ParseHealth},
   };
 }
 

@@ -27,6 +27,7 @@
 #include "cli/replay/why_report.h"
 #include "cli/run/curves.h"
 #include "cli/run/local_run.h"
+#include "cli/status/health.h"
 #include "cli/status/replay_status.h"
 #include "common/base/machine_memory.h"
 #include "common/experiment/memory_estimate.h"
@@ -184,6 +185,14 @@ int Do(const EvaluationFlags& flags) {
   std::vector<std::string> command = ActorArguments(flags);
   command.insert(command.begin(), absl::StrCat(OwnFolder(), "/waggle-actor"));
   return Become("evaluate", std::move(command));
+}
+
+int Do(const HealthFlags& flags) {
+  if (const absl::Status status = AskHealth(flags.address, flags.service, kStatusTimeout); !status.ok()) {
+    return Complain("health", status, 1);
+  }
+  std::cout << flags.address << ": serving" << std::endl;
+  return 0;
 }
 
 int Do(const PlotFlags& flags) {

@@ -115,6 +115,17 @@ TEST_CASE("status takes replay servers instead, one by one or with commas betwee
   CHECK(Printed({"status", "--replay-server", ","}).status == 2);
 }
 
+TEST_CASE("health takes an address, and a service of the server", "[unit]") {
+  const Command whole = Parse({"health", "a:1"});
+  REQUIRE(std::holds_alternative<HealthFlags>(whole));
+  CHECK(std::get<HealthFlags>(whole).address == "a:1");
+  CHECK(std::get<HealthFlags>(whole).service.empty());
+  const Command one = Parse({"health", "a:1", "--service", "waggle.v1.ReplayService"});
+  REQUIRE(std::holds_alternative<HealthFlags>(one));
+  CHECK(std::get<HealthFlags>(one).service == "waggle.v1.ReplayService");
+  CHECK(Printed({"health", "nowhere"}).status == 2);
+}
+
 TEST_CASE("why takes a table, and replay servers or a hub that knows them", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const Command named = Parse({"why", "t", "--replay-server", "a:1", "--replay-server", "b:2", "--json"});
@@ -198,6 +209,7 @@ TEST_CASE("Help and version go to the standard output, for every verb", "[unit]"
                                                                                          {"--version"},
                                                                                          {"run", "--help"},
                                                                                          {"status", "--help"},
+                                                                                         {"health", "--help"},
                                                                                          {"check", "--help"},
                                                                                          {"why", "--help"},
                                                                                          {"inspect", "--help"},
@@ -213,7 +225,7 @@ TEST_CASE("Help and version go to the standard output, for every verb", "[unit]"
 }
 
 TEST_CASE("help before a verb is --help behind it", "[unit]") {
-  for (const char* const verb : {"run", "status", "check", "why", "inspect", "reconfigure", "replay"}) {
+  for (const char* const verb : {"run", "status", "health", "check", "why", "inspect", "reconfigure", "replay"}) {
     INFO(verb);
     CHECK(Printed({"help", verb}).text == Printed({verb, "--help"}).text);
     CHECK(Printed({"help", verb}).status == 0);
@@ -238,14 +250,13 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
       {{},
-       "waggle: a verb is missing; wanted one of run, status, check, evaluate, plot, why, inspect, reconfigure, "
-       "replay; see waggle --help\n"},
+       "waggle: a verb is missing; wanted one of run, status, health, check, evaluate, plot, why, inspect, "
+       "reconfigure, replay; see waggle --help\n"},
       {{"rnu"},
-       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, status, check, evaluate, plot, "
-       "why, "
-       "inspect, reconfigure, replay; see waggle "
-       "--help\n"},
+       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, status, health, check, evaluate, "
+       "plot, why, inspect, reconfigure, replay; see waggle --help\n"},
       {{"evaluate"}, "waggle evaluate: PATH is required; see waggle evaluate --help\n"},
+      {{"health"}, "waggle health: HOST:PORT is required; see waggle health --help\n"},
       {{"plot"}, "waggle plot: RUN is required; see waggle plot --help\n"},
       {{"run"}, "waggle run: FILE is required; see waggle run --help\n"},
       {{"run", "a", "b"}, "waggle run: one argument too many: b; see waggle run --help\n"},
