@@ -6,7 +6,7 @@ ARG BASE_IMAGE=debian:bookworm-slim
 FROM ${BASE_IMAGE}
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends ca-certificates python3-venv \
-    && rm -rf /var/lib/apt/lists/*
+    && apt-get clean && rm -rf /var/lib/apt/lists/*
 # Version 81 of setuptools has no pkg_resources, which TensorBoard loads.
 RUN python3 -m venv /opt/python \
     && /opt/python/bin/pip install --no-cache-dir 'tensorboard>=2.15,<3' 'setuptools<81'

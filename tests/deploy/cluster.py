@@ -1,0 +1,150 @@
+"""The processes of deploy/compose.yaml on this machine's container engine, for tests that run experiments on them and make
+them fail."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import images
+from engine import compose_command, run
+
+SERVICES = ("hub", "replay-0", "replay-1", "learner", "reducer", "actor", "evaluator")
+PATIENCE = 180  # Seconds after which what is awaited is taken not to come.
+
+
+def await_that(condition, what, seconds=PATIENCE):
+    """Waits until `condition()` is true, and returns what it returned."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {seconds} s")
+        time.sleep(0.5)
+    return found
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Cluster:
+    """
+    with Cluster() as cluster:      # Takes everything down again, volumes included.
+        cluster.up(actor=3)
+        experiment = cluster.submit(path)
+        cluster.kill("actor")
+        cluster.await_outcome(experiment, "solved")
+    """
+
+    def __init__(self, files=(), environment=None):
+        """`files`: further compose files, each over those before it. `environment`: variables that these read."""
+        self.port = free_port()
+        self._project = f"waggle-test-{os.getpid()}-{self.port}"
+        self._files = [images.ROOT / "deploy/compose.yaml", *files]
+        self._environment = {
+            **os.environ,
+            "WAGGLE_IMAGE": images.RUNTIME,
+            "WAGGLE_ACTOR_IMAGE": images.ACTOR,
+            "WAGGLE_TENSORBOARD_IMAGE": images.TENSORBOARD,
+            "WAGGLE_PORT": str(self.port),
+            "WAGGLE_TENSORBOARD_PORT": str(free_port()),
+            **(environment or {}),
+        }
+        self._scale = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            print(self.compose("logs", "--no-color", "--tail", "40", check=False), file=sys.stderr)
+        # With the profiles' services, of which there may be some.
+        self.compose("--profile", "cli", "--profile", "tensorboard", "down", "--volumes", "--timeout", "20")
+
+    def compose(self, *words, check=True, timeout=300):
+        files = [word for file in self._files for word in ("--file", str(file))]
+        return run(*compose_command(), "--project-name", self._project, *files, *words, check=check, timeout=timeout,
+                   env=self._environment)
+
+    def up(self, *services, **scale):
+        """Starts everything, or these services, with so many containers of a service: up(actor=3)."""
+        self._scale.update(scale)
+        scales = [word for service, count in self._scale.items() for word in ("--scale", f"{service}={count}")]
+        self.compose("up", "--detach", "--no-build", "--no-recreate", *scales, *services)
+
+    scale = up
+
+    def containers(self, service=None):
+        """The ids of a service's containers, or of all that are not the tests' own commands."""
+        filters = ["--filter", f"label=com.docker.compose.project={self._project}",
+                   "--filter", "label=com.docker.compose.oneoff=False"]
+        if service is not None:
+            filters += ["--filter", f"label=com.docker.compose.service={service}"]
+        return run("docker", "ps", "--all", "--quiet", "--no-trunc", *filters).split()
+
+    def state(self, container):
+        """The engine's record of a container: docker inspect."""
+        return json.loads(run("docker", "inspect", container))[0]
+
+    def await_health(self, *services, seconds=PATIENCE):
+        """Waits until all containers, or those of these services, are healthy."""
+        def healthy():
+            wanted = [one for service in services or SERVICES for one in self.containers(service)]
+            states = [self.state(container)["State"] for container in wanted]
+            return states and all(one["Running"] and one["Health"]["Status"] == "healthy" for one in states)
+
+        await_that(healthy, f"{', '.join(services) or 'everything'} is healthy", seconds)
+
+    def kill(self, service, index=0):
+        """kill -9 of the process in a service's container, as if it had crashed. docker kill would not do: what is
+        stopped by hand stays stopped."""
+        container = self.containers(service)[index]
+        before = self.state(container)
+        run("docker", "exec", container, "sh", "-c", "kill -9 -1", check=False)  # It kills what runs it, too.
+        await_that(lambda: self.state(container)["RestartCount"] > before["RestartCount"]
+                   and self.state(container)["State"]["Running"], f"{service} is started again")
+
+    def cut_off(self, service, seconds, index=0):
+        """Takes a container off its networks for so long. It may come back with another address."""
+        container = self.containers(service)[index]
+        networks = self.state(container)["NetworkSettings"]["Networks"]
+        for name in networks:
+            run("docker", "network", "disconnect", name, container)
+        time.sleep(seconds)  # The fault itself.
+        for name, settings in networks.items():
+            aliases = [word for alias in settings["Aliases"] or [] for word in ("--alias", alias)]
+            run("docker", "network", "connect", *aliases, name, container)
+
+    def stop(self, container):
+        """SIGTERM, and SIGKILL after 10 seconds. Returns the exit status: 137 for one that did not end by itself."""
+        run("docker", "stop", "--time", "10", container)
+        return self.state(container)["State"]["ExitCode"]
+
+    def waggle(self, *words, check=True, timeout=PATIENCE):
+        """waggle WORDS on the host, at the hub's published port."""
+        return run(images.ROOT / "build/release/bin/waggle", *words, check=check, timeout=timeout,
+                   env={**self._environment, "WAGGLE_PARAM_SERVER": f"127.0.0.1:{self.port}"})
+
+    def submit(self, file):
+        return json.loads(self.waggle("submit", file, "--json"))["id"]
+
+    def status(self, experiment):
+        """status ID --json; None while the hub does not answer."""
+        try:
+            return json.loads(self.waggle("status", experiment, "--json", timeout=20))
+        except (RuntimeError, subprocess.TimeoutExpired):
+            return None
+
+    def await_outcome(self, experiment, outcome, seconds=PATIENCE):
+        """Waits until the experiment is over, and demands that it ended so. Returns its last status."""
+        def over():
+            status = self.status(experiment)
+            return status if status and status["outcome"] not in ("queued", "running", "finishing") else None
+
+        status = await_that(over, f"{experiment} is over", seconds)
+        if status["outcome"] != outcome:
+            raise AssertionError(f"{experiment}: got {json.dumps(status)}; wanted the outcome {outcome}")
+        return status

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Builds the images of deploy/, brings deploy/compose.yaml up with them, runs experiments on it and makes it fail.
+
+usage: deploy_test.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; all unless given
+
+Needs a container engine, docker compose or docker-compose, and what ./dev build makes. Where there is no engine it says so
+and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
+"""
+
+import contextlib
+import sys
+import tempfile
+import unittest
+
+import experiments
+import images
+from cluster import SERVICES, Cluster, await_that
+from engine import run, what_is_missing
+from watcher import Watcher, problems
+
+
+def setUpModule():
+    missing = what_is_missing()
+    if missing is not None:
+        print(f"deploy_test: SKIPPED, nothing was tested: {missing}", file=sys.stderr)
+        raise unittest.SkipTest(missing)
+    images.build()
+
+
+class Images(unittest.TestCase):
+    def test_every_executable_starts_and_is_not_root(self):
+        for image in (images.RUNTIME, images.ACTOR):
+            for name in images.EXECUTABLES:
+                with self.subTest(image=image, name=name):
+                    said = run("docker", "run", "--rm", "--network", "none", "--read-only", "--entrypoint", name, image,
+                               "--version")
+                    self.assertIn("waggle", said)
+            self.assertEqual(run("docker", "run", "--rm", "--entrypoint", "id", image, "-u"), "10001")
+
+    def test_python_environments_may_be_put_on_the_actor(self):
+        run("docker", "run", "--rm", "--network", "none", "--entrypoint", "python", images.ACTOR, "-c",
+            "import grpc, numpy, waggle_client")
+        # pip writes where it installs to, as the user that actors run as.
+        said = run("docker", "run", "--rm", "--network", "none", "--entrypoint", "sh", images.ACTOR, "-c",
+                   "command -v pip && test -w \"$(python -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')\"")
+        self.assertEqual(said, "/opt/python/bin/pip")
+
+    def test_the_executables_compute_by_openblas_on_both(self):
+        for image in (images.RUNTIME, images.ACTOR):
+            said = run("docker", "run", "--rm", "--network", "none", "--entrypoint", "ldd", image,
+                       "/usr/local/bin/waggle-actor")
+            self.assertIn("libopenblas", said)
+            self.assertNotIn("not found", said)
+
+
+class Start(unittest.TestCase):
+    """Pools of processes, without an experiment."""
+
+    def test_all_become_healthy_come_back_after_kill_9_and_end_by_themselves(self):
+        with Cluster() as cluster:
+            cluster.up()
+            cluster.await_health()
+            with self.subTest("the hub's port is that of the host, and no other is"):
+                cluster.waggle("health", f"127.0.0.1:{cluster.port}")
+                for service in SERVICES:
+                    bindings = cluster.state(cluster.containers(service)[0])["HostConfig"]["PortBindings"]
+                    self.assertEqual(bool(bindings), service == "hub")
+            with self.subTest("more actors"):
+                cluster.scale(actor=4)
+                cluster.await_health("actor")
+                self.assertEqual(len(cluster.containers("actor")), 4)
+            with self.subTest("fewer actors"):
+                cluster.scale(actor=1)
+                await_that(lambda: len(cluster.containers("actor")) == 1, "one actor is left")
+            for service in SERVICES:
+                with self.subTest("killed", service=service):
+                    cluster.kill(service)
+                    cluster.await_health(service)
+            with self.subTest("a container that comes back to its network"):
+                cluster.cut_off("replay-1", seconds=1)
+                cluster.await_health()
+            for service in reversed(SERVICES):
+                for container in cluster.containers(service):
+                    with self.subTest("stopped", service=service):
+                        self.assertEqual(cluster.stop(container), 0)
+
+
+def needs_submit(test):
+    """Skips, aloud, where the executables are of before experiments were submitted."""
+    def wrapped(self):
+        if "submit" not in run(images.ROOT / "build/release/bin/waggle", "help"):
+            print("deploy_test: SKIPPED: the executables know no waggle submit", file=sys.stderr)
+            self.skipTest("the executables know no waggle submit")
+        with tempfile.TemporaryDirectory() as folder, Cluster() as cluster:
+            test(self, cluster, folder)
+    return wrapped
+
+
+class Experiments(unittest.TestCase):
+    @needs_submit
+    def test_three_experiments_on_one_set_up_reach_their_goals_and_leave_nothing_once_deleted(self, cluster, folder):
+        cluster.up(learner=2, actor=5, evaluator=3)
+        cluster.await_health()
+        names = ("cartpole_apex_dqn", "cartpole_impala", "cartpole_a3c")
+        with contextlib.ExitStack() as watching:
+            watchers = {}
+            for name in names:
+                experiment = cluster.submit(experiments.patient(folder, name))
+                watchers[experiment] = watching.enter_context(Watcher(cluster, experiment))
+            for experiment in watchers:
+                cluster.await_outcome(experiment, "solved", seconds=1200)
+        for experiment, watcher in watchers.items():
+            self.assertEqual(watcher.problems(), [])
+            cluster.waggle("delete", experiment)
+            self.assertIsNone(cluster.status(experiment))
+        hub = cluster.containers("hub")[0]
+        await_that(lambda: run("docker", "exec", hub, "sh", "-c", "ls -A /experiments /data/experiments 2>/dev/null")
+                   .replace("/experiments:", "").replace("/data", "").split() == [], "nothing is left of them")
+        for server in ("replay-0", "replay-1"):
+            await_that(lambda server=server: "cartpole" not in run(
+                "docker", "exec", cluster.containers(server)[0], "waggle", "status", "--replay-server", "127.0.0.1:7001",
+                "--json"), f"{server} has no table of them")
+
+    @needs_submit
+    def test_what_the_page_says_to_type_works(self, cluster, folder):
+        del folder  # configs/ itself, by the service that is for that.
+        cluster.up()
+        said = cluster.compose("run", "--rm", "cli", "submit", "configs/cartpole_apex_dqn.yaml", "--watch", timeout=600)
+        self.assertIn("solved", said)
+
+
+class Faults(unittest.TestCase):
+    def goes_on(self, watcher):
+        """Waits until the experiment has gone on since now: both counts are larger than they are."""
+        before = watcher.last()
+        await_that(lambda: all(watcher.last()[count] > before[count] for count in ("env_steps", "learner_steps"))
+                   or watcher.last()["outcome"] != "running", "the experiment goes on")
+        self.assertEqual(watcher.last()["outcome"], "running", "it was over before all was done to it")
+
+    @needs_submit
+    def test_an_experiment_reaches_its_goal_whichever_process_is_killed_or_cut_off(self, cluster, folder):
+        cluster.up(learner=2, actor=2, evaluator=2)
+        cluster.await_health()
+        experiment = cluster.submit(experiments.apex_that_outlives_faults(folder))
+        with Watcher(cluster, experiment) as watcher:
+            await_that(lambda: watcher.last() and watcher.last()["learner_steps"] > 0, "it learns")
+            for service in ("actor", "evaluator", "hub", "replay-0"):
+                with self.subTest("kill -9", service=service):
+                    cluster.kill(service)
+                    self.goes_on(watcher)
+            with self.subTest("cut off", service="replay-1"):
+                cluster.cut_off("replay-1", seconds=20)
+                self.goes_on(watcher)
+            with self.subTest("kill -9", service="learner"):
+                # Whichever of them works on it: the other one stands by, or has been told to go on.
+                for index in (0, 1):
+                    cluster.kill("learner", index)
+                    self.goes_on(watcher)
+            cluster.await_outcome(experiment, "solved", seconds=1200)
+        self.assertEqual(watcher.problems(), [])
+
+
+class Statuses(unittest.TestCase):
+    """The watcher itself."""
+
+    def test_counts_that_go_back_and_outcomes_that_do_are_found(self):
+        def status(outcome, steps):
+            return {"outcome": outcome, "env_steps": steps, "learner_steps": steps}
+
+        right = [status("queued", 0), status("running", 5), status("finishing", 5), status("solved", 6)]
+        self.assertEqual(problems(right), [])
+        self.assertEqual(len(problems([status("running", 5), status("running", 4)])), 2)
+        self.assertEqual(len(problems([status("solved", 5), status("running", 5)])), 1)
+        self.assertEqual(len(problems([status("running", 5), status("queued", 5)])), 1)
+        self.assertEqual(len(problems([status("lost", 5)])), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,32 @@
+"""Experiments of configs/, changed for the tests of deploy/."""
+
+import pathlib
+
+from images import ROOT
+
+
+def write(folder, name, changes):
+    """Writes configs/NAME.yaml to `folder` with texts of it replaced, each of which has to be in it once."""
+    text = (ROOT / "configs" / f"{name}.yaml").read_text()
+    for old, new in changes.items():
+        if text.count(old) != 1:
+            raise ValueError(f"configs/{name}.yaml has \"{old}\" {text.count(old)} times; wanted it once")
+        text = text.replace(old, new)
+    path = pathlib.Path(folder, f"{name}.yaml")
+    path.write_text(text)
+    return path
+
+
+def patient(folder, name):
+    """The experiment with time for a machine that runs many processes."""
+    return write(folder, name, {"max_seconds: 60": "max_seconds: 900"})
+
+
+def apex_that_outlives_faults(folder):
+    """Ape-X over two replay servers that log. It is evaluated once a minute, so that it is not over before its faults."""
+    return write(folder, "cartpole_apex_dqn", {
+        "durability: none": "durability: log\n  servers: 2",
+        "period_seconds: 0.1": "period_seconds: 60",
+        "max_env_steps: 150000": "max_env_steps: 2000000",
+        "max_seconds: 60": "max_seconds: 1200",
+    })

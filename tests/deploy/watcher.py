@@ -1,0 +1,55 @@
+"""Watches an experiment's status from a thread of its own."""
+
+import threading
+
+OUTCOMES = ("queued", "running", "finishing", "solved", "limit", "failed", "stopped")
+LAST = OUTCOMES[3:]
+COUNTS = ("env_steps", "learner_steps")
+
+
+def problems(history):
+    """What is wrong with statuses that followed one another: a list of sentences."""
+    found = []
+    for before, after in zip(history, history[1:]):
+        for count in COUNTS:
+            if after[count] < before[count]:
+                found.append(f"{count} went back from {before[count]} to {after[count]}")
+        if before["outcome"] in LAST and after["outcome"] != before["outcome"]:
+            found.append(f"an experiment that was {before['outcome']} became {after['outcome']}")
+        if before["outcome"] != "queued" and after["outcome"] == "queued":
+            found.append(f"an experiment that was {before['outcome']} became queued")
+    for status in history:
+        if status["outcome"] not in OUTCOMES:
+            found.append(f"got the outcome {status['outcome']}; wanted one of {', '.join(OUTCOMES)}")
+    return found
+
+
+class Watcher:
+    """with Watcher(cluster, experiment) as watcher: …; then watcher.problems() says what was wrong."""
+
+    def __init__(self, cluster, experiment):
+        self._cluster = cluster
+        self._experiment = experiment
+        self._over = threading.Event()
+        self._history = []  # Only appended to, by the thread.
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+    def problems(self):
+        return problems(list(self._history)) if self._history else ["its status was never told"]
+
+    def last(self):
+        return self._history[-1] if self._history else None
+
+    def _watch(self):
+        while not self._over.wait(0.5):
+            status = self._cluster.status(self._experiment)
+            if status is not None:
+                self._history.append(status)
