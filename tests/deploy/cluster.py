@@ -60,6 +60,7 @@ class Cluster:
 
     def __exit__(self, kind, error, trace):
         if kind is not None:
+            print("\n".join(self.unhealthy()), file=sys.stderr)
             print(self.compose("logs", "--no-color", "--tail", "40", check=False), file=sys.stderr)
         # With the profiles' services, of which there may be some.
         self.compose("--profile", "cli", "--profile", "tensorboard", "down", "--volumes", "--timeout", "20")
@@ -91,12 +92,17 @@ class Cluster:
 
     def await_health(self, *services, seconds=PATIENCE):
         """Waits until all containers, or those of these services, are healthy."""
-        def healthy():
-            wanted = [one for service in services or SERVICES for one in self.containers(service)]
-            states = [self.state(container)["State"] for container in wanted]
-            return states and all(one["Running"] and one["Health"]["Status"] == "healthy" for one in states)
+        await_that(lambda: not self.unhealthy(*services), f"{', '.join(services) or 'everything'} is healthy", seconds)
 
-        await_that(healthy, f"{', '.join(services) or 'everything'} is healthy", seconds)
+    def unhealthy(self, *services):
+        """What does not serve of all containers, or of those of these services: a list of sentences."""
+        found = []
+        for service in services or SERVICES:
+            states = [self.state(container)["State"] for container in self.containers(service)]
+            found += [f"{service} has no container"] if not states else []
+            found += [f"{service}: {one['Status']}, {one['Health']['Status']}" for one in states
+                      if not one["Running"] or one["Health"]["Status"] != "healthy"]
+        return found
 
     def kill(self, service, index=0):
         """kill -9 of the process in a service's container, as if it had crashed. docker kill would not do: what is
