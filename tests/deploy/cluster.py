@@ -41,7 +41,8 @@ class Cluster:
 
     def __init__(self, files=(), environment=None):
         """`files`: further compose files, each over those before it. `environment`: variables that these read."""
-        self.port = free_port()
+        self.port = free_port()  # The hub's, on the host.
+        self.tensorboard_port = free_port()
         self._project = f"waggle-test-{os.getpid()}-{self.port}"
         self._files = [images.ROOT / "deploy/compose.yaml", *files]
         self._environment = {
@@ -50,7 +51,7 @@ class Cluster:
             "WAGGLE_ACTOR_IMAGE": images.ACTOR,
             "WAGGLE_TENSORBOARD_IMAGE": images.TENSORBOARD,
             "WAGGLE_PORT": str(self.port),
-            "WAGGLE_TENSORBOARD_PORT": str(free_port()),
+            "WAGGLE_TENSORBOARD_PORT": str(self.tensorboard_port),
             **(environment or {}),
         }
         self._scale = {}

@@ -11,6 +11,7 @@ import contextlib
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 import experiments
 import images
@@ -25,6 +26,18 @@ def setUpModule():
         print(f"deploy_test: SKIPPED, nothing was tested: {missing}", file=sys.stderr)
         raise unittest.SkipTest(missing)
     images.build()
+
+
+def needs_service(test):
+    """Gives a test a cluster and an empty folder. Skips, aloud, where the executables are of before experiments were
+    submitted: compose.yaml is for their flags."""
+    def wrapped(self):
+        if "submit" not in run(images.ROOT / "build/release/bin/waggle", "help"):
+            print("deploy_test: SKIPPED: the executables know no waggle submit", file=sys.stderr)
+            self.skipTest("the executables know no waggle submit")
+        with tempfile.TemporaryDirectory() as folder, Cluster() as cluster:
+            test(self, cluster, folder)
+    return wrapped
 
 
 class Images(unittest.TestCase):
@@ -56,48 +69,54 @@ class Images(unittest.TestCase):
 class Start(unittest.TestCase):
     """Pools of processes, without an experiment."""
 
-    def test_all_become_healthy_come_back_after_kill_9_and_end_by_themselves(self):
-        with Cluster() as cluster:
-            cluster.up()
-            cluster.await_health()
-            with self.subTest("the hub's port is that of the host, and no other is"):
-                cluster.waggle("health", f"127.0.0.1:{cluster.port}")
-                for service in SERVICES:
-                    bindings = cluster.state(cluster.containers(service)[0])["HostConfig"]["PortBindings"]
-                    self.assertEqual(bool(bindings), service == "hub")
-            with self.subTest("more actors"):
-                cluster.scale(actor=4)
-                cluster.await_health("actor")
-                self.assertEqual(len(cluster.containers("actor")), 4)
-            with self.subTest("fewer actors"):
-                cluster.scale(actor=1)
-                await_that(lambda: len(cluster.containers("actor")) == 1, "one actor is left")
+    @needs_service
+    def test_all_become_healthy_come_back_after_kill_9_and_end_by_themselves(self, cluster, folder):
+        del folder
+        cluster.up()
+        cluster.await_health()
+        with self.subTest("the hub's port is that of the host, and no other is"):
+            cluster.waggle("health", f"127.0.0.1:{cluster.port}")
             for service in SERVICES:
-                with self.subTest("killed", service=service):
-                    cluster.kill(service)
-                    cluster.await_health(service)
-            with self.subTest("a container that comes back to its network"):
-                cluster.cut_off("replay-1", seconds=1)
-                cluster.await_health()
-            for service in reversed(SERVICES):
-                for container in cluster.containers(service):
-                    with self.subTest("stopped", service=service):
-                        self.assertEqual(cluster.stop(container), 0)
+                bindings = cluster.state(cluster.containers(service)[0])["HostConfig"]["PortBindings"]
+                self.assertEqual(bool(bindings), service == "hub")
+        with self.subTest("more actors"):
+            cluster.scale(actor=4)
+            cluster.await_health("actor")
+            self.assertEqual(len(cluster.containers("actor")), 4)
+        with self.subTest("fewer actors"):
+            cluster.scale(actor=1)
+            await_that(lambda: len(cluster.containers("actor")) == 1, "one actor is left")
+        for service in SERVICES:
+            with self.subTest("killed", service=service):
+                cluster.kill(service)
+                cluster.await_health(service)
+        with self.subTest("a container that comes back to its network"):
+            cluster.cut_off("replay-1", seconds=1)
+            cluster.await_health()
+        for service in reversed(SERVICES):
+            for container in cluster.containers(service):
+                with self.subTest("stopped", service=service):
+                    self.assertEqual(cluster.stop(container), 0)
 
 
-def needs_submit(test):
-    """Skips, aloud, where the executables are of before experiments were submitted."""
-    def wrapped(self):
-        if "submit" not in run(images.ROOT / "build/release/bin/waggle", "help"):
-            print("deploy_test: SKIPPED: the executables know no waggle submit", file=sys.stderr)
-            self.skipTest("the executables know no waggle submit")
-        with tempfile.TemporaryDirectory() as folder, Cluster() as cluster:
-            test(self, cluster, folder)
-    return wrapped
+class TensorBoard(unittest.TestCase):
+    def test_it_is_built_and_answers_on_the_host(self):
+        images.build_tensorboard()
+        with Cluster() as cluster:
+            cluster.compose("--profile", "tensorboard", "up", "--detach", "--no-build", "tensorboard")
+
+            def answers():
+                try:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.tensorboard_port}/data/runs", timeout=5) as page:
+                        return page.status == 200
+                except OSError:
+                    return False
+
+            await_that(answers, "TensorBoard answers")
 
 
 class Experiments(unittest.TestCase):
-    @needs_submit
+    @needs_service
     def test_three_experiments_on_one_set_up_reach_their_goals_and_leave_nothing_once_deleted(self, cluster, folder):
         cluster.up(learner=2, actor=5, evaluator=3)
         cluster.await_health()
@@ -121,7 +140,7 @@ class Experiments(unittest.TestCase):
                 "docker", "exec", cluster.containers(server)[0], "waggle", "status", "--replay-server", "127.0.0.1:7001",
                 "--json"), f"{server} has no table of them")
 
-    @needs_submit
+    @needs_service
     def test_what_the_page_says_to_type_works(self, cluster, folder):
         del folder  # configs/ itself, by the service that is for that.
         cluster.up()
@@ -137,7 +156,7 @@ class Faults(unittest.TestCase):
                    or watcher.last()["outcome"] != "running", "the experiment goes on")
         self.assertEqual(watcher.last()["outcome"], "running", "it was over before all was done to it")
 
-    @needs_submit
+    @needs_service
     def test_an_experiment_reaches_its_goal_whichever_process_is_killed_or_cut_off(self, cluster, folder):
         cluster.up(learner=2, actor=2, evaluator=2)
         cluster.await_health()

@@ -1,4 +1,7 @@
+#!/usr/bin/env python3
 """Builds the images of deploy/ without a registry.
+
+usage: images.py       makes the base image alone, unless it is there
 
 Their base is a Debian that debootstrap makes of this machine's own package sources, since nothing may be there to pull it
 from. It has these sources too, so that apt works in it as it does here. It stays on this machine, for the next time.
@@ -47,9 +50,8 @@ def give_apt_settings(root):
 
 
 def make_base(tag, codename):
-    if shutil.which("debootstrap") is None:
-        run("apt-get", "update", timeout=300)
-        run("apt-get", "install", "--yes", "--no-install-recommends", "debootstrap", timeout=300)
+    if os.geteuid() != 0:
+        raise RuntimeError("debootstrap needs root: sudo tests/deploy/images.py makes the base image, once")
     source = package_source(codename)
     settings = dict(os.environ)
     proxy = run("apt-config", "shell", "PROXY", "Acquire::http::Proxy").partition("=")[2].strip("'\"")
@@ -92,3 +94,7 @@ def build():
 def build_tensorboard():
     run("docker", "build", "--file", "deploy/tensorboard.Dockerfile", "--tag", TENSORBOARD,
         "--build-arg", f"BASE_IMAGE={base()}", "deploy", cwd=ROOT, timeout=1800)
+
+
+if __name__ == "__main__":
+    print(base())
