@@ -8,6 +8,7 @@ and tests nothing. Containers, networks and volumes are removed afterwards; imag
 """
 
 import contextlib
+import json
 import sys
 import tempfile
 import unittest
@@ -132,13 +133,19 @@ class Experiments(unittest.TestCase):
             self.assertEqual(watcher.problems(), [])
             cluster.waggle("delete", experiment)
             self.assertIsNone(cluster.status(experiment))
-        hub = cluster.containers("hub")[0]
-        await_that(lambda: run("docker", "exec", hub, "sh", "-c", "ls -A /experiments /data/experiments 2>/dev/null")
-                   .replace("/experiments:", "").replace("/data", "").split() == [], "nothing is left of them")
+        self.assertEqual(cluster.unhealthy(), [])
+        for experiment in watchers:
+            await_that(lambda experiment=experiment: not self.left_of(cluster, experiment), "nothing is left of it")
+
+    def left_of(self, cluster, experiment):
+        """What files and replay tables still have an experiment's id in their names."""
+        find = f"find /experiments /data -name '*{experiment}*' 2>/dev/null || true"
+        left = run("docker", "exec", cluster.containers("hub")[0], "sh", "-c", find).split()
         for server in ("replay-0", "replay-1"):
-            await_that(lambda server=server: "cartpole" not in run(
-                "docker", "exec", cluster.containers(server)[0], "waggle", "status", "--replay-server", "127.0.0.1:7001",
-                "--json"), f"{server} has no table of them")
+            status = json.loads(run("docker", "exec", cluster.containers(server)[0], "waggle", "status",
+                                    "--replay-server", "127.0.0.1:7001", "--json"))
+            left += [server] if experiment in json.dumps(status) else []
+        return left
 
     @needs_service
     def test_what_the_page_says_to_type_works(self, cluster, folder):
