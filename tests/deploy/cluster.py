@@ -1,5 +1,5 @@
-"""The processes of deploy/compose.yaml on this machine's container engine, for tests that run experiments on them and make
-them fail."""
+"""The processes of deploy/compose.yaml on this machine's container engine, for tests that run experiments on them and
+make them fail."""
 
 import json
 import os

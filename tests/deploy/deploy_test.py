@@ -3,8 +3,8 @@
 
 usage: deploy_test.py [TEST …]      a TEST is a class or CLASS.METHOD of this file; all unless given
 
-Needs a container engine, docker compose or docker-compose, and what ./dev build makes. Where there is no engine it says so
-and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
+Needs a container engine, docker compose or docker-compose, and what ./dev build makes. Where there is no engine it says
+so and tests nothing. Containers, networks and volumes are removed afterwards; images stay, for the next time.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ class Images(unittest.TestCase):
             "import grpc, numpy, waggle_client")
         # pip writes where it installs to, as the user that actors run as.
         said = run("docker", "run", "--rm", "--network", "none", "--entrypoint", "sh", images.ACTOR, "-c",
-                   "command -v pip && test -w \"$(python -c 'import sysconfig; print(sysconfig.get_path(\"purelib\"))')\"")
+                   "command -v pip && test -w /opt/python/lib/python3*/site-packages")
         self.assertEqual(said, "/opt/python/bin/pip")
 
     def test_the_executables_compute_by_openblas_on_both(self):
@@ -108,8 +108,9 @@ class TensorBoard(unittest.TestCase):
 
             def answers():
                 try:
-                    with urllib.request.urlopen(f"http://127.0.0.1:{cluster.tensorboard_port}/data/runs", timeout=5) as page:
-                        return page.status == 200
+                    page = f"http://127.0.0.1:{cluster.tensorboard_port}/data/runs"
+                    with urllib.request.urlopen(page, timeout=5) as answer:
+                        return answer.status == 200
                 except OSError:
                     return False
 

@@ -23,7 +23,7 @@ def patient(folder, name):
 
 
 def apex_that_outlives_faults(folder):
-    """Ape-X over two replay servers that log. It is evaluated once a minute, so that it is not over before its faults."""
+    """Ape-X over two replay servers that log. It is evaluated once a minute, not to be over before its faults."""
     return write(folder, "cartpole_apex_dqn", {
         "durability: none": "durability: log\n  servers: 2",
         "period_seconds: 0.1": "period_seconds: 60",

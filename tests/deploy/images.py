@@ -3,8 +3,8 @@
 
 usage: images.py       makes the base image alone, unless it is there
 
-Their base is a Debian that debootstrap makes of this machine's own package sources, since nothing may be there to pull it
-from. It has these sources too, so that apt works in it as it does here. It stays on this machine, for the next time.
+Their base is a Debian that debootstrap makes of this machine's own package sources, since nothing may be there to pull
+it from. It has these sources too, so that apt works in it as it does here. It stays on this machine, for the next time.
 """
 
 import os
@@ -73,7 +73,7 @@ def base():
     release = platform.freedesktop_os_release()
     codename = release.get("VERSION_CODENAME", "")
     if release.get("ID") != "debian":
-        raise RuntimeError(f"got {release.get('PRETTY_NAME')}; wanted Debian, whose packages the executables are built with")
+        raise RuntimeError(f"got {release.get('PRETTY_NAME')}; wanted Debian, which the executables are built on")
     tag = f"{PREFIX}/base:{codename}"
     if not succeeds("docker", "image", "inspect", tag):
         make_base(tag, codename)
