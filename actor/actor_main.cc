@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "actor/actor_process.h"
 #include "actor/environments/environment.h"
 #include "actor/gradients/trainee_worker.h"
@@ -23,10 +22,12 @@
 #include "common/gradient_client/gradient_sink.h"
 #include "common/hub_client/hub_client.h"
 #include "common/hub_client/model_client.h"
+#include "common/hub_client/pool_client.h"
 #include "common/inference/remote_policy.h"
 #include "common/nn/device.h"
 #include "common/process/evaluation_flags.h"
 #include "common/process/flags.h"
+#include "common/process/pool_process.h"
 #include "common/process/process.h"
 #include "common/replay_client/replay_client.h"
 #include "common/rl/algorithms/definitions.h"
@@ -34,17 +35,13 @@
 #include "common/rl/learner_checkpoint.h"
 #include "common/rl/network_policy.h"
 #include "common/rl/trainee.h"
+#include "common/rpc/server.h"
 
 namespace waggle {
 namespace {
 
-// A replay server remembers writers by name, so one that comes after another with the same index must have another
-// name. The only randomness that does not follow from the run's seed.
-std::string NewProcessId(const std::string& role) {
-  std::random_device device;
-  const uint64_t id = (uint64_t{device()} << 32) | device();
-  return absl::StrCat(role, "-", absl::Hex(id, absl::kZeroPad16));
-}
+// An evaluator evaluates for several experiments at once, each in a thread of its own.
+constexpr int64_t kEvaluatorOrders = 8;
 
 constexpr char kVerb[] = "waggle evaluate: ";
 
@@ -105,38 +102,73 @@ absl::StatusOr<std::unique_ptr<GradientWorker>> NewGradientWorker(const Algorith
   return linked;
 }
 
-absl::Status Run(const std::string& hub_address, bool evaluate, std::optional<int64_t> index, const StopToken& stop) {
-  const Role role = evaluate ? Role::kEvaluator : Role::kActor;
-  Metrics metrics;
-  HubClientOptions hub_options;
-  hub_options.hub_address = hub_address;
-  hub_options.role = role;
-  hub_options.index = index;
-  hub_options.metrics = &metrics;
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
-  const EnvironmentDefinitions environments = BuiltinEnvironments();
-  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
-  ActorPorts ports;
-  ports.hub = hub.get();
-  ports.metrics = &metrics;
-  ports.environments = &environments;
-  ports.algorithms = &definitions;
-  ports.connect_replay = [hub = hub.get()](const std::vector<std::string>& addresses) {
-    return NewGrpcReplayConnection(addresses, [hub] { return hub->assignment().replay_servers; });
-  };
-  // What an evaluator has pulled is kept until it has said how good it is.
-  const std::string holder = evaluate ? hub->assignment().worker_id : "";
-  ports.new_subscriber = [&hub_address, &holder](const std::string& model) {
-    return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(hub_address, model, holder));
-  };
-  ports.new_policy = [&definitions](const PolicyRequest& request) { return NewPolicy(definitions, request); };
-  ports.new_remote_policy = &NewRemotePolicy;
-  ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
-    return NewGradientWorker(definitions, experiment, environment, hub.get(), &metrics);
-  };
-  ports.new_publisher = [&hub_address] { return NewGrpcModelPublisher(hub_address); };
-  ports.process_id = NewProcessId(RoleName(role));
-  return evaluate ? RunEvaluator(ports) : RunActor(ports);
+struct ActorFlags {
+  std::string hub_address;
+  std::string listen;  // Empty: nowhere.
+  bool evaluate = false;
+  std::optional<int64_t> index;
+};
+
+// What an actor, or an evaluator, does for the pool.
+class ActorWork final : public PoolWork {
+ public:
+  explicit ActorWork(std::string hub_address) : hub_address_(std::move(hub_address)) {}
+
+  const EnvironmentDefinitions& environments() const { return environments_; }
+
+  absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override {
+    const bool evaluate = order.role == Role::kEvaluator;
+    Metrics metrics;
+    HubClientOptions options = HubOptionsOf(hub_address_, order, run_worker_id);
+    options.metrics = &metrics;
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(options, stop));
+    const RunAddress run(hub_address_, order.experiment_id);
+    ActorPorts ports;
+    ports.hub = hub.get();
+    ports.metrics = &metrics;
+    ports.environments = &environments_;
+    ports.algorithms = &definitions_;
+    ports.connect_replay = [hub = hub.get(), &order](const std::vector<std::string>& addresses) {
+      return NewGrpcReplayConnection(
+          addresses, [hub] { return hub->assignment().replay_servers; }, order.experiment_id);
+    };
+    // What an evaluator has pulled is kept until it has said how good it is.
+    const std::string holder = evaluate ? run_worker_id : "";
+    ports.new_subscriber = [&run, &holder](const std::string& model) {
+      return absl::StatusOr<std::unique_ptr<ModelSubscriber>>(NewGrpcModelSubscriber(run, model, holder));
+    };
+    ports.new_policy = [this](const PolicyRequest& request) { return NewPolicy(definitions_, request); };
+    ports.new_remote_policy = &NewRemotePolicy;
+    ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
+      return NewGradientWorker(definitions_, experiment, environment, hub.get(), &metrics);
+    };
+    ports.new_publisher = [&run] { return NewGrpcModelPublisher(run); };
+    // A replay server remembers writers by name: nobody else has this one.
+    ports.process_id = run_worker_id;
+    return evaluate ? RunEvaluator(ports) : RunActor(ports);
+  }
+
+ private:
+  const std::string hub_address_;
+  const EnvironmentDefinitions environments_ = BuiltinEnvironments();
+  const AlgorithmDefinitions definitions_ = BuiltinAlgorithmDefinitions();
+};
+
+absl::Status Run(const ActorFlags& flags, const StopToken& stop) {
+  std::unique_ptr<RpcServer> health;
+  if (!flags.listen.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(health, RpcServer::Start(flags.listen, {}));
+  }
+  ActorWork work(flags.hub_address);
+  PoolClientOptions options;
+  options.hub_address = flags.hub_address;
+  options.kind = flags.evaluate ? WorkerKind::kEvaluator : WorkerKind::kActor;
+  options.wanted_index = flags.index;
+  options.capacity = flags.evaluate ? kEvaluatorOrders : 1;
+  options.resources = MachineResources();
+  options.resources.devices = CudaDevices();
+  options.resources.environments = work.environments().Names();
+  return WorkForPool(options, &work, stop);
 }
 
 // The weights that act, of a learner's whole state: any algorithm puts its own back and publishes it.
@@ -200,22 +232,22 @@ int RunEvaluation(const EvaluationFlags& flags, LogLevel level) {
 
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
-      "Steps environments with the newest weights: writes what happens to replay, or evaluates greedily. With "
-      "--evaluate it takes part in no run, but says how well saved weights do, as waggle evaluate does by it.",
+      "Steps environments with the newest weights: writes what happens to replay, or evaluates greedily, for one "
+      "experiment after the other, as the parameter server says. With --evaluate it takes part in none, but says how "
+      "well saved weights do, as waggle evaluate does by it.",
       "waggle-actor");
   waggle::LogLevel level = waggle::LogLevel::kInfo;
-  std::string hub_address;
-  bool evaluate = false;
-  std::optional<int64_t> index;
+  waggle::ActorFlags flags;
   waggle::EvaluationFlags saved;
   waggle::AddCommonFlags(app.get(), &level);
-  CLI::Option* const hub = waggle::AddParamServerFlag(app.get(), &hub_address);
-  waggle::AddSwitch(app.get(), "--evaluator", &evaluate,
-                    "Runs greedy episodes and reports their returns instead of training");
-  waggle::AddIntegerFlag(app.get(), "--index", &index, 0, 9999,
-                         "Which actor, or evaluator, this is: its random numbers and its share of the exploration "
-                         "follow from it. One that is started again with its index takes the dead one's place; "
-                         "without it the parameter server gives out the lowest that is free");
+  CLI::Option* const hub = waggle::AddParamServerFlag(app.get(), &flags.hub_address);
+  waggle::SetRequired(waggle::AddListenFlag(app.get(), &flags.listen), false);  // For questions after its health.
+  waggle::AddSwitch(app.get(), "--evaluator", &flags.evaluate,
+                    "Runs greedy episodes and reports their returns instead of training, for several experiments at "
+                    "once");
+  waggle::AddIntegerFlag(app.get(), "--index", &flags.index, 0, 9999,
+                         "Which of an experiment's actors, or evaluators, this one would rather be, where that is "
+                         "free: its random numbers and its share of the exploration follow from it");
   CLI::Option* const evaluate_saved =
       waggle::AddPathFlag(app.get(), "--evaluate", &saved.path, "PATH", "Evaluates the saved weights that PATH holds");
   waggle::SetReplaces(evaluate_saved, hub);
@@ -228,7 +260,6 @@ int main(int argc, char** argv) {
   if (!saved.path.empty()) {
     return waggle::RunEvaluation(saved, level);
   }
-  return waggle::RunProcess(evaluate ? "evaluator" : "actor", level, [&](const waggle::StopToken& stop) {
-    return waggle::Run(hub_address, evaluate, index, stop);
-  });
+  return waggle::RunProcess(flags.evaluate ? "evaluator" : "actor", level,
+                            [&](const waggle::StopToken& stop) { return waggle::Run(flags, stop); });
 }

@@ -1,20 +1,23 @@
-// No test of its own: tests/e2e/gradients_test.cc starts both.
+// No test of its own: tests/e2e/gradients_test.cc starts it.
 #include "param_server/gradient_processes.h"
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/host_port.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/gradient_client/gradient_link.h"
 #include "common/hub_client/hub_client.h"
 #include "common/hub_client/model_client.h"
+#include "common/hub_client/pool_client.h"
+#include "common/process/pool_process.h"
 #include "common/rl/algorithms/definitions.h"
+#include "common/rpc/local_address.h"
 #include "common/rpc/server.h"
 #include "param_server/gradients/gradient_service.h"
+#include "param_server/gradients/primary_process.h"
 #include "param_server/gradients/reducer_process.h"
 
 namespace waggle {
@@ -23,74 +26,105 @@ namespace {
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 constexpr absl::Duration kShutdownGrace = absl::Milliseconds(100);
 
-// Serves, joins the hub and has `run` do the rest.
-absl::Status Serve(const GradientProcessOptions& options, Role role, const StopToken& stop,
-                   const std::function<absl::Status(HubLink* hub, Metrics* metrics, GradientRunner* runner,
-                                                    std::function<void(GradientModel)> serve)>& run) {
-  Metrics metrics;
-  GradientRunner runner;  // Outlives the streams, which hand it gradients.
-  GradientServiceOptions service_options;
-  service_options.role = role == Role::kLearner ? "primary" : "reducer";
-  GradientService service(service_options, &metrics);
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server, RpcServer::Start(options.listen, {&service}));
-  HubClientOptions hub_options;
-  hub_options.hub_address = options.hub_address;
-  hub_options.role = role;
-  hub_options.address = options.advertise.empty() ? server->address() : options.advertise;
-  hub_options.index = options.index;
-  hub_options.metrics = &metrics;
-  if (const absl::Status reachable = ValidateReachable(hub_options.address); !reachable.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--listen ", options.listen, " needs --advertise: ", reachable.message()));
+class GradientWork final : public PoolWork {
+ public:
+  explicit GradientWork(const GradientProcessOptions& options)
+      : options_(options), any_port_(options.listen.substr(options.listen.rfind(':')) == ":0") {}
+
+  // Between orders.
+  absl::Status StartIdle() {
+    if (idle_ == nullptr) {
+      WAGGLE_ASSIGN_OR_RETURN(idle_, RpcServer::Start(options_.listen, {}));
+    }
+    return absl::OkStatus();
   }
-  LogInfo("serving gradients at ", server->address());
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
-  const absl::Status status = run(hub.get(), &metrics, &runner, [&service, &runner](GradientModel model) {
-    service.SetTaker(&runner, std::move(model));
-  });
-  server->Shutdown(kShutdownGrace);
-  hub->Leave(kLeaveTimeout);
-  return status;
-}
+  const std::string& idle_address() const { return idle_->address(); }
+
+  absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override {
+    if (!any_port_) {
+      idle_.reset();  // The order's server takes its place.
+    }
+    const absl::Status status = Serve(order, run_worker_id, stop);
+    if (const absl::Status idle = StartIdle(); !idle.ok()) {
+      LogError("nobody can ask after this process's health until the next order: ", idle.message());
+    }
+    return status;
+  }
+
+ private:
+  // Serves, joins the run and does its part in it.
+  absl::Status Serve(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
+    Metrics metrics;
+    GradientRunner runner;  // Outlives the streams, which hand it gradients.
+    GradientServiceOptions service_options;
+    service_options.role = order.role == Role::kLearner ? "primary" : "reducer";
+    GradientService service(service_options, &metrics);
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server, RpcServer::Start(options_.listen, {&service}));
+    HubClientOptions hub_options = HubOptionsOf(options_.hub_address, order, run_worker_id);
+    WAGGLE_ASSIGN_OR_RETURN(hub_options.address,
+                            ReachableAddress(server->address(), options_.advertise, options_.hub_address, stop));
+    hub_options.metrics = &metrics;
+    LogInfo("serving gradients at ", server->address());
+    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
+    const auto serve = [&service, &runner](GradientModel model) { service.SetTaker(&runner, std::move(model)); };
+    const absl::Status status = order.role == Role::kLearner ? Step(order, hub.get(), &metrics, &runner, serve)
+                                                             : Reduce(hub.get(), &metrics, &runner, serve);
+    server->Shutdown(kShutdownGrace);
+    hub->Leave(kLeaveTimeout);
+    return status;
+  }
+
+  absl::Status Step(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
+                    std::function<void(GradientModel)> serve) const {
+    const RunAddress run(options_.hub_address, order.experiment_id);
+    PrimaryConnections connections;
+    connections.hub = hub;
+    connections.metrics = metrics;
+    connections.runner = runner;
+    connections.serve = std::move(serve);
+    connections.new_publisher = [&run] { return NewGrpcModelPublisher(run); };
+    connections.new_subscriber = [&run](const std::string& model) { return NewGrpcModelSubscriber(run, model); };
+    connections.definitions = &definitions_;
+    PrimaryProcessOptions process;
+    process.output_dir = OutputFolderOf(order);
+    process.resume = !process.output_dir.empty();
+    return RunPrimary(process, connections);
+  }
+
+  absl::Status Reduce(HubLink* hub, Metrics* metrics, GradientRunner* runner,
+                      std::function<void(GradientModel)> serve) const {
+    ReducerConnections connections;
+    connections.hub = hub;
+    connections.metrics = metrics;
+    connections.runner = runner;
+    connections.serve = std::move(serve);
+    connections.link = [](std::function<std::string()> address) {
+      return NewGradientLink([address = std::move(address)](int64_t) { return address(); });
+    };
+    connections.definitions = &definitions_;
+    return RunReducer(connections);
+  }
+
+  const GradientProcessOptions options_;
+  const bool any_port_;
+  const AlgorithmDefinitions definitions_ = BuiltinAlgorithmDefinitions();
+  std::unique_ptr<RpcServer> idle_;  // Of the thread of the only order, while there is one.
+};
 
 }  // namespace
 
-absl::Status ServePrimary(const GradientProcessOptions& options, const StopToken& stop) {
-  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
-  GradientProcessOptions numbered = options;
-  // A second primary would take the run over from the first: it is refused while that one lives.
-  numbered.index = 0;
-  return Serve(numbered, Role::kLearner, stop,
-               [&](HubLink* hub, Metrics* metrics, GradientRunner* runner, std::function<void(GradientModel)> serve) {
-                 PrimaryConnections connections;
-                 connections.hub = hub;
-                 connections.metrics = metrics;
-                 connections.runner = runner;
-                 connections.serve = std::move(serve);
-                 connections.new_publisher = [&options] { return NewGrpcModelPublisher(options.hub_address); };
-                 connections.new_subscriber = [&options](const std::string& model) {
-                   return NewGrpcModelSubscriber(options.hub_address, model);
-                 };
-                 connections.definitions = &definitions;
-                 return RunPrimary(options.primary, connections);
-               });
-}
-
-absl::Status ServeReducer(const GradientProcessOptions& options, const StopToken& stop) {
-  const AlgorithmDefinitions definitions = BuiltinAlgorithmDefinitions();
-  return Serve(options, Role::kReducer, stop,
-               [&](HubLink* hub, Metrics* metrics, GradientRunner* runner, std::function<void(GradientModel)> serve) {
-                 ReducerConnections connections;
-                 connections.hub = hub;
-                 connections.metrics = metrics;
-                 connections.runner = runner;
-                 connections.serve = std::move(serve);
-                 connections.link = [](std::function<std::string()> address) {
-                   return NewGradientLink([address = std::move(address)](int64_t) { return address(); });
-                 };
-                 connections.definitions = &definitions;
-                 return RunReducer(connections);
-               });
+absl::Status ServeGradients(const GradientProcessOptions& options, const StopToken& stop) {
+  GradientWork work(options);
+  WAGGLE_RETURN_IF_ERROR(work.StartIdle());
+  PoolClientOptions pool;
+  WAGGLE_ASSIGN_OR_RETURN(pool.address,
+                          ReachableAddress(work.idle_address(), options.advertise, options.hub_address, stop));
+  LogInfo("waits for orders of the hub at ", options.hub_address, ", at ", work.idle_address());
+  pool.hub_address = options.hub_address;
+  pool.kind = WorkerKind::kGradient;
+  pool.wanted_index = options.index;
+  pool.resources = MachineResources();
+  return WorkForPool(pool, &work, stop);
 }
 
 }  // namespace waggle

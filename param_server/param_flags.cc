@@ -20,12 +20,10 @@ absl::Status ParamFlags::Check() const {
       {"--data-dir", !data_folder.empty(), {ParamRole::kHub}},
       {"--param-server",
        !param_server.empty() && (everyones == nullptr || param_server != everyones),
-       {ParamRole::kPrimary, ParamRole::kReducer}},
-      {"--advertise", !advertise.empty(), {ParamRole::kPrimary, ParamRole::kReducer}},
+       {ParamRole::kReducer}},
+      {"--advertise", !advertise.empty(), {ParamRole::kReducer}},
       {"--index", index.has_value(), {ParamRole::kReducer}},
-      {"--output-dir", !output_folder.empty(), {ParamRole::kHub, ParamRole::kPrimary}},
-      {"--restore", !restore_folder.empty(), {ParamRole::kPrimary}},
-      {"--resume", resume, {ParamRole::kPrimary}},
+      {"--output-dir", !output_folder.empty(), {ParamRole::kHub}},
   };
   for (const Flag& flag : flags) {
     bool fits = !flag.given;
@@ -44,7 +42,7 @@ absl::Status ParamFlags::Check() const {
 }
 
 const char* ParamFlags::Name() const {
-  return role == ParamRole::kHub ? "param-server" : role == ParamRole::kPrimary ? "primary" : "reducer";
+  return role == ParamRole::kHub ? "param-server" : "reducer";
 }
 
 GradientProcessOptions ParamFlags::Gradients() const {
@@ -53,37 +51,29 @@ GradientProcessOptions ParamFlags::Gradients() const {
   options.hub_address = param_server;
   options.advertise = advertise;
   options.index = index;
-  options.primary = {output_folder, restore_folder, resume};
   return options;
 }
 
 void AddParamFlags(CLI::App* app, ParamFlags* flags) {
   AddChoiceFlag<ParamRole>(
-      app, "--role", &flags->role,
-      {{"hub", ParamRole::kHub}, {"primary", ParamRole::kPrimary}, {"reducer", ParamRole::kReducer}},
-      "What this process is: the hub, of which a run has one; or, where learner.gradients is push, the primary, of "
-      "which it has one too, or one of learner.gradient_server.reducers");
+      app, "--role", &flags->role, {{"hub", ParamRole::kHub}, {"reducer", ParamRole::kReducer}},
+      "What this process is: the hub, of which there is one; or, for experiments whose learner.gradients is push, a "
+      "part of their gradient server: the primary, or one of learner.gradient_server.reducers, as the hub says");
   AddListenFlag(app, &flags->listen);
   AddPathFlag(app, "--data-dir", &flags->data_folder, "DIR",
               "hub, required: the folder for what must survive this process; its address is written there, to the file "
               "\"address\"");
   SetRequired(AddParamServerFlag(app, &flags->param_server), false);
-  AddAddressFlag(app, "--advertise", &flags->advertise,
-                 "primary, reducer: where others find this process, if that is not where it listens");
+  AddAddressFlag(
+      app, "--advertise", &flags->advertise,
+      "reducer: where others find this process; by default where it listens, or where that stands for all of "
+      "this machine at the address from which it reaches the hub");
   AddIntegerFlag(app, "--index", &flags->index, 0, 9999,
-                 "reducer: which one this is; without it the hub gives out the lowest that is free");
-  CLI::Option* const output =
-      AddPathFlag(app, "--output-dir", &flags->output_folder, "DIR",
-                  "hub: where an experiment's files go, which are its figures over time, its checkpoints and its best "
-                  "weights; {id} in it stands for the experiment's id. Learners should see the same folder by the same "
-                  "path: one that does not writes no checkpoints. --data-dir/experiments/{id}/output unless given");
-  CLI::Option* const restore = AddPathFlag(app, "--restore", &flags->restore_folder, "DIR",
-                                           "primary: goes on from the newest whole checkpoint in DIR");
-  CLI::Option* const resume = AddSwitch(
-      app, "--resume", &flags->resume,
-      "primary: goes on from the checkpoints in the folder of --output-dir; if there are none, as without it");
-  SetNeeds(resume, output);
-  SetExcludes(resume, restore);
+                 "reducer: which of an experiment's reducers this one would rather be, where that is free");
+  AddPathFlag(app, "--output-dir", &flags->output_folder, "DIR",
+              "hub: where an experiment's files go, which are its figures over time, its checkpoints and its best "
+              "weights; {id} in it stands for the experiment's id. Learners should see the same folder by the same "
+              "path: one that does not writes no checkpoints. --data-dir/experiments/{id}/output unless given");
   AddCommonFlags(app, &flags->log_level);
 }
 

@@ -16,23 +16,21 @@ class App;
 
 namespace waggle {
 
-enum class ParamRole { kHub, kPrimary, kReducer };
+enum class ParamRole { kHub, kReducer };
 
 struct ParamFlags {
   ParamRole role = ParamRole::kHub;
   std::string listen;
   std::string data_folder;
+  std::string output_folder;
   std::string param_server;
   std::string advertise;
   std::optional<int64_t> index;
-  std::string output_folder;
-  std::string restore_folder;
-  bool resume = false;
   LogLevel log_level = LogLevel::kInfo;
 
   // INVALID_ARGUMENT, naming the flag, for one that the role needs and that is not there, or that means nothing to it.
   absl::Status Check() const;
-  // "param-server", "primary", "reducer".
+  // "param-server", "reducer".
   const char* Name() const;
   GradientProcessOptions Gradients() const;
 };

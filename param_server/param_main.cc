@@ -16,13 +16,8 @@ namespace {
 constexpr int kUsageError = 2;
 
 absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
-  switch (flags.role) {
-    case ParamRole::kPrimary:
-      return ServePrimary(flags.Gradients(), stop);
-    case ParamRole::kReducer:
-      return ServeReducer(flags.Gradients(), stop);
-    case ParamRole::kHub:
-      break;
+  if (flags.role == ParamRole::kReducer) {
+    return ServeGradients(flags.Gradients(), stop);
   }
   return RunHub({flags.listen, flags.data_folder, flags.output_folder}, stop);
 }
@@ -32,11 +27,10 @@ absl::Status Run(const ParamFlags& flags, const StopToken& stop) {
 
 int main(int argc, char** argv) {
   const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
-      "Waggle's parameter server. As the hub it keeps the newest weights, the experiment, and knows all workers. As "
-      "the "
-      "primary it steps the weights from gradients that actors push, in the learner's place; as a reducer it adds "
-      "these "
-      "up on their way.",
+      "Waggle's parameter server. As the hub it keeps experiments and their newest weights, and knows all workers. As "
+      "a reducer it is a part of gradient servers, one after the other: it adds gradients up that actors push, or "
+      "steps "
+      "the weights from them in the learner's place.",
       "waggle-param-server");
   waggle::ParamFlags flags;
   waggle::AddParamFlags(app.get(), &flags);

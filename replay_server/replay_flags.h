@@ -20,14 +20,15 @@ inline constexpr int64_t kLeastTableBytes = int64_t{1} << 20;
 
 struct ReplayFlags {
   std::string listen = "127.0.0.1:0";
-  std::string advertise;     // Empty: the address listened on.
+  std::string advertise;     // Empty: see ReachableAddress.
   std::string param_server;  // Empty: none.
   std::string data_dir;      // Empty: none.
   double checkpoint_seconds = 300;
-  int64_t memory_bytes = 0;  // Of the tables' rows.
+  int64_t memory_bytes = 0;                                              // Of the tables' rows.
+  int64_t experiment_bytes = ReplayStoreOptions().max_experiment_bytes;  // Of one experiment's rows.
   int64_t max_tables = ReplayStoreOptions().max_tables;
   SavedPolicy if_saved_differs = SavedPolicy::kRefuse;
-  int64_t index = 0;
+  std::optional<int64_t> index;
   LogLevel log_level = LogLevel::kInfo;
 
   // What the server's options are by these.

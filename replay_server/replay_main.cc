@@ -2,36 +2,36 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "common/api/turn_taker.h"
-#include "common/base/host_port.h"
 #include "common/base/log.h"
 #include "common/base/machine_memory.h"
 #include "common/base/status_macros.h"
 #include "common/base/stopwatch.h"
 #include "common/base/thread.h"
-#include "common/hub_client/hub_client.h"
+#include "common/hub_client/pool_client.h"
 #include "common/metrics/metrics.h"
 #include "common/process/allocator.h"
 #include "common/process/flags.h"
+#include "common/process/pool_process.h"
 #include "common/process/process.h"
+#include "common/rpc/local_address.h"
 #include "replay_server/replay_flags.h"
+#include "replay_server/replay_work.h"
 #include "replay_server/service/replay_server.h"
 
 namespace waggle {
 namespace {
 
-constexpr absl::Duration kGaugeInterval = absl::Seconds(1);
+constexpr absl::Duration kTendInterval = absl::Seconds(1);
 // What is freed is kept for what comes next, but not all that many threads have ever had: batches that are read from
 // the disk take megabytes each.
 constexpr absl::Duration kReturnInterval = absl::Seconds(10);
 constexpr int64_t kMostKeptBytes = int64_t{64} << 20;
 constexpr absl::Duration kGrace = absl::Seconds(1);
+// Each is a thread and a link to the hub.
+constexpr int64_t kMostExperiments = 64;
 
-// Serves until `stop`, with the gauges kept up to date: longer than a run lasts, for its learner still has priorities
-// to send when it is over. A hub that refuses this server ends it.
-absl::Status Serve(ReplayServer* server, HubLink* hub, const StopToken& stop) {
+// Looks after the server until `ended`.
+void Tend(ReplayServer* server, const StopToken& ended) {
   Stopwatch since_return;
   do {
     server->UpdateGauges();
@@ -39,26 +39,25 @@ absl::Status Serve(ReplayServer* server, HubLink* hub, const StopToken& stop) {
       ReturnFreedMemory(kMostKeptBytes);
       since_return = Stopwatch();
     }
-    if (hub != nullptr && hub->run_over().StopRequested()) {
-      // Returns at once: CANCELLED where the run is over, the refusal otherwise.
-      const absl::Status ended = hub->WaitUntil([](const Assignment& /*assignment*/) { return false; }, stop).status();
-      if (!absl::IsCancelled(ended)) {
-        return ended;
-      }
-    }
-  } while (!stop.WaitFor(kGaugeInterval));
-  return absl::OkStatus();
+  } while (!ended.WaitFor(kTendInterval));
 }
 
-// In lock-step: brings the figures up to date in each turn, until `stop`. A run that has failed may go on.
-void TakeTurns(ReplayServer* server, HubLink* hub, const StopToken& stop) {
-  TurnTaker turns(hub, Role::kReplayServer);
-  do {
-    while (turns.Await(stop).ok()) {
-      server->UpdateGauges();
-      turns.End();
-    }
-  } while (!stop.WaitFor(kGaugeInterval));
+// Works for experiments of this hub, until `stop`.
+absl::Status JoinPool(const ReplayFlags& flags, ReplayServer* server, const StopToken& stop) {
+  PoolClientOptions options;
+  options.hub_address = flags.param_server;
+  options.kind = WorkerKind::kReplayServer;
+  WAGGLE_ASSIGN_OR_RETURN(options.address,
+                          ReachableAddress(server->address(), flags.advertise, flags.param_server, stop));
+  if (!flags.data_dir.empty()) {
+    WAGGLE_ASSIGN_OR_RETURN(options.storage_id, StorageId(flags.data_dir));
+  }
+  options.wanted_index = flags.index;
+  options.capacity = kMostExperiments;
+  options.resources = MachineResources();
+  LogInfo("works for the experiments of the hub at ", flags.param_server, ", which reach it at ", options.address);
+  ReplayWork work(flags.param_server, options.address, server);
+  return WorkForPool(options, &work, stop);
 }
 
 absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
@@ -68,40 +67,21 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
     LogWarning(warning);
   }
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ReplayServer> server, ReplayServer::Start(options, &metrics));
-  const std::string address = flags.advertise.empty() ? server->address() : flags.advertise;
   LogInfo("serving replay on ", server->address());
-  std::unique_ptr<HubLink> hub;
+  const StopToken ended;
+  Thread tending("tending", [&server, ended] { Tend(server.get(), ended); });
+  absl::Status status;
   if (!flags.param_server.empty()) {
-    // Everybody would connect to itself.
-    if (const absl::Status reachable = ValidateReachable(address); !reachable.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--listen ", flags.listen, " needs --advertise: ", reachable.message()));
-    }
-    HubClientOptions hub_options;
-    hub_options.hub_address = flags.param_server;
-    hub_options.role = Role::kReplayServer;
-    hub_options.address = address;
-    // Never one that happens to be free: which part of the buffer this server holds follows from it, also for those
-    // that come back with what they held.
-    hub_options.index = flags.index;
-    hub_options.metrics = &metrics;
-    WAGGLE_ASSIGN_OR_RETURN(hub, JoinHub(hub_options, stop));
-    LogInfo("joined the hub at ", flags.param_server, " as replay server ", flags.index, " at ", address);
+    status = JoinPool(flags, server.get(), stop);
   } else {
-    LogInfo("serves alone: without --param-server nobody is told of ", address);
+    LogInfo("serves alone: without --param-server no experiment is told of it");
+    stop.Wait();
   }
-  std::optional<Thread> turns;
-  if (hub != nullptr && hub->assignment().turn.has_value()) {
-    turns.emplace("turns", [&server, &hub, stop] { TakeTurns(server.get(), hub.get(), stop); });
-  }
-  const absl::Status served = Serve(server.get(), hub.get(), stop);
   LogInfo("stopping");
-  turns.reset();  // Whose waits have ended too.
+  ended.RequestStop();
+  tending.Join();
   server->Shutdown(kGrace);
-  if (hub != nullptr) {
-    hub->Leave(absl::Seconds(2));
-  }
-  return served;
+  return status;
 }
 
 }  // namespace
@@ -109,9 +89,10 @@ absl::Status RunReplayServer(const ReplayFlags& flags, const StopToken& stop) {
 
 int main(int argc, char** argv) {
   waggle::ReplayFlags flags;
-  const std::shared_ptr<CLI::App> app =
-      waggle::NewCommandLine("Waggle's replay server: holds the tables that actors write to and learners sample from.",
-                             "waggle-replay-server");
+  const std::shared_ptr<CLI::App> app = waggle::NewCommandLine(
+      "Waggle's replay server: holds the tables that actors write to and learners sample from, "
+      "of any number of experiments.",
+      "waggle-replay-server");
   waggle::AddReplayFlags(app.get(), waggle::MachineMemoryBytes(), &flags);
   if (const std::optional<int> exit_status = waggle::ParseCommandLine(app.get(), argc, argv); exit_status.has_value()) {
     return *exit_status;

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "common/api/pool.h"
 #include "common/base/stop_token.h"
+#include "common/hub_client/hub_client.h"
 
 namespace waggle {
 
@@ -26,6 +27,9 @@ struct PoolClientOptions {
   // INVALID_ARGUMENT naming each field that is wrong.
   absl::Status Validate() const;
 };
+
+// How a process joins the run of an order: what is left to set is where it serves, and its metrics.
+HubClientOptions HubOptionsOf(const std::string& hub_address, const WorkOrder& order, const std::string& run_worker_id);
 
 // Takes part in the pool until `stop`, which every order is told too: does what the hub orders, several orders at once,
 // and goes on through any absence of the hub. OK after a stop. The hub's refusal (FAILED_PRECONDITION names both

@@ -1,6 +1,7 @@
 // No test of its own: tests/common/hub_client/pool_client_test.cc sees it through WorkForPool.
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "common/base/host_port.h"
 #include "common/base/problems.h"
@@ -31,6 +32,17 @@ absl::Status PoolClientOptions::Validate() const {
   problems.AddUnlessAtLeast("resources.memory_bytes", resources.memory_bytes, 0);
   problems.AddUnless(grace >= absl::ZeroDuration(), "grace: ", absl::FormatDuration(grace), " is negative");
   return problems.ToStatus("", "; ");
+}
+
+HubClientOptions HubOptionsOf(const std::string& hub_address, const WorkOrder& order,
+                              const std::string& run_worker_id) {
+  HubClientOptions options;
+  options.hub_address = hub_address;
+  options.experiment_id = order.experiment_id;
+  options.worker_id = run_worker_id;
+  options.role = order.role;
+  options.index = order.index;
+  return options;
 }
 
 }  // namespace waggle

@@ -1,5 +1,7 @@
 #include "common/nn/device.h"
 
+#include <mutex>
+
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -7,6 +9,14 @@
 #include "common/nn/blas.h"
 
 namespace waggle {
+
+namespace {
+
+int CountCudaDevices() {
+  return torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
+}
+
+}  // namespace
 
 absl::StatusOr<torch::Device> ParseDevice(absl::string_view name) {
   if (name == "cpu") {
@@ -17,7 +27,7 @@ absl::StatusOr<torch::Device> ParseDevice(absl::string_view name) {
   if (name != "cuda" && !(numbered && absl::SimpleAtoi(name.substr(5), &index) && index >= 0)) {
     return absl::InvalidArgumentError(absl::StrCat("device: \"", name, "\" is not one of cpu, cuda, cuda:N"));
   }
-  const int devices = torch::cuda::is_available() ? static_cast<int>(torch::cuda::device_count()) : 0;
+  const int devices = CountCudaDevices();
   if (devices == 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         "device: \"", name, "\" was asked for, but this process has no CUDA device (LibTorch ", TORCH_VERSION,
@@ -30,9 +40,18 @@ absl::StatusOr<torch::Device> ParseDevice(absl::string_view name) {
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
+std::vector<std::string> CudaDevices() {
+  std::vector<std::string> devices;
+  for (int i = 0; i < CountCudaDevices(); ++i) {
+    devices.push_back(absl::StrCat("cuda:", i));
+  }
+  return devices;
+}
+
 void ConfigureTorch(int64_t threads) {
   torch::set_num_threads(static_cast<int>(threads));
-  ImproveBlasKernels();
+  static std::once_flag improved;  // Nobody may compute meanwhile, and threads of several experiments come here.
+  std::call_once(improved, &ImproveBlasKernels);
   const BlasLibrary blas = FindBlasLibrary();
   LogInfo("LibTorch ", TORCH_VERSION, ", ", threads, threads == 1 ? " thread" : " threads",
           ", BLAS: ", blas.path.empty() ? "LibTorch's own" : blas.path,

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -12,8 +14,12 @@ namespace waggle {
 // process has no such device.
 absl::StatusOr<torch::Device> ParseDevice(absl::string_view name);
 
-// Sets how many threads LibTorch computes with in this process (at least 1; call before it first computes), chooses the
-// BLAS's kernels and logs what it runs on, with a warning if that is slower than it need be.
+// "cuda:0", …: the CUDA devices that this process has.
+std::vector<std::string> CudaDevices();
+
+// Sets how many threads LibTorch computes with for the calling thread (at least 1), and, the first time, chooses the
+// BLAS's kernels: to be called before whatever computes. Logs what it runs on, with a warning if that is slower than it
+// need be. Thread-safe.
 void ConfigureTorch(int64_t threads);
 
 }  // namespace waggle

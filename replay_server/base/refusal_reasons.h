@@ -21,6 +21,7 @@ inline constexpr absl::string_view kNoDataFolder = "no_data_folder";
 inline constexpr absl::string_view kTooManyTables = "too_many_tables";
 inline constexpr absl::string_view kTooManyWriters = "too_many_writers";
 inline constexpr absl::string_view kTableTooLarge = "table_too_large";
+inline constexpr absl::string_view kExperimentTooLarge = "experiment_too_large";
 inline constexpr absl::string_view kWrongColumns = "wrong_columns";
 inline constexpr absl::string_view kOtherWriter = "other_writer";
 inline constexpr absl::string_view kBadSequence = "bad_sequence";
@@ -44,24 +45,43 @@ inline constexpr absl::string_view kTooBusy = "too_busy";
 inline constexpr absl::string_view kStopping = "stopping";
 
 inline constexpr absl::string_view kAll[] = {
-    kMalformedMessage, kMessageTooLarge,
-    kOutOfMemory,      kUnexpectedMessage,
-    kBadRequest,       kBadName,
-    kUnknownTable,     kUnknownItem,
-    kBadConfiguration, kOtherConfiguration,
-    kConfigGeneration, kNoDataFolder,
-    kTooManyTables,    kTooManyWriters,
-    kTableTooLarge,    kWrongColumns,
-    kOtherWriter,      kBadSequence,
-    kBadChunk,         kBadWindow,
-    kBadPriority,      kNotFinite,
-    kDamagedRows,      kBlockTooLarge,
-    kItemTooLarge,     kWriterTooLarge,
-    kWritersTooLarge,  kTooManyWaiting,
-    kBatchTooLarge,    kImpossibleBatch,
-    kBadDraw,          kTooManyCredits,
-    kNotReading,       kDisk,
-    kTooBusy,          kStopping,
+    kMalformedMessage,
+    kMessageTooLarge,
+    kOutOfMemory,
+    kUnexpectedMessage,
+    kBadRequest,
+    kBadName,
+    kUnknownTable,
+    kUnknownItem,
+    kBadConfiguration,
+    kOtherConfiguration,
+    kConfigGeneration,
+    kNoDataFolder,
+    kTooManyTables,
+    kTooManyWriters,
+    kTableTooLarge,
+    kExperimentTooLarge,
+    kWrongColumns,
+    kOtherWriter,
+    kBadSequence,
+    kBadChunk,
+    kBadWindow,
+    kBadPriority,
+    kNotFinite,
+    kDamagedRows,
+    kBlockTooLarge,
+    kItemTooLarge,
+    kWriterTooLarge,
+    kWritersTooLarge,
+    kTooManyWaiting,
+    kBatchTooLarge,
+    kImpossibleBatch,
+    kBadDraw,
+    kTooManyCredits,
+    kNotReading,
+    kDisk,
+    kTooBusy,
+    kStopping,
 };
 
 }  // namespace waggle::reasons

@@ -6,6 +6,7 @@
 
 #include "common/replay_blocks/block_compression.h"
 #include "common/table_config/table_config.h"
+#include "common/tensor/array_spec.h"
 #include "replay_server/rows/row_layout.h"
 
 namespace waggle {
@@ -21,6 +22,14 @@ inline int64_t LeastMemoryWhenFull(const TableConfig& config) {
   const int64_t in_memory =
       config.memory_limit > 0 ? std::min(items * row_bytes, config.memory_limit) : items * row_bytes;
   return in_memory + std::min(items * kItemBytes, std::numeric_limits<int64_t>::max() - in_memory);
+}
+
+// The most that its rows take, in memory and on disk together: no more than max_bytes, nor than those of full windows,
+// no two of which share a row. Columns that are compressed count in full. The configuration is valid.
+inline int64_t MostRowBytes(const TableConfig& config) {
+  const int64_t row_bytes = BytesARow(config.signature);
+  const int64_t rows = config.max_items * (config.max_window + config.MaxContextRows());
+  return row_bytes == 0 || rows < config.max_bytes / row_bytes ? rows * row_bytes : config.max_bytes;
 }
 
 }  // namespace waggle

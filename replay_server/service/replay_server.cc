@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "replay_server/service/experiment_figures.h"
 
 namespace waggle {
 namespace {
@@ -102,27 +102,9 @@ ReplayServer::~ReplayServer() {
 
 void ReplayServer::UpdateGauges() {
   MutexLock lock(&gauges_mutex_);
-  std::map<std::string, int64_t> sums;
-  for (const std::shared_ptr<Table>& table : store_.tables()) {
-    const Table::Info info = table->info();
-    sums["max_items"] += info.config->max_items;
-    sums["items"] += info.items;
-    sums["bytes"] += info.bytes;
-    sums["items_removed"] += info.items_removed;
-    sums["inserts_waiting"] += info.inserts_waiting;
-    sums["samples_waiting"] += info.samples_waiting;
-    sums["memory_bytes"] += table->tier() != nullptr ? info.tier.memory_bytes : info.bytes;
-    sums["disk_bytes"] += info.tier.disk_bytes;
-    sums["disk_reads"] += info.tier.reads;
-  }
-  for (const auto& [name, sum] : sums) {
-    metrics_->Set(name, static_cast<double>(sum));
-  }
   store_.TendWriters(SteadyNow());
   service_.TendSamplers(SteadyNow());
-  const ReplayStore::WriterInfo writers = store_.writer_info();
-  metrics_->Set("writers", static_cast<double>(writers.writers));
-  metrics_->Set("writer_bytes", static_cast<double>(writers.held_bytes));
+  SetTableGauges(store_.tables(), store_.writer_info(), metrics_);
 }
 
 void ReplayServer::Shutdown(absl::Duration grace) {

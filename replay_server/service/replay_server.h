@@ -43,11 +43,13 @@ class ReplayServer {
   // HOST:PORT, with the port that was taken.
   const std::string& address() const { return server_->address(); }
 
-  // Sets the gauges: sums over all tables of what Describe tells of each (items, bytes, memory_bytes, …; none without a
-  // table), writers and writer_bytes (what these hold beside the tables).
+  // Sets the gauges of all tables together: see SetTableGauges.
   // Tends the writers that have gone away, and the samplers that do not read: to be called about once a second, and
   // whenever the gauges are to be of now. Any thread.
   void UpdateGauges() ABSL_LOCKS_EXCLUDED(gauges_mutex_);
+
+  // Its tables, for those who look at them, or drop some, by experiment.
+  ReplayStore* store() { return &store_; }
 
   // Answers all who wait with UNAVAILABLE, writes everything down that is to be, gives other calls `grace` to end, and
   // ends. Idempotent; the destructor does it too, without grace.

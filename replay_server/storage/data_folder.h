@@ -29,6 +29,7 @@ struct DataFolderOptions {
 //   commits         the last commits to db: see CommitRing
 //   cold/           rows past their tables' memory_limit; means nothing to the next server, which removes it
 //   damaged/N       what could not be read, moved out of the way; never deleted
+//   storage_id      what the server calls the folder where it works for a hub: see StorageId
 //
 // Not thread-safe.
 class DataFolder {

@@ -44,10 +44,10 @@ absl::Status CheckHoldsRow(const TableConfig& config) {
 }  // namespace
 
 absl::Status ReplayStoreOptions::Validate() const {
-  if (max_tables < 1 || max_bytes < 1 || max_writer_bytes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("a replay store has a table and a byte at least; it may have ",
-                                                   max_tables, " tables, ", max_bytes, " bytes and ", max_writer_bytes,
-                                                   " bytes of its writers"));
+  if (max_tables < 1 || max_bytes < 1 || max_experiment_bytes < 1 || max_writer_bytes < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a replay store has a table and a byte at least; it may have ", max_tables, " tables, ", max_bytes, " bytes, ",
+        max_experiment_bytes, " bytes of an experiment and ", max_writer_bytes, " bytes of its writers"));
   }
   WAGGLE_RETURN_IF_ERROR(known_writers.Validate());
   return writer.Validate();
@@ -152,7 +152,7 @@ absl::StatusOr<bool> ReplayStore::CreateTableLocked(const TableConfig& config, S
     *replaced = std::move(found->second);
     tables_.erase(found);
   } else {
-    WAGGLE_RETURN_IF_ERROR(CheckMemory(config));
+    WAGGLE_RETURN_IF_ERROR(CheckRoomLocked(config));
   }
   WAGGLE_RETURN_IF_ERROR(MakeTableLocked(config, *replaced));
   return true;
@@ -168,7 +168,7 @@ absl::StatusOr<bool> ReplayStore::AcceptTableLocked(const Table& table, const Ta
   const bool saved = saved_tables_.count(config.name) > 0;
   if (saved && policy != SavedPolicy::kRefuse) {
     const bool keep = policy == SavedPolicy::kKeep;
-    WAGGLE_RETURN_IF_ERROR(keep ? absl::OkStatus() : CheckMemory(config));  // Before anything is lost for it.
+    WAGGLE_RETURN_IF_ERROR(keep ? absl::OkStatus() : CheckRoomLocked(config));  // Before anything is lost for it.
     *warning = absl::StrCat("table \"", config.name, "\", as it was saved, ",
                             keep ? "is kept" : absl::StrCat("is dropped, with its ", table.info().items, " items"),
                             "; it differs from what is wanted (saved and wanted): ", absl::StrJoin(differences, "; "));
@@ -208,6 +208,10 @@ absl::StatusOr<Table::Reconfigured> ReplayStore::Reconfigure(const TableConfig& 
   }
   if (LeastMemoryWhenFull(config) > LeastMemoryWhenFull(*now)) {
     WAGGLE_RETURN_IF_ERROR(CheckMemory(config));
+  }
+  if (MostRowBytes(config) > MostRowBytes(*now)) {
+    MutexLock lock(&mutex_);
+    WAGGLE_RETURN_IF_ERROR(CheckExperimentLocked(config));
   }
   return table->Reconfigure(config, generation, dry_run);
 }

@@ -33,6 +33,9 @@ struct ReplayStoreOptions {
   // Of all tables' rows: a table that would take more first loses items of its own, and one that would need more is not
   // made.
   int64_t max_bytes = std::numeric_limits<int64_t>::max();
+  // The most that the rows of one experiment's tables may take, those on disk too: each counts for MostRowBytes, and
+  // one that would be too much is not made.
+  int64_t max_experiment_bytes = std::numeric_limits<int64_t>::max();
   // Of all writers' newest rows, which are held for windows to come. Those of one that needs more are not taken.
   int64_t max_writer_bytes = int64_t{16} << 30;
   KnownWritersOptions known_writers;
@@ -57,7 +60,8 @@ class ReplayStore {
   // Returns whether it was made now; false if one is there that is, or was created, equal. FAILED_PRECONDITION, saying
   // what differs, if another one of that name is, or if its durability needs a log and there is none, or if it has a
   // memory_limit and there is nowhere to keep what is past it; RESOURCE_EXHAUSTED if there are too many, or if it could
-  // never be full because it would take more memory than all tables may have; CANCELLED once closed.
+  // never be full because it would take more memory than all tables may have, or would be too much for its experiment;
+  // CANCELLED once closed.
   //
   // Where a table was saved that differs, `policy` says what becomes of it, until somebody has had their way once. One
   // that is replaced is freed by this thread, which takes long where it is large.
@@ -68,6 +72,14 @@ class ReplayStore {
   // NOT_FOUND, with the tables that there are.
   absl::StatusOr<std::shared_ptr<Table>> FindTable(const std::string& name) const;
   std::vector<std::shared_ptr<Table>> tables() const;
+  // Those of an experiment (common/table_config/table_name.h).
+  std::vector<std::shared_ptr<Table>> TablesOf(const std::string& experiment_id) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The experiments that have tables.
+  std::vector<std::string> Experiments() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Drops the tables of an experiment, from the disk too, and forgets the writers that write to no other: for who uses
+  // them it is as if the server had come back without. Returns how many there were. This thread frees them, which takes
+  // long where they are large; what is on the disk goes soon after.
+  int64_t DropExperiment(const std::string& experiment_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The session of this writer, a new one if it is unknown. With the incarnation that it is going to claim, a writer
   // that was forgotten goes on behind its last block. NOT_FOUND for an unknown table; INVALID_ARGUMENT for a bad name,
@@ -87,6 +99,8 @@ class ReplayStore {
     int64_t held_bytes = 0;  // See WriterSession::held_bytes.
   };
   WriterInfo writer_info() const;
+  // Of those that write to an experiment's tables and are, or were, here since the server began.
+  WriterInfo WritersOf(const std::string& experiment_id) const ABSL_LOCKS_EXCLUDED(mutex_);
   // By table: what its writers wait for together, if anything. A block for several tables is counted at each.
   std::map<std::string, WriterSession::Unanswered> unanswered() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -107,6 +121,9 @@ class ReplayStore {
   absl::Status CheckStorage(const TableConfig& config) const;
   // RESOURCE_EXHAUSTED for a table that would be too large for the memory that all may have.
   absl::Status CheckMemory(const TableConfig& config) const;
+  // The same of what the tables of its experiment may have, beside the others of these.
+  absl::Status CheckExperimentLocked(const TableConfig& config) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckRoomLocked(const TableConfig& config) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // See CreateTable. What was replaced, and what is to be logged, is for after the lock.
   absl::StatusOr<bool> CreateTableLocked(const TableConfig& config, SavedPolicy policy,
                                          std::shared_ptr<Table>* replaced, std::string* warning)

@@ -1,12 +1,20 @@
 // No test of its own: replay_store_test.cc, which comes and goes as writers do.
 #include "replay_server/writers/known_writers.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace waggle {
+namespace {
+
+bool Holds(const std::vector<std::shared_ptr<Table>>& tables, const std::shared_ptr<Table>& table) {
+  return std::find(tables.begin(), tables.end(), table) != tables.end();
+}
+
+}  // namespace
 
 absl::Status KnownWritersOptions::Validate() const {
   if (max_writers < 1 || max_idle_writer_bytes < 0 || max_idle_time < absl::ZeroDuration() ||
@@ -50,6 +58,16 @@ void KnownWriters::MakeRoom(Forgotten* forgotten) {
 void KnownWriters::Forget(const std::string& id, Forgotten* forgotten) {
   if (const auto found = writers_.find(id); found != writers_.end()) {
     Forget(found, forgotten);
+  }
+}
+
+void KnownWriters::ForgetThoseOf(const std::vector<std::shared_ptr<Table>>& tables, Forgotten* forgotten) {
+  for (auto it = writers_.begin(); it != writers_.end();) {
+    const auto here = it++;
+    const auto& own = here->second.session->tables();
+    if (std::all_of(own.begin(), own.end(), [&](const auto& table) { return Holds(tables, table); })) {
+      Forget(here, forgotten);
+    }
   }
 }
 
@@ -116,6 +134,18 @@ int64_t KnownWriters::held_bytes() const {
     bytes += writer.session->held_bytes();
   }
   return bytes;
+}
+
+std::pair<int64_t, int64_t> KnownWriters::CountThoseOf(const std::vector<std::shared_ptr<Table>>& tables) const {
+  std::pair<int64_t, int64_t> count_and_bytes;
+  for (const auto& [id, writer] : writers_) {
+    const auto& own = writer.session->tables();
+    if (std::any_of(own.begin(), own.end(), [&](const auto& table) { return Holds(tables, table); })) {
+      ++count_and_bytes.first;
+      count_and_bytes.second += writer.session->held_bytes();
+    }
+  }
+  return count_and_bytes;
 }
 
 // By the tables themselves, which are few: names would be made for each table of each writer. Whoever took the sessions

@@ -57,6 +57,8 @@ class KnownWriters {
   // Makes room for one more, where there is any.
   void MakeRoom(Forgotten* forgotten);
   void Forget(const std::string& id, Forgotten* forgotten);
+  // Forgets those whose tables are all among these.
+  void ForgetThoseOf(const std::vector<std::shared_ptr<Table>>& tables, Forgotten* forgotten);
   // Forgets the writer that has this id, if it is another one than `incarnation` and has ended.
   void ForgetEnded(const std::string& id, uint64_t incarnation, Forgotten* forgotten);
   // See ForgottenWriters.
@@ -74,6 +76,8 @@ class KnownWriters {
 
   int64_t size() const { return static_cast<int64_t>(writers_.size()); }
   int64_t held_bytes() const;  // See WriterSession::held_bytes.
+  // How many write to one of these tables, and what they hold.
+  std::pair<int64_t, int64_t> CountThoseOf(const std::vector<std::shared_ptr<Table>>& tables) const;
   // By table: what its writers wait for together. A block for several tables is counted at each.
   std::map<std::shared_ptr<Table>, WriterSession::Unanswered> unanswered() const;
 

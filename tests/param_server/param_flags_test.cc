@@ -31,10 +31,10 @@ TEST_CASE("a parameter server is the hub unless it is told otherwise", "[unit]")
   CHECK(std::string(flags.Name()) == "param-server");
 }
 
-TEST_CASE("a primary has a learner's folders, and a reducer an index", "[unit]") {
+TEST_CASE("a gradient worker says where it listens and what it would rather be", "[unit]") {
   ParamFlags flags;
-  REQUIRE_FALSE(Parse({"--role", "primary", "--listen", "0.0.0.0:7", "--advertise", "host:7", "--param-server", "hub:1",
-                       "--output-dir", "out", "--resume"},
+  REQUIRE_FALSE(Parse({"--role", "reducer", "--listen", "0.0.0.0:7", "--advertise", "host:7", "--param-server", "hub:1",
+                       "--index", "2"},
                       &flags)
                     .has_value());
   REQUIRE_OK(flags.Check());
@@ -42,10 +42,8 @@ TEST_CASE("a primary has a learner's folders, and a reducer an index", "[unit]")
   CHECK(options.listen == "0.0.0.0:7");
   CHECK(options.advertise == "host:7");
   CHECK(options.hub_address == "hub:1");
-  CHECK(options.primary.output_dir == "out");
-  CHECK(options.primary.resume);
-  CHECK(std::string(flags.Name()) == "primary");
-  REQUIRE_OK(Check({"--role", "reducer", "--listen", "127.0.0.1:0", "--param-server", "hub:1", "--index", "2"}));
+  CHECK(options.index == 2);
+  CHECK(std::string(flags.Name()) == "reducer");
 }
 
 TEST_CASE("flags that a role needs must be there, those of another must not", "[unit]") {
@@ -54,19 +52,17 @@ TEST_CASE("flags that a role needs must be there, those of another must not", "[
     return absl::IsInvalidArgument(status) && status.message().substr(0, flag.size()) == flag;
   };
   CHECK(refused({"--listen", "127.0.0.1:0"}, "--data-dir"));
-  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "primary"}, "--param-server"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer"}, "--param-server"));
   CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--index", "1"}, "--index"));
-  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "primary", "--param-server", "h:1", "--data-dir", "d"},
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--data-dir", "d"},
                 "--data-dir"));
-  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--output-dir", "d"},
-                "--output-dir"));
   const std::vector<const char*> hub = {"--listen", "127.0.0.1:0", "--data-dir", "d"};
   CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--param-server", "h:1"}, "--param-server"));
   setenv("WAGGLE_PARAM_SERVER", "h:1", 1);
   CHECK(Check(hub).ok());
   unsetenv("WAGGLE_PARAM_SERVER");
   ParamFlags flags;
-  CHECK(Parse({"--listen", "127.0.0.1:0", "--role", "learner"}, &flags) == 2);
+  CHECK(Parse({"--listen", "127.0.0.1:0", "--role", "primary"}, &flags) == 2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -78,6 +79,7 @@ TEST_CASE("Every flag of a replay server says of a wrong value what was got and 
         {"0", least},
         {"1", least},
         {"1023K", least}}},
+      {"--experiment-bytes", {{"", size}, {"much", size}, {"-5", size}, {"0", least}, {"1023K", least}}},
       {"--max-tables",
        {{"", tables}, {"few", tables}, {"-1", tables}, {"0", tables}, {"1000001", tables}, {huge, tables}}},
       {"--if-saved-differs", {{"", policy}, {"maybe", policy}, {"Keep", policy}, {"0", policy}}},
@@ -121,12 +123,14 @@ TEST_CASE("A replay server's options are as its flags say", "[unit]") {
   CHECK(defaults.data_dir.empty());
   CHECK(defaults.checkpoint_period == absl::Minutes(5));
   CHECK(defaults.store.max_tables == 1024);
+  CHECK(defaults.store.max_experiment_bytes == std::numeric_limits<int64_t>::max());
+  CHECK_FALSE(none.flags.index.has_value());
   CHECK(defaults.store.saved == SavedPolicy::kRefuse);
 
-  const Parsed all({"--listen",     "h:1",  "--advertise",          "h:2",     "--param-server", "h:3",
-                    "--data-dir",   "d",    "--checkpoint-seconds", "0.5",     "--memory-bytes", "4G",
-                    "--max-tables", "7",    "--if-saved-differs",   "replace", "--index",        "3",
-                    "--log-level",  "debug"});
+  const Parsed all({"--listen",     "h:1",   "--advertise",          "h:2",     "--param-server", "h:3",
+                    "--data-dir",   "d",     "--checkpoint-seconds", "0.5",     "--memory-bytes", "4G",
+                    "--max-tables", "7",     "--if-saved-differs",   "replace", "--index",        "3",
+                    "--log-level",  "debug", "--experiment-bytes",   "1G"});
   REQUIRE_FALSE(all.exit.has_value());
   CHECK(all.flags.advertise == "h:2");
   CHECK(all.flags.param_server == "h:3");
@@ -139,6 +143,7 @@ TEST_CASE("A replay server's options are as its flags say", "[unit]") {
   CHECK(options.store.max_bytes == int64_t{4} << 30);
   CHECK(options.service.max_insert_bytes == int64_t{4} << 26);
   CHECK(options.store.max_tables == 7);
+  CHECK(options.store.max_experiment_bytes == int64_t{1} << 30);
   CHECK(options.store.saved == SavedPolicy::kReplace);
   REQUIRE_OK(options.store.Validate());
 

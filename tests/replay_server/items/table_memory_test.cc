@@ -33,5 +33,21 @@ TEST_CASE("what compressed columns will take is not counted, and no sum overflow
   CHECK(LeastMemoryWhenFull(config) > std::numeric_limits<int64_t>::max() / 2);
 }
 
+TEST_CASE("a table's rows take at most its max_bytes, or what its items can have of them", "[unit]") {
+  TableConfig config = SmallTable();
+  config.max_items = 1000;
+  config.max_window = 5;
+  CHECK(MostRowBytes(config) == 1000 * 5 * kSmallRowBytes);
+  config.compression = {{"id", Codec::kLz4}};
+  CHECK(MostRowBytes(config) == 1000 * 5 * kSmallRowBytes);
+  config.max_bytes = 4000 * kSmallRowBytes;
+  CHECK(MostRowBytes(config) == 4000 * kSmallRowBytes);
+  config.max_items = int64_t{1} << 31;
+  config.max_window = int64_t{1} << 24;
+  config.max_bytes = std::numeric_limits<int64_t>::max();
+  config.signature[0].shape = {int64_t{1} << 27};
+  CHECK(MostRowBytes(config) == std::numeric_limits<int64_t>::max());
+}
+
 }  // namespace
 }  // namespace waggle

@@ -234,6 +234,45 @@ TEST_CASE("A server that comes back has its table, and does with one that differ
   }
 }
 
+TEST_CASE("What is dropped of an experiment does not come back after a restart", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  std::vector<TableConfig> tables;
+  for (const char* const name : {"first-1/t", "first-1/u", "second-2/t"}) {
+    tables.push_back(SimpleTable(name));
+    tables.back().durability = GENERATE(Durability::kCheckpoint, Durability::kLog);
+  }
+  const auto write = [&tables](DurableServer* server, const std::string& writer_id) {
+    const auto connection = ValueOf(NewGrpcReplayConnection({server->server->address()}));
+    for (const TableConfig& table : tables) {
+      REQUIRE_OK(server->Create(table));
+      const auto writer = ValueOf(connection->NewWriter(SimpleWriter(writer_id + table.name, table)));
+      REQUIRE_OK(writer->Append(SimpleBlock(0, 6), StopToken()));
+      REQUIRE_OK(writer->Flush(absl::Seconds(30)));
+    }
+  };
+  {
+    DurableServer first(folder);
+    write(&first, "a");
+    if (GENERATE(false, true)) {  // Also what was restored, and nobody has asked for.
+      first.server->Shutdown(absl::ZeroDuration());
+    } else {
+      CHECK(first.server->store()->DropExperiment("first-1") == 2);
+      CHECK(first.Items() == 6);
+    }
+  }
+  {
+    DurableServer second(folder);
+    second.server->store()->DropExperiment("first-1");
+    CHECK(second.server->store()->Experiments() == std::vector<std::string>{"second-2"});
+  }
+  DurableServer third(folder);
+  CHECK(third.server->store()->Experiments() == std::vector<std::string>{"second-2"});
+  CHECK(third.Items() == 6);
+  write(&third, "b");
+  CHECK(third.Items() == 6);
+  CHECK(ValueOf(third.server->store()->FindTable("second-2/t"))->info().items == 12);
+}
+
 TEST_CASE("A checkpoint is made when it is asked for, and refused without a folder", "[grpc]") {
   const testing::TemporaryFolder folder;
   DurableServer server(folder);

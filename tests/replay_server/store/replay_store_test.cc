@@ -133,6 +133,63 @@ TEST_CASE("a table that could never be full in the memory there is is neither ma
   REQUIRE_OK(store.Reconfigure(large, 1, false));
 }
 
+TEST_CASE("an experiment's tables together have only so many bytes, and others as many again", "[unit]") {
+  ReplayStoreOptions options;
+  options.max_experiment_bytes = 150 * testing::kSmallRowBytes;
+  ReplayStore store(options);
+  const auto of_items = [](const std::string& name, int64_t items) {
+    TableConfig config = Named(name);
+    config.max_window = 1;
+    config.max_items = items;
+    return config;
+  };
+  REQUIRE_OK(store.CreateTable(of_items("first-1/a", 100)));
+  const absl::Status refused = store.CreateTable(of_items("first-1/b", 100)).status();
+  REQUIRE_CODE(refused, absl::StatusCode::kResourceExhausted);
+  CHECK(ReasonOf(refused) == "experiment_too_large");
+  CHECK(absl::StrContains(refused.message(), absl::StrCat(100 * testing::kSmallRowBytes, " bytes")));
+  CHECK(absl::StrContains(refused.message(), absl::StrCat(options.max_experiment_bytes, " bytes")));
+  REQUIRE_OK(store.CreateTable(of_items("first-1/b", 50)));
+  CHECK(ReasonOf(store.Reconfigure(of_items("first-1/b", 51), 1, false).status()) == "experiment_too_large");
+  REQUIRE_OK(store.CreateTable(of_items("first-1/a", 100)));  // It is there.
+  REQUIRE_OK(store.CreateTable(of_items("second-2/a", 100)));
+  REQUIRE_OK(store.CreateTable(of_items("a", 1000)));
+  CHECK(store.DropExperiment("first-1") == 2);
+  REQUIRE_OK(store.CreateTable(of_items("first-1/b", 100)));
+}
+
+TEST_CASE("an experiment's tables are dropped with their writers, and no others", "[unit]") {
+  ReplayStore store(ReplayStoreOptions{});
+  const auto signature = SmallTable().signature;
+  for (const char* const name : {"a", "first-1/a", "first-1/b", "first-10/a", "second-2/a"}) {
+    REQUIRE_OK(store.CreateTable(Named(name)));
+  }
+  CHECK(store.Experiments() == std::vector<std::string>{"first-1", "first-10", "second-2"});
+  const auto dropped = testing::ValueOf(store.FindTable("first-1/a"));
+  auto connected = testing::ValueOf(store.OpenWriter("connected", {"first-1/a", "first-1/b"}, signature));
+  const std::weak_ptr<WriterSession> away = testing::ValueOf(store.OpenWriter("away", {"first-1/a"}, signature));
+  const std::weak_ptr<WriterSession> others = testing::ValueOf(store.OpenWriter("others", {"a"}, signature));
+  CHECK(store.WritersOf("first-1").writers == 2);
+  absl::Status waited;
+  dropped->Sample(
+      std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(*dropped->config(), 1, 1'000'000))), 1,
+      [&waited](const auto& drawn) { waited = drawn.status(); });
+  CHECK(store.DropExperiment("first-1") == 2);
+  CHECK(absl::IsCancelled(waited));
+  CHECK(away.expired());
+  CHECK_FALSE(others.expired());
+  CHECK(store.Experiments() == std::vector<std::string>{"first-10", "second-2"});
+  REQUIRE_CODE(store.FindTable("first-1/a"), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(store.OpenWriter("connected", {"first-1/a", "first-1/b"}, signature), absl::StatusCode::kNotFound);
+  REQUIRE_OK(store.FindTable("a"));
+  CHECK(store.DropExperiment("first-1") == 0);
+  CHECK(store.DropExperiment("") == 0);
+  // Made again, they have nothing of the old ones.
+  REQUIRE_OK(store.CreateTable(Named("first-1/a")));
+  REQUIRE_OK(store.CreateTable(Named("first-1/b")));
+  CHECK(testing::ValueOf(store.OpenWriter("connected", {"first-1/a", "first-1/b"}, signature)) != connected);
+}
+
 TEST_CASE("a table whose max_bytes is less than a row has is neither made nor changed to", "[unit]") {
   ReplayStore store({});
   TableConfig config = Named("a");
@@ -189,6 +246,7 @@ TEST_CASE("options that leave no room for a table or a writer are refused", "[un
   };
   CHECK(refused([](ReplayStoreOptions* options) { options->max_tables = 0; }));
   CHECK(refused([](ReplayStoreOptions* options) { options->max_bytes = 0; }));
+  CHECK(refused([](ReplayStoreOptions* options) { options->max_experiment_bytes = 0; }));
   CHECK(refused([](ReplayStoreOptions* options) { options->known_writers.max_writers = 0; }));
   CHECK(refused([](ReplayStoreOptions* options) { options->known_writers.max_forgotten_writers = -1; }));
   CHECK(refused([](ReplayStoreOptions* options) { options->writer.max_block_bytes = 0; }));

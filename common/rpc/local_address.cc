@@ -1,4 +1,4 @@
-#include "learner/group/local_address.h"
+#include "common/rpc/local_address.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -7,8 +7,13 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/host_port.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/rpc/retry.h"
 
 namespace waggle {
 
@@ -45,6 +50,32 @@ absl::StatusOr<std::string> LocalAddressTowards(const std::string& host_port) {
     }
   }
   return absl::UnavailableError(absl::StrCat("no way to ", host_port, ": ", std::strerror(failure)));
+}
+
+absl::StatusOr<std::string> ReachableAddress(const std::string& listening, const std::string& advertised,
+                                             const std::string& peer, const StopToken& stop) {
+  if (!advertised.empty()) {
+    WAGGLE_RETURN_IF_ERROR(ValidateReachable(advertised));
+    return advertised;
+  }
+  if (ValidateReachable(listening).ok()) {
+    return listening;
+  }
+  Backoff backoff = NewReconnectBackoff();
+  bool told = false;
+  for (;;) {
+    const absl::StatusOr<std::string> host = LocalAddressTowards(peer);
+    if (host.ok()) {
+      const bool bracketed = host->find(':') != std::string::npos;
+      return absl::StrCat(bracketed ? "[" : "", *host, bracketed ? "]" : "", listening.substr(listening.rfind(':')));
+    }
+    if (!std::exchange(told, true)) {
+      LogInfo("waiting for a way to ", peer, ": ", host.status().message());
+    }
+    if (stop.WaitFor(backoff.Next())) {
+      return absl::CancelledError(absl::StrCat("stopped before there was a way to ", peer));
+    }
+  }
 }
 
 }  // namespace waggle

@@ -1,0 +1,94 @@
+#include "replay_server/replay_work.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/api/turn_taker.h"
+#include "common/base/atomic_file.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/base/thread.h"
+#include "common/hub_client/pool_client.h"
+#include "common/tensor/array_spec.h"
+#include "replay_server/service/experiment_figures.h"
+
+namespace waggle {
+namespace {
+
+constexpr absl::Duration kFiguresInterval = absl::Seconds(1);
+constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
+
+// In lock-step: brings the figures up to date in each turn, until `stop`. A run that has failed may go on.
+void TakeTurns(ExperimentFigures* figures, HubLink* hub, const StopToken& stop) {
+  TurnTaker turns(hub, Role::kReplayServer);
+  do {
+    while (turns.Await(stop).ok()) {
+      figures->Update();
+      turns.End();
+    }
+  } while (!stop.WaitFor(kFiguresInterval));
+}
+
+}  // namespace
+
+absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
+  Metrics metrics;
+  ExperimentFigures figures(server_->store(), order.experiment_id, &metrics);
+  HubClientOptions options = HubOptionsOf(hub_address_, order, run_worker_id);
+  options.address = address_;
+  options.metrics = &metrics;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(options, stop));
+  const StopToken ended;
+  std::optional<Thread> turns;
+  if (hub->assignment().turn.has_value()) {
+    turns.emplace("turns", [&] { TakeTurns(&figures, hub.get(), ended); });
+  }
+  absl::Status refusal;
+  do {
+    figures.Update();
+    // A hub that is through with a run does not know those any more who have worked for it.
+    if (hub->run_over().StopRequested() && !IsOver(hub->assignment().run_state)) {
+      refusal = hub->WaitUntil([](const Assignment&) { return true; }, stop).status();
+    }
+  } while ((refusal.ok() || absl::IsCancelled(refusal)) && !stop.WaitFor(kFiguresInterval));
+  ended.RequestStop();
+  turns.reset();
+  hub->Leave(kLeaveTimeout);
+  return stop.StopRequested() ? absl::OkStatus() : refusal;
+}
+
+void ReplayWork::Discard(const std::string& experiment_id) {
+  const int64_t tables = server_->store()->DropExperiment(experiment_id);
+  LogInfo("dropped the ", tables, " tables of experiment ", experiment_id, ", which is over");
+}
+
+absl::StatusOr<std::string> StorageId(const std::string& data_dir) {
+  constexpr size_t kMostBytes = 1000;
+  const std::string path = data_dir + "/storage_id";
+  const absl::StatusOr<std::string> known = ReadSmallFile(path, kMostBytes);
+  if (known.ok()) {
+    std::string id(absl::StripTrailingAsciiWhitespace(*known));
+    if (!ValidateName(id).ok()) {
+      return absl::DataLossError(absl::StrCat(path,
+                                              " does not hold the name of this folder; remove it, and the folder "
+                                              "is taken for another one"));
+    }
+    return id;
+  }
+  if (!absl::IsNotFound(known.status())) {
+    return known.status();
+  }
+  std::random_device random;
+  const uint64_t high = (uint64_t{random()} << 32) | random();
+  const uint64_t low = (uint64_t{random()} << 32) | random();
+  const std::string id = absl::StrCat("replay-", absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
+  WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(path, id + "\n"));
+  return id;
+}
+
+}  // namespace waggle

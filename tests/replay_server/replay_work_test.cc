@@ -1,0 +1,150 @@
+#include "replay_server/replay_work.h"
+
+#include <memory>
+#include <string>
+
+#include "common/base/atomic_file.h"
+#include "common/base/thread.h"
+#include "common/hub_client/hub_client.h"
+#include "common/replay_client/replay_client.h"
+#include "tests/support/eventually.h"
+#include "tests/support/param_server.h"
+#include "tests/support/replay_fixtures.h"
+
+namespace waggle {
+namespace {
+
+using testing::Eventually;
+using testing::ValueOf;
+
+// A replay server, a hub of one run, and an order of that.
+struct Fixture {
+  explicit Fixture(testing::ParamServer* the_hub) : hub(the_hub) {
+    hub->Start();
+    ReplayServerOptions options;
+    options.listen = "127.0.0.1:0";
+    server = ValueOf(ReplayServer::Start(options, &metrics));
+    work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get());
+    order.experiment_id = "first-1";
+    order.role = Role::kReplayServer;
+    order.index = 3;
+  }
+  ~Fixture() { stop.RequestStop(); }
+
+  void Begin() {
+    thread = Thread("order", [this] { ended = work->Do(order, "replay-server-1-ab-7", stop); });
+  }
+  // Ten items into a table of the experiment.
+  void Write(const std::string& experiment) const {
+    const auto connection = ValueOf(NewGrpcReplayConnection({server->address()}, nullptr, experiment));
+    const TableConfig table = testing::SimpleTable("t");
+    REQUIRE_OK(connection->CreateTable(table, StopToken()));
+    const auto writer = ValueOf(connection->NewWriter(testing::SimpleWriter("w" + experiment, table)));
+    REQUIRE_OK(writer->Append(testing::SimpleBlock(0, 10), StopToken()));
+    REQUIRE_OK(writer->Flush(absl::Seconds(30)));
+  }
+  // Of the server as the hub sees it; null before it has joined.
+  const WorkerView* Find(const HubOverview& overview) const {
+    for (const WorkerView& worker : overview.workers) {
+      if (worker.introduction.role == Role::kReplayServer) {
+        return &worker;
+      }
+    }
+    return nullptr;
+  }
+
+  testing::ParamServer* const hub;
+  Metrics metrics;
+  std::unique_ptr<ReplayServer> server;
+  std::unique_ptr<ReplayWork> work;
+  WorkOrder order;
+  const StopToken stop;
+  absl::Status ended = absl::UnknownError("goes on");
+  Thread thread;
+};
+
+TEST_CASE("A replay server takes part in a run under its order's name, with the figures of its tables", "[grpc]") {
+  testing::ParamServer hub;
+  Fixture fixture(&hub);
+  fixture.Write("second-2");
+  fixture.Begin();
+  Eventually("it has joined", [&] { return fixture.Find(hub.hub->Overview()) != nullptr; });
+  const HubOverview overview = hub.hub->Overview();
+  const WorkerView* const joined = fixture.Find(overview);
+  CHECK(joined->introduction.worker_id == "replay-server-1-ab-7");
+  CHECK(joined->introduction.address == fixture.server->address());
+  CHECK(joined->introduction.own_index == 3);
+  fixture.Write("first-1");
+  Eventually("its figures are there", [&] {
+    const HubOverview now = hub.hub->Overview();
+    const WorkerView* const found = fixture.Find(now);
+    const auto inserted = found->figures.counters.find("items_inserted");
+    return inserted != found->figures.counters.end() && inserted->second == 10;
+  });
+  fixture.stop.RequestStop();
+  fixture.thread.Join();
+  CHECK(fixture.ended == absl::OkStatus());
+}
+
+TEST_CASE("A replay server stays with a run that is over until it is told to leave it", "[grpc]") {
+  testing::ParamServer hub;
+  Fixture fixture(&hub);
+  fixture.Begin();
+  HubClientOptions options;
+  options.hub_address = hub.address;
+  options.role = Role::kLearner;
+  const auto learner = ValueOf(JoinHub(options, fixture.stop));
+  Eventually("it has joined", [&] { return fixture.Find(hub.hub->Overview()) != nullptr; });
+  learner->ReportFailure(absl::InternalError("a test"));
+  learner->Leave(absl::Seconds(30));
+  Eventually("the run is over", [&] { return IsOver(hub.hub->Overview().run_state); });
+  fixture.Write("first-1");
+  Eventually("it goes on", [&] {
+    const HubOverview now = hub.hub->Overview();
+    const WorkerView* const found = fixture.Find(now);
+    const auto items = found->figures.gauges.find("items");
+    return items != found->figures.gauges.end() && items->second == 10;
+  });
+  fixture.stop.RequestStop();
+  fixture.thread.Join();
+  CHECK(fixture.ended == absl::OkStatus());
+}
+
+TEST_CASE("A replay server that the run's hub refuses gives the order up", "[grpc]") {
+  testing::ParamServer hub;
+  Fixture fixture(&hub);
+  HubClientOptions options;
+  options.hub_address = hub.address;
+  options.role = Role::kReplayServer;
+  options.address = "10.0.0.1:7001";
+  options.index = 3;
+  const auto other = ValueOf(JoinHub(options, fixture.stop));
+  fixture.Begin();
+  fixture.thread.Join();
+  CHECK(fixture.ended.code() == absl::StatusCode::kAlreadyExists);
+}
+
+TEST_CASE("A replay server names the experiments whose tables it keeps, and drops them", "[grpc]") {
+  testing::ParamServer hub;
+  Fixture fixture(&hub);
+  CHECK(fixture.work->Kept().empty());
+  fixture.Write("first-1");
+  fixture.Write("second-2");
+  CHECK(fixture.work->Kept() == std::vector<std::string>{"first-1", "second-2"});
+  fixture.work->Discard("first-1");
+  CHECK(fixture.work->Kept() == std::vector<std::string>{"second-2"});
+}
+
+TEST_CASE("A folder's name is made up once, and kept there", "[unit]") {
+  const testing::TemporaryFolder folder;
+  const testing::TemporaryFolder other;
+  const std::string id = ValueOf(StorageId(folder.path()));
+  CHECK_FALSE(id.empty());
+  CHECK(ValueOf(StorageId(folder.path())) == id);
+  CHECK(ValueOf(StorageId(other.path())) != id);
+  REQUIRE_OK(WriteFileAtomically(other.File("storage_id"), "what is this?"));
+  CHECK(StorageId(other.path()).status().code() == absl::StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace waggle
