@@ -9,6 +9,7 @@
 #include "common/hub_client/key_store_client.h"
 #include "common/hub_client/model_client.h"
 #include "common/hub_client/pool_client.h"
+#include "common/nn/device.h"
 #include "common/process/flags.h"
 #include "common/process/pool_process.h"
 #include "common/process/process.h"

@@ -118,6 +118,7 @@ class ExperimentHost {
     std::shared_ptr<OpenRun> run;
     std::unique_ptr<Listeners::Subscription> subscription;  // Wakes the thread at the run's end.
     std::optional<absl::Time> over_since;
+    std::optional<absl::Time> dismissed_since;  // All workers are to leave.
   };
   using Answers = std::vector<std::pair<Answer, absl::StatusOr<PoolAnswer>>>;
 

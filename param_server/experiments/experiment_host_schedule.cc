@@ -22,6 +22,8 @@ namespace {
 
 // Times that run out are looked at so often.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
+// For those who have been told to leave a run.
+constexpr absl::Duration kGoodbyeTime = absl::Seconds(3);
 // Events that cannot be written are kept up to so many.
 constexpr size_t kMaxEvents = 10'000;
 
@@ -254,7 +256,15 @@ void ExperimentHost::CloseEnded() {
         pool_.Close(id);
         news = true;
       }
-      if (pool_.Working(id) == 0 || now - *active.over_since > options_.close_patience) {
+      // Replay servers do not end by themselves: they are told to when nobody else is there any more, and have a moment
+      // to say goodbye.
+      if (!active.dismissed_since.has_value() &&
+          (pool_.Working(id) == 0 || now - *active.over_since > options_.close_patience)) {
+        active.dismissed_since = now;
+        pool_.End(id);
+      }
+      if (active.dismissed_since.has_value() &&
+          (!active.run->hub()->HasWorkers() || now - *active.dismissed_since > kGoodbyeTime)) {
         ended.push_back(id);
       }
     }
@@ -301,7 +311,6 @@ void ExperimentHost::CloseRun(const std::string& id) {
     MutexLock lock(&mutex_);
     active = std::move(active_.at(id));
     active_.erase(id);
-    pool_.End(id);
     closed_.SignalAll();
   }
 }

@@ -329,6 +329,11 @@ RunState Hub::run_state() const {
   return tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
 }
 
+bool Hub::HasWorkers() const {
+  MutexLock lock(&mutex_);
+  return workers_.CountSeated() > 1;
+}
+
 RunStanding Hub::Standing() const {
   MutexLock lock(&mutex_);
   if (!tracker_.has_value()) {

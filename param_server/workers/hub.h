@@ -146,6 +146,8 @@ class Hub {
   // Ends the run as stopped or failed, if it is not over.
   void End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Whether any worker has joined and has not left, beside the hub itself.
+  bool HasWorkers() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Cheap; see Overview for all.
   RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);

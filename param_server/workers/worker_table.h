@@ -120,6 +120,9 @@ class WorkerTable {
   // there now; empty where that is not known.
   std::vector<std::string> Addresses(Role role) const;
 
+  // How many have a seat, silent or not.
+  int64_t CountSeated() const { return static_cast<int64_t>(seated_.size()); }
+
   // How many are alive. Cheap however many there are: every answer to a heartbeat tells it.
   int64_t CountAlive(Role role, absl::Time now);
 
