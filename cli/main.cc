@@ -121,12 +121,12 @@ int WatchUntilStopped(const char* verb, const WatchFlags& flags, const StopToken
 
 int Do(const SubmitFlags& flags) {
   return DoUntilStopped([&flags](const StopToken& stop) {
-    const absl::StatusOr<Submission> submission = Submit(flags, stop);
-    if (!submission.ok()) {
-      return Complain("submit", submission.status(), ExperimentExitStatus(submission.status()));
+    const absl::StatusOr<Submitted> submitted = Submit(flags, stop);
+    if (!submitted.ok()) {
+      return Complain("submit", submitted.status(), ExperimentExitStatus(submitted.status()));
     }
-    std::cout << submission->text << std::flush;
-    return flags.watch ? WatchUntilStopped("submit", {flags.param_server, submission->id, flags.json}, stop) : 0;
+    std::cout << submitted->text << std::flush;
+    return flags.watch ? WatchUntilStopped("submit", {flags.param_server, submitted->id, flags.json}, stop) : 0;
   });
 }
 

@@ -56,7 +56,7 @@ std::string StandingText(const v1::ExperimentInfo& info) {
 
 }  // namespace
 
-absl::StatusOr<Submission> Submit(const SubmitFlags& flags, const StopToken& stop) {
+absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop) {
   const absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
   if (!checked.ok()) {
     return absl::InvalidArgumentError(checked.status().message());
@@ -67,10 +67,10 @@ absl::StatusOr<Submission> Submit(const SubmitFlags& flags, const StopToken& sto
   request.set_effective_yaml(ToYaml(checked->experiment));
   request.set_priority(static_cast<int32_t>(flags.priority));
   request.set_request_id(NewRequestId());
-  Submission submission;
-  WAGGLE_ASSIGN_OR_RETURN(submission.id, ExperimentClient(flags.param_server).Submit(request, kSubmitPatience, stop));
-  submission.text = flags.json ? absl::StrCat(Json{{"id", submission.id}}.dump(), "\n") : submission.id + "\n";
-  return submission;
+  Submitted submitted;
+  WAGGLE_ASSIGN_OR_RETURN(submitted.id, ExperimentClient(flags.param_server).Submit(request, kSubmitPatience, stop));
+  submitted.text = flags.json ? absl::StrCat(Json{{"id", submitted.id}}.dump(), "\n") : submitted.id + "\n";
+  return submitted;
 }
 
 absl::StatusOr<std::string> AskList(const ListFlags& flags) {

@@ -12,12 +12,12 @@ namespace waggle {
 
 // What the verbs of experiments ask of a hub. Texts are for the standard output.
 
-struct Submission {
+struct Submitted {
   std::string id;
   std::string text;
 };
 // INVALID_ARGUMENT, with every problem, for a file that `waggle check` refuses.
-absl::StatusOr<Submission> Submit(const SubmitFlags& flags, const StopToken& stop);
+absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop);
 
 absl::StatusOr<std::string> AskList(const ListFlags& flags);
 

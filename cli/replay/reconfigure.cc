@@ -152,7 +152,9 @@ absl::Status CheckComplete(const ReplayServers& servers) {
     absl::StrAppend(&message, "; ", MissingText(server));
   }
   absl::StrAppend(&message, "; ", servers.missing().size() == 1 ? "it" : "each of them",
-                  " may have the table, and would come back as it was. To change those that are there alone, say so:");
+                  " may have the table, and would come back as it was. To change those that are there alone, say so: "
+                  "--experiment ",
+                  servers.experiment_id());
   for (size_t i = 0; i < servers.size(); ++i) {
     absl::StrAppend(&message, " --replay-server ", servers.address(i));
   }

@@ -81,7 +81,7 @@ Census CountServers(const v1::OverviewResponse& overview, const std::string& hub
 }
 
 // Whether there is one living server for each index.
-absl::Status CheckIndices(const std::vector<int>& alive) {
+absl::Status CheckIndices(const std::vector<int>& alive, const std::string& experiment_id) {
   const size_t servers = alive.size();
   for (size_t index = 0; index < servers; ++index) {
     if (const int there = alive[index]; there != 1) {
@@ -89,7 +89,8 @@ absl::Status CheckIndices(const std::vector<int>& alive) {
           absl::StrCat("of the run's ", servers, " replay servers, ", there == 0 ? "none" : absl::StrCat(there),
                        " with index ", index, there > 1 ? " are" : " is",
                        " alive: an item's place depends on their order, so all have to be there, "
-                       "or name all of them with --replay-server in the order of their indices"));
+                       "or name all of them with --experiment ",
+                       experiment_id, " and --replay-server, in the order of their indices"));
     }
   }
   return absl::OkStatus();
@@ -160,7 +161,7 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
                                             " knows no replay server of ", experiment.id(), " that is alive",
                                             missing.empty() ? "" : "; ", absl::StrJoin(missing, "; ")));
   }
-  found.complete = CheckIndices(census.alive);
+  found.complete = CheckIndices(census.alive, experiment.id());
   found.missing = std::move(census.missing);
   return found;
 }

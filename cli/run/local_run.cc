@@ -344,7 +344,7 @@ int LocalRun::Finish() {
   summary.reason = end.reason;
   summary.processes = ended_;
   summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
-  const absl::Status written = folder_.Write("summary.json", summary.ToJson().dump(2) + "\n");
+  const absl::Status written = folder_.Write("summary.json", summary.ToJson());
   if (!written.ok()) {
     printer_.Event(std::string(written.message()));
   }

@@ -17,7 +17,7 @@ Json OrNull(std::optional<double> value) {
 
 }  // namespace
 
-Json RunSummary::ToJson() const {
+Json RunSummary::AsJson() const {
   Json json;
   json["id"] = id;
   json["experiment"] = experiment;
@@ -56,6 +56,10 @@ Json RunSummary::ToJson() const {
                                  {"peak_rss_mib", process.peak_rss_mebibytes}});
   }
   return json;
+}
+
+std::string RunSummary::ToJson() const {
+  return AsJson().dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {

@@ -51,7 +51,9 @@ struct RunSummary {
   std::optional<GradientFacts> gradients;  // Of a run whose actors push them.
   std::vector<ProcessSummary> processes;
 
-  nlohmann::ordered_json ToJson() const;
+  nlohmann::ordered_json AsJson() const;
+  // The text of the file; bytes that are no UTF-8 are replaced.
+  std::string ToJson() const;
 };
 
 // Gathers a summary from the facts as they come in.

@@ -190,7 +190,7 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
 std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int indent) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  Json json = SummaryOf(snapshot.info, facts, now).ToJson();
+  Json json = SummaryOf(snapshot.info, facts, now).AsJson();
   json["priority"] = snapshot.info.priority();
   json["attempts"] = snapshot.info.attempts();
   json["submitted_at"] = SecondsOf(snapshot.info.submitted_at_us());

@@ -91,6 +91,62 @@ TEST_CASE("check takes a file and overrides", "[unit]") {
   CHECK(std::get<CheckFlags>(command).overrides == Overrides{{"a", "1"}});
 }
 
+TEST_CASE("submit takes a file as run does, and a priority", "[unit]") {
+  const Command command = Parse(
+      {"submit", "x.yaml", "--set", "a.b=c", "--priority", "-3", "--watch", "--json", "--param-server", "hive:1"});
+  REQUIRE(std::holds_alternative<SubmitFlags>(command));
+  const SubmitFlags& flags = std::get<SubmitFlags>(command);
+  CHECK(flags.file == "x.yaml");
+  CHECK(flags.overrides == Overrides{{"a.b", "c"}});
+  CHECK(flags.priority == -3);
+  CHECK(flags.watch);
+  CHECK(flags.json);
+  CHECK(flags.param_server == "hive:1");
+}
+
+TEST_CASE("The verbs of experiments take an id, and a hub from the environment", "[unit]") {
+  setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
+  const Command list = Parse({"list", "--json"});
+  const Command watch = Parse({"watch", "pole-1", "--json"});
+  const Command logs = Parse({"logs", "pole-1", "--follow"});
+  const Command status = Parse({"status", "pole-1"});
+  const Command pool = Parse({"status"});
+  const Command stop = Parse({"stop", "pole-1"});
+  const Command resume = Parse({"resume", "pole-1"});
+  const Command gone = Parse({"delete", "pole-1"});
+  unsetenv("WAGGLE_PARAM_SERVER");
+  REQUIRE(std::holds_alternative<ListFlags>(list));
+  CHECK(std::get<ListFlags>(list).param_server == "hive:1");
+  CHECK(std::get<ListFlags>(list).json);
+  REQUIRE(std::holds_alternative<WatchFlags>(watch));
+  CHECK(std::get<WatchFlags>(watch).id == "pole-1");
+  CHECK(std::get<WatchFlags>(watch).json);
+  REQUIRE(std::holds_alternative<LogsFlags>(logs));
+  CHECK(std::get<LogsFlags>(logs).follow);
+  REQUIRE(std::holds_alternative<StatusFlags>(status));
+  CHECK(std::get<StatusFlags>(status).target.experiment_id == "pole-1");
+  CHECK(std::get<StatusFlags>(pool).target.experiment_id.empty());
+  CHECK(std::get<ChangeFlags>(stop).change == ChangeFlags::Change::kStop);
+  CHECK(std::get<ChangeFlags>(resume).change == ChangeFlags::Change::kResume);
+  CHECK(std::get<ChangeFlags>(gone).change == ChangeFlags::Change::kDelete);
+  CHECK(std::get<ChangeFlags>(gone).id == "pole-1");
+  for (const char* const verb : {"watch", "stop", "resume", "delete", "logs"}) {
+    INFO(verb);
+    CHECK_THAT(Printed({verb, "--param-server", "hive:1"}).text, Catch::Contains("ID is required"));
+    CHECK(Printed({verb, "pole-1"}).status == 2);
+  }
+}
+
+TEST_CASE("Who asks replay servers may say whose tables", "[unit]") {
+  const Command why = Parse({"why", "--experiment", "pole-1", "--param-server", "hive:1"});
+  REQUIRE(std::holds_alternative<WhyFlags>(why));
+  CHECK(std::get<WhyFlags>(why).target.experiment_id == "pole-1");
+  const Command status = Parse({"status", "--experiment", "pole-1", "--param-server", "hive:1"});
+  REQUIRE(std::holds_alternative<StatusFlags>(status));
+  CHECK(std::get<StatusFlags>(status).target.experiment_id == "pole-1");
+  CHECK(Printed({"status", "pole-1", "--experiment", "pole-2", "--param-server", "hive:1"}).status == 2);
+}
+
 TEST_CASE("status takes an address from its flag or from the environment", "[unit]") {
   setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
   const Command from_environment = Parse({"status", "--json"});
@@ -215,7 +271,14 @@ TEST_CASE("Help and version go to the standard output, for every verb", "[unit]"
                                                                                          {"inspect", "--help"},
                                                                                          {"reconfigure", "--help"},
                                                                                          {"evaluate", "--help"},
-                                                                                         {"plot", "--help"}}) {
+                                                                                         {"plot", "--help"},
+                                                                                         {"submit", "--help"},
+                                                                                         {"list", "--help"},
+                                                                                         {"watch", "--help"},
+                                                                                         {"stop", "--help"},
+                                                                                         {"resume", "--help"},
+                                                                                         {"delete", "--help"},
+                                                                                         {"logs", "--help"}}) {
     const PrintAndExit printed = Printed(arguments);
     CHECK(printed.status == 0);
     CHECK_FALSE(printed.text.empty());
@@ -250,11 +313,13 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
       {{},
-       "waggle: a verb is missing; wanted one of run, status, health, check, evaluate, plot, why, inspect, "
-       "reconfigure, replay; see waggle --help\n"},
+       "waggle: a verb is missing; wanted one of run, check, evaluate, plot, submit, list, status, health, watch, "
+       "stop, "
+       "resume, delete, logs, why, inspect, reconfigure, replay; see waggle --help\n"},
       {{"rnu"},
-       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, status, health, check, evaluate, "
-       "plot, why, inspect, reconfigure, replay; see waggle --help\n"},
+       "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, plot, submit, "
+       "list, status, health, watch, stop, resume, delete, logs, why, inspect, reconfigure, replay; see waggle "
+       "--help\n"},
       {{"evaluate"}, "waggle evaluate: PATH is required; see waggle evaluate --help\n"},
       {{"health"}, "waggle health: HOST:PORT is required; see waggle health --help\n"},
       {{"plot"}, "waggle plot: RUN is required; see waggle plot --help\n"},
@@ -314,6 +379,9 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
       {{"evaluate", "x"}, "--seed", {{"", natural}, {"lucky", natural}, {"-1", natural}, {huge, natural}}},
       {{"plot", "x"}, "--out", {{"", "wanted a file"}}},
       {run, "--output-dir", {{"", "wanted a folder"}}},
+      {{"submit", "x.yaml", "--param-server", "a:1"},
+       "--priority",
+       {{"", "wanted a whole number from -2147483648 to 2147483647"}, {"high", "wanted a whole number"}}},
       {run, "--set", {{"", pair}, {"a", pair}, {"=1", pair}}},
       {{"check", "x.yaml"}, "--set", {{"", pair}, {"a", pair}}},
       {{"status"}, "--param-server", {{"", address}, {"a", address}, {"a:0", address}, {"a:65536", address}}},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/stop_token.h"
+#include "tests/cli/fake_experiments.h"
 #include "tests/support/catch.h"
 #include "waggle/v1/replay.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
@@ -26,6 +27,7 @@ class FakeServices {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     if (which == Which::kBoth || which == Which::kHub) {
       builder.RegisterService(&workers_);
+      builder.RegisterService(&experiments_);
     }
     if (which == Which::kBoth || which == Which::kReplayServer) {
       builder.RegisterService(&replay_);
@@ -36,14 +38,18 @@ class FakeServices {
   ~FakeServices() { server_->Shutdown(); }
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  // To be changed only while nobody asks.
+  // To be changed only while nobody asks. Of whatever experiment is asked for.
   v1::OverviewResponse& overview() { return workers_.overview; }
   // What Overview does first.
   std::function<void()>& before_overview() { return workers_.before_overview; }
+  // NOT_FOUND is the answer to Overview.
+  bool& no_overview() { return workers_.none; }
+  FakeExperiments& experiments() { return experiments_; }
   v1::DescribeResponse& tables() { return replay_.tables; }
   // Describe answers only after this stop.
   std::optional<StopToken>& describe_hangs_until() { return replay_.describe_hangs_until; }
   v1::ExplainResponse& explanation() { return replay_.explanation; }
+  std::vector<v1::ExplainRequest>& explain_requests() { return replay_.explain_requests; }
   v1::InspectResponse& inspection() { return replay_.inspection; }
   std::vector<v1::InspectRequest>& inspect_requests() { return replay_.inspect_requests; }
   v1::ReconfigureResponse& reconfigured() { return replay_.reconfigured; }
@@ -57,11 +63,15 @@ class FakeServices {
       if (before_overview) {
         before_overview();
       }
+      if (none) {
+        return {grpc::StatusCode::NOT_FOUND, "no such experiment"};
+      }
       *response = overview;
       return grpc::Status::OK;
     }
     std::function<void()> before_overview;
     v1::OverviewResponse overview;
+    bool none = false;
   };
   struct Replay final : public v1::ReplayService::Service {
     grpc::Status Describe(grpc::ServerContext*, const v1::DescribeRequest*, v1::DescribeResponse* response) override {
@@ -71,14 +81,16 @@ class FakeServices {
       *response = tables;
       return grpc::Status::OK;
     }
-    grpc::Status Explain(grpc::ServerContext*, const v1::ExplainRequest*, v1::ExplainResponse* response) override {
+    grpc::Status Explain(grpc::ServerContext*, const v1::ExplainRequest* request,
+                         v1::ExplainResponse* response) override {
+      explain_requests.push_back(*request);
       *response = explanation;
       return grpc::Status::OK;
     }
     grpc::Status Inspect(grpc::ServerContext*, const v1::InspectRequest* request,
                          v1::InspectResponse* response) override {
       inspect_requests.push_back(*request);
-      if (request->table() != "t") {
+      if (request->table() != "t" && request->table() != "pole-x7k2q/t") {
         return {grpc::StatusCode::NOT_FOUND, "no table of that name"};
       }
       *response = inspection;
@@ -100,9 +112,11 @@ class FakeServices {
     v1::DescribeResponse tables;
     std::optional<StopToken> describe_hangs_until;
     v1::ExplainResponse explanation;
+    std::vector<v1::ExplainRequest> explain_requests;
   };
 
   Workers workers_;
+  FakeExperiments experiments_;
   Replay replay_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;

@@ -41,5 +41,13 @@ TEST_CASE("Columns are as wide as their widest cell, and steer no terminal", "[u
   CHECK(AlignedColumns({}, "  ").empty());
 }
 
+TEST_CASE("An age is told in one unit", "[unit]") {
+  CHECK(ShortAge(absl::Seconds(-5)) == "0 s");
+  CHECK(ShortAge(absl::Seconds(59.9)) == "59 s");
+  CHECK(ShortAge(absl::Seconds(200)) == "3 min");
+  CHECK(ShortAge(absl::Hours(47)) == "47 h");
+  CHECK(ShortAge(absl::Hours(49)) == "2 d");
+}
+
 }  // namespace
 }  // namespace waggle

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cli/status/cluster_client.h"
+#include "tests/cli/fake_experiments.h"
 
 namespace waggle::testing {
 
@@ -24,6 +25,7 @@ inline v1::WorkerInfo* AddWorker(v1::Role role, uint32_t index, v1::OverviewResp
 inline ClusterSnapshot SampleSnapshot() {
   ClusterSnapshot snapshot;
   snapshot.requested_at = absl::FromUnixSeconds(1'000'010);
+  snapshot.info = RunningExperiment("pole-x7k2q");
   v1::OverviewResponse& overview = snapshot.overview;
   overview.set_run_state(v1::RUN_STATE_RUNNING);
   overview.set_experiment_name("pole");

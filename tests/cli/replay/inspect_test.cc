@@ -48,6 +48,16 @@ TEST_CASE("One item is asked for with its columns", "[grpc]") {
   CHECK_FALSE(services.inspect_requests()[0].statistics());
 }
 
+TEST_CASE("An experiment's table is asked for by its name, and told by its plain one", "[grpc]") {
+  FakeServices services;
+  ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, "", "pole-x7k2q"}, kTimeout));
+  TableQuestion question;
+  question.table = "t";
+  ValueOf(AskInspect(question, kTimeout, &servers));
+  REQUIRE_FALSE(services.inspect_requests().empty());
+  CHECK(services.inspect_requests()[0].table() == "pole-x7k2q/t");
+}
+
 TEST_CASE("A table that no server has, and a page of several servers, are errors", "[grpc]") {
   FakeServices services;
   FakeServices other;

@@ -16,10 +16,10 @@ using testing::ValueOf;
 
 constexpr absl::Duration kTimeout = absl::Seconds(30);
 
-// A server with a table "t" of generation 3.
-void AddTable(FakeServices* services) {
+// A server with a table of generation 3.
+void AddTable(FakeServices* services, const std::string& name = "t") {
   v1::TableInfo* table = services->tables().add_tables();
-  *table->mutable_config() = ToProto(SimpleTable("t"));
+  *table->mutable_config() = ToProto(SimpleTable(name));
   table->set_config_generation(3);
   services->reconfigured().add_differences("max_items: 100000 and 77");
   services->reconfigured().set_items_removed(12);
@@ -55,6 +55,24 @@ TEST_CASE("A change is tried on every server before it is made on one", "[grpc]"
     CHECK(request.config().max_items() == 77);
     CHECK(request.requester() == "bee@hive");
   }
+}
+
+TEST_CASE("An experiment's table is changed under its name on the server, and called by its plain one", "[grpc]") {
+  FakeServices services;
+  AddTable(&services);
+  v1::TableInfo* const table = services.tables().mutable_tables(0);
+  *services.tables().add_tables() = *table;  // One of the same plain name.
+  services.tables().mutable_tables(0)->mutable_config()->set_name("pole-x7k2q/t");
+  services.tables().mutable_tables(1)->mutable_config()->set_name("cart-99abc/t");
+  ReplayServers servers = ValueOf(ReplayServers::Find({{services.address()}, "", "pole-x7k2q"}, kTimeout));
+  const std::string text = ChangedText({"t", {{"max_items", "77"}}, /*dry_run=*/false, ""}, &servers);
+  CHECK(absl::StartsWith(text, absl::StrCat("t at ", services.address(), ": changed")));
+  REQUIRE(services.reconfigure_requests().size() == 2);
+  CHECK(services.reconfigure_requests()[1].config().name() == "pole-x7k2q/t");
+  const absl::Status unknown =
+      Reconfigure({"u", {{"max_items", "77"}}, /*dry_run=*/false, ""}, kTimeout, &servers).status;
+  REQUIRE_CODE(unknown, absl::StatusCode::kNotFound);
+  CHECK(absl::StrContains(unknown.message(), "there are t"));
 }
 
 TEST_CASE("A dry run changes nothing", "[grpc]") {
@@ -147,7 +165,7 @@ TEST_CASE("Where a server of the run is missing nothing is changed, unless the o
         absl::StrCat(
             "nothing was changed; replay server 1, last at 10.0.0.3:7001, is missing: the parameter server heard "
             "of it last 1 m 33 s ago, and counts it as gone; it may have the table, and would come back as it "
-            "was. To change those that are there alone, say so: --replay-server ",
+            "was. To change those that are there alone, say so: --experiment pole-x7k2q --replay-server ",
             services.address()));
   CHECK(services.reconfigure_requests().empty());
   gone->set_index(2);
@@ -160,7 +178,7 @@ TEST_CASE("Where a server of the run is missing nothing is changed, unless the o
 
 TEST_CASE("A dry run tells what servers that are there would change, though others are missing or away", "[grpc]") {
   FakeServices services;
-  AddTable(&services);
+  AddTable(&services, "pole-x7k2q/t");
   const TableChange change = {"t", {{"max_items", "77"}}, /*dry_run=*/true, ""};
   const std::string would = absl::StrCat("t at ", services.address(), ": would change, generation 3 -> 4\n");
   testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &services.overview())->set_address(services.address());
@@ -173,7 +191,7 @@ TEST_CASE("A dry run tells what servers that are there would change, though othe
   // Who made the table of a run knows how.
   CHECK(absl::EndsWith(outcome.text, " is made anew then, as the run's file has it\n"));
 
-  ReplayServers away = ValueOf(ReplayServers::Find({{"127.0.0.1:1", services.address()}, ""}, kTimeout));
+  ReplayServers away = ValueOf(ReplayServers::Find({{"127.0.0.1:1", services.address()}, "", "pole-x7k2q"}, kTimeout));
   outcome = Reconfigure(change, kTimeout, &away);
   REQUIRE_CODE(outcome.status, absl::StatusCode::kUnavailable);
   CHECK(absl::StartsWith(outcome.text, "the replay server at 127.0.0.1:1 does not answer: "));

@@ -83,6 +83,27 @@ TEST_CASE("an import into a table that takes nothing ends with what the table wa
   CHECK(absl::StrContains(stuck.message(), absl::StrCat("table \"t\" at ", server.address(), ": inserts wait for ")));
 }
 
+TEST_CASE("what is exported of an experiment's table is a file of a plain one, which another may take in", "[grpc]") {
+  const testing::TemporaryFolder folder;
+  const testing::ServerFixture server;
+  ImportFlags in;
+  in.target.replay_servers = {server.address()};
+  in.target.experiment_id = "pole-x7k2q";
+  in.file = WriteFile(folder, 2000);
+  std::ostringstream out;
+  REQUIRE_OK(ImportFromFile(in, StopToken(), &out));
+  ExportFlags back;
+  back.target = in.target;
+  back.table = "t";
+  back.file = folder.File("back.waggle");
+  REQUIRE_OK(ExportToFile(back, StopToken()));
+  CHECK(testing::ValueOf(ReplayFileReader::Open(back.file))->config().name == "t");
+  back.target.experiment_id = "cart-99abc";
+  back.file = folder.File("other.waggle");
+  const absl::Status unknown = ExportToFile(back, StopToken()).status();
+  REQUIRE_CODE(unknown, absl::StatusCode::kNotFound);
+}
+
 TEST_CASE("an import of a run refuses a buffer of which a server is missing", "[grpc]") {
   const testing::TemporaryFolder folder;
   testing::FakeServices hub;

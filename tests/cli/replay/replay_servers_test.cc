@@ -35,6 +35,44 @@ TEST_CASE("All living replay servers of a run are found through its hub, and ask
   CHECK(absl::StrContains(none.message(), "is missing: the parameter server heard of it last "));
 }
 
+// Sets one up with experiments of these ids and states.
+void SetExperiments(const std::vector<std::pair<std::string, v1::RunState>>& experiments, FakeServices* services) {
+  services->experiments().experiments.clear();
+  for (const auto& [id, state] : experiments) {
+    services->experiments().experiments.push_back(testing::RunningExperiment(id));
+    services->experiments().experiments.back().set_state(state);
+  }
+}
+
+TEST_CASE("The experiment that runs need not be named; of several, or of one that is over, the question is refused",
+          "[grpc]") {
+  FakeServices services;
+  services.overview() = SampleSnapshot().overview;
+  services.overview().mutable_workers(3)->set_address(services.address());
+  const auto find = [&services](const std::string& id) {
+    return ReplayServers::Find({{}, services.address(), id}, kTimeout);
+  };
+  SetExperiments({{"a", v1::RUN_STATE_SOLVED}, {"b", v1::RUN_STATE_RUNNING}, {"c", v1::RUN_STATE_QUEUED}}, &services);
+  CHECK(ValueOf(find("")).experiment_id() == "b");
+  CHECK(ValueOf(find("b")).TableName("t") == "b/t");
+  REQUIRE_CODE(find("c").status(), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(find("d").status(), absl::StatusCode::kFailedPrecondition);
+  const absl::Status over = find("a").status();
+  REQUIRE_CODE(over, absl::StatusCode::kFailedPrecondition);
+  CHECK(absl::StrContains(over.message(), "experiment a is over (solved)"));
+  SetExperiments({{"a", v1::RUN_STATE_FINISHING}, {"b", v1::RUN_STATE_RUNNING}}, &services);
+  const absl::Status ambiguous = find("").status();
+  REQUIRE_CODE(ambiguous, absl::StatusCode::kFailedPrecondition);
+  CHECK(absl::StrContains(ambiguous.message(), "say which one with --experiment: a, b"));
+  SetExperiments({{"a", v1::RUN_STATE_FAILED}}, &services);
+  REQUIRE_CODE(find("").status(), absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("Of servers that are named, tables are an experiment's only where it is named too", "[unit]") {
+  CHECK(ValueOf(ReplayServers::Find({{"127.0.0.1:1"}, ""}, kTimeout)).TableName("t") == "t");
+  CHECK(ValueOf(ReplayServers::Find({{"127.0.0.1:1"}, "", "a"}, kTimeout)).TableName("t") == "a/t");
+}
+
 TEST_CASE("Workers that have been silent for several heartbeats are told, but for those that said goodbye", "[grpc]") {
   FakeServices services;
   v1::OverviewResponse& overview = services.overview();

@@ -19,7 +19,7 @@ std::optional<absl::StatusOr<ClusterSnapshot>> WaitForResult(ClusterWatch* watch
 TEST_CASE("A watch announces snapshots, the next one when hurried", "[grpc]") {
   FakeServices services;
   services.overview().set_env_steps(7);
-  ClusterWatch watch(services.address(), absl::Hours(1), absl::Seconds(30));
+  ClusterWatch watch(services.address(), "pole-x7k2q", absl::Hours(1), absl::Seconds(30));
   auto first = WaitForResult(&watch);
   REQUIRE(first.has_value());
   REQUIRE_OK(*first);
@@ -31,14 +31,14 @@ TEST_CASE("A watch announces snapshots, the next one when hurried", "[grpc]") {
 
 TEST_CASE("A watch goes on after its period", "[grpc]") {
   FakeServices services;
-  ClusterWatch watch(services.address(), absl::Milliseconds(1), absl::Seconds(30));
+  ClusterWatch watch(services.address(), "pole-x7k2q", absl::Milliseconds(1), absl::Seconds(30));
   for (int i = 0; i < 3; ++i) {
     CHECK(WaitForResult(&watch).has_value());
   }
 }
 
 TEST_CASE("A watch of a hub that is away tells its error", "[grpc]") {
-  ClusterWatch watch("127.0.0.1:1", absl::Hours(1), absl::Seconds(30));
+  ClusterWatch watch("127.0.0.1:1", "pole-x7k2q", absl::Hours(1), absl::Seconds(30));
   const auto result = WaitForResult(&watch);
   REQUIRE(result.has_value());
   REQUIRE_CODE(*result, absl::StatusCode::kUnavailable);

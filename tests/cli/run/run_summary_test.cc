@@ -25,7 +25,8 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   summary.algorithm = "apex_dqn";
   summary.environment = "CartPole-v1";
   summary.seed = 3;
-  summary.outcome = Outcome::kSolved;
+  summary.id = "pole-x7k2q";
+  summary.outcome = "solved";
   summary.env_steps = 38'000;
   summary.wall_seconds = 14.25;
   summary.processes.push_back({"actor", 2, 4711, 137, 101.5});
@@ -34,7 +35,7 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
   for (const auto& entry : json.items()) {
     keys.push_back(entry.key());
   }
-  CHECK(keys == std::vector<std::string>{"experiment", "algorithm", "environment", "seed", "outcome", "reason",
+  CHECK(keys == std::vector<std::string>{"id", "experiment", "algorithm", "environment", "seed", "outcome", "reason",
                                          "env_steps", "learner_steps", "wall_seconds", "seconds_to_first_env_step",
                                          "result", "rates", "policy_lag", "items_too_old", "gradients", "processes"});
   CHECK(json["experiment"] == "po\"le\n\xef\xbf\xbd");

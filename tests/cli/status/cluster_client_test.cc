@@ -20,13 +20,17 @@ TEST_CASE("A snapshot holds the hub's overview and every replay server's tables"
   services.overview() = SampleSnapshot().overview;
   services.overview().mutable_workers(3)->set_address(services.address());
   services.tables() = SampleSnapshot().replay_servers[0].tables;
-  ClusterClient client(services.address());
+  services.tables().mutable_tables(0)->mutable_config()->set_name("pole-x7k2q/transitions");
+  services.tables().add_tables()->mutable_config()->set_name("cart-99abc/transitions");
+  ClusterClient client(services.address(), "pole-x7k2q");
   for (int i = 0; i < 2; ++i) {
     const ClusterSnapshot snapshot = ValueOf(client.Fetch(kTimeout));
     CHECK(snapshot.overview.env_steps() == 198'432);
     REQUIRE(snapshot.replay_servers.size() == 1);
     CHECK(snapshot.replay_servers[0].address == services.address());
     REQUIRE_OK(snapshot.replay_servers[0].status);
+    REQUIRE(snapshot.replay_servers[0].tables.tables_size() == 1);  // Its own.
+    CHECK(snapshot.replay_servers[0].tables.tables(0).config().name() == "transitions");
     CHECK(snapshot.replay_servers[0].tables.tables(0).items() == 40'000);
   }
 }
@@ -35,7 +39,7 @@ TEST_CASE("A replay server that is away does not hide the rest", "[grpc]") {
   FakeServices services;
   services.overview() = SampleSnapshot().overview;
   services.overview().mutable_workers(3)->set_address("127.0.0.1:1");
-  const ClusterSnapshot snapshot = ValueOf(ClusterClient(services.address()).Fetch(kTimeout));
+  const ClusterSnapshot snapshot = ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout));
   CHECK(snapshot.overview.env_steps() == 198'432);
   REQUIRE(snapshot.replay_servers.size() == 1);
   CHECK_FALSE(snapshot.replay_servers[0].status.ok());
@@ -51,7 +55,7 @@ TEST_CASE("A replay server that hangs takes no time from the others", "[grpc]") 
   hanging.describe_hangs_until() = released;
   testing::AddWorker(v1::ROLE_REPLAY_SERVER, 0, &hub.overview())->set_address(one.address());
   testing::AddWorker(v1::ROLE_REPLAY_SERVER, 1, &hub.overview())->set_address(other.address());
-  const ClusterSnapshot snapshot = ValueOf(ClusterClient(hub.address()).Fetch(absl::Seconds(3)));
+  const ClusterSnapshot snapshot = ValueOf(ClusterClient(hub.address(), "pole-x7k2q").Fetch(absl::Seconds(3)));
   released.RequestStop();
   REQUIRE(snapshot.replay_servers.size() == 2);
   for (const ReplayServerState& server : snapshot.replay_servers) {
@@ -64,11 +68,42 @@ TEST_CASE("A replay server that is gone is not asked", "[grpc]") {
   FakeServices services;
   services.overview() = SampleSnapshot().overview;
   services.overview().mutable_workers(3)->set_alive(false);
-  CHECK(ValueOf(ClusterClient(services.address()).Fetch(kTimeout)).replay_servers.empty());
+  CHECK(ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout)).replay_servers.empty());
+}
+
+TEST_CASE("How an experiment stands that has not begun is told without an overview", "[grpc]") {
+  FakeServices services;
+  services.no_overview() = true;
+  v1::ExperimentInfo& info = services.experiments().experiments[0];
+  info.set_state(v1::RUN_STATE_QUEUED);
+  info.set_reason("it waits for 2 actors");
+  const ClusterSnapshot snapshot = ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout));
+  CHECK(snapshot.info.id() == "pole-x7k2q");
+  CHECK(snapshot.overview.run_state() == v1::RUN_STATE_QUEUED);
+  CHECK(snapshot.overview.outcome_reason() == "it waits for 2 actors");
+  CHECK(snapshot.overview.experiment_name() == "pole");
+}
+
+TEST_CASE("The replay servers of an experiment that is over are not asked", "[grpc]") {
+  FakeServices services;
+  services.overview() = SampleSnapshot().overview;
+  services.overview().mutable_workers(3)->set_address(services.address());
+  services.experiments().experiments[0].set_state(v1::RUN_STATE_SOLVED);
+  const ClusterSnapshot snapshot = ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout));
+  CHECK(snapshot.overview.run_state() == v1::RUN_STATE_SOLVED);
+  CHECK(snapshot.overview.workers_size() == 5);
+  CHECK(snapshot.replay_servers.empty());
+}
+
+TEST_CASE("An experiment that there is none of is told by its id", "[grpc]") {
+  const FakeServices services;
+  const absl::Status status = ClusterClient(services.address(), "pole-00000").Fetch(kTimeout).status();
+  REQUIRE_CODE(status, absl::StatusCode::kNotFound);
+  CHECK(status.message() == "there is no experiment pole-00000");
 }
 
 TEST_CASE("A hub that is not there is named", "[grpc]") {
-  const absl::Status status = ClusterClient("127.0.0.1:1").Fetch(kTimeout).status();
+  const absl::Status status = ClusterClient("127.0.0.1:1", "pole-x7k2q").Fetch(kTimeout).status();
   CHECK(status.code() == absl::StatusCode::kUnavailable);
   CHECK(status.message().find("the parameter server at 127.0.0.1:1 does not answer: ") == 0);
 }

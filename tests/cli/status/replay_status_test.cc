@@ -113,8 +113,8 @@ TEST_CASE("There are no rates of a server or a table that is not what it was", "
 TEST_CASE("Servers are asked each once, and one that is away does not hide the rest", "[grpc]") {
   FakeServices services;
   services.tables() = SampleServer().tables;
-  const auto servers =
-      ValueOf(AskReplayStatus({services.address(), "127.0.0.1:1", services.address()}, kTimeout, absl::ZeroDuration()));
+  const auto servers = ValueOf(
+      AskReplayStatus({services.address(), "127.0.0.1:1", services.address()}, "", kTimeout, absl::ZeroDuration()));
   REQUIRE(servers.size() == 2);
   REQUIRE_OK(servers[0].status);
   CHECK_FALSE(servers[1].status.ok());
@@ -124,7 +124,7 @@ TEST_CASE("Servers are asked each once, and one that is away does not hide the r
   const auto json = nlohmann::json::parse(ReplayStatusJson(servers));
   CHECK(json["replay_servers"].size() == 1);
   CHECK(json["unanswered"][0]["server"] == "127.0.0.1:1");
-  const absl::Status status = AskReplayStatus({"127.0.0.1:1"}, kTimeout, absl::ZeroDuration()).status();
+  const absl::Status status = AskReplayStatus({"127.0.0.1:1"}, "", kTimeout, absl::ZeroDuration()).status();
   REQUIRE_CODE(status, absl::StatusCode::kUnavailable);
   CHECK(absl::StartsWith(status.message(), "the replay server at 127.0.0.1:1: "));
 }

@@ -28,14 +28,15 @@ TEST_CASE("A replay server that is taken for a parameter server says so, and how
   const FakeServices replay(FakeServices::Which::kReplayServer);
   const std::string says =
       replay.address() + " is a replay server, not a parameter server: name it with --replay-server";
-  CHECK(Message(ClusterClient(replay.address()).Fetch(kTimeout).status()) == says);
+  CHECK(Message(ClusterClient(replay.address(), "pole-x7k2q").Fetch(kTimeout).status()) == says);
   CHECK(Message(ReplayServers::Find({{}, replay.address()}, kTimeout).status()) == says);
 }
 
 TEST_CASE("A parameter server that is taken for a replay server says so, and how to ask it", "[grpc]") {
-  const FakeServices hub(FakeServices::Which::kHub);
+  FakeServices hub(FakeServices::Which::kHub);
+  hub.no_overview() = GENERATE(false, true);  // One without experiments too.
   const std::string says = hub.address() + " is a parameter server, not a replay server: name it with --param-server";
-  CHECK(Message(AskReplayStatus({hub.address()}, kTimeout, absl::ZeroDuration()).status()) ==
+  CHECK(Message(AskReplayStatus({hub.address()}, "", kTimeout, absl::ZeroDuration()).status()) ==
         "the replay server at " + hub.address() + ": " + says);
   ReplayServers servers = ValueOf(ReplayServers::Find({{hub.address()}, ""}, kTimeout));
   const auto answers = servers.AskAll(&v1::ReplayService::Stub::Explain, v1::ExplainRequest(), kTimeout);
@@ -63,9 +64,9 @@ TEST_CASE("Servers of another kind are asked what they are all at once", "[grpc]
 
 TEST_CASE("A server of neither kind says so", "[grpc]") {
   const FakeServices other(FakeServices::Which::kNone);
-  CHECK_THAT(Message(ClusterClient(other.address()).Fetch(kTimeout).status()),
+  CHECK_THAT(Message(ClusterClient(other.address(), "pole-x7k2q").Fetch(kTimeout).status()),
              Catch::StartsWith(other.address() + " is no parameter server, or one of another version"));
-  CHECK_THAT(Message(AskReplayStatus({other.address()}, kTimeout, absl::ZeroDuration()).status()),
+  CHECK_THAT(Message(AskReplayStatus({other.address()}, "", kTimeout, absl::ZeroDuration()).status()),
              Catch::Contains(other.address() + " is no replay server, or one of another version"));
 }
 

@@ -17,7 +17,8 @@ const absl::Time kNow = absl::FromUnixSeconds(1'000'310);
 TEST_CASE("The text tells the run, each process and each table", "[unit]") {
   CHECK(
       StatusText(SampleSnapshot(), kNow) ==
-      "pole: running, begun 5 m 10 s ago\n"
+      "pole-x7k2q: running, submitted 5 min ago, begun 5 min ago\n"
+      "  apex_dqn on CartPole-v1, seed 7, priority 0, results in /data/pole-x7k2q\n"
       "  environment steps 198432, learner steps 12345, weights of step 12300 (epoch 1, 18.3 KiB), training return "
       "250.0\n"
       "  evaluation: mean return 412.5 over 20 episodes (210.0 to 500.0), weights of learner step 5200\n"
@@ -47,10 +48,39 @@ TEST_CASE("Of a run whose actors push gradients it is told what became of these,
   CHECK(nlohmann::json::parse(StatusJson(SampleSnapshot(), kNow))["gradients"].is_null());
 }
 
-TEST_CASE("A hub without an experiment is told as such", "[unit]") {
-  const std::string text = StatusText(ClusterSnapshot(), kNow);
-  CHECK(text.find("no experiment\n") == 0);
-  CHECK(text.find("no table yet") != std::string::npos);
+TEST_CASE("Of an experiment that has not begun it is told what it waits for, and nothing else", "[unit]") {
+  ClusterSnapshot snapshot;
+  snapshot.info = testing::RunningExperiment("pole-x7k2q");
+  snapshot.info.set_state(v1::RUN_STATE_QUEUED);
+  snapshot.info.set_reason("it waits for 2 actors");
+  snapshot.info.set_attempts(0);
+  snapshot.info.set_started_at_us(0);
+  snapshot.overview.set_run_state(v1::RUN_STATE_QUEUED);
+  CHECK(StatusText(snapshot, kNow) ==
+        "pole-x7k2q: queued, submitted 5 min ago; it waits for 2 actors\n"
+        "  apex_dqn on CartPole-v1, seed 7, priority 0, results in /data/pole-x7k2q\n");
+  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  CHECK(json["outcome"] == "queued");
+  CHECK(json["reason"] == "it waits for 2 actors");
+  CHECK(json["submitted_at"] == 999'990.0);
+  CHECK(json["started_at"].is_null());
+  CHECK(json["env_steps"] == 0);
+}
+
+TEST_CASE("Of an experiment that is over its time and its rates end with it", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.replay_servers.clear();
+  snapshot.info.set_state(v1::RUN_STATE_SOLVED);
+  snapshot.info.set_ended_at_us(1'000'101'250'000);
+  snapshot.overview.set_run_state(v1::RUN_STATE_SOLVED);
+  (*snapshot.overview.mutable_workers(3)->mutable_counters())["items_inserted"] = 5'000;
+  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  CHECK(json["outcome"] == "solved");
+  CHECK(json["wall_seconds"] == 101.25);
+  CHECK(json["seconds_to_first_env_step"] == 1.25);
+  CHECK(json["rates"]["env_steps_per_s"] == 1'984.32);
+  CHECK(json["rates"]["items_inserted_per_s"] == 50.0);
+  CHECK_THAT(StatusText(snapshot, kNow), Catch::Contains("begun 5 min ago, ended 3 min ago\n"));
 }
 
 TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
@@ -95,8 +125,8 @@ TEST_CASE("What replay servers have refused is told by reason, where they did", 
 
 TEST_CASE("Why a process gave up is told, and nothing of what it says steers the terminal", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
-  snapshot.overview.set_experiment_name("po\x1b[2Jle");
-  snapshot.overview.set_outcome_reason("evil\x1b[31m\nreason");
+  snapshot.info.set_environment("po\x1b[2Jle");
+  snapshot.info.set_reason("evil\x1b[31m\nreason");
   v1::WorkerInfo* const actor = snapshot.overview.mutable_workers(0);
   actor->set_failure("no\r\nsuch device\x07");
   actor->set_activity("\x1b]0;title\x07");
@@ -130,10 +160,12 @@ TEST_CASE("The JSON holds the same for programs", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");
   const auto json = nlohmann::ordered_json::parse(StatusJson(snapshot, kNow));
+  CHECK(json["id"] == "pole-x7k2q");
   CHECK(json["experiment"] == "pole");
-  CHECK(json["state"] == "running");
-  CHECK(json["seconds_running"] == 310.0);
-  CHECK(json["learner_step"] == 12'345);
+  CHECK(json["outcome"] == "running");
+  CHECK(json["wall_seconds"] == 310.0);
+  CHECK(json["learner_steps"] == 12'345);
+  CHECK(json["policy_lag"]["mean"] == 30.0);
   CHECK(json["model"]["version"] == 12'300);
   CHECK(json["training_return"] == 250.0);
   CHECK(json["figures"].size() == 11);
@@ -151,6 +183,8 @@ TEST_CASE("The JSON holds the same for programs", "[unit]") {
   CHECK(json["tables"][0]["items"] == 40'000);
   CHECK(json["tables"][0]["limiter"]["samples_per_insert"] == 16.0);
   CHECK(nlohmann::json::parse(StatusJson(ClusterSnapshot(), kNow))["model"].is_null());
+  const std::string line = StatusJson(snapshot, kNow, /*indent=*/-1);
+  CHECK(line.find('\n') == line.size() - 1);
 }
 
 }  // namespace

@@ -1,0 +1,58 @@
+#include "cli/experiments/experiment_client.h"
+
+#include "tests/cli/fake_services.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::FakeServices;
+using ::waggle::testing::ValueOf;
+
+constexpr absl::Duration kTimeout = absl::Seconds(30);
+
+TEST_CASE("A submission whose answer is lost is repeated under the same name", "[grpc]") {
+  FakeServices services;
+  services.experiments().after_submit = [&services] {
+    return services.experiments().submitted.size() < 3 ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "gone")
+                                                       : grpc::Status::OK;
+  };
+  v1::SubmitRequest request;
+  request.set_request_id(NewRequestId());
+  CHECK(ValueOf(ExperimentClient(services.address()).Submit(request, kTimeout)) == "pole-99abc");
+  REQUIRE(services.experiments().submitted.size() == 3);
+  for (const v1::SubmitRequest& submitted : services.experiments().submitted) {
+    CHECK(submitted.request_id() == request.request_id());
+  }
+}
+
+TEST_CASE("A submission ends with the hub's refusal, with patience, or with a stop", "[grpc]") {
+  FakeServices services;
+  services.experiments().after_submit = [] {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "stop.max_seconds: wrong");
+  };
+  const ExperimentClient client(services.address());
+  const absl::Status refused = client.Submit(v1::SubmitRequest(), kTimeout).status();
+  CHECK(refused == absl::InvalidArgumentError("stop.max_seconds: wrong"));
+  CHECK(services.experiments().submitted.size() == 1);
+  const absl::Status away = ExperimentClient("127.0.0.1:1").Submit(v1::SubmitRequest(), absl::ZeroDuration()).status();
+  REQUIRE_CODE(away, absl::StatusCode::kUnavailable);
+  CHECK_THAT(std::string(away.message()), Catch::StartsWith("the parameter server at 127.0.0.1:1 does not answer: "));
+  const StopToken stop;
+  stop.RequestStop();
+  REQUIRE_CODE(client.Submit(v1::SubmitRequest(), kTimeout, stop).status(), absl::StatusCode::kCancelled);
+}
+
+TEST_CASE("No two submissions have one name", "[unit]") {
+  CHECK(NewRequestId() != NewRequestId());
+}
+
+TEST_CASE("A hub is away that does not answer, not one that refuses", "[unit]") {
+  CHECK(HubIsAway(absl::UnavailableError("")));
+  CHECK(HubIsAway(absl::DeadlineExceededError("")));
+  CHECK_FALSE(HubIsAway(absl::NotFoundError("")));
+  CHECK_FALSE(HubIsAway(absl::OkStatus()));
+}
+
+}  // namespace
+}  // namespace waggle

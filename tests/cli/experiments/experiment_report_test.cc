@@ -1,0 +1,106 @@
+#include "cli/experiments/experiment_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/fake_experiments.h"
+#include "tests/support/catch.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::RunningExperiment;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'000'310);
+
+v1::ListExperimentsResponse TwoExperiments() {
+  v1::ListExperimentsResponse experiments;
+  *experiments.add_experiments() = RunningExperiment("pole-x7k2q");
+  v1::ExperimentInfo* const other = experiments.add_experiments();
+  *other = RunningExperiment("cart-99abc");
+  other->set_state(v1::RUN_STATE_SOLVED);
+  other->set_priority(-2);
+  other->set_ended_at_us(1'000'125'000'000);
+  other->set_reason("mean return 480\x1b");
+  other->mutable_result()->mutable_evaluation()->set_mean_return(480);
+  v1::ExperimentInfo* const waiting = experiments.add_experiments();
+  waiting->set_id("new-aaaaa");
+  waiting->set_state(v1::RUN_STATE_QUEUED);
+  waiting->set_submitted_at_us(1'000'310'000'000);
+  waiting->set_reason("it waits for 2 actors");
+  return experiments;
+}
+
+TEST_CASE("Experiments are told a line each, with ages", "[unit]") {
+  CHECK(
+      ExperimentsText(TwoExperiments(), kNow) ==
+      "  experiment  state    priority  submitted  time   env steps  learner steps  best return  workers  \n"
+      "  pole-x7k2q  running  0         5 min ago  5 min  198k       0              -            4 of 5   \n"
+      "  cart-99abc  solved   -2        5 min ago  2 min  198k       0              480.0        4 of 5   mean return "
+      "480?\n"
+      "  new-aaaaa   queued   0         0 s ago    -      0          0              -            0 of 0   it waits for "
+      "2 actors\n");
+  CHECK(ExperimentsText(v1::ListExperimentsResponse(), kNow) == "  no experiment\n");
+}
+
+TEST_CASE("Programs are told of experiments with times as numbers", "[unit]") {
+  const nlohmann::ordered_json json = ExperimentsJson(TwoExperiments());
+  REQUIRE(json.size() == 3);
+  CHECK(json[0]["id"] == "pole-x7k2q");
+  CHECK(json[0]["outcome"] == "running");
+  CHECK(json[0]["submitted_at"] == 999'990.0);
+  CHECK(json[0]["ended_at"].is_null());
+  CHECK(json[0]["result"].is_null());
+  CHECK(json[1]["outcome"] == "solved");
+  CHECK(json[1]["ended_at"] == 1'000'125.0);
+  CHECK(json[1]["result"]["mean_return"] == 480.0);
+  CHECK(json[2]["started_at"].is_null());
+}
+
+TEST_CASE("The processes of the pool are told with what they do", "[unit]") {
+  v1::PoolResponse pool;
+  v1::PoolMember* const actor = pool.add_members();
+  actor->set_worker_id("actor-1-ff");
+  actor->set_kind(v1::WORKER_KIND_ACTOR);
+  actor->set_host("bee");
+  actor->set_process_id(4001);
+  actor->mutable_resources()->set_cores(8);
+  actor->mutable_resources()->set_memory_bytes(uint64_t{4} << 30);
+  actor->mutable_resources()->add_devices("cpu");
+  v1::WorkOrder* const order = actor->add_orders();
+  order->set_experiment_id("pole-x7k2q");
+  order->set_role(v1::ROLE_ACTOR);
+  order->set_index(2);
+  v1::PoolMember* const gradient = pool.add_members();
+  *gradient = *actor;
+  gradient->set_kind(v1::WORKER_KIND_GRADIENT);
+  gradient->set_address("10.0.0.2:7004");
+  gradient->set_silent_ms(5'000);
+  gradient->set_leaving(true);
+  gradient->mutable_orders(0)->set_role(v1::ROLE_LEARNER);
+  gradient->mutable_orders(0)->set_index(0);
+  pool.add_members()->set_kind(v1::WORKER_KIND_EVALUATOR);
+  CHECK(PoolText(pool) ==
+        "  process          host  pid   address        cores  memory   devices  heard    works as\n"
+        "  actor            bee   4001  -              8      4.0 GiB  cpu      now      actor 2 of pole-x7k2q\n"
+        "  gradient-worker  bee   4001  10.0.0.2:7004  8      4.0 GiB  cpu      5 s ago  primary 0 of pole-x7k2q; "
+        "leaving\n"
+        "  evaluator        -     0     -              0      0 B      -        now      nothing\n");
+  const nlohmann::ordered_json json = PoolJson(pool);
+  REQUIRE(json.size() == 3);
+  CHECK(json[1]["kind"] == "gradient-worker");
+  CHECK(json[1]["orders"][0]["experiment"] == "pole-x7k2q");
+  CHECK(json[1]["orders"][0]["role"] == "primary");
+  CHECK(json[1]["seconds_silent"] == 5.0);
+  CHECK(json[2]["orders"].empty());
+  CHECK_THAT(PoolText(v1::PoolResponse()), Catch::Contains("no process is in the pool"));
+}
+
+TEST_CASE("What has happened is told with its time in UTC, and steers no terminal", "[unit]") {
+  v1::ExperimentEvent event;
+  event.set_at_us(1'777'636'800'000'000);
+  event.set_text("begun\x1b[2J");
+  CHECK(EventText(event) == "2026-05-01 12:00:00  begun?[2J\n");
+}
+
+}  // namespace
+}  // namespace waggle

@@ -1,0 +1,153 @@
+#include "cli/experiments/experiment_verbs.h"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "tests/cli/fake_services.h"
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using Json = nlohmann::json;
+using ::waggle::testing::FakeServices;
+using ::waggle::testing::ValueOf;
+
+SubmitFlags FlagsFor(const FakeServices& services, const testing::TemporaryFolder& folder, const std::string& yaml) {
+  SubmitFlags flags;
+  flags.param_server = services.address();
+  flags.file = folder.File("x.yaml");
+  std::ofstream(flags.file) << yaml;
+  return flags;
+}
+
+TEST_CASE("An experiment is submitted as it was written, and with every value in it", "[grpc]") {
+  FakeServices services;
+  const testing::TemporaryFolder folder;
+  const std::string yaml = "# mine\nalgorithm: {name: apex_dqn}\nstop: {max_seconds: 60}\n";
+  SubmitFlags flags = FlagsFor(services, folder, yaml);
+  flags.overrides = {{"learner.batch_size", "77"}};
+  flags.priority = -3;
+  CHECK(ValueOf(Submit(flags, StopToken())).text == "pole-99abc\n");
+  flags.json = true;
+  CHECK(Json::parse(ValueOf(Submit(flags, StopToken())).text) == Json{{"id", "pole-99abc"}});
+  const auto& submitted = services.experiments().submitted;
+  REQUIRE(submitted.size() == 2);
+  CHECK(submitted[0].submitted_yaml() == yaml);
+  CHECK(absl::StrContains(submitted[0].effective_yaml(), "batch_size: 77"));
+  CHECK(submitted[0].priority() == -3);
+  CHECK(submitted[0].request_id() != submitted[1].request_id());
+}
+
+TEST_CASE("An experiment that is wrong is not submitted", "[grpc]") {
+  FakeServices services;
+  const testing::TemporaryFolder folder;
+  const SubmitFlags flags = FlagsFor(services, folder, "algorithm: {name: apex_dqm}\n");
+  const absl::Status wrong = Submit(flags, StopToken()).status();
+  CHECK(ExperimentExitStatus(wrong) == 2);
+  CHECK(absl::StrContains(wrong.message(), "did you mean \"apex_dqn\"?"));
+  SubmitFlags none = flags;
+  none.file = folder.File("none.yaml");
+  CHECK(ExperimentExitStatus(Submit(none, StopToken()).status()) == 2);
+  CHECK(services.experiments().submitted.empty());
+}
+
+TEST_CASE("Experiments are listed for people and for programs", "[grpc]") {
+  FakeServices services;
+  CHECK(absl::StrContains(ValueOf(AskList({services.address(), false})), "  pole-x7k2q  running  "));
+  CHECK(Json::parse(ValueOf(AskList({services.address(), true})))["experiments"][0]["id"] == "pole-x7k2q");
+}
+
+TEST_CASE("The status without an experiment is that of the pool and of all of them", "[grpc]") {
+  FakeServices services;
+  services.experiments().pool.set_software_version("1.2.3");
+  services.experiments().pool.add_members()->set_kind(v1::WORKER_KIND_LEARNER);
+  StatusFlags flags;
+  flags.target.param_server = services.address();
+  const std::string text = ValueOf(AskStatus(flags));
+  CHECK(absl::StrContains(text, "  learner  "));
+  CHECK(absl::StrContains(text, "  pole-x7k2q  running  "));
+  flags.json = true;
+  const Json all = Json::parse(ValueOf(AskStatus(flags)));
+  CHECK(all["software_version"] == "1.2.3");
+  CHECK(all["pool"].size() == 1);
+  CHECK(all["experiments"].size() == 1);
+}
+
+TEST_CASE("The status of an experiment is what its processes say", "[grpc]") {
+  FakeServices services;
+  services.overview() = testing::SampleSnapshot().overview;
+  StatusFlags flags;
+  flags.target.param_server = services.address();
+  flags.target.experiment_id = "pole-x7k2q";
+  CHECK(absl::StrContains(ValueOf(AskStatus(flags)), "pole-x7k2q: running"));
+  flags.json = true;
+  CHECK(Json::parse(ValueOf(AskStatus(flags)))["id"] == "pole-x7k2q");
+  flags.target.experiment_id = "pole-00000";
+  CHECK(ExperimentExitStatus(AskStatus(flags).status()) == 2);
+  flags.target.param_server = "127.0.0.1:1";
+  CHECK(ExperimentExitStatus(AskStatus(flags).status()) == 1);
+}
+
+TEST_CASE("Experiments are stopped, resumed and deleted, and one that has not ended says what to do first", "[grpc]") {
+  FakeServices services;
+  using Kind = ChangeFlags::Change;
+  CHECK(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kStop})) == "pole-x7k2q: stopped\n");
+  CHECK(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kResume})) == "pole-x7k2q: queued\n");
+  const absl::Status early = Change({services.address(), "pole-x7k2q", Kind::kDelete}).status();
+  CHECK(ExperimentExitStatus(early) == 2);
+  CHECK(absl::StrContains(early.message(), "`waggle stop pole-x7k2q`"));
+  services.experiments().experiments[0].set_ended_at_us(1);
+  CHECK(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kDelete})) == "pole-x7k2q: deleted\n");
+  for (const Kind kind : {Kind::kStop, Kind::kResume, Kind::kDelete}) {
+    CHECK(ExperimentExitStatus(Change({services.address(), "pole-00000", kind}).status()) == 2);
+  }
+  CHECK(ChangeName(Kind::kResume) == std::string("resume"));
+}
+
+void AddEvents(uint64_t count, FakeServices* services) {
+  for (uint64_t number = 1; number <= count; ++number) {
+    v1::ExperimentEvent event;
+    event.set_number(number);
+    event.set_text("event " + std::to_string(number));
+    services->experiments().events.push_back(event);
+  }
+}
+
+TEST_CASE("What has happened is told page after page", "[grpc]") {
+  FakeServices services;
+  AddEvents(5, &services);
+  std::ostringstream out;
+  REQUIRE_OK(Logs({services.address(), "pole-x7k2q", /*follow=*/false}, StopToken(), &out));
+  const std::string text = out.str();
+  CHECK(std::count(text.begin(), text.end(), '\n') == 5);
+  CHECK(absl::EndsWith(text, "event 5\n"));
+  CHECK(ExperimentExitStatus(Logs({services.address(), "pole-00000", false}, StopToken(), &out)) == 2);
+}
+
+TEST_CASE("Who follows what happens is told all of it, until the end", "[grpc]") {
+  FakeServices services;
+  AddEvents(1, &services);
+  int asked = 0;
+  services.experiments().before_get = [&] {
+    if (++asked == 2) {
+      AddEvents(3, &services);
+      services.experiments().experiments[0].set_state(v1::RUN_STATE_FAILED);
+    }
+    return grpc::Status::OK;
+  };
+  std::ostringstream out;
+  REQUIRE_OK(Logs({services.address(), "pole-x7k2q", /*follow=*/true}, StopToken(), &out));
+  CHECK(absl::EndsWith(out.str(), "event 3\n"));
+  services.experiments().experiments[0].set_state(v1::RUN_STATE_RUNNING);
+  const StopToken stop;
+  stop.RequestStop();
+  CHECK(ExperimentExitStatus(Logs({services.address(), "pole-x7k2q", true}, stop, &out)) == 130);
+}
+
+}  // namespace
+}  // namespace waggle

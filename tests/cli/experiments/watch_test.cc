@@ -1,0 +1,135 @@
+#include "cli/experiments/watch.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "common/experiment/experiment.h"
+#include "common/rl/algorithms/definitions.h"
+#include "tests/cli/fake_services.h"
+#include "tests/cli/file_contents.h"
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::Contents;
+using ::waggle::testing::FakeServices;
+using ::waggle::testing::ValueOf;
+
+// A hub whose experiment is told by the nth look at it to be in the nth of these states, and what a watch of it prints.
+class Watched {
+ public:
+  explicit Watched(std::vector<v1::RunState> states) : states_(std::move(states)) {
+    services_.overview() = testing::SampleSnapshot().overview;
+    services_.experiments().before_get = [this] {
+      const size_t look = std::min(looks_++, states_.size() - 1);
+      info().set_state(states_[look]);
+      return before_ ? before_() : grpc::Status::OK;
+    };
+    file_ = open(folder_.File("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE(file_ >= 0);
+  }
+  ~Watched() { close(file_); }
+
+  absl::StatusOr<int> Run(bool json = false, const StopToken& stop = StopToken()) {
+    ProgressPrinter printer(file_, /*terminal=*/false, /*color=*/false);
+    WatchOptions options;
+    options.period = absl::Milliseconds(1);
+    options.timeout = absl::Seconds(30);
+    options.json_period = absl::ZeroDuration();
+    return WatchExperiment({services_.address(), "pole-x7k2q", json}, stop, &printer, &json_, options);
+  }
+  std::string Out() const { return Contents(folder_.File("out")); }
+  std::string Json() const { return json_.str(); }
+  v1::ExperimentInfo& info() { return services_.experiments().experiments[0]; }
+  size_t looks() const { return looks_; }
+  void SetBefore(std::function<grpc::Status()> before) { before_ = std::move(before); }
+
+ private:
+  const testing::TemporaryFolder folder_;
+  const std::vector<v1::RunState> states_;
+  size_t looks_ = 0;
+  std::function<grpc::Status()> before_;
+  std::ostringstream json_;
+  int file_ = -1;
+  FakeServices services_;  // Last: its answers use everything above.
+};
+
+TEST_CASE("An experiment is watched from the queue to its end, which is the exit status", "[grpc]") {
+  Watched watched({v1::RUN_STATE_QUEUED, v1::RUN_STATE_RUNNING, v1::RUN_STATE_SOLVED});
+  watched.info().set_reason("some reason");
+  CHECK(ValueOf(watched.Run()) == 0);
+  CHECK(watched.looks() == 3);
+  const std::string out = watched.Out();
+  CHECK(out.find("queued: some reason\n") == 0);
+  CHECK(out.find("evaluation: mean return 412.5") != std::string::npos);
+  CHECK(out.find("198k env steps") != std::string::npos);
+  CHECK(out.rfind("solved after ") > out.find("198k env steps"));
+}
+
+TEST_CASE("A limit is what was wanted where there is no target; other ends are not", "[grpc]") {
+  const auto yaml = [](const std::string& target) {
+    return ToYaml(
+        ValueOf(ParseExperiment("algorithm: {name: apex_dqn}\nstop: {max_seconds: 60, target_return: " + target + "}\n",
+                                "x", {}, BuiltinAlgorithmDefinitions())));
+  };
+  Watched limit({v1::RUN_STATE_LIMIT});
+  limit.info().set_effective_yaml(yaml("null"));
+  CHECK(ValueOf(limit.Run()) == 0);
+  Watched missed({v1::RUN_STATE_LIMIT});
+  missed.info().set_effective_yaml(yaml("475"));
+  CHECK(ValueOf(missed.Run()) == 1);
+  Watched failed({v1::RUN_STATE_FAILED});
+  CHECK(ValueOf(failed.Run()) == 1);
+  Watched stopped({v1::RUN_STATE_STOPPED});
+  CHECK(ValueOf(stopped.Run()) == 1);
+}
+
+TEST_CASE("Programs are told by lines of JSON, the last one of the end", "[grpc]") {
+  Watched watched({v1::RUN_STATE_RUNNING, v1::RUN_STATE_LIMIT});
+  CHECK(ValueOf(watched.Run(/*json=*/true)) == 0);
+  CHECK(watched.Out().empty());
+  std::istringstream lines(watched.Json());
+  std::vector<std::string> outcomes;
+  for (std::string line; std::getline(lines, line);) {
+    outcomes.push_back(nlohmann::json::parse(line)["outcome"].get<std::string>());
+  }
+  CHECK(outcomes == std::vector<std::string>{"running", "limit"});
+}
+
+TEST_CASE("A hub that is away for a moment ends no watch, one that never was there does", "[grpc]") {
+  Watched watched({v1::RUN_STATE_RUNNING, v1::RUN_STATE_RUNNING, v1::RUN_STATE_RUNNING, v1::RUN_STATE_SOLVED});
+  watched.SetBefore([&watched] {
+    return watched.looks() == 2 || watched.looks() == 3 ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting")
+                                                        : grpc::Status::OK;
+  });
+  CHECK(ValueOf(watched.Run()) == 0);
+  const std::string out = watched.Out();
+  CHECK(out.find("does not answer: restarting") != std::string::npos);
+  CHECK(out.find("does not answer: restarting") == out.rfind("does not answer: restarting"));
+  ProgressPrinter printer(-1, /*terminal=*/false, /*color=*/false);
+  std::ostringstream none;
+  REQUIRE_CODE(WatchExperiment({"127.0.0.1:1", "pole-x7k2q", false}, StopToken(), &printer, &none).status(),
+               absl::StatusCode::kUnavailable);
+  const FakeServices services;
+  REQUIRE_CODE(WatchExperiment({services.address(), "pole-00000", false}, StopToken(), &printer, &none).status(),
+               absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("A watch that is interrupted says that the experiment goes on", "[grpc]") {
+  Watched watched({v1::RUN_STATE_RUNNING});
+  const StopToken stop;
+  stop.RequestStop();
+  const absl::Status interrupted = watched.Run(/*json=*/false, stop).status();
+  REQUIRE_CODE(interrupted, absl::StatusCode::kCancelled);
+  CHECK_THAT(std::string(interrupted.message()), Catch::Contains("the experiment goes on"));
+}
+
+}  // namespace
+}  // namespace waggle

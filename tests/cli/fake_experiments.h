@@ -1,0 +1,116 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "waggle/v1/experiment.grpc.pb.h"
+
+namespace waggle::testing {
+
+// An experiment that runs.
+inline v1::ExperimentInfo RunningExperiment(const std::string& id) {
+  v1::ExperimentInfo info;
+  info.set_id(id);
+  info.set_name("pole");
+  info.set_algorithm("apex_dqn");
+  info.set_environment("CartPole-v1");
+  info.set_seed(7);
+  info.set_state(v1::RUN_STATE_RUNNING);
+  info.set_submitted_at_us(999'990'000'000);
+  info.set_started_at_us(1'000'000'000'000);
+  info.set_attempts(1);
+  info.set_env_steps(198'432);
+  info.set_workers(4);
+  info.set_workers_wanted(5);
+  info.set_output_folder("/data/" + id);
+  return info;
+}
+
+// A hub's experiments, with fixed answers, which are to be changed only while nobody asks, or in the hooks.
+class FakeExperiments final : public v1::ExperimentService::Service {
+ public:
+  std::vector<v1::ExperimentInfo> experiments = {RunningExperiment("pole-x7k2q")};
+  v1::PoolResponse pool;
+  std::vector<v1::ExperimentEvent> events;
+  std::vector<v1::SubmitRequest> submitted;
+  // What Submit ends with, after it has taken an experiment in.
+  std::function<grpc::Status()> after_submit = [] { return grpc::Status::OK; };
+  // What Get does first.
+  std::function<grpc::Status()> before_get = [] { return grpc::Status::OK; };
+  std::vector<std::string> changes;  // "stop ID".
+
+  grpc::Status Submit(grpc::ServerContext*, const v1::SubmitRequest* request, v1::SubmitResponse* response) override {
+    MutexLock lock(&mutex_);
+    submitted.push_back(*request);
+    response->set_id("pole-99abc");
+    return after_submit();
+  }
+  grpc::Status List(grpc::ServerContext*, const v1::ListExperimentsRequest*,
+                    v1::ListExperimentsResponse* response) override {
+    MutexLock lock(&mutex_);
+    for (const v1::ExperimentInfo& info : experiments) {
+      *response->add_experiments() = info;
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status Get(grpc::ServerContext*, const v1::GetExperimentRequest* request,
+                   v1::ExperimentInfo* response) override {
+    MutexLock lock(&mutex_);
+    const grpc::Status status = before_get();
+    return status.ok() ? Find(request->id(), response) : status;
+  }
+  grpc::Status Stop(grpc::ServerContext*, const v1::StopExperimentRequest* request,
+                    v1::ExperimentInfo* response) override {
+    return Change("stop", request->id(), v1::RUN_STATE_STOPPED, response);
+  }
+  grpc::Status Resume(grpc::ServerContext*, const v1::ResumeExperimentRequest* request,
+                      v1::ExperimentInfo* response) override {
+    return Change("resume", request->id(), v1::RUN_STATE_QUEUED, response);
+  }
+  grpc::Status Delete(grpc::ServerContext*, const v1::DeleteExperimentRequest* request,
+                      v1::DeleteExperimentResponse*) override {
+    v1::ExperimentInfo info;
+    const grpc::Status status = Change("delete", request->id(), v1::RUN_STATE_STOPPED, &info);
+    return status.ok() && info.ended_at_us() == 0
+               ? grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, request->id() + " has not ended")
+               : status;
+  }
+  grpc::Status Events(grpc::ServerContext*, const v1::EventsRequest* request, v1::EventsResponse* response) override {
+    v1::ExperimentInfo info;
+    MutexLock lock(&mutex_);
+    for (const v1::ExperimentEvent& event : events) {
+      if (event.number() > request->after() && response->events_size() < 2) {
+        *response->add_events() = event;
+      }
+    }
+    return Find(request->id(), &info);
+  }
+  grpc::Status Pool(grpc::ServerContext*, const v1::PoolRequest*, v1::PoolResponse* response) override {
+    *response = pool;
+    return grpc::Status::OK;
+  }
+
+ private:
+  grpc::Status Find(const std::string& id, v1::ExperimentInfo* info) {
+    for (const v1::ExperimentInfo& one : experiments) {
+      if (one.id() == id) {
+        *info = one;
+        return grpc::Status::OK;
+      }
+    }
+    return {grpc::StatusCode::NOT_FOUND, "there is no experiment " + id};
+  }
+  grpc::Status Change(const std::string& what, const std::string& id, v1::RunState state, v1::ExperimentInfo* info) {
+    MutexLock lock(&mutex_);
+    changes.push_back(what + " " + id);
+    const grpc::Status status = Find(id, info);
+    info->set_state(state);
+    return status;
+  }
+
+  Mutex mutex_;
+};
+
+}  // namespace waggle::testing

@@ -1,0 +1,66 @@
+#include "cli/status/progress_teller.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/rl/algorithms/definitions.h"
+#include "tests/cli/file_contents.h"
+#include "tests/cli/sample_snapshot.h"
+#include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle {
+namespace {
+
+using ::waggle::testing::SampleSnapshot;
+
+// What is printed of snapshots.
+std::string Told(const std::vector<ClusterSnapshot>& snapshots) {
+  const testing::TemporaryFolder folder;
+  const int file = open(folder.File("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  REQUIRE(file >= 0);
+  ProgressPrinter printer(file, /*terminal=*/false, /*color=*/false);
+  ProgressTeller teller(&printer);
+  for (const ClusterSnapshot& snapshot : snapshots) {
+    teller.Tell(snapshot, std::nullopt, {});
+  }
+  close(file);
+  return testing::Contents(folder.File("out"));
+}
+
+TEST_CASE("What is new is told once", "[unit]") {
+  ClusterSnapshot first = SampleSnapshot();
+  ClusterSnapshot second = first;
+  second.overview.set_figures_unrecorded("full");
+  v1::Evaluation* const evaluation = second.overview.add_evaluations();
+  evaluation->set_mean_return(500);
+  evaluation->set_finished_at_us(1'000'009'000'000);
+  const std::string told = Told({first, first, second, second, first});
+  for (const char* const once : {"evaluation: mean return 412.5", "evaluation: mean return 500.0",
+                                 "figures are not recorded: full", "figures are recorded again"}) {
+    INFO(told);
+    CHECK(told.find(once) != std::string::npos);
+    CHECK(told.find(once) == told.rfind(once));
+  }
+}
+
+TEST_CASE("Of an experiment that waits it is told for what, when that changes", "[unit]") {
+  ClusterSnapshot waiting;
+  waiting.overview.set_run_state(v1::RUN_STATE_QUEUED);
+  ClusterSnapshot why = waiting;
+  why.overview.set_outcome_reason("it waits for 2 actors");
+  CHECK(Told({waiting, waiting, why, why}) == "queued\nqueued: it waits for 2 actors\n");
+}
+
+TEST_CASE("A run that will push gradients is told as such before an actor has come", "[unit]") {
+  ProgressPrinter printer(-1, /*terminal=*/false, /*color=*/false);
+  ClusterSnapshot snapshot;
+  snapshot.overview.set_run_state(v1::RUN_STATE_RUNNING);
+  const Experiment pushing = testing::ValueOf(
+      ParseExperiment("algorithm: {name: a3c}\nstop: {max_seconds: 60}\n", "x", {}, BuiltinAlgorithmDefinitions()));
+  CHECK(ProgressTeller(&printer).Tell(snapshot, pushing, {}).gradients.has_value());
+  CHECK_FALSE(ProgressTeller(&printer).Tell(snapshot, std::nullopt, {}).gradients.has_value());
+}
+
+}  // namespace
+}  // namespace waggle
