@@ -1,5 +1,8 @@
 #include "cli/check/checked_experiment.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "actor/environments/environment.h"
 #include "common/base/annotate.h"
@@ -15,6 +18,8 @@ absl::StatusOr<CheckedExperiment> LoadCheckedExperiment(
   const EnvironmentDefinitions environments = BuiltinEnvironments();
   CheckedExperiment checked;
   WAGGLE_ASSIGN_OR_RETURN(checked.experiment, LoadExperiment(file, overrides, algorithms, environments.Names()));
+  std::ifstream text(file, std::ios::binary);
+  checked.text.assign(std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>());
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* definition,
                           environments.Find(checked.experiment.environment.name));
   absl::StatusOr<EnvironmentSpec> environment = definition->spec(checked.experiment.environment);

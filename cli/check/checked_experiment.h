@@ -13,6 +13,7 @@ namespace waggle {
 // An experiment that has passed every check that can be made before a process starts.
 struct CheckedExperiment {
   Experiment experiment;
+  std::string text;  // Of its file, as the user wrote it.
   EnvironmentSpec environment;
 };
 

@@ -1,8 +1,6 @@
 #include "cli/experiments/experiment_verbs.h"
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -61,9 +59,8 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   if (!checked.ok()) {
     return absl::InvalidArgumentError(checked.status().message());
   }
-  std::ifstream file(flags.file, std::ios::binary);
   v1::SubmitRequest request;
-  request.set_submitted_yaml(std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>()));
+  request.set_submitted_yaml(checked->text);
   request.set_effective_yaml(ToYaml(checked->experiment));
   request.set_priority(static_cast<int32_t>(flags.priority));
   request.set_request_id(NewRequestId());

@@ -80,14 +80,11 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       }
     }
     if (IsOver(state)) {
-      return ExitStatusOf(state, experiment.has_value() && experiment->stop.target_return.has_value());
+      const bool has_target = experiment.has_value() && experiment->stop.target_return.has_value();
+      return state == RunState::kSolved || (state == RunState::kLimit && !has_target) ? 0 : 1;
     }
   } while (!stop.WaitFor(options.period));
   return absl::CancelledError("interrupted; the experiment goes on");
-}
-
-int ExitStatusOf(RunState state, bool has_target) {
-  return state == RunState::kSolved || (state == RunState::kLimit && !has_target) ? 0 : 1;
 }
 
 }  // namespace waggle

@@ -20,13 +20,11 @@ struct WatchOptions {
   absl::Duration patience = absl::Seconds(60);
 };
 
-// Shows how an experiment gets on until it is over: on `printer`, or with flags.json as lines of `out`. Returns the exit
-// status: 0 if it was solved, or reached a limit and has no target, 1 if it ended otherwise. CANCELLED after a stop;
-// NOT_FOUND if there is no such experiment; another error where the hub does not answer at first, or for too long.
+// Shows how an experiment gets on until it is over: on `printer`, or with flags.json as lines of `out`. Returns the
+// exit status: 0 if it was solved, or reached a limit and has no target, 1 if it ended otherwise. CANCELLED after a
+// stop; NOT_FOUND if there is no such experiment; another error where the hub does not answer at first, or for too
+// long.
 absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& stop, ProgressPrinter* printer,
                                     std::ostream* out, const WatchOptions& options = {});
-
-// The exit status of a command that has seen how an experiment ended.
-int ExitStatusOf(RunState state, bool has_target);
 
 }  // namespace waggle

@@ -11,8 +11,8 @@
 
 namespace waggle {
 
-// Fetches snapshots of an experiment again and again, in a thread of its own, for a loop that waits on file descriptors.
-// Thread-safe.
+// Fetches snapshots of an experiment again and again, in a thread of its own, for a loop that waits on file
+// descriptors. Thread-safe.
 class ClusterWatch {
  public:
   // Once every `period`; each fetch may take `timeout`.

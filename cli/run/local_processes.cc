@@ -13,44 +13,44 @@ constexpr char kLoopback[] = "127.0.0.1:0";
 // For the processes to start, and the actors to find replay and weights.
 constexpr absl::Duration kStartAllowance = absl::Minutes(1);
 
-// `pushes`: a primary is in the learner's place.
-const char* ExecutableName(Role role, bool pushes) {
-  switch (role) {
-    case Role::kParamServer:
-    case Role::kReducer:
+const char* ExecutableName(const Supervision::Process& process) {
+  if (!process.kind.has_value()) {
+    return "waggle-param-server";
+  }
+  switch (*process.kind) {
+    case WorkerKind::kGradient:
       return "waggle-param-server";
-    case Role::kReplayServer:
+    case WorkerKind::kReplayServer:
       return "waggle-replay-server";
-    case Role::kLearner:
-      return pushes ? "waggle-param-server" : "waggle-learner";
+    case WorkerKind::kLearner:
+      return "waggle-learner";
     default:
       return "waggle-actor";
+  }
+}
+
+// Adds so many processes: "replay-server" where there is but one, else "replay-server-0", …
+void AddProcesses(WorkerKind kind, int64_t count, std::vector<Supervision::Process>* processes) {
+  for (int64_t i = 0; i < count; ++i) {
+    const bool many = count > 1 || kind == WorkerKind::kActor || kind == WorkerKind::kGradient;
+    const std::string name = kind == WorkerKind::kGradient ? "gradient" : WorkerKindName(kind);
+    processes->push_back({many ? absl::StrCat(name, "-", i) : name, kind, i});
   }
 }
 
 }  // namespace
 
 std::vector<Supervision::Process> ProcessesOf(const Experiment& experiment) {
-  std::vector<Supervision::Process> processes = {{"param-server", Role::kParamServer}};
-  // Gradients that are pushed come from what their actor has just seen.
-  const int64_t replay_servers = experiment.learner.pushes() ? 0 : experiment.replay.servers;
-  for (int64_t i = 0; i < replay_servers; ++i) {
-    processes.push_back(
-        {replay_servers == 1 ? "replay-server" : absl::StrCat("replay-server-", i), Role::kReplayServer, i});
+  std::vector<Supervision::Process> processes = {{"param-server"}};
+  if (experiment.learner.pushes()) {
+    // Gradients that are pushed come from what their actor has just seen: there is no replay. One more is the primary.
+    AddProcesses(WorkerKind::kGradient, 1 + experiment.learner.gradient_server.reducers, &processes);
+  } else {
+    AddProcesses(WorkerKind::kReplayServer, experiment.replay.servers, &processes);
+    AddProcesses(WorkerKind::kLearner, experiment.learner.processes, &processes);
   }
-  const char* const learner = experiment.learner.pushes() ? "primary" : "learner";
-  for (int64_t i = 0; i < experiment.learner.processes; ++i) {
-    processes.push_back({i == 0 ? learner : absl::StrCat(learner, "-", i), Role::kLearner, i});
-  }
-  for (int64_t i = 0; i < experiment.learner.gradient_server.reducers; ++i) {
-    processes.push_back({absl::StrCat("reducer-", i), Role::kReducer, i});
-  }
-  for (int64_t i = 0; i < experiment.actor.processes; ++i) {
-    processes.push_back({absl::StrCat("actor-", i), Role::kActor, i});
-  }
-  if (experiment.evaluation.enabled) {
-    processes.push_back({"evaluator", Role::kEvaluator});
-  }
+  AddProcesses(WorkerKind::kActor, experiment.actor.processes, &processes);
+  AddProcesses(WorkerKind::kEvaluator, experiment.evaluation.enabled ? 1 : 0, &processes);
   return processes;
 }
 
@@ -65,51 +65,35 @@ Supervision::Rules RulesOf(const Experiment& experiment) {
   return rules;
 }
 
-std::vector<std::string> CommandFor(const Supervision::Process& process, const Experiment& experiment,
+std::vector<std::string> CommandFor(const Supervision::Process& process, const ReplayOptions& replay,
                                     const std::string& binary_folder, const std::string& hub_address,
                                     const OutputFolder& folder) {
-  const Role role = process.role;
-  const ReplayOptions& replay = experiment.replay;
-  const bool is_primary = role == Role::kLearner && experiment.learner.pushes();
-  std::vector<std::string> command = {
-      absl::StrCat(binary_folder, "/", ExecutableName(role, experiment.learner.pushes()))};
+  std::vector<std::string> command = {absl::StrCat(binary_folder, "/", ExecutableName(process))};
   const auto add = [&command](const std::string& flag, const std::string& value) {
     command.push_back(flag);
     command.push_back(value);
   };
-  if (role == Role::kParamServer) {
+  if (!process.kind.has_value()) {
+    add("--listen", kLoopback);
     add("--data-dir", folder.File("hub"));
-    add("--metrics-dir", folder.path());
-    add("--experiment", folder.File("experiment.yaml"));
-  } else {
-    add("--param-server", hub_address);
+    add("--output-dir", folder.path());
+    return command;
   }
-  if (is_primary || role == Role::kReducer) {
-    add("--role", is_primary ? "primary" : "reducer");
+  const WorkerKind kind = *process.kind;
+  if (kind == WorkerKind::kGradient) {
+    add("--role", "reducer");
   }
-  if (role == Role::kParamServer || role == Role::kReplayServer || is_primary || role == Role::kReducer) {
+  add("--param-server", hub_address);
+  if (kind != WorkerKind::kActor && kind != WorkerKind::kEvaluator) {
     add("--listen", kLoopback);
   }
-  if (role == Role::kLearner) {
-    // Each has checkpoints of its own: which of them writes any is a matter of who is lost.
-    add("--output-dir", process.index == 0 ? folder.path() : folder.File(process.name));
-    if (experiment.learner.processes > 1) {
-      add("--index", absl::StrCat(process.index));
-    }
-    if (experiment.actor.asks_learner() && !is_primary) {
-      add("--listen", kLoopback);
-    }
-    command.push_back("--resume");  // For one that is started again; at first the folder holds nothing.
-  } else if (role != Role::kParamServer) {
-    // Named, so that an actor that is started again explores as the one before did, and bears its log's name
-    // everywhere.
-    add("--index", absl::StrCat(process.index));
-  }
-  if (role == Role::kReplayServer && replay.NeedsDataFolder()) {
+  // Named, so that an actor that is started again explores as the one before did, and bears its log's name everywhere.
+  add("--index", absl::StrCat(process.index));
+  if (kind == WorkerKind::kReplayServer && replay.NeedsDataFolder()) {
     add("--data-dir", folder.File(replay.servers == 1 ? "replay" : absl::StrCat("replay-", process.index)));
     add("--checkpoint-seconds", absl::StrCat(replay.checkpoint_seconds));
   }
-  if (role == Role::kEvaluator) {
+  if (kind == WorkerKind::kEvaluator) {
     command.push_back("--evaluator");
   }
   return command;
@@ -117,7 +101,7 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const E
 
 absl::Status CheckExecutables(const Experiment& experiment, const std::string& folder) {
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
-    const std::string path = absl::StrCat(folder, "/", ExecutableName(process.role, experiment.learner.pushes()));
+    const std::string path = absl::StrCat(folder, "/", ExecutableName(process));
     if (access(path.c_str(), X_OK) != 0) {
       return absl::ErrnoToStatus(errno, absl::StrCat(path, ", which has to lie beside waggle"));
     }

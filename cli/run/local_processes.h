@@ -20,7 +20,7 @@ Supervision::Rules RulesOf(const Experiment& experiment);
 absl::Status CheckExecutables(const Experiment& experiment, const std::string& folder);
 
 // The executable's path and its arguments. `hub_address` is HOST:PORT, unknown and not needed for the hub itself.
-std::vector<std::string> CommandFor(const Supervision::Process& process, const Experiment& experiment,
+std::vector<std::string> CommandFor(const Supervision::Process& process, const ReplayOptions& replay,
                                     const std::string& binary_folder, const std::string& hub_address,
                                     const OutputFolder& folder);
 

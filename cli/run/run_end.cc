@@ -38,7 +38,7 @@ RunEnd JudgeEnd(Outcome outcome, const std::string& reason, const KeptWeights& w
                           !hub_kept.has_value() ? "did not say that it has kept the weights"
                           : kept                ? "has kept the weights"
                                                 : "has not kept the weights either");
-  if (!kept && outcome != Outcome::kInterrupted) {
+  if (!kept && outcome != Outcome::kInterrupted && outcome != Outcome::kStopped) {
     end.outcome = Outcome::kFailed;
     end.reason = absl::StrCat("the ", lost, " weights are lost: ", end.note, "; before that: ", OutcomeName(outcome),
                               reason.empty() ? "" : ": ", reason);

@@ -11,22 +11,19 @@ namespace waggle {
 namespace {
 
 constexpr int kMaxRestarts = 5;
-constexpr int kMaxLearnerRestarts = 3;
 // A process that lived this long did not die of what killed it before.
 constexpr absl::Duration kProvenLife = absl::Seconds(60);
 constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(500);
 constexpr absl::Duration kHubStartPatience = absl::Seconds(15);
 // Longer than a pause of a busy machine, shorter than a user's patience.
 constexpr absl::Duration kHubPatience = absl::Seconds(60);
-// For the hub's word on why the learner failed, which says more than its exit status.
-constexpr absl::Duration kJudgementPatience = absl::Seconds(3);
-// Workers that end by themselves may have a large checkpoint to write.
-constexpr absl::Duration kWorkersEndPatience = absl::Seconds(30);
+// Longer than the hub waits for workers that may have a large checkpoint to write.
+constexpr absl::Duration kClosingPatience = absl::Seconds(30);
 constexpr absl::Duration kTermPatience = absl::Seconds(10);
 constexpr absl::Duration kLastLookPatience = absl::Seconds(2);
 
-int MaxRestarts(Role role) {
-  return role == Role::kLearner ? kMaxLearnerRestarts : kMaxRestarts;
+bool Learns(const Supervision::Process& process) {
+  return process.kind == WorkerKind::kLearner || process.kind == WorkerKind::kGradient;
 }
 
 }  // namespace
@@ -39,6 +36,8 @@ const char* OutcomeName(Outcome outcome) {
       return "limit";
     case Outcome::kFailed:
       return "failed";
+    case Outcome::kStopped:
+      return "stopped";
     case Outcome::kInterrupted:
       return "interrupted";
   }
@@ -60,7 +59,7 @@ Supervision::Actions Supervision::Begin(absl::Time now) {
   Actions actions;
   phase_deadline_ = now + kHubStartPatience;
   for (size_t i = 0; i < processes_.size(); ++i) {
-    if (processes_[i].role == Role::kParamServer) {
+    if (!processes_[i].kind.has_value()) {
       Start(i, now, &actions);
     }
   }
@@ -78,10 +77,16 @@ Supervision::Actions Supervision::HubReady(absl::Time now) {
   phase_deadline_ = absl::InfiniteFuture();
   last_observed_ = now;
   for (size_t i = 0; i < processes_.size(); ++i) {
-    if (processes_[i].role != Role::kParamServer) {
+    if (processes_[i].kind.has_value()) {
       Start(i, now, &actions);
     }
   }
+  return actions;
+}
+
+Supervision::Actions Supervision::Refused(const absl::Status& error, absl::Time now) {
+  Actions actions;
+  Fail(absl::StrCat("the experiment was not taken in: ", error.message()), std::nullopt, now, &actions);
   return actions;
 }
 
@@ -106,28 +111,24 @@ Supervision::Actions Supervision::Exited(size_t process, const ChildExit& exit, 
   state.running = false;
   state.clean_exit = exit.ok();
   const std::string& name = processes_[process].name;
-  const bool is_learner = processes_[process].role == Role::kLearner;
-  const bool is_hub = processes_[process].role == Role::kParamServer;
-  if (is_learner) {
+  if (Learns(processes_[process])) {
+    learner_ = process;
     learner_exit_ = exit;
     failed_learner_exit_ = exit.ok() ? failed_learner_exit_ : exit;
   }
+  const bool is_hub = !processes_[process].kind.has_value();
   if (is_hub) {
     hub_exit_ = exit;
   }
-  if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) {
-    if (is_hub) {
-      Fail(absl::StrCat(name, " ", exit.DebugString()), process, now, &actions);
-    } else if (is_learner && exit.signal == 0) {
-      // It may have learned earlier than we that the run is over.
-      ended_learner_ = process;
-      learner_ended_at_ = now;
-      actions.observe = true;
-    } else {
-      Lost(process, exit, now, &actions);
-    }
+  if (is_hub && !outcome_.has_value()) {
+    Fail(absl::StrCat(name, " ", exit.DebugString()), process, now, &actions);
+  } else if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) {
+    Lost(process, exit, now, &actions);
   } else if (!EndedAsAsked(processes_[process], exit)) {
     actions.messages.push_back(absl::StrCat(name, " ", exit.DebugString(), " while the run ended"));
+  }
+  if (phase_ == Phase::kClosing && (is_hub || !AnyRunning(Part::kWorkers))) {
+    StopWorkers(now, &actions);  // Nobody closes it any more.
   }
   Advance(now, &actions);
   return actions;
@@ -139,10 +140,9 @@ void Supervision::Lost(size_t process, const ChildExit& exit, absl::Time now, Ac
   if (now - state.started_at >= kProvenLife) {
     state.restarts = 0;
   }
-  const int max_restarts = MaxRestarts(processes_[process].role);
-  if (state.restarts == max_restarts) {
+  if (state.restarts == kMaxRestarts) {
     actions->messages.push_back(
-        absl::StrCat(name, " ", exit.DebugString(), " for the ", max_restarts + 1, "th time; it is not started again"));
+        absl::StrCat(name, " ", exit.DebugString(), " for the ", kMaxRestarts + 1, "th time; it is not started again"));
     GiveUp(process, now, actions);
     return;
   }
@@ -152,24 +152,28 @@ void Supervision::Lost(size_t process, const ChildExit& exit, absl::Time now, Ac
   actions->observe = true;  // So that nothing is restarted after the run's end.
   if (!exit.ok()) {
     actions->messages.push_back(absl::StrCat(name, " ", exit.DebugString(), "; starting it again in ",
-                                             absl::FormatDuration(delay), " (", state.restarts, " of ", max_restarts,
+                                             absl::FormatDuration(delay), " (", state.restarts, " of ", kMaxRestarts,
                                              ")"));
   }
 }
 
 void Supervision::GiveUp(size_t process, absl::Time now, Actions* actions) {
   states_[process].given_up = true;
-  const Role role = processes_[process].role;
+  const WorkerKind kind = *processes_[process].kind;
+  if (kind == WorkerKind::kEvaluator && !rules_.needs_evaluator) {
+    return;
+  }
   bool any_left = false;
   for (size_t i = 0; i < processes_.size(); ++i) {
-    any_left = any_left || (processes_[i].role == role && !states_[i].given_up);
+    any_left = any_left || (processes_[i].kind == kind && !states_[i].given_up);
   }
-  if (!any_left && (role != Role::kEvaluator || rules_.needs_evaluator)) {
-    Fail(absl::StrCat("no ", RoleName(role), " is left"), process, now, actions);
-  } else if (role == Role::kReplayServer && !stepped_) {
-    // Nobody begins before all replay servers have joined.
+  if (!any_left) {
+    Fail(absl::StrCat("no ", WorkerKindName(kind), " is left"), process, now, actions);
+  } else if (!stepped_) {
     Fail(absl::StrCat(processes_[process].name, " has not come up, and every other process waits for it"), process, now,
          actions);
+  } else if (kind == WorkerKind::kGradient) {
+    Fail(absl::StrCat(processes_[process].name, " is lost, and the run needs all of its kind"), process, now, actions);
   }
 }
 
@@ -178,44 +182,42 @@ void Supervision::Fail(const std::string& reason, std::optional<size_t> process,
     return;
   }
   actions->show_log = process;
-  End(Outcome::kFailed, reason, /*ask_workers=*/true, now, actions);
+  Decide(Outcome::kFailed, reason);
+  StopWorkers(now, actions);
 }
 
-void Supervision::End(Outcome outcome, const std::string& reason, bool ask_workers, absl::Time now, Actions* actions) {
+void Supervision::Decide(Outcome outcome, const std::string& reason) {
   outcome_ = outcome;
   reason_ = reason;
-  phase_ = Phase::kStoppingWorkers;
-  phase_deadline_ = now + (ask_workers ? kTermPatience : kWorkersEndPatience);
-  asked_ = ask_workers;
   for (State& state : states_) {
     state.restart_at = absl::InfiniteFuture();
   }
-  if (ask_workers) {
-    SignalAll(Part::kWorkers, SIGTERM, actions);
-  }
+}
+
+void Supervision::StopWorkers(absl::Time now, Actions* actions) {
+  phase_ = Phase::kStoppingWorkers;
+  phase_deadline_ = now + kTermPatience;
+  SignalAll(Part::kWorkers, SIGTERM, actions);
   Advance(now, actions);
 }
 
-Supervision::Actions Supervision::Observed(RunState state, const std::string& reason, absl::Time asked_at,
-                                           absl::Time now) {
+Supervision::Actions Supervision::Observed(const Observation& observation, absl::Time asked_at, absl::Time now) {
   Actions actions;
   last_observed_ = now;
   if (phase_ == Phase::kLastLook) {
     phase_deadline_ = asked_at >= last_look_at_ ? now : phase_deadline_;
     actions.observe = asked_at < last_look_at_;
-  } else if (phase_ == Phase::kRunning && IsOver(state)) {
-    const Outcome outcome = state == RunState::kSolved  ? Outcome::kSolved
-                            : state == RunState::kLimit ? Outcome::kLimit
-                                                        : Outcome::kFailed;
-    End(outcome, reason, /*ask_workers=*/false, now, &actions);
-  } else if (phase_ == Phase::kRunning && ended_learner_.has_value()) {
-    if (asked_at < learner_ended_at_) {
-      actions.observe = true;
-    } else {
-      Fail(
-          absl::StrCat(processes_[*ended_learner_].name, " ", learner_exit_->DebugString(), " before the run was over"),
-          ended_learner_, now, &actions);
-    }
+  } else if (phase_ == Phase::kRunning && IsOver(observation.state)) {
+    Decide(observation.state == RunState::kSolved    ? Outcome::kSolved
+           : observation.state == RunState::kLimit   ? Outcome::kLimit
+           : observation.state == RunState::kStopped ? Outcome::kStopped
+                                                     : Outcome::kFailed,
+           observation.reason);
+    phase_ = Phase::kClosing;
+    phase_deadline_ = now + kClosingPatience;
+  }
+  if (phase_ == Phase::kClosing && observation.closed) {
+    StopWorkers(now, &actions);
   }
   Advance(now, &actions);
   return actions;
@@ -233,10 +235,10 @@ Supervision::Actions Supervision::Interrupted(absl::Time now) {
   interrupted_ = true;
   if (!outcome_.has_value()) {
     actions.messages.push_back("interrupted: stopping every process; once more to kill them");
-    End(Outcome::kInterrupted, "interrupted by the user", /*ask_workers=*/true, now, &actions);
-  } else if (phase_ == Phase::kStoppingWorkers && !asked_) {
-    phase_deadline_ = now;
-    return Tick(now);
+    Decide(Outcome::kInterrupted, "interrupted by the user");
+    StopWorkers(now, &actions);
+  } else if (phase_ == Phase::kClosing) {
+    StopWorkers(now, &actions);
   }
   return actions;
 }
@@ -252,10 +254,7 @@ Supervision::Actions Supervision::Tick(absl::Time now) {
         Start(i, now, &actions);
       }
     }
-    if (ended_learner_.has_value() && now >= learner_ended_at_ + JudgementPatience()) {
-      Fail(absl::StrCat(processes_[*ended_learner_].name, " ", learner_exit_->DebugString()), ended_learner_, now,
-           &actions);
-    } else if (now >= last_observed_ + kHubPatience) {
+    if (now >= last_observed_ + kHubPatience) {
       Fail(absl::StrCat("param-server has not answered for ", absl::FormatDuration(kHubPatience)), std::nullopt, now,
            &actions);
     } else if (now >= first_step_by_) {
@@ -266,13 +265,14 @@ Supervision::Actions Supervision::Tick(absl::Time now) {
   } else if (phase_ == Phase::kStarting && now >= phase_deadline_) {
     Fail(absl::StrCat("param-server did not say its address within ", absl::FormatDuration(kHubStartPatience)),
          size_t{0}, now, &actions);
+  } else if (phase_ == Phase::kClosing && now >= phase_deadline_) {
+    actions.messages.push_back("workers have not ended their work yet; asking them to end");
+    StopWorkers(now, &actions);
   } else if (StoppedPart().has_value() && now >= phase_deadline_) {
-    SignalAll(*StoppedPart(), asked_ ? SIGKILL : SIGTERM, &actions);
+    SignalAll(*StoppedPart(), SIGKILL, &actions);
     for (const auto& [process, signal] : actions.signals) {
-      actions.messages.push_back(
-          absl::StrCat(processes_[process].name, " has not ended; ", asked_ ? "killing it" : "asking it to"));
+      actions.messages.push_back(absl::StrCat(processes_[process].name, " has not ended; killing it"));
     }
-    asked_ = true;
     phase_deadline_ = now + kTermPatience;
   }
   Advance(now, &actions);
@@ -302,7 +302,6 @@ void Supervision::Advance(absl::Time now, Actions* actions) {
 void Supervision::AskToEnd(Phase phase, absl::Time now, Actions* actions) {
   phase_ = phase;
   phase_deadline_ = now + kTermPatience;
-  asked_ = true;
   SignalAll(*StoppedPart(), SIGTERM, actions);
 }
 
@@ -313,22 +312,24 @@ std::optional<Supervision::Part> Supervision::StoppedPart() const {
                                                    : std::nullopt;
 }
 
-Supervision::Part Supervision::PartOf(Role role) {
-  return role == Role::kParamServer ? Part::kHub : role == Role::kReplayServer ? Part::kReplayServers : Part::kWorkers;
+Supervision::Part Supervision::PartOf(const Process& process) {
+  return !process.kind.has_value()                   ? Part::kHub
+         : process.kind == WorkerKind::kReplayServer ? Part::kReplayServers
+                                                     : Part::kWorkers;
 }
 
 bool Supervision::EndedAsAsked(const Process& process, const ChildExit& exit) const {
-  const bool own_error = process.role == Role::kParamServer && exit.signal == 0;
-  return exit.ok() || (!own_error && WasAskedToEnd(PartOf(process.role)));
+  const bool own_error = !process.kind.has_value() && exit.signal == 0;
+  return exit.ok() || (!own_error && WasAskedToEnd(PartOf(process)));
 }
 
 bool Supervision::WasAskedToEnd(Part part) const {
-  return killed_ || (asked_ && part <= StoppedPart().value_or(Part::kWorkers));
+  return killed_ || (StoppedPart().has_value() && part <= *StoppedPart());
 }
 
 void Supervision::SignalAll(Part part, int signal, Actions* actions) {
   for (size_t i = 0; i < processes_.size(); ++i) {
-    if (states_[i].running && PartOf(processes_[i].role) == part) {
+    if (states_[i].running && PartOf(processes_[i]) == part) {
       actions->signals.emplace_back(i, signal);
     }
   }
@@ -336,7 +337,7 @@ void Supervision::SignalAll(Part part, int signal, Actions* actions) {
 
 bool Supervision::AnyRunning(Part part) const {
   for (size_t i = 0; i < processes_.size(); ++i) {
-    if (states_[i].running && PartOf(processes_[i].role) == part) {
+    if (states_[i].running && PartOf(processes_[i]) == part) {
       return true;
     }
   }
@@ -345,25 +346,17 @@ bool Supervision::AnyRunning(Part part) const {
 
 std::optional<size_t> Supervision::FirstActor() const {
   for (size_t i = 0; i < processes_.size(); ++i) {
-    if (processes_[i].role == Role::kActor) {
+    if (processes_[i].kind == WorkerKind::kActor) {
       return i;
     }
   }
   return std::nullopt;
 }
 
-absl::Duration Supervision::JudgementPatience() const {
-  // One that ended in peace has most likely heard that the run is over; only the hub's word can tell otherwise.
-  return learner_exit_->ok() ? kHubPatience : kJudgementPatience;
-}
-
 absl::Time Supervision::NextDeadline() const {
   absl::Time next = phase_deadline_;
   if (phase_ == Phase::kRunning) {
     next = std::min({next, last_observed_ + kHubPatience, first_step_by_});
-    if (ended_learner_.has_value()) {
-      next = std::min(next, learner_ended_at_ + JudgementPatience());
-    }
     for (const State& state : states_) {
       next = std::min(next, state.restart_at);
     }

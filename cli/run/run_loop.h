@@ -1,0 +1,83 @@
+#pragma once
+
+#include <signal.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "cli/run/child_process.h"
+#include "cli/run/cluster_watch.h"
+#include "cli/run/output_folder.h"
+#include "cli/run/run_end.h"
+#include "cli/run/run_summary.h"
+#include "cli/run/supervision.h"
+#include "cli/status/progress_teller.h"
+#include "cli/status/progress_view.h"
+#include "common/base/steady_now.h"
+#include "common/experiment/experiment.h"
+
+namespace waggle {
+
+// One run of `waggle run` from its first process to its last. Of the main thread.
+class RunLoop {
+ public:
+  // `yaml`: as the user wrote it.
+  RunLoop(Experiment experiment, std::string yaml, OutputFolder folder, std::string binary_folder,
+          absl::Time started_at, bool plot);
+  ~RunLoop();
+  RunLoop(const RunLoop&) = delete;
+  RunLoop& operator=(const RunLoop&) = delete;
+
+  // `signals` are blocked already.
+  absl::Status Open(const sigset_t& signals);
+  // Returns the exit status, when every process has ended.
+  int Run();
+
+ private:
+  void Wait();
+  void HandleSignals();
+  void HandleHubFiles();
+  void Submit();
+  void HandleSnapshot();
+  void ReapChildren();
+  void Do(const Supervision::Actions& actions);
+  // The end of a process's log.
+  void ShowLog(const std::string& name);
+  void StartProcess(size_t process);
+  void Announce();
+  int Finish();
+  RunEnd Judge(const std::optional<v1::Result>& result);
+  // Whether a folder of the run's has the weights that were evaluated so.
+  bool Holds(const std::string& folder, const v1::Result& result) const;
+  absl::Duration Elapsed() const { return SteadyNow() - started_at_; }
+  ProgressContext Context() const;
+
+  const Experiment experiment_;
+  const std::string yaml_;
+  const OutputFolder folder_;
+  const std::string binary_folder_;
+  const absl::Time started_at_;  // As all times here, by SteadyNow(): setting the clock must not end a run.
+  const bool plot_;
+  int signals_ = -1;    // A signalfd.
+  int hub_files_ = -1;  // An inotify on the hub's folder.
+  Supervision supervision_;
+  std::vector<std::unique_ptr<ChildProcess>> children_;  // By the supervision's index; null where none runs.
+  std::vector<ProcessSummary> ended_;
+  std::string hub_address_;
+  std::string id_;                       // Of the experiment, once the hub has it.
+  std::unique_ptr<ClusterWatch> watch_;  // From then on.
+  ProgressPrinter printer_;
+  ProgressTeller teller_;
+  SummaryBuilder summary_;
+  absl::Time submitted_at_;
+  absl::Time last_answer_;
+  bool said_unanswered_ = false;
+  bool announced_ = false;
+  std::optional<bool> hub_kept_weights_;  // As the hub said last.
+};
+
+}  // namespace waggle
