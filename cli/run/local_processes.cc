@@ -29,12 +29,14 @@ const char* ExecutableName(const Supervision::Process& process) {
   }
 }
 
-// Adds so many processes: "replay-server" where there is but one, else "replay-server-0", …
+// Adds so many processes: "actor-0", …; "replay-server" where there is but one; "learner", and others behind it.
 void AddProcesses(WorkerKind kind, int64_t count, std::vector<Supervision::Process>* processes) {
   for (int64_t i = 0; i < count; ++i) {
-    const bool many = count > 1 || kind == WorkerKind::kActor || kind == WorkerKind::kGradient;
+    const bool numbered = kind == WorkerKind::kReplayServer ? count > 1
+                          : kind == WorkerKind::kLearner    ? i > 0
+                                                            : kind != WorkerKind::kEvaluator;
     const std::string name = kind == WorkerKind::kGradient ? "gradient" : WorkerKindName(kind);
-    processes->push_back({many ? absl::StrCat(name, "-", i) : name, kind, i});
+    processes->push_back({numbered ? absl::StrCat(name, "-", i) : name, kind, i});
   }
 }
 

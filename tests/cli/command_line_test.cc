@@ -313,12 +313,11 @@ TEST_CASE("Wrong usage is answered in one helpful line, and with 2", "[unit]") {
   unsetenv("WAGGLE_PARAM_SERVER");
   const std::vector<Case> cases = {
       {{},
-       "waggle: a verb is missing; wanted one of run, check, evaluate, plot, submit, list, status, health, watch, "
-       "stop, "
-       "resume, delete, logs, why, inspect, reconfigure, replay; see waggle --help\n"},
+       "waggle: a verb is missing; wanted one of run, check, evaluate, plot, submit, list, status, watch, stop, "
+       "resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle --help\n"},
       {{"rnu"},
        "waggle: there is no verb \"rnu\"; did you mean \"run\"?; wanted one of run, check, evaluate, plot, submit, "
-       "list, status, health, watch, stop, resume, delete, logs, why, inspect, reconfigure, replay; see waggle "
+       "list, status, watch, stop, resume, delete, logs, health, why, inspect, reconfigure, replay; see waggle "
        "--help\n"},
       {{"evaluate"}, "waggle evaluate: PATH is required; see waggle evaluate --help\n"},
       {{"health"}, "waggle health: HOST:PORT is required; see waggle health --help\n"},

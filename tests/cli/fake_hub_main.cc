@@ -1,7 +1,9 @@
-// A parameter server that knows no workers. Each Overview tells the run state that stands in the file `state` two
-// folders above DATA_DIR ("running" where there is none), why weights are not kept as the file `weights_unsaved` beside
-// it says, and adds a byte to the file `looks` beside it. Of a solved run the best weights are of step 15. Ends with 1
-// where weights are not kept. Takes the flags of waggle-param-server.
+// A parameter server that knows no workers, and takes one experiment in. It is in the state that stands in the file
+// `state` two folders above DATA_DIR ("running" where there is none), and closed once it is over; weights are not kept
+// for the reason in the file `weights_unsaved` beside it, and each look at the experiment adds a byte to the file
+// `looks` beside it. Of a solved run the best weights are of step 15. What was submitted stands in the file `submitted`
+// beside it; where there is a file `refuse`, nothing is taken in. Ends with 1 where weights are not kept. Takes the
+// flags of waggle-param-server.
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <signal.h>
@@ -11,9 +13,52 @@
 #include <fstream>
 #include <string>
 
+#include "waggle/v1/experiment.grpc.pb.h"
 #include "waggle/v1/worker.grpc.pb.h"
 
 namespace {
+
+// What a test has written to a file.
+std::string Word(const std::string& path) {
+  std::string word;
+  std::ifstream(path) >> word;
+  return word;
+}
+
+class FakeExperimentService final : public waggle::v1::ExperimentService::Service {
+ public:
+  explicit FakeExperimentService(std::string folder) : folder_(std::move(folder)) {}
+
+  grpc::Status Submit(grpc::ServerContext*, const waggle::v1::SubmitRequest* request,
+                      waggle::v1::SubmitResponse* response) override {
+    if (std::ifstream(folder_ + "/refuse")) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "the test refuses it"};
+    }
+    std::ofstream(folder_ + "/submitted") << request->submitted_yaml() << "---\n" << request->effective_yaml();
+    response->set_id("x-x7k2q");
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Get(grpc::ServerContext*, const waggle::v1::GetExperimentRequest* request,
+                   waggle::v1::ExperimentInfo* response) override {
+    if (request->id() != "x-x7k2q") {
+      return {grpc::StatusCode::NOT_FOUND, "no such experiment"};
+    }
+    const std::string state = Word(folder_ + "/state");
+    response->set_id("x-x7k2q");
+    response->set_state(state == "solved"  ? waggle::v1::RUN_STATE_SOLVED
+                        : state == "limit" ? waggle::v1::RUN_STATE_LIMIT
+                                           : waggle::v1::RUN_STATE_RUNNING);
+    response->set_reason(state.empty() ? "" : "the test said " + state);
+    response->set_started_at_us(1);
+    response->set_ended_at_us(state.empty() ? 0 : 2);
+    std::ofstream(folder_ + "/looks", std::ios::app) << '.';
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::string folder_;
+};
 
 class FakeWorkerService final : public waggle::v1::WorkerService::Service {
  public:
@@ -21,21 +66,12 @@ class FakeWorkerService final : public waggle::v1::WorkerService::Service {
 
   grpc::Status Overview(grpc::ServerContext*, const waggle::v1::OverviewRequest*,
                         waggle::v1::OverviewResponse* response) override {
-    std::string state;
-    std::ifstream(folder_ + "/../../state") >> state;
-    response->set_run_state(state == "solved"  ? waggle::v1::RUN_STATE_SOLVED
-                            : state == "limit" ? waggle::v1::RUN_STATE_LIMIT
-                                               : waggle::v1::RUN_STATE_RUNNING);
-    response->set_outcome_reason(state.empty() ? "" : "the test said " + state);
     response->set_env_steps(1234);
-    if (state == "solved") {
+    if (Word(folder_ + "/state") == "solved") {
       response->mutable_result()->mutable_evaluation()->mutable_version()->set_epoch(1);
       response->mutable_result()->mutable_evaluation()->mutable_version()->set_version(15);
     }
-    std::string unsaved;
-    std::ifstream(folder_ + "/../../weights_unsaved") >> unsaved;
-    response->set_weights_unsaved(unsaved);
-    std::ofstream(folder_ + "/../../looks", std::ios::app) << '.';
+    response->set_weights_unsaved(Word(folder_ + "/weights_unsaved"));
     return grpc::Status::OK;
   }
 
@@ -56,16 +92,19 @@ int main(int argc, char** argv) {
       folder = argv[i + 1];
     }
   }
-  FakeWorkerService service(folder);
+  const std::string tests = folder + "/../..";
+  FakeWorkerService workers(tests);
+  FakeExperimentService experiments(tests);
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&service);
+  builder.RegisterService(&workers);
+  builder.RegisterService(&experiments);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   std::ofstream(folder + "/address.tmp") << "127.0.0.1:" << port << std::endl;
   std::rename((folder + "/address.tmp").c_str(), (folder + "/address").c_str());
   int signal = 0;
   sigwait(&signals, &signal);
   server->Shutdown();
-  return std::ifstream(folder + "/../../weights_unsaved") ? 1 : 0;
+  return std::ifstream(tests + "/weights_unsaved") ? 1 : 0;
 }

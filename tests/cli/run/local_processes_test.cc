@@ -19,28 +19,24 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
   experiment.actor.processes = 2;
   std::vector<std::vector<std::string>> commands;
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
-    commands.push_back(CommandFor(process, experiment, "/bin", "127.0.0.1:7", folder));
+    commands.push_back(CommandFor(process, experiment.replay, "/bin", "127.0.0.1:7", folder));
   }
   const std::string out = folder.path();
   CHECK(commands ==
         std::vector<std::vector<std::string>>{
-            {"/bin/waggle-param-server", "--data-dir", out + "/hub", "--metrics-dir", out, "--experiment",
-             out + "/experiment.yaml", "--listen", "127.0.0.1:0"},
+            {"/bin/waggle-param-server", "--listen", "127.0.0.1:0", "--data-dir", out + "/hub", "--output-dir", out},
             {"/bin/waggle-replay-server", "--param-server", "127.0.0.1:7", "--listen", "127.0.0.1:0", "--index", "0"},
-            {"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--output-dir", out, "--resume"},
+            {"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--listen", "127.0.0.1:0", "--index", "0"},
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0"},
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "1"},
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0", "--evaluator"}});
-  experiment.actor.inference = "server";
-  CHECK(CommandFor(ProcessesOf(experiment)[2], experiment, "/bin", "127.0.0.1:7", folder) ==
-        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--output-dir", out,
-                                 "--listen", "127.0.0.1:0", "--resume"});
   experiment.evaluation.enabled = false;
   CHECK(ProcessesOf(experiment).size() == 5);
   CHECK(ProcessesOf(experiment)[4].name == "actor-1");
 }
 
-TEST_CASE("A run whose actors push gradients has a primary and reducers, and no replay server", "[unit]") {
+TEST_CASE("A run whose actors push gradients has gradient workers, one of them to be the primary, and no replay server",
+          "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
@@ -51,14 +47,11 @@ TEST_CASE("A run whose actors push gradients has a primary and reducers, and no 
   std::vector<std::vector<std::string>> commands;
   for (const Supervision::Process& process : ProcessesOf(experiment)) {
     names.push_back(process.name);
-    commands.push_back(CommandFor(process, experiment, "/bin", "h:1", folder));
+    commands.push_back(CommandFor(process, experiment.replay, "/bin", "h:1", folder));
   }
-  CHECK(names == std::vector<std::string>{"param-server", "primary", "reducer-0", "reducer-1", "actor-0"});
-  CHECK(commands[1] == std::vector<std::string>{"/bin/waggle-param-server", "--param-server", "h:1", "--role",
-                                                "primary", "--listen", "127.0.0.1:0", "--output-dir", folder.path(),
-                                                "--resume"});
-  CHECK(commands[3] == std::vector<std::string>{"/bin/waggle-param-server", "--param-server", "h:1", "--role",
-                                                "reducer", "--listen", "127.0.0.1:0", "--index", "1"});
+  CHECK(names == std::vector<std::string>{"param-server", "gradient-0", "gradient-1", "gradient-2", "actor-0"});
+  CHECK(commands[3] == std::vector<std::string>{"/bin/waggle-param-server", "--role", "reducer", "--param-server",
+                                                "h:1", "--listen", "127.0.0.1:0", "--index", "2"});
 }
 
 TEST_CASE("Several replay servers have names and indices of their own", "[unit]") {
@@ -71,12 +64,12 @@ TEST_CASE("Several replay servers have names and indices of their own", "[unit]"
   CHECK(processes[1].name == "replay-server-0");
   CHECK(processes[2].name == "replay-server-1");
   CHECK(processes[3].name == "learner");
-  CHECK(CommandFor(processes[2], experiment, "/bin", "h:1", folder) ==
+  CHECK(CommandFor(processes[2], experiment.replay, "/bin", "h:1", folder) ==
         std::vector<std::string>{"/bin/waggle-replay-server", "--param-server", "h:1", "--listen", "127.0.0.1:0",
                                  "--index", "1"});
 }
 
-TEST_CASE("Several learners have names and indices of their own, and checkpoints in folders of their own", "[unit]") {
+TEST_CASE("Several learners have names and indices of their own", "[unit]") {
   const TemporaryFolder temporary;
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
@@ -84,12 +77,9 @@ TEST_CASE("Several learners have names and indices of their own, and checkpoints
   const std::vector<Supervision::Process> processes = ProcessesOf(experiment);
   CHECK(processes[2].name == "learner");
   CHECK(processes[3].name == "learner-1");
-  CHECK(CommandFor(processes[2], experiment, "/bin", "h:1", folder) ==
-        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "h:1", "--output-dir", folder.path(),
-                                 "--index", "0", "--resume"});
-  CHECK(CommandFor(processes[3], experiment, "/bin", "h:1", folder) ==
-        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "h:1", "--output-dir",
-                                 folder.File("learner-1"), "--index", "1", "--resume"});
+  CHECK(CommandFor(processes[3], experiment.replay, "/bin", "h:1", folder) ==
+        std::vector<std::string>{"/bin/waggle-learner", "--param-server", "h:1", "--listen", "127.0.0.1:0", "--index",
+                                 "1"});
 }
 
 TEST_CASE("A replay server has a folder where its tables are to outlive it, or to hold more than its memory",
@@ -98,7 +88,8 @@ TEST_CASE("A replay server has a folder where its tables are to outlive it, or t
   const OutputFolder folder = ValueOf(OutputFolder::Create(temporary.File("out"), "pole", absl::UnixEpoch()));
   Experiment experiment;
   const auto flags = [&](size_t process) {
-    std::vector<std::string> command = CommandFor(ProcessesOf(experiment)[process], experiment, "/bin", "h:1", folder);
+    std::vector<std::string> command =
+        CommandFor(ProcessesOf(experiment)[process], experiment.replay, "/bin", "h:1", folder);
     command.erase(command.begin(), command.begin() + 7);
     return command;
   };

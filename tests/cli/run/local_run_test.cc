@@ -38,7 +38,11 @@ const char* const kScripts[] = {"waggle-replay-server", "waggle-learner", "waggl
 class ScriptedRun {
  public:
   // `unstartable`, if any, is an executable of no format that the system knows.
-  explicit ScriptedRun(std::vector<std::string> overrides = {}, const std::string& unstartable = "") {
+  explicit ScriptedRun(std::vector<std::string> overrides = {}, const std::string& unstartable = "",
+                       bool refuses = false) {
+    if (refuses) {
+      std::ofstream(folder_.File("refuse")) << "yes";
+    }
     std::filesystem::create_directory(folder_.File("bin"));
     std::filesystem::create_symlink(kBin + "/fake_hub", folder_.File("bin/waggle-param-server"));
     for (const char* name : {"waggle-replay-server", "waggle-learner", "waggle-actor"}) {
@@ -67,13 +71,15 @@ class ScriptedRun {
   void Tell(const std::string& name, const std::string& line, int start = 1) {
     std::ofstream(folder_.File(name + "." + std::to_string(start) + ".fifo")) << line << std::endl;
   }
+  // Makes the first learner do `what` when it is asked to end, and waits until it would.
+  void AtEnd(const std::string& what) {
+    Tell("waggle-learner", "trap 'kill $!; " + what + "' TERM; sleep 1000 & echo up > waggle-learner.3.fifo; wait $!");
+    std::string up;
+    std::ifstream(folder_.File("waggle-learner.3.fifo")) >> up;
+    CHECK(up == "up");
+  }
   // The run's state as the hub will tell it.
   void SetState(const std::string& state) { std::ofstream(folder_.File("state")) << state << std::endl; }
-  void EndWorkers() {
-    for (const char* name : {"waggle-learner", "waggle-actor", "evaluator"}) {
-      Tell(name, "exit 0");
-    }
-  }
   ChildExit WaitForExit() {
     siginfo_t info;
     waitid(P_PID, static_cast<id_t>(run_->pid()), &info, WEXITED | WNOWAIT);
@@ -92,15 +98,16 @@ class ScriptedRun {
 TEST_CASE("A run that reaches its limit, where no target is set, has succeeded", "[e2e]") {
   ScriptedRun run;
   run.SetState("limit");
-  run.EndWorkers();
   CHECK(run.WaitForExit().ok());
   const nlohmann::json summary = run.Summary();
   CHECK(summary["outcome"] == "limit");
   CHECK(summary["reason"] == "the test said limit");
   CHECK(summary["env_steps"] == 1234);
   CHECK(summary["processes"].size() == 5);
-  CHECK(Contents(run.folder().File("out/logs/learner.log")).find("--output-dir " + run.folder().File("out")) !=
-        std::string::npos);
+  CHECK(summary["id"] == "x-x7k2q");
+  const std::string submitted = Contents(run.folder().File("submitted"));
+  CHECK(submitted ==
+        Contents(run.folder().File("x.yaml")) + "---\n" + Contents(run.folder().File("out/experiment.yaml")));
   CHECK(Contents(run.folder().File("out/experiment.yaml")).find("batch_size: 64") != std::string::npos);
   // The last look at it is shown, though no line was due.
   CHECK(run.Log().find("1.23k env steps") < run.Log().find("limit after "));
@@ -109,7 +116,6 @@ TEST_CASE("A run that reaches its limit, where no target is set, has succeeded",
 TEST_CASE("A run that reaches a limit before its target has not succeeded", "[e2e]") {
   ScriptedRun run({"stop.target_return=475"});
   run.SetState("limit");
-  run.EndWorkers();
   CHECK(run.WaitForExit().code == 1);
   CHECK(run.Summary()["outcome"] == "limit");
 }
@@ -117,43 +123,33 @@ TEST_CASE("A run that reaches a limit before its target has not succeeded", "[e2
 TEST_CASE("A solved run has succeeded", "[e2e]") {
   ScriptedRun run({"stop.target_return=475", "experiment.seed=7"});
   run.SetState("solved");
-  run.EndWorkers();
   CHECK(run.WaitForExit().ok());
   CHECK(run.Summary()["outcome"] == "solved");
   CHECK(run.Summary()["seed"] == 7);
 }
 
-TEST_CASE("A learner that ends by itself fails the run, which says so and stops the rest", "[e2e]") {
-  ScriptedRun run;
-  run.Tell("waggle-learner", "echo famous last words; exit 1");
+TEST_CASE("An experiment that the hub does not take in is no run", "[e2e]") {
+  ScriptedRun run({}, "", /*refuses=*/true);
   CHECK(run.WaitForExit().code == 1);
   CHECK(run.Summary()["outcome"] == "failed");
-  CHECK(run.Log().find("failed: learner exited with status 1 before the run was over\n") != std::string::npos);
-  CHECK(run.Log().find("  famous last words\n") != std::string::npos);
+  CHECK(run.Summary()["processes"].size() == 1);
+  CHECK(run.Log().find("failed: the experiment was not taken in: the test refuses it\n") != std::string::npos);
 }
 
-TEST_CASE("A learner that is killed is started again to go on, and so does the run", "[e2e]") {
+TEST_CASE("A learner that ends is started again, and the run goes on", "[e2e]") {
   ScriptedRun run;
-  run.Tell("waggle-learner", "kill -9 $$");
-  run.Tell("waggle-learner", "read line < waggle-learner.3.fifo", 2);
+  run.Tell("waggle-learner", "exit 1");
+  run.Tell("waggle-learner", "kill -9 $$", 2);
   run.SetState("limit");
-  run.Tell("waggle-actor", "exit 0");
-  run.Tell("evaluator", "exit 0");
-  run.Tell("waggle-learner", "", 3);
   CHECK(run.WaitForExit().ok());
-  CHECK(run.Log().find("learner was killed by signal 9 (Killed); starting it again in 500ms (1 of 3)") !=
-        std::string::npos);
-  const std::string log = Contents(run.folder().File("out/logs/learner.log"));
-  CHECK(log.find(" --resume\n") != log.rfind(" --resume\n"));
+  CHECK(run.Log().find("learner exited with status 1; starting it again in 500ms (1 of 5)") != std::string::npos);
 }
 
 TEST_CASE("A solved run whose weights were kept by nobody has failed, and its last line says so", "[e2e]") {
   ScriptedRun run;
-  run.SetState("solved");
   std::ofstream(run.folder().File("weights_unsaved")) << "full";
-  run.Tell("waggle-learner", "echo no space left; exit 1");
-  run.Tell("waggle-actor", "exit 0");
-  run.Tell("evaluator", "exit 0");
+  run.AtEnd("echo no space left; exit 1");
+  run.SetState("solved");
   CHECK(run.WaitForExit().code == 1);
   CHECK(run.Summary()["outcome"] == "failed");
   CHECK(run.Log().find("  no space left\n") != std::string::npos);
@@ -172,9 +168,8 @@ TEST_CASE("A solved run whose best weights are nowhere has failed; where its fol
     best.snapshot.version = {1, kept};
     const auto store = ValueOf(CheckpointStore::Open(run.folder().File("out/best"), 1));
     REQUIRE_OK(WriteSavedModel(best, store.get()));
+    run.AtEnd("exit 0");
     run.SetState("solved");
-    run.Tell("waggle-learner", "exit 0");
-    run.Tell("waggle-actor", "exit 0");
     CHECK(run.WaitForExit().code == (kept == 15 ? 0 : 1));
     CHECK(run.Summary()["outcome"] == (kept == 15 ? "solved" : "failed"));
     CHECK(run.Log().find("param-server exited with status 1 while the run ended") != std::string::npos);
@@ -187,7 +182,6 @@ TEST_CASE("A replay server that ends is started again on the folder that it had,
   run.Tell("waggle-replay-server", "exit 9");
   run.Tell("waggle-replay-server", "read line < waggle-replay-server.3.fifo", 2);
   run.SetState("limit");
-  run.EndWorkers();
   CHECK(run.WaitForExit().ok());
   CHECK(run.Log().find("replay-server exited with status 9; starting it again in 500ms (1 of 5)") != std::string::npos);
   const std::string log = Contents(run.folder().File("out/logs/replay-server.log"));
@@ -201,9 +195,6 @@ TEST_CASE("An actor that is killed is started again and the run goes on", "[e2e]
   run.Tell("waggle-actor", "kill -9 $$");
   run.Tell("waggle-actor", "read line < waggle-actor.3.fifo", 2);
   run.SetState("limit");
-  run.Tell("waggle-learner", "exit 0");
-  run.Tell("evaluator", "exit 0");
-  run.Tell("waggle-actor", "", 3);
   CHECK(run.WaitForExit().ok());
   CHECK(run.Log().find("actor-0 was killed by signal 9 (Killed); starting it again in 500ms (1 of 5)") !=
         std::string::npos);

@@ -41,12 +41,12 @@ ChildExit Status(int code) {
 
 // A run of two actors, started at second 0.
 Supervision NewRun(bool needs_evaluator = true) {
-  Supervision supervision({{"param-server", Role::kParamServer},
-                           {"replay-server", Role::kReplayServer},
-                           {"learner", Role::kLearner},
-                           {"actor-0", Role::kActor},
-                           {"actor-1", Role::kActor},
-                           {"evaluator", Role::kEvaluator}},
+  Supervision supervision({{"param-server"},
+                           {"replay-server", WorkerKind::kReplayServer},
+                           {"learner", WorkerKind::kLearner},
+                           {"actor-0", WorkerKind::kActor},
+                           {"actor-1", WorkerKind::kActor},
+                           {"evaluator", WorkerKind::kEvaluator}},
                           {needs_evaluator, absl::Minutes(5)}, kStart);
   CHECK(supervision.Begin(At(0)).start == std::vector<size_t>{kHub});
   CHECK(supervision.HubReady(At(0)).start == std::vector<size_t>{kReplay, kLearner, kActor0, kActor1, kEvaluator});
@@ -54,12 +54,19 @@ Supervision NewRun(bool needs_evaluator = true) {
   return supervision;
 }
 
+const Signals kTermToWorkers = {{kLearner, SIGTERM}, {kActor0, SIGTERM}, {kActor1, SIGTERM}, {kEvaluator, SIGTERM}};
+
+// The hub says that the run is over, and that its workers are through with it.
+Actions Close(Supervision* supervision, RunState state, double seconds) {
+  return supervision->Observed({state, "so says the hub", /*closed=*/true}, At(seconds), At(seconds));
+}
+
 // Ends all workers and then the servers, as they do when all goes well.
 void EndAll(Supervision* supervision, std::vector<size_t> workers, double seconds) {
   for (const size_t worker : workers) {
     supervision->Exited(worker, Status(0), At(seconds));
   }
-  const Actions last = supervision->Observed(RunState::kSolved, "", At(seconds), At(seconds));
+  const Actions last = supervision->Observed({RunState::kSolved, ""}, At(seconds), At(seconds));
   CHECK(last.signals == Signals{{kReplay, SIGTERM}});
   // The hub only then: a replay server says goodbye to it.
   CHECK(supervision->Exited(kReplay, Status(0), At(seconds)).signals == Signals{{kHub, SIGTERM}});
@@ -68,35 +75,66 @@ void EndAll(Supervision* supervision, std::vector<size_t> workers, double second
   CHECK(supervision->done());
 }
 
-TEST_CASE("A solved run lets its workers end by themselves, then stops the servers", "[unit]") {
+TEST_CASE("A solved run has its workers end once they are through with it, then its servers", "[unit]") {
   Supervision supervision = NewRun();
-  CHECK(supervision.Observed(RunState::kRunning, "", At(1), At(1)).signals.empty());
-  const Actions actions = supervision.Observed(RunState::kSolved, "475 reached", At(2), At(2));
-  CHECK(actions.signals.empty());
+  CHECK(supervision.Observed({RunState::kQueued, "it waits for 1 learner"}, At(0.5), At(0.5)).signals.empty());
+  CHECK(supervision.Observed({RunState::kRunning, ""}, At(1), At(1)).signals.empty());
+  CHECK(supervision.Observed({RunState::kSolved, "475 reached"}, At(2), At(2)).signals.empty());
   CHECK(supervision.outcome() == Outcome::kSolved);
   CHECK(supervision.reason() == "475 reached");
-  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 3);
+  CHECK(Close(&supervision, RunState::kSolved, 3).signals == kTermToWorkers);
+  CHECK(supervision.reason() == "475 reached");
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 4);
 }
 
-TEST_CASE("A limit and a failure that the hub reports end the run as such", "[unit]") {
-  Supervision limited = NewRun();
-  limited.Observed(RunState::kLimit, "time is up", At(1), At(1));
-  CHECK(limited.outcome() == Outcome::kLimit);
-  Supervision failed = NewRun();
-  failed.Observed(RunState::kFailed, "actor-0: no such device", At(1), At(1));
-  CHECK(failed.outcome() == Outcome::kFailed);
-  CHECK(failed.reason() == "actor-0: no such device");
+TEST_CASE("How the hub says that the run ended is its outcome", "[unit]") {
+  const std::vector<std::pair<RunState, Outcome>> ends = {{RunState::kSolved, Outcome::kSolved},
+                                                          {RunState::kLimit, Outcome::kLimit},
+                                                          {RunState::kFailed, Outcome::kFailed},
+                                                          {RunState::kStopped, Outcome::kStopped}};
+  for (const auto& [state, outcome] : ends) {
+    Supervision supervision = NewRun();
+    CHECK(Close(&supervision, state, 1).signals == kTermToWorkers);
+    CHECK(supervision.outcome() == outcome);
+    CHECK(supervision.reason() == "so says the hub");
+  }
+}
+
+TEST_CASE("Workers that are never through with a run that is over are asked to end, then killed", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
+  supervision.Observed({RunState::kSolved, ""}, At(30), At(30));
+  CHECK(supervision.NextDeadline() == At(31));
+  CHECK(supervision.Tick(At(31)).signals == kTermToWorkers);
+  for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
+    supervision.Exited(worker, Status(0), At(32));
+  }
+  CHECK(supervision.Tick(At(41)).signals == Signals{{kLearner, SIGKILL}});
+}
+
+TEST_CASE("Nobody waits for a run to be closed whose workers, or whose hub, have ended", "[unit]") {
+  Supervision workers = NewRun();
+  workers.Observed({RunState::kSolved, ""}, At(1), At(1));
+  for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
+    CHECK(workers.Exited(worker, Killed(), At(2)).messages.size() == 1);
+  }
+  CHECK(workers.Exited(kLearner, Killed(), At(2)).observe);  // A last look.
+  CHECK(workers.outcome() == Outcome::kSolved);
+  Supervision hub = NewRun();
+  hub.Observed({RunState::kSolved, ""}, At(1), At(1));
+  CHECK(hub.Exited(kHub, Killed(), At(2)).signals == kTermToWorkers);
+  CHECK(hub.outcome() == Outcome::kSolved);
 }
 
 TEST_CASE("The hub is asked once more after the last worker has ended", "[unit]") {
   Supervision supervision = NewRun();
-  supervision.Observed(RunState::kSolved, "", At(1), At(1));
+  Close(&supervision, RunState::kSolved, 1);
   for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
     CHECK_FALSE(supervision.Exited(worker, Status(0), At(2)).observe);
   }
   CHECK(supervision.Exited(kLearner, Status(0), At(2)).observe);
   // An answer to an earlier question does not count.
-  const Actions early = supervision.Observed(RunState::kSolved, "", At(1.9), At(2.1));
+  const Actions early = supervision.Observed({RunState::kSolved, ""}, At(1.9), At(2.1));
   CHECK(early.observe);
   CHECK(early.signals.empty());
   // And without an answer the servers are stopped all the same.
@@ -104,11 +142,21 @@ TEST_CASE("The hub is asked once more after the last worker has ended", "[unit]"
   CHECK(supervision.Tick(At(4)).signals == Signals{{kReplay, SIGTERM}});
 }
 
+TEST_CASE("An experiment that the hub does not take in fails the run", "[unit]") {
+  Supervision supervision({{"param-server"}, {"learner", WorkerKind::kLearner}}, {}, kStart);
+  supervision.Begin(At(0));
+  const Actions actions = supervision.Refused(absl::InvalidArgumentError("stop.max_seconds: wrong"), At(1));
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "the experiment was not taken in: stop.max_seconds: wrong");
+  CHECK(actions.signals == Signals{{kHub, SIGTERM}});
+  CHECK(supervision.HubReady(At(2)).start.empty());
+}
+
 TEST_CASE("One of several replay servers is started again; the run fails when none is left", "[unit]") {
-  Supervision supervision({{"param-server", Role::kParamServer},
-                           {"replay-server-0", Role::kReplayServer, 0},
-                           {"replay-server-1", Role::kReplayServer, 1},
-                           {"learner", Role::kLearner}},
+  Supervision supervision({{"param-server"},
+                           {"replay-server-0", WorkerKind::kReplayServer, 0},
+                           {"replay-server-1", WorkerKind::kReplayServer, 1},
+                           {"learner", WorkerKind::kLearner}},
                           {false, absl::Minutes(5)}, kStart);
   supervision.Begin(At(0));
   supervision.HubReady(At(0));
@@ -117,7 +165,7 @@ TEST_CASE("One of several replay servers is started again; the run fails when no
   const auto kill = [&](size_t server) {
     for (int i = 0; i < 6; ++i) {
       supervision.Exited(server, Killed(), At(now));
-      supervision.Observed(RunState::kRunning, "", At(now), At(now));
+      supervision.Observed({RunState::kRunning, ""}, At(now), At(now));
       now += 20;
       const Actions actions = supervision.Tick(At(now));
       CHECK(actions.start == (i < 5 ? std::vector<size_t>{server} : std::vector<size_t>()));
@@ -135,7 +183,7 @@ TEST_CASE("The only replay server is started again too; the run fails when it ke
   double now = 1;
   for (int i = 0; i < 5; ++i) {
     supervision.Exited(kReplay, Status(1), At(now));
-    supervision.Observed(RunState::kRunning, "", At(now), At(now));
+    supervision.Observed({RunState::kRunning, ""}, At(now), At(now));
     now += 20;
     CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kReplay});
   }
@@ -166,70 +214,32 @@ TEST_CASE("Without a hub nobody is asked a last time", "[unit]") {
   CHECK(supervision.done());
 }
 
-TEST_CASE("A learner that ends by itself fails the run once the hub says that it was not over", "[unit]") {
-  Supervision supervision = NewRun();
-  CHECK(supervision.Exited(kLearner, Status(1), At(1)).observe);
-  CHECK_FALSE(supervision.outcome().has_value());
-  // Asked before the learner ended: what the hub knew then proves nothing.
-  CHECK(supervision.Observed(RunState::kRunning, "", At(0.9), At(1.1)).observe);
-  CHECK_FALSE(supervision.outcome().has_value());
-  const Actions actions = supervision.Observed(RunState::kRunning, "", At(1.1), At(1.2));
-  CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "learner exited with status 1 before the run was over");
-  CHECK(actions.show_log == kLearner);
-  CHECK(supervision.learner_exit()->code == 1);
-}
-
-TEST_CASE("A learner that is killed is started again, up to three times in a row", "[unit]") {
+TEST_CASE("A learner that ends is started again, however it ended, and how is known to the end", "[unit]") {
   Supervision supervision = NewRun();
   CHECK_FALSE(supervision.learner_exit().has_value());
-  double now = 1;
-  const char* const numbers[] = {"500ms (1 of 3)", "1s (2 of 3)", "2s (3 of 3)"};
-  for (const char* const number : numbers) {
-    const Actions death = supervision.Exited(kLearner, Killed(), At(now));
-    CHECK(death.observe);
-    CHECK(death.messages == std::vector<std::string>{std::string("learner was killed by signal 9 (Killed); starting it "
-                                                                 "again in ") +
-                                                     number});
-    CHECK(supervision.learner_exit()->signal == SIGKILL);
-    supervision.Observed(RunState::kRunning, "", At(now), At(now));
-    now += 5;
-    CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kLearner});
-  }
-  CHECK_FALSE(supervision.outcome().has_value());
-  const Actions last = supervision.Exited(kLearner, Killed(), At(now));
-  CHECK(last.messages == std::vector<std::string>{"learner was killed by signal 9 (Killed) for the 4th time; it is not "
-                                                  "started again"});
-  CHECK(last.show_log == kLearner);
-  CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "no learner is left");
-}
-
-TEST_CASE("A learner that is killed when the run is over is not started again", "[unit]") {
-  Supervision supervision = NewRun();
   supervision.Exited(kLearner, Killed(), At(1));
-  supervision.Observed(RunState::kSolved, "", At(1.1), At(1.2));
-  CHECK(supervision.outcome() == Outcome::kSolved);
+  CHECK(supervision.Tick(At(1.5)).start == std::vector<size_t>{kLearner});
+  const Actions death = supervision.Exited(kLearner, Status(1), At(2));
+  CHECK(death.messages == std::vector<std::string>{"learner exited with status 1; starting it again in 1s (2 of 5)"});
+  CHECK(supervision.Tick(At(3)).start == std::vector<size_t>{kLearner});
+  CHECK_FALSE(supervision.outcome().has_value());
+  Close(&supervision, RunState::kSolved, 4);
+  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 5);
+  CHECK(supervision.learner() == kLearner);
+  CHECK(supervision.learner_exit()->ok());
+  CHECK(supervision.failed_learner_exit()->code == 1);
+}
+
+TEST_CASE("A learner that ends badly while the run does is told, one that we end is not", "[unit]") {
+  Supervision supervision = NewRun();
+  supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
+  CHECK(supervision.Exited(kLearner, Status(1), At(2)).messages ==
+        std::vector<std::string>{"learner exited with status 1 while the run ended"});
   CHECK(supervision.Tick(At(10)).start.empty());
-  EndAll(&supervision, {kActor0, kActor1, kEvaluator}, 11);
-  CHECK(supervision.learner_exit()->signal == SIGKILL);
-}
-
-TEST_CASE("A learner that ends because the run is over has not failed", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Exited(kLearner, Status(0), At(1));
-  supervision.Observed(RunState::kSolved, "", At(1.1), At(1.2));
   CHECK(supervision.outcome() == Outcome::kSolved);
-  EndAll(&supervision, {kActor0, kActor1, kEvaluator}, 2);
-}
-
-TEST_CASE("A learner that ends by itself fails the run where the hub does not answer", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Exited(kLearner, Status(1), At(1));
-  CHECK(supervision.NextDeadline() == At(4));
-  supervision.Tick(At(4));
-  CHECK(supervision.outcome() == Outcome::kFailed);
-  CHECK(supervision.reason() == "learner exited with status 1");
+  Supervision asked = NewRun();
+  Close(&asked, RunState::kSolved, 1);
+  CHECK(asked.Exited(kLearner, Killed(), At(2)).messages.empty());
 }
 
 TEST_CASE("An actor that dies is started again, later each time, and the run goes on", "[unit]") {
@@ -253,7 +263,7 @@ TEST_CASE("An actor that lived long has all its chances again", "[unit]") {
   double now = 0;
   for (int i = 0; i < 20; ++i) {
     now += 60;
-    supervision.Observed(RunState::kRunning, "", At(now), At(now));
+    supervision.Observed({RunState::kRunning, ""}, At(now), At(now));
     CHECK(supervision.Exited(kActor0, Killed(), At(now)).messages.at(0).find("(1 of 5)") != std::string::npos);
     now += 0.5;
     CHECK(supervision.Tick(At(now)).start == std::vector<size_t>{kActor0});
@@ -292,14 +302,6 @@ TEST_CASE("An evaluator that is given up matters only where the run needs it", "
   CHECK_FALSE(unneeded.outcome().has_value());
 }
 
-TEST_CASE("Nothing is started again once the run is over", "[unit]") {
-  Supervision supervision = NewRun();
-  CHECK(supervision.Exited(kActor0, Status(0), At(1)).messages.empty());
-  supervision.Observed(RunState::kLimit, "", At(1.1), At(1.1));
-  CHECK(supervision.Tick(At(10)).start.empty());
-  EndAll(&supervision, {kActor1, kEvaluator, kLearner}, 11);
-}
-
 TEST_CASE("An actor that ended without an error before the run is said when it is started again", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Exited(kActor0, Status(0), At(1));
@@ -327,20 +329,10 @@ TEST_CASE("Who ignores SIGTERM is killed when patience ends", "[unit]") {
   CHECK(actions.signals == Signals{{kLearner, SIGKILL}});
   CHECK(actions.messages == std::vector<std::string>{"learner has not ended; killing it"});
   supervision.Exited(kLearner, Killed(), At(11));
-  supervision.Observed(RunState::kRunning, "", At(11), At(11));
+  supervision.Observed({RunState::kRunning, ""}, At(11), At(11));
   CHECK(supervision.Tick(At(21)).signals == Signals{{kReplay, SIGKILL}});
   CHECK(supervision.Exited(kReplay, Killed(), At(21)).signals == Signals{{kHub, SIGTERM}});
   CHECK(supervision.Tick(At(31)).signals == Signals{{kHub, SIGKILL}});
-}
-
-TEST_CASE("A worker that does not see the run's end is asked, then killed", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Observed(RunState::kSolved, "", At(1), At(1));
-  for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
-    supervision.Exited(worker, Status(0), At(2));
-  }
-  CHECK(supervision.Tick(At(31)).signals == Signals{{kLearner, SIGTERM}});
-  CHECK(supervision.Tick(At(41)).signals == Signals{{kLearner, SIGKILL}});
 }
 
 TEST_CASE("A second interruption kills everything at once", "[unit]") {
@@ -356,13 +348,64 @@ TEST_CASE("A second interruption kills everything at once", "[unit]") {
 
 TEST_CASE("An interruption after the end keeps the outcome and hurries the workers", "[unit]") {
   Supervision supervision = NewRun();
-  supervision.Observed(RunState::kSolved, "", At(1), At(1));
-  CHECK(supervision.Interrupted(At(2)).signals.size() == 4);
+  supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
+  CHECK(supervision.Interrupted(At(2)).signals == kTermToWorkers);
   CHECK(supervision.outcome() == Outcome::kSolved);
 }
 
+TEST_CASE("A server that dies before it is asked to end is told, one that was asked or killed is not", "[unit]") {
+  const std::vector<size_t> workers = {kLearner, kActor0, kActor1, kEvaluator};
+  Supervision supervision = NewRun();
+  supervision.Interrupted(At(1));
+  for (const size_t worker : workers) {
+    CHECK(supervision.Exited(worker, Killed(), At(2)).messages.empty());
+  }
+  // Of the parts that end one after another the replay servers alone were asked so far.
+  CHECK(supervision.Observed({RunState::kRunning, ""}, At(2), At(2)).signals == Signals{{kReplay, SIGTERM}});
+  CHECK(supervision.Exited(kHub, Killed(), At(3)).messages ==
+        std::vector<std::string>{"param-server was killed by signal 9 (Killed) while the run ended"});
+  CHECK(supervision.Exited(kReplay, Killed(), At(3)).messages.empty());
+  CHECK(supervision.done());
+
+  Supervision killed = NewRun();
+  killed.Interrupted(At(1));
+  CHECK(killed.Exited(kReplay, Killed(), At(2)).messages.size() == 1);
+  killed.Interrupted(At(2));
+  CHECK(killed.Exited(kHub, Killed(), At(3)).messages.empty());
+}
+
+TEST_CASE("An error with which the hub ends is told, although it was asked to end", "[unit]") {
+  Supervision supervision = NewRun();
+  Close(&supervision, RunState::kSolved, 1);
+  for (const size_t worker : {kLearner, kActor0, kActor1, kEvaluator}) {
+    supervision.Exited(worker, Status(0), At(2));
+  }
+  supervision.Observed({RunState::kSolved, ""}, At(2), At(2));
+  supervision.Exited(kReplay, Status(0), At(3));
+  CHECK_FALSE(supervision.hub_exit().has_value());
+  CHECK(supervision.Exited(kHub, Status(1), At(3)).messages ==
+        std::vector<std::string>{"param-server exited with status 1 while the run ended"});
+  CHECK(supervision.hub_exit()->code == 1);
+  CHECK(supervision.done());
+}
+
+TEST_CASE("Of gradient workers none can be spared", "[unit]") {
+  Supervision supervision({{"param-server"},
+                           {"gradient-0", WorkerKind::kGradient, 0},
+                           {"gradient-1", WorkerKind::kGradient, 1},
+                           {"actor-0", WorkerKind::kActor}},
+                          {}, kStart);
+  supervision.Begin(At(0));
+  supervision.HubReady(At(0));
+  supervision.Stepped();
+  supervision.Observed({RunState::kRunning, ""}, At(1), At(1));
+  KillForGood(&supervision, 2, 1);
+  CHECK(supervision.outcome() == Outcome::kFailed);
+  CHECK(supervision.reason() == "gradient-1 is lost, and the run needs all of its kind");
+}
+
 TEST_CASE("A hub that never says its address fails the run", "[unit]") {
-  Supervision supervision({{"param-server", Role::kParamServer}, {"learner", Role::kLearner}}, {}, kStart);
+  Supervision supervision({{"param-server"}, {"learner", WorkerKind::kLearner}}, {}, kStart);
   supervision.Begin(At(0));
   CHECK(supervision.NextDeadline() == At(15));
   const Actions actions = supervision.Tick(At(15));
@@ -376,7 +419,7 @@ TEST_CASE("A hub that never says its address fails the run", "[unit]") {
 
 TEST_CASE("A hub that stays silent for a minute fails the run; a pause does not", "[unit]") {
   Supervision supervision = NewRun();
-  supervision.Observed(RunState::kRunning, "", At(10), At(10));
+  supervision.Observed({RunState::kRunning, ""}, At(10), At(10));
   CHECK(supervision.NextDeadline() == At(70));
   supervision.Tick(At(69));
   CHECK_FALSE(supervision.outcome().has_value());
@@ -393,10 +436,10 @@ TEST_CASE("A process that cannot be started fails the run", "[unit]") {
 TEST_CASE("A run in which no actor steps fails, as its limit on seconds would never come", "[unit]") {
   Supervision::Rules rules;
   rules.first_step_patience = absl::Seconds(90);
-  Supervision supervision({{"param-server", Role::kParamServer}, {"actor-0", Role::kActor}}, rules, kStart);
+  Supervision supervision({{"param-server"}, {"actor-0", WorkerKind::kActor}}, rules, kStart);
   supervision.Begin(At(0));
   supervision.HubReady(At(10));
-  supervision.Observed(RunState::kRunning, "", At(50), At(50));
+  supervision.Observed({RunState::kRunning, ""}, At(50), At(50));
   CHECK(supervision.NextDeadline() == At(100));
   SECTION("None comes") {
     const Actions actions = supervision.Tick(At(100));
@@ -421,85 +464,13 @@ TEST_CASE("Processes whose start was given up are not waited for", "[unit]") {
   CHECK(supervision.Tick(At(2)).signals == Signals{{kHub, SIGTERM}});
 }
 
-TEST_CASE("A learner that ended in peace is not judged before the hub has had time to answer", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Exited(kLearner, Status(0), At(1));
-  supervision.Tick(At(6));  // Two answers may take four seconds where a replay server hangs.
-  CHECK_FALSE(supervision.outcome().has_value());
-  supervision.Observed(RunState::kSolved, "", At(5), At(7));
-  CHECK(supervision.outcome() == Outcome::kSolved);
-
-  Supervision unanswered = NewRun();
-  unanswered.Observed(RunState::kRunning, "", At(1), At(1));
-  unanswered.Exited(kLearner, Status(0), At(1));
-  CHECK(unanswered.NextDeadline() == At(61));
-  unanswered.Tick(At(61));
-  CHECK(unanswered.reason() == "learner exited with status 0");
-}
-
-TEST_CASE("A failed end after the run is told", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Observed(RunState::kSolved, "", At(1), At(1));
-  CHECK(supervision.Exited(kLearner, Status(1), At(2)).messages ==
-        std::vector<std::string>{"learner exited with status 1 while the run ended"});
-  CHECK(supervision.outcome() == Outcome::kSolved);
-  CHECK(supervision.learner_exit()->code == 1);
-}
-
-TEST_CASE("A server that dies before it is asked to end is told, one that was asked or killed is not", "[unit]") {
-  const std::vector<size_t> workers = {kLearner, kActor0, kActor1, kEvaluator};
-  Supervision supervision = NewRun();
-  supervision.Interrupted(At(1));
-  for (const size_t worker : workers) {
-    CHECK(supervision.Exited(worker, Killed(), At(2)).messages.empty());
-  }
-  // Of the parts that end one after another the replay servers alone were asked so far.
-  CHECK(supervision.Observed(RunState::kRunning, "", At(2), At(2)).signals == Signals{{kReplay, SIGTERM}});
-  CHECK(supervision.Exited(kHub, Killed(), At(3)).messages ==
-        std::vector<std::string>{"param-server was killed by signal 9 (Killed) while the run ended"});
-  CHECK(supervision.Exited(kReplay, Killed(), At(3)).messages.empty());
-  CHECK(supervision.done());
-
-  Supervision killed = NewRun();
-  killed.Interrupted(At(1));
-  CHECK(killed.Exited(kReplay, Killed(), At(2)).messages.size() == 1);
-  killed.Interrupted(At(2));
-  CHECK(killed.Exited(kHub, Killed(), At(3)).messages.empty());
-}
-
-TEST_CASE("An error with which the hub ends is told, although it was asked to end", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Observed(RunState::kSolved, "", At(1), At(1));
-  for (const size_t worker : {kLearner, kActor0, kActor1, kEvaluator}) {
-    supervision.Exited(worker, Status(0), At(2));
-  }
-  supervision.Observed(RunState::kSolved, "", At(2), At(2));
-  supervision.Exited(kReplay, Status(0), At(3));
-  CHECK_FALSE(supervision.hub_exit().has_value());
-  CHECK(supervision.Exited(kHub, Status(1), At(3)).messages ==
-        std::vector<std::string>{"param-server exited with status 1 while the run ended"});
-  CHECK(supervision.hub_exit()->code == 1);
-  CHECK(supervision.done());
-}
-
-TEST_CASE("How a learner failed is known also once the one after it has ended well", "[unit]") {
-  Supervision supervision = NewRun();
-  supervision.Exited(kLearner, Killed(), At(1));
-  supervision.Observed(RunState::kRunning, "", At(1.1), At(1.2));
-  CHECK(supervision.Tick(At(2)).start == std::vector<size_t>{kLearner});
-  supervision.Observed(RunState::kSolved, "", At(2.1), At(2.2));
-  EndAll(&supervision, {kActor0, kActor1, kEvaluator, kLearner}, 3);
-  CHECK(supervision.learner_exit()->ok());
-  CHECK(supervision.failed_learner_exit()->signal == SIGKILL);
-}
-
 TEST_CASE("One of several replay servers that does not come up ends the run, later the others go on", "[unit]") {
   for (const bool stepped : {false, true}) {
-    Supervision supervision({{"param-server", Role::kParamServer},
-                             {"replay-server-0", Role::kReplayServer, 0},
-                             {"replay-server-1", Role::kReplayServer, 1},
-                             {"learner", Role::kLearner},
-                             {"actor-0", Role::kActor}},
+    Supervision supervision({{"param-server"},
+                             {"replay-server-0", WorkerKind::kReplayServer, 0},
+                             {"replay-server-1", WorkerKind::kReplayServer, 1},
+                             {"learner", WorkerKind::kLearner},
+                             {"actor-0", WorkerKind::kActor}},
                             {false, absl::InfiniteDuration()}, kStart);
     supervision.Begin(At(0));
     supervision.HubReady(At(0));
@@ -510,7 +481,7 @@ TEST_CASE("One of several replay servers that does not come up ends the run, lat
     for (int restart = 0; restart < 5; ++restart) {
       supervision.Exited(2, Status(1), At(now));
       now += 20;
-      supervision.Observed(RunState::kRunning, "", At(now), At(now));
+      supervision.Observed({RunState::kRunning, ""}, At(now), At(now));
       REQUIRE(supervision.Tick(At(now)).start == std::vector<size_t>{2});
     }
     supervision.Exited(2, Status(1), At(now));
