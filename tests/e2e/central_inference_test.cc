@@ -25,7 +25,7 @@ TEST_CASE("actors without weights come to their run's end though one of them and
   });
   const nlohmann::json status = run.Status();
   REQUIRE_FALSE(status.is_null());
-  CHECK(status.at("state") == "running");  // Else nothing was killed in mid-run.
+  CHECK(status.at("outcome") == "running");  // Else nothing was killed in mid-run.
 
   const ChildExit exit = run.Wait();
   INFO(run.process()->Log());

@@ -65,7 +65,7 @@ TEST_CASE("a run that pushes gradients ends at its limit though an actor, a redu
   run.Kill("actor");
   run.Kill("reducer");
   // What the killed actor has pushed is in the checkpoint: no primary hears of it any more.
-  const auto steps = run.Status().at("learner_step").get<int64_t>();
+  const auto steps = run.Status().at("learner_steps").get<int64_t>();
   Eventually("a checkpoint of a later step", [&] { return CheckpointedStep(run) > steps; });
   const int64_t checkpointed = CheckpointedStep(run);
   run.Kill("learner");  // As the hub calls the primary.
@@ -73,9 +73,9 @@ TEST_CASE("a run that pushes gradients ends at its limit though an actor, a redu
   CHECK(StepGoneOnFrom(run) >= checkpointed);
   const nlohmann::json status = run.Status();
   REQUIRE_FALSE(status.is_null());
-  CHECK(status.at("state") == "running");  // Else nothing was killed in mid-run.
+  CHECK(status.at("outcome") == "running");  // Else nothing was killed in mid-run.
   CHECK(status.at("gradients").at("pushed").get<int64_t>() > 0);
-  CHECK(status.at("learner_step").get<int64_t>() >= checkpointed);
+  CHECK(status.at("learner_steps").get<int64_t>() >= checkpointed);
 
   const ChildExit exit = run.Wait();
   const std::string log = run.process()->Log();

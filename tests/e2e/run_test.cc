@@ -206,7 +206,7 @@ TEST_CASE("status shows every process, the table and the model while the run goe
   });
   const nlohmann::json status = run.Status();
   INFO(status.dump(2));
-  REQUIRE(status.at("state") == "running");
+  REQUIRE(status.at("outcome") == "running");
   REQUIRE(status.at("processes").size() == 5);
   for (const auto& figure : status.at("figures").items()) {
     Eventually(figure.key() + " in metrics.csv", [&run, &figure] {

@@ -74,12 +74,18 @@ nlohmann::json TrainingRun::Status() const {
   while (!address.empty() && address.back() == '\n') {
     address.pop_back();
   }
-  std::filesystem::remove(folder_.File("status"));
-  RunningProcess status(folder_, "status", {"waggle", "status", "--json", "--param-server", address});
-  if (!status.Wait().ok()) {
+  const auto ask = [this, &address](std::vector<std::string> words) -> nlohmann::json {
+    std::filesystem::remove(folder_.File("answer"));
+    words.insert(words.begin(), "waggle");
+    words.insert(words.end(), {"--json", "--param-server", address});
+    RunningProcess asked(folder_, "answer", std::move(words));
+    return asked.Wait().ok() ? nlohmann::json::parse(asked.Log()) : nlohmann::json();
+  };
+  const nlohmann::json list = ask({"list"});
+  if (list.is_null() || list.at("experiments").empty()) {
     return nullptr;
   }
-  return nlohmann::json::parse(status.Log());
+  return ask({"status", list.at("experiments")[0].at("id").get<std::string>()});
 }
 
 void TrainingRun::WaitForEnvSteps(double steps) const {

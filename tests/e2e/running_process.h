@@ -51,7 +51,7 @@ class TrainingRun {
   std::string File(const std::string& name) const { return folder_.File("out/" + name); }
   nlohmann::json Summary() const;
 
-  // What `waggle status --json` says; null while nobody answers.
+  // What `waggle status ID --json` says of it; null while nobody answers.
   nlohmann::json Status() const;
   // Waits until actors have taken this many steps.
   void WaitForEnvSteps(double steps) const;
