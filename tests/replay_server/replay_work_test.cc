@@ -27,7 +27,7 @@ struct Fixture {
     work = std::make_unique<ReplayWork>(hub->address, server->address(), server.get());
     order.experiment_id = "first-1";
     order.role = Role::kReplayServer;
-    order.index = 3;
+    order.index = 0;
   }
   ~Fixture() { stop.RequestStop(); }
 
@@ -73,7 +73,7 @@ TEST_CASE("A replay server takes part in a run under its order's name, with the 
   const WorkerView* const joined = fixture.Find(overview);
   CHECK(joined->introduction.worker_id == "replay-server-1-ab-7");
   CHECK(joined->introduction.address == fixture.server->address());
-  CHECK(joined->introduction.own_index == 3);
+  CHECK(joined->introduction.own_index == 0);
   fixture.Write("first-1");
   Eventually("its figures are there", [&] {
     const HubOverview now = hub.hub->Overview();
@@ -117,7 +117,7 @@ TEST_CASE("A replay server that the run's hub refuses gives the order up", "[grp
   options.hub_address = hub.address;
   options.role = Role::kReplayServer;
   options.address = "10.0.0.1:7001";
-  options.index = 3;
+  options.index = 0;
   const auto other = ValueOf(JoinHub(options, fixture.stop));
   fixture.Begin();
   fixture.thread.Join();
