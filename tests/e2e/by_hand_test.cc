@@ -1,69 +1,88 @@
-// No source of its own: this is what a user does who starts the processes in separate terminals.
+// No source of its own: this is what an operator does who starts the processes in separate terminals.
 
-#include <signal.h>
-
-#include <fstream>
+#include <filesystem>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "common/rpc/server.h"
 #include "tests/cli/file_contents.h"
-#include "tests/e2e/running_process.h"
+#include "tests/e2e/service.h"
 #include "tests/support/catch.h"
 
 namespace waggle::testing {
 namespace {
 
-// A port that was free a moment ago: the others have to know the hub's address before it is there.
-std::string FreeAddress() {
-  return ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();
-}
-
-TEST_CASE("processes started by hand in the wrong order find each other and train", "[e2e]") {
-  const TemporaryFolder folder;
-  const std::string hub = FreeAddress();
-  RunningProcess actor(folder, "actor", {"waggle-actor", "--param-server", hub});
-  RunningProcess evaluator(folder, "evaluator", {"waggle-actor", "--evaluator", "--param-server", hub});
-  RunningProcess learner(folder, "learner",
-                         {"waggle-learner", "--param-server", hub, "--output-dir", folder.File("out")});
-  RunningProcess replay(folder, "replay", {"waggle-replay-server", "--param-server", hub, "--listen", "127.0.0.1:0"});
-
-  std::ofstream(folder.File("experiment.yaml"))
-      << "experiment: {name: by_hand}\nenvironment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\n"
-         "replay: {rate_limiter: {min_items: 500, samples_per_insert: 8}}\nstop: {max_learner_steps: 300}\n";
-  RunningProcess param_server(folder, "param_server",
-                              {"waggle-param-server", "--listen", hub, "--data-dir", folder.File("hub"), "--experiment",
-                               folder.File("experiment.yaml")});
-
-  // When the run is over its workers end by themselves, the servers when they are told to.
-  REQUIRE(learner.Wait().ok());
-  INFO(learner.Log());
-  REQUIRE(actor.Wait().ok());
-  REQUIRE(evaluator.Wait().ok());
-  replay.Signal(SIGTERM);
-  REQUIRE(replay.Wait().ok());
-  param_server.Signal(SIGTERM);
-  REQUIRE(param_server.Wait().ok());
-  const std::string figures = Contents(folder.File("hub/metrics.csv"));
+TEST_CASE("processes started by hand in the wrong order find each other and train what is submitted", "[e2e]") {
+  Service service;
+  service.StartActor("actor");
+  service.StartEvaluator("evaluator");
+  service.StartLearner("learner");
+  service.StartReplay("replay");
+  service.StartHub();
+  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
+  const std::string id = service.Submit(
+      "experiment: {name: by_hand}\nenvironment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\n"
+      "replay: {rate_limiter: {min_items: 500, samples_per_insert: 8}}\nstop: {max_learner_steps: 300}\n");
+  service.AwaitOutcome(id, "limit");
+  const std::string figures = Contents(service.File("out/" + id + "/metrics.csv"));
   CHECK_THAT(figures, Catch::StartsWith("step,seconds,name,value\n") && Catch::Contains(",algorithm/q_loss,"));
+
+  // The processes have outlived it, and take up the next one.
+  const std::string next = service.Submit(
+      "experiment: {name: next}\nenvironment: {name: Pendulum-v1}\nalgorithm: {name: td3}\n"
+      "replay: {rate_limiter: {min_items: 500, samples_per_insert: 8}}\nstop: {max_learner_steps: 300}\n");
+  service.AwaitOutcome(next, "limit");
+  CHECK(service.Outcome(id) == "limit");
+  CHECK(std::filesystem::exists(service.File("out/" + next + "/checkpoints")));
+  service.EndAll();
 }
 
-TEST_CASE("a hub that knows no experiment yet keeps its workers waiting until they are told to stop", "[e2e]") {
-  const TemporaryFolder folder;
-  const std::string hub = FreeAddress();
-  RunningProcess param_server(folder, "param_server",
-                              {"waggle-param-server", "--listen", hub, "--data-dir", folder.File("hub")});
-  RunningProcess actor(folder, "actor", {"waggle-actor", "--param-server", hub});
+TEST_CASE("an experiment is stopped, goes on where it was, and leaves nothing behind when it is deleted", "[e2e]") {
+  Service service;
+  service.StartHub();
+  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
+  const std::string id = service.Submit(
+      "experiment: {name: stopped}\nenvironment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\n"
+      "replay: {rate_limiter: {min_items: 500, samples_per_insert: 8}}\nlearner: {checkpoint: {period_seconds: 1}}\n"
+      "stop: {max_env_steps: 1000000000}\n");
+  CHECK(service.Outcome(id) == "queued");
+  service.StartActor("actor");
+  service.StartEvaluator("evaluator");
+  service.StartLearner("learner");
+  service.StartReplay("replay");
+  const auto learner_steps = [&] {
+    const nlohmann::json status = service.Status(id);
+    return status.is_null() ? 0 : status.at("learner_steps").get<double>();
+  };
+  Eventually("learner steps", [&] { return learner_steps() > 100; });
+  CHECK(service.Waggle({"delete", id}).first == 2);  // It runs.
+  CHECK(service.Waggle({"stop", id}).first == 0);
+  service.AwaitOutcome(id, "stopped");
+  const nlohmann::json stopped = service.Status(id);
+
+  CHECK(service.Waggle({"resume", id}).first == 0);
+  Eventually("more learner steps", [&] { return learner_steps() > stopped.at("learner_steps").get<double>() + 100; });
+  CHECK(service.Outcome(id) == "running");
+  CHECK(service.Status(id).at("env_steps").get<double>() >= stopped.at("env_steps").get<double>());
+  CHECK_THAT(service.process("learner")->Log(), Catch::Contains("goes on from step "));
+
+  CHECK(service.Waggle({"stop", id}).first == 0);
+  service.AwaitOutcome(id, "stopped");
+  CHECK(service.Waggle({"delete", id}).first == 0);
+  CHECK(service.Waggle({"status", id}).first == 2);
+  for (const std::string folder : {"hub/experiments/", "out/"}) {
+    CHECK_FALSE(std::filesystem::exists(service.File(folder + id)));
+  }
+  service.EndAll();
+}
+
+TEST_CASE("a hub without experiments keeps its workers waiting until they are told to stop", "[e2e]") {
+  Service service;
+  service.StartHub();
+  service.StartActor("actor");
   Eventually("the actor at the hub", [&] {
-    RunningProcess status(folder, absl::StrCat("status", absl::GetCurrentTimeNanos()),
-                          {"waggle", "status", "--json", "--param-server", hub});
-    return status.Wait().ok() && status.Log().find("\"actor\"") != std::string::npos;
+    return service.Waggle({"status"}).second.find("CartPole") != std::string::npos ||
+           service.Waggle({"status", "--json"}).second.find("\"actor\"") != std::string::npos;
   });
-  actor.Signal(SIGTERM);
-  REQUIRE(actor.Wait().ok());
-  param_server.Signal(SIGTERM);
-  REQUIRE(param_server.Wait().ok());
+  service.EndAll();
 }
 
 }  // namespace

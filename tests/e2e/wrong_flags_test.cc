@@ -35,12 +35,10 @@ TEST_CASE("A wrong value of a flag ends an executable at once, with one line tha
       {actor, "--index", "99999999999999999999", index},
       {actor, "--log-level", "loud", level},
       {{"waggle-learner"}, "--param-server", "here", address},
-      {learner, "--output-dir", "", "wanted a folder"},
-      {learner, "--restore", "", "wanted a folder"},
       {learner, "--log-level", "", level},
       {{"waggle-param-server", "--data-dir", "d"}, "--listen", "127.0.0.1:65536", address},
       {{"waggle-param-server", "--listen", "127.0.0.1:0"}, "--data-dir", "", "wanted a folder"},
-      {hub, "--experiment", "", "wanted a file"},
+      {hub, "--output-dir", "", "wanted a folder"},
       {hub, "--log-level", "7", level},
       // The others of it: replay_flags_test.cc. Of waggle: command_line_test.cc.
       {{"waggle-replay-server"}, "--memory-bytes", "0", "wanted at least 1048576 bytes"},

@@ -33,9 +33,13 @@ inline EnvironmentSpec PushedEnvironment() {
 class PushingActor {
  public:
   static absl::StatusOr<std::unique_ptr<PushingActor>> Join(const std::string& hub_address, const StopToken& stop) {
-    auto actor = std::make_unique<PushingActor>();
     HubClientOptions options;
     options.hub_address = hub_address;
+    return Join(options, stop);
+  }
+  // The metrics are its own.
+  static absl::StatusOr<std::unique_ptr<PushingActor>> Join(HubClientOptions options, const StopToken& stop) {
+    auto actor = std::make_unique<PushingActor>();
     options.metrics = &actor->metrics;
     WAGGLE_ASSIGN_OR_RETURN(actor->hub, JoinHub(options, stop));
     actor->hub->ReportEnvironment(PushedEnvironment());
@@ -49,7 +53,8 @@ class PushingActor {
     actor->network = plan.networks[0];
     ModelSnapshot weights = FirstWeights(actor->network);
     weights.model = experiment.experiment.name;
-    WAGGLE_RETURN_IF_ERROR(PublishFirst(std::move(weights), NewGrpcModelPublisher(hub_address).get()));
+    const RunAddress run(options.hub_address, options.experiment_id);
+    WAGGLE_RETURN_IF_ERROR(PublishFirst(std::move(weights), NewGrpcModelPublisher(run).get()));
     const GradientServerOptions& server = experiment.learner.gradient_server;
     actor->link = NewGradientLink([hub = actor->hub.get(), reducers = server.reducers](int64_t failed) {
       return GradientAddress(hub->assignment(), reducers, failed);

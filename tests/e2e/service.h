@@ -1,0 +1,138 @@
+#pragma once
+
+#include <signal.h>
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/rpc/server.h"
+#include "tests/e2e/running_process.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+
+// A hub and a pool of processes, as an operator starts them; and what users ask of it. All have names of the test's
+// choosing.
+class Service {
+ public:
+  // Starts what is given; for the hub's address see hub().
+  void Start(const std::string& name, std::vector<std::string> command) {
+    processes_[name] = std::make_unique<RunningProcess>(folder_, absl::StrCat("log", ++started_), std::move(command));
+  }
+  void StartHub() {
+    Start("hub", {"waggle-param-server", "--listen", hub_, "--data-dir", folder_.File("hub"), "--output-dir",
+                  folder_.File("out/{id}")});
+  }
+  // Keeps its tables under its name.
+  void StartReplay(const std::string& name) {
+    Start(name, {"waggle-replay-server", "--param-server", hub_, "--listen", "127.0.0.1:0", "--data-dir",
+                 folder_.File(name)});
+  }
+  void StartLearner(const std::string& name) {
+    Start(name, {"waggle-learner", "--param-server", hub_, "--listen", "127.0.0.1:0"});
+  }
+  void StartActor(const std::string& name) { Start(name, {"waggle-actor", "--param-server", hub_}); }
+  void StartEvaluator(const std::string& name) { Start(name, {"waggle-actor", "--evaluator", "--param-server", hub_}); }
+  void StartGradientWorker(const std::string& name) {
+    Start(name, {"waggle-param-server", "--role", "reducer", "--param-server", hub_, "--listen", "127.0.0.1:0"});
+  }
+
+  RunningProcess* process(const std::string& name) const { return processes_.at(name).get(); }
+  void Kill(const std::string& name) {
+    process(name)->Signal(SIGKILL);
+    process(name)->Wait();
+  }
+  // In order, with status 0.
+  void End(const std::string& name) {
+    process(name)->Signal(SIGTERM);
+    const ChildExit exit = process(name)->Wait();
+    INFO(name << "\n" << process(name)->Log());
+    REQUIRE(exit.ok());
+  }
+  // All of them at once.
+  void EndAll() {
+    for (const auto& [name, process] : processes_) {
+      process->Signal(SIGTERM);
+    }
+    for (const auto& [name, process] : processes_) {
+      const ChildExit exit = process->Wait();
+      INFO(name << "\n" << process->Log());
+      CHECK(exit.ok());
+    }
+  }
+  // The name of the process with this id.
+  std::string NameOf(pid_t pid) const {
+    for (const auto& [name, process] : processes_) {
+      if (process->pid() == pid) {
+        return name;
+      }
+    }
+    return "";
+  }
+
+  // What `waggle WORDS` prints, and how it exits.
+  std::pair<int, std::string> Waggle(std::vector<std::string> words) const {
+    words.insert(words.begin(), "waggle");
+    words.insert(words.end(), {"--param-server", hub_});
+    RunningProcess waggle(folder_, absl::StrCat("waggle", ++asked_), std::move(words));
+    const int64_t status = waggle.Wait().ShellStatus();
+    return {static_cast<int>(status), waggle.Log()};
+  }
+  // Of a file with this text; the id.
+  std::string Submit(const std::string& yaml, const std::vector<std::string>& more = {}) const {
+    const std::string file = folder_.File(absl::StrCat("experiment", ++asked_, ".yaml"));
+    std::ofstream(file) << yaml;
+    return SubmitFile(file, more);
+  }
+  std::string SubmitFile(const std::string& file, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"submit", file, "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto [status, said] = Waggle(words);
+    INFO(said);
+    REQUIRE(status == 0);
+    return nlohmann::json::parse(said).at("id");
+  }
+  // As `waggle status ID --json` says; null while the hub does not answer.
+  nlohmann::json Status(const std::string& id) const {
+    const auto [status, said] = Waggle({"status", id, "--json"});
+    return status == 0 ? nlohmann::json::parse(said) : nlohmann::json();
+  }
+  std::string Outcome(const std::string& id) const {
+    const nlohmann::json status = Status(id);
+    return status.is_null() ? "" : status.at("outcome").get<std::string>();
+  }
+  void AwaitOutcome(const std::string& id, const std::string& outcome) const {
+    Eventually(absl::StrCat(id, " to be ", outcome), [&] { return Outcome(id) == outcome; });
+  }
+  // The process that works as this role in an experiment, by its name here; empty: none does.
+  std::string WorkerOf(const std::string& id, const std::string& role) const {
+    const nlohmann::json status = Status(id);
+    if (!status.is_null() && status.contains("processes")) {
+      for (const nlohmann::json& worker : status.at("processes")) {
+        if (worker.at("role") == role && worker.at("alive").get<bool>()) {
+          return NameOf(worker.at("pid").get<pid_t>());
+        }
+      }
+    }
+    return "";
+  }
+
+  const std::string& hub() const { return hub_; }
+  std::string File(const std::string& name) const { return folder_.File(name); }
+
+ private:
+  const TemporaryFolder folder_;
+  // A port that was free a moment ago: workers have to know it before the hub is there.
+  const std::string hub_ = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();
+  int started_ = 0;
+  mutable int asked_ = 0;
+  std::map<std::string, std::unique_ptr<RunningProcess>> processes_;
+};
+
+}  // namespace waggle::testing

@@ -1,0 +1,156 @@
+// No source of its own: a service whose processes are killed while experiments run.
+
+#include "tests/e2e/service.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "tests/support/catch.h"
+
+namespace waggle::testing {
+namespace {
+
+std::string Config(const std::string& name) {
+  return std::string(WAGGLE_TEST_CONFIG_DIR) + "/" + name + ".yaml";
+}
+
+TEST_CASE("three experiments at once reach their goals on one set of processes", "[e2e]") {
+  Service service;
+  service.StartHub();
+  for (const std::string number : {"0", "1"}) {
+    service.StartReplay("replay-" + number);
+    service.StartLearner("learner-" + number);
+  }
+  for (const std::string number : {"0", "1", "2"}) {
+    service.StartGradientWorker("gradient-" + number);
+    service.StartActor("actor-" + number);
+  }
+  service.StartEvaluator("evaluator");
+  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
+  std::vector<std::string> ids;
+  for (const char* const name : {"cartpole_apex_dqn", "cartpole_impala", "cartpole_a3c"}) {
+    ids.push_back(service.SubmitFile(Config(name), {"--set", "stop.max_seconds=280"}));
+  }
+  for (const std::string& id : ids) {
+    Eventually(id + " to be over", [&] {
+      const std::string outcome = service.Outcome(id);
+      return outcome != "queued" && outcome != "running" && outcome != "finishing" && !outcome.empty();
+    });
+    CHECK(service.Outcome(id) == "solved");
+    CHECK(service.Waggle({"delete", id}).first == 0);
+  }
+  const auto [status, list] = service.Waggle({"list", "--json"});
+  CHECK(status == 0);
+  CHECK(nlohmann::json::parse(list).at("experiments").empty());
+  service.EndAll();
+}
+
+// Steps never go back while this watches.
+class StepWatch {
+ public:
+  StepWatch(const Service* service, std::string id) : service_(service), id_(std::move(id)) {}
+
+  // Until both kinds of steps have gone on, by so many, from what was seen last.
+  void AwaitProgress(const std::string& after, double steps) {
+    const double env_steps = env_steps_ + steps;
+    const double learner_steps = learner_steps_ + steps;
+    Eventually("progress after " + after, [&] {
+      Look(after);
+      return env_steps_ >= env_steps && learner_steps_ >= learner_steps;
+    });
+  }
+  void Look(const std::string& after) {
+    const nlohmann::json status = service_->Status(id_);
+    if (status.is_null()) {
+      return;
+    }
+    INFO("after " << after << ": " << status.at("reason"));
+    const std::string outcome = status.at("outcome");
+    REQUIRE(outcome == "running");
+    REQUIRE(status.at("env_steps").get<double>() >= env_steps_);
+    REQUIRE(status.at("learner_steps").get<double>() >= learner_steps_);
+    env_steps_ = status.at("env_steps");
+    learner_steps_ = status.at("learner_steps");
+  }
+  // A hub that is killed may forget what it had not written down.
+  void Forget() { env_steps_ = learner_steps_ = 0; }
+
+ private:
+  const Service* const service_;
+  const std::string id_;
+  double env_steps_ = 0;
+  double learner_steps_ = 0;
+};
+
+TEST_CASE("an experiment goes on by itself whichever of its processes is killed", "[e2e]") {
+  Service service;
+  service.StartHub();
+  for (const std::string number : {"0", "1"}) {
+    service.StartReplay("replay-" + number);
+    service.StartLearner("learner-" + number);
+    service.StartActor("actor-" + number);
+  }
+  service.StartEvaluator("evaluator");
+  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
+  const std::string id = service.SubmitFile(
+      Config("cartpole_apex_dqn"),
+      {"--set", "replay.servers=2", "--set", "replay.durability=log", "--set", "stop.target_return=null", "--set",
+       "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0", "--set", "learner.checkpoint.period_seconds=1"});
+  StepWatch watch(&service, id);
+  watch.AwaitProgress("the start", 500);
+
+  const std::string actor = service.WorkerOf(id, "actor");
+  service.Kill(actor);
+  service.StartActor(actor);
+  watch.AwaitProgress("an actor's end", 500);
+
+  service.Kill("evaluator");
+  service.StartEvaluator("evaluator");
+  watch.AwaitProgress("the evaluator's end", 500);
+  Eventually("another evaluator", [&] { return service.WorkerOf(id, "evaluator") == "evaluator"; });
+
+  service.Kill("replay-0");
+  service.StartReplay("replay-0");
+  watch.AwaitProgress("a replay server's end", 500);
+
+  const std::string learner = service.WorkerOf(id, "learner");
+  const absl::Time killed = absl::Now();
+  service.Kill(learner);
+  watch.AwaitProgress("the learner's end", 100);
+  std::printf("another learner has gone on %.1f s after the first was killed\n",
+              absl::ToDoubleSeconds(absl::Now() - killed));
+  CHECK(service.WorkerOf(id, "learner") != learner);
+
+  service.Kill("hub");
+  watch.Forget();
+  service.StartHub();
+  watch.AwaitProgress("the hub's end", 500);
+
+  // A second life after the end of everything.
+  const std::vector<std::string> names = {
+      "hub", "replay-0", "replay-1", "actor-0", "actor-1", "evaluator", service.WorkerOf(id, "learner")};
+  for (const std::string& name : names) {
+    service.process(name)->Signal(SIGKILL);
+  }
+  for (const std::string& name : names) {
+    service.process(name)->Wait();
+  }
+  watch.Forget();
+  service.StartHub();
+  for (const std::string number : {"0", "1"}) {
+    service.StartReplay("replay-" + number);
+    service.StartLearner("learner-" + number);
+    service.StartActor("actor-" + number);
+  }
+  service.StartEvaluator("evaluator");
+  watch.AwaitProgress("everything's end", 500);
+  CHECK(service.Waggle({"stop", id}).first == 0);
+  service.AwaitOutcome(id, "stopped");
+  service.EndAll();
+}
+
+}  // namespace
+}  // namespace waggle::testing

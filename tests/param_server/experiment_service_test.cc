@@ -1,0 +1,121 @@
+#include "param_server/experiment_service.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/rpc/status_convert.h"
+#include "common/rpc/unary_call.h"
+#include "tests/param_server/hub_server.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+
+namespace waggle::testing {
+namespace {
+
+class Client {
+ public:
+  explicit Client(const HubServer& hub) : stub_(v1::ExperimentService::NewStub(hub.channel)) {}
+
+  template <class Request, class Response>
+  absl::Status Ask(grpc::Status (v1::ExperimentService::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                   const Request& request, Response* response) {
+    return CallUnary(absl::Seconds(60), StopToken(),
+                     [&](grpc::ClientContext* context) { return (stub_.get()->*method)(context, request, response); });
+  }
+  v1::ExperimentService::Stub* stub() { return stub_.get(); }
+
+ private:
+  const std::unique_ptr<v1::ExperimentService::Stub> stub_;
+};
+
+using Stub = v1::ExperimentService::Stub;
+
+TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by its id", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::SubmitRequest submission;
+  submission.set_submitted_yaml("as written");
+  submission.set_effective_yaml(
+      "experiment: {name: x, seed: 7}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+  submission.set_priority(-3);
+  v1::SubmitResponse submitted;
+  REQUIRE_OK(client.Ask(&Stub::Submit, submission, &submitted));
+
+  v1::ListExperimentsResponse list;
+  REQUIRE_OK(client.Ask(&Stub::List, v1::ListExperimentsRequest(), &list));
+  REQUIRE(list.experiments_size() == 1);
+  CHECK(list.experiments(0).id() == submitted.id());
+  CHECK(list.experiments(0).effective_yaml().empty());
+
+  v1::GetExperimentRequest get;
+  get.set_id(submitted.id());
+  v1::ExperimentInfo info;
+  REQUIRE_OK(client.Ask(&Stub::Get, get, &info));
+  CHECK(info.state() == v1::RUN_STATE_QUEUED);
+  CHECK(info.seed() == 7);
+  CHECK(info.priority() == -3);
+  CHECK(info.algorithm() == "apex_dqn");
+  CHECK(info.submitted_yaml() == "as written");
+  CHECK_THAT(info.effective_yaml(), Catch::Contains("max_env_steps: 1\n"));
+  CHECK(info.submitted_at_us() > 0);
+
+  v1::WatchExperimentRequest watch;
+  watch.set_id(submitted.id());
+  grpc::ClientContext context;
+  const auto stream = client.stub()->Watch(&context, watch);
+  REQUIRE(stream->Read(&info));
+  CHECK(info.state() == v1::RUN_STATE_QUEUED);
+  v1::StopExperimentRequest stop;
+  stop.set_id(submitted.id());
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+  CHECK(info.state() == v1::RUN_STATE_STOPPED);
+  REQUIRE(stream->Read(&info));
+  CHECK(info.state() == v1::RUN_STATE_STOPPED);
+  CHECK_FALSE(stream->Read(&info));  // It is over.
+  CHECK(stream->Finish().ok());
+
+  v1::EventsRequest ask_events;
+  ask_events.set_id(submitted.id());
+  v1::EventsResponse events;
+  REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
+  REQUIRE(events.events_size() == 2);
+  ask_events.set_after(events.events(0).number());
+  REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
+  CHECK(events.events_size() == 1);
+
+  v1::ResumeExperimentRequest resume;
+  resume.set_id(submitted.id());
+  REQUIRE_OK(client.Ask(&Stub::Resume, resume, &info));
+  CHECK(info.state() == v1::RUN_STATE_QUEUED);
+  v1::DeleteExperimentRequest remove;
+  remove.set_id(submitted.id());
+  v1::DeleteExperimentResponse removed;
+  CHECK(absl::IsFailedPrecondition(client.Ask(&Stub::Delete, remove, &removed)));
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+  REQUIRE_OK(client.Ask(&Stub::Delete, remove, &removed));
+  CHECK(absl::IsNotFound(client.Ask(&Stub::Get, get, &info)));
+}
+
+TEST_CASE("requests that cannot be are refused, each with its reason", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::SubmitRequest submission;
+  v1::SubmitResponse submitted;
+  submission.set_effective_yaml("algorithm: [");
+  CHECK(absl::IsInvalidArgument(client.Ask(&Stub::Submit, submission, &submitted)));
+  submission.set_effective_yaml(std::string(size_t{5} << 20, ' '));
+  CHECK(absl::IsResourceExhausted(client.Ask(&Stub::Submit, submission, &submitted)));
+  v1::WatchExperimentRequest watch;
+  watch.set_id("nothing");
+  grpc::ClientContext context;
+  const auto stream = client.stub()->Watch(&context, watch);
+  v1::ExperimentInfo info;
+  CHECK_FALSE(stream->Read(&info));
+  CHECK(stream->Finish().error_code() == grpc::StatusCode::NOT_FOUND);
+  v1::PoolResponse pool;
+  REQUIRE_OK(client.Ask(&Stub::Pool, v1::PoolRequest(), &pool));
+  CHECK(pool.members_size() == 0);
+}
+
+}  // namespace
+}  // namespace waggle::testing
