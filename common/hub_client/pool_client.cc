@@ -139,10 +139,9 @@ class PoolWorker {
     if (!status.ok()) {
       return PauseAfter(status);
     }
-    if (std::exchange(lost_, false)) {
-      LogInfo("the parameter server at ", options_.hub_address, " is ", found_ ? "back" : "there");
+    if (const bool first = !std::exchange(found_, true); std::exchange(lost_, false) || first) {
+      LogInfo("takes orders of the parameter server at ", options_.hub_address, first ? "" : " again");
     }
-    found_ = true;
     backoff_.Reset();
     const absl::StatusOr<bool> changed = Obey(response, leaving);
     if (!changed.ok()) {
@@ -165,7 +164,8 @@ class PoolWorker {
                  : status;
     }
     if (!std::exchange(lost_, true)) {
-      found_ ? LogWarning("the parameter server at ", options_.hub_address, " is lost: ", status.message())
+      found_ ? LogWarning("no orders come from the parameter server at ", options_.hub_address,
+                          " for now: ", status.message())
              : LogInfo("waiting for the parameter server at ", options_.hub_address, ": ", status.message());
     }
     WaitForNews(backoff_.Next());
