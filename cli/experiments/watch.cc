@@ -73,7 +73,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       const ProgressContext context = ContextOf(snapshot->info, experiment);
       const RunFacts facts = teller.Tell(*snapshot, experiment, context);
       if (IsOver(state)) {
-        printer->Last(facts, context);
+        printer->SetOutcome(RunStateName(state));
         printer->Event(absl::StrCat(RunStateName(state), " after ", ShortDuration(context.elapsed), " and ",
                                     ShortNumber(facts.env_steps), " environment steps",
                                     facts.outcome_reason.empty() ? "" : ": ", facts.outcome_reason));

@@ -73,6 +73,10 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
     newest_->items_inserted = std::max(facts.items_inserted, before->items_inserted);
     newest_->items_sampled = std::max(facts.items_sampled, before->items_sampled);
     newest_->items_too_old = std::max(facts.items_too_old, before->items_too_old);
+    if (facts.table_max_items == 0) {
+      newest_->table_items = before->table_items;
+      newest_->table_max_items = before->table_max_items;
+    }
     if (before->items_learned > facts.items_learned) {
       newest_->items_learned = before->items_learned;
       newest_->policy_lag_sum = before->policy_lag_sum;

@@ -58,8 +58,8 @@ absl::StatusOr<ClusterSnapshot> ClusterClient::Fetch(absl::Duration timeout) {
   }
   snapshot.overview.set_run_state(snapshot.info.state());
   snapshot.overview.set_outcome_reason(snapshot.info.reason());
-  if (snapshot.info.state() != v1::RUN_STATE_RUNNING && snapshot.info.state() != v1::RUN_STATE_FINISHING) {
-    return snapshot;  // Its replay servers may work for others by now.
+  if (snapshot.info.state() == v1::RUN_STATE_QUEUED || snapshot.info.ended_at_us() != 0) {
+    return snapshot;  // Its replay servers have no tables of it yet, or none any more.
   }
   std::set<std::string> addresses;
   for (const v1::WorkerInfo& worker : snapshot.overview.workers()) {

@@ -22,7 +22,7 @@ struct ClusterSnapshot {
   // With the state and the reason of `info`, which also say how one stands that waits; before it begins without much
   // else.
   v1::OverviewResponse overview;
-  // Empty unless the experiment runs.
+  // Empty before the experiment has begun, and after it has ended.
   std::vector<ReplayServerState> replay_servers;
 };
 

@@ -19,17 +19,23 @@ RunFacts ProgressTeller::Tell(const ClusterSnapshot& snapshot, const std::option
   if (experiment.has_value() && experiment->learner.pushes() && !facts.gradients.has_value()) {
     facts.gradients.emplace();  // No actor has come yet.
   }
-  for (const v1::Evaluation& evaluation : facts.evaluations) {
-    if (evaluation.finished_at_us() > last_evaluation_us_) {
+  for (size_t i = 0; i < facts.evaluations.size(); ++i) {
+    const v1::Evaluation& evaluation = facts.evaluations[i];
+    // Of those before the first look the newest one.
+    const bool is_old = !last_evaluation_us_.has_value() && i + 1 < facts.evaluations.size();
+    if (!is_old && evaluation.finished_at_us() > last_evaluation_us_.value_or(0)) {
       last_evaluation_us_ = evaluation.finished_at_us();
       printer_->Event(RenderEvaluation(evaluation, context.target_return));
     }
   }
+  last_evaluation_us_ = last_evaluation_us_.value_or(0);
   if (const std::string& why = snapshot.overview.figures_unrecorded(); why != figures_unrecorded_) {
     figures_unrecorded_ = why;
     printer_->Event(why.empty() ? "figures are recorded again" : absl::StrCat("figures are not recorded: ", why));
   }
-  printer_->Update(facts, context);
+  if (snapshot.info.ended_at_us() == 0) {  // Else there is nobody any more who has momentary figures.
+    printer_->Update(facts, context);
+  }
   return facts;
 }
 

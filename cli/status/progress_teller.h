@@ -24,7 +24,7 @@ class ProgressTeller {
 
  private:
   ProgressPrinter* const printer_;
-  int64_t last_evaluation_us_ = 0;
+  std::optional<int64_t> last_evaluation_us_;  // Absent before the first look.
   std::string figures_unrecorded_;
   std::string waits_for_;
 };

@@ -104,18 +104,21 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (facts.result.has_value()) {
     absl::StrAppend(&text, "  ", ResultText(*facts.result), "\n");
   }
+  // Of what has ended the rest is as it was then.
+  const bool has_ended = snapshot.info.ended_at_us() != 0;
+  const absl::Time seen = has_ended ? FromMicros(snapshot.info.ended_at_us()) : now;
   std::vector<std::vector<std::string>> rows = {
       {"process", "address", "host", "pid", "since", "heartbeat", "state", "rates"}};
   for (const v1::WorkerInfo& worker : overview.workers()) {
     const absl::Duration silent = absl::Milliseconds(worker.silent_ms());
     rows.push_back({WorkerName(worker), worker.address().empty() ? "-" : worker.address(), worker.host(),
-                    absl::StrCat(worker.process_id()), ShortDuration(now - FromMicros(worker.joined_at_us())),
+                    absl::StrCat(worker.process_id()), ShortDuration(seen - FromMicros(worker.joined_at_us())),
                     absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
                     Rates(worker)});
   }
   absl::StrAppend(&text, "\n", AlignedColumns(rows, "  "), FailuresText(overview));
-  if (facts.gradients.has_value() && snapshot.replay_servers.empty()) {
-    return text;  // A run without tables.
+  if (has_ended || (facts.gradients.has_value() && snapshot.replay_servers.empty())) {
+    return text;  // There are no tables any more, or never were.
   }
   return absl::StrCat(text, "\n", TablesText(snapshot.replay_servers), RefusalsText(snapshot.replay_servers));
 }

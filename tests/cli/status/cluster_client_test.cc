@@ -89,6 +89,9 @@ TEST_CASE("The replay servers of an experiment that is over are not asked", "[gr
   services.overview() = SampleSnapshot().overview;
   services.overview().mutable_workers(3)->set_address(services.address());
   services.experiments().experiments[0].set_state(v1::RUN_STATE_SOLVED);
+  // Until it is closed its workers are at it.
+  CHECK(ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout)).replay_servers.size() == 1);
+  services.experiments().experiments[0].set_ended_at_us(1'000'100'000'000);
   const ClusterSnapshot snapshot = ValueOf(ClusterClient(services.address(), "pole-x7k2q").Fetch(kTimeout));
   CHECK(snapshot.overview.run_state() == v1::RUN_STATE_SOLVED);
   CHECK(snapshot.overview.workers_size() == 5);

@@ -44,6 +44,23 @@ TEST_CASE("What is new is told once", "[unit]") {
   }
 }
 
+TEST_CASE("Of evaluations before the first look the newest is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  v1::Evaluation* const evaluation = snapshot.overview.add_evaluations();
+  evaluation->set_mean_return(500);
+  evaluation->set_finished_at_us(1'000'009'000'000);
+  const std::string told = Told({snapshot});
+  CHECK(told.find("mean return 412.5") == std::string::npos);
+  CHECK(told.find("mean return 500.0") != std::string::npos);
+}
+
+TEST_CASE("Of an experiment that has ended no momentary figures are told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.info.set_ended_at_us(1'000'100'000'000);
+  CHECK(Told({SampleSnapshot()}).find("198k env steps") != std::string::npos);
+  CHECK(Told({snapshot}).find("198k env steps") == std::string::npos);
+}
+
 TEST_CASE("Of an experiment that waits it is told for what, when that changes", "[unit]") {
   ClusterSnapshot waiting;
   waiting.overview.set_run_state(v1::RUN_STATE_QUEUED);
