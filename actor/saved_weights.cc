@@ -1,12 +1,16 @@
 #include "actor/saved_weights.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
@@ -18,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kWanted[] =
-    "wanted a run's folder, a parameter server's data folder, or a folder of weights or of a learner's checkpoints";
+    "wanted a run's folder, an experiment's folder in a parameter server's data folder, or a folder of weights or of a "
+    "learner's checkpoints";
 // A run that goes on replaces what it has saved while that is read.
 constexpr int kMostAttempts = 5;
 
@@ -32,9 +37,15 @@ constexpr struct {
   const char* folder;
   SavedKind kind;
 } kPlaces[] = {
-    {"", SavedKind::kWeights},      {"hub/weights/best", SavedKind::kBest},     {"weights/best", SavedKind::kBest},
-    {"best", SavedKind::kBest},     {"hub/weights/newest", SavedKind::kNewest}, {"weights/newest", SavedKind::kNewest},
-    {"newest", SavedKind::kNewest}, {"checkpoints", SavedKind::kLearner},
+    {"", SavedKind::kWeights},
+    {"hub/weights/best", SavedKind::kBest},
+    {"weights/best", SavedKind::kBest},
+    {"best", SavedKind::kBest},
+    {"hub/weights/newest", SavedKind::kNewest},
+    {"weights/newest", SavedKind::kNewest},
+    {"newest", SavedKind::kNewest},
+    {"checkpoints", SavedKind::kLearner},
+    {"output/checkpoints", SavedKind::kLearner},
 };
 
 // Whether something was saved in a folder, be it whole or damaged.
@@ -48,16 +59,41 @@ absl::StatusOr<bool> HoldsCheckpoint(const std::string& folder) {
   return step.has_value();
 }
 
+// The folders of the experiments that a parameter server has, where `path` is its data folder or that of a run which
+// has one.
+std::vector<std::string> ExperimentsIn(const std::string& path) {
+  std::vector<std::string> folders;
+  for (const char* const experiments : {"hub/experiments", "experiments"}) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(absl::StrCat(path, "/", experiments), error)) {
+      folders.push_back(entry.path().string());
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
 absl::StatusOr<Place> FindPlace(const std::string& path, bool newest) {
+  const std::vector<std::string> experiments = ExperimentsIn(path);
   for (const auto& [folder, kind] : kPlaces) {
     if (newest && kind == SavedKind::kBest) {
       continue;
     }
-    const std::string candidate = *folder == '\0' ? path : absl::StrCat(path, "/", folder);
-    WAGGLE_ASSIGN_OR_RETURN(const bool found, HoldsCheckpoint(candidate));
-    if (found) {
-      return Place{candidate, kind};
+    std::vector<std::string> candidates = {*folder == '\0' ? path : absl::StrCat(path, "/", folder)};
+    if (experiments.size() == 1) {
+      candidates.push_back(absl::StrCat(experiments[0], "/", folder));
     }
+    for (const std::string& candidate : candidates) {
+      WAGGLE_ASSIGN_OR_RETURN(const bool found, HoldsCheckpoint(candidate));
+      if (found) {
+        return Place{candidate, kind};
+      }
+    }
+  }
+  if (experiments.size() > 1) {
+    return absl::NotFoundError(
+        absl::StrCat(path, " has ", experiments.size(),
+                     " experiments; wanted the folder of one: ", absl::StrJoin(experiments, ", ")));
   }
   std::error_code error;
   return absl::NotFoundError(

@@ -29,12 +29,13 @@ struct SavedWeights {
   std::optional<CheckpointContents> learner;  // The learner's state, which an algorithm makes a snapshot from.
 };
 
-// What `path` holds: that of a run's folder or of a parameter server's data folder is its best weights, or its newest
-// where there are no best ones or `newest` asks for them, or else the learner's checkpoint; that of a folder of weights
-// or checkpoints is the newest whole one; and a checkpoint may be named itself (".../step-000000012345").
+// What `path` holds: that of a run's folder, of an experiment's in a parameter server's data folder
+// (".../experiments/ID"), or of a data folder with one experiment, is its best weights, or its newest where there are
+// no best ones or `newest` asks for them, or else the learner's checkpoint; that of a folder of weights or checkpoints
+// is the newest whole one; and a checkpoint may be named itself (".../step-000000012345").
 //
-// NOT_FOUND or INVALID_ARGUMENT where there is nothing of that kind, saying what would be right; DATA_LOSS where what
-// there is is damaged. Blocks on the disk.
+// NOT_FOUND, naming them, of a data folder with several experiments; NOT_FOUND or INVALID_ARGUMENT where there is
+// nothing of that kind, saying what would be right; DATA_LOSS where what there is is damaged. Blocks on the disk.
 absl::StatusOr<SavedWeights> LoadSavedWeights(const std::string& path, bool newest);
 
 }  // namespace waggle

@@ -64,10 +64,12 @@ Command ParseCheck(CLI::App* app, int argc, const char* const* argv) {
 
 Command ParseEvaluate(CLI::App* app, int argc, const char* const* argv) {
   EvaluationFlags flags;
-  SetRequired(AddWord(app, "PATH", &flags.path,
-                      "A run's folder or a parameter server's data folder: its best weights, or else its newest; or a "
-                      "folder of weights or of a learner's checkpoints, or one of these"),
-              true);
+  SetRequired(
+      AddWord(app, "PATH", &flags.path,
+              "A run's folder, or that of an experiment in a parameter server's data folder (experiments/ID): its best "
+              "weights, or else its newest; or a "
+              "folder of weights or of a learner's checkpoints, or one of these"),
+      true);
   AddEvaluationFlags(app, &flags);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
@@ -104,7 +106,8 @@ std::vector<Verb> LocalVerbs() {
       {"check", "Checks an experiment's file, prints every value of it, and estimates what it takes.", &ParseCheck},
       {"evaluate",
        "Runs greedy episodes with what was trained: mean return, its standard error, the spread, and how long "
-       "episodes are. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be evaluated, 130 if "
+       "episodes are. Exits with 0, 1 if it failed, 2 if a flag is wrong or PATH holds nothing that can be evaluated, "
+       "130 if "
        "interrupted.",
        &ParseEvaluate},
       {"plot",

@@ -59,16 +59,30 @@ TEST_CASE("A run's best weights come before its newest, and these before the lea
   CHECK_FALSE(learner.snapshot.has_value());
   CHECK_FALSE(learner.env_steps.has_value());
 
-  SaveModel(run.File("hub/weights/newest"), 20);
-  CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kNewest, run.File("hub/weights/newest"), 20);
-  SaveModel(run.File("hub/weights/best"), 10);
-  CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kBest, run.File("hub/weights/best"), 10);
-  CheckModel(LoadSavedWeights(run.path(), true), SavedKind::kNewest, run.File("hub/weights/newest"), 20);
+  const std::string hub = "hub/experiments/pole-x7k2q/hub/weights/";
+  SaveModel(run.File(hub + "newest"), 20);
+  CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kNewest, run.File(hub + "newest"), 20);
+  SaveModel(run.File(hub + "best"), 10);
+  CheckModel(LoadSavedWeights(run.path(), false), SavedKind::kBest, run.File(hub + "best"), 10);
+  CheckModel(LoadSavedWeights(run.path(), true), SavedKind::kNewest, run.File(hub + "newest"), 20);
   // The hub's own folder, and what is in it.
-  CheckModel(LoadSavedWeights(run.File("hub/"), false), SavedKind::kBest, run.File("hub/weights/best"), 10);
-  CheckModel(LoadSavedWeights(run.File("hub/weights"), true), SavedKind::kNewest, run.File("hub/weights/newest"), 20);
-  CheckModel(LoadSavedWeights(run.File("hub/weights/best"), false), SavedKind::kWeights, run.File("hub/weights/best"),
-             10);
+  for (const char* const folder : {"hub/", "hub/experiments/pole-x7k2q", "hub/experiments/pole-x7k2q/hub"}) {
+    CheckModel(LoadSavedWeights(run.File(folder), false), SavedKind::kBest, run.File(hub + "best"), 10);
+  }
+  CheckModel(LoadSavedWeights(run.File(hub), true), SavedKind::kNewest, run.File(hub + "newest"), 20);
+  CheckModel(LoadSavedWeights(run.File(hub + "best"), false), SavedKind::kWeights, run.File(hub + "best"), 10);
+}
+
+TEST_CASE("Of a parameter server's folder with several experiments one has to be named", "[unit]") {
+  const TemporaryFolder hub;
+  SaveModel(hub.File("experiments/a/hub/weights/best"), 10);
+  SaveLearnerState(hub.File("experiments/b/output/checkpoints"), 30);
+  const absl::Status several = LoadSavedWeights(hub.path(), false).status();
+  REQUIRE_CODE(several, absl::StatusCode::kNotFound);
+  CHECK_THAT(std::string(several.message()), Catch::Contains(hub.File("experiments/a")));
+  CheckModel(LoadSavedWeights(hub.File("experiments/a"), false), SavedKind::kBest,
+             hub.File("experiments/a/hub/weights/best"), 10);
+  CHECK(ValueOf(LoadSavedWeights(hub.File("experiments/b"), false)).kind == SavedKind::kLearner);
 }
 
 TEST_CASE("Of a folder the newest is taken, unless one is named", "[unit]") {

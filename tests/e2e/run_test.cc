@@ -34,7 +34,8 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
   REQUIRE(result.at("confirmed") == true);
   REQUIRE(result.at("env_steps").get<int64_t>() > 0);
   REQUIRE(result.at("env_steps").get<int64_t>() <= summary.at("env_steps").get<int64_t>());
-  for (const char* const folder : {"hub/weights/best", "best"}) {
+  const std::string hub = "hub/experiments/" + summary.at("id").get<std::string>() + "/hub/";
+  for (const std::string& folder : {hub + "weights/best", std::string("best")}) {
     const SavedModel kept = ValueOf(LoadSavedModel(run.File(folder)));
     CHECK(kept.snapshot.version.version == result.at("version").at("version").get<uint64_t>());
     CHECK(kept.experiment_yaml == Contents(run.File("experiment.yaml")));
