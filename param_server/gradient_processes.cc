@@ -1,4 +1,4 @@
-// No test of its own: tests/e2e/gradients_test.cc starts it.
+// No test of its own: gradients/primary_process_test.cc has it do orders.
 #include "param_server/gradient_processes.h"
 
 #include <functional>
@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "common/base/host_port.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/gradient_client/gradient_link.h"
@@ -26,105 +27,102 @@ namespace {
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 constexpr absl::Duration kShutdownGrace = absl::Milliseconds(100);
 
-class GradientWork final : public PoolWork {
- public:
-  explicit GradientWork(const GradientProcessOptions& options)
-      : options_(options), any_port_(options.listen.substr(options.listen.rfind(':')) == ":0") {}
-
-  // Between orders.
-  absl::Status StartIdle() {
-    if (idle_ == nullptr) {
-      WAGGLE_ASSIGN_OR_RETURN(idle_, RpcServer::Start(options_.listen, {}));
-    }
-    return absl::OkStatus();
-  }
-  const std::string& idle_address() const { return idle_->address(); }
-
-  absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override {
-    if (!any_port_) {
-      idle_.reset();  // The order's server takes its place.
-    }
-    const absl::Status status = Serve(order, run_worker_id, stop);
-    if (const absl::Status idle = StartIdle(); !idle.ok()) {
-      LogError("nobody can ask after this process's health until the next order: ", idle.message());
-    }
-    return status;
-  }
-
- private:
-  // Serves, joins the run and does its part in it.
-  absl::Status Serve(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
-    Metrics metrics;
-    GradientRunner runner;  // Outlives the streams, which hand it gradients.
-    GradientServiceOptions service_options;
-    service_options.role = order.role == Role::kLearner ? "primary" : "reducer";
-    GradientService service(service_options, &metrics);
-    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server, RpcServer::Start(options_.listen, {&service}));
-    HubClientOptions hub_options = HubOptionsOf(options_.hub_address, order, run_worker_id);
-    WAGGLE_ASSIGN_OR_RETURN(hub_options.address,
-                            ReachableAddress(server->address(), options_.advertise, options_.hub_address, stop));
-    hub_options.metrics = &metrics;
-    LogInfo("serving gradients at ", server->address());
-    WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
-    const auto serve = [&service, &runner](GradientModel model) { service.SetTaker(&runner, std::move(model)); };
-    const absl::Status status = order.role == Role::kLearner ? Step(order, hub.get(), &metrics, &runner, serve)
-                                                             : Reduce(hub.get(), &metrics, &runner, serve);
-    server->Shutdown(kShutdownGrace);
-    hub->Leave(kLeaveTimeout);
-    return status;
-  }
-
-  absl::Status Step(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
-                    std::function<void(GradientModel)> serve) const {
-    const RunAddress run(options_.hub_address, order.experiment_id);
-    PrimaryConnections connections;
-    connections.hub = hub;
-    connections.metrics = metrics;
-    connections.runner = runner;
-    connections.serve = std::move(serve);
-    connections.new_publisher = [&run] { return NewGrpcModelPublisher(run); };
-    connections.new_subscriber = [&run](const std::string& model) { return NewGrpcModelSubscriber(run, model); };
-    connections.definitions = &definitions_;
-    PrimaryProcessOptions process;
-    process.output_dir = OutputFolderOf(order);
-    process.resume = !process.output_dir.empty();
-    return RunPrimary(process, connections);
-  }
-
-  absl::Status Reduce(HubLink* hub, Metrics* metrics, GradientRunner* runner,
-                      std::function<void(GradientModel)> serve) const {
-    ReducerConnections connections;
-    connections.hub = hub;
-    connections.metrics = metrics;
-    connections.runner = runner;
-    connections.serve = std::move(serve);
-    connections.link = [](std::function<std::string()> address) {
-      return NewGradientLink([address = std::move(address)](int64_t) { return address(); });
-    };
-    connections.definitions = &definitions_;
-    return RunReducer(connections);
-  }
-
-  const GradientProcessOptions options_;
-  const bool any_port_;
-  const AlgorithmDefinitions definitions_ = BuiltinAlgorithmDefinitions();
-  std::unique_ptr<RpcServer> idle_;  // Of the thread of the only order, while there is one.
-};
-
 }  // namespace
 
+GradientWork::GradientWork(const GradientProcessOptions& options)
+    : options_(options),
+      any_port_(options.listen.substr(options.listen.rfind(':')) == ":0"),
+      definitions_(BuiltinAlgorithmDefinitions()) {}
+
+absl::StatusOr<std::unique_ptr<GradientWork>> GradientWork::Start(const GradientProcessOptions& options) {
+  WAGGLE_RETURN_IF_ERROR(ValidateHostPort(options.listen, /*allow_port_zero=*/true));
+  std::unique_ptr<GradientWork> work(new GradientWork(options));
+  WAGGLE_RETURN_IF_ERROR(work->StartIdle());
+  return work;
+}
+
+absl::Status GradientWork::StartIdle() {
+  if (idle_ == nullptr) {
+    WAGGLE_ASSIGN_OR_RETURN(idle_, RpcServer::Start(options_.listen, {}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GradientWork::Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
+  if (!any_port_) {
+    idle_.reset();  // The order's server takes its place.
+  }
+  const absl::Status status = Serve(order, run_worker_id, stop);
+  if (const absl::Status idle = StartIdle(); !idle.ok()) {
+    LogError("nobody can ask after this process's health until the next order: ", idle.message());
+  }
+  return status;
+}
+
+absl::Status GradientWork::Serve(const WorkOrder& order, const std::string& run_worker_id,
+                                 const StopToken& stop) const {
+  Metrics metrics;
+  GradientRunner runner;  // Outlives the streams, which hand it gradients.
+  GradientServiceOptions service_options;
+  service_options.role = order.role == Role::kLearner ? "primary" : "reducer";
+  GradientService service(service_options, &metrics);
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server, RpcServer::Start(options_.listen, {&service}));
+  HubClientOptions hub_options = HubOptionsOf(options_.hub_address, order, run_worker_id);
+  WAGGLE_ASSIGN_OR_RETURN(hub_options.address,
+                          ReachableAddress(server->address(), options_.advertise, options_.hub_address, stop));
+  hub_options.metrics = &metrics;
+  LogInfo("serving gradients at ", server->address());
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
+  const auto serve = [&service, &runner](GradientModel model) { service.SetTaker(&runner, std::move(model)); };
+  const absl::Status status = order.role == Role::kLearner ? Step(order, hub.get(), &metrics, &runner, serve)
+                                                           : Reduce(hub.get(), &metrics, &runner, serve);
+  server->Shutdown(kShutdownGrace);
+  hub->Leave(kLeaveTimeout);
+  return status;
+}
+
+absl::Status GradientWork::Step(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
+                                std::function<void(GradientModel)> serve) const {
+  const RunAddress run(options_.hub_address, order.experiment_id);
+  PrimaryConnections connections;
+  connections.hub = hub;
+  connections.metrics = metrics;
+  connections.runner = runner;
+  connections.serve = std::move(serve);
+  connections.new_publisher = [&run] { return NewGrpcModelPublisher(run); };
+  connections.new_subscriber = [&run](const std::string& model) { return NewGrpcModelSubscriber(run, model); };
+  connections.definitions = &definitions_;
+  PrimaryProcessOptions process;
+  process.output_dir = OutputFolderOf(order);
+  process.resume = !process.output_dir.empty();
+  return RunPrimary(process, connections);
+}
+
+absl::Status GradientWork::Reduce(HubLink* hub, Metrics* metrics, GradientRunner* runner,
+                                  std::function<void(GradientModel)> serve) const {
+  ReducerConnections connections;
+  connections.hub = hub;
+  connections.metrics = metrics;
+  connections.runner = runner;
+  connections.serve = std::move(serve);
+  connections.link = [](std::function<std::string()> address) {
+    return NewGradientLink([address = std::move(address)](int64_t) { return address(); });
+  };
+  connections.definitions = &definitions_;
+  return RunReducer(connections);
+}
+
 absl::Status ServeGradients(const GradientProcessOptions& options, const StopToken& stop) {
-  GradientWork work(options);
-  WAGGLE_RETURN_IF_ERROR(work.StartIdle());
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<GradientWork> work, GradientWork::Start(options));
   PoolClientOptions pool;
   WAGGLE_ASSIGN_OR_RETURN(pool.address,
-                          ReachableAddress(work.idle_address(), options.advertise, options.hub_address, stop));
-  LogInfo("waits for orders of the hub at ", options.hub_address, ", at ", work.idle_address());
+                          ReachableAddress(work->address(), options.advertise, options.hub_address, stop));
+  LogInfo("waits for orders of the hub at ", options.hub_address, ", at ", work->address());
   pool.hub_address = options.hub_address;
   pool.kind = WorkerKind::kGradient;
   pool.wanted_index = options.index;
   pool.resources = MachineResources();
-  return WorkForPool(pool, &work, stop);
+  return WorkForPool(pool, work.get(), stop);
 }
 
 }  // namespace waggle

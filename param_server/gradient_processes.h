@@ -1,11 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/api/hub.h"
+#include "common/api/pool.h"
 #include "common/base/stop_token.h"
+#include "common/experiment/algorithm_definition.h"
+#include "common/metrics/metrics.h"
+#include "common/rpc/server.h"
+#include "param_server/gradients/gradient_runner.h"
 
 namespace waggle {
 
@@ -16,9 +25,37 @@ struct GradientProcessOptions {
   std::optional<int64_t> index;  // That it would rather have, as a reducer.
 };
 
-// A gradient worker, until `stop`: the primary of one experiment after the other, or one of its reducers, as the hub
-// says (see RunPrimary and RunReducer). Serves where it listens also while it has nothing to do, then its health alone;
-// where that is port 0 each order has a port of its own.
+// What a gradient worker does for the pool: it is the primary of one experiment after the other, or one of its reducers
+// (see RunPrimary and RunReducer). One order at a time.
+class GradientWork final : public PoolWork {
+ public:
+  // Serves where it listens also while there is no order, then its health alone. Where that is port 0 each order has a
+  // port of its own. Errors as of RpcServer::Start.
+  static absl::StatusOr<std::unique_ptr<GradientWork>> Start(const GradientProcessOptions& options);
+
+  // HOST:PORT where it listens between orders: to be called before the first.
+  const std::string& address() const { return idle_->address(); }
+
+  absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override;
+
+ private:
+  explicit GradientWork(const GradientProcessOptions& options);
+
+  absl::Status StartIdle();
+  // Serves, joins the run and does its part in it.
+  absl::Status Serve(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) const;
+  absl::Status Step(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
+                    std::function<void(GradientModel)> serve) const;
+  absl::Status Reduce(HubLink* hub, Metrics* metrics, GradientRunner* runner,
+                      std::function<void(GradientModel)> serve) const;
+
+  const GradientProcessOptions options_;
+  const bool any_port_;
+  const AlgorithmDefinitions definitions_;
+  std::unique_ptr<RpcServer> idle_;  // Of the thread of the only order, while there is one.
+};
+
+// Works for the pool as a gradient worker, until `stop`.
 absl::Status ServeGradients(const GradientProcessOptions& options, const StopToken& stop);
 
 }  // namespace waggle

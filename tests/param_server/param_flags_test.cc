@@ -25,7 +25,7 @@ absl::Status Check(const std::vector<const char*>& arguments) {
 
 TEST_CASE("a parameter server is the hub unless it is told otherwise", "[unit]") {
   ParamFlags flags;
-  REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--experiment", "e"}, &flags).has_value());
+  REQUIRE_FALSE(Parse({"--listen", "127.0.0.1:0", "--data-dir", "d", "--output-dir", "o/{id}"}, &flags).has_value());
   CHECK(flags.role == ParamRole::kHub);
   REQUIRE_OK(flags.Check());
   CHECK(std::string(flags.Name()) == "param-server");

@@ -1,5 +1,6 @@
 #include "param_server/gradients/primary_process.h"
 
+#include <atomic>
 #include <vector>
 
 #include "common/base/thread.h"
@@ -42,9 +43,18 @@ struct Fixture {
     GradientProcessOptions options;
     options.listen = "127.0.0.1:0";
     options.hub_address = hub.address;
-    options.primary.output_dir = folder.File("out");
-    options.primary.resume = true;
     return options;
+  }
+
+  // As a process of the pool, until `end`, or the end of the run.
+  absl::Status Serve(Role role, const StopToken& end) const { return ServeBy(Process(), role, end); }
+  absl::Status ServeBy(const GradientProcessOptions& process, Role role, const StopToken& end) const {
+    static std::atomic<uint64_t> orders{0};
+    WorkOrder order;
+    order.number = ++orders;
+    order.role = role;
+    order.output_folder = folder.path();
+    return ValueOf(GradientWork::Start(process))->Do(order, RunWorkerId("gradient-worker", order.number), end);
   }
 
   ModelSnapshot FirstWeights() const {
@@ -80,8 +90,8 @@ TEST_CASE("a primary and a reducer join a run, and weights follow what its worke
   absl::Status primary_ended;
   absl::Status reducer_ended;
   {
-    const Thread primary("primary", [&] { primary_ended = ServePrimary(fixture.Process(), stop); });
-    const Thread reducer("reducer", [&] { reducer_ended = ServeReducer(fixture.Process(), stop); });
+    const Thread primary("primary", [&] { primary_ended = fixture.Serve(Role::kLearner, stop); });
+    const Thread reducer("reducer", [&] { reducer_ended = fixture.Serve(Role::kReducer, stop); });
     const auto worker = fixture.NewActor(stop);
     PushAll(worker.get(), 20);
     const GradientCounts counts = worker->sink->counts();
@@ -104,7 +114,7 @@ TEST_CASE("a primary that is started again goes on from its checkpoint with all 
     const StopToken end;
     absl::Status ended;
     {
-      const Thread primary("primary", [&] { ended = ServePrimary(fixture.Process(), end); });
+      const Thread primary("primary", [&] { ended = fixture.Serve(Role::kLearner, end); });
       if (life == 1) {
         worker = fixture.NewActor(stop);
       }
@@ -118,10 +128,43 @@ TEST_CASE("a primary that is started again goes on from its checkpoint with all 
   }
   CHECK(ValuesOf(fixture.AwaitStep(20))[0] == -20);
   worker.reset();
-  const auto store = ValueOf(CheckpointStore::OpenToRead(fixture.folder.File("out/checkpoints")));
+  const auto store = ValueOf(CheckpointStore::OpenToRead(fixture.folder.File("checkpoints")));
   const CheckpointContents last = *ValueOf(store->LoadLatest());
   CHECK(last.step == 20);
   CHECK(last.texts.at(kCheckpointExperiment) == fixture.hub.plan.yaml);
+}
+
+TEST_CASE("a gradient worker serves at one address, whether it has an order or none", "[grpc]") {
+  Fixture fixture("reduce: mean");
+  GradientProcessOptions process = fixture.Process();
+  process.listen = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();  // A port that is free again.
+  const auto work = ValueOf(GradientWork::Start(process));
+  CHECK(work->address() == process.listen);
+  const auto taken = [&process] { return !RpcServer::Start(process.listen, {}).ok(); };
+  CHECK(taken());
+  for (uint64_t number = 1; number <= 2; ++number) {
+    WorkOrder order;
+    order.role = Role::kLearner;
+    const StopToken end;
+    absl::Status ended;
+    {
+      const Thread thread("order", [&] { ended = work->Do(order, RunWorkerId("w", number), end); });
+      Eventually("it has joined", [&] {
+        for (const WorkerView& worker : fixture.hub.hub->Overview().workers) {
+          if (worker.introduction.worker_id == RunWorkerId("w", number)) {
+            CHECK(worker.introduction.address == process.listen);
+            return true;
+          }
+        }
+        return false;
+      });
+      CHECK(taken());
+      end.RequestStop();
+    }
+    REQUIRE_OK(ended);
+    CHECK(work->address() == process.listen);
+    CHECK(taken());
+  }
 }
 
 TEST_CASE("after the last step of a run a primary refuses gradients and says which weights are its last", "[grpc]") {
@@ -130,7 +173,7 @@ TEST_CASE("after the last step of a run a primary refuses gradients and says whi
   absl::Status ended;
   const auto worker = fixture.NewActor(stop);
   {
-    const Thread primary("primary", [&] { ended = ServePrimary(fixture.Process(), stop); });
+    const Thread primary("primary", [&] { ended = fixture.Serve(Role::kLearner, stop); });
     PushAll(worker.get(), 5);
     worker->hub->run_over().Wait();
     CHECK(worker->hub->assignment().run_state == RunState::kLimit);
@@ -151,7 +194,7 @@ TEST_CASE("a primary of a run whose gradients are local, or whose weights are an
     hub.Start();
     GradientProcessOptions process = fixture.Process();
     process.hub_address = hub.address;
-    REQUIRE_CODE(ServePrimary(process, StopToken()), absl::StatusCode::kFailedPrecondition);
+    REQUIRE_CODE(fixture.ServeBy(process, Role::kLearner, StopToken()), absl::StatusCode::kFailedPrecondition);
   }
   SECTION("another network") {
     Fixture fixture("reduce: mean");
@@ -160,7 +203,7 @@ TEST_CASE("a primary of a run whose gradients are local, or whose weights are an
     REQUIRE_OK(PublishFirst(wrong, NewGrpcModelPublisher(fixture.hub.address).get()));
     const StopToken stop;
     const auto worker = fixture.NewActor(stop);
-    REQUIRE_CODE(ServePrimary(fixture.Process(), stop), absl::StatusCode::kFailedPrecondition);
+    REQUIRE_CODE(fixture.Serve(Role::kLearner, stop), absl::StatusCode::kFailedPrecondition);
   }
 }
 
