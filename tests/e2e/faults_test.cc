@@ -53,8 +53,9 @@ TEST_CASE("a killed actor and a replay server that pauses for five seconds do no
 // How many items the last replay server to start has restored; -1: none has.
 int64_t ItemsRestored(const TrainingRun& run) {
   const std::string log = Contents(run.File("logs/replay-server.log"));
-  const std::string words = "restored table \"cartpole_apex_dqn/transitions\": ";
-  const size_t found = log.rfind(words);
+  const std::string words = "/cartpole_apex_dqn/transitions\": ";  // Behind the experiment's id.
+  const size_t line = log.rfind("restored table \"");
+  const size_t found = line == std::string::npos ? line : log.find(words, line);
   return found == std::string::npos ? -1 : std::stoll(log.substr(found + words.size()));
 }
 
