@@ -33,7 +33,7 @@ TEST_CASE("when a worker, a reducer and the primary are killed the others go on 
     service.StartGradientWorker("gradient-" + number);
   }
   const std::vector<std::string> workers = {"worker-0", "worker-1"};
-  for (const std::string& worker : {"worker-0", "worker-1", "victim"}) {
+  for (const char* const worker : {"worker-0", "worker-1", "victim"}) {
     service.Start(worker, {"gradient_worker", service.hub()});
   }
   Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
