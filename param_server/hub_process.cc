@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/atomic_file.h"
@@ -43,7 +43,8 @@ WorkerIntroduction Self() {
 
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   const std::string address_file = absl::StrCat(options.data_folder, "/address");
-  std::filesystem::remove(address_file);  // That of an earlier process would be taken for this one's.
+  std::error_code ignored;
+  std::filesystem::remove(address_file, ignored);  // That of an earlier process would be taken for this one's.
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   ExperimentHostOptions host_options;
   host_options.data_folder = options.data_folder;
@@ -64,7 +65,7 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(WriteFileAtomically(address_file, server->address() + "\n"));
   LogInfo("serving at ", server->address());
   stop.Wait();
-  std::filesystem::remove(address_file);
+  std::filesystem::remove(address_file, ignored);
   server->Shutdown(kShutdownGrace);
   return absl::OkStatus();
 }

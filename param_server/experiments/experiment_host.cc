@@ -21,6 +21,7 @@
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"
 #include "common/hub_client/hub_convert.h"
+#include "common/tensor/array_spec.h"
 
 namespace waggle {
 namespace {
@@ -30,7 +31,9 @@ constexpr size_t kMaxNameInId = 40;
 constexpr size_t kIdLetters = 5;
 constexpr int64_t kMaxPriority = 1'000'000;
 constexpr int64_t kEventsAtATime = 1'000;
-constexpr absl::Duration kDeletePatience = absl::Seconds(30);
+constexpr int kMostIds = 10;
+// Less than a client waits.
+constexpr absl::Duration kClosePatience = absl::Seconds(20);
 
 // "cartpole-x7k2p": without vowels, so that no words come of it.
 std::string NewId(const std::string& name) {
@@ -77,10 +80,10 @@ absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const Exper
   for (const ExperimentRecord& record : records) {
     {
       MutexLock lock(&host->mutex_);
-      host->records_[record.id] = record;
+      host->LearnLocked(record);
     }
     if (record.state == RunState::kRunning) {
-      host->Begin(record, /*restored=*/true).IgnoreError();  // An experiment that cannot go on has failed, and says so.
+      WAGGLE_RETURN_IF_ERROR(host->Begin(record.id, /*restored=*/true));
     }
   }
   host->thread_ = Thread("experiments", [host = host.get()] { host->Run(); });
@@ -108,6 +111,10 @@ ExperimentHost::~ExperimentHost() {
     one.run->Close();
   }
   active.clear();  // What is to be kept of them is written here.
+  {
+    MutexLock lock(&mutex_);
+    closing_.clear();
+  }
   WriteEvents();
 }
 
@@ -124,15 +131,29 @@ absl::StatusOr<Experiment> ExperimentHost::Parse(const ExperimentRecord& record)
   return ParseExperiment(record.effective_yaml, absl::StrCat("experiment ", record.id), {}, *options_.algorithms);
 }
 
+void ExperimentHost::LearnLocked(const ExperimentRecord& record) {
+  records_[record.id] = record;
+  if (const absl::StatusOr<Experiment> experiment = Parse(record); experiment.ok()) {
+    needs_[record.id] = Needs(record, *experiment);
+  }
+  v1::OverviewResponse last;
+  if (!record.last_overview.empty() && last.ParseFromString(record.last_overview)) {
+    RunStanding& past = past_[record.id];
+    past.env_steps = last.env_steps();
+    past.learner_steps = last.learner_steps();
+    past.result = last.has_result() ? std::make_optional(FromProto(last.result())) : std::nullopt;
+  }
+}
+
 absl::StatusOr<ExperimentRecord*> ExperimentHost::FindRecordLocked(const std::string& id) {
   const auto record = records_.find(id);
-  if (record == records_.end()) {
+  if (record == records_.end() || deleting_.count(id) > 0) {
     return absl::NotFoundError(absl::StrCat("there is no experiment \"", absl::CHexEscape(id), "\""));
   }
   return &record->second;
 }
 
-absl::Status ExperimentHost::KeepLocked(const ExperimentRecord& record, const std::string& event) {
+absl::Status ExperimentHost::Keep(const ExperimentRecord& record, const std::string& event) {
   WAGGLE_RETURN_IF_ERROR(store_->Update(record, event));
   MutexLock lock(&mutex_);
   records_[record.id] = record;
@@ -162,17 +183,25 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
   record.software_version = kVersion;
   record.request_id = submission.request_id;
   record.submitted = absl::Now();
-  MutexLock writing(&writing_);
   if (!submission.request_id.empty()) {
+    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(submission.request_id), "request_id"));
+  }
+  MutexLock writing(&writing_);
+  {
     MutexLock lock(&mutex_);
     for (const auto& [id, other] : records_) {
-      if (other.request_id == submission.request_id) {
+      if (!submission.request_id.empty() && other.request_id == submission.request_id) {
         return id;  // The answer to it was lost.
+      }
+      if (other.output_folder == OutputFolder("")) {
+        return absl::FailedPreconditionError(absl::StrCat("this parameter server holds one experiment alone, ", id,
+                                                          ", as its --output-dir, ", other.output_folder,
+                                                          ", does not name each one's {id}"));
       }
     }
   }
   absl::StatusOr<int64_t> sequence = absl::AlreadyExistsError("");
-  while (absl::IsAlreadyExists(sequence.status())) {
+  for (int i = 0; i < kMostIds && absl::IsAlreadyExists(sequence.status()); ++i) {
     record.id = NewId(record.name);
     record.output_folder = OutputFolder(record.id);
     sequence = store_->Add(record);
@@ -182,7 +211,7 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
   LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
   {
     MutexLock lock(&mutex_);
-    records_[record.id] = record;
+    LearnLocked(record);
   }
   WakeUp();
   listeners_.CallAll();
@@ -203,12 +232,13 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
     }
   }
   if (run != nullptr) {
-    run->hub()->End(RunState::kStopped, kReason);
+    WAGGLE_RETURN_IF_ERROR(Annotate(run->hub()->End(RunState::kStopped, kReason),
+                                    "it is stopped, but would go on if the parameter server ended now"));
   } else if (record.state == RunState::kQueued) {
     record.state = RunState::kStopped;
     record.reason = kReason;
     record.ended = absl::Now();
-    WAGGLE_RETURN_IF_ERROR(KeepLocked(record, kReason));
+    WAGGLE_RETURN_IF_ERROR(Keep(record, kReason));
   }
   WakeUp();
   listeners_.CallAll();
@@ -216,6 +246,7 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
 }
 
 absl::Status ExperimentHost::Resume(const std::string& id) {
+  WAGGLE_RETURN_IF_ERROR(AwaitClosed(id));
   MutexLock writing(&writing_);
   ExperimentRecord record;
   {
@@ -231,32 +262,36 @@ absl::Status ExperimentHost::Resume(const std::string& id) {
   record.reason.clear();
   record.ended.reset();
   record.software_version = kVersion;
-  WAGGLE_RETURN_IF_ERROR(KeepLocked(record, "resumed by a user: in the queue again"));
+  WAGGLE_RETURN_IF_ERROR(Keep(record, "resumed by a user: in the queue again"));
   WakeUp();
   listeners_.CallAll();
   return absl::OkStatus();
 }
 
-absl::Status ExperimentHost::Delete(const std::string& id) {
-  const absl::Time deadline = options_.clock() + kDeletePatience;
-  {
-    MutexLock lock(&mutex_);
-    // One that is over may have its run open for a moment.
-    while (true) {
-      WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
-      const auto active = active_.find(id);
-      if (active == active_.end() || !IsOver(active->second.run->hub()->run_state())) {
-        break;
-      }
-      if (options_.clock() > deadline) {
-        return absl::UnavailableError(absl::StrCat("experiment ", id, " is over, but its workers have not ended yet"));
-      }
-      closed_.WaitFor(&mutex_, absl::Milliseconds(100));
+absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
+  const absl::Time deadline = options_.clock() + kClosePatience;
+  MutexLock lock(&mutex_);
+  while (true) {
+    WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
+    const auto active = active_.find(id);
+    const bool is_closing = active != active_.end() ? IsOver(active->second.run->hub()->run_state())
+                                                    : closing_.count(id) + written_.count(id) > 0;
+    if (!is_closing) {
+      return absl::OkStatus();
     }
+    if (options_.clock() > deadline) {
+      return absl::UnavailableError(
+          absl::StrCat("experiment ", id, " is over, but its workers have not ended yet; ask again"));
+    }
+    closed_.WaitFor(&mutex_, absl::Milliseconds(100));
   }
-  MutexLock writing(&writing_);
+}
+
+absl::Status ExperimentHost::Delete(const std::string& id) {
+  WAGGLE_RETURN_IF_ERROR(AwaitClosed(id));
   std::string output_folder;
   {
+    MutexLock writing(&writing_);
     MutexLock lock(&mutex_);
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
     if (active_.count(id) > 0 || !IsOver(record->state)) {
@@ -265,21 +300,31 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
                                                         "; only one that has ended can be deleted: stop it first"));
     }
     output_folder = record->output_folder;
+    deleting_.insert(id);  // Nobody else changes it now.
   }
-  // The folders first: after an error it is still known, and can be deleted again.
-  WAGGLE_RETURN_IF_ERROR(RemoveFolder(RunFolder(id)));
-  if (output_folder.find(id) != std::string::npos) {  // Else it is not its own.
-    WAGGLE_RETURN_IF_ERROR(RemoveFolder(output_folder));
+  // The folders first: after an error it is still known, and can be deleted again. They may be large.
+  absl::Status status = RemoveFolder(RunFolder(id));
+  if (status.ok() && output_folder.find(id) != std::string::npos) {  // Else it is not its own.
+    status = RemoveFolder(output_folder);
   }
-  WAGGLE_RETURN_IF_ERROR(store_->Delete(id));
+  if (status.ok()) {
+    status = store_->Delete(id);
+  }
   {
     MutexLock lock(&mutex_);
-    records_.erase(id);
-    deleted_.insert(id);
+    deleting_.erase(id);
+    if (status.ok()) {
+      records_.erase(id);
+      needs_.erase(id);
+      past_.erase(id);
+      deleted_.insert(id);
+    }
   }
-  LogInfo("experiment ", id, " is deleted");
-  listeners_.CallAll();
-  return absl::OkStatus();
+  if (status.ok()) {
+    LogInfo("experiment ", id, " is deleted");
+    listeners_.CallAll();
+  }
+  return status;
 }
 
 absl::StatusOr<std::vector<ExperimentEvent>> ExperimentHost::Events(const std::string& id, uint64_t after) {
@@ -311,12 +356,10 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
       record.state == RunState::kQueued && waits_for != waits_for_.end()) {
     view.record.reason = waits_for->second;
   }
-  if (v1::OverviewResponse last; !record.last_overview.empty() && last.ParseFromString(record.last_overview)) {
-    view.env_steps = last.env_steps();
-    view.learner_steps = last.learner_steps();
-    if (last.has_result()) {
-      view.result = FromProto(last.result());
-    }
+  if (const auto past = past_.find(record.id); past != past_.end()) {
+    view.env_steps = past->second.env_steps;
+    view.learner_steps = past->second.learner_steps;
+    view.result = past->second.result;
   }
   return view;
 }
@@ -325,7 +368,9 @@ std::vector<ExperimentView> ExperimentHost::List() {
   MutexLock lock(&mutex_);
   std::vector<ExperimentView> views;
   for (const auto& [id, record] : records_) {
-    views.push_back(ViewLocked(record));
+    if (deleting_.count(id) == 0) {
+      views.push_back(ViewLocked(record));
+    }
   }
   std::sort(views.begin(), views.end(),
             [](const ExperimentView& a, const ExperimentView& b) { return a.record.sequence < b.record.sequence; });

@@ -34,8 +34,9 @@ struct ExperimentHostOptions {
   WorkerIntroduction self;  // This process, as it is shown among the workers of each run.
   const AlgorithmDefinitions* algorithms = nullptr;
   WorkerPoolOptions pool;
-  absl::Duration answer_after = absl::Seconds(1);     // A worker that attends waits so long for news.
-  absl::Duration close_patience = absl::Seconds(15);  // Workers of a run that is over have so long to end.
+  absl::Duration answer_after = absl::Seconds(1);  // A worker that attends waits so long for news.
+  // Workers of a run that is over have so long to end: a learner may have a large checkpoint to write.
+  absl::Duration close_patience = absl::Seconds(60);
   Clock clock = &SteadyNow;
 };
 
@@ -81,7 +82,7 @@ class ExperimentHost {
   absl::StatusOr<std::string> Submit(const Submission& submission) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Stop(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Resume(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Waits for one that is over until its run is closed.
+  // As Resume waits for one that is over until its run is closed.
   absl::Status Delete(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::vector<ExperimentEvent>> Events(const std::string& id, uint64_t after)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -117,6 +118,7 @@ class ExperimentHost {
   struct Active {
     std::shared_ptr<OpenRun> run;
     std::unique_ptr<Listeners::Subscription> subscription;  // Wakes the thread at the run's end.
+    RunState state = RunState::kRunning;                    // As its watchers were told last.
     std::optional<absl::Time> over_since;
     std::optional<absl::Time> dismissed_since;  // All workers are to leave.
   };
@@ -128,20 +130,31 @@ class ExperimentHost {
   std::string OutputFolder(const std::string& id) const;
   absl::StatusOr<Experiment> Parse(const ExperimentRecord& record) const;
   absl::StatusOr<ExperimentRecord*> FindRecordLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until the run of one that is over is closed. NOT_FOUND where there is no such experiment, UNAVAILABLE where
+  // it takes too long.
+  absl::Status AwaitClosed(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Knows an experiment from now on.
+  void LearnLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   ExperimentView ViewLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes a record, and makes it what is known.
-  absl::Status KeepLocked(const ExperimentRecord& record, const std::string& event)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Keep(const ExperimentRecord& record, const std::string& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The thread's.
   void Run();
   void RunOnce();
   // Of those that wait, the next that can begin; nothing: none can.
-  std::optional<ExperimentRecord> NextToBegin() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Begin(ExperimentRecord record, bool restored) ABSL_LOCKS_EXCLUDED(mutex_);
+  std::optional<std::string> NextToBegin() ABSL_LOCKS_EXCLUDED(mutex_);
+  // An error says what could not be written down. One that cannot begin has failed, which is none.
+  absl::Status Begin(const std::string& id, bool restored) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
+  RunNeeds Needs(const ExperimentRecord& record, const Experiment& experiment) const;
+  // After something could not be written, nothing is for a while.
+  bool CanWrite() const;
+  // Logs an error, and returns whether there was none.
+  bool Noted(const absl::Status& written, const std::string& what);
   void TickPool() ABSL_LOCKS_EXCLUDED(mutex_);
   void CloseEnded() ABSL_LOCKS_EXCLUDED(mutex_);
-  void CloseRun(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status CloseRun(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   void KeepReplayStorage() ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   void WriteEvents() ABSL_LOCKS_EXCLUDED(mutex_);
   // May be called with any lock but events_mutex_.
@@ -175,9 +188,14 @@ class ExperimentHost {
   WorkerPool pool_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // By worker.
   uint64_t last_call_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Runs that are closed, while calls still hold them; of the thread.
-  std::vector<std::shared_ptr<OpenRun>> closing_;
-  Thread thread_;  // Last: it uses everything above.
+  // Runs that are closed, while calls still hold them, and then while what they have to keep is written.
+  std::map<std::string, std::shared_ptr<OpenRun>> closing_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> written_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, RunNeeds> needs_ ABSL_GUARDED_BY(mutex_);    // Of those that can be understood.
+  std::map<std::string, RunStanding> past_ ABSL_GUARDED_BY(mutex_);  // Of those that were closed.
+  std::set<std::string> deleting_ ABSL_GUARDED_BY(mutex_);           // Their folders are being removed.
+  absl::Time retry_at_ = absl::InfinitePast();                       // Of the thread: see CanWrite.
+  Thread thread_;                                                    // Last: it uses everything above.
 };
 
 }  // namespace waggle

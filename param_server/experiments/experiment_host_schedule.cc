@@ -20,6 +20,8 @@
 namespace waggle {
 namespace {
 
+// After something could not be written, until it is tried again.
+constexpr absl::Duration kWritePause = absl::Seconds(1);
 // Times that run out are looked at so often.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 // For those who have been told to leave a run.
@@ -57,70 +59,75 @@ void ExperimentHost::Run() {
 
 void ExperimentHost::RunOnce() {
   CloseEnded();
-  while (std::optional<ExperimentRecord> next = NextToBegin()) {
-    const std::string id = next->id;
-    if (const absl::Status begun = Begin(*std::move(next), /*restored=*/false); !begun.ok()) {
-      LogError("experiment ", id, " cannot begin: ", begun.message());
+  while (std::optional<std::string> next = NextToBegin()) {
+    // What cannot be written down now is tried again later.
+    if (!CanWrite() || !Noted(Begin(*next, /*restored=*/false), absl::StrCat("experiment ", *next, " cannot begin"))) {
+      break;
     }
   }
   TickPool();
-  KeepReplayStorage();
-  WriteEvents();
+  if (CanWrite()) {
+    KeepReplayStorage();
+    WriteEvents();
+  }
 }
 
-std::optional<ExperimentRecord> ExperimentHost::NextToBegin() {
-  const absl::Time now = options_.clock();
-  std::vector<ExperimentRecord> queued;
-  {
-    MutexLock lock(&mutex_);
-    for (const auto& [id, record] : records_) {
-      if (record.state == RunState::kQueued) {
-        queued.push_back(record);
-      }
-    }
+bool ExperimentHost::CanWrite() const {
+  return options_.clock() >= retry_at_;
+}
+
+bool ExperimentHost::Noted(const absl::Status& written, const std::string& what) {
+  if (!written.ok()) {
+    LogError(what, ": ", written.message());
+    retry_at_ = options_.clock() + kWritePause;
   }
-  std::sort(queued.begin(), queued.end(), [](const ExperimentRecord& a, const ExperimentRecord& b) {
-    return std::make_pair(-a.priority, a.sequence) < std::make_pair(-b.priority, b.sequence);
-  });
-  std::map<std::string, std::string> waits_for;
-  std::optional<ExperimentRecord> next;
-  const ExperimentRecord* blocking = nullptr;
-  for (const ExperimentRecord& record : queued) {
-    const absl::StatusOr<Experiment> experiment = Parse(record);
-    if (!experiment.ok()) {  // Of an earlier version of the software, whose options were others.
-      next = next.has_value() ? std::move(next) : record;
-      continue;
-    }
-    RunNeeds needs = NeedsOf(*experiment);
-    needs.experiment_id = record.id;
-    needs.priority = record.priority;
-    needs.sequence = record.sequence;
-    MutexLock lock(&mutex_);
-    const absl::Status possible = pool_.CanBegin(needs, now);
-    if (blocking != nullptr && (possible.ok() || absl::IsUnavailable(possible))) {
-      waits_for[record.id] = absl::StrCat("comes after ", blocking->id);
-    } else if (possible.ok() && !next.has_value()) {
-      next = record;
-    } else if (possible.ok()) {
-      waits_for[record.id] = "begins in a moment";
-    } else {
-      waits_for[record.id] = std::string(possible.message());
-      blocking = absl::IsUnavailable(possible) ? &record : blocking;
-    }
-  }
+  return written.ok();
+}
+
+std::optional<std::string> ExperimentHost::NextToBegin() {
   MutexLock lock(&mutex_);
-  waits_for_ = std::move(waits_for);
+  std::vector<const ExperimentRecord*> queued;
+  for (const auto& [id, record] : records_) {
+    if (record.state == RunState::kQueued) {
+      queued.push_back(&record);
+    }
+  }
+  std::sort(queued.begin(), queued.end(), [](const ExperimentRecord* a, const ExperimentRecord* b) {
+    return std::make_pair(-a->priority, a->sequence) < std::make_pair(-b->priority, b->sequence);
+  });
+  waits_for_.clear();
+  std::optional<std::string> next;
+  const ExperimentRecord* blocking = nullptr;
+  for (const ExperimentRecord* const record : queued) {
+    const auto needs = needs_.find(record->id);
+    // One that cannot be understood any more begins, which fails, and says why.
+    const absl::Status possible = needs == needs_.end() ? absl::OkStatus() : pool_.CanBegin(needs->second);
+    if (closing_.count(record->id) > 0) {
+      waits_for_[record->id] = "what it did before is being closed";
+    } else if (blocking != nullptr && (possible.ok() || absl::IsUnavailable(possible))) {
+      waits_for_[record->id] = absl::StrCat("comes after ", blocking->id);
+    } else if (possible.ok() && !next.has_value()) {
+      next = record->id;
+    } else if (possible.ok()) {
+      waits_for_[record->id] = "begins in a moment";
+    } else {
+      waits_for_[record->id] = std::string(possible.message());
+      blocking = absl::IsUnavailable(possible) ? record : blocking;
+    }
+  }
   return next;
 }
 
-absl::Status ExperimentHost::Begin(ExperimentRecord record, bool restored) {
+absl::Status ExperimentHost::Begin(const std::string& id, bool restored) {
   MutexLock writing(&writing_);
+  ExperimentRecord record;
   {
     MutexLock lock(&mutex_);
-    const auto known = records_.find(record.id);
-    if (known == records_.end() || known->second.state != record.state) {
+    const auto known = records_.find(id);
+    if (known == records_.end() || known->second.state != (restored ? RunState::kRunning : RunState::kQueued)) {
       return absl::OkStatus();  // It was stopped or deleted meanwhile.
     }
+    record = known->second;
   }
   const bool resume = !restored && record.attempts > 0;
   const absl::StatusOr<Experiment> experiment = Parse(record);
@@ -136,31 +143,27 @@ absl::Status ExperimentHost::Begin(ExperimentRecord record, bool restored) {
     options.output_folder = record.output_folder;
     options.plan = PlanRun(*experiment, record.effective_yaml);
     options.self = options_.self;
-    options.note = [this, id = record.id](const std::string& text) { Note(id, text); };
+    options.note = [this, id](const std::string& text) { Note(id, text); };
     options.resume = resume;
     run = OpenRun::Open(std::move(options));
   }
   if (!run.ok()) {
+    LogError("experiment ", id, " cannot begin: ", run.status().message());
     record.state = RunState::kFailed;
     record.reason = absl::StrCat("it cannot begin: ", run.status().message());
     record.ended = absl::Now();
-    WAGGLE_RETURN_IF_ERROR(KeepLocked(record, record.reason));
+    WAGGLE_RETURN_IF_ERROR(Keep(record, record.reason));
     listeners_.CallAll();
-    return run.status();
+    return absl::OkStatus();
   }
   if (!restored) {
     record.state = RunState::kRunning;
     record.started = record.started.has_value() ? record.started : absl::Now();
     ++record.attempts;
   }
-  WAGGLE_RETURN_IF_ERROR(KeepLocked(record, restored ? "goes on with a parameter server that has started again"
-                                            : resume ? "goes on"
-                                                     : "begins"));
-  RunNeeds needs = NeedsOf(*experiment);
-  needs.experiment_id = record.id;
-  needs.priority = record.priority;
-  needs.sequence = record.sequence;
-  needs.output_folder = record.output_folder;
+  WAGGLE_RETURN_IF_ERROR(Keep(record, restored ? "goes on with a parameter server that has started again"
+                                      : resume ? "goes on"
+                                               : "begins"));
   Active active;
   active.run = *run;
   const auto wake = [wake = wake_] {
@@ -169,16 +172,25 @@ absl::Status ExperimentHost::Begin(ExperimentRecord record, bool restored) {
     wake->changed.SignalAll();
   };
   active.subscription = (*run)->hub()->Watch(wake);
-  LogInfo("experiment ", record.id, restored || resume ? " goes on" : " begins", ", its files go to ",
-          record.output_folder);
+  LogInfo("experiment ", id, restored || resume ? " goes on" : " begins", ", its files go to ", record.output_folder);
   {
     MutexLock lock(&mutex_);
-    active_[record.id] = std::move(active);
-    pool_.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(), restored);
+    active_[id] = std::move(active);
+    pool_.Begin(Needs(record, *experiment), restored ? record.replay_storage : std::map<int64_t, std::string>(),
+                restored);
   }
   WakeUp();
   listeners_.CallAll();
   return absl::OkStatus();
+}
+
+RunNeeds ExperimentHost::Needs(const ExperimentRecord& record, const Experiment& experiment) const {
+  RunNeeds needs = NeedsOf(experiment);
+  needs.experiment_id = record.id;
+  needs.priority = record.priority;
+  needs.sequence = record.sequence;
+  needs.output_folder = record.output_folder;
+  return needs;
 }
 
 void ExperimentHost::TickPool() {
@@ -197,13 +209,14 @@ void ExperimentHost::TickPool() {
     answers = TakeAnswersLocked(now);
   }
   for (const auto& [run, event] : of_runs) {
-    const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded;
+    const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
+                     event.kind != PoolEvent::Kind::kRecalled;
     bad ? LogWarning(event.text) : LogInfo(event.text);
     Note(event.order.experiment_id, event.text);
-    if (event.kind == PoolEvent::Kind::kLost) {
+    if (event.kind == PoolEvent::Kind::kLost || event.kind == PoolEvent::Kind::kRecalled) {
       run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
     } else if (event.kind == PoolEvent::Kind::kHopeless) {
-      run->hub()->End(RunState::kFailed, event.text);
+      run->hub()->End(RunState::kFailed, event.text).IgnoreError();  // It is written later otherwise.
     }
   }
   // After the dismissals: who takes a seat up finds it free.
@@ -248,11 +261,14 @@ void ExperimentHost::CloseEnded() {
   {
     MutexLock lock(&mutex_);
     for (auto& [id, active] : active_) {
-      if (!IsOver(active.run->hub()->run_state())) {
+      const RunState state = active.run->hub()->run_state();
+      news = news || std::exchange(active.state, state) != state;
+      if (!IsOver(state)) {
         continue;
       }
       if (!active.over_since.has_value()) {
         active.over_since = now;
+        active.run->hub()->Seal();
         pool_.Close(id);
         news = true;
       }
@@ -270,19 +286,38 @@ void ExperimentHost::CloseEnded() {
     }
   }
   for (const std::string& id : ended) {
-    CloseRun(id);
+    if (!CanWrite() || !Noted(CloseRun(id), absl::StrCat("the end of experiment ", id, " is not written down yet"))) {
+      break;
+    }
+    news = true;
   }
   // A run's last calls may hold it for a moment. What it has to keep is written when it goes, so that nobody else may
   // be the last to let it go.
-  closing_.erase(std::remove_if(closing_.begin(), closing_.end(),
-                                [](const std::shared_ptr<OpenRun>& run) { return run.use_count() == 1; }),
-                 closing_.end());
-  if (news || !ended.empty()) {
+  std::vector<std::shared_ptr<OpenRun>> closed;
+  {
+    MutexLock lock(&mutex_);
+    for (auto one = closing_.begin(); one != closing_.end();) {
+      if (one->second.use_count() > 1) {
+        ++one;
+        continue;
+      }
+      written_.insert(one->first);
+      closed.push_back(std::move(one->second));
+      one = closing_.erase(one);
+    }
+  }
+  if (!closed.empty()) {
+    closed.clear();
+    MutexLock lock(&mutex_);
+    written_.clear();
+    closed_.SignalAll();
+  }
+  if (news) {
     listeners_.CallAll();
   }
 }
 
-void ExperimentHost::CloseRun(const std::string& id) {
+absl::Status ExperimentHost::CloseRun(const std::string& id) {
   MutexLock writing(&writing_);
   std::shared_ptr<OpenRun> run;
   ExperimentRecord record;
@@ -299,45 +334,36 @@ void ExperimentHost::CloseRun(const std::string& id) {
   record.ended = absl::Now();
   record.replay_storage.clear();
   record.last_overview = overview.SerializeAsString();
-  if (const absl::Status kept = KeepLocked(record, ""); !kept.ok()) {
-    LogError("the end of experiment ", id, " is not written down, and is tried again: ", kept.message());
-    return;
-  }
+  WAGGLE_RETURN_IF_ERROR(Keep(record, ""));
   LogInfo("experiment ", id, " is closed: ", RunStateName(record.state));
   run->Close();
-  closing_.push_back(std::move(run));
-  Active active;
+  Active active;  // Its subscription ends outside the lock.
   {
     MutexLock lock(&mutex_);
     active = std::move(active_.at(id));
     active_.erase(id);
-    closed_.SignalAll();
+    past_[id] = standing;
+    closing_[id] = std::move(run);
   }
+  return absl::OkStatus();
 }
 
 void ExperimentHost::KeepReplayStorage() {
+  MutexLock writing(&writing_);
   std::vector<ExperimentRecord> changed;
   {
     MutexLock lock(&mutex_);
     for (const auto& [id, active] : active_) {
-      ExperimentRecord record = records_.at(id);
-      record.replay_storage = pool_.ReplayStorage(id);
-      if (record.replay_storage != records_.at(id).replay_storage) {
-        changed.push_back(std::move(record));
+      const std::map<int64_t, std::string> storage = pool_.ReplayStorage(id);
+      if (storage != records_.at(id).replay_storage && !active.over_since.has_value()) {
+        changed.push_back(records_.at(id));
+        changed.back().replay_storage = storage;
       }
     }
   }
   for (const ExperimentRecord& record : changed) {
-    MutexLock writing(&writing_);
-    {
-      MutexLock lock(&mutex_);
-      if (active_.count(record.id) == 0) {
-        continue;
-      }
-    }
-    if (const absl::Status kept = KeepLocked(record, ""); !kept.ok()) {
-      LogError("which replay servers hold experiment ", record.id, " is not written down yet: ", kept.message());
-    }
+    Noted(Keep(record, ""),
+          absl::StrCat("which replay servers hold experiment ", record.id, " is not written down yet"));
   }
 }
 
@@ -359,8 +385,8 @@ void ExperimentHost::WriteEvents() {
   if (events.empty()) {
     return;
   }
-  if (const absl::Status written = store_->AddEvents(events); !written.ok()) {
-    LogError(events.size(), " events of experiments are not written down yet: ", written.message());
+  if (!Noted(store_->AddEvents(events),
+             absl::StrCat(events.size(), " events of experiments are not written down yet"))) {
     MutexLock lock(&events_mutex_);
     events_.insert(events_.begin(), events.begin(), events.end());
     while (events_.size() > kMaxEvents) {

@@ -101,9 +101,12 @@ void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now)
                          absl::StrCat(NameOf(known), failed ? " gave up: " : " has ended", failure)});
       Free(member, known, /*keep=*/false, now);
       if (failed) {
-        CountFailure(known, events_.back().text, now);
-      } else if (Group* const group = FindGroup(known.experiment_id, known.role); group != nullptr) {
-        group->retry_at = std::max(group->retry_at, now + options_.first_retry);
+        member->retry_at = now + RetryPause(++member->failures);
+      }
+      // One that ends before its experiment is over has failed too, unless it was told to.
+      if (failed || !member->attendance.leaving) {
+        const std::string text = events_.back().text;
+        CountFailure(known, text, now);
       }
     }
     return;
@@ -122,7 +125,8 @@ void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now)
   }
   WorkOrder adopted = order;
   adopted.output_folder = run->second.needs.output_folder;
-  group->seats[order.index] = {adopted, worker_id, member->attendance.storage_id, now};
+  const bool keeps = order.role == Role::kReplayServer;
+  group->seats[order.index] = {adopted, worker_id, keeps ? member->attendance.storage_id : "", now};
   member->orders[order.number] = adopted;
   events_.push_back({PoolEvent::Kind::kOrdered, adopted, worker_id,
                      absl::StrCat(NameOf(adopted), " goes on with ",
@@ -225,7 +229,7 @@ std::map<int64_t, std::string> WorkerPool::ReplayStorage(const std::string& expe
   if (const auto run = runs_.find(experiment_id); run != runs_.end()) {
     for (const Group& group : run->second.groups) {
       for (const auto& [index, seat] : group.seats) {
-        if (!seat.storage_id.empty()) {
+        if (group.needs.role == Role::kReplayServer && !seat.storage_id.empty()) {
           storage[index] = seat.storage_id;
         }
       }
@@ -280,10 +284,14 @@ std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
     }
   }
   Rebalance(shares, now);
-  for (Run* const run : runs) {
-    for (Group& group : run->groups) {
-      const int64_t most = group.needs.role == Role::kActor ? shares.at(run->needs.experiment_id) : group.needs.most;
-      while (group.Taken() < most && MayGive(*run, group, now) && GiveSeat(*run, &group, now)) {
+  // Up to the shares; then whoever is left, as those who are to have him may not be able to use him.
+  for (const bool by_share : {true, false}) {
+    for (Run* const run : runs) {
+      for (Group& group : run->groups) {
+        const bool is_shared = by_share && group.needs.role == Role::kActor;
+        const int64_t most = is_shared ? shares.at(run->needs.experiment_id) : group.needs.most;
+        while (group.Taken() < most && MayGive(*run, group, now) && GiveSeat(*run, &group, now)) {
+        }
       }
     }
   }
@@ -340,16 +348,20 @@ void WorkerPool::CountFailure(const WorkOrder& order, const std::string& text, a
     return;
   }
   ++group->failures;
-  absl::Duration pause = options_.first_retry;
-  for (int64_t i = 1; i < group->failures && pause < options_.longest_retry; ++i) {
-    pause *= 2;
-  }
-  group->retry_at = now + std::min(pause, options_.longest_retry);
+  group->retry_at = now + RetryPause(group->failures);
   if (group->failures == std::max(options_.max_failures, 2 * group->needs.most)) {
     events_.push_back({PoolEvent::Kind::kHopeless, order, "",
                        absl::StrCat(group->failures, " workers in a row have failed as ", RoleName(order.role),
                                     ", the last: ", text)});
   }
+}
+
+absl::Duration WorkerPool::RetryPause(int64_t failures) const {
+  absl::Duration pause = options_.first_retry;
+  for (int64_t i = 1; i < failures && pause < options_.longest_retry; ++i) {
+    pause *= 2;
+  }
+  return std::min(pause, options_.longest_retry);
 }
 
 void WorkerPool::Settle(absl::Time now) {
@@ -359,6 +371,7 @@ void WorkerPool::Settle(absl::Time now) {
         const absl::Duration since = now - seat->second.since;
         if (!seat->second.worker_id.empty() && since >= options_.settled_after) {
           group.failures = 0;
+          members_.at(seat->second.worker_id).failures = 0;
         }
         const bool given_up = seat->second.worker_id.empty() && since >= options_.storage_patience;
         seat = given_up ? group.seats.erase(seat) : std::next(seat);

@@ -70,7 +70,8 @@ struct PoolEvent {
     kOrdered,   // A seat was given.
     kEnded,     // Its worker is through with it.
     kGaveUp,    // Its worker gave up: `text` says why.
-    kLost,      // Its worker is dead, has left, or is told to leave it: it is to be dismissed.
+    kLost,      // Its worker is dead, or has left: it is to be dismissed.
+    kRecalled,  // Its worker is told to leave it, for another experiment: it is to be dismissed.
     kAway,      // A replay server, which keeps its seat.
     kHopeless,  // Too many have failed: the experiment is to fail; `text` says why.
   };
@@ -84,10 +85,10 @@ struct PoolEvent {
 // thread-safe.
 //
 // Experiments that have begun have seats; each of their roles has a least and a largest number of them. A seat is given
-// to a process of the right kind that has what it takes; where there are not enough for all, experiments of higher
-// priority come first, then those that began earlier; and what is left when all have their least is shared evenly among
-// those of the highest priority that want more. A process that has more work than its share gives some up for an
-// experiment that has less than its least.
+// to a process of the right kind that has what it takes, last to one that has just failed; where there are not enough
+// for all, experiments of higher priority come first, then those that began earlier; and what is left when all have
+// their least is shared evenly among those of the highest priority that want more. An experiment that has more than its
+// share gives some up for one that has less than its own.
 //
 // A seat whose worker is dead, gives up or leaves is given to another; that of a replay server which keeps its tables
 // on its disk waits for it to come back.
@@ -116,7 +117,7 @@ class WorkerPool {
   // OK where an experiment could begin now, as far as the pool goes; UNAVAILABLE, saying what is missing, where it has
   // to wait for those who work for others; FAILED_PRECONDITION, saying what is missing, where all that there are would
   // not be enough.
-  absl::Status CanBegin(const RunNeeds& needs, absl::Time now) const;
+  absl::Status CanBegin(const RunNeeds& needs) const;
   // The experiment has begun: its seats are given out from now on. `replay_storage`: as ReplayStorage. `restored`: an
   // earlier hub had given them out.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
@@ -150,6 +151,8 @@ class WorkerPool {
     bool waits = false;       // For an answer.
     bool broken_off = false;  // Its last call.
     std::map<uint64_t, WorkOrder> orders;
+    int64_t failures = 0;  // In a row.
+    absl::Time retry_at = absl::InfinitePast();
 
     // What it works on, also where it has not heard yet that it should not.
     int64_t Load() const;
@@ -191,6 +194,8 @@ class WorkerPool {
   // It loses all of them, as lost.
   void Unseat(Member* member, const std::string& why, bool failed, absl::Time now);
   void CountFailure(const WorkOrder& order, const std::string& text, absl::Time now);
+  // After so many failures in a row, until the next attempt.
+  absl::Duration RetryPause(int64_t failures) const;
   void RemoveDead(absl::Time now);
   // Forgets failures before those who work now, and seats whose replay server does not come back.
   void Settle(absl::Time now);
@@ -198,11 +203,14 @@ class WorkerPool {
   // Gives one seat of the group out, if there is somebody for it.
   bool GiveSeat(const Run& run, Group* group, absl::Time now);
   void Give(const Run& run, Group* group, int64_t index, Member* member, absl::Time now);
-  // Those who could have a seat of the group now.
-  std::vector<Member*> Candidates(const Run& run, const Group& group);
+  // Those who could have a seat of the group now, the best first.
+  std::vector<Member*> Candidates(const Run& run, const Group& group, absl::Time now);
   // How many actors each experiment should have now.
   std::map<std::string, int64_t> ActorShares() const;
   void Rebalance(const std::map<std::string, int64_t>& shares, absl::Time now);
+  // Takes an actor from an experiment that has more than its share, for one that can use him. Returns whether there was
+  // one.
+  bool Recall(const Run& poor, const SeatGroup& needs, const std::map<std::string, int64_t>& shares, absl::Time now);
   // Those that are open, in the order in which they are served.
   std::vector<Run*> InOrder();
 

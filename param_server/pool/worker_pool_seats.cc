@@ -33,7 +33,7 @@ bool WorkerPool::Fits(const Member& member, const RunNeeds& run, const SeatGroup
           std::find(environments.begin(), environments.end(), run.environment) != environments.end());
 }
 
-absl::Status WorkerPool::CanBegin(const RunNeeds& needs, absl::Time /*now*/) const {
+absl::Status WorkerPool::CanBegin(const RunNeeds& needs) const {
   std::map<std::string, int64_t> all;
   std::map<std::string, int64_t> free;
   for (const auto& [worker_id, member] : members_) {
@@ -107,25 +107,26 @@ bool WorkerPool::MayGive(const Run& run, const Group& group, absl::Time now) con
   return now >= group.retry_at && !(run.restored && now - begun_ < options_.rejoin_time);
 }
 
-std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Group& group) {
+std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Group& group, absl::Time now) {
   std::vector<Member*> candidates;
   for (auto& [worker_id, member] : members_) {
     const bool has_one = group.needs.distinct &&
                          std::any_of(group.seats.begin(), group.seats.end(),
                                      [&id = worker_id](const auto& seat) { return seat.second.worker_id == id; });
-    if (!has_one && !member.broken_off && member.Load() < member.attendance.capacity &&
+    if (!has_one && !member.broken_off && now >= member.retry_at && member.Load() < member.attendance.capacity &&
         Fits(member, run.needs, group.needs)) {
       candidates.push_back(&member);
     }
   }
-  // The least busy first.
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Member* a, const Member* b) { return a->Load() < b->Load(); });
+  // Those who have not failed just now, and of these the least busy first.
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Member* a, const Member* b) {
+    return std::make_pair(a->failures, a->Load()) < std::make_pair(b->failures, b->Load());
+  });
   return candidates;
 }
 
 bool WorkerPool::GiveSeat(const Run& run, Group* group, absl::Time now) {
-  const std::vector<Member*> candidates = Candidates(run, *group);
+  const std::vector<Member*> candidates = Candidates(run, *group, now);
   std::vector<int64_t> free;
   for (int64_t index = 0; index < group->needs.most; ++index) {
     const auto seat = group->seats.find(index);
@@ -142,7 +143,8 @@ bool WorkerPool::GiveSeat(const Run& run, Group* group, absl::Time now) {
   }
   const auto is_free = [&free](int64_t index) { return std::find(free.begin(), free.end(), index) != free.end(); };
   for (Member* const member : candidates) {
-    if (member->attendance.wanted_index.has_value() && is_free(*member->attendance.wanted_index)) {
+    if (member->failures == 0 && member->attendance.wanted_index.has_value() &&
+        is_free(*member->attendance.wanted_index)) {
       Give(run, group, *member->attendance.wanted_index, member, now);
       return true;
     }
@@ -210,34 +212,49 @@ std::map<std::string, int64_t> WorkerPool::ActorShares() const {
 }
 
 void WorkerPool::Rebalance(const std::map<std::string, int64_t>& shares, absl::Time now) {
-  // How many actors others lack whom nobody free can stand in for.
-  int64_t lacking = 0;
-  for (Run* const run : InOrder()) {
-    for (const Group& group : run->groups) {
-      if (group.needs.role == Role::kActor && MayGive(*run, group, now)) {
-        const int64_t lacks = shares.at(run->needs.experiment_id) - group.Taken();
-        lacking += std::max<int64_t>(0, lacks - static_cast<int64_t>(Candidates(*run, group).size()));
-      }
-    }
-  }
-  // Those who are leaving their last order already are on their way.
-  for (const auto& [worker_id, member] : members_) {
-    lacking -= member.attendance.kind == WorkerKind::kActor && member.orders.empty() && member.Load() > 0 ? 1 : 0;
-  }
+  // Those who are leaving their last order are on their way to somebody.
+  int64_t coming = std::count_if(members_.begin(), members_.end(), [](const auto& member) {
+    return member.second.attendance.kind == WorkerKind::kActor && member.second.orders.empty() &&
+           member.second.Load() > 0;
+  });
   const std::vector<Run*> runs = InOrder();
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    for (Group& group : (*run)->groups) {
-      while (group.needs.role == Role::kActor && lacking > 0 &&
-             group.Taken() > shares.at((*run)->needs.experiment_id)) {
-        const Seat last = group.seats.rbegin()->second;
-        Member& member = members_.at(last.worker_id);
-        events_.push_back({PoolEvent::Kind::kLost, last.order, last.worker_id,
-                           absl::StrCat(NameOf(last.order), " is given up for another experiment")});
-        Free(&member, last.order, /*keep=*/false, now);
-        --lacking;
+  for (Run* const poor : runs) {
+    for (Group& group : poor->groups) {
+      if (group.needs.role != Role::kActor || !MayGive(*poor, group, now)) {
+        continue;
+      }
+      // That nobody free can stand in for.
+      int64_t lacks = shares.at(poor->needs.experiment_id) - group.Taken() -
+                      static_cast<int64_t>(Candidates(*poor, group, now).size());
+      for (; lacks > 0 && coming > 0; --lacks, --coming) {
+      }
+      for (; lacks > 0 && Recall(*poor, group.needs, shares, now); --lacks) {
       }
     }
   }
+}
+
+bool WorkerPool::Recall(const Run& poor, const SeatGroup& needs, const std::map<std::string, int64_t>& shares,
+                        absl::Time now) {
+  const std::vector<Run*> runs = InOrder();
+  for (auto rich = runs.rbegin(); rich != runs.rend(); ++rich) {
+    for (Group& group : (*rich)->groups) {
+      if (group.needs.role != Role::kActor || group.Taken() <= shares.at((*rich)->needs.experiment_id)) {
+        continue;
+      }
+      for (auto seat = group.seats.rbegin(); seat != group.seats.rend(); ++seat) {
+        Member& member = members_.at(seat->second.worker_id);
+        if (Fits(member, poor.needs, needs)) {
+          const WorkOrder order = seat->second.order;
+          events_.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id,
+                             absl::StrCat(NameOf(order), " is given up for ", poor.needs.experiment_id)});
+          Free(&member, order, /*keep=*/false, now);
+          return true;
+        }
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace waggle

@@ -119,7 +119,7 @@ Hub::~Hub() {
       return;
     }
   }
-  SaveProgress();
+  SaveProgress().IgnoreError();
 }
 
 absl::Status Hub::CheckEpoch(const WorkerIntroduction& learner) const {
@@ -226,7 +226,7 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
   }
   seat.assignment.experiment_yaml = experiment_yaml_;
   if (reopened) {
-    SaveProgress();
+    SaveProgress().IgnoreError();  // It is written later otherwise.
   }
   return seat;
 }
@@ -307,21 +307,23 @@ void Hub::Dismiss(const std::string& worker_id, const std::string& why) {
   }
 }
 
-void Hub::End(RunState state, const std::string& reason) {
-  const absl::Time now = options_.clock();
-  bool save = false;
+absl::Status Hub::End(RunState state, const std::string& reason) {
   {
     MutexLock lock(&mutex_);
-    if (tracker_.has_value()) {
-      const RunState before = tracker_->state();
-      tracker_->EndNow(state, reason);
-      NoteEndLocked(before);
-      save = TakeSaveDueLocked(now);
+    if (!tracker_.has_value()) {
+      return absl::OkStatus();
     }
+    const RunState before = tracker_->state();
+    tracker_->EndNow(state, reason);
+    sealed_ = true;
+    NoteEndLocked(before);
   }
-  if (save) {
-    SaveSoon();
-  }
+  return SaveProgress();
+}
+
+void Hub::Seal() {
+  MutexLock lock(&mutex_);
+  sealed_ = sealed_ || (tracker_.has_value() && IsOver(tracker_->state()));
 }
 
 RunState Hub::run_state() const {
@@ -512,7 +514,7 @@ void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
 }
 
 bool Hub::ReopenForLocked(uint64_t epoch, absl::Time now) {
-  if (!tracker_.has_value() || epoch <= failed_epoch_) {
+  if (!tracker_.has_value() || sealed_ || epoch <= failed_epoch_) {
     return false;
   }
   const std::string reason = tracker_->progress().reason;
@@ -584,7 +586,7 @@ bool Hub::TakeSaveDueLocked(absl::Time now) {
 }
 
 void Hub::SaveSoon() {
-  if (const absl::Status status = saver_->Submit([this] { SaveProgress(); }); !status.ok()) {
+  if (const absl::Status status = saver_->Submit([this] { SaveProgress().IgnoreError(); }); !status.ok()) {
     // Cannot be while at most one is queued; tried again with the next report all the same.
     LogWarning("the run's progress is saved later: ", status.message());
     MutexLock lock(&mutex_);
@@ -606,7 +608,7 @@ void Hub::ForgetUnknownLocked() {
   }
 }
 
-void Hub::SaveProgress() {
+absl::Status Hub::SaveProgress() {
   SaveWeights(/*last=*/false);
   const absl::Status status = state_->Update([this](HubRecord* record) {
     // Read here, under the record's lock: of two savers the later one writes what is newer.
@@ -624,6 +626,7 @@ void Hub::SaveProgress() {
     MutexLock lock(&mutex_);
     unsaved_ = true;
   }
+  return status;
 }
 
 }  // namespace waggle

@@ -143,8 +143,11 @@ class Hub {
   // from now on, with this reason.
   void Dismiss(const std::string& worker_id, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Ends the run as stopped or failed, if it is not over.
-  void End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends the run as stopped or failed, if it is not over; no learner that comes later lets it go on. Returns when that
+  // is on the disk, or why it is not.
+  absl::Status End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
+  // A run that is over stays so.
+  void Seal() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether any worker has joined and has not left, beside the hub itself.
   bool HasWorkers() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -241,8 +244,8 @@ class Hub {
   void SaveSoon() ABSL_LOCKS_EXCLUDED(mutex_);
   // So that what is kept of workers that went without a goodbye does not grow for ever.
   void ForgetUnknownLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes the run's progress down.
-  void SaveProgress() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes the run's progress down. An error is logged, and what is not written is written later.
+  absl::Status SaveProgress() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const HubOptions options_;
   HubState* const state_;
@@ -282,6 +285,7 @@ class Hub {
   const uint64_t earlier_epoch_;
   // Of the learner whose end failed the run; meaningless otherwise.
   uint64_t failed_epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool sealed_ ABSL_GUARDED_BY(mutex_) = false;   // A run that is over stays so.
   bool unsaved_ ABSL_GUARDED_BY(mutex_) = false;  // Something that is written in its time.
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;   // Something that is written at once.
   bool saving_ ABSL_GUARDED_BY(mutex_) = false;   // A save is queued that will see what changes now.

@@ -99,6 +99,7 @@ TEST_CASE("an experiment goes on by itself whichever of its processes is killed"
       Config("cartpole_apex_dqn"),
       {"--set", "replay.servers=2", "--set", "replay.durability=log", "--set", "stop.target_return=null", "--set",
        "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0", "--set", "learner.checkpoint.period_seconds=1"});
+  service.AwaitOutcome(id, "running");
   StepWatch watch(&service, id);
   watch.AwaitProgress("the start", 500);
 

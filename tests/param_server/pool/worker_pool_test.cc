@@ -106,48 +106,48 @@ TEST_CASE_METHOD(PoolFixture, "seats go to processes of the right kind, by the i
 
 TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers for the least of each role", "[unit]") {
   const RunNeeds needs = Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(2, 4)});
-  CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs, now)));
+  CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs)));
   Worker("learner-x", WorkerKind::kLearner);
   Worker("actor-x", WorkerKind::kActor);
   Round();
-  const absl::Status lacking = pool.CanBegin(needs, now);
+  const absl::Status lacking = pool.CanBegin(needs);
   CHECK(absl::IsFailedPrecondition(lacking));
   CHECK_THAT(std::string(lacking.message()), Catch::Contains("1 actor"));
   Worker("actor-y", WorkerKind::kActor);
   Round();
-  CHECK(pool.CanBegin(needs, now).ok());
+  CHECK(pool.CanBegin(needs).ok());
 
   SECTION("those who work for others are waited for") {
     pool.Begin(needs, {}, false);
     Round();
     RunNeeds second = needs;
     second.experiment_id = "b";
-    const absl::Status busy = pool.CanBegin(second, now);
+    const absl::Status busy = pool.CanBegin(second);
     CHECK(absl::IsUnavailable(busy));
     CHECK_THAT(std::string(busy.message()), Catch::Contains("1 learner"));
   }
   SECTION("a process that is leaving does not count") {
     Worker("actor-y", WorkerKind::kActor).leaving = true;
     Round();
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs, now)));
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(needs)));
   }
   SECTION("a device, an environment or an address that it lacks does not do") {
     RunNeeds other = needs;
     other.groups[0].device = "cuda";
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
     Worker("learner-x", WorkerKind::kLearner).resources.devices = {"cuda:0"};
     Round();
-    CHECK(pool.CanBegin(other, now).ok());
+    CHECK(pool.CanBegin(other).ok());
     other.groups[0].device = "cuda:1";
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
     other = needs;
     other.environment = "Pong-v5";
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
     other = needs;
     other.groups[0].serves = true;
     Worker("learner-x", WorkerKind::kLearner).address = "";
     Round();
-    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other, now)));
+    CHECK(absl::IsFailedPrecondition(pool.CanBegin(other)));
   }
 }
 
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(PoolFixture, "two shards of one buffer are never on one replay 
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
   shards.distinct = true;
   Worker("replay-x", WorkerKind::kReplayServer);
-  CHECK(absl::IsFailedPrecondition(pool.CanBegin(Needs("a", {shards}), now)));
+  CHECK(absl::IsFailedPrecondition(pool.CanBegin(Needs("a", {shards}))));
   Worker("replay-y", WorkerKind::kReplayServer);
   pool.Begin(Needs("a", {shards}), {}, false);
   pool.Begin(Needs("b", {shards}, 2), {}, false);
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
   Round();
   CHECK(Count("of a") == 6);
 
-  CHECK(pool.CanBegin(Needs("b", {Actors(2, 3)}, 2), now).ok());
+  CHECK(pool.CanBegin(Needs("b", {Actors(2, 3)}, 2)).ok());
   pool.Begin(Needs("b", {Actors(2, 3)}, 2), {}, false);
   Round();  // Some are told to give up.
   Round();  // They have, and are given to the other.
@@ -201,6 +201,22 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
     }
     CHECK(Count("of a") == 6);
   }
+}
+
+TEST_CASE_METHOD(PoolFixture, "no experiment gives up an actor that another one cannot use", "[unit]") {
+  for (int i = 0; i < 3; ++i) {
+    Worker(absl::StrCat("actor-", i), WorkerKind::kActor);
+  }
+  Worker("special", WorkerKind::kActor).resources.environments = {"CartPole-v1", "Pong-v5"};
+  RunNeeds special = Needs("s", {Actors(1, 9)}, 1);
+  special.environment = "Pong-v5";
+  pool.Begin(special, {}, false);
+  pool.Begin(Needs("b", {Actors(1, 9)}, 2), {}, false);
+  for (int i = 0; i < 5; ++i) {
+    Round();
+  }
+  CHECK(Work().at("special") == std::vector<std::string>{"actor 0 of s"});
+  CHECK(Count("of b") == 3);
 }
 
 TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to another, and the old one is dismissed",
@@ -320,6 +336,15 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
   CHECK(failures == WorkerPoolOptions().max_failures);
   CHECK(now - absl::UnixEpoch() > absl::Seconds(30));  // By the pool's clock, which only the pauses move.
 
+  SECTION("another one is tried first") {
+    pool.Close("a");
+    pool.End("a");
+    workers.at("actor-x").held.clear();
+    Worker("actor-y", WorkerKind::kActor);
+    pool.Begin(Needs("b", {Actors(1, 1)}), {}, false);
+    Round();
+    CHECK(Work() == WorkOf{{"actor-y", {"actor 0 of b"}}});
+  }
   SECTION("not while another of them works well") {
     pool.Close("a");
     pool.End("a");
@@ -329,8 +354,10 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
       Round();
     }
     Worker("actor-y", WorkerKind::kActor);
+    int more_failures = 0;
     for (int i = 0; i < 300; ++i) {
       for (HeldOrder& held : workers.at("actor-y").held) {
+        ++more_failures;
         held.ended = true;
         held.failure = "no such device";
       }
@@ -338,6 +365,8 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
         CHECK(event.kind != PoolEvent::Kind::kHopeless);
       }
     }
+    CHECK(more_failures > 10);
+    CHECK(more_failures < 60);  // Ever more rarely.
   }
 }
 
