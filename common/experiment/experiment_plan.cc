@@ -125,7 +125,7 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
     problems.AddUnless(experiment.learner.batch_size == unrolls, "learner.batch_size: ", experiment.learner.batch_size,
                        ": all lanes wait for a learner step after an unroll each; wanted ", unrolls,
                        ", or none, which stands for as many as there are lanes");
-    problems.AddUnless(experiment.actor.least_processes == experiment.actor.processes,
+    problems.AddUnless(experiment.learner.pushes() || experiment.actor.least_processes == experiment.actor.processes,
                        "actor.processes: {min: ", experiment.actor.least_processes,
                        ", max: ", experiment.actor.processes,
                        "}: the learner waits for an unroll of each of its lanes; wanted a number");

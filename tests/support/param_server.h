@@ -8,8 +8,8 @@
 #include "common/rpc/server.h"
 #include "param_server/model_service.h"
 #include "param_server/worker_service.h"
-#include "tests/support/catch.h"
 #include "tests/param_server/single_run.h"
+#include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {

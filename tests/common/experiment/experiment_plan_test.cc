@@ -194,6 +194,8 @@ TEST_CASE("lanes that wait for each learner step want one that takes an unroll o
       "learner.publish_period_steps: 2: actors wait for the weights of each learner step; wanted 1";
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13}\n") == not_all(13));
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 11}\n") == not_all(11));
+  CHECK_THAT(problems("actor: {lanes: 3, processes: {min: 1, max: 4}}\n"),
+             Catch::StartsWith("actor.processes: {min: 1, max: 4}"));
   CHECK(problems("learner: {publish_period_steps: 2}\n") == too_rarely);
   CHECK(problems("actor: {lanes: 3, processes: 4}\nlearner: {batch_size: 13, publish_period_steps: 2}\n") ==
         not_all(13) + "\n" + too_rarely);

@@ -62,6 +62,27 @@ TEST_CASE("Every section is read", "[unit]") {
   CHECK(experiment.stop.target_return == -3.0);
 }
 
+TEST_CASE("actor.processes is a number, or the fewest and the most that there may be", "[unit]") {
+  const auto actors = [](const std::string& processes) {
+    return ValueOf(Parse(absl::StrCat(kMinimal, "actor: {processes: ", processes, "}\n"))).actor;
+  };
+  CHECK(actors("3").least_processes == 3);
+  CHECK(actors("3").processes == 3);
+  CHECK(actors("{min: 2, max: 16}").least_processes == 2);
+  CHECK(actors("{min: 2, max: 16}").processes == 16);
+  const Experiment elastic = ValueOf(Parse(absl::StrCat(kMinimal, "actor: {processes: {min: 2, max: 16}}\n")));
+  CHECK(ValueOf(Parse(ToYaml(elastic))).actor.least_processes == 2);
+  CHECK(ToYaml(ValueOf(Parse(ToYaml(elastic)))) == ToYaml(elastic));
+  for (const char* const wrong : {"{min: 3, max: 2}", "{min: 0, max: 2}", "0", "{least: 1}", "[1, 2]"}) {
+    INFO(wrong);
+    const absl::Status refused = Parse(absl::StrCat(kMinimal, "actor: {processes: ", wrong, "}\n")).status();
+    CHECK(absl::IsInvalidArgument(refused));
+    CHECK_THAT(std::string(refused.message()), Catch::Contains("actor.processes"));
+  }
+  CHECK(ValueOf(ParseExperiment(ToYaml(elastic), "x.yaml", {{"actor.processes", "5"}}, FakeAlgorithms()))
+            .actor.least_processes == 5);
+}
+
 TEST_CASE("Overrides win over the file, and an optional value can be taken away", "[unit]") {
   const Experiment experiment = ValueOf(Parse("algorithm: {name: fake}\nstop: {target_return: 3, max_seconds: 1}\n",
                                               {{"learner.batch_size", "256"},
