@@ -55,6 +55,10 @@ class StepWatch {
 
   // Until both kinds of steps have gone on, by so many, from what was seen last.
   void AwaitProgress(const std::string& after, double steps) {
+    Eventually("a status after " + after, [&] {
+      Look(after);
+      return env_steps_ >= 0;
+    });
     const double env_steps = env_steps_ + steps;
     const double learner_steps = learner_steps_ + steps;
     Eventually("progress after " + after, [&] {
@@ -76,7 +80,7 @@ class StepWatch {
     learner_steps_ = status.at("learner_steps");
   }
   // A hub that is killed may forget what it had not written down.
-  void Forget() { env_steps_ = learner_steps_ = 0; }
+  void Forget() { env_steps_ = learner_steps_ = -1; }
 
  private:
   const Service* const service_;
