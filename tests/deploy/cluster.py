@@ -1,6 +1,7 @@
 """The processes of deploy/compose.yaml on this machine's container engine, for tests that run experiments on them and
 make them fail."""
 
+import contextlib
 import json
 import os
 import socket
@@ -23,6 +24,14 @@ def await_that(condition, what, seconds=PATIENCE):
             raise TimeoutError(f"{what}: not within {seconds} s")
         time.sleep(0.5)
     return found
+
+
+@contextlib.contextmanager
+def timed(what):
+    """Prints how long it takes: a figure to read, which no test depends on."""
+    start = time.monotonic()
+    yield
+    print(f"{what}: {time.monotonic() - start:.1f} s", flush=True)
 
 
 def free_port():
@@ -105,12 +114,13 @@ class Cluster:
                       if not one["Running"] or one["Health"]["Status"] != "healthy"]
         return found
 
-    def kill(self, service, index=0):
+    def kill(self, service, index=0, meanwhile=lambda: None):
         """kill -9 of the process in a service's container, as if it had crashed. docker kill would not do: what is
-        stopped by hand stays stopped."""
+        stopped by hand stays stopped. Calls `meanwhile`, and waits until it is started again."""
         container = self.containers(service)[index]
         before = self.state(container)
         run("docker", "exec", container, "sh", "-c", "kill -9 -1", check=False)  # It kills what runs it, too.
+        meanwhile()
         await_that(lambda: self.state(container)["RestartCount"] > before["RestartCount"]
                    and self.state(container)["State"]["Running"], f"{service} is started again")
 
@@ -144,6 +154,21 @@ class Cluster:
             return json.loads(self.waggle("status", experiment, "--json", timeout=20))
         except (RuntimeError, subprocess.TimeoutExpired):
             return None
+
+    def pool(self):
+        """The processes that the hub knows, as status --json tells them; empty while the hub does not answer."""
+        try:
+            return json.loads(self.waggle("status", "--json", timeout=20))["pool"]
+        except (RuntimeError, subprocess.TimeoutExpired):
+            return []
+
+    def worker_as(self, role):
+        """A process that works in a role, of whichever experiment, as pool() tells it; None where none does."""
+        return next((member for member in self.pool() if any(order["role"] == role for order in member["orders"])), None)
+
+    def index_of(self, service, worker):
+        """Which of a service's containers a process of pool() runs in: its host is the start of the container's id."""
+        return [container[:12] for container in self.containers(service)].index(worker["host"])
 
     def await_outcome(self, experiment, outcome, seconds=PATIENCE):
         """Waits until the experiment is over, and demands that it ended so. Returns its last status."""

@@ -16,7 +16,7 @@ import urllib.request
 
 import experiments
 import images
-from cluster import SERVICES, Cluster, await_that
+from cluster import SERVICES, Cluster, await_that, timed
 from engine import run, what_is_missing
 from watcher import Watcher, problems
 
@@ -29,13 +29,9 @@ def setUpModule():
     images.build()
 
 
-def needs_service(test):
-    """Gives a test a cluster and an empty folder. Skips, aloud, where the executables are of before experiments were
-    submitted: compose.yaml is for their flags."""
+def with_cluster(test):
+    """Gives a test a cluster and an empty folder."""
     def wrapped(self):
-        if "submit" not in run(images.ROOT / "build/release/bin/waggle", "help"):
-            print("deploy_test: SKIPPED: the executables know no waggle submit", file=sys.stderr)
-            self.skipTest("the executables know no waggle submit")
         with tempfile.TemporaryDirectory() as folder, Cluster() as cluster:
             test(self, cluster, folder)
     return wrapped
@@ -70,11 +66,12 @@ class Images(unittest.TestCase):
 class Start(unittest.TestCase):
     """Pools of processes, without an experiment."""
 
-    @needs_service
+    @with_cluster
     def test_all_become_healthy_come_back_after_kill_9_and_end_by_themselves(self, cluster, folder):
         del folder
-        cluster.up()
-        cluster.await_health()
+        with timed("everything is started and healthy"):
+            cluster.up()
+            cluster.await_health()
         with self.subTest("the hub's port is that of the host, and no other is"):
             cluster.waggle("health", f"127.0.0.1:{cluster.port}")
             for service in SERVICES:
@@ -96,7 +93,7 @@ class Start(unittest.TestCase):
             cluster.await_health()
         for service in reversed(SERVICES):
             for container in cluster.containers(service):
-                with self.subTest("stopped", service=service):
+                with self.subTest("stopped", service=service), timed(f"SIGTERM to the end of {service}"):
                     self.assertEqual(cluster.stop(container), 0)
 
 
@@ -118,7 +115,7 @@ class TensorBoard(unittest.TestCase):
 
 
 class Experiments(unittest.TestCase):
-    @needs_service
+    @with_cluster
     def test_three_experiments_on_one_set_up_reach_their_goals_and_leave_nothing_once_deleted(self, cluster, folder):
         cluster.up(learner=2, actor=5, evaluator=3)
         cluster.await_health()
@@ -127,7 +124,7 @@ class Experiments(unittest.TestCase):
             watchers = {}
             for name in names:
                 experiment = cluster.submit(experiments.patient(folder, name))
-                watchers[experiment] = watching.enter_context(Watcher(cluster, experiment))
+                watchers[experiment] = watching.enter_context(Watcher(cluster, experiment, name))
             for experiment in watchers:
                 cluster.await_outcome(experiment, "solved", seconds=1200)
         for experiment, watcher in watchers.items():
@@ -148,7 +145,7 @@ class Experiments(unittest.TestCase):
             left += [server] if experiment in json.dumps(status) else []
         return left
 
-    @needs_service
+    @with_cluster
     def test_what_the_page_says_to_type_works(self, cluster, folder):
         del folder  # configs/ itself, by the service that is for that.
         cluster.up()
@@ -164,24 +161,41 @@ class Faults(unittest.TestCase):
                    or watcher.last()["outcome"] != "running", "the experiment goes on")
         self.assertEqual(watcher.last()["outcome"], "running", "it was over before all was done to it")
 
-    @needs_service
+    @with_cluster
     def test_an_experiment_reaches_its_goal_whichever_process_is_killed_or_cut_off(self, cluster, folder):
         cluster.up(learner=2, actor=2, evaluator=2)
         cluster.await_health()
         experiment = cluster.submit(experiments.apex_that_outlives_faults(folder))
-        with Watcher(cluster, experiment) as watcher:
+        with Watcher(cluster, experiment, "cartpole_apex_dqn") as watcher:
             await_that(lambda: watcher.last() and watcher.last()["learner_steps"] > 0, "it learns")
-            for service in ("actor", "evaluator", "hub", "replay-0"):
+            for service in ("actor", "evaluator", "replay-0"):
                 with self.subTest("kill -9", service=service):
                     cluster.kill(service)
-                    self.goes_on(watcher)
+                    with timed(f"{service} started again after kill -9, to both counts growing"):
+                        self.goes_on(watcher)
+            with self.subTest("kill -9", service="hub"):
+                before = {member["worker_id"] for member in cluster.pool()}
+                self.assertEqual(len(before), len(cluster.containers()) - 1)
+                cluster.kill("hub")
+                with timed("hub started again after kill -9, to all its workers back"):
+                    await_that(lambda: before <= {member["worker_id"] for member in cluster.pool()}, "all are back")
+                self.goes_on(watcher)
             with self.subTest("cut off", service="replay-1"):
                 cluster.cut_off("replay-1", seconds=20)
-                self.goes_on(watcher)
-            with self.subTest("kill -9", service="learner"):
-                # Whichever of them works on it: the other one stands by, or has been told to go on.
-                for index in (0, 1):
-                    cluster.kill("learner", index)
+                with timed("replay-1 back after 20 s without a network, to both counts growing"):
+                    self.goes_on(watcher)
+            for which in ("the first", "the second"):
+                with self.subTest("kill -9 of the learner that works", which=which):
+                    killed = await_that(lambda: cluster.worker_as("learner"), "a learner works")
+
+                    def taken_over(killed=killed):
+                        # By the one that stood by, or by the killed one's successor in its container.
+                        before = watcher.last()["learner_steps"]
+                        await_that(lambda: (cluster.worker_as("learner") or killed)["worker_id"] != killed["worker_id"]
+                                   and watcher.last()["learner_steps"] > before, "another one learns")
+
+                    with timed("kill -9 of the learner, to learner steps of another one"):
+                        cluster.kill("learner", cluster.index_of("learner", killed), meanwhile=taken_over)
                     self.goes_on(watcher)
             cluster.await_outcome(experiment, "solved", seconds=1200)
         self.assertEqual(watcher.problems(), [])

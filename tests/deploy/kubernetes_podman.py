@@ -143,8 +143,6 @@ class Start(unittest.TestCase):
 
 class Experiments(unittest.TestCase):
     def test_an_experiment_is_solved_outlives_the_pods_and_leaves_nothing_once_deleted(self):
-        if "submit" not in run(WAGGLE, "help"):
-            skip("the executables know no waggle submit")
         with tempfile.TemporaryDirectory() as folder, Pods() as pods:
             pods.await_health()
             file = experiments.patient(folder, "cartpole_apex_dqn")

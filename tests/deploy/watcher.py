@@ -1,6 +1,7 @@
 """Watches an experiment's status from a thread of its own."""
 
 import threading
+import time
 
 OUTCOMES = ("queued", "running", "finishing", "solved", "limit", "failed", "stopped")
 LAST = OUTCOMES[3:]
@@ -27,9 +28,10 @@ def problems(history):
 class Watcher:
     """with Watcher(cluster, experiment) as watcher: …; then watcher.problems() says what was wrong."""
 
-    def __init__(self, cluster, experiment):
+    def __init__(self, cluster, experiment, name):
         self._cluster = cluster
         self._experiment = experiment
+        self._name = name  # For what it prints.
         self._over = threading.Event()
         self._history = []  # Only appended to, by the thread.
         self._thread = threading.Thread(target=self._watch)
@@ -49,7 +51,13 @@ class Watcher:
         return self._history[-1] if self._history else None
 
     def _watch(self):
-        while not self._over.wait(0.5):
+        start = time.monotonic()
+        stepped = False
+        while not self._over.wait(0.2):
             status = self._cluster.status(self._experiment)
-            if status is not None:
-                self._history.append(status)
+            if status is None:
+                continue
+            self._history.append(status)
+            if status["env_steps"] > 0 and not stepped:
+                stepped = True
+                print(f"{self._name}: submit to the first environment step: {time.monotonic() - start:.1f} s", flush=True)
