@@ -146,8 +146,10 @@ std::vector<Verb> ExperimentVerbs() {
        "server does not answer, 2 if there is no such experiment or a flag is wrong, 130 if interrupted.",
        &ParseLogs},
       {"health",
-       "Asks a server by the health protocol of gRPC whether it serves: for whatever starts processes and wants to know "
-       "whether they work. Exits with 0 if it does, 1 if it does not, knows no such service or does not answer within 3 "
+       "Asks a server by the health protocol of gRPC whether it serves: for whatever starts processes and wants to "
+       "know "
+       "whether they work. Exits with 0 if it does, 1 if it does not, knows no such service or does not answer within "
+       "3 "
        "seconds, 2 if a flag is wrong.",
        &ParseHealth},
   };

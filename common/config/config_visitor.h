@@ -101,8 +101,8 @@ class ConfigVisitor {
  protected:
   // Whether fields are being given values, as against being read.
   virtual bool Reading() const = 0;
-  // How a schedule, or a range, stands under this key: not at all, as a number or as a section. `moves`: the present one
-  // does, or its ends differ.
+  // How a schedule, or a range, stands under this key: not at all, as a number or as a section. `moves`: the present
+  // one does, or its ends differ.
   enum class ScheduleForm { kAbsent, kNumber, kSection };
   virtual ScheduleForm FormOf(const char* key, bool moves) = 0;
   // The names to visit in the present section, whose entries have those of `present`.

@@ -68,10 +68,10 @@ struct ActorOptions {
   // is; `waggle run` starts the more. What waits for all of them, as PPO's unrolls do, needs a number.
   int64_t processes = 1;
   int64_t least_processes = 1;  // `processes.min`.
-  int64_t lanes = 16;          // Environments stepped together in one process.
-  int64_t chunk_rows = 16;     // Steps of a lane that are sent together; more is less overhead and later data.
-  int64_t threads = 1;         // Of the tensor library; more than one pays for large networks only.
-  std::string device = "cpu";  // Where actions are computed: cpu, cuda or cuda:N.
+  int64_t lanes = 16;           // Environments stepped together in one process.
+  int64_t chunk_rows = 16;      // Steps of a lane that are sent together; more is less overhead and later data.
+  int64_t threads = 1;          // Of the tensor library; more than one pays for large networks only.
+  std::string device = "cpu";   // Where actions are computed: cpu, cuda or cuda:N.
   // Who computes them: local, each actor with weights of its own; or server, the learner's process for all actors, on
   // the learner's device. Not for actors that wait for each learner step.
   std::string inference = "local";

@@ -79,7 +79,8 @@ class ExperimentTracker {
   void ReportEnvSteps(const std::string& worker_id, double steps, absl::Time now);
   // The last learner that there was gave up.
   void ReportLearnerFailure(const std::string& reason);
-  // Somebody ends the run, as stopped or failed, whatever it is at: nothing more is evaluated. Nothing where it is over.
+  // Somebody ends the run, as stopped or failed, whatever it is at: nothing more is evaluated. Nothing where it is
+  // over.
   void EndNow(RunState state, const std::string& reason);
   // Another learner has come: a run that has failed goes on. Returns whether it had.
   bool Reopen(absl::Time now);

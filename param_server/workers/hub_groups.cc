@@ -69,8 +69,8 @@ void Hub::FormGroup() {
       LogWarning(worker_id, " is lost to the group of learners");
     }
   }
-  const std::string text = absl::StrCat("a group of epoch ", *epoch, ": learners ", absl::StrJoin(indices, ", "), " of ",
-                                        tracker_->plan().learners);
+  const std::string text = absl::StrCat("a group of epoch ", *epoch, ": learners ", absl::StrJoin(indices, ", "),
+                                        " of ", tracker_->plan().learners);
   LogInfo(text);
   NoteLocked(text);
   group_->Form(*epoch, std::move(members));

@@ -180,8 +180,8 @@ void Hub::CountEvaluationLocked(DatedEvaluation* dated) {
   }
   urgent_ = true;  // The result is to be written down with its weights.
   NoteLocked(absl::StrCat("the best weights by now are ", DebugString(evaluation.version), ": a mean return of ",
-                          evaluation.mean_return, " over ", evaluation.episodes, " episodes, at ",
-                          evaluation.env_steps, " environment steps"));
+                          evaluation.mean_return, " over ", evaluation.episodes, " episodes, at ", evaluation.env_steps,
+                          " environment steps"));
   dropped_.push_back(models_->SetBest(weights));
   if (options_.best_weights != nullptr) {
     options_.best_weights->Save({weights->snapshot, experiment_yaml_, static_cast<double>(evaluation.env_steps),

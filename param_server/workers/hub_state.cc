@@ -30,12 +30,9 @@ constexpr char kEarlierMagic[] = "waggle hub 1 ";
 constexpr char kExperimentLine[] = "\nexperiment\n";
 constexpr size_t kMaxFileBytes = size_t{16} << 20;
 
-constexpr std::pair<RunState, const char*> kOutcomes[] = {{RunState::kRunning, "running"},
-                                                          {RunState::kFinishing, "finishing"},
-                                                          {RunState::kSolved, "solved"},
-                                                          {RunState::kLimit, "limit"},
-                                                          {RunState::kFailed, "failed"},
-                                                          {RunState::kStopped, "stopped"}};
+constexpr std::pair<RunState, const char*> kOutcomes[] = {
+    {RunState::kRunning, "running"}, {RunState::kFinishing, "finishing"}, {RunState::kSolved, "solved"},
+    {RunState::kLimit, "limit"},     {RunState::kFailed, "failed"},       {RunState::kStopped, "stopped"}};
 
 std::string ChecksumText(absl::string_view body) {
   return absl::StrCat(absl::Hex(Checksum(body.data(), body.size()), absl::kZeroPad16));

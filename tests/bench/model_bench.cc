@@ -17,9 +17,9 @@
 #include "common/process/allocator.h"
 #include "common/rpc/server.h"
 #include "param_server/model_service.h"
-#include "tests/param_server/single_run.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/loopback_tcp.h"
+#include "tests/param_server/single_run.h"
 
 namespace waggle::bench {
 namespace {
