@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <random>
-#include <set>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

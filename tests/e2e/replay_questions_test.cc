@@ -17,25 +17,19 @@
 namespace waggle::testing {
 namespace {
 
-// A hub and a replay server.
-struct Servers {
-  Servers() {
-    Eventually("the replay server at the hub", [&] {
-      return Ask({"status", "--json"}).find("\"replay-server") != std::string::npos;
+// A replay server that runs alone.
+struct Server {
+  Server() {
+    Eventually("the replay server", [&] {
+      Ask({"status"});
+      return exit_code == 0;
     });
-    const auto status = nlohmann::json::parse(Ask({"status", "--json"}));
-    for (const auto& process : status["processes"]) {
-      if (process["role"] == "replay-server") {
-        replay_address = process["address"];
-      }
-    }
-    REQUIRE(!replay_address.empty());
   }
 
-  // What `waggle` answers to a question about this run; sets `exit_code`.
+  // What `waggle` answers to a question about it; sets `exit_code`.
   std::string Ask(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "waggle");
-    arguments.insert(arguments.end(), {"--param-server", hub});
+    arguments.insert(arguments.end(), {"--replay-server", address});
     RunningProcess process(folder, absl::StrCat("question-", ++questions), std::move(arguments));
     exit_code = process.Wait().code;
     return process.Log();
@@ -43,20 +37,17 @@ struct Servers {
 
   const TemporaryFolder folder;
   // A port that was free a moment ago.
-  const std::string hub = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();
-  RunningProcess param_server{
-      folder, "param_server", {"waggle-param-server", "--listen", hub, "--data-dir", folder.File("hub")}};
-  RunningProcess replay{folder, "replay", {"waggle-replay-server", "--param-server", hub, "--listen", "127.0.0.1:0"}};
-  std::string replay_address;
+  const std::string address = ValueOf(RpcServer::Start("127.0.0.1:0", {}))->address();
+  RunningProcess replay{folder, "replay", {"waggle-replay-server", "--listen", address}};
   int questions = 0;
   int exit_code = -1;
 };
 
-TEST_CASE("a run whose sampler has gone is explained, and goes on once it is reconfigured as told", "[e2e]") {
-  Servers servers;
+TEST_CASE("a table whose sampler has gone is explained, and goes on once it is reconfigured as told", "[e2e]") {
+  Server server;
   TableConfig table = SimpleTable("transitions");
   table.rate_limiter = {8, 10, 0, 0, 200};
-  const auto connection = ValueOf(NewGrpcReplayConnection({servers.replay_address}));
+  const auto connection = ValueOf(NewGrpcReplayConnection({server.address}));
   REQUIRE_OK(connection->CreateTable(table, StopToken()));
   const auto writer = ValueOf(connection->NewWriter(SimpleWriter("actor-1", table)));
   REQUIRE_OK(writer->Append(SimpleBlock(0, 20), StopToken()));
@@ -72,8 +63,8 @@ TEST_CASE("a run whose sampler has gone is explained, and goes on once it is rec
 
   std::string why;
   Eventually("the wait", [&] {
-    why = servers.Ask({"why", "transitions"});
-    return servers.exit_code == 3 && absl::StrContains(why, "learner (sampled");
+    why = server.Ask({"why", "transitions"});
+    return server.exit_code == 3 && absl::StrContains(why, "learner (sampled");
   });
   INFO(why);
   const std::string first_line = std::vector<std::string>(absl::StrSplit(why, '\n')).front();
@@ -82,7 +73,7 @@ TEST_CASE("a run whose sampler has gone is explained, and goes on once it is rec
   CHECK(absl::StrContains(first_line, "nobody samples: inserts wait for "));
   CHECK(absl::StrContains(why, "no sampler is connected: learner (sampled "));
   CHECK(absl::StrContains(why, "insert  actor-1"));
-  const auto json = nlohmann::json::parse(servers.Ask({"why", "--json"}));
+  const auto json = nlohmann::json::parse(server.Ask({"why", "--json"}));
   CHECK(json["verdict"] == "waiting");
   const auto& explained = json["tables"][0];
   CHECK(explained["cause"] == "nobody_samples");
@@ -91,33 +82,33 @@ TEST_CASE("a run whose sampler has gone is explained, and goes on once it is rec
   CHECK(remedy["setting"] == "rate_limiter.max_difference");
 
   // One insert more is what was asked for; then the next one waits, and all may go on with room for all.
-  CHECK(absl::StrContains(servers.Ask({"reconfigure", "transitions", "rate_limiter.max_difference=1000", "--dry-run"}),
+  CHECK(absl::StrContains(server.Ask({"reconfigure", "transitions", "rate_limiter.max_difference=1000", "--dry-run"}),
                           "would change, generation 1 -> 2\n  rate_limiter.max_difference: 200 -> 1000\n"));
-  CHECK(servers.exit_code == 0);
-  servers.Ask({"why"});
-  CHECK(servers.exit_code == 3);
-  servers.Ask({"reconfigure", "transitions", "rate_limiter.max_difference=1000"});
-  CHECK(servers.exit_code == 0);
+  CHECK(server.exit_code == 0);
+  server.Ask({"why"});
+  CHECK(server.exit_code == 3);
+  server.Ask({"reconfigure", "transitions", "rate_limiter.max_difference=1000"});
+  CHECK(server.exit_code == 0);
   REQUIRE_OK(writer->Flush(absl::Minutes(1)));
-  CHECK(absl::StrContains(servers.Ask({"why"}), "flowing: nobody waits; 50 of 100000 items"));
-  CHECK(servers.exit_code == 0);
-  CHECK(absl::StrContains(servers.replay.Log(), "rate_limiter.max_difference: 200 and 1000; 0 items left"));
+  CHECK(absl::StrContains(server.Ask({"why"}), "flowing: nobody waits; 50 of 100000 items"));
+  CHECK(server.exit_code == 0);
+  CHECK(absl::StrContains(server.replay.Log(), "rate_limiter.max_difference: 200 and 1000; 0 items left"));
 
-  CHECK(absl::StrContains(servers.Ask({"why", "transition"}), "did you mean \"transitions\"?"));
-  CHECK(servers.exit_code == 2);
-  const std::string items = servers.Ask({"inspect", "transitions", "--limit", "3"});
+  CHECK(absl::StrContains(server.Ask({"why", "transition"}), "did you mean \"transitions\"?"));
+  CHECK(server.exit_code == 2);
+  const std::string items = server.Ask({"inspect", "transitions", "--limit", "3"});
   CHECK(absl::StrContains(items, ": 50 items\n"));
   CHECK(absl::StrContains(items, "actor-1"));
-  CHECK(absl::StrContains(servers.Ask({"inspect", "transitions", "--item", "49"}), "[49, 49]"));
-  CHECK(servers.exit_code == 0);
+  CHECK(absl::StrContains(server.Ask({"inspect", "transitions", "--item", "49"}), "[49, 49]"));
+  CHECK(server.exit_code == 0);
 }
 
 TEST_CASE("a table whose bytes do not suffice for its first batch is called a deadlock", "[e2e]") {
-  Servers servers;
+  Server server;
   TableConfig table = SimpleTable("t");
   table.rate_limiter = {0, 1000};
   table.max_bytes = 4000;
-  const auto connection = ValueOf(NewGrpcReplayConnection({servers.replay_address}));
+  const auto connection = ValueOf(NewGrpcReplayConnection({server.address}));
   REQUIRE_OK(connection->CreateTable(table, StopToken()));
   const auto sampler = ValueOf(connection->NewSampler(SimpleSampler(table, 4)));
   const auto writer = ValueOf(connection->NewWriter(SimpleWriter("actor-1", table)));
@@ -127,8 +118,8 @@ TEST_CASE("a table whose bytes do not suffice for its first batch is called a de
   REQUIRE_OK(writer->Flush(absl::Minutes(1)));
   std::string why;
   Eventually("the deadlock", [&] {
-    why = servers.Ask({"why"});
-    return servers.exit_code == 4;
+    why = server.Ask({"why"});
+    return server.exit_code == 4;
   });
   INFO(why);
   CHECK(absl::StrContains(why, "t at "));
@@ -138,25 +129,25 @@ TEST_CASE("a table whose bytes do not suffice for its first batch is called a de
 }
 
 TEST_CASE("a table goes to a file and comes back under another name", "[e2e]") {
-  Servers servers;
+  Server server;
   TableConfig table = SimpleTable("run/transitions");
-  const auto connection = ValueOf(NewGrpcReplayConnection({servers.replay_address}));
+  const auto connection = ValueOf(NewGrpcReplayConnection({server.address}));
   REQUIRE_OK(connection->CreateTable(table, StopToken()));
   const auto writer = ValueOf(connection->NewWriter(SimpleWriter("actor-1", table)));
   REQUIRE_OK(writer->Append(SimpleBlock(0, 500), StopToken()));
   REQUIRE_OK(writer->Flush(absl::Minutes(1)));
-  const std::string file = servers.folder.File("transitions.waggle");
-  CHECK(absl::StrContains(servers.Ask({"replay", "export", "run/transitions", file}), "wrote 500 items"));
-  CHECK(servers.exit_code == 0);
-  CHECK(absl::StrContains(servers.Ask({"replay", "export", "run/transitions", file}), "is there already"));
-  CHECK(servers.exit_code == 2);
-  CHECK(absl::StrContains(servers.Ask({"replay", "import", file, "--table", "copy"}), "inserted 500 items"));
-  CHECK(servers.exit_code == 0);
-  CHECK(absl::StrContains(servers.Ask({"inspect", "copy"}), ": 500 items\n"));
-  CHECK(absl::StrContains(servers.Ask({"replay", "export", "run/transition", file + "2"}), "did you mean"));
-  CHECK(servers.exit_code == 2);
-  servers.Ask({"replay", "import", servers.folder.File("none")});
-  CHECK(servers.exit_code == 2);
+  const std::string file = server.folder.File("transitions.waggle");
+  CHECK(absl::StrContains(server.Ask({"replay", "export", "run/transitions", file}), "wrote 500 items"));
+  CHECK(server.exit_code == 0);
+  CHECK(absl::StrContains(server.Ask({"replay", "export", "run/transitions", file}), "is there already"));
+  CHECK(server.exit_code == 2);
+  CHECK(absl::StrContains(server.Ask({"replay", "import", file, "--table", "copy"}), "inserted 500 items"));
+  CHECK(server.exit_code == 0);
+  CHECK(absl::StrContains(server.Ask({"inspect", "copy"}), ": 500 items\n"));
+  CHECK(absl::StrContains(server.Ask({"replay", "export", "run/transition", file + "2"}), "did you mean"));
+  CHECK(server.exit_code == 2);
+  server.Ask({"replay", "import", server.folder.File("none")});
+  CHECK(server.exit_code == 2);
 }
 
 }  // namespace

@@ -106,6 +106,10 @@ TEST_CASE("an experiment goes on by itself whichever of its processes is killed"
   service.AwaitOutcome(id, "running");
   StepWatch watch(&service, id);
   watch.AwaitProgress("the start", 500);
+  // The hub knows which replay servers have the experiment's tables.
+  const auto [asked, why] = service.Waggle({"why", "--json"});
+  CHECK((asked == 0 || asked == 3));
+  CHECK(nlohmann::json::parse(why).at("tables").size() == 2);
 
   const std::string actor = service.WorkerOf(id, "actor");
   service.Kill(actor);

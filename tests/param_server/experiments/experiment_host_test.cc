@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
+#include "common/base/atomic_file.h"
+#include "common/base/thread.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
@@ -251,6 +253,45 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behi
   Start();  // A replay server that was away hears of it from the next hub too.
   Round();
   CHECK(discarded.at("replay") == std::vector<std::string>{id});
+}
+
+TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before its experiment is deleted", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  std::shared_ptr<RunServices> call = host->Find(id);
+  REQUIRE_OK(host->Stop(id));
+  EndAll();
+  RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });
+  absl::Status deleted = absl::UnknownError("");
+  {
+    const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
+    Round();
+    CHECK(host->List().size() == 1);  // The call holds it up.
+    call.reset();
+  }
+  REQUIRE_OK(deleted);
+  CHECK_FALSE(std::filesystem::exists(folder.File("hub/experiments/" + id)));
+}
+
+TEST_CASE_METHOD(HostFixture, "that an experiment was stopped is on the disk when that is acknowledged", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  REQUIRE_OK(host->Stop(id));
+  const std::string state = ValueOf(ReadSmallFile(folder.File("hub/experiments/" + id + "/hub/hub.state"), 1 << 20));
+  CHECK(ValueOf(DecodeHubRecord(state)).progress.state == RunState::kStopped);
+}
+
+TEST_CASE_METHOD(HostFixture, "experiments that would share one folder are refused", "[unit]") {
+  options.output_pattern = folder.File("out");
+  Start();
+  const std::string id = Submit("x");
+  const absl::Status second = host->Submit({Yaml("y"), Yaml("y"), 0, ""}).status();
+  CHECK(absl::IsFailedPrecondition(second));
+  CHECK_THAT(std::string(second.message()), Catch::Contains(id) && Catch::Contains("{id}"));
 }
 
 TEST_CASE_METHOD(HostFixture, "experiments come in the order of their priorities, one that lacks workers aside",
