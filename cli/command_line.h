@@ -58,12 +58,14 @@ struct ChangeFlags {
   std::string param_server;
   std::string id;
   Change change = Change::kStop;
+  bool json = false;
 };
 
 struct LogsFlags {
   std::string param_server;
   std::string id;
   bool follow = false;
+  bool json = false;
 };
 
 struct CheckFlags {

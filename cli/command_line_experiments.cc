@@ -70,6 +70,7 @@ Command ParseChange(CLI::App* app, int argc, const char* const* argv) {
   ChangeFlags flags;
   flags.change = change;
   AddId(app, &flags.id);
+  AddSwitch(app, "--json", &flags.json, "Print JSON");
   AddParamServerFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
@@ -81,6 +82,7 @@ Command ParseLogs(CLI::App* app, int argc, const char* const* argv) {
   LogsFlags flags;
   AddId(app, &flags.id);
   AddSwitch(app, "--follow", &flags.follow, "Go on with what happens to it, until it is over");
+  AddSwitch(app, "--json", &flags.json, "Print JSON, a line an event");
   AddParamServerFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {
     return *instead;
@@ -104,10 +106,8 @@ Command ParseHealth(CLI::App* app, int argc, const char* const* argv) {
 std::vector<Verb> ExperimentVerbs() {
   return {
       {"submit",
-       "Checks an experiment's file as `waggle check` does, hands it to a parameter server, which runs it once its "
-       "pool "
-       "has room for it, and prints its id. Exits with 0, 1 if the parameter server does not answer, 2 if the file or "
-       "a "
+       "Checks an experiment's file as `waggle check` does, hands it to a parameter server, which runs it once its pool "
+       "has room for it, and prints its id. Exits with 0, 1 if the parameter server does not answer, 2 if the file or a "
        "flag is wrong; with --watch as `waggle watch`.",
        &ParseSubmit},
       {"list",
@@ -115,15 +115,14 @@ std::vector<Verb> ExperimentVerbs() {
        &ParseList},
       {"status",
        "Says what each process and each table of an experiment does, or what came of it; without ID, what the "
-       "processes "
-       "of the pool do, and how the experiments stand; with --replay-server, how replay servers that serve alone and "
-       "their tables fare. Exits with 0, 1 if nobody answers, 2 if there is no such experiment or a flag is wrong.",
+       "processes of the pool do, and how the experiments stand; with --replay-server, how replay servers that serve "
+       "alone and their tables fare. Exits with 0, 1 if nobody answers, 2 if there is no such experiment or a flag is "
+       "wrong.",
        &ParseStatus},
       {"watch",
        "Shows how an experiment gets on, until it is over. Exits with 0 if it was solved, or reached a limit and has "
-       "no "
-       "target, 1 if it ended otherwise or the parameter server does not answer, 2 if there is no such experiment or a "
-       "flag is wrong, 130 if interrupted: the experiment goes on.",
+       "no target, 1 if it ended otherwise or the parameter server does not answer, 2 if there is no such experiment "
+       "or a flag is wrong, 130 if interrupted: the experiment goes on.",
        &ParseWatch},
       {"stop",
        "Ends an experiment: one that runs ends as stopped, one that waits never begins, and what has ended stays as it "
@@ -132,14 +131,12 @@ std::vector<Verb> ExperimentVerbs() {
        &ParseChange<ChangeFlags::Change::kStop>},
       {"resume",
        "Puts an experiment that was stopped, or has failed, into the queue again, to go on from where it was. Exits "
-       "with "
-       "0, 1 if the parameter server does not answer, 2 if there is no such experiment, it is none of these, or a flag "
-       "is wrong.",
+       "with 0, 1 if the parameter server does not answer, 2 if there is no such experiment, it is none of these, its "
+       "workers have not ended yet, or a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kResume>},
       {"delete",
        "Deletes an experiment that has ended, with all that is kept of it. Exits with 0, 1 if the parameter server "
-       "does "
-       "not answer, 2 if there is no such experiment, it has not ended, or a flag is wrong.",
+       "does not answer, 2 if there is no such experiment, it or one of its workers has not ended, or a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kDelete>},
       {"logs",
        "Prints what has happened to an experiment, oldest first, with times in UTC. Exits with 0, 1 if the parameter "
@@ -147,10 +144,8 @@ std::vector<Verb> ExperimentVerbs() {
        &ParseLogs},
       {"health",
        "Asks a server by the health protocol of gRPC whether it serves: for whatever starts processes and wants to "
-       "know "
-       "whether they work. Exits with 0 if it does, 1 if it does not, knows no such service or does not answer within "
-       "3 "
-       "seconds, 2 if a flag is wrong.",
+       "know whether they work. Exits with 0 if it does, 1 if it does not, knows no such service or does not answer "
+       "within 3 seconds, 2 if a flag is wrong.",
        &ParseHealth},
   };
 }

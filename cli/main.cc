@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -113,9 +114,17 @@ int DoUntilStopped(const std::function<int(const StopToken& stop)>& body) {
   return status != 0 ? status : exit_status;
 }
 
-int WatchUntilStopped(const char* verb, const WatchFlags& flags, const StopToken& stop) {
+// A verb that only tells ends with its reader: `waggle watch ID --json | head -1`.
+void EndWithReader() {
+  signal(SIGPIPE, SIG_DFL);
+}
+
+int WatchUntilStopped(const char* verb, const WatchFlags& flags, bool has_answered, const StopToken& stop) {
+  EndWithReader();
   ProgressPrinter printer;
-  const absl::StatusOr<int> watched = WatchExperiment(flags, stop, &printer, &std::cout);
+  WatchOptions options;
+  options.has_answered = has_answered;
+  const absl::StatusOr<int> watched = WatchExperiment(flags, stop, &printer, &std::cout, options);
   return watched.ok() ? *watched : Complain(verb, watched.status(), ExperimentExitStatus(watched.status()));
 }
 
@@ -126,7 +135,7 @@ int Do(const SubmitFlags& flags) {
       return Complain("submit", submitted.status(), ExperimentExitStatus(submitted.status()));
     }
     std::cout << submitted->text << std::flush;
-    return flags.watch ? WatchUntilStopped("submit", {flags.param_server, submitted->id, flags.json}, stop) : 0;
+    return flags.watch ? WatchUntilStopped("submit", {flags.param_server, submitted->id, flags.json}, true, stop) : 0;
   });
 }
 
@@ -135,7 +144,7 @@ int Do(const ListFlags& flags) {
 }
 
 int Do(const WatchFlags& flags) {
-  return DoUntilStopped([&flags](const StopToken& stop) { return WatchUntilStopped("watch", flags, stop); });
+  return DoUntilStopped([&flags](const StopToken& stop) { return WatchUntilStopped("watch", flags, false, stop); });
 }
 
 int Do(const ChangeFlags& flags) {
@@ -144,6 +153,7 @@ int Do(const ChangeFlags& flags) {
 
 int Do(const LogsFlags& flags) {
   return DoUntilStopped([&flags](const StopToken& stop) {
+    EndWithReader();
     const absl::Status done = Logs(flags, stop, &std::cout);
     return done.ok() ? 0 : Complain("logs", done, ExperimentExitStatus(done));
   });

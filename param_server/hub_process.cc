@@ -39,6 +39,13 @@ WorkerIntroduction Self() {
   return self;
 }
 
+// Workers in other folders of this machine are told it too.
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return path.empty() || error ? path : absolute.string();
+}
+
 }  // namespace
 
 absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
@@ -47,8 +54,8 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   std::filesystem::remove(address_file, ignored);  // That of an earlier process would be taken for this one's.
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   ExperimentHostOptions host_options;
-  host_options.data_folder = options.data_folder;
-  host_options.output_pattern = options.output_pattern;
+  host_options.data_folder = Absolute(options.data_folder);
+  host_options.output_pattern = Absolute(options.output_pattern);
   host_options.self = Self();
   host_options.algorithms = &algorithms;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ExperimentHost> host, ExperimentHost::Open(host_options));

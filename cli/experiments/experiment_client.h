@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/stop_token.h"
+#include "common/base/stopwatch.h"
 #include "common/rpc/unary_call.h"
 #include "waggle/v1/experiment.grpc.pb.h"
 
@@ -63,5 +65,21 @@ std::string NewRequestId();
 
 // The hub did not answer: as against a request that was wrong.
 bool HubIsAway(const absl::Status& status);
+
+// For how long a hub that has answered may be away, as one that is started again is.
+class HubPatience {
+ public:
+  explicit HubPatience(absl::Duration patience) : patience_(patience) {}
+
+  void Answered() { since_answer_.emplace(); }
+  // Whether to ask again after this error.
+  bool Bears(const absl::Status& error) const {
+    return HubIsAway(error) && since_answer_.has_value() && since_answer_->Elapsed() < patience_;
+  }
+
+ private:
+  const absl::Duration patience_;
+  std::optional<Stopwatch> since_answer_;
+};
 
 }  // namespace waggle

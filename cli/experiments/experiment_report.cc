@@ -38,29 +38,6 @@ Json SecondsJson(int64_t at_us) {
   return at_us == 0 ? Json(nullptr) : Json(static_cast<double>(at_us) / 1e6);
 }
 
-Json ExperimentJson(const v1::ExperimentInfo& experiment) {
-  return {{"id", experiment.id()},
-          {"experiment", experiment.name()},
-          {"algorithm", experiment.algorithm()},
-          {"environment", experiment.environment()},
-          {"seed", experiment.seed()},
-          {"priority", experiment.priority()},
-          {"outcome", StateText(experiment)},
-          {"reason", experiment.reason()},
-          {"submitted_at", SecondsJson(experiment.submitted_at_us())},
-          {"started_at", SecondsJson(experiment.started_at_us())},
-          {"ended_at", SecondsJson(experiment.ended_at_us())},
-          {"attempts", experiment.attempts()},
-          {"env_steps", experiment.env_steps()},
-          {"learner_steps", experiment.learner_steps()},
-          {"result", ResultJson(experiment.has_result() ? std::optional<v1::Result>(experiment.result())
-                                                        : std::optional<v1::Result>())},
-          {"workers", experiment.workers()},
-          {"workers_wanted", experiment.workers_wanted()},
-          {"output_folder", experiment.output_folder()},
-          {"software_version", experiment.software_version()}};
-}
-
 const char* KindText(v1::WorkerKind kind) {
   switch (kind) {
     case v1::WORKER_KIND_ACTOR:
@@ -143,6 +120,34 @@ std::string PoolText(const v1::PoolResponse& pool) {
   return AlignedColumns(rows, "  ");
 }
 
+Json ExperimentJson(const v1::ExperimentInfo& experiment) {
+  return {{"id", experiment.id()},
+          {"experiment", experiment.name()},
+          {"algorithm", experiment.algorithm()},
+          {"environment", experiment.environment()},
+          {"seed", experiment.seed()},
+          {"priority", experiment.priority()},
+          {"outcome", StateText(experiment)},
+          {"reason", experiment.reason()},
+          {"submitted_at", SecondsJson(experiment.submitted_at_us())},
+          {"started_at", SecondsJson(experiment.started_at_us())},
+          {"ended_at", SecondsJson(experiment.ended_at_us())},
+          {"attempts", experiment.attempts()},
+          {"env_steps", experiment.env_steps()},
+          {"learner_steps", experiment.learner_steps()},
+          {"result", ResultJson(experiment.has_result() ? std::optional<v1::Result>(experiment.result())
+                                                        : std::optional<v1::Result>())},
+          {"workers", experiment.workers()},
+          {"workers_wanted", experiment.workers_wanted()},
+          {"output_folder", experiment.output_folder()},
+          {"software_version", experiment.software_version()}};
+}
+
+std::string StandingText(const v1::ExperimentInfo& experiment) {
+  return absl::StrCat(experiment.id(), ": ", StateText(experiment), experiment.reason().empty() ? "" : ": ",
+                      Printable(experiment.reason()), "\n");
+}
+
 Json PoolJson(const v1::PoolResponse& pool) {
   Json json = Json::array();
   for (const v1::PoolMember& member : pool.members()) {
@@ -175,6 +180,11 @@ Json PoolJson(const v1::PoolResponse& pool) {
 std::string EventText(const v1::ExperimentEvent& event) {
   return absl::StrCat(absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMicros(event.at_us()), absl::UTCTimeZone()),
                       "  ", Printable(event.text()), "\n");
+}
+
+std::string EventJsonLine(const v1::ExperimentEvent& event) {
+  const Json json = {{"number", event.number()}, {"at", SecondsJson(event.at_us())}, {"text", event.text()}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace waggle

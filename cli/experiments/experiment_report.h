@@ -14,11 +14,16 @@ namespace waggle {
 // A line each; one that says so where there is none.
 std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl::Time now);
 nlohmann::ordered_json ExperimentsJson(const v1::ListExperimentsResponse& experiments);
+nlohmann::ordered_json ExperimentJson(const v1::ExperimentInfo& experiment);
+// "pole-x7k2q: stopped: stopped by a user".
+std::string StandingText(const v1::ExperimentInfo& experiment);
 
 std::string PoolText(const v1::PoolResponse& pool);
 nlohmann::ordered_json PoolJson(const v1::PoolResponse& pool);
 
 // "2026-05-01 12:00:00  what has happened", in UTC.
 std::string EventText(const v1::ExperimentEvent& event);
+// {"number":7,"at":1777636800.0,"text":"what has happened"} and a newline.
+std::string EventJsonLine(const v1::ExperimentEvent& event);
 
 }  // namespace waggle

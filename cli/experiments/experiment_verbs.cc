@@ -45,11 +45,23 @@ absl::StatusOr<std::string> AskPoolStatus(const StatusFlags& flags) {
   return Dump(json);
 }
 
-// "pole-x7k2q: stopped: by the user".
-std::string StandingText(const v1::ExperimentInfo& info) {
-  const absl::StatusOr<RunState> state = FromProto(info.state());
-  return absl::StrCat(info.id(), ": ", state.ok() ? RunStateName(*state) : "unknown", info.reason().empty() ? "" : ": ",
-                      info.reason(), "\n");
+std::string ChangedText(const ChangeFlags& flags, const v1::ExperimentInfo& info) {
+  return flags.json ? Dump(ExperimentJson(info)) : StandingText(info);
+}
+
+// Writes the events that have come since `request->after()`, and moves it on.
+absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopToken& stop, v1::EventsRequest* request,
+                         std::ostream* out) {
+  v1::EventsResponse response;
+  do {
+    WAGGLE_ASSIGN_OR_RETURN(response, client.Ask(&Service::Events, *request, kAnswerTimeout, stop));
+    for (const v1::ExperimentEvent& event : response.events()) {
+      *out << (json ? EventJsonLine(event) : EventText(event));
+      request->set_after(event.number());
+    }
+    out->flush();
+  } while (!response.events().empty());
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -101,51 +113,41 @@ absl::StatusOr<std::string> Change(const ChangeFlags& flags) {
     v1::StopExperimentRequest request;
     request.set_id(flags.id);
     WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Ask(&Service::Stop, request, kChangeTimeout));
-    return StandingText(info);
+    return ChangedText(flags, info);
   }
   if (flags.change == ChangeFlags::Change::kResume) {
     v1::ResumeExperimentRequest request;
     request.set_id(flags.id);
     WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Ask(&Service::Resume, request, kChangeTimeout));
-    return StandingText(info);
+    return ChangedText(flags, info);
   }
   v1::DeleteExperimentRequest request;
   request.set_id(flags.id);
-  const absl::Status status = client.Ask(&Service::Delete, request, kChangeTimeout).status();
-  if (absl::IsFailedPrecondition(status)) {
-    return absl::FailedPreconditionError(absl::StrCat(status.message(), "; `waggle stop ", flags.id, "` ends it"));
-  }
-  WAGGLE_RETURN_IF_ERROR(status);
-  return absl::StrCat(flags.id, ": deleted\n");
+  WAGGLE_RETURN_IF_ERROR(client.Ask(&Service::Delete, request, kChangeTimeout).status());
+  return flags.json ? Dump(Json{{"id", flags.id}, {"outcome", "deleted"}}) : absl::StrCat(flags.id, ": deleted\n");
 }
 
-absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out) {
+absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out, absl::Duration patience) {
   const ExperimentClient client(flags.param_server);
+  HubPatience hub_patience(patience);
   v1::EventsRequest request;
   request.set_id(flags.id);
-  for (;;) {
+  do {
     // First, so that all that came before the end is told.
-    bool over = true;
-    if (flags.follow) {
-      WAGGLE_ASSIGN_OR_RETURN(const v1::ExperimentInfo info, client.Get(flags.id, kAnswerTimeout, stop));
-      over = IsOver(FromProto(info.state()).value_or(RunState::kNoExperiment));
+    absl::StatusOr<v1::ExperimentInfo> info = client.Get(flags.id, kAnswerTimeout, stop);
+    absl::Status told = info.status();
+    if (told.ok()) {
+      hub_patience.Answered();
+      told = WriteEvents(client, flags.json, stop, &request, out);
     }
-    v1::EventsResponse response;
-    do {
-      WAGGLE_ASSIGN_OR_RETURN(response, client.Ask(&Service::Events, request, kAnswerTimeout, stop));
-      for (const v1::ExperimentEvent& event : response.events()) {
-        *out << EventText(event);
-        request.set_after(event.number());
-      }
-      out->flush();
-    } while (!response.events().empty());
-    if (over) {
+    if (!told.ok() && !(flags.follow && hub_patience.Bears(told))) {
+      return told;
+    }
+    if (told.ok() && (!flags.follow || IsOver(FromProto(info->state()).value_or(RunState::kNoExperiment)))) {
       return absl::OkStatus();
     }
-    if (stop.WaitFor(kFollowPause)) {
-      return absl::CancelledError("interrupted");
-    }
-  }
+  } while (!stop.WaitFor(kFollowPause));
+  return absl::CancelledError("interrupted");
 }
 
 int ExperimentExitStatus(const absl::Status& status) {

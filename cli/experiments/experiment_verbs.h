@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "cli/command_line.h"
 #include "common/base/stop_token.h"
 
@@ -28,8 +29,10 @@ absl::StatusOr<std::string> AskStatus(const StatusFlags& flags);
 const char* ChangeName(ChangeFlags::Change change);
 absl::StatusOr<std::string> Change(const ChangeFlags& flags);
 
-// Writes what has happened to an experiment to `out`, as it comes. CANCELLED after a stop.
-absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out);
+// Writes what has happened to an experiment to `out`, as it comes. CANCELLED after a stop. With flags.follow a hub that
+// has answered may be away for `patience`.
+absl::Status Logs(const LogsFlags& flags, const StopToken& stop, std::ostream* out,
+                  absl::Duration patience = absl::Seconds(60));
 
 // 130 after a stop, 2 for what the user has got wrong, 1 for the rest.
 int ExperimentExitStatus(const absl::Status& status);

@@ -42,14 +42,16 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
   ClusterClient client(flags.param_server, flags.id);
   ProgressTeller teller(printer);
   std::optional<Experiment> experiment;
-  std::optional<Stopwatch> since_answer;
+  HubPatience patience(options.patience);
+  if (options.has_answered) {
+    patience.Answered();
+  }
   bool said_away = false;
   std::optional<Stopwatch> since_json;
   do {
     const absl::StatusOr<ClusterSnapshot> snapshot = client.Fetch(options.timeout);
     if (!snapshot.ok()) {
-      const bool may_come_back = since_answer.has_value() && since_answer->Elapsed() < options.patience;
-      if (!HubIsAway(snapshot.status()) || !may_come_back) {
+      if (!patience.Bears(snapshot.status())) {
         return snapshot.status();
       }
       if (!said_away && !flags.json) {
@@ -58,10 +60,10 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       said_away = true;
       continue;
     }
-    if (!since_answer.has_value()) {
+    patience.Answered();
+    if (!experiment.has_value()) {
       experiment = ExperimentIn(snapshot->info);
     }
-    since_answer.emplace();
     said_away = false;
     const RunState state = RunStateOf(snapshot->overview);
     if (flags.json) {

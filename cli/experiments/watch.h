@@ -18,6 +18,7 @@ struct WatchOptions {
   absl::Duration json_period = absl::Seconds(2);    // Between two lines of JSON.
   // How long a hub that has answered may be away.
   absl::Duration patience = absl::Seconds(60);
+  bool has_answered = false;  // It has before this, a moment ago.
 };
 
 // Shows how an experiment gets on until it is over: on `printer`, or with flags.json as lines of `out`. Returns the

@@ -76,6 +76,7 @@ void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
     if (facts.table_max_items == 0) {
       newest_->table_items = before->table_items;
       newest_->table_max_items = before->table_max_items;
+      newest_->replay_servers_unheard = before->replay_servers_unheard;
     }
     if (before->items_learned > facts.items_learned) {
       newest_->items_learned = before->items_learned;

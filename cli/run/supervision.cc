@@ -18,7 +18,7 @@ constexpr absl::Duration kHubStartPatience = absl::Seconds(15);
 // Longer than a pause of a busy machine, shorter than a user's patience.
 constexpr absl::Duration kHubPatience = absl::Seconds(60);
 // Longer than the hub waits for workers that may have a large checkpoint to write.
-constexpr absl::Duration kClosingPatience = absl::Seconds(30);
+constexpr absl::Duration kClosingPatience = absl::Seconds(70);
 constexpr absl::Duration kTermPatience = absl::Seconds(10);
 constexpr absl::Duration kLastLookPatience = absl::Seconds(2);
 

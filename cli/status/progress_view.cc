@@ -97,6 +97,17 @@ std::string WaitingText(const RunFacts& facts) {
   return absl::StrJoin(parts, "; ");
 }
 
+// How full the tables are, if all that hold any have said so.
+std::string FillText(const RunFacts& facts) {
+  if (facts.replay_servers_unheard > 0) {
+    return absl::StrCat("tables unknown: ", facts.replay_servers_unheard, " of the replay servers not reached from here");
+  }
+  return facts.table_max_items > 0
+             ? absl::StrFormat("table %.0f of %.0f (%s)", facts.table_items, facts.table_max_items,
+                               Percent(facts.table_items / facts.table_max_items))
+             : "no table yet";
+}
+
 // The lines between actors and evaluations.
 std::vector<std::string> LearningLines(const RunFacts& facts) {
   const std::string learner = absl::StrFormat("  learner     %-13s %-13s", Rate(facts.learner_steps_per_s, "steps/s"),
@@ -106,12 +117,8 @@ std::vector<std::string> LearningLines(const RunFacts& facts) {
                             Rate(facts.gradients->pushed, "pushed"), GradientsText(*facts.gradients)),
             learner};
   }
-  const std::string fill = facts.table_max_items > 0
-                               ? absl::StrFormat("table %.0f of %.0f (%s)", facts.table_items, facts.table_max_items,
-                                                 Percent(facts.table_items / facts.table_max_items))
-                               : "no table yet";
   return {absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
-                          Rate(facts.items_sampled_per_s, "out/s"), fill),
+                          Rate(facts.items_sampled_per_s, "out/s"), FillText(facts)),
           absl::StrFormat("%s %.0f items learned from%s", learner, facts.items_learned, TooOldText(facts)),
           absl::StrCat("  policy lag  ", LagText(facts))};
 }
@@ -156,7 +163,8 @@ std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
                                      Number(facts.env_steps_per_s), flow, ShortNumber(facts.learner_steps),
                                      Number(facts.learner_steps_per_s));
   if (!facts.gradients.has_value()) {
-    absl::StrAppendFormat(&line, "  table %.0f", facts.table_items);
+    absl::StrAppend(&line, "  table ",
+                    facts.replay_servers_unheard > 0 ? "-" : absl::StrFormat("%.0f", facts.table_items));
   }
   absl::StrAppend(&line, "  return ", Decimal(facts.training_return));
   std::optional<double> newest;

@@ -74,6 +74,7 @@ void AddPrimaryCounts(const ClusterSnapshot& snapshot, GradientFacts* gradients)
 
 void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
   for (const ReplayServerState& server : snapshot.replay_servers) {
+    facts->replay_servers_unheard += server.status.ok() ? 0 : 1;
     for (const v1::TableInfo& table : server.tables.tables()) {
       facts->items_inserted += static_cast<double>(table.items_inserted());
       facts->items_sampled += static_cast<double>(table.items_sampled());
@@ -86,8 +87,10 @@ void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
   }
 }
 
-// Of a run whose replay servers are not asked any more: what they said to the hub last.
-void AddReplayCounts(const v1::OverviewResponse& overview, RunFacts* facts) {
+// Of a run whose replay servers are not asked any more, or cannot be reached from here: what they said to the hub last.
+void TakeReplayCounts(const v1::OverviewResponse& overview, RunFacts* facts) {
+  facts->items_inserted = 0;
+  facts->items_sampled = 0;
   for (const v1::WorkerInfo& worker : overview.workers()) {
     if (worker.role() == v1::ROLE_REPLAY_SERVER) {
       facts->items_inserted += Get(worker.counters(), "items_inserted").value_or(0);
@@ -144,10 +147,9 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     }
     facts.actors += worker.role() == v1::ROLE_ACTOR ? 1 : 0;
   }
-  if (snapshot.replay_servers.empty()) {
-    AddReplayCounts(overview, &facts);
-  } else {
-    AddTables(snapshot, &facts);
+  AddTables(snapshot, &facts);
+  if (snapshot.replay_servers.empty() || facts.replay_servers_unheard > 0) {
+    TakeReplayCounts(overview, &facts);
   }
   if (facts.gradients.has_value()) {
     AddPrimaryCounts(snapshot, &*facts.gradients);

@@ -34,6 +34,7 @@ struct RunFacts {
   std::optional<double> items_sampled_per_s;
   double table_items = 0;
   double table_max_items = 0;
+  int64_t replay_servers_unheard = 0;  // That were asked for their tables and did not answer.
   std::vector<std::string> blocked;  // In words, what tables wait for.
   std::string turn;                  // Of a run in lock-step: "turn 12 is the learner's"; empty otherwise.
   double learner_steps = 0;

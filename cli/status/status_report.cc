@@ -53,7 +53,7 @@ std::string FailuresText(const v1::OverviewResponse& overview) {
 }
 
 // "pole-x7k2q: running, submitted 20 min ago, begun 5 min ago; why".
-std::string StandingText(const v1::ExperimentInfo& info, absl::Time now) {
+std::string HeadingText(const v1::ExperimentInfo& info, absl::Time now) {
   std::string text =
       absl::StrCat(Printable(info.id()), ": ", RunStateName(FromProto(info.state()).value_or(RunState::kNoExperiment)));
   const auto add = [&text, now](const char* what, int64_t at_us) {
@@ -74,7 +74,7 @@ std::string StandingText(const v1::ExperimentInfo& info, absl::Time now) {
 std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  std::string text = StandingText(snapshot.info, now);
+  std::string text = HeadingText(snapshot.info, now);
   if (facts.state == RunState::kQueued && snapshot.info.attempts() == 0) {
     return text;
   }

@@ -278,8 +278,8 @@ absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
       return absl::OkStatus();
     }
     if (options_.clock() > deadline) {
-      return absl::UnavailableError(
-          absl::StrCat("experiment ", id, " is over, but its workers have not ended yet; ask again"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("experiment ", id, " is over, but its workers have not ended yet; try again in a minute"));
     }
     closed_.WaitFor(&mutex_, absl::Milliseconds(100));
   }

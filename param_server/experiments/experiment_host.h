@@ -130,8 +130,8 @@ class ExperimentHost {
   std::string OutputFolder(const std::string& id) const;
   absl::StatusOr<Experiment> Parse(const ExperimentRecord& record) const;
   absl::StatusOr<ExperimentRecord*> FindRecordLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits until the run of one that is over is closed. NOT_FOUND where there is no such experiment, UNAVAILABLE where
-  // it takes too long.
+  // Waits until the run of one that is over is closed. NOT_FOUND where there is no such experiment,
+  // FAILED_PRECONDITION where it takes too long.
   absl::Status AwaitClosed(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   // Knows an experiment from now on.
   void LearnLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
