@@ -267,6 +267,7 @@ absl::Status TrainLoop::SaveIfDue(absl::Time now) {
 absl::Status TrainLoop::SaveCheckpoint() {
   WAGGLE_ASSIGN_OR_RETURN(CheckpointContents contents, SaveLearner(step_, options_.algorithm, trainee_));
   contents.texts[kCheckpointRun] = options_.run;
+  contents.texts[kCheckpointEpoch] = absl::StrCat(options_.epoch);
   contents.texts[kCheckpointExperiment] = options_.experiment_yaml;
   saver_->Save(std::move(contents));
   return absl::OkStatus();

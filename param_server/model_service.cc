@@ -57,6 +57,10 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   }
 
   absl::Status CheckEpoch(const ModelSnapshot& snapshot) const {
+    if (run_->fenced_epoch != nullptr && snapshot.version.epoch <= run_->fenced_epoch()) {
+      return absl::FailedPreconditionError(absl::StrCat("weights of epoch ", snapshot.version.epoch,
+                                                        ", whose learner has been dismissed: another has its place"));
+    }
     const uint64_t last = run_->last_epoch == nullptr ? snapshot.version.epoch : run_->last_epoch();
     return snapshot.version.epoch <= last
                ? absl::OkStatus()

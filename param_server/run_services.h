@@ -25,6 +25,8 @@ struct RunServices {
   Metrics* metrics = nullptr;  // Where models_pushed and such are counted.
   // The largest epoch that a learner of it was given, so that a push of a later one is refused; null: any will do.
   std::function<uint64_t()> last_epoch;
+  // The largest epoch of a learner that was dismissed, whose weights are refused; null: there is none.
+  std::function<uint64_t()> fenced_epoch;
   EncodedModels encoded;
   // Its run is closed: calls that wait for something end, once they are woken.
   std::atomic<bool> closed{false};

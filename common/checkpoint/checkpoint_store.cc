@@ -92,6 +92,15 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::Open(const std
       new CheckpointStore(folder, keep, file_system, /*writes=*/true, std::move(lock)));
 }
 
+absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToTakeOver(const std::string& folder, int keep,
+                                                                                 FileSystem* file_system) {
+  if (keep < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("a checkpoint store keeps at least 1 checkpoint; got ", keep));
+  }
+  WAGGLE_RETURN_IF_ERROR(Annotate(file_system->ListFolder(folder).status(), "the checkpoint folder"));
+  return std::unique_ptr<CheckpointStore>(new CheckpointStore(folder, keep, file_system, /*writes=*/true, nullptr));
+}
+
 absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenToRead(const std::string& folder,
                                                                              FileSystem* file_system) {
   WAGGLE_RETURN_IF_ERROR(Annotate(file_system->ListFolder(folder).status(), "the checkpoint folder"));

@@ -30,6 +30,11 @@ class CheckpointStore {
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(const std::string& folder, int keep,
                                                                FileSystem* file_system = PosixFileSystem());
 
+  // As Open, for a folder that another store may have yet: a process that is replaced may be alive still, and has it.
+  // Nothing is changed before the first Save(), which is UNAVAILABLE for as long as the other store lives.
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToTakeOver(const std::string& folder, int keep,
+                                                                         FileSystem* file_system = PosixFileSystem());
+
   // To load only: changes nothing, and needs no lock. NOT_FOUND if there is no such folder. Save() is then
   // FAILED_PRECONDITION.
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToRead(const std::string& folder,
@@ -97,7 +102,7 @@ class CheckpointStore {
   const int keep_;
   FileSystem* const file_system_;
   const bool writes_;               // Not to read only.
-  std::unique_ptr<FileLock> lock_;  // Null where the store is to read only, or has lost its folder.
+  std::unique_ptr<FileLock> lock_;  // Null where the store is to read only, has lost its folder, or not claimed it yet.
   std::set<std::string> damaged_;   // Names whose arrays LoadLatest() found damaged: headers do not show it.
 };
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/log.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -30,6 +31,16 @@ absl::Status Load(CheckpointStore* store, CheckpointFolder* folder) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenToWrite(const std::string& folder, int keep) {
+  absl::StatusOr<std::unique_ptr<CheckpointStore>> store = CheckpointStore::Open(folder, keep);
+  if (!absl::IsUnavailable(store.status())) {
+    return store;
+  }
+  // The hub gives a seat to another when its process is silent, which may be alive all the same.
+  LogWarning(store.status().message(), "; its checkpoints are read, and the next ones are written once it has ended");
+  return CheckpointStore::OpenToTakeOver(folder, keep);
+}
+
 }  // namespace
 
 absl::StatusOr<CheckpointFolder> OpenCheckpointFolder(const CheckpointFolderOptions& options) {
@@ -42,7 +53,7 @@ absl::StatusOr<CheckpointFolder> OpenCheckpointFolder(const CheckpointFolderOpti
   bool same_folder = false;
   if (!options.output_dir.empty()) {
     const std::string written = absl::StrCat(options.output_dir, "/checkpoints");
-    WAGGLE_ASSIGN_OR_RETURN(folder.store, CheckpointStore::Open(written, options.keep));
+    WAGGLE_ASSIGN_OR_RETURN(folder.store, OpenToWrite(written, options.keep));
     std::error_code error;
     same_folder = !folder.source.empty() && std::filesystem::equivalent(folder.source, written, error);
     WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> newest, folder.store->NewestStep());
@@ -51,9 +62,8 @@ absl::StatusOr<CheckpointFolder> OpenCheckpointFolder(const CheckpointFolderOpti
       same_folder = true;
     }
     if (newest.has_value() && !same_folder) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(written, " holds the checkpoints of a run that came to step ", *newest,
-                       ": go on with it by --resume, or begin anew in another --output-dir"));
+      return absl::FailedPreconditionError(absl::StrCat(written, " holds the checkpoints of a run that came to step ",
+                                                        *newest, ": another run is not to be written among them"));
     }
   }
   if (!folder.source.empty()) {

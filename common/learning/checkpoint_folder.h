@@ -30,7 +30,8 @@ struct CheckpointFolder {
   std::optional<CheckpointContents> contents;
 };
 
-// Opens the folder to write to, where there is to be one, and reads what there is to go on from. Checkpoints of one run
+// Opens the folder to write to, where there is to be one, and reads what there is to go on from. Where another process
+// has that folder, checkpoints are written once it has ended. Checkpoints of one run
 // never get among those of another: later it would go on from whichever got further. NOT_FOUND where `restore_dir` has
 // none; else errors as CheckpointStore's.
 absl::StatusOr<CheckpointFolder> OpenCheckpointFolder(const CheckpointFolderOptions& options);

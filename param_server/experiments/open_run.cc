@@ -69,6 +69,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->services_.models = run->models_.get();
   run->services_.metrics = &run->metrics_;
   run->services_.last_epoch = [state = run->state_.get()] { return state->last_epoch(); };
+  run->services_.fenced_epoch = [hub = run->hub_.get()] { return hub->fenced_epoch(); };
   return run;
 }
 

@@ -118,6 +118,7 @@ CheckpointContents PrimaryLoop::Checkpoint() const {
   parameters_->Save(&contents);
   contents.texts[kSettled] = settled_->ToText();
   contents.texts[kCheckpointRun] = options_.run;
+  contents.texts[kCheckpointEpoch] = absl::StrCat(options_.primary.epoch);
   contents.texts[kCheckpointExperiment] = options_.experiment_yaml;
   return contents;
 }

@@ -166,6 +166,10 @@ absl::Status RunPrimary(const PrimaryProcessOptions& options, const PrimaryConne
   const absl::StatusOr<std::string> model = Step(options, connections);
   if (model.ok()) {
     FetchBest(*model, options, connections);
+  } else if (absl::IsCancelled(model.status()) && connections.hub->training_over().StopRequested()) {
+    // There is nothing to learn any more. The seat is held until the run is over, or the hub would fill it again.
+    connections.metrics->SetActivity("done");
+    connections.hub->run_over().Wait();
   }
   return EndOfWork(model.status(), connections.hub);
 }

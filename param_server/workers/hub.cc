@@ -45,9 +45,7 @@ absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, absl:
     return stored;
   }
   if (!stored.empty()) {
-    return absl::FailedPreconditionError(
-        "the data folder holds another experiment than the one given; leave --experiment out to go on with the stored "
-        "one, or give an empty --data-dir to begin the new one");
+    return absl::FailedPreconditionError("the folder holds another experiment than the one that is to run in it");
   }
   WAGGLE_RETURN_IF_ERROR(state->Update([&given_yaml, now](HubRecord* record) {
     record->experiment_yaml = given_yaml;
@@ -298,6 +296,9 @@ void Hub::Dismiss(const std::string& worker_id, const std::string& why) {
       return;
     }
     LogWarning(RoleName(worker->introduction.role), " ", worker->index, " is dismissed: ", why);
+    if (worker->introduction.role == Role::kLearner && !group_.has_value()) {
+      fenced_epoch_ = std::max(fenced_epoch_, worker->epoch);
+    }
     LeaveLocked(worker_id, now);
     workers_.Bar(worker_id, absl::StrCat("this worker has been dismissed: ", why));
     save = TakeSaveDueLocked(now);
@@ -324,6 +325,11 @@ absl::Status Hub::End(RunState state, const std::string& reason) {
 void Hub::Seal() {
   MutexLock lock(&mutex_);
   sealed_ = sealed_ || (tracker_.has_value() && IsOver(tracker_->state()));
+}
+
+uint64_t Hub::fenced_epoch() const {
+  MutexLock lock(&mutex_);
+  return fenced_epoch_;
 }
 
 RunState Hub::run_state() const {

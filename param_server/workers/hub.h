@@ -155,6 +155,10 @@ class Hub {
   RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // The largest epoch of a learner that was dismissed, 0 for none: what it still sends must not count. A group of
+  // learners goes on without one of its own.
+  uint64_t fenced_epoch() const ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Has all listeners called, though there is no news.
   void WakeAll() { listeners_.CallAll(); }
 
@@ -285,6 +289,7 @@ class Hub {
   const uint64_t earlier_epoch_;
   // Of the learner whose end failed the run; meaningless otherwise.
   uint64_t failed_epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t fenced_epoch_ ABSL_GUARDED_BY(mutex_) = 0;
   bool sealed_ ABSL_GUARDED_BY(mutex_) = false;   // A run that is over stays so.
   bool unsaved_ ABSL_GUARDED_BY(mutex_) = false;  // Something that is written in its time.
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;   // Something that is written at once.

@@ -152,13 +152,8 @@ absl::Status WorkerTable::Contest(const WorkerIntroduction& introduction, Worker
   const std::string taken =
       absl::StrCat(RoleName(introduction.role), " ", holder->view.index, " is ", Whereabouts(other));
   if (holder->contested_by == introduction.worker_id && holder->heard_since_then) {
-    const char* const advice =
-        introduction.role == Role::kLearner ? "each has an --index of its own, so stop that one first: this is "
-        : introduction.role == Role::kReplayServer
-            ? "a run has as many as its replay.servers says, each with an --index of its own, so "
-              "stop that one first or start this one with another index: this is "
-            : "start this one with another index: this is ";
-    return absl::AlreadyExistsError(absl::StrCat(taken, ", which is alive; ", advice, Whereabouts(introduction)));
+    return absl::AlreadyExistsError(
+        absl::StrCat(taken, ", which is alive; stop that one first: this is ", Whereabouts(introduction)));
   }
   if (holder->contested_by != introduction.worker_id) {
     holder->contested_by = introduction.worker_id;

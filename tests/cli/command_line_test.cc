@@ -123,6 +123,7 @@ TEST_CASE("The verbs of experiments take an id, and a hub from the environment",
   CHECK(std::get<WatchFlags>(watch).json);
   REQUIRE(std::holds_alternative<LogsFlags>(logs));
   CHECK(std::get<LogsFlags>(logs).follow);
+  CHECK(std::get<LogsFlags>(Parse({"logs", "pole-1", "--json", "--param-server", "hive:1"})).json);
   REQUIRE(std::holds_alternative<StatusFlags>(status));
   CHECK(std::get<StatusFlags>(status).target.experiment_id == "pole-1");
   CHECK(std::get<StatusFlags>(pool).target.experiment_id.empty());
@@ -130,6 +131,7 @@ TEST_CASE("The verbs of experiments take an id, and a hub from the environment",
   CHECK(std::get<ChangeFlags>(resume).change == ChangeFlags::Change::kResume);
   CHECK(std::get<ChangeFlags>(gone).change == ChangeFlags::Change::kDelete);
   CHECK(std::get<ChangeFlags>(gone).id == "pole-1");
+  CHECK(std::get<ChangeFlags>(Parse({"stop", "pole-1", "--json", "--param-server", "hive:1"})).json);
   for (const char* const verb : {"watch", "stop", "resume", "delete", "logs"}) {
     INFO(verb);
     CHECK_THAT(Printed({verb, "--param-server", "hive:1"}).text, Catch::Contains("ID is required"));

@@ -110,6 +110,17 @@ class Service {
   void AwaitOutcome(const std::string& id, const std::string& outcome) const {
     Eventually(absl::StrCat(id, " to be ", outcome), [&] { return Outcome(id) == outcome; });
   }
+  // How many processes of a kind ("learner") the pool has.
+  int64_t InPool(const std::string& kind) const {
+    const auto [status, said] = Waggle({"status", "--json"});
+    int64_t count = 0;
+    if (status == 0) {
+      for (const nlohmann::json& member : nlohmann::json::parse(said).at("pool")) {
+        count += member.at("kind") == kind ? 1 : 0;
+      }
+    }
+    return count;
+  }
   // The process that works as this role in an experiment, by its name here; empty: none does.
   std::string WorkerOf(const std::string& id, const std::string& role) const {
     const nlohmann::json status = Status(id);

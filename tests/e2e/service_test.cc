@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "tests/support/catch.h"
 
@@ -34,31 +36,41 @@ TEST_CASE("three experiments at once reach their goals on one set of processes",
   for (const char* const name : {"cartpole_apex_dqn", "cartpole_impala", "cartpole_a3c"}) {
     ids.push_back(service.SubmitFile(Config(name), {"--set", "stop.max_seconds=280"}));
   }
+  // Who watches may go away, and the experiment goes on.
+  const TemporaryFolder folder;
+  RunningProcess watcher(folder, "watcher", {"waggle", "watch", ids[0], "--param-server", service.hub()});
+  Eventually("figures of a watch", [&] { return absl::StrContains(watcher.Log(), "env steps"); });
+  watcher.Signal(SIGINT);
+  CHECK(watcher.Wait().code == 130);
   for (const std::string& id : ids) {
     Eventually(id + " to be over", [&] {
       const std::string outcome = service.Outcome(id);
       return outcome != "queued" && outcome != "running" && outcome != "finishing" && !outcome.empty();
     });
     CHECK(service.Outcome(id) == "solved");
+    CHECK(service.Waggle({"watch", id}).first == 0);
+    const auto [told, events] = service.Waggle({"logs", id, "--json"});
+    CHECK(told == 0);
+    CHECK(nlohmann::json::parse(events.substr(0, events.find('\n'))).at("number") == 1);
     CHECK(service.Waggle({"delete", id}).first == 0);
   }
   const auto [status, list] = service.Waggle({"list", "--json"});
   CHECK(status == 0);
   CHECK(nlohmann::json::parse(list).at("experiments").empty());
+  for (const char* const verb : {"status", "watch", "logs", "stop", "resume", "delete"}) {
+    CHECK(service.Waggle({verb, ids[0]}).first == 2);
+  }
   service.EndAll();
 }
 
-// Steps never go back while this watches.
+// Steps never go back while this watches, but behind a hub that is killed, which writes them down every five seconds.
 class StepWatch {
  public:
   StepWatch(const Service* service, std::string id) : service_(service), id_(std::move(id)) {}
 
   // Until both kinds of steps have gone on, by so many, from what was seen last.
   void AwaitProgress(const std::string& after, double steps) {
-    Eventually("a status after " + after, [&] {
-      Look(after);
-      return env_steps_ >= 0;
-    });
+    Look(after);
     const double env_steps = env_steps_ + steps;
     const double learner_steps = learner_steps_ + steps;
     Eventually("progress after " + after, [&] {
@@ -78,15 +90,33 @@ class StepWatch {
     REQUIRE(status.at("learner_steps").get<double>() >= learner_steps_);
     env_steps_ = status.at("env_steps");
     learner_steps_ = status.at("learner_steps");
+    seen_.push_back({absl::Now(), env_steps_, learner_steps_});
   }
-  // A hub that is killed may forget what it had not written down.
-  void Forget() { env_steps_ = learner_steps_ = -1; }
+  // Before a hub is killed: from now on steps may be those of ten seconds ago, of which there are some.
+  void AllowForgetting() {
+    Eventually("steps that the hub has written down", [&] {
+      Look("a while");
+      while (seen_.size() > 1 && absl::Now() - seen_[1].at > absl::Seconds(10)) {
+        seen_.pop_front();
+      }
+      return absl::Now() - seen_.front().at > absl::Seconds(10);
+    });
+    REQUIRE(seen_.front().learner_steps > 0);
+    env_steps_ = seen_.front().env_steps;
+    learner_steps_ = seen_.front().learner_steps;
+  }
 
  private:
   const Service* const service_;
   const std::string id_;
   double env_steps_ = 0;
   double learner_steps_ = 0;
+  struct Seen {
+    absl::Time at;
+    double env_steps = 0;
+    double learner_steps = 0;
+  };
+  std::deque<Seen> seen_;
 };
 
 TEST_CASE("an experiment goes on by itself whichever of its processes is killed", "[e2e]") {
@@ -138,20 +168,37 @@ TEST_CASE("an experiment goes on by itself whichever of its processes is killed"
   std::printf("another learner has gone on %.1f s after the first was killed\n",
               absl::ToDoubleSeconds(absl::Now() - killed));
 
+  watch.AllowForgetting();
   service.Kill("hub");
-  watch.Forget();
   service.StartHub();
   watch.AwaitProgress("the hub's end", 500);
 
+  // A learner that stands still is replaced too, and what it does when it wakes up does not count.
+  service.StartLearner(learner);
+  Eventually("a learner that stands by", [&] { return service.InPool("learner") == 2; });
+  service.process(successor)->Signal(SIGSTOP);
+  Eventually("a learner in the place of one that stands still", [&] {
+    watch.Look("the learner's standstill");
+    return service.WorkerOf(id, "learner") == learner;
+  });
+  watch.AwaitProgress("the learner's standstill", 500);
+  service.process(successor)->Signal(SIGCONT);
+  Eventually("the one that stood still, free again", [&] {
+    watch.Look("the learner's return");
+    return service.InPool("learner") == 2;
+  });
+  watch.AwaitProgress("the learner's return", 500);
+
   // A second life after the end of everything.
-  const std::vector<std::string> names = {"hub", "replay-0", "replay-1", "actor-0", "actor-1", "evaluator", successor};
+  const std::vector<std::string> names = {"hub",     "replay-0",  "replay-1",  "actor-0",
+                                          "actor-1", "evaluator", "learner-0", "learner-1"};
+  watch.AllowForgetting();
   for (const std::string& name : names) {
     service.process(name)->Signal(SIGKILL);
   }
   for (const std::string& name : names) {
     service.process(name)->Wait();
   }
-  watch.Forget();
   service.StartHub();
   for (const std::string number : {"0", "1"}) {
     service.StartReplay("replay-" + number);

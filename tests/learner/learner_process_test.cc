@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/base/thread.h"
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/experiment/experiment.h"
@@ -11,6 +12,7 @@
 #include "tests/learner/fakes.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
+#include "tests/support/eventually.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
@@ -269,8 +271,8 @@ TEST_CASE("a run does not begin among the checkpoints of another, and says both 
     const absl::Status status = again.Run();
     REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
     const std::string checkpoints = folder.File("checkpoints");
-    CHECK(status.message() == checkpoints + " holds the checkpoints of a run that came to step 20: go on with it by " +
-                                  "--resume, or begin anew in another --output-dir");
+    CHECK_THAT(std::string(status.message()),
+               Catch::Contains(checkpoints + " holds the checkpoints of a run that came to step 20"));
     CHECK(again.hub.failure == status);
     CHECK(again.connected_to.empty());
   }
@@ -286,6 +288,48 @@ TEST_CASE("a learner that resumes begins anew where there is nothing, and goes o
     const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
     CHECK(testing::ValueOf(store->LoadLatest())->step == step);
   }
+}
+
+TEST_CASE("a learner whose predecessor is silent but alive goes on, and its checkpoints are those that count",
+          "[unit]") {
+  const testing::TemporaryFolder folder;
+  Fixture first;
+  first.options.output_dir = folder.path();
+  first.options.resume = true;
+  REQUIRE_OK(first.Run());  // Until step 20, in epoch 5.
+  auto silent = testing::ValueOf(CheckpointStore::Open(folder.File("checkpoints"), 3));
+  CheckpointContents further = *testing::ValueOf(silent->LoadLatest());
+  further.step = 1000;
+  absl::Status saved = absl::UnknownError("");
+  Fixture successor;
+  successor.hub.said.epoch = 6;
+  successor.options = first.options;
+  successor.on_publish = [&](const ModelVersion& version) {
+    if (version == ModelVersion{6, 20}) {
+      saved = silent->Save(further);  // It has learned on, without anybody's knowing.
+      silent.reset();
+    }
+  };
+  REQUIRE_OK(successor.Run());
+  REQUIRE_OK(saved);
+  CHECK(successor.published.back().version == ModelVersion{6, 40});
+  const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
+  CHECK(testing::ValueOf(store->LoadLatest())->step == 40);
+}
+
+TEST_CASE("a learner for which there is nothing to learn any more holds its seat until the run is over", "[unit]") {
+  Fixture fixture;
+  fixture.hub.said.environment.reset();
+  fixture.hub.over.RequestStop();
+  fixture.hub.run_goes_on = true;
+  absl::Status status = absl::UnknownError("");
+  {
+    const Thread learner("learner", [&] { status = fixture.Run(); });
+    testing::Eventually("the learner is done", [&] { return fixture.metrics.TakeSnapshot().activity == "done"; });
+    fixture.hub.run_ended.RequestStop();
+  }
+  REQUIRE_OK(status);
+  CHECK(fixture.hub.failure.ok());
 }
 
 std::string BytesOf(const ModelSnapshot& snapshot) {

@@ -188,6 +188,23 @@ TEST_CASE("Weights of an epoch that no learner was given are refused, and fence 
   CHECK(publisher->Publish(MakeModel("m", {2, 1})) == absl::OkStatus());
 }
 
+TEST_CASE("Weights of a learner that was dismissed are refused, and those of its successor are not", "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  WorkerIntroduction learner;
+  learner.role = Role::kLearner;
+  learner.worker_id = "first";
+  CHECK(ValueOf(server.hub->Join(learner)).epoch == 1);
+  const auto publisher = NewGrpcModelPublisher(server.address);
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
+  server.hub->Dismiss("first", "it was silent");
+  REQUIRE_CODE(publisher->Publish(MakeModel("m", {1, 2})), absl::StatusCode::kFailedPrecondition);
+  CHECK(server.models->Newest("m")->snapshot.version == ModelVersion{1, 1});
+  learner.worker_id = "second";
+  CHECK(ValueOf(server.hub->Join(learner)).epoch == 2);
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1})));
+}
+
 TEST_CASE("Bytes that are no message are refused by every method", "[grpc]") {
   testing::ParamServer server;
   server.Start();

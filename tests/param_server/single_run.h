@@ -19,6 +19,9 @@ inline FindRun SingleRun(Hub* hub, ModelStore* models, Metrics* metrics,
   run->models = models;
   run->metrics = metrics;
   run->last_epoch = std::move(last_epoch);
+  if (hub != nullptr) {
+    run->fenced_epoch = [hub] { return hub->fenced_epoch(); };
+  }
   return [run](const std::string& /*experiment_id*/) { return run; };
 }
 

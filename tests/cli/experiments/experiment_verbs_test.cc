@@ -100,9 +100,14 @@ TEST_CASE("Experiments are stopped, resumed and deleted, and one that has not en
   CHECK(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kResume})) == "pole-x7k2q: queued\n");
   const absl::Status early = Change({services.address(), "pole-x7k2q", Kind::kDelete}).status();
   CHECK(ExperimentExitStatus(early) == 2);
-  CHECK(absl::StrContains(early.message(), "`waggle stop pole-x7k2q`"));
+  CHECK(absl::StrContains(early.message(), "has not ended"));
   services.experiments().experiments[0].set_ended_at_us(1);
   CHECK(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kDelete})) == "pole-x7k2q: deleted\n");
+  const Json stopped = Json::parse(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kStop, /*json=*/true})));
+  CHECK(stopped["id"] == "pole-x7k2q");
+  CHECK(stopped["outcome"] == "stopped");
+  const Json gone = Json::parse(ValueOf(Change({services.address(), "pole-x7k2q", Kind::kDelete, /*json=*/true})));
+  CHECK(gone == Json{{"id", "pole-x7k2q"}, {"outcome", "deleted"}});
   for (const Kind kind : {Kind::kStop, Kind::kResume, Kind::kDelete}) {
     CHECK(ExperimentExitStatus(Change({services.address(), "pole-00000", kind}).status()) == 2);
   }
@@ -126,6 +131,15 @@ TEST_CASE("What has happened is told page after page", "[grpc]") {
   const std::string text = out.str();
   CHECK(std::count(text.begin(), text.end(), '\n') == 5);
   CHECK(absl::EndsWith(text, "event 5\n"));
+  std::ostringstream json;
+  REQUIRE_OK(Logs({services.address(), "pole-x7k2q", /*follow=*/false, /*json=*/true}, StopToken(), &json));
+  std::istringstream lines(json.str());
+  int64_t numbers = 0;
+  for (std::string line; std::getline(lines, line); ++numbers) {
+    CHECK(Json::parse(line)["number"] == numbers + 1);
+    CHECK(Json::parse(line)["text"] == "event " + std::to_string(numbers + 1));
+  }
+  CHECK(numbers == 5);
   CHECK(ExperimentExitStatus(Logs({services.address(), "pole-00000", false}, StopToken(), &out)) == 2);
 }
 
@@ -135,6 +149,9 @@ TEST_CASE("Who follows what happens is told all of it, until the end", "[grpc]")
   int asked = 0;
   services.experiments().before_get = [&] {
     if (++asked == 2) {
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "restarting");
+    }
+    if (asked == 3) {
       AddEvents(3, &services);
       services.experiments().experiments[0].set_state(v1::RUN_STATE_FAILED);
     }

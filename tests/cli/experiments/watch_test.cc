@@ -117,6 +117,12 @@ TEST_CASE("A hub that is away for a moment ends no watch, one that never was the
   std::ostringstream none;
   REQUIRE_CODE(WatchExperiment({"127.0.0.1:1", "pole-x7k2q", false}, StopToken(), &printer, &none).status(),
                absl::StatusCode::kUnavailable);
+  WatchOptions submitted;  // A moment ago.
+  submitted.has_answered = true;
+  submitted.patience = absl::Milliseconds(1);
+  submitted.period = absl::Milliseconds(2);
+  REQUIRE_CODE(WatchExperiment({"127.0.0.1:1", "x", false}, StopToken(), &printer, &none, submitted).status(),
+               absl::StatusCode::kUnavailable);
   const FakeServices services;
   REQUIRE_CODE(WatchExperiment({services.address(), "pole-00000", false}, StopToken(), &printer, &none).status(),
                absl::StatusCode::kNotFound);

@@ -48,6 +48,13 @@ TEST_CASE("A block of a run that has not begun says so", "[unit]") {
   CHECK(block[6] == "  waiting     actors -, learner - of their time");
 }
 
+TEST_CASE("How full the tables are is not told where a server that holds some is not reached", "[unit]") {
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.replay_servers_unheard = 1;
+  CHECK_THAT(RenderBlock(facts, Context(), 200, false)[2], Catch::EndsWith("not reached from here"));
+  CHECK_THAT(RenderLine(facts, Context()), Catch::Contains("  table -  "));
+}
+
 TEST_CASE("Once the outcome is decided the block tells it, whatever the hub says", "[unit]") {
   ProgressContext context = Context();
   context.outcome = "interrupted";

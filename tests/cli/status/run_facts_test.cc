@@ -74,6 +74,25 @@ TEST_CASE("Before anything has happened there are no returns and no first steps"
   CHECK_FALSE(facts.first_env_step_unix.has_value());
 }
 
+TEST_CASE("Items are those that the hub counts where a replay server cannot be reached from here", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  for (v1::WorkerInfo& worker : *snapshot.overview.mutable_workers()) {
+    if (worker.role() == v1::ROLE_REPLAY_SERVER) {
+      (*worker.mutable_counters())["items_inserted"] = 1'234;
+      (*worker.mutable_counters())["items_sampled"] = 5'678;
+    }
+  }
+  CHECK(GatherFacts(snapshot).replay_servers_unheard == 0);
+  CHECK(GatherFacts(snapshot).items_inserted == 198'000);
+  ReplayServerState unreachable;
+  unreachable.status = absl::UnavailableError("no route");
+  snapshot.replay_servers.push_back(unreachable);
+  const RunFacts facts = GatherFacts(snapshot);
+  CHECK(facts.replay_servers_unheard == 1);
+  CHECK(facts.items_inserted == 1'234);
+  CHECK(facts.items_sampled == 5'678);
+}
+
 TEST_CASE("Who blocks and who is silent is told", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(1)->set_silent_ms(7'300);

@@ -48,6 +48,23 @@ TEST_CASE("an empty folder begins a run of its own, and is gone on with where th
   CHECK_FALSE(ValueOf(copy.store->NewestStep()).has_value());
 }
 
+TEST_CASE("a folder that another process has yet is read, and written to once that has ended", "[unit]") {
+  const TemporaryFolder folder;
+  CheckpointFolderOptions options = Options(folder.File("out"));
+  options.resume = true;
+  auto before = std::make_optional(ValueOf(OpenCheckpointFolder(options)));
+  REQUIRE_OK(before->store->Save(Contents(7, before->run)));
+  const CheckpointFolder after = ValueOf(OpenCheckpointFolder(options));
+  CHECK(after.contents->step == 7);
+  CHECK(after.run == before->run);
+  REQUIRE_CODE(after.store->Save(Contents(8, after.run)), absl::StatusCode::kUnavailable);
+  // What the other one still writes is as whole as ever.
+  REQUIRE_OK(before->store->Save(Contents(9, before->run)));
+  before.reset();
+  REQUIRE_OK(after.store->Save(Contents(10, after.run)));
+  CHECK(ValueOf(after.store->LoadLatest())->step == 10);
+}
+
 TEST_CASE("a folder to restore from that has nothing is an error, and without one nothing is written", "[unit]") {
   const TemporaryFolder folder;
   CheckpointFolderOptions options = Options("");

@@ -243,6 +243,16 @@ TEST_CASE("A spare learner that cannot work leaves the healthy one's run alone",
   CHECK(fixture.Fail("healthy", "a loss of NaN") == RunState::kFailed);  // It still counts itself.
 }
 
+TEST_CASE("What a dismissed learner sends does not count, before another one has its place", "[unit]") {
+  HubFixture fixture;
+  fixture.Join("first", Role::kLearner);
+  CHECK(fixture.hub->fenced_epoch() == 0);
+  fixture.hub->Dismiss("first", "it was silent");
+  CHECK(fixture.hub->fenced_epoch() == 1);
+  CHECK(fixture.Join("second", Role::kLearner).epoch == 2);
+  CHECK(fixture.hub->fenced_epoch() == 1);
+}
+
 TEST_CASE("A learner that was taken over from cannot fail the run, not even as the first after a restart", "[unit]") {
   Fixture fixture;
   fixture.Join("zombie", Role::kLearner);
@@ -451,7 +461,7 @@ TEST_CASE("An experiment is stored once, and another one is refused with advice"
   CHECK(state->record().started == now);
   const absl::Status other = AdoptExperiment("two", now, state.get()).status();
   CHECK(other.code() == absl::StatusCode::kFailedPrecondition);
-  CHECK_THAT(std::string(other.message()), Catch::Contains("leave --experiment out"));
+  CHECK_THAT(std::string(other.message()), Catch::Contains("another experiment"));
 }
 
 TEST_CASE("Without an experiment a hub serves all the same", "[unit]") {
