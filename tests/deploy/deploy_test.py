@@ -47,7 +47,7 @@ class Images(unittest.TestCase):
                     self.assertIn("waggle", said)
             self.assertEqual(run("docker", "run", "--rm", "--entrypoint", "id", image, "-u"), "10001")
 
-    def test_python_environments_may_be_put_on_the_actor(self):
+    def test_python_packages_may_be_put_on_the_actor(self):
         run("docker", "run", "--rm", "--network", "none", "--entrypoint", "python", images.ACTOR, "-c",
             "import grpc, numpy, waggle_client")
         # pip writes where it installs to, as the user that actors run as.
