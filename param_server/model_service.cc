@@ -57,7 +57,8 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   }
 
   absl::Status CheckEpoch(const ModelSnapshot& snapshot) const {
-    if (run_->fenced_epoch != nullptr && snapshot.version.epoch <= run_->fenced_epoch()) {
+    const uint64_t fenced = run_->fenced_epoch == nullptr ? 0 : run_->fenced_epoch();
+    if (fenced > 0 && snapshot.version.epoch <= fenced) {
       return absl::FailedPreconditionError(absl::StrCat("weights of epoch ", snapshot.version.epoch,
                                                         ", whose learner has been dismissed: another has its place"));
     }

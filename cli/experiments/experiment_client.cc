@@ -44,8 +44,11 @@ absl::StatusOr<std::string> ExperimentClient::Submit(const v1::SubmitRequest& re
     if (response.ok()) {
       return response->id();
     }
-    if (!HubIsAway(response.status()) || deadline.Left() <= kSubmitPause || stop.WaitFor(kSubmitPause)) {
+    if (!HubIsAway(response.status()) || deadline.Left() <= kSubmitPause) {
       return response.status();
+    }
+    if (stop.WaitFor(kSubmitPause)) {
+      return absl::CancelledError("interrupted; the experiment may be in the queue: `waggle list` tells");
     }
   }
 }

@@ -103,13 +103,13 @@ TEST_CASE("How the hub says that the run ended is its outcome", "[unit]") {
 TEST_CASE("Workers that are never through with a run that is over are asked to end, then killed", "[unit]") {
   Supervision supervision = NewRun();
   supervision.Observed({RunState::kSolved, ""}, At(1), At(1));
-  supervision.Observed({RunState::kSolved, ""}, At(30), At(30));
-  CHECK(supervision.NextDeadline() == At(31));
-  CHECK(supervision.Tick(At(31)).signals == kTermToWorkers);
+  supervision.Observed({RunState::kSolved, ""}, At(70), At(70));
+  CHECK(supervision.NextDeadline() == At(71));
+  CHECK(supervision.Tick(At(71)).signals == kTermToWorkers);
   for (const size_t worker : {kActor0, kActor1, kEvaluator}) {
-    supervision.Exited(worker, Status(0), At(32));
+    supervision.Exited(worker, Status(0), At(72));
   }
-  CHECK(supervision.Tick(At(41)).signals == Signals{{kLearner, SIGKILL}});
+  CHECK(supervision.Tick(At(81)).signals == Signals{{kLearner, SIGKILL}});
 }
 
 TEST_CASE("Nobody waits for a run to be closed whose workers, or whose hub, have ended", "[unit]") {

@@ -244,7 +244,7 @@ TEST_CASE("A spare learner that cannot work leaves the healthy one's run alone",
 }
 
 TEST_CASE("What a dismissed learner sends does not count, before another one has its place", "[unit]") {
-  HubFixture fixture;
+  Fixture fixture;
   fixture.Join("first", Role::kLearner);
   CHECK(fixture.hub->fenced_epoch() == 0);
   fixture.hub->Dismiss("first", "it was silent");
