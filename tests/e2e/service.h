@@ -114,10 +114,9 @@ class Service {
   int64_t InPool(const std::string& kind) const {
     const auto [status, said] = Waggle({"status", "--json"});
     int64_t count = 0;
-    if (status == 0) {
-      for (const nlohmann::json& member : nlohmann::json::parse(said).at("pool")) {
-        count += member.at("kind") == kind ? 1 : 0;
-      }
+    const nlohmann::json pool = status == 0 ? nlohmann::json::parse(said).at("pool") : nlohmann::json::array();
+    for (const nlohmann::json& member : pool) {
+      count += member.at("kind") == kind ? 1 : 0;
     }
     return count;
   }
