@@ -68,7 +68,6 @@ class LearnerWork final : public PoolWork {
     connections.algorithms = &algorithms_;
     LearnerProcessOptions process;
     process.output_dir = OutputFolderOf(order);
-    process.resume = !process.output_dir.empty();
     const absl::Status status = RunLearner(process, connections);
     if (inference_ != nullptr) {
       inference_->SetBatcher(nullptr, 0);  // The next experiment's actors get no actions of this one's.

@@ -79,8 +79,6 @@ struct Checkpoints {
 absl::StatusOr<Checkpoints> PrepareCheckpoints(const LearnerProcessOptions& options, Job* job) {
   CheckpointFolderOptions wanted;
   wanted.output_dir = options.output_dir;
-  wanted.restore_dir = options.restore_dir;
-  wanted.resume = options.resume;
   wanted.experiment = job->experiment.experiment.name;
   wanted.keep = static_cast<int>(job->experiment.learner.checkpoint.keep);
   WAGGLE_ASSIGN_OR_RETURN(CheckpointFolder folder, OpenCheckpointFolder(wanted));

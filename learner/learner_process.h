@@ -21,14 +21,9 @@
 namespace waggle {
 
 struct LearnerProcessOptions {
-  // Checkpoints are written to its folder "checkpoints", and the run's best weights to "best"; empty: none are.
-  // FAILED_PRECONDITION if that holds checkpoints
-  // already and neither is `restore_dir` nor `resume` is set.
+  // Checkpoints are in its folder "checkpoints", from which this learner goes on, and the run's best weights go to
+  // "best"; empty: there are none.
   std::string output_dir;
-  std::string restore_dir;  // A folder of checkpoints to go on from; empty: training begins anew.
-  // Goes on from the checkpoints in `output_dir`, or begins anew where there are none: for whatever starts a learner
-  // again and again. Not together with `restore_dir`.
-  bool resume = false;
   // An experiment whose learner takes more is refused before anything of it is built, with RESOURCE_EXHAUSTED.
   int64_t memory_bytes = MachineMemoryBytes();
 };

@@ -94,7 +94,6 @@ absl::Status GradientWork::Step(const WorkOrder& order, HubLink* hub, Metrics* m
   connections.definitions = &definitions_;
   PrimaryProcessOptions process;
   process.output_dir = OutputFolderOf(order);
-  process.resume = !process.output_dir.empty();
   return RunPrimary(process, connections);
 }
 

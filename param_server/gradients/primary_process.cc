@@ -103,8 +103,6 @@ absl::StatusOr<std::string> Step(const PrimaryProcessOptions& options, const Pri
   WAGGLE_ASSIGN_OR_RETURN(const Job job, Prepare(connections));
   CheckpointFolderOptions wanted;
   wanted.output_dir = options.output_dir;
-  wanted.restore_dir = options.restore_dir;
-  wanted.resume = options.resume;
   wanted.experiment = job.experiment.experiment.name;
   wanted.keep = static_cast<int>(job.experiment.learner.checkpoint.keep);
   WAGGLE_ASSIGN_OR_RETURN(CheckpointFolder folder, OpenCheckpointFolder(wanted));

@@ -16,8 +16,6 @@ namespace waggle {
 // Where checkpoints are: see CheckpointFolderOptions.
 struct PrimaryProcessOptions {
   std::string output_dir;  // The run's best weights are written to its folder "best", too.
-  std::string restore_dir;
-  bool resume = false;
 };
 
 // How a primary reaches the others.

@@ -8,12 +8,17 @@ LAST = OUTCOMES[3:]
 COUNTS = ("env_steps", "learner_steps")
 
 
-def problems(history):
-    """What is wrong with statuses that followed one another: a list of sentences."""
+WRITTEN = 10  # Seconds after which the hub has written counts down: it does so every five.
+
+
+def problems(history, killed=()):
+    """What is wrong with statuses that followed one another: a list of sentences. `killed`: for each kill of the hub, how
+    many statuses came before it, and the last one that the hub had written down by then."""
     found = []
-    for before, after in zip(history, history[1:]):
+    for position, (before, after) in enumerate(zip(history, history[1:]), start=1):
         for count in COUNTS:
-            if after[count] < before[count]:
+            least = min([before[count], *(written[count] for came, written in killed if came == position)])
+            if after[count] < least:
                 found.append(f"{count} went back from {before[count]} to {after[count]}")
         if before["outcome"] in LAST and after["outcome"] != before["outcome"]:
             found.append(f"an experiment that was {before['outcome']} became {after['outcome']}")
@@ -34,6 +39,8 @@ class Watcher:
         self._name = name  # For what it prints.
         self._over = threading.Event()
         self._history = []  # Only appended to, by the thread.
+        self._times = []
+        self._killed = []
         self._thread = threading.Thread(target=self._watch)
 
     def __enter__(self):
@@ -45,7 +52,14 @@ class Watcher:
         self._thread.join()
 
     def problems(self):
-        return problems(list(self._history)) if self._history else ["its status was never told"]
+        return problems(list(self._history), self._killed) if self._history else ["its status was never told"]
+
+    def hub_is_killed(self):
+        """The hub has just been killed: what it had not written down may be lost."""
+        now = time.monotonic()
+        came = len(self._history)
+        old = [status for at, status in zip(self._times, self._history[:came]) if at < now - WRITTEN]
+        self._killed.append((came, old[-1] if old else dict.fromkeys(COUNTS, 0)))
 
     def last(self):
         return self._history[-1] if self._history else None
@@ -57,6 +71,7 @@ class Watcher:
             status = self._cluster.status(self._experiment)
             if status is None:
                 continue
+            self._times.append(time.monotonic())
             self._history.append(status)
             if status["env_steps"] > 0 and not stepped:
                 stepped = True

@@ -195,7 +195,6 @@ TEST_CASE("a learner does what the hub says until the run is over, and leaves a 
   CHECK(fixture.hub.failure == absl::OkStatus());
 
   Fixture restored;
-  restored.options.restore_dir = folder.File("checkpoints");
   restored.options.output_dir = folder.path();
   REQUIRE_OK(restored.Run());
   const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
@@ -237,7 +236,7 @@ std::string RunIn(const std::string& folder) {
   return testing::ValueOf(store->LoadLatest())->texts.at(kCheckpointRun);
 }
 
-TEST_CASE("a run that goes on is the same run, also in another folder, and a new one is another", "[unit]") {
+TEST_CASE("a run that goes on is the same run, and one in another folder is another", "[unit]") {
   const testing::TemporaryFolder folder;
   Fixture first;
   first.options.output_dir = folder.File("first");
@@ -245,45 +244,20 @@ TEST_CASE("a run that goes on is the same run, also in another folder, and a new
   const std::string run = RunIn(folder.File("first/checkpoints"));
   CHECK(run.substr(0, 5) == "test-");
   Fixture on;
-  on.options.output_dir = folder.File("on");
-  on.options.restore_dir = folder.File("first/checkpoints");
+  on.options.output_dir = folder.File("first");
   REQUIRE_OK(on.Run());
-  CHECK(RunIn(folder.File("on/checkpoints")) == run);
+  CHECK(RunIn(folder.File("first/checkpoints")) == run);
   Fixture other;
   other.options.output_dir = folder.File("other");
   REQUIRE_OK(other.Run());
   CHECK(RunIn(folder.File("other/checkpoints")) != run);
 }
 
-TEST_CASE("a run does not begin among the checkpoints of another, and says both ways out", "[unit]") {
-  const testing::TemporaryFolder folder;
-  Fixture first;
-  first.options.output_dir = folder.path();
-  REQUIRE_OK(first.Run());
-  const testing::TemporaryFolder elsewhere;
-  Fixture other;
-  other.options.output_dir = elsewhere.path();
-  REQUIRE_OK(other.Run());
-  for (const std::string& restore : {std::string(), elsewhere.File("checkpoints")}) {
-    Fixture again;
-    again.options.output_dir = folder.path();
-    again.options.restore_dir = restore;
-    const absl::Status status = again.Run();
-    REQUIRE_CODE(status, absl::StatusCode::kFailedPrecondition);
-    const std::string checkpoints = folder.File("checkpoints");
-    CHECK_THAT(std::string(status.message()),
-               Catch::Contains(checkpoints + " holds the checkpoints of a run that came to step 20"));
-    CHECK(again.hub.failure == status);
-    CHECK(again.connected_to.empty());
-  }
-}
-
-TEST_CASE("a learner that resumes begins anew where there is nothing, and goes on where there is", "[unit]") {
+TEST_CASE("a learner begins anew where there is nothing, and goes on where there is", "[unit]") {
   const testing::TemporaryFolder folder;
   for (const int64_t step : {20, 40, 60}) {
     Fixture fixture;
     fixture.options.output_dir = folder.path();
-    fixture.options.resume = true;
     REQUIRE_OK(fixture.Run());
     const auto store = testing::ValueOf(CheckpointStore::OpenToRead(folder.File("checkpoints")));
     CHECK(testing::ValueOf(store->LoadLatest())->step == step);
@@ -295,7 +269,6 @@ TEST_CASE("a learner whose predecessor is silent but alive goes on, and its chec
   const testing::TemporaryFolder folder;
   Fixture first;
   first.options.output_dir = folder.path();
-  first.options.resume = true;
   REQUIRE_OK(first.Run());  // Until step 20, in epoch 5.
   auto silent = testing::ValueOf(CheckpointStore::Open(folder.File("checkpoints"), 3));
   CheckpointContents further = *testing::ValueOf(silent->LoadLatest());
@@ -349,7 +322,6 @@ TEST_CASE("a learner that comes back without a checkpoint goes on from the hub's
   back.newest = first.published.back();
   back.hub.said.model_version = back.newest.version;
   back.options.output_dir = folder.path();
-  back.options.resume = true;
   REQUIRE_OK(back.Run());
   CHECK(back.published.front().version == ModelVersion{6, 20});
   CHECK(BytesOf(back.published.front()) == BytesOf(first.published.back()));
@@ -362,7 +334,6 @@ TEST_CASE("a learner that comes back without a checkpoint goes on from the hub's
   restored.newest.version = {7, 1000};
   restored.hub.said.model_version = restored.newest.version;
   restored.options.output_dir = folder.path();
-  restored.options.resume = true;
   REQUIRE_OK(restored.Run());
   CHECK(restored.published.front().version.version == 40);
   Fixture anew;
@@ -403,22 +374,9 @@ TEST_CASE("a damaged checkpoint that was passed over does not push out the one t
   on.hub.said.experiment_yaml.replace(on.hub.said.experiment_yaml.find("batch_size: 8"), 13,
                                       "batch_size: 8, checkpoint: {keep: 2}");
   on.options.output_dir = folder.path();
-  on.options.restore_dir = checkpoints + "/";
   REQUIRE_OK(on.Run());
   CHECK(std::filesystem::exists(checkpoints + "/step-000000000040"));
   CHECK(std::filesystem::exists(checkpoints + "/step-000000000020"));
-}
-
-TEST_CASE("restoring from a folder leaves what else is there", "[unit]") {
-  const testing::TemporaryFolder folder;
-  Fixture first;
-  first.options.output_dir = folder.path();
-  REQUIRE_OK(first.Run());
-  std::filesystem::create_directories(folder.File("checkpoints/tmp-0123456789abcdef"));
-  Fixture restored;
-  restored.options.restore_dir = folder.File("checkpoints");
-  REQUIRE_OK(restored.Run());
-  CHECK(std::filesystem::exists(folder.File("checkpoints/tmp-0123456789abcdef")));
 }
 
 TEST_CASE("a network that the machine has no memory for is refused before it is built", "[unit]") {
@@ -480,13 +438,6 @@ TEST_CASE("why a learner cannot begin is reported to the hub", "[unit]") {
   device.hub.said.experiment_yaml += "# on a device that no machine has\n";
   device.hub.said.experiment_yaml.replace(device.hub.said.experiment_yaml.find("batch_size: 8"), 13, "device: cuda:99");
   CHECK(failure(&device).find("cuda:99") != std::string::npos);
-  Fixture restore;
-  restore.options.restore_dir = "/nonexistent";
-  CHECK(failure(&restore) == "restoring the learner: there is no folder /nonexistent");
-  const testing::TemporaryFolder empty;
-  Fixture nothing;
-  nothing.options.restore_dir = empty.path();
-  CHECK(failure(&nothing) == "restoring the learner: no checkpoint in " + empty.path());
 }
 
 }  // namespace

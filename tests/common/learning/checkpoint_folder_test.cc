@@ -20,9 +20,9 @@ CheckpointFolderOptions Options(const std::string& output) {
   return options;
 }
 
-TEST_CASE("an empty folder begins a run of its own, and is gone on with where that is asked for", "[unit]") {
+TEST_CASE("an empty folder begins a run of its own, and is gone on with", "[unit]") {
   const TemporaryFolder folder;
-  CheckpointFolderOptions options = Options(folder.File("out"));
+  const CheckpointFolderOptions options = Options(folder.File("out"));
   std::string run;
   {
     const CheckpointFolder opened = ValueOf(OpenCheckpointFolder(options));
@@ -31,27 +31,15 @@ TEST_CASE("an empty folder begins a run of its own, and is gone on with where th
     CHECK(run.substr(0, 2) == "x-");
     REQUIRE_OK(opened.store->Save(Contents(7, run)));
   }
-  REQUIRE_CODE(OpenCheckpointFolder(options), absl::StatusCode::kFailedPrecondition);
-  options.resume = true;
-  {
-    const CheckpointFolder again = ValueOf(OpenCheckpointFolder(options));
-    CHECK(again.contents->step == 7);
-    CHECK(again.run == run);
-    CHECK(again.source == folder.File("out/checkpoints"));
-  }
-  // Another folder goes on from it, and writes its own.
-  CheckpointFolderOptions other = Options(folder.File("other"));
-  other.restore_dir = folder.File("out/checkpoints");
-  const CheckpointFolder copy = ValueOf(OpenCheckpointFolder(other));
-  CHECK(copy.run == run);
-  CHECK(copy.contents->step == 7);
-  CHECK_FALSE(ValueOf(copy.store->NewestStep()).has_value());
+  const CheckpointFolder again = ValueOf(OpenCheckpointFolder(options));
+  CHECK(again.contents->step == 7);
+  CHECK(again.run == run);
+  CHECK(again.source == folder.File("out/checkpoints"));
 }
 
 TEST_CASE("a folder that another process has yet is read, and written to once that has ended", "[unit]") {
   const TemporaryFolder folder;
-  CheckpointFolderOptions options = Options(folder.File("out"));
-  options.resume = true;
+  const CheckpointFolderOptions options = Options(folder.File("out"));
   auto before = std::make_optional(ValueOf(OpenCheckpointFolder(options)));
   REQUIRE_OK(before->store->Save(Contents(7, before->run)));
   const CheckpointFolder after = ValueOf(OpenCheckpointFolder(options));
@@ -65,14 +53,8 @@ TEST_CASE("a folder that another process has yet is read, and written to once th
   CHECK(ValueOf(after.store->LoadLatest())->step == 10);
 }
 
-TEST_CASE("a folder to restore from that has nothing is an error, and without one nothing is written", "[unit]") {
-  const TemporaryFolder folder;
-  CheckpointFolderOptions options = Options("");
-  CHECK(ValueOf(OpenCheckpointFolder(options)).store == nullptr);
-  options.restore_dir = folder.path();
-  REQUIRE_CODE(OpenCheckpointFolder(options), absl::StatusCode::kNotFound);
-  options.restore_dir = folder.File("missing");
-  REQUIRE_CODE(OpenCheckpointFolder(options), absl::StatusCode::kNotFound);
+TEST_CASE("without a folder nothing is written", "[unit]") {
+  CHECK(ValueOf(OpenCheckpointFolder(Options(""))).store == nullptr);
 }
 
 }  // namespace

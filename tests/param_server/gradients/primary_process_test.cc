@@ -161,7 +161,7 @@ TEST_CASE("a gradient worker serves at one address, whether it has an order or n
       CHECK(taken());
       end.RequestStop();
     }
-    REQUIRE_OK(ended);
+    CHECK((ended.ok() || absl::IsCancelled(ended)));  // The hub may know it before it knows the hub.
     CHECK(work->address() == process.listen);
     CHECK(taken());
   }
