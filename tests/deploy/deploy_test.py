@@ -216,7 +216,7 @@ class Statuses(unittest.TestCase):
         forgetful = [status("running", 5), status("running", 9), status("running", 7)]
         self.assertEqual(problems(forgetful, [(2, status("running", 5))]), [])
         self.assertEqual(len(problems(forgetful, [(2, status("running", 8))])), 2)
-        self.assertEqual(len(problems(forgetful, [(1, status("running", 5))])), 2)
+        self.assertEqual(len(problems(forgetful, [(0, status("running", 5))])), 2)
         self.assertEqual(len(problems([status("solved", 5), status("running", 5)])), 1)
         self.assertEqual(len(problems([status("running", 5), status("queued", 5)])), 1)
         self.assertEqual(len(problems([status("lost", 5)])), 1)

@@ -13,11 +13,11 @@ WRITTEN = 10  # Seconds after which the hub has written counts down: it does so 
 
 def problems(history, killed=()):
     """What is wrong with statuses that followed one another: a list of sentences. `killed`: for each kill of the hub, how
-    many statuses came before it, and the last one that the hub had written down by then."""
+    many statuses came before it, but for one that was on its way, and the last one that the hub had written down."""
     found = []
     for position, (before, after) in enumerate(zip(history, history[1:]), start=1):
         for count in COUNTS:
-            least = min([before[count], *(written[count] for came, written in killed if came == position)])
+            least = min([before[count], *(written[count] for came, written in killed if position - came in (0, 1))])
             if after[count] < least:
                 found.append(f"{count} went back from {before[count]} to {after[count]}")
         if before["outcome"] in LAST and after["outcome"] != before["outcome"]:
