@@ -1,5 +1,4 @@
-// ExperimentHost's thread: begins experiments, gives the pool's processes their orders, and closes what is over. The
-// rest of the class is in experiment_host.cc.
+// ExperimentHost's thread: begins experiments, and closes what is over. The rest of the class is in experiment_host.cc.
 // No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
@@ -191,67 +190,6 @@ RunNeeds ExperimentHost::Needs(const ExperimentRecord& record, const Experiment&
   needs.sequence = record.sequence;
   needs.output_folder = record.output_folder;
   return needs;
-}
-
-void ExperimentHost::TickPool() {
-  const absl::Time now = options_.clock();
-  std::vector<PoolEvent> events;
-  std::vector<std::pair<std::shared_ptr<OpenRun>, PoolEvent>> of_runs;
-  Answers answers;
-  {
-    MutexLock lock(&mutex_);
-    events = pool_.Tick(now);
-    for (const PoolEvent& event : events) {
-      if (const auto active = active_.find(event.order.experiment_id); active != active_.end()) {
-        of_runs.emplace_back(active->second.run, event);
-      }
-    }
-    answers = TakeAnswersLocked(now);
-  }
-  for (const auto& [run, event] : of_runs) {
-    const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
-                     event.kind != PoolEvent::Kind::kRecalled;
-    bad ? LogWarning(event.text) : LogInfo(event.text);
-    Note(event.order.experiment_id, event.text);
-    if (event.kind == PoolEvent::Kind::kLost || event.kind == PoolEvent::Kind::kRecalled) {
-      run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
-    } else if (event.kind == PoolEvent::Kind::kHopeless) {
-      run->hub()->End(RunState::kFailed, event.text).IgnoreError();  // It is written later otherwise.
-    }
-  }
-  // After the dismissals: who takes a seat up finds it free.
-  for (auto& [answer, value] : answers) {
-    answer(std::move(value));
-  }
-}
-
-ExperimentHost::Answers ExperimentHost::TakeAnswersLocked(absl::Time now) {
-  Answers answers;
-  for (auto one = waiting_.begin(); one != waiting_.end();) {
-    if (now < one->second.until && !pool_.HasNews(one->first)) {
-      ++one;
-      continue;
-    }
-    answers.emplace_back(std::move(one->second.answer), AnswerLocked(one->first));
-    pool_.Answered(one->first, now);
-    one = waiting_.erase(one);
-  }
-  return answers;
-}
-
-PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
-  PoolAnswer answer;
-  answer.orders = pool_.OrdersOf(worker_id);
-  if (const Attendance* const attendance = pool_.Find(worker_id); attendance != nullptr) {
-    for (const std::string& id : attendance->kept) {
-      const auto record = records_.find(id);
-      // Of one that this hub never had nothing is dropped: it may be another hub's.
-      if (record == records_.end() ? deleted_.count(id) > 0 : IsOver(record->second.state) && active_.count(id) == 0) {
-        answer.discarded.push_back(id);
-      }
-    }
-  }
-  return answer;
 }
 
 void ExperimentHost::CloseEnded() {
