@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const Exper
       host->LearnLocked(record);
     }
     if (record.state == RunState::kRunning) {
-      WAGGLE_RETURN_IF_ERROR(host->Begin(record.id, /*restored=*/true));
+      WAGGLE_RETURN_IF_ERROR(host->Begin(record.id));
     }
   }
   host->thread_ = Thread("experiments", [host = host.get()] { host->Run(); });
@@ -153,6 +153,9 @@ absl::Status ExperimentHost::Keep(const ExperimentRecord& record, const std::str
   WAGGLE_RETURN_IF_ERROR(store_->Update(record, event));
   MutexLock lock(&mutex_);
   records_[record.id] = record;
+  if (IsOver(record.state)) {
+    postponed_.erase(record.id);
+  }
   return absl::OkStatus();
 }
 
@@ -230,8 +233,9 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
   if (run != nullptr) {
     WAGGLE_RETURN_IF_ERROR(Annotate(run->hub()->End(RunState::kStopped, kReason),
                                     "it is stopped, but would go on if the parameter server ended now"));
-  } else if (record.state == RunState::kQueued) {
+  } else if (!IsOver(record.state)) {  // In the queue, or a run that cannot be opened again for now.
     record.state = RunState::kStopped;
+    record.replay_storage.clear();
     record.reason = kReason;
     record.ended = absl::Now();
     WAGGLE_RETURN_IF_ERROR(Keep(record, kReason));

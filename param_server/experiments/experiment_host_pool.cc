@@ -108,6 +108,14 @@ PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
   PoolAnswer answer;
   answer.orders = pool_.OrdersOf(worker_id);
   if (const Attendance* const attendance = pool_.Find(worker_id); attendance != nullptr) {
+    // Those of an experiment that cannot go on yet: its workers wait for it, as they would for the hub itself.
+    for (const HeldOrder& held : attendance->held) {
+      const auto record = records_.find(held.order.experiment_id);
+      if (!held.ended && record != records_.end() && record->second.state == RunState::kRunning &&
+          active_.count(record->first) == 0) {
+        answer.orders.push_back(held.order);
+      }
+    }
     for (const std::string& id : attendance->kept) {
       const auto record = records_.find(id);
       // Of one that this hub never had nothing is dropped: it may be another hub's.

@@ -21,6 +21,9 @@ namespace {
 
 // After something could not be written, until it is tried again.
 constexpr absl::Duration kWritePause = absl::Seconds(1);
+// After a run could not be opened, until it is tried again; doubles with each time, up to the second.
+constexpr absl::Duration kOpenPause = absl::Seconds(1);
+constexpr absl::Duration kLongestOpenPause = absl::Seconds(10);
 // Times that run out are looked at so often.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 // For those who have been told to leave a run.
@@ -32,6 +35,11 @@ absl::Status MakeFolder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   return error ? FileError(error.value(), folder, "make the folder") : absl::OkStatus();
+}
+
+// Whether an error lies with what was kept of an experiment, so that it comes back however often it is tried.
+bool IsOfItsData(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
 }
 
 }  // namespace
@@ -58,11 +66,9 @@ void ExperimentHost::Run() {
 
 void ExperimentHost::RunOnce() {
   CloseEnded();
-  while (std::optional<std::string> next = NextToBegin()) {
-    // What cannot be written down now is tried again later.
-    if (!CanWrite() || !Noted(Begin(*next, /*restored=*/false), absl::StrCat("experiment ", *next, " cannot begin"))) {
-      break;
-    }
+  // One at a time: who has begun wakes the thread. What cannot be written down now is tried again later.
+  if (const std::optional<std::string> next = NextToBegin(); next.has_value() && CanWrite()) {
+    Noted(Begin(*next), absl::StrCat("experiment ", *next, " cannot begin"));
   }
   TickPool();
   if (CanWrite()) {
@@ -84,18 +90,22 @@ bool ExperimentHost::Noted(const absl::Status& written, const std::string& what)
 }
 
 std::optional<std::string> ExperimentHost::NextToBegin() {
+  const absl::Time now = options_.clock();
   MutexLock lock(&mutex_);
+  std::optional<std::string> next;
   std::vector<const ExperimentRecord*> queued;
   for (const auto& [id, record] : records_) {
     if (record.state == RunState::kQueued) {
       queued.push_back(&record);
+    } else if (const auto postponed = postponed_.find(id);
+               postponed != postponed_.end() && postponed->second.until <= now) {
+      next = id;  // It ran already.
     }
   }
   std::sort(queued.begin(), queued.end(), [](const ExperimentRecord* a, const ExperimentRecord* b) {
     return std::make_pair(-a->priority, a->sequence) < std::make_pair(-b->priority, b->sequence);
   });
   waits_for_.clear();
-  std::optional<std::string> next;
   const ExperimentRecord* blocking = nullptr;
   for (const ExperimentRecord* const record : queued) {
     const auto needs = needs_.find(record->id);
@@ -103,6 +113,9 @@ std::optional<std::string> ExperimentHost::NextToBegin() {
     const absl::Status possible = needs == needs_.end() ? absl::OkStatus() : pool_.CanBegin(needs->second);
     if (closing_.count(record->id) > 0) {
       waits_for_[record->id] = "what it did before is being closed";
+    } else if (const auto postponed = postponed_.find(record->id);
+               postponed != postponed_.end() && now < postponed->second.until) {
+      waits_for_[record->id] = postponed->second.why;  // It may lie with it alone: others do not wait for it.
     } else if (blocking != nullptr && (possible.ok() || absl::IsUnavailable(possible))) {
       waits_for_[record->id] = absl::StrCat("comes after ", blocking->id);
     } else if (possible.ok() && !next.has_value()) {
@@ -117,43 +130,30 @@ std::optional<std::string> ExperimentHost::NextToBegin() {
   return next;
 }
 
-absl::Status ExperimentHost::Begin(const std::string& id, bool restored) {
+absl::Status ExperimentHost::Begin(const std::string& id) {
   MutexLock writing(&writing_);
   ExperimentRecord record;
   {
     MutexLock lock(&mutex_);
     const auto known = records_.find(id);
-    if (known == records_.end() || known->second.state != (restored ? RunState::kRunning : RunState::kQueued)) {
+    if (known == records_.end() || IsOver(known->second.state) || active_.count(id) > 0) {
       return absl::OkStatus();  // It was stopped or deleted meanwhile.
     }
     record = known->second;
   }
+  const bool restored = record.state == RunState::kRunning;
   const bool resume = !restored && record.attempts > 0;
   const absl::StatusOr<Experiment> experiment = Parse(record);
-  absl::StatusOr<std::shared_ptr<OpenRun>> run = absl::UnknownError("");
   if (!experiment.ok()) {
-    run = experiment.status();
-  } else if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
-    run = made;
-  } else {
-    OpenRunOptions options;
-    options.experiment_id = record.id;
-    options.folder = absl::StrCat(RunFolder(record.id), "/hub");
-    options.output_folder = record.output_folder;
-    options.plan = PlanRun(*experiment, record.effective_yaml);
-    options.self = options_.self;
-    options.note = [this, id](const std::string& text) { Note(id, text); };
-    options.resume = resume;
-    run = OpenRun::Open(std::move(options));
+    return GiveUpOrPostpone(record, experiment.status(), /*final=*/true);
   }
+  // That its folder cannot be made never lies with the experiment.
+  if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
+    return GiveUpOrPostpone(record, made, /*final=*/false);
+  }
+  const absl::StatusOr<std::shared_ptr<OpenRun>> run = OpenRunOf(record, *experiment);
   if (!run.ok()) {
-    LogError("experiment ", id, " cannot begin: ", run.status().message());
-    record.state = RunState::kFailed;
-    record.reason = absl::StrCat("it cannot begin: ", run.status().message());
-    record.ended = absl::Now();
-    WAGGLE_RETURN_IF_ERROR(Keep(record, record.reason));
-    listeners_.CallAll();
-    return absl::OkStatus();
+    return GiveUpOrPostpone(record, run.status(), IsOfItsData(run.status()));
   }
   if (!restored) {
     record.state = RunState::kRunning;
@@ -175,11 +175,54 @@ absl::Status ExperimentHost::Begin(const std::string& id, bool restored) {
   {
     MutexLock lock(&mutex_);
     active_[id] = std::move(active);
+    postponed_.erase(id);
     pool_.Begin(Needs(record, *experiment), restored ? record.replay_storage : std::map<int64_t, std::string>(),
                 restored);
   }
   WakeUp();
   listeners_.CallAll();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<OpenRun>> ExperimentHost::OpenRunOf(const ExperimentRecord& record,
+                                                                   const Experiment& experiment) {
+  OpenRunOptions options;
+  options.experiment_id = record.id;
+  options.folder = absl::StrCat(RunFolder(record.id), "/hub");
+  options.output_folder = record.output_folder;
+  options.plan = PlanRun(experiment, record.effective_yaml);
+  options.self = options_.self;
+  options.note = [this, id = record.id](const std::string& text) { Note(id, text); };
+  options.resume = record.state == RunState::kQueued && record.attempts > 0;
+  return OpenRun::Open(std::move(options));
+}
+
+absl::Status ExperimentHost::GiveUpOrPostpone(ExperimentRecord record, const absl::Status& why, bool final) {
+  if (final) {
+    LogError("experiment ", record.id, " cannot begin: ", why.message());
+    record.state = RunState::kFailed;
+    record.reason = absl::StrCat("it cannot begin: ", why.message());
+    record.ended = absl::Now();
+    WAGGLE_RETURN_IF_ERROR(Keep(record, record.reason));
+    WakeUp();
+    listeners_.CallAll();
+    return absl::OkStatus();
+  }
+  const std::string text = absl::StrCat(
+      record.state == RunState::kRunning ? "it cannot go on yet: " : "it cannot begin yet: ", why.message());
+  bool news = false;
+  {
+    MutexLock lock(&mutex_);
+    Postponed& postponed = postponed_[record.id];
+    news = std::exchange(postponed.why, text) != text;
+    postponed.pause = std::clamp(2 * postponed.pause, kOpenPause, kLongestOpenPause);
+    postponed.until = options_.clock() + postponed.pause;
+  }
+  if (news) {  // Not each time.
+    LogError("experiment ", record.id, ": ", text);
+    Note(record.id, text);
+    listeners_.CallAll();
+  }
   return absl::OkStatus();
 }
 

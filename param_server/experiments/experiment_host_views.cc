@@ -46,6 +46,8 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
   if (const auto waits_for = waits_for_.find(record.id);
       record.state == RunState::kQueued && waits_for != waits_for_.end()) {
     view.record.reason = waits_for->second;
+  } else if (const auto postponed = postponed_.find(record.id); postponed != postponed_.end()) {
+    view.record.reason = postponed->second.why;
   }
   if (const auto past = past_.find(record.id); past != past_.end()) {
     view.env_steps = past->second.env_steps;

@@ -184,6 +184,7 @@ bool WorkerPool::HasNews(const std::string& worker_id) const {
 void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored) {
   Run run;
   run.needs = needs;
+  run.begun = ticked_;
   run.restored = restored;
   for (const SeatGroup& group : needs.groups) {
     run.groups.push_back({group});
@@ -191,11 +192,19 @@ void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::strin
       if (group.role == Role::kReplayServer && index < group.most) {
         Seat& seat = run.groups.back().seats[index];
         seat.storage_id = storage_id;
-        seat.since = begun_;
+        seat.since = run.begun;
       }
     }
   }
   runs_[needs.experiment_id] = std::move(run);
+  // Those who work for it already have said so before it was known here.
+  for (auto& [worker_id, member] : members_) {
+    for (const HeldOrder& held : member.attendance.held) {
+      if (restored && held.order.experiment_id == needs.experiment_id) {
+        TakeHeld(&member, held, ticked_);
+      }
+    }
+  }
 }
 
 void WorkerPool::Close(const std::string& experiment_id) {
@@ -273,6 +282,7 @@ std::string WorkerPool::Missing(const std::string& experiment_id) const {
 }
 
 std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
+  ticked_ = now;
   RemoveDead(now);
   Settle(now);
   const std::map<std::string, int64_t> shares = ActorShares();

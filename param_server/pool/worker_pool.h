@@ -51,8 +51,8 @@ struct WorkerPoolOptions {
   absl::Duration broken_off_after = absl::Seconds(2);
   // A replay server that keeps its tables on its disk has so long to come back to its seat.
   absl::Duration storage_patience = absl::Minutes(10);
-  // For how long after a hub began those who were there before it may take up their seats again, before they are given
-  // to others.
+  // For how long after an experiment of an earlier hub goes on those who worked for it may take up their seats again,
+  // before they are given to others.
   absl::Duration rejoin_time = absl::Seconds(5);
   // From the first failure in a row to the next attempt; doubles with each, up to the second.
   absl::Duration first_retry = absl::Milliseconds(500);
@@ -96,7 +96,7 @@ class WorkerPool {
  public:
   // `first_number`: of its orders; larger than all those of earlier hubs.
   WorkerPool(const WorkerPoolOptions& options, uint64_t first_number, absl::Time now)
-      : options_(options), first_number_(first_number), last_number_(first_number), begun_(now) {}
+      : options_(options), first_number_(first_number), last_number_(first_number), ticked_(now) {}
 
   // A process says what it is and does. INVALID_ARGUMENT for what cannot be; RESOURCE_EXHAUSTED for one too many. What
   // it has ended is ended; an order that it holds and this pool does not know, of an experiment that goes on here, is
@@ -175,6 +175,7 @@ class WorkerPool {
   struct Run {
     RunNeeds needs;
     std::vector<Group> groups;
+    absl::Time begun;
     bool restored = false;
     bool closed = false;
   };
@@ -217,7 +218,7 @@ class WorkerPool {
   const WorkerPoolOptions options_;
   const uint64_t first_number_;
   uint64_t last_number_;
-  const absl::Time begun_;
+  absl::Time ticked_;  // When the last Tick was.
   std::map<std::string, Member> members_;
   std::map<std::string, Run> runs_;  // That have begun, by experiment.
   std::vector<PoolEvent> events_;

@@ -104,7 +104,7 @@ std::vector<WorkerPool::Run*> WorkerPool::InOrder() {
 }
 
 bool WorkerPool::MayGive(const Run& run, const Group& group, absl::Time now) const {
-  return now >= group.retry_at && !(run.restored && now - begun_ < options_.rejoin_time);
+  return now >= group.retry_at && !(run.restored && now - run.begun < options_.rejoin_time);
 }
 
 std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Group& group, absl::Time now) {

@@ -390,6 +390,26 @@ TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them"
   }
 }
 
+TEST_CASE_METHOD(PoolFixture, "they keep them too where the experiment goes on long after the hub has begun",
+                 "[unit]") {
+  SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
+  shards.distinct = true;
+  Worker("replay-b", WorkerKind::kReplayServer);
+  Worker("actor-y", WorkerKind::kActor);
+  while (now - absl::UnixEpoch() < 2 * WorkerPoolOptions().storage_patience) {
+    Round();
+  }
+  pool.Begin(Needs("a", {shards, Actors(1, 1)}), {{0, "disk-x"}}, true);
+  Round();
+  CHECK(Work().empty());
+  Worker("actor-x", WorkerKind::kActor).held = {{{7, "a", Role::kActor, 0, "/out/a"}, false, ""}};
+  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  for (int i = 0; i < 6; ++i) {
+    Round();
+  }
+  CHECK(Work() == WorkOf{{"actor-x", {"actor 0 of a"}}, {"replay-x", {"replay-server 0 of a"}}});
+}
+
 TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and ends when its workers have",
                  "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
