@@ -190,6 +190,9 @@ class WorkerPool {
   Seat* FindSeat(const WorkOrder& order, const std::string& worker_id);
   Group* FindGroup(const std::string& experiment_id, Role role);
   void TakeHeld(Member* member, const HeldOrder& held, absl::Time now);
+  // An order of its own has ended, or it gives it up where `failure` is not empty.
+  void TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now);
+  static bool KeepsTables(const Member& member, const WorkOrder& order);
   // The process loses an order: a replay server that keeps its tables does not lose its seat.
   void Free(Member* member, const WorkOrder& order, bool keep, absl::Time now);
   // It loses all of them, as lost.

@@ -86,25 +86,35 @@ absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
   return absl::OkStatus();
 }
 
+void WorkerPool::TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now) {
+  const bool failed = !failure.empty();
+  // As one that leaves before it has said that it ended: see Unseat.
+  const bool keep = !failed && member->attendance.leaving && KeepsTables(*member, order);
+  const std::string text = absl::StrCat(NameOf(order),
+                                        failed ? " gave up: "
+                                        : keep ? " has ended, and keeps its seat"
+                                               : " has ended",
+                                        failure);
+  events_.push_back({failed ? PoolEvent::Kind::kGaveUp
+                     : keep ? PoolEvent::Kind::kAway
+                            : PoolEvent::Kind::kEnded,
+                     order, member->attendance.worker_id, text});
+  Free(member, order, keep, now);
+  if (failed) {
+    member->retry_at = now + RetryPause(++member->failures);
+  }
+  // One that ends before its experiment is over has failed too, unless it was told to.
+  if (failed || !member->attendance.leaving) {
+    CountFailure(order, text, now);
+  }
+}
+
 void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now) {
   const std::string& worker_id = member->attendance.worker_id;
   const WorkOrder& order = held.order;
-  if (member->orders.count(order.number) > 0) {
+  if (const auto known = member->orders.find(order.number); known != member->orders.end()) {
     if (held.ended) {
-      const WorkOrder known = member->orders.at(order.number);
-      const std::string failure(Utf8Prefix(held.failure, kMaxFailureBytes));
-      const bool failed = !failure.empty();
-      events_.push_back({failed ? PoolEvent::Kind::kGaveUp : PoolEvent::Kind::kEnded, known, worker_id,
-                         absl::StrCat(NameOf(known), failed ? " gave up: " : " has ended", failure)});
-      Free(member, known, /*keep=*/false, now);
-      if (failed) {
-        member->retry_at = now + RetryPause(++member->failures);
-      }
-      // One that ends before its experiment is over has failed too, unless it was told to.
-      if (failed || !member->attendance.leaving) {
-        const std::string text = events_.back().text;
-        CountFailure(known, text, now);
-      }
+      TakeEnded(member, WorkOrder(known->second), std::string(Utf8Prefix(held.failure, kMaxFailureBytes)), now);
     }
     return;
   }
@@ -166,6 +176,10 @@ void WorkerPool::RemoveDead(absl::Time now) {
   }
 }
 
+bool WorkerPool::KeepsTables(const Member& member, const WorkOrder& order) {
+  return order.role == Role::kReplayServer && !member.attendance.storage_id.empty();
+}
+
 bool WorkerPool::IsDead(const Member& member, absl::Time now) const {
   return now - member.heard > (member.broken_off ? options_.broken_off_after : options_.silent_after);
 }
@@ -173,7 +187,7 @@ bool WorkerPool::IsDead(const Member& member, absl::Time now) const {
 void WorkerPool::Unseat(Member* member, const std::string& why, bool failed, absl::Time now) {
   const std::map<uint64_t, WorkOrder> orders = member->orders;
   for (const auto& [number, order] : orders) {
-    const bool keep = order.role == Role::kReplayServer && !member->attendance.storage_id.empty();
+    const bool keep = KeepsTables(*member, order);
     std::string text = absl::StrCat(NameOf(order), ", ",
                                     Whereabouts(member->attendance.worker_id, member->attendance.host), ", ", why);
     events_.push_back(

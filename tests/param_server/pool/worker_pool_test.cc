@@ -313,6 +313,34 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
   }
 }
 
+TEST_CASE_METHOD(PoolFixture,
+                 "a replay server that leaves keeps the seats of all its experiments, whichever ends first", "[unit]") {
+  const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
+  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  pool.Begin(Needs("a", {shard}), {}, false);
+  pool.Begin(Needs("b", {shard}, 2), {}, false);
+  Round();
+  REQUIRE(Count("replay-server 0") == 2);
+  Attendance& leaving = Worker("replay-x", WorkerKind::kReplayServer);
+  leaving.leaving = true;
+  leaving.held[0].ended = true;
+  Worker("replay-spare", WorkerKind::kReplayServer).storage_id = "disk-spare";
+  const std::vector<PoolEvent> events = Round();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].kind == PoolEvent::Kind::kAway);
+  CHECK(events[0].order.experiment_id == "a");
+  pool.Leave("replay-x", now);
+  workers.erase("replay-x");
+  Round();
+  CHECK(Work().empty());
+  CHECK(pool.ReplayStorage("a") == std::map<int64_t, std::string>{{0, "disk-x"}});
+  CHECK(pool.ReplayStorage("b") == std::map<int64_t, std::string>{{0, "disk-x"}});
+
+  Worker("replay-x2", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Round();
+  CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a", "replay-server 0 of b"});
+}
+
 TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, and an experiment that all give up ends",
                  "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
