@@ -118,8 +118,11 @@ PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
     }
     for (const std::string& id : attendance->kept) {
       const auto record = records_.find(id);
-      // Of one that this hub never had nothing is dropped: it may be another hub's.
-      if (record == records_.end() ? deleted_.count(id) > 0 : IsOver(record->second.state) && active_.count(id) == 0) {
+      // Of one that this hub never had nothing is dropped: it may be another hub's. One that is resumed begins anew.
+      const bool is_past =
+          record != records_.end() && active_.count(id) == 0 &&
+          (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));
+      if (record == records_.end() ? deleted_.count(id) > 0 : is_past) {
         answer.discarded.push_back(id);
       }
     }

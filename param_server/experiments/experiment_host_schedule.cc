@@ -113,6 +113,8 @@ std::optional<std::string> ExperimentHost::NextToBegin() {
     const absl::Status possible = needs == needs_.end() ? absl::OkStatus() : pool_.CanBegin(needs->second);
     if (closing_.count(record->id) > 0) {
       waits_for_[record->id] = "what it did before is being closed";
+    } else if (record->attempts > 0 && pool_.IsKept(record->id)) {
+      waits_for_[record->id] = "its old tables are being dropped";
     } else if (const auto postponed = postponed_.find(record->id);
                postponed != postponed_.end() && now < postponed->second.until) {
       waits_for_[record->id] = postponed->second.why;  // It may lie with it alone: others do not wait for it.

@@ -187,6 +187,13 @@ const Attendance* WorkerPool::Find(const std::string& worker_id) const {
   return member == members_.end() ? nullptr : &member->second.attendance;
 }
 
+bool WorkerPool::IsKept(const std::string& experiment_id) const {
+  return std::any_of(members_.begin(), members_.end(), [&experiment_id](const auto& member) {
+    const std::vector<std::string>& kept = member.second.attendance.kept;
+    return std::find(kept.begin(), kept.end(), experiment_id) != kept.end();
+  });
+}
+
 std::vector<PoolMemberView> WorkerPool::Members(absl::Time now) const {
   std::vector<PoolMemberView> views;
   for (const auto& [worker_id, member] : members_) {

@@ -141,6 +141,8 @@ class WorkerPool {
 
   // Everyone, by kind and id.
   std::vector<PoolMemberView> Members(absl::Time now) const;
+  // Whether any of them keeps something of the experiment.
+  bool IsKept(const std::string& experiment_id) const;
   // Of one: what it said last, or null.
   const Attendance* Find(const std::string& worker_id) const;
 

@@ -209,6 +209,35 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   }
 }
 
+TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when its old tables have been dropped",
+                 "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  workers.at("replay").kept = {id};
+  RoundsUntil("orders",
+              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  CHECK(discarded.at("replay").empty());
+  REQUIRE_OK(host->Stop(id));
+  EndAll();
+  const Attendance replay = workers.at("replay");
+  workers.erase("replay");  // It is not told that the experiment is over.
+  RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });
+  REQUIRE_OK(host->Resume(id));
+  workers["replay"] = replay;
+  for (int i = 0; i < 3; ++i) {
+    Round();
+    CHECK(discarded.at("replay") == std::vector<std::string>{id});
+    CHECK(State(id) == RunState::kQueued);
+  }
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("old tables"));
+  workers.at("replay").kept.clear();
+  RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
+  workers.at("replay").kept = {id};
+  Round();
+  CHECK(discarded.at("replay").empty());
+}
+
 TEST_CASE_METHOD(HostFixture, "a hub that is started again knows its experiments, and workers keep their seats",
                  "[unit]") {
   Start();
