@@ -140,6 +140,7 @@ std::string WorkerPool::Missing(const std::string& experiment_id) const {
 }
 
 std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
+  AllowForStandstill(now);
   ticked_ = now;
   RemoveDead(now);
   Settle(now);

@@ -203,6 +203,8 @@ class WorkerPool {
   // After so many failures in a row, until the next attempt.
   absl::Duration RetryPause(int64_t failures) const;
   void RemoveDead(absl::Time now);
+  // The time that this process itself stood still in does not count as anybody's silence.
+  void AllowForStandstill(absl::Time now);
   // Forgets failures before those who work now, and seats whose replay server does not come back.
   void Settle(absl::Time now);
   bool MayGive(const Run& run, const Group& group, absl::Time now) const;

@@ -20,6 +20,9 @@ constexpr int64_t kMaxCapacity = 1'000;
 constexpr size_t kMaxKept = 10'000;
 constexpr size_t kMaxText = 256;
 constexpr size_t kMaxNames = 1'000;
+// Ticks come several times a second: where none came for this long the process was stopped, or its machine.
+constexpr absl::Duration kStandstill = absl::Seconds(2);
+constexpr absl::Duration kLongTick = absl::Milliseconds(500);
 
 absl::Status ValidateCount(const char* what, size_t count, size_t most) {
   return count <= most
@@ -159,6 +162,16 @@ void WorkerPool::Leave(const std::string& worker_id, absl::Time now) {
   if (const auto member = members_.find(worker_id); member != members_.end()) {
     Unseat(&member->second, "has left", /*failed=*/false, now);
     members_.erase(member);
+  }
+}
+
+void WorkerPool::AllowForStandstill(absl::Time now) {
+  const absl::Duration gap = now - ticked_;
+  if (gap > kStandstill) {
+    // Some counts even then: who is dead is found out also where each pass takes so long.
+    for (auto& [worker_id, member] : members_) {
+      member.heard = std::min(now, member.heard + (gap - kLongTick));
+    }
   }
 }
 

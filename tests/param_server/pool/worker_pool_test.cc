@@ -271,6 +271,31 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
   }
 }
 
+TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for dead for it", "[unit]") {
+  Worker("learner-x", WorkerKind::kLearner);
+  Worker("actor-x", WorkerKind::kActor);
+  pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(1, 1)}), {}, false);
+  Round();
+  const WorkOf before = Work();
+  now += absl::Hours(1);
+  REQUIRE_OK(pool.Attend(workers.at("actor-x"), now));  // One comes first.
+  CHECK(pool.Tick(now).empty());
+  now += absl::Seconds(1);
+  CHECK(pool.Tick(now).empty());
+  CHECK(Work() == before);
+  const std::vector<PoolMemberView> members = pool.Members(now);
+  REQUIRE(members.size() == 2);
+  CHECK(members[1].attendance.worker_id == "learner-x");
+  CHECK(members[1].silent < absl::Seconds(5));
+
+  // Whoever is still silent then is dead as ever, also where the hub is slow all the time.
+  for (int i = 0; i < 30; ++i) {
+    now += absl::Seconds(3);
+    pool.Tick(now);
+  }
+  CHECK(Work().empty());
+}
+
 TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its own seat back", "[unit]") {
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
   shards.distinct = true;
