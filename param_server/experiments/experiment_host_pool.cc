@@ -74,11 +74,16 @@ void ExperimentHost::TickPool() {
     answers = TakeAnswersLocked(now);
   }
   for (const auto& [run, event] : of_runs) {
+    if (event.kind == PoolEvent::Kind::kReleased) {
+      // Most have said goodbye themselves, which is no news then.
+      run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
+      continue;
+    }
     const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
                      event.kind != PoolEvent::Kind::kRecalled;
     bad ? LogWarning(event.text) : LogInfo(event.text);
     Note(event.order.experiment_id, event.text);
-    if (event.kind == PoolEvent::Kind::kLost || event.kind == PoolEvent::Kind::kRecalled) {
+    if (event.kind == PoolEvent::Kind::kLost) {
       run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
     } else if (event.kind == PoolEvent::Kind::kHopeless) {
       run->hub()->End(RunState::kFailed, event.text).IgnoreError();  // It is written later otherwise.

@@ -87,6 +87,9 @@ void WorkerPool::End(const std::string& experiment_id) {
     for (auto order = member.orders.begin(); order != member.orders.end();) {
       order = order->second.experiment_id == experiment_id ? member.orders.erase(order) : std::next(order);
     }
+    for (auto order = member.recalled.begin(); order != member.recalled.end();) {
+      order = order->second.experiment_id == experiment_id ? member.recalled.erase(order) : std::next(order);
+    }
   }
   runs_.erase(experiment_id);
 }

@@ -71,7 +71,8 @@ struct PoolEvent {
     kEnded,     // Its worker is through with it.
     kGaveUp,    // Its worker gave up: `text` says why.
     kLost,      // Its worker is dead, or has left: it is to be dismissed.
-    kRecalled,  // Its worker is told to leave it, for another experiment: it is to be dismissed.
+    kRecalled,  // Its worker is told to leave it, for another experiment, and has its last to say.
+    kReleased,  // One that was recalled has ended, is dead or has left, or another has its seat: it is to be dismissed.
     kAway,      // A replay server, which keeps its seat.
     kHopeless,  // Too many have failed: the experiment is to fail; `text` says why.
   };
@@ -153,7 +154,8 @@ class WorkerPool {
     bool waits = false;       // For an answer.
     bool broken_off = false;  // Its last call.
     std::map<uint64_t, WorkOrder> orders;
-    int64_t failures = 0;  // In a row.
+    std::map<uint64_t, WorkOrder> recalled;  // That have not ended yet, as far as is known.
+    int64_t failures = 0;                    // In a row.
     absl::Time retry_at = absl::InfinitePast();
 
     // What it works on, also where it has not heard yet that it should not.
@@ -195,6 +197,12 @@ class WorkerPool {
   // An order of its own has ended, or it gives it up where `failure` is not empty.
   void TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now);
   static bool KeepsTables(const Member& member, const WorkOrder& order);
+  // An order that was recalled is over, which its event says.
+  void Release(Member* member, uint64_t number, const std::string& why);
+  // Those that it does not work on any more.
+  void ReleaseEnded(Member* member);
+  // Whoever was recalled from this seat, which is given to another.
+  void ReleaseSeat(const WorkOrder& given);
   // The process loses an order: a replay server that keeps its tables does not lose its seat.
   void Free(Member* member, const WorkOrder& order, bool keep, absl::Time now);
   // It loses all of them, as lost.

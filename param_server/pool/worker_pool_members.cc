@@ -52,9 +52,9 @@ absl::Status Validate(const Attendance& attendance) {
 }  // namespace
 
 int64_t WorkerPool::Member::Load() const {
-  auto load = static_cast<int64_t>(orders.size());
+  auto load = static_cast<int64_t>(orders.size() + recalled.size());
   for (const HeldOrder& held : attendance.held) {
-    load += !held.ended && orders.count(held.order.number) == 0 ? 1 : 0;
+    load += !held.ended && orders.count(held.order.number) + recalled.count(held.order.number) == 0 ? 1 : 0;
   }
   return load;
 }
@@ -86,6 +86,7 @@ absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
   for (const HeldOrder& held : attendance.held) {
     TakeHeld(&member, held, now);
   }
+  ReleaseEnded(&member);
   return absl::OkStatus();
 }
 
@@ -141,6 +142,26 @@ void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now)
   events_.push_back({PoolEvent::Kind::kOrdered, adopted, worker_id,
                      absl::StrCat(NameOf(adopted), " goes on with ",
                                   Whereabouts(member->attendance.worker_id, member->attendance.host))});
+}
+
+void WorkerPool::ReleaseEnded(Member* member) {
+  const std::map<uint64_t, WorkOrder> recalled = member->recalled;
+  const std::vector<HeldOrder>& held = member->attendance.held;
+  for (const auto& [number, order] : recalled) {
+    const bool goes_on = std::any_of(held.begin(), held.end(), [number = number](const HeldOrder& each) {
+      return each.order.number == number && !each.ended;
+    });
+    if (!goes_on) {
+      Release(member, number, "has ended");
+    }
+  }
+}
+
+void WorkerPool::Release(Member* member, uint64_t number, const std::string& why) {
+  const auto recalled = member->recalled.find(number);
+  events_.push_back({PoolEvent::Kind::kReleased, recalled->second, member->attendance.worker_id,
+                     absl::StrCat(NameOf(recalled->second), ", which was given up, ", why)});
+  member->recalled.erase(recalled);
 }
 
 void WorkerPool::Answered(const std::string& worker_id, absl::Time now) {
@@ -209,6 +230,9 @@ void WorkerPool::Unseat(Member* member, const std::string& why, bool failed, abs
     if (failed && !keep) {
       CountFailure(order, text, now);
     }
+  }
+  while (!member->recalled.empty()) {
+    Release(member, member->recalled.begin()->first, why);
   }
 }
 

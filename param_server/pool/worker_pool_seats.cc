@@ -156,6 +156,17 @@ bool WorkerPool::GiveSeat(const Run& run, Group* group, absl::Time now) {
   return true;
 }
 
+void WorkerPool::ReleaseSeat(const WorkOrder& given) {
+  for (auto& [worker_id, member] : members_) {
+    const std::map<uint64_t, WorkOrder> recalled = member.recalled;
+    for (const auto& [number, order] : recalled) {
+      if (order.experiment_id == given.experiment_id && order.role == given.role && order.index == given.index) {
+        Release(&member, number, "is followed by another");
+      }
+    }
+  }
+}
+
 void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* member, absl::Time now) {
   WorkOrder order;
   order.number = last_number_++;
@@ -164,6 +175,7 @@ void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* membe
   order.index = index;
   order.output_folder = run.needs.output_folder;
   const bool keeps = group->needs.role == Role::kReplayServer;
+  ReleaseSeat(order);
   group->seats[index] = {order, member->attendance.worker_id, keeps ? member->attendance.storage_id : "", now};
   member->orders[order.number] = order;
   events_.push_back(
@@ -249,6 +261,7 @@ bool WorkerPool::Recall(const Run& poor, const SeatGroup& needs, const std::map<
           events_.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id,
                              absl::StrCat(NameOf(order), " is given up for ", poor.needs.experiment_id)});
           Free(&member, order, /*keep=*/false, now);
+          member.recalled[order.number] = order;
           return true;
         }
       }

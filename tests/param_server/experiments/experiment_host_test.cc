@@ -470,6 +470,43 @@ TEST_CASE_METHOD(HostFixture, "a worker that is lost is dismissed, and another g
   CHECK(absl::IsAlreadyExists(host->Find(id)->hub->Join(learner).status()));
 }
 
+TEST_CASE_METHOD(HostFixture, "the last steps of an actor that is given up for another experiment count", "[unit]") {
+  options.pool.rejoin_time = absl::ZeroDuration();
+  Start();
+  WholeCrew();
+  Worker("actor-b", WorkerKind::kActor);
+  Worker("learner-b", WorkerKind::kLearner);
+  const std::string first = Submit("first", "actor: {processes: {min: 1, max: 2}}\n");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1 && workers.at("actor-b").held.size() == 1; });
+  std::map<std::string, WorkerReport> reports;
+  for (const std::string worker_id : {"actor", "actor-b"}) {
+    WorkerIntroduction actor;
+    actor.worker_id = RunWorkerId(worker_id, workers.at(worker_id).held[0].order.number);
+    REQUIRE_OK(host->Find(first)->hub->Join(actor));
+    reports[worker_id].worker_id = actor.worker_id;
+  }
+  const std::map<std::string, Attendance> before = workers;
+  const std::string second = Submit("second");
+  std::string recalled;
+  RoundsUntil("an actor is given up", [&] {
+    for (const auto& [worker_id, report] : reports) {
+      const std::vector<HeldOrder>& told = workers.at(worker_id).held;
+      recalled = told.empty() || told[0].order.experiment_id != first ? worker_id : recalled;
+      workers.at(worker_id).held = before.at(worker_id).held;  // Both still work.
+    }
+    return !recalled.empty();
+  });
+  reports.at(recalled).figures.counters["env_steps"] = 17;
+  REQUIRE_OK(host->Find(first)->hub->Heartbeat(reports.at(recalled)));
+  CHECK(ValueOf(host->Get(first)).env_steps == 17);
+  workers.at(recalled).held[0].ended = true;
+  RoundsUntil("it is at the other one", [&] {
+    return !workers.at(recalled).held.empty() && workers.at(recalled).held[0].order.experiment_id == second;
+  });
+  CHECK_FALSE(host->Find(first)->hub->Heartbeat(reports.at(recalled)).ok());
+  CHECK(ValueOf(host->Get(first)).env_steps == 17);
+}
+
 TEST_CASE_METHOD(HostFixture, "an experiment whose workers all give up has failed, and says why", "[unit]") {
   options.pool.longest_retry = absl::Milliseconds(1);
   Start();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -201,6 +202,78 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
     }
     CHECK(Count("of a") == 6);
   }
+}
+
+TEST_CASE_METHOD(PoolFixture,
+                 "an actor that is given up is let go when it has ended, is dead, or another has its index", "[unit]") {
+  const auto of_kind = [](const std::vector<PoolEvent>& events, PoolEvent::Kind kind) {
+    std::vector<PoolEvent> found;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+                 [kind](const PoolEvent& event) { return event.kind == kind; });
+    return found;
+  };
+  Worker("actor-x", WorkerKind::kActor);
+  Worker("actor-y", WorkerKind::kActor);
+  pool.Begin(Needs("a", {Actors(1, 2)}), {}, false);
+  Round();
+  pool.Begin(Needs("b", {Actors(1, 1)}, 2), {}, false);
+  now += absl::Seconds(1);
+  for (const auto& [worker_id, worker] : workers) {
+    REQUIRE_OK(pool.Attend(worker, now));
+  }
+  const std::vector<PoolEvent> recalled = of_kind(pool.Tick(now), PoolEvent::Kind::kRecalled);
+  REQUIRE(recalled.size() == 1);
+  const std::string worker_id = recalled[0].worker_id;
+  Attendance& worker = workers.at(worker_id);
+  // It is at its work still, and has its last steps to tell of.
+  now += absl::Seconds(1);
+  REQUIRE_OK(pool.Attend(worker, now));
+  CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
+
+  std::vector<PoolEvent> events;
+  SECTION("has ended") {
+    worker.held[0].ended = true;
+    REQUIRE_OK(pool.Attend(worker, now));
+    events = pool.Tick(now);
+  }
+  SECTION("knows no more of it") {
+    worker.held.clear();
+    REQUIRE_OK(pool.Attend(worker, now));
+    events = pool.Tick(now);
+  }
+  SECTION("has left") {
+    pool.Leave(worker_id, now);
+    events = pool.Tick(now);
+  }
+  SECTION("is dead") {
+    pool.BrokeOff(worker_id, now);
+    now += WorkerPoolOptions().broken_off_after * 0.9;
+    CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
+    now += WorkerPoolOptions().broken_off_after * 0.9;
+    events = pool.Tick(now);
+  }
+  SECTION("another has its index") {
+    Worker("actor-z", WorkerKind::kActor).wanted_index = recalled[0].order.index;
+    workers.at("actor-z").resources.environments = {"CartPole-v1"};
+    Worker("actor-zz", WorkerKind::kActor);
+    REQUIRE_OK(pool.Attend(workers.at("actor-z"), now));
+    REQUIRE_OK(pool.Attend(workers.at("actor-zz"), now));
+    events = pool.Tick(now);
+    const auto released = std::find_if(events.begin(), events.end(),
+                                       [](const PoolEvent& event) { return event.kind == PoolEvent::Kind::kReleased; });
+    REQUIRE(released != events.end());
+    const auto given = std::find_if(events.begin(), events.end(), [&](const PoolEvent& event) {
+      return event.kind == PoolEvent::Kind::kOrdered && event.order.experiment_id == "a";
+    });
+    REQUIRE(given != events.end());
+    CHECK(given->order.index == recalled[0].order.index);
+    CHECK(released < given);
+  }
+  const std::vector<PoolEvent> released = of_kind(events, PoolEvent::Kind::kReleased);
+  REQUIRE(released.size() == 1);
+  CHECK(released[0].order == recalled[0].order);
+  CHECK(released[0].worker_id == worker_id);
+  CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
 }
 
 TEST_CASE_METHOD(PoolFixture, "no experiment gives up an actor that another one cannot use", "[unit]") {
