@@ -86,6 +86,12 @@ absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const Exper
   return host;
 }
 
+void ExperimentHost::BeginStop() {
+  MutexLock lock(&mutex_);
+  stopping_ = true;
+  closed_.SignalAll();
+}
+
 ExperimentHost::~ExperimentHost() {
   {
     MutexLock lock(&wake_->mutex);
@@ -276,6 +282,9 @@ absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
     const auto active = active_.find(id);
     const bool is_closing = active != active_.end() ? IsOver(active->second.run->hub()->run_state())
                                                     : closing_.count(id) + written_.count(id) > 0;
+    if (stopping_) {
+      return absl::UnavailableError("the parameter server is stopping");
+    }
     if (!is_closing) {
       return absl::OkStatus();
     }

@@ -79,6 +79,9 @@ class ExperimentHost {
   ExperimentHost(const ExperimentHost&) = delete;
   ExperimentHost& operator=(const ExperimentHost&) = delete;
 
+  // Calls that wait for a run to close end with UNAVAILABLE from now on: for a process that stops, before its server.
+  void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Those that change something wait for the disk. Their errors are those of ExperimentService.
   absl::StatusOr<std::string> Submit(const Submission& submission) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Stop(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -138,7 +141,7 @@ class ExperimentHost {
   absl::StatusOr<Experiment> Parse(const ExperimentRecord& record) const;
   absl::StatusOr<ExperimentRecord*> FindRecordLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until the run of one that is over is closed. NOT_FOUND where there is no such experiment,
-  // FAILED_PRECONDITION where it takes too long.
+  // FAILED_PRECONDITION where it takes too long, UNAVAILABLE where this hub stops.
   absl::Status AwaitClosed(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   // Knows an experiment from now on.
   void LearnLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -192,7 +195,8 @@ class ExperimentHost {
   std::deque<std::pair<std::string, ExperimentEvent>> events_ ABSL_GUARDED_BY(events_mutex_);  // Not written yet.
   Mutex writing_;  // Held while a record is changed: read, written down, made known. Before mutex_.
   Mutex mutex_;
-  CondVar closed_;  // A run has been closed.
+  CondVar closed_;  // A run has been closed, or this hub stops.
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, ExperimentRecord> records_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> deleted_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> waits_for_ ABSL_GUARDED_BY(mutex_);  // Of those in the queue: what, in words.

@@ -405,6 +405,24 @@ TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before i
   CHECK_FALSE(std::filesystem::exists(folder.File("hub/experiments/" + id)));
 }
 
+TEST_CASE_METHOD(HostFixture, "a hub that stops does not wait for a run to close", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  REQUIRE_OK(host->Stop(id));  // Its workers do not end.
+  absl::Status deleted;
+  absl::Status resumed;
+  {
+    const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
+    const Thread resuming("resuming", [&] { resumed = host->Resume(id); });
+    host->BeginStop();
+  }
+  CHECK(absl::IsUnavailable(deleted));
+  CHECK(absl::IsUnavailable(resumed));
+  CHECK(absl::IsUnavailable(host->Delete(id)));
+}
+
 TEST_CASE_METHOD(HostFixture, "that an experiment was stopped is on the disk when that is acknowledged", "[unit]") {
   Start();
   WholeCrew();
