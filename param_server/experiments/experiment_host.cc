@@ -74,10 +74,8 @@ absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const Exper
     host->deleted_.insert(deleted.begin(), deleted.end());
   }
   for (const ExperimentRecord& record : records) {
-    {
-      MutexLock lock(&host->mutex_);
-      host->LearnLocked(record);
-    }
+    const absl::StatusOr<Experiment> experiment = host->Parse(record);
+    host->Learn(record, experiment.ok() ? std::make_optional(host->Needs(record, *experiment)) : std::nullopt);
     if (record.state == RunState::kRunning) {
       WAGGLE_RETURN_IF_ERROR(host->Begin(record.id));
     }
@@ -133,13 +131,15 @@ absl::StatusOr<Experiment> ExperimentHost::Parse(const ExperimentRecord& record)
   return ParseExperiment(record.effective_yaml, absl::StrCat("experiment ", record.id), {}, *options_.algorithms);
 }
 
-void ExperimentHost::LearnLocked(const ExperimentRecord& record) {
-  records_[record.id] = record;
-  if (const absl::StatusOr<Experiment> experiment = Parse(record); experiment.ok()) {
-    needs_[record.id] = Needs(record, *experiment);
-  }
+void ExperimentHost::Learn(const ExperimentRecord& record, std::optional<RunNeeds> needs) {
   v1::OverviewResponse last;
-  if (!record.last_overview.empty() && last.ParseFromString(record.last_overview)) {
+  const bool has_past = !record.last_overview.empty() && last.ParseFromString(record.last_overview);
+  MutexLock lock(&mutex_);
+  records_[record.id] = record;
+  if (needs.has_value()) {
+    needs_[record.id] = *std::move(needs);
+  }
+  if (has_past) {
     RunStanding& past = past_[record.id];
     past.env_steps = last.env_steps();
     past.learner_steps = last.learner_steps();
@@ -214,10 +214,7 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
   WAGGLE_RETURN_IF_ERROR(sequence.status());
   record.sequence = *sequence;
   LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
-  {
-    MutexLock lock(&mutex_);
-    LearnLocked(record);
-  }
+  Learn(record, Needs(record, experiment));
   WakeUp();
   listeners_.CallAll();
   return record.id;

@@ -143,8 +143,8 @@ class ExperimentHost {
   // Waits until the run of one that is over is closed. NOT_FOUND where there is no such experiment,
   // FAILED_PRECONDITION where it takes too long, UNAVAILABLE where this hub stops.
   absl::Status AwaitClosed(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Knows an experiment from now on.
-  void LearnLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Knows an experiment from now on. `needs`: absent for one that cannot be understood any more.
+  void Learn(const ExperimentRecord& record, std::optional<RunNeeds> needs) ABSL_LOCKS_EXCLUDED(mutex_);
   ExperimentView ViewLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes a record, and makes it what is known.
   absl::Status Keep(const ExperimentRecord& record, const std::string& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_)
