@@ -96,7 +96,7 @@ grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerCo
   return reactor;
 }
 
-// Sends an experiment whenever its state or what it waits for has changed.
+// Sends an experiment whenever its state has changed.
 class ExperimentSource final : public WriteSource {
  public:
   ExperimentSource(ExperimentHost* host, std::string id) : host_(host), id_(std::move(id)) {}

@@ -11,7 +11,7 @@
 namespace waggle {
 
 uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
-  absl::StatusOr<PoolAnswer> now_known = absl::UnknownError("");
+  std::optional<absl::StatusOr<PoolAnswer>> now_known;
   Answer replaced;
   uint64_t call = 0;
   {
@@ -34,8 +34,8 @@ uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
   if (replaced != nullptr) {
     replaced(absl::AbortedError("this worker has called again"));
   }
-  if (answer != nullptr) {
-    answer(std::move(now_known));
+  if (now_known.has_value()) {
+    answer(*std::move(now_known));
   }
   WakeUp();  // Who has news for it is told by the thread: also what follows from what it said.
   return call;
