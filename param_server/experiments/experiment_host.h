@@ -212,6 +212,7 @@ class ExperimentHost {
   std::map<std::string, RunNeeds> needs_ ABSL_GUARDED_BY(mutex_);    // Of those that can be understood.
   std::map<std::string, RunStanding> past_ ABSL_GUARDED_BY(mutex_);  // Of those that were closed.
   std::set<std::string> deleting_ ABSL_GUARDED_BY(mutex_);           // Their folders are being removed.
+  absl::Time look_at_ = absl::InfinitePast();                        // Of the thread: when at the queue again.
   absl::Time retry_at_ = absl::InfinitePast();                       // Of the thread: see CanWrite.
   Thread thread_;                                                    // Last: it uses everything above.
 };

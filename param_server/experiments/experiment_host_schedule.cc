@@ -66,9 +66,15 @@ void ExperimentHost::Run() {
 
 void ExperimentHost::RunOnce() {
   CloseEnded();
-  // One at a time: who has begun wakes the thread. What cannot be written down now is tried again later.
-  if (const std::optional<std::string> next = NextToBegin(); next.has_value() && CanWrite()) {
-    Noted(Begin(*next), absl::StrCat("experiment ", *next, " cannot begin"));
+  // However often workers attend, the queue is gone through once a tick; after one that can begin, at once again, as
+  // who has begun wakes the thread. What cannot be written down now is tried again later.
+  if (const absl::Time now = options_.clock(); now >= look_at_) {
+    const std::optional<std::string> next = NextToBegin();
+    if (next.has_value() && CanWrite()) {
+      Noted(Begin(*next), absl::StrCat("experiment ", *next, " cannot begin"));
+    } else {
+      look_at_ = now + kTick;
+    }
   }
   TickPool();
   if (CanWrite()) {
@@ -107,10 +113,8 @@ std::optional<std::string> ExperimentHost::NextToBegin() {
   });
   waits_for_.clear();
   const ExperimentRecord* blocking = nullptr;
+  const WorkerPool::Slots slots = queued.empty() ? WorkerPool::Slots() : pool_.CountSlots();
   for (const ExperimentRecord* const record : queued) {
-    const auto needs = needs_.find(record->id);
-    // One that cannot be understood any more begins, which fails, and says why.
-    const absl::Status possible = needs == needs_.end() ? absl::OkStatus() : pool_.CanBegin(needs->second);
     if (closing_.count(record->id) > 0) {
       waits_for_[record->id] = "what it did before is being closed";
     } else if (record->attempts > 0 && pool_.IsKept(record->id)) {
@@ -118,15 +122,20 @@ std::optional<std::string> ExperimentHost::NextToBegin() {
     } else if (const auto postponed = postponed_.find(record->id);
                postponed != postponed_.end() && now < postponed->second.until) {
       waits_for_[record->id] = postponed->second.why;  // It may lie with it alone: others do not wait for it.
-    } else if (blocking != nullptr && (possible.ok() || absl::IsUnavailable(possible))) {
+    } else if (blocking != nullptr) {                  // The pool is not asked for it: there may be many.
       waits_for_[record->id] = absl::StrCat("comes after ", blocking->id);
-    } else if (possible.ok() && !next.has_value()) {
-      next = record->id;
-    } else if (possible.ok()) {
-      waits_for_[record->id] = "begins in a moment";
+    } else if (next.has_value()) {
+      waits_for_[record->id] = "begins in a moment, if there are workers for it then";
     } else {
-      waits_for_[record->id] = std::string(possible.message());
-      blocking = absl::IsUnavailable(possible) ? record : blocking;
+      const auto needs = needs_.find(record->id);
+      // One that cannot be understood any more begins, which fails, and says why.
+      const absl::Status possible = needs == needs_.end() ? absl::OkStatus() : pool_.CanBegin(needs->second, slots);
+      if (possible.ok()) {
+        next = record->id;
+      } else {
+        waits_for_[record->id] = std::string(possible.message());
+        blocking = absl::IsUnavailable(possible) ? record : nullptr;
+      }
     }
   }
   return next;

@@ -118,7 +118,14 @@ class WorkerPool {
   // OK where an experiment could begin now, as far as the pool goes; UNAVAILABLE, saying what is missing, where it has
   // to wait for those who work for others; FAILED_PRECONDITION, saying what is missing, where all that there are would
   // not be enough.
-  absl::Status CanBegin(const RunNeeds& needs) const;
+  absl::Status CanBegin(const RunNeeds& needs) const { return CanBegin(needs, CountSlots()); }
+  // By worker, how many orders each can have, and how many of them others leave. Costs more than CanBegin by itself.
+  struct Slots {
+    std::map<std::string, int64_t> all;
+    std::map<std::string, int64_t> free;
+  };
+  Slots CountSlots() const;
+  absl::Status CanBegin(const RunNeeds& needs, Slots slots) const;
   // The experiment has begun: its seats are given out from now on. `replay_storage`: as ReplayStorage. `restored`: an
   // earlier hub had given them out.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);

@@ -33,22 +33,18 @@ bool WorkerPool::Fits(const Member& member, const RunNeeds& run, const SeatGroup
           std::find(environments.begin(), environments.end(), run.environment) != environments.end());
 }
 
-absl::Status WorkerPool::CanBegin(const RunNeeds& needs) const {
-  std::map<std::string, int64_t> all;
-  std::map<std::string, int64_t> free;
+WorkerPool::Slots WorkerPool::CountSlots() const {
+  Slots slots;
   for (const auto& [worker_id, member] : members_) {
-    all[worker_id] = member.attendance.capacity;
-    free[worker_id] = member.attendance.capacity - member.Load();
-  }
-  if (const std::string missing = TakeSlots(needs, &all); !missing.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("there are too few workers for it: it lacks ", missing));
+    slots.all[worker_id] = member.attendance.capacity;
+    slots.free[worker_id] = member.attendance.capacity - member.Load();
   }
   // Actors that others have beyond their least are given up for it.
   for (const auto& [id, run] : runs_) {
     for (const Group& group : run.groups) {
       int64_t surplus = group.needs.role == Role::kActor ? group.Taken() - group.needs.least : 0;
       for (auto seat = group.seats.rbegin(); seat != group.seats.rend() && surplus > 0; ++seat, --surplus) {
-        ++free[seat->second.worker_id];
+        ++slots.free[seat->second.worker_id];
       }
     }
   }
@@ -62,9 +58,16 @@ absl::Status WorkerPool::CanBegin(const RunNeeds& needs) const {
         lacking.groups.back().least -= taken;
       }
     }
-    TakeSlots(lacking, &free);
+    TakeSlots(lacking, &slots.free);
   }
-  if (const std::string missing = TakeSlots(needs, &free); !missing.empty()) {
+  return slots;
+}
+
+absl::Status WorkerPool::CanBegin(const RunNeeds& needs, Slots slots) const {
+  if (const std::string missing = TakeSlots(needs, &slots.all); !missing.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("there are too few workers for it: it lacks ", missing));
+  }
+  if (const std::string missing = TakeSlots(needs, &slots.free); !missing.empty()) {
     return absl::UnavailableError(absl::StrCat("it waits for ", missing, " who work for others"));
   }
   return absl::OkStatus();
