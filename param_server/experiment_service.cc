@@ -96,7 +96,7 @@ grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerCo
   return reactor;
 }
 
-// Sends an experiment whenever its state or what it waits for has changed.
+// Sends an experiment whenever its state has changed.
 class ExperimentSource final : public WriteSource {
  public:
   ExperimentSource(ExperimentHost* host, std::string id) : host_(host), id_(std::move(id)) {}
@@ -130,7 +130,9 @@ class ExperimentSource final : public WriteSource {
 }  // namespace
 
 ExperimentService::ExperimentService(ExperimentHost* host)
-    : host_(host), waiters_("experiment-calls", kWaiters, kMaxWaiting) {}
+    : host_(host),
+      waiters_("experiment-calls", kWaiters, kMaxWaiting),
+      closers_("closing-calls", kWaiters, kMaxWaiting) {}
 
 grpc::ServerUnaryReactor* ExperimentService::Submit(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
@@ -182,7 +184,7 @@ grpc::ServerUnaryReactor* ExperimentService::Stop(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return AnswerLater<v1::ResumeExperimentRequest, v1::ExperimentInfo>(
-      &waiters_, context, *request, response, kMaxUnaryBytes,
+      &closers_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::ResumeExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
         WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id()));
         WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
@@ -194,7 +196,7 @@ grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext*
 grpc::ServerUnaryReactor* ExperimentService::Delete(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return AnswerLater<v1::DeleteExperimentRequest, v1::DeleteExperimentResponse>(
-      &waiters_, context, *request, response, kMaxUnaryBytes,
+      &closers_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::DeleteExperimentRequest& decoded, v1::DeleteExperimentResponse* /*answer*/) {
         return host_->Delete(decoded.id());
       });

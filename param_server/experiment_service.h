@@ -44,6 +44,7 @@ class ExperimentService final : public ExperimentServiceBase {
  private:
   ExperimentHost* const host_;
   Executor waiters_;  // For calls that wait for the disk.
+  Executor closers_;  // For those that wait for a run to close first, which takes long.
 };
 
 }  // namespace waggle

@@ -73,6 +73,7 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   LogInfo("serving at ", server->address());
   stop.Wait();
   std::filesystem::remove(address_file, ignored);
+  host->BeginStop();
   server->Shutdown(kShutdownGrace);
   return absl::OkStatus();
 }

@@ -72,7 +72,8 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
                  "reducer: which of an experiment's reducers this one would rather be, where that is free");
   AddPathFlag(app, "--output-dir", &flags->output_folder, "DIR",
               "hub: where an experiment's files go, which are its figures over time, its checkpoints and its best "
-              "weights; {id} in it stands for the experiment's id, and without it the hub takes one experiment. Learners should see the same folder by the same "
+              "weights; {id} in it stands for the experiment's id, and without it the hub takes one experiment. "
+              "Learners should see the same folder by the same "
               "path: one that does not writes no checkpoints. --data-dir/experiments/{id}/output unless given");
   AddCommonFlags(app, &flags->log_level);
 }

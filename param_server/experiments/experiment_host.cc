@@ -8,7 +8,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "common/base/annotate.h"
@@ -28,7 +27,6 @@ constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 constexpr size_t kMaxNameInId = 40;
 constexpr size_t kIdLetters = 5;
 constexpr int64_t kMaxPriority = 1'000'000;
-constexpr int64_t kEventsAtATime = 1'000;
 constexpr int kMostIds = 10;
 // Less than a client waits.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
@@ -76,16 +74,20 @@ absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const Exper
     host->deleted_.insert(deleted.begin(), deleted.end());
   }
   for (const ExperimentRecord& record : records) {
-    {
-      MutexLock lock(&host->mutex_);
-      host->LearnLocked(record);
-    }
+    const absl::StatusOr<Experiment> experiment = host->Parse(record);
+    host->Learn(record, experiment.ok() ? std::make_optional(host->Needs(record, *experiment)) : std::nullopt);
     if (record.state == RunState::kRunning) {
-      WAGGLE_RETURN_IF_ERROR(host->Begin(record.id, /*restored=*/true));
+      WAGGLE_RETURN_IF_ERROR(host->Begin(record.id));
     }
   }
   host->thread_ = Thread("experiments", [host = host.get()] { host->Run(); });
   return host;
+}
+
+void ExperimentHost::BeginStop() {
+  MutexLock lock(&mutex_);
+  stopping_ = true;
+  closed_.SignalAll();
 }
 
 ExperimentHost::~ExperimentHost() {
@@ -129,13 +131,15 @@ absl::StatusOr<Experiment> ExperimentHost::Parse(const ExperimentRecord& record)
   return ParseExperiment(record.effective_yaml, absl::StrCat("experiment ", record.id), {}, *options_.algorithms);
 }
 
-void ExperimentHost::LearnLocked(const ExperimentRecord& record) {
-  records_[record.id] = record;
-  if (const absl::StatusOr<Experiment> experiment = Parse(record); experiment.ok()) {
-    needs_[record.id] = Needs(record, *experiment);
-  }
+void ExperimentHost::Learn(const ExperimentRecord& record, std::optional<RunNeeds> needs) {
   v1::OverviewResponse last;
-  if (!record.last_overview.empty() && last.ParseFromString(record.last_overview)) {
+  const bool has_past = !record.last_overview.empty() && last.ParseFromString(record.last_overview);
+  MutexLock lock(&mutex_);
+  records_[record.id] = record;
+  if (needs.has_value()) {
+    needs_[record.id] = *std::move(needs);
+  }
+  if (has_past) {
     RunStanding& past = past_[record.id];
     past.env_steps = last.env_steps();
     past.learner_steps = last.learner_steps();
@@ -155,6 +159,9 @@ absl::Status ExperimentHost::Keep(const ExperimentRecord& record, const std::str
   WAGGLE_RETURN_IF_ERROR(store_->Update(record, event));
   MutexLock lock(&mutex_);
   records_[record.id] = record;
+  if (IsOver(record.state)) {
+    postponed_.erase(record.id);
+  }
   return absl::OkStatus();
 }
 
@@ -207,10 +214,7 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
   WAGGLE_RETURN_IF_ERROR(sequence.status());
   record.sequence = *sequence;
   LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
-  {
-    MutexLock lock(&mutex_);
-    LearnLocked(record);
-  }
+  Learn(record, Needs(record, experiment));
   WakeUp();
   listeners_.CallAll();
   return record.id;
@@ -232,8 +236,9 @@ absl::Status ExperimentHost::Stop(const std::string& id) {
   if (run != nullptr) {
     WAGGLE_RETURN_IF_ERROR(Annotate(run->hub()->End(RunState::kStopped, kReason),
                                     "it is stopped, but would go on if the parameter server ended now"));
-  } else if (record.state == RunState::kQueued) {
+  } else if (!IsOver(record.state)) {  // In the queue, or a run that cannot be opened again for now.
     record.state = RunState::kStopped;
+    record.replay_storage.clear();
     record.reason = kReason;
     record.ended = absl::Now();
     WAGGLE_RETURN_IF_ERROR(Keep(record, kReason));
@@ -274,6 +279,9 @@ absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
     const auto active = active_.find(id);
     const bool is_closing = active != active_.end() ? IsOver(active->second.run->hub()->run_state())
                                                     : closing_.count(id) + written_.count(id) > 0;
+    if (stopping_) {
+      return absl::UnavailableError("the parameter server is stopping");
+    }
     if (!is_closing) {
       return absl::OkStatus();
     }
@@ -323,153 +331,6 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
     listeners_.CallAll();
   }
   return status;
-}
-
-absl::StatusOr<std::vector<ExperimentEvent>> ExperimentHost::Events(const std::string& id, uint64_t after) {
-  {
-    MutexLock lock(&mutex_);
-    WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
-  }
-  return store_->Events(id, after, kEventsAtATime);
-}
-
-ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
-  ExperimentView view;
-  view.record = record;
-  if (const auto active = active_.find(record.id); active != active_.end()) {
-    const RunStanding standing = active->second.run->hub()->Standing();
-    view.record.state = standing.state;
-    view.record.reason = standing.reason;
-    view.env_steps = standing.env_steps;
-    view.learner_steps = standing.learner_steps;
-    view.result = standing.result;
-    view.workers = pool_.Seated(record.id);
-    view.workers_wanted = pool_.Wanted(record.id);
-    if (const std::string missing = pool_.Missing(record.id); view.record.reason.empty() && !missing.empty()) {
-      view.record.reason = absl::StrCat("waits for ", missing);
-    }
-    return view;
-  }
-  if (const auto waits_for = waits_for_.find(record.id);
-      record.state == RunState::kQueued && waits_for != waits_for_.end()) {
-    view.record.reason = waits_for->second;
-  }
-  if (const auto past = past_.find(record.id); past != past_.end()) {
-    view.env_steps = past->second.env_steps;
-    view.learner_steps = past->second.learner_steps;
-    view.result = past->second.result;
-  }
-  return view;
-}
-
-std::vector<ExperimentView> ExperimentHost::List() {
-  MutexLock lock(&mutex_);
-  std::vector<ExperimentView> views;
-  for (const auto& [id, record] : records_) {
-    if (deleting_.count(id) == 0) {
-      views.push_back(ViewLocked(record));
-    }
-  }
-  std::sort(views.begin(), views.end(),
-            [](const ExperimentView& a, const ExperimentView& b) { return a.record.sequence < b.record.sequence; });
-  return views;
-}
-
-absl::StatusOr<ExperimentView> ExperimentHost::Get(const std::string& id) {
-  MutexLock lock(&mutex_);
-  WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
-  return ViewLocked(*record);
-}
-
-std::vector<PoolMemberView> ExperimentHost::Members() {
-  MutexLock lock(&mutex_);
-  return pool_.Members(options_.clock());
-}
-
-std::shared_ptr<RunServices> ExperimentHost::Find(const std::string& id) {
-  MutexLock lock(&mutex_);
-  const auto active = id.empty() && active_.size() == 1 ? active_.begin() : active_.find(id);
-  return active == active_.end() ? nullptr : OpenRun::Services(active->second.run);
-}
-
-absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::string& id) {
-  MutexLock lock(&mutex_);
-  const ExperimentRecord* record = nullptr;
-  if (!id.empty()) {
-    WAGGLE_ASSIGN_OR_RETURN(record, FindRecordLocked(id));
-  } else if (active_.empty() && records_.size() == 1) {
-    record = &records_.begin()->second;
-  } else {
-    std::vector<std::string> ids;
-    for (const auto& [one, other] : records_) {
-      if (active_.empty() || active_.count(one) > 0) {
-        ids.push_back(one);
-      }
-    }
-    return ids.empty() ? absl::NotFoundError("there is no experiment")
-                       : absl::FailedPreconditionError(
-                             absl::StrCat("there are several experiments; name one of ", absl::StrJoin(ids, ", ")));
-  }
-  v1::OverviewResponse overview;
-  if (!record->last_overview.empty() && !overview.ParseFromString(record->last_overview)) {
-    return absl::DataLossError(absl::StrCat("what was kept of experiment ", record->id, " cannot be read"));
-  }
-  const ExperimentView view = ViewLocked(*record);
-  overview.set_experiment_id(record->id);
-  overview.set_run_state(ToProto(view.record.state));
-  overview.set_outcome_reason(view.record.reason);
-  overview.set_experiment_name(record->name);
-  overview.set_experiment_yaml(record->effective_yaml);
-  overview.set_software_version(kVersion);
-  return overview;
-}
-
-uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
-  absl::StatusOr<PoolAnswer> now_known = absl::UnknownError("");
-  Answer replaced;
-  uint64_t call = 0;
-  {
-    const absl::Time now = options_.clock();
-    MutexLock lock(&mutex_);
-    call = ++last_call_;
-    if (const auto other = waiting_.find(attendance.worker_id); other != waiting_.end()) {
-      replaced = std::move(other->second.answer);
-      waiting_.erase(other);
-    }
-    if (const absl::Status taken = pool_.Attend(attendance, now); !taken.ok()) {
-      now_known = taken;
-    } else if (attendance.leaving && attendance.held.empty()) {
-      pool_.Leave(attendance.worker_id, now);
-      now_known = PoolAnswer();
-    } else {
-      waiting_[attendance.worker_id] = {call, now + options_.answer_after, std::move(answer)};
-    }
-  }
-  if (replaced != nullptr) {
-    replaced(absl::AbortedError("this worker has called again"));
-  }
-  if (answer != nullptr) {
-    answer(std::move(now_known));
-  }
-  WakeUp();  // Who has news for it is told by the thread: also what follows from what it said.
-  return call;
-}
-
-void ExperimentHost::BreakOff(uint64_t call) {
-  Answer answer;
-  {
-    MutexLock lock(&mutex_);
-    const auto waiting =
-        std::find_if(waiting_.begin(), waiting_.end(), [call](const auto& one) { return one.second.call == call; });
-    if (waiting == waiting_.end()) {
-      return;
-    }
-    answer = std::move(waiting->second.answer);
-    pool_.BrokeOff(waiting->first, options_.clock());
-    waiting_.erase(waiting);
-  }
-  answer(absl::CancelledError("the call was broken off"));
-  WakeUp();
 }
 
 }  // namespace waggle

@@ -68,7 +68,8 @@ struct PoolAnswer {
 //
 // A thread of its own begins those that wait as soon as there are workers for them, those of higher priority first,
 // then those that came earlier; one that has to wait for workers who are busy holds up those behind it, and one for
-// which there are too few at all does not. It closes those that are over.
+// which there are too few at all does not. It closes those that are over. One whose files cannot be opened for now, as
+// a disk is full or missing, is tried again, in the queue or running as it was.
 class ExperimentHost {
  public:
   // Reads what is kept; what ran goes on. An error names the file that cannot be read or written.
@@ -77,6 +78,9 @@ class ExperimentHost {
   ~ExperimentHost();
   ExperimentHost(const ExperimentHost&) = delete;
   ExperimentHost& operator=(const ExperimentHost&) = delete;
+
+  // Calls that wait for a run to close end with UNAVAILABLE from now on: for a process that stops, before its server.
+  void BeginStop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Those that change something wait for the disk. Their errors are those of ExperimentService.
   absl::StatusOr<std::string> Submit(const Submission& submission) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -122,6 +126,12 @@ class ExperimentHost {
     std::optional<absl::Time> over_since;
     std::optional<absl::Time> dismissed_since;  // All workers are to leave.
   };
+  // One whose run could not be opened, for a reason that may pass.
+  struct Postponed {
+    absl::Time until;
+    absl::Duration pause;
+    std::string why;  // In words.
+  };
   using Answers = std::vector<std::pair<Answer, absl::StatusOr<PoolAnswer>>>;
 
   explicit ExperimentHost(const ExperimentHostOptions& options, std::unique_ptr<ExperimentStore> store);
@@ -131,10 +141,10 @@ class ExperimentHost {
   absl::StatusOr<Experiment> Parse(const ExperimentRecord& record) const;
   absl::StatusOr<ExperimentRecord*> FindRecordLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until the run of one that is over is closed. NOT_FOUND where there is no such experiment,
-  // FAILED_PRECONDITION where it takes too long.
+  // FAILED_PRECONDITION where it takes too long, UNAVAILABLE where this hub stops.
   absl::Status AwaitClosed(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Knows an experiment from now on.
-  void LearnLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Knows an experiment from now on. `needs`: absent for one that cannot be understood any more.
+  void Learn(const ExperimentRecord& record, std::optional<RunNeeds> needs) ABSL_LOCKS_EXCLUDED(mutex_);
   ExperimentView ViewLocked(const ExperimentRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes a record, and makes it what is known.
   absl::Status Keep(const ExperimentRecord& record, const std::string& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_)
@@ -143,10 +153,15 @@ class ExperimentHost {
   // The thread's.
   void Run();
   void RunOnce();
-  // Of those that wait, the next that can begin; nothing: none can.
+  // The next that can begin, or be opened again after a restart; nothing: none can.
   std::optional<std::string> NextToBegin() ABSL_LOCKS_EXCLUDED(mutex_);
-  // An error says what could not be written down. One that cannot begin has failed, which is none.
-  absl::Status Begin(const std::string& id, bool restored) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
+  // One that ran with an earlier hub goes on. An error says what could not be written down. That it has failed, or has
+  // to be tried again, is none.
+  absl::Status Begin(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
+  absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(const ExperimentRecord& record, const Experiment& experiment);
+  // Begin's when the run could not be opened.
+  absl::Status GiveUpOrPostpone(ExperimentRecord record, const absl::Status& why, bool final)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_) ABSL_LOCKS_EXCLUDED(mutex_);
   RunNeeds Needs(const ExperimentRecord& record, const Experiment& experiment) const;
   // After something could not be written, nothing is for a while.
   bool CanWrite() const;
@@ -180,11 +195,14 @@ class ExperimentHost {
   std::deque<std::pair<std::string, ExperimentEvent>> events_ ABSL_GUARDED_BY(events_mutex_);  // Not written yet.
   Mutex writing_;  // Held while a record is changed: read, written down, made known. Before mutex_.
   Mutex mutex_;
-  CondVar closed_;  // A run has been closed.
+  CondVar closed_;  // A run has been closed, or this hub stops.
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, ExperimentRecord> records_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> deleted_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string> waits_for_ ABSL_GUARDED_BY(mutex_);  // Of those in the queue: what, in words.
   std::map<std::string, Active> active_ ABSL_GUARDED_BY(mutex_);
+  // None of these is active. Those that ran with an earlier hub are running as before, for their workers too.
+  std::map<std::string, Postponed> postponed_ ABSL_GUARDED_BY(mutex_);
   WorkerPool pool_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // By worker.
   uint64_t last_call_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -194,6 +212,7 @@ class ExperimentHost {
   std::map<std::string, RunNeeds> needs_ ABSL_GUARDED_BY(mutex_);    // Of those that can be understood.
   std::map<std::string, RunStanding> past_ ABSL_GUARDED_BY(mutex_);  // Of those that were closed.
   std::set<std::string> deleting_ ABSL_GUARDED_BY(mutex_);           // Their folders are being removed.
+  absl::Time look_at_ = absl::InfinitePast();                        // Of the thread: when at the queue again.
   absl::Time retry_at_ = absl::InfinitePast();                       // Of the thread: see CanWrite.
   Thread thread_;                                                    // Last: it uses everything above.
 };

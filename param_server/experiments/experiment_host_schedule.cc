@@ -1,5 +1,4 @@
-// ExperimentHost's thread: begins experiments, gives the pool's processes their orders, and closes what is over. The
-// rest of the class is in experiment_host.cc.
+// ExperimentHost's thread: begins experiments, and closes what is over. The rest of the class is in experiment_host.cc.
 // No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
@@ -22,6 +21,9 @@ namespace {
 
 // After something could not be written, until it is tried again.
 constexpr absl::Duration kWritePause = absl::Seconds(1);
+// After a run could not be opened, until it is tried again; doubles with each time, up to the second.
+constexpr absl::Duration kOpenPause = absl::Seconds(1);
+constexpr absl::Duration kLongestOpenPause = absl::Seconds(10);
 // Times that run out are looked at so often.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
 // For those who have been told to leave a run.
@@ -33,6 +35,11 @@ absl::Status MakeFolder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   return error ? FileError(error.value(), folder, "make the folder") : absl::OkStatus();
+}
+
+// Whether an error lies with what was kept of an experiment, so that it comes back however often it is tried.
+bool IsOfItsData(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
 }
 
 }  // namespace
@@ -59,10 +66,14 @@ void ExperimentHost::Run() {
 
 void ExperimentHost::RunOnce() {
   CloseEnded();
-  while (std::optional<std::string> next = NextToBegin()) {
-    // What cannot be written down now is tried again later.
-    if (!CanWrite() || !Noted(Begin(*next, /*restored=*/false), absl::StrCat("experiment ", *next, " cannot begin"))) {
-      break;
+  // However often workers attend, the queue is gone through once a tick; after one that can begin, at once again, as
+  // who has begun wakes the thread. What cannot be written down now is tried again later.
+  if (const absl::Time now = options_.clock(); now >= look_at_) {
+    const std::optional<std::string> next = NextToBegin();
+    if (next.has_value() && CanWrite()) {
+      Noted(Begin(*next), absl::StrCat("experiment ", *next, " cannot begin"));
+    } else {
+      look_at_ = now + kTick;
     }
   }
   TickPool();
@@ -85,76 +96,75 @@ bool ExperimentHost::Noted(const absl::Status& written, const std::string& what)
 }
 
 std::optional<std::string> ExperimentHost::NextToBegin() {
+  const absl::Time now = options_.clock();
   MutexLock lock(&mutex_);
+  std::optional<std::string> next;
   std::vector<const ExperimentRecord*> queued;
   for (const auto& [id, record] : records_) {
     if (record.state == RunState::kQueued) {
       queued.push_back(&record);
+    } else if (const auto postponed = postponed_.find(id);
+               postponed != postponed_.end() && postponed->second.until <= now) {
+      next = id;  // It ran already.
     }
   }
   std::sort(queued.begin(), queued.end(), [](const ExperimentRecord* a, const ExperimentRecord* b) {
     return std::make_pair(-a->priority, a->sequence) < std::make_pair(-b->priority, b->sequence);
   });
   waits_for_.clear();
-  std::optional<std::string> next;
   const ExperimentRecord* blocking = nullptr;
+  const WorkerPool::Slots slots = queued.empty() ? WorkerPool::Slots() : pool_.CountSlots();
   for (const ExperimentRecord* const record : queued) {
-    const auto needs = needs_.find(record->id);
-    // One that cannot be understood any more begins, which fails, and says why.
-    const absl::Status possible = needs == needs_.end() ? absl::OkStatus() : pool_.CanBegin(needs->second);
     if (closing_.count(record->id) > 0) {
       waits_for_[record->id] = "what it did before is being closed";
-    } else if (blocking != nullptr && (possible.ok() || absl::IsUnavailable(possible))) {
+    } else if (record->attempts > 0 && pool_.IsKept(record->id)) {
+      waits_for_[record->id] = "its old tables are being dropped";
+    } else if (const auto postponed = postponed_.find(record->id);
+               postponed != postponed_.end() && now < postponed->second.until) {
+      waits_for_[record->id] = postponed->second.why;  // It may lie with it alone: others do not wait for it.
+    } else if (blocking != nullptr) {                  // The pool is not asked for it: there may be many.
       waits_for_[record->id] = absl::StrCat("comes after ", blocking->id);
-    } else if (possible.ok() && !next.has_value()) {
-      next = record->id;
-    } else if (possible.ok()) {
-      waits_for_[record->id] = "begins in a moment";
+    } else if (next.has_value()) {
+      waits_for_[record->id] = "begins in a moment, if there are workers for it then";
     } else {
-      waits_for_[record->id] = std::string(possible.message());
-      blocking = absl::IsUnavailable(possible) ? record : blocking;
+      const auto needs = needs_.find(record->id);
+      // One that cannot be understood any more begins, which fails, and says why.
+      const absl::Status possible = needs == needs_.end() ? absl::OkStatus() : pool_.CanBegin(needs->second, slots);
+      if (possible.ok()) {
+        next = record->id;
+      } else {
+        waits_for_[record->id] = std::string(possible.message());
+        blocking = absl::IsUnavailable(possible) ? record : nullptr;
+      }
     }
   }
   return next;
 }
 
-absl::Status ExperimentHost::Begin(const std::string& id, bool restored) {
+absl::Status ExperimentHost::Begin(const std::string& id) {
   MutexLock writing(&writing_);
   ExperimentRecord record;
   {
     MutexLock lock(&mutex_);
     const auto known = records_.find(id);
-    if (known == records_.end() || known->second.state != (restored ? RunState::kRunning : RunState::kQueued)) {
+    if (known == records_.end() || IsOver(known->second.state) || active_.count(id) > 0) {
       return absl::OkStatus();  // It was stopped or deleted meanwhile.
     }
     record = known->second;
   }
+  const bool restored = record.state == RunState::kRunning;
   const bool resume = !restored && record.attempts > 0;
   const absl::StatusOr<Experiment> experiment = Parse(record);
-  absl::StatusOr<std::shared_ptr<OpenRun>> run = absl::UnknownError("");
   if (!experiment.ok()) {
-    run = experiment.status();
-  } else if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
-    run = made;
-  } else {
-    OpenRunOptions options;
-    options.experiment_id = record.id;
-    options.folder = absl::StrCat(RunFolder(record.id), "/hub");
-    options.output_folder = record.output_folder;
-    options.plan = PlanRun(*experiment, record.effective_yaml);
-    options.self = options_.self;
-    options.note = [this, id](const std::string& text) { Note(id, text); };
-    options.resume = resume;
-    run = OpenRun::Open(std::move(options));
+    return GiveUpOrPostpone(record, experiment.status(), /*final=*/true);
   }
+  // That its folder cannot be made never lies with the experiment.
+  if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
+    return GiveUpOrPostpone(record, made, /*final=*/false);
+  }
+  const absl::StatusOr<std::shared_ptr<OpenRun>> run = OpenRunOf(record, *experiment);
   if (!run.ok()) {
-    LogError("experiment ", id, " cannot begin: ", run.status().message());
-    record.state = RunState::kFailed;
-    record.reason = absl::StrCat("it cannot begin: ", run.status().message());
-    record.ended = absl::Now();
-    WAGGLE_RETURN_IF_ERROR(Keep(record, record.reason));
-    listeners_.CallAll();
-    return absl::OkStatus();
+    return GiveUpOrPostpone(record, run.status(), IsOfItsData(run.status()));
   }
   if (!restored) {
     record.state = RunState::kRunning;
@@ -176,11 +186,54 @@ absl::Status ExperimentHost::Begin(const std::string& id, bool restored) {
   {
     MutexLock lock(&mutex_);
     active_[id] = std::move(active);
+    postponed_.erase(id);
     pool_.Begin(Needs(record, *experiment), restored ? record.replay_storage : std::map<int64_t, std::string>(),
                 restored);
   }
   WakeUp();
   listeners_.CallAll();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<OpenRun>> ExperimentHost::OpenRunOf(const ExperimentRecord& record,
+                                                                   const Experiment& experiment) {
+  OpenRunOptions options;
+  options.experiment_id = record.id;
+  options.folder = absl::StrCat(RunFolder(record.id), "/hub");
+  options.output_folder = record.output_folder;
+  options.plan = PlanRun(experiment, record.effective_yaml);
+  options.self = options_.self;
+  options.note = [this, id = record.id](const std::string& text) { Note(id, text); };
+  options.resume = record.state == RunState::kQueued && record.attempts > 0;
+  return OpenRun::Open(std::move(options));
+}
+
+absl::Status ExperimentHost::GiveUpOrPostpone(ExperimentRecord record, const absl::Status& why, bool final) {
+  if (final) {
+    LogError("experiment ", record.id, " cannot begin: ", why.message());
+    record.state = RunState::kFailed;
+    record.reason = absl::StrCat("it cannot begin: ", why.message());
+    record.ended = absl::Now();
+    WAGGLE_RETURN_IF_ERROR(Keep(record, record.reason));
+    WakeUp();
+    listeners_.CallAll();
+    return absl::OkStatus();
+  }
+  const std::string text = absl::StrCat(
+      record.state == RunState::kRunning ? "it cannot go on yet: " : "it cannot begin yet: ", why.message());
+  bool news = false;
+  {
+    MutexLock lock(&mutex_);
+    Postponed& postponed = postponed_[record.id];
+    news = std::exchange(postponed.why, text) != text;
+    postponed.pause = std::clamp(2 * postponed.pause, kOpenPause, kLongestOpenPause);
+    postponed.until = options_.clock() + postponed.pause;
+  }
+  if (news) {  // Not each time.
+    LogError("experiment ", record.id, ": ", text);
+    Note(record.id, text);
+    listeners_.CallAll();
+  }
   return absl::OkStatus();
 }
 
@@ -191,67 +244,6 @@ RunNeeds ExperimentHost::Needs(const ExperimentRecord& record, const Experiment&
   needs.sequence = record.sequence;
   needs.output_folder = record.output_folder;
   return needs;
-}
-
-void ExperimentHost::TickPool() {
-  const absl::Time now = options_.clock();
-  std::vector<PoolEvent> events;
-  std::vector<std::pair<std::shared_ptr<OpenRun>, PoolEvent>> of_runs;
-  Answers answers;
-  {
-    MutexLock lock(&mutex_);
-    events = pool_.Tick(now);
-    for (const PoolEvent& event : events) {
-      if (const auto active = active_.find(event.order.experiment_id); active != active_.end()) {
-        of_runs.emplace_back(active->second.run, event);
-      }
-    }
-    answers = TakeAnswersLocked(now);
-  }
-  for (const auto& [run, event] : of_runs) {
-    const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
-                     event.kind != PoolEvent::Kind::kRecalled;
-    bad ? LogWarning(event.text) : LogInfo(event.text);
-    Note(event.order.experiment_id, event.text);
-    if (event.kind == PoolEvent::Kind::kLost || event.kind == PoolEvent::Kind::kRecalled) {
-      run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
-    } else if (event.kind == PoolEvent::Kind::kHopeless) {
-      run->hub()->End(RunState::kFailed, event.text).IgnoreError();  // It is written later otherwise.
-    }
-  }
-  // After the dismissals: who takes a seat up finds it free.
-  for (auto& [answer, value] : answers) {
-    answer(std::move(value));
-  }
-}
-
-ExperimentHost::Answers ExperimentHost::TakeAnswersLocked(absl::Time now) {
-  Answers answers;
-  for (auto one = waiting_.begin(); one != waiting_.end();) {
-    if (now < one->second.until && !pool_.HasNews(one->first)) {
-      ++one;
-      continue;
-    }
-    answers.emplace_back(std::move(one->second.answer), AnswerLocked(one->first));
-    pool_.Answered(one->first, now);
-    one = waiting_.erase(one);
-  }
-  return answers;
-}
-
-PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
-  PoolAnswer answer;
-  answer.orders = pool_.OrdersOf(worker_id);
-  if (const Attendance* const attendance = pool_.Find(worker_id); attendance != nullptr) {
-    for (const std::string& id : attendance->kept) {
-      const auto record = records_.find(id);
-      // Of one that this hub never had nothing is dropped: it may be another hub's.
-      if (record == records_.end() ? deleted_.count(id) > 0 : IsOver(record->second.state) && active_.count(id) == 0) {
-        answer.discarded.push_back(id);
-      }
-    }
-  }
-  return answer;
 }
 
 void ExperimentHost::CloseEnded() {

@@ -5,154 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/annotate.h"
-#include "common/base/host_port.h"
-#include "common/base/status_macros.h"
-#include "common/base/utf8.h"
-#include "common/tensor/array_spec.h"
 #include "param_server/pool/pool_words.h"
 
 namespace waggle {
-namespace {
-
-constexpr int64_t kMaxCapacity = 1'000;
-constexpr size_t kMaxKept = 10'000;
-constexpr size_t kMaxText = 256;
-constexpr size_t kMaxNames = 1'000;
-
-absl::Status ValidateCount(const char* what, size_t count, size_t most) {
-  return count <= most
-             ? absl::OkStatus()
-             : absl::InvalidArgumentError(absl::StrCat(what, ": ", count, " of them; at most ", most, " are allowed"));
-}
-
-absl::Status Validate(const Attendance& attendance) {
-  WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.worker_id), "worker_id"));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("host: characters", attendance.host.size(), kMaxText));
-  if (!attendance.address.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateReachable(attendance.address), "address"));
-  }
-  if (!attendance.storage_id.empty()) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.storage_id), "storage_id"));
-  }
-  if (attendance.capacity < 1 || attendance.capacity > kMaxCapacity) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("capacity: ", attendance.capacity, " is not in 1 to ", kMaxCapacity));
-  }
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("held", attendance.held.size(), 2 * kMaxCapacity));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("kept", attendance.kept.size(), kMaxKept));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("devices", attendance.resources.devices.size(), kMaxNames));
-  return ValidateCount("environments", attendance.resources.environments.size(), kMaxNames);
-}
-
-}  // namespace
-
-int64_t WorkerPool::Member::Load() const {
-  auto load = static_cast<int64_t>(orders.size());
-  for (const HeldOrder& held : attendance.held) {
-    load += !held.ended && orders.count(held.order.number) == 0 ? 1 : 0;
-  }
-  return load;
-}
 
 int64_t WorkerPool::Group::Taken() const {
   return std::count_if(seats.begin(), seats.end(), [](const auto& seat) { return !seat.second.worker_id.empty(); });
-}
-
-absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
-  WAGGLE_RETURN_IF_ERROR(Validate(attendance));
-  auto found = members_.find(attendance.worker_id);
-  if (found == members_.end()) {
-    if (static_cast<int64_t>(members_.size()) >= options_.max_members) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("there are ", members_.size(), " workers, as many as are allowed"));
-    }
-    // Who has its storage now is not there any more: two cannot have it.
-    for (auto other = members_.begin(); !attendance.storage_id.empty() && other != members_.end();) {
-      if (other->second.attendance.storage_id == attendance.storage_id) {
-        Unseat(&other->second, absl::StrCat("has been followed by ", attendance.worker_id), /*failed=*/false, now);
-        other = members_.erase(other);
-      } else {
-        ++other;
-      }
-    }
-    found = members_.emplace(attendance.worker_id, Member()).first;
-  }
-  Member& member = found->second;
-  member.attendance = attendance;
-  member.heard = now;
-  member.waits = true;
-  member.broken_off = false;
-  for (const HeldOrder& held : attendance.held) {
-    TakeHeld(&member, held, now);
-  }
-  return absl::OkStatus();
-}
-
-void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now) {
-  const std::string& worker_id = member->attendance.worker_id;
-  const WorkOrder& order = held.order;
-  if (member->orders.count(order.number) > 0) {
-    if (held.ended) {
-      const WorkOrder known = member->orders.at(order.number);
-      const std::string failure(Utf8Prefix(held.failure, kMaxFailureBytes));
-      const bool failed = !failure.empty();
-      events_.push_back({failed ? PoolEvent::Kind::kGaveUp : PoolEvent::Kind::kEnded, known, worker_id,
-                         absl::StrCat(NameOf(known), failed ? " gave up: " : " has ended", failure)});
-      Free(member, known, /*keep=*/false, now);
-      if (failed) {
-        member->retry_at = now + RetryPause(++member->failures);
-      }
-      // One that ends before its experiment is over has failed too, unless it was told to.
-      if (failed || !member->attendance.leaving) {
-        const std::string text = events_.back().text;
-        CountFailure(known, text, now);
-      }
-    }
-    return;
-  }
-  // One that this hub gave is not the worker's any more; one of an earlier hub may be.
-  const auto run = runs_.find(order.experiment_id);
-  Group* const group = FindGroup(order.experiment_id, order.role);
-  if (held.ended || order.number >= first_number_ || group == nullptr || run->second.closed ||
-      group->needs.kind != member->attendance.kind || order.index < 0 || order.index >= group->needs.most) {
-    return;
-  }
-  const auto seat = group->seats.find(order.index);
-  if (seat != group->seats.end() && (!seat->second.worker_id.empty() || seat->second.storage_id.empty() ||
-                                     seat->second.storage_id != member->attendance.storage_id)) {
-    return;
-  }
-  WorkOrder adopted = order;
-  adopted.output_folder = run->second.needs.output_folder;
-  const bool keeps = order.role == Role::kReplayServer;
-  group->seats[order.index] = {adopted, worker_id, keeps ? member->attendance.storage_id : "", now};
-  member->orders[order.number] = adopted;
-  events_.push_back({PoolEvent::Kind::kOrdered, adopted, worker_id,
-                     absl::StrCat(NameOf(adopted), " goes on with ",
-                                  Whereabouts(member->attendance.worker_id, member->attendance.host))});
-}
-
-void WorkerPool::Answered(const std::string& worker_id, absl::Time now) {
-  if (const auto member = members_.find(worker_id); member != members_.end()) {
-    member->second.waits = false;
-    member->second.heard = now;
-  }
-}
-
-void WorkerPool::BrokeOff(const std::string& worker_id, absl::Time now) {
-  if (const auto member = members_.find(worker_id); member != members_.end()) {
-    member->second.waits = false;
-    member->second.broken_off = true;
-    member->second.heard = now;
-  }
-}
-
-void WorkerPool::Leave(const std::string& worker_id, absl::Time now) {
-  if (const auto member = members_.find(worker_id); member != members_.end()) {
-    Unseat(&member->second, "has left", /*failed=*/false, now);
-    members_.erase(member);
-  }
 }
 
 std::vector<WorkOrder> WorkerPool::OrdersOf(const std::string& worker_id) const {
@@ -184,6 +42,7 @@ bool WorkerPool::HasNews(const std::string& worker_id) const {
 void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored) {
   Run run;
   run.needs = needs;
+  run.begun = ticked_;
   run.restored = restored;
   for (const SeatGroup& group : needs.groups) {
     run.groups.push_back({group});
@@ -191,11 +50,19 @@ void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::strin
       if (group.role == Role::kReplayServer && index < group.most) {
         Seat& seat = run.groups.back().seats[index];
         seat.storage_id = storage_id;
-        seat.since = begun_;
+        seat.since = run.begun;
       }
     }
   }
   runs_[needs.experiment_id] = std::move(run);
+  // Those who work for it already have said so before it was known here.
+  for (auto& [worker_id, member] : members_) {
+    for (const HeldOrder& held : member.attendance.held) {
+      if (restored && held.order.experiment_id == needs.experiment_id) {
+        TakeHeld(&member, held, ticked_);
+      }
+    }
+  }
 }
 
 void WorkerPool::Close(const std::string& experiment_id) {
@@ -219,6 +86,9 @@ void WorkerPool::End(const std::string& experiment_id) {
   for (auto& [worker_id, member] : members_) {
     for (auto order = member.orders.begin(); order != member.orders.end();) {
       order = order->second.experiment_id == experiment_id ? member.orders.erase(order) : std::next(order);
+    }
+    for (auto order = member.recalled.begin(); order != member.recalled.end();) {
+      order = order->second.experiment_id == experiment_id ? member.recalled.erase(order) : std::next(order);
     }
   }
   runs_.erase(experiment_id);
@@ -273,6 +143,8 @@ std::string WorkerPool::Missing(const std::string& experiment_id) const {
 }
 
 std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
+  AllowForStandstill(now);
+  ticked_ = now;
   RemoveDead(now);
   Settle(now);
   const std::map<std::string, int64_t> shares = ActorShares();
@@ -298,72 +170,6 @@ std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
   return std::exchange(events_, {});
 }
 
-void WorkerPool::RemoveDead(absl::Time now) {
-  for (auto member = members_.begin(); member != members_.end();) {
-    if (!IsDead(member->second, now)) {
-      ++member;
-      continue;
-    }
-    const absl::Duration silent = now - member->second.heard;
-    Unseat(&member->second,
-           absl::StrCat("was not heard from for ", absl::FormatDuration(absl::Trunc(silent, absl::Milliseconds(100)))),
-           /*failed=*/true, now);
-    member = members_.erase(member);
-  }
-}
-
-bool WorkerPool::IsDead(const Member& member, absl::Time now) const {
-  return now - member.heard > (member.broken_off ? options_.broken_off_after : options_.silent_after);
-}
-
-void WorkerPool::Unseat(Member* member, const std::string& why, bool failed, absl::Time now) {
-  const std::map<uint64_t, WorkOrder> orders = member->orders;
-  for (const auto& [number, order] : orders) {
-    const bool keep = order.role == Role::kReplayServer && !member->attendance.storage_id.empty();
-    std::string text = absl::StrCat(NameOf(order), ", ",
-                                    Whereabouts(member->attendance.worker_id, member->attendance.host), ", ", why);
-    events_.push_back(
-        {keep ? PoolEvent::Kind::kAway : PoolEvent::Kind::kLost, order, member->attendance.worker_id, text});
-    Free(member, order, keep, now);
-    if (failed && !keep) {
-      CountFailure(order, text, now);
-    }
-  }
-}
-
-void WorkerPool::Free(Member* member, const WorkOrder& order, bool keep, absl::Time now) {
-  Seat* const seat = FindSeat(order, member->attendance.worker_id);
-  if (seat != nullptr && keep) {
-    seat->worker_id.clear();
-    seat->since = now;
-  } else if (seat != nullptr) {
-    FindGroup(order.experiment_id, order.role)->seats.erase(order.index);
-  }
-  member->orders.erase(order.number);
-}
-
-void WorkerPool::CountFailure(const WorkOrder& order, const std::string& text, absl::Time now) {
-  Group* const group = FindGroup(order.experiment_id, order.role);
-  if (group == nullptr || runs_.at(order.experiment_id).closed) {
-    return;
-  }
-  ++group->failures;
-  group->retry_at = now + RetryPause(group->failures);
-  if (group->failures == std::max(options_.max_failures, 2 * group->needs.most)) {
-    events_.push_back({PoolEvent::Kind::kHopeless, order, "",
-                       absl::StrCat(group->failures, " workers in a row have failed as ", RoleName(order.role),
-                                    ", the last: ", text)});
-  }
-}
-
-absl::Duration WorkerPool::RetryPause(int64_t failures) const {
-  absl::Duration pause = options_.first_retry;
-  for (int64_t i = 1; i < failures && pause < options_.longest_retry; ++i) {
-    pause *= 2;
-  }
-  return std::min(pause, options_.longest_retry);
-}
-
 void WorkerPool::Settle(absl::Time now) {
   for (auto& [id, run] : runs_) {
     for (Group& group : run.groups) {
@@ -383,6 +189,13 @@ void WorkerPool::Settle(absl::Time now) {
 const Attendance* WorkerPool::Find(const std::string& worker_id) const {
   const auto member = members_.find(worker_id);
   return member == members_.end() ? nullptr : &member->second.attendance;
+}
+
+bool WorkerPool::IsKept(const std::string& experiment_id) const {
+  return std::any_of(members_.begin(), members_.end(), [&experiment_id](const auto& member) {
+    const std::vector<std::string>& kept = member.second.attendance.kept;
+    return std::find(kept.begin(), kept.end(), experiment_id) != kept.end();
+  });
 }
 
 std::vector<PoolMemberView> WorkerPool::Members(absl::Time now) const {

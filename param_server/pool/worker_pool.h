@@ -51,8 +51,8 @@ struct WorkerPoolOptions {
   absl::Duration broken_off_after = absl::Seconds(2);
   // A replay server that keeps its tables on its disk has so long to come back to its seat.
   absl::Duration storage_patience = absl::Minutes(10);
-  // For how long after a hub began those who were there before it may take up their seats again, before they are given
-  // to others.
+  // For how long after an experiment of an earlier hub goes on those who worked for it may take up their seats again,
+  // before they are given to others.
   absl::Duration rejoin_time = absl::Seconds(5);
   // From the first failure in a row to the next attempt; doubles with each, up to the second.
   absl::Duration first_retry = absl::Milliseconds(500);
@@ -71,7 +71,8 @@ struct PoolEvent {
     kEnded,     // Its worker is through with it.
     kGaveUp,    // Its worker gave up: `text` says why.
     kLost,      // Its worker is dead, or has left: it is to be dismissed.
-    kRecalled,  // Its worker is told to leave it, for another experiment: it is to be dismissed.
+    kRecalled,  // Its worker is told to leave it, for another experiment, and has its last to say.
+    kReleased,  // One that was recalled has ended, is dead or has left, or another has its seat: it is to be dismissed.
     kAway,      // A replay server, which keeps its seat.
     kHopeless,  // Too many have failed: the experiment is to fail; `text` says why.
   };
@@ -96,7 +97,7 @@ class WorkerPool {
  public:
   // `first_number`: of its orders; larger than all those of earlier hubs.
   WorkerPool(const WorkerPoolOptions& options, uint64_t first_number, absl::Time now)
-      : options_(options), first_number_(first_number), last_number_(first_number), begun_(now) {}
+      : options_(options), first_number_(first_number), last_number_(first_number), ticked_(now) {}
 
   // A process says what it is and does. INVALID_ARGUMENT for what cannot be; RESOURCE_EXHAUSTED for one too many. What
   // it has ended is ended; an order that it holds and this pool does not know, of an experiment that goes on here, is
@@ -117,7 +118,14 @@ class WorkerPool {
   // OK where an experiment could begin now, as far as the pool goes; UNAVAILABLE, saying what is missing, where it has
   // to wait for those who work for others; FAILED_PRECONDITION, saying what is missing, where all that there are would
   // not be enough.
-  absl::Status CanBegin(const RunNeeds& needs) const;
+  absl::Status CanBegin(const RunNeeds& needs) const { return CanBegin(needs, CountSlots()); }
+  // By worker, how many orders each can have, and how many of them others leave. Costs more than CanBegin by itself.
+  struct Slots {
+    std::map<std::string, int64_t> all;
+    std::map<std::string, int64_t> free;
+  };
+  Slots CountSlots() const;
+  absl::Status CanBegin(const RunNeeds& needs, Slots slots) const;
   // The experiment has begun: its seats are given out from now on. `replay_storage`: as ReplayStorage. `restored`: an
   // earlier hub had given them out.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
@@ -141,6 +149,8 @@ class WorkerPool {
 
   // Everyone, by kind and id.
   std::vector<PoolMemberView> Members(absl::Time now) const;
+  // Whether any of them keeps something of the experiment.
+  bool IsKept(const std::string& experiment_id) const;
   // Of one: what it said last, or null.
   const Attendance* Find(const std::string& worker_id) const;
 
@@ -151,7 +161,8 @@ class WorkerPool {
     bool waits = false;       // For an answer.
     bool broken_off = false;  // Its last call.
     std::map<uint64_t, WorkOrder> orders;
-    int64_t failures = 0;  // In a row.
+    std::map<uint64_t, WorkOrder> recalled;  // That have not ended yet, as far as is known.
+    int64_t failures = 0;                    // In a row.
     absl::Time retry_at = absl::InfinitePast();
 
     // What it works on, also where it has not heard yet that it should not.
@@ -175,6 +186,7 @@ class WorkerPool {
   struct Run {
     RunNeeds needs;
     std::vector<Group> groups;
+    absl::Time begun;
     bool restored = false;
     bool closed = false;
   };
@@ -189,6 +201,15 @@ class WorkerPool {
   Seat* FindSeat(const WorkOrder& order, const std::string& worker_id);
   Group* FindGroup(const std::string& experiment_id, Role role);
   void TakeHeld(Member* member, const HeldOrder& held, absl::Time now);
+  // An order of its own has ended, or it gives it up where `failure` is not empty.
+  void TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now);
+  static bool KeepsTables(const Member& member, const WorkOrder& order);
+  // An order that was recalled is over, which its event says.
+  void Release(Member* member, uint64_t number, const std::string& why);
+  // Those that it does not work on any more.
+  void ReleaseEnded(Member* member);
+  // Whoever was recalled from this seat, which is given to another.
+  void ReleaseSeat(const WorkOrder& given);
   // The process loses an order: a replay server that keeps its tables does not lose its seat.
   void Free(Member* member, const WorkOrder& order, bool keep, absl::Time now);
   // It loses all of them, as lost.
@@ -197,6 +218,8 @@ class WorkerPool {
   // After so many failures in a row, until the next attempt.
   absl::Duration RetryPause(int64_t failures) const;
   void RemoveDead(absl::Time now);
+  // The time that this process itself stood still in does not count as anybody's silence.
+  void AllowForStandstill(absl::Time now);
   // Forgets failures before those who work now, and seats whose replay server does not come back.
   void Settle(absl::Time now);
   bool MayGive(const Run& run, const Group& group, absl::Time now) const;
@@ -217,7 +240,7 @@ class WorkerPool {
   const WorkerPoolOptions options_;
   const uint64_t first_number_;
   uint64_t last_number_;
-  const absl::Time begun_;
+  absl::Time ticked_;  // When the last Tick was.
   std::map<std::string, Member> members_;
   std::map<std::string, Run> runs_;  // That have begun, by experiment.
   std::vector<PoolEvent> events_;

@@ -33,22 +33,18 @@ bool WorkerPool::Fits(const Member& member, const RunNeeds& run, const SeatGroup
           std::find(environments.begin(), environments.end(), run.environment) != environments.end());
 }
 
-absl::Status WorkerPool::CanBegin(const RunNeeds& needs) const {
-  std::map<std::string, int64_t> all;
-  std::map<std::string, int64_t> free;
+WorkerPool::Slots WorkerPool::CountSlots() const {
+  Slots slots;
   for (const auto& [worker_id, member] : members_) {
-    all[worker_id] = member.attendance.capacity;
-    free[worker_id] = member.attendance.capacity - member.Load();
-  }
-  if (const std::string missing = TakeSlots(needs, &all); !missing.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("there are too few workers for it: it lacks ", missing));
+    slots.all[worker_id] = member.attendance.capacity;
+    slots.free[worker_id] = member.attendance.capacity - member.Load();
   }
   // Actors that others have beyond their least are given up for it.
   for (const auto& [id, run] : runs_) {
     for (const Group& group : run.groups) {
       int64_t surplus = group.needs.role == Role::kActor ? group.Taken() - group.needs.least : 0;
       for (auto seat = group.seats.rbegin(); seat != group.seats.rend() && surplus > 0; ++seat, --surplus) {
-        ++free[seat->second.worker_id];
+        ++slots.free[seat->second.worker_id];
       }
     }
   }
@@ -62,9 +58,16 @@ absl::Status WorkerPool::CanBegin(const RunNeeds& needs) const {
         lacking.groups.back().least -= taken;
       }
     }
-    TakeSlots(lacking, &free);
+    TakeSlots(lacking, &slots.free);
   }
-  if (const std::string missing = TakeSlots(needs, &free); !missing.empty()) {
+  return slots;
+}
+
+absl::Status WorkerPool::CanBegin(const RunNeeds& needs, Slots slots) const {
+  if (const std::string missing = TakeSlots(needs, &slots.all); !missing.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("there are too few workers for it: it lacks ", missing));
+  }
+  if (const std::string missing = TakeSlots(needs, &slots.free); !missing.empty()) {
     return absl::UnavailableError(absl::StrCat("it waits for ", missing, " who work for others"));
   }
   return absl::OkStatus();
@@ -104,7 +107,7 @@ std::vector<WorkerPool::Run*> WorkerPool::InOrder() {
 }
 
 bool WorkerPool::MayGive(const Run& run, const Group& group, absl::Time now) const {
-  return now >= group.retry_at && !(run.restored && now - begun_ < options_.rejoin_time);
+  return now >= group.retry_at && !(run.restored && now - run.begun < options_.rejoin_time);
 }
 
 std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Group& group, absl::Time now) {
@@ -156,6 +159,17 @@ bool WorkerPool::GiveSeat(const Run& run, Group* group, absl::Time now) {
   return true;
 }
 
+void WorkerPool::ReleaseSeat(const WorkOrder& given) {
+  for (auto& [worker_id, member] : members_) {
+    const std::map<uint64_t, WorkOrder> recalled = member.recalled;
+    for (const auto& [number, order] : recalled) {
+      if (order.experiment_id == given.experiment_id && order.role == given.role && order.index == given.index) {
+        Release(&member, number, "is followed by another");
+      }
+    }
+  }
+}
+
 void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* member, absl::Time now) {
   WorkOrder order;
   order.number = last_number_++;
@@ -164,6 +178,7 @@ void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* membe
   order.index = index;
   order.output_folder = run.needs.output_folder;
   const bool keeps = group->needs.role == Role::kReplayServer;
+  ReleaseSeat(order);
   group->seats[index] = {order, member->attendance.worker_id, keeps ? member->attendance.storage_id : "", now};
   member->orders[order.number] = order;
   events_.push_back(
@@ -249,6 +264,7 @@ bool WorkerPool::Recall(const Run& poor, const SeatGroup& needs, const std::map<
           events_.push_back({PoolEvent::Kind::kRecalled, order, member.attendance.worker_id,
                              absl::StrCat(NameOf(order), " is given up for ", poor.needs.experiment_id)});
           Free(&member, order, /*keep=*/false, now);
+          member.recalled[order.number] = order;
           return true;
         }
       }

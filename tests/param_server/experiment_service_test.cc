@@ -1,8 +1,12 @@
 #include "param_server/experiment_service.h"
 
+#include <atomic>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/build_info.h"
+#include "common/base/thread.h"
 #include "common/rpc/status_convert.h"
 #include "common/rpc/unary_call.h"
 #include "tests/param_server/hub_server.h"
@@ -94,6 +98,64 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
   REQUIRE_OK(client.Ask(&Stub::Delete, remove, &removed));
   CHECK(absl::IsNotFound(client.Ask(&Stub::Get, get, &info)));
+}
+
+TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  v1::AttendRequest worker;
+  worker.set_software_version(kVersion);
+  worker.set_address("10.0.0.1:7001");
+  worker.set_capacity(1);
+  worker.mutable_resources()->add_environments("CartPole-v1");
+  const auto pool = v1::PoolService::NewStub(hub.channel);
+  const auto attend = [&](v1::WorkerKind kind) {
+    worker.set_worker_id(absl::StrCat("worker-", kind));
+    worker.set_kind(kind);
+    v1::AttendResponse answer;
+    REQUIRE_OK(CallUnary(absl::Seconds(60), StopToken(),
+                         [&](grpc::ClientContext* context) { return pool->Attend(context, worker, &answer); }));
+    return answer.orders_size();
+  };
+  v1::SubmitRequest submission;
+  submission.set_effective_yaml(
+      "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+  v1::SubmitResponse submitted;
+  REQUIRE_OK(client.Ask(&Stub::Submit, submission, &submitted));
+  Eventually("an order", [&] {
+    attend(v1::WORKER_KIND_LEARNER);
+    attend(v1::WORKER_KIND_REPLAY_SERVER);
+    return attend(v1::WORKER_KIND_ACTOR) == 1;
+  });
+  v1::StopExperimentRequest stop;
+  stop.set_id(submitted.id());
+  v1::ExperimentInfo info;
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+
+  std::vector<Thread> deleting;
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 8; ++i) {
+    deleting.emplace_back("deleting", [&] {
+      v1::DeleteExperimentRequest remove;
+      remove.set_id(submitted.id());
+      v1::DeleteExperimentResponse removed;
+      client.Ask(&Stub::Delete, remove, &removed).IgnoreError();
+      ++answered;
+    });
+  }
+  // As their server knows of them by now, in the order in which they came.
+  v1::GetExperimentRequest get;
+  get.set_id(submitted.id());
+  REQUIRE_OK(client.Ask(&Stub::Get, get, &info));
+  v1::EventsRequest ask_events;
+  ask_events.set_id(submitted.id());
+  v1::EventsResponse events;
+  REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+  CHECK(answered == 0);
+  hub.host->BeginStop();
+  deleting.clear();
+  CHECK(answered == 8);
 }
 
 TEST_CASE("requests that cannot be are refused, each with its reason", "[grpc]") {

@@ -1,6 +1,8 @@
 #include "param_server/experiments/experiment_host.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +14,7 @@
 #include "common/base/atomic_file.h"
 #include "common/base/thread.h"
 #include "common/rl/algorithms/definitions.h"
+#include "param_server/workers/hub_state.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/temporary_folder.h"
@@ -206,6 +209,35 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   }
 }
 
+TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when its old tables have been dropped",
+                 "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  workers.at("replay").kept = {id};
+  RoundsUntil("orders",
+              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  CHECK(discarded.at("replay").empty());
+  REQUIRE_OK(host->Stop(id));
+  EndAll();
+  const Attendance replay = workers.at("replay");
+  workers.erase("replay");  // It is not told that the experiment is over.
+  RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });
+  REQUIRE_OK(host->Resume(id));
+  workers["replay"] = replay;
+  for (int i = 0; i < 3; ++i) {
+    Round();
+    CHECK(discarded.at("replay") == std::vector<std::string>{id});
+    CHECK(State(id) == RunState::kQueued);
+  }
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("old tables"));
+  workers.at("replay").kept.clear();
+  RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
+  workers.at("replay").kept = {id};
+  Round();
+  CHECK(discarded.at("replay").empty());
+}
+
 TEST_CASE_METHOD(HostFixture, "a hub that is started again knows its experiments, and workers keep their seats",
                  "[unit]") {
   Start();
@@ -227,6 +259,104 @@ TEST_CASE_METHOD(HostFixture, "a hub that is started again knows its experiments
     CHECK(workers.at(worker_id).held[0].order == worker.held[0].order);
   }
   CHECK_THAT(Log(running), Catch::Contains("started again"));
+}
+
+TEST_CASE_METHOD(HostFixture, "an experiment whose folder cannot be made stays in the queue until it can", "[unit]") {
+  options.output_pattern = folder.File("out/{id}");
+  Start();
+  const std::string first = Submit("first");
+  const std::string second = Submit("second");
+
+  SECTION("all of them, where it is the whole disk that is missing") {
+    std::ofstream(folder.File("out")) << "no folder";
+    WholeCrew();
+    for (const std::string& id : {first, second}) {
+      RoundsUntil("what it waits for",
+                  [&] { return ValueOf(host->Get(id)).record.reason.find("cannot begin yet") != std::string::npos; });
+      CHECK(State(id) == RunState::kQueued);
+      CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains(folder.File("out")));
+    }
+    Eventually("that it waits is told", [&] { return Log(first).find("cannot begin yet") != std::string::npos; });
+    std::filesystem::remove(folder.File("out"));
+    RoundsUntil("one begins",
+                [&] { return State(first) == RunState::kRunning || State(second) == RunState::kRunning; });
+  }
+  SECTION("others do not wait for it") {
+    std::filesystem::create_directories(folder.File("out"));
+    std::ofstream(folder.File("out/" + first)) << "no folder";
+    WholeCrew();
+    RoundsUntil("the second one", [&] { return State(second) == RunState::kRunning; });
+    CHECK(State(first) == RunState::kQueued);
+    REQUIRE_OK(host->Stop(first));
+    CHECK(State(first) == RunState::kStopped);
+    CHECK_THAT(ValueOf(host->Get(first)).record.reason, Catch::Contains("by a user"));
+  }
+}
+
+TEST_CASE_METHOD(HostFixture, "what was kept of an experiment and is damaged makes it fail when it begins", "[unit]") {
+  Start();
+  const std::string id = Submit("x");
+  const std::string hub_folder = folder.File("hub/experiments/" + id + "/hub");
+  std::filesystem::create_directories(hub_folder);
+  std::ofstream(hub_folder + "/hub.state") << "nothing";
+  WholeCrew();
+  RoundsUntil("its end", [&] { return IsOver(State(id)); });
+  CHECK(State(id) == RunState::kFailed);
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("damaged"));
+}
+
+TEST_CASE_METHOD(HostFixture,
+                 "a run that a hub cannot open again yet goes on when it can, and keeps workers and tables", "[unit]") {
+  Start();
+  WholeCrew();
+  workers.at("replay").storage_id = "disk";
+  const std::string id = Submit("x");
+  workers.at("replay").kept = {id};
+  RoundsUntil("orders",
+              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  const std::map<std::string, Attendance> before = workers;
+  const auto all_hold = [&] {
+    return std::all_of(before.begin(), before.end(), [&](const auto& one) {
+      const std::vector<HeldOrder>& held = workers.at(one.first).held;
+      return held.size() == 1 && held[0].order == one.second.held[0].order;
+    });
+  };
+  host.reset();
+  // As the hub before it does, on another machine, that has not ended yet.
+  std::unique_ptr<HubState> other = ValueOf(HubState::Open(folder.File("hub/experiments/" + id + "/hub")));
+  Start();
+  for (int i = 0; i < 3; ++i) {
+    Round();
+    CHECK(discarded.at("replay").empty());
+  }
+  CHECK(all_hold());
+  CHECK(State(id) == RunState::kRunning);
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("cannot go on yet"));
+  CHECK(host->List().size() == 1);
+  CHECK(host->Find(id) == nullptr);
+  CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_RUNNING);
+  CHECK(absl::IsFailedPrecondition(host->Resume(id)));
+  CHECK(absl::IsFailedPrecondition(host->Delete(id)));
+
+  SECTION("with those who work for it") {
+    Worker("actor-b", WorkerKind::kActor);
+    other.reset();
+    RoundsUntil("the run", [&] { return host->Find(id) != nullptr; });
+    RoundsUntil("all workers", [&] { return ValueOf(host->Get(id)).workers >= 4; });
+    CHECK(all_hold());
+    CHECK(discarded.at("replay").empty());
+  }
+  SECTION("it can be stopped, and resumed") {
+    REQUIRE_OK(host->Stop(id));
+    CHECK(State(id) == RunState::kStopped);
+    RoundsUntil("its end", [&] { return workers.at("actor").held.empty(); });
+    CHECK(discarded.at("replay") == std::vector<std::string>{id});
+    workers.at("replay").kept.clear();
+    other.reset();
+    REQUIRE_OK(host->Resume(id));
+    RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
+    CHECK(ValueOf(host->Get(id)).record.attempts == 2);
+  }
 }
 
 TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behind", "[unit]") {
@@ -275,6 +405,24 @@ TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before i
   CHECK_FALSE(std::filesystem::exists(folder.File("hub/experiments/" + id)));
 }
 
+TEST_CASE_METHOD(HostFixture, "a hub that stops does not wait for a run to close", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  REQUIRE_OK(host->Stop(id));  // Its workers do not end.
+  absl::Status deleted;
+  absl::Status resumed;
+  {
+    const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
+    const Thread resuming("resuming", [&] { resumed = host->Resume(id); });
+    host->BeginStop();
+  }
+  CHECK(absl::IsUnavailable(deleted));
+  CHECK(absl::IsUnavailable(resumed));
+  CHECK(absl::IsUnavailable(host->Delete(id)));
+}
+
 TEST_CASE_METHOD(HostFixture, "that an experiment was stopped is on the disk when that is acknowledged", "[unit]") {
   Start();
   WholeCrew();
@@ -304,7 +452,8 @@ TEST_CASE_METHOD(HostFixture, "experiments come in the order of their priorities
   RoundsUntil("the urgent one", [&] { return State(urgent) == RunState::kRunning; });
   CHECK(State(first) == RunState::kQueued);
   CHECK_THAT(ValueOf(host->Get(large)).record.reason, Catch::Contains("4 learners"));
-  CHECK_THAT(ValueOf(host->Get(first)).record.reason, Catch::Contains("1 learner"));
+  RoundsUntil("what the first one waits for",
+              [&] { return ValueOf(host->Get(first)).record.reason.find("1 learner") != std::string::npos; });
   REQUIRE_OK(host->Stop(urgent));
   RoundsUntil("the first one", [&] {
     EndAll();
@@ -337,6 +486,43 @@ TEST_CASE_METHOD(HostFixture, "a worker that is lost is dismissed, and another g
   zombie.worker_id = learner.worker_id;
   CHECK(absl::IsAlreadyExists(host->Find(id)->hub->Heartbeat(zombie).status()));
   CHECK(absl::IsAlreadyExists(host->Find(id)->hub->Join(learner).status()));
+}
+
+TEST_CASE_METHOD(HostFixture, "the last steps of an actor that is given up for another experiment count", "[unit]") {
+  options.pool.rejoin_time = absl::ZeroDuration();
+  Start();
+  WholeCrew();
+  Worker("actor-b", WorkerKind::kActor);
+  Worker("learner-b", WorkerKind::kLearner);
+  const std::string first = Submit("first", "actor: {processes: {min: 1, max: 2}}\n");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1 && workers.at("actor-b").held.size() == 1; });
+  std::map<std::string, WorkerReport> reports;
+  for (const std::string worker_id : {"actor", "actor-b"}) {
+    WorkerIntroduction actor;
+    actor.worker_id = RunWorkerId(worker_id, workers.at(worker_id).held[0].order.number);
+    REQUIRE_OK(host->Find(first)->hub->Join(actor));
+    reports[worker_id].worker_id = actor.worker_id;
+  }
+  const std::map<std::string, Attendance> before = workers;
+  const std::string second = Submit("second");
+  std::string recalled;
+  RoundsUntil("an actor is given up", [&] {
+    for (const auto& [worker_id, report] : reports) {
+      const std::vector<HeldOrder>& told = workers.at(worker_id).held;
+      recalled = told.empty() || told[0].order.experiment_id != first ? worker_id : recalled;
+      workers.at(worker_id).held = before.at(worker_id).held;  // Both still work.
+    }
+    return !recalled.empty();
+  });
+  reports.at(recalled).figures.counters["env_steps"] = 17;
+  REQUIRE_OK(host->Find(first)->hub->Heartbeat(reports.at(recalled)));
+  CHECK(ValueOf(host->Get(first)).env_steps == 17);
+  workers.at(recalled).held[0].ended = true;
+  RoundsUntil("it is at the other one", [&] {
+    return !workers.at(recalled).held.empty() && workers.at(recalled).held[0].order.experiment_id == second;
+  });
+  CHECK_FALSE(host->Find(first)->hub->Heartbeat(reports.at(recalled)).ok());
+  CHECK(ValueOf(host->Get(first)).env_steps == 17);
 }
 
 TEST_CASE_METHOD(HostFixture, "an experiment whose workers all give up has failed, and says why", "[unit]") {

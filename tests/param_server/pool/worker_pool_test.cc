@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -203,6 +204,78 @@ TEST_CASE_METHOD(PoolFixture, "actors beyond the least of all are shared evenly,
   }
 }
 
+TEST_CASE_METHOD(PoolFixture,
+                 "an actor that is given up is let go when it has ended, is dead, or another has its index", "[unit]") {
+  const auto of_kind = [](const std::vector<PoolEvent>& events, PoolEvent::Kind kind) {
+    std::vector<PoolEvent> found;
+    std::copy_if(events.begin(), events.end(), std::back_inserter(found),
+                 [kind](const PoolEvent& event) { return event.kind == kind; });
+    return found;
+  };
+  Worker("actor-x", WorkerKind::kActor);
+  Worker("actor-y", WorkerKind::kActor);
+  pool.Begin(Needs("a", {Actors(1, 2)}), {}, false);
+  Round();
+  pool.Begin(Needs("b", {Actors(1, 1)}, 2), {}, false);
+  now += absl::Seconds(1);
+  for (const auto& [worker_id, worker] : workers) {
+    REQUIRE_OK(pool.Attend(worker, now));
+  }
+  const std::vector<PoolEvent> recalled = of_kind(pool.Tick(now), PoolEvent::Kind::kRecalled);
+  REQUIRE(recalled.size() == 1);
+  const std::string worker_id = recalled[0].worker_id;
+  Attendance& worker = workers.at(worker_id);
+  // It is at its work still, and has its last steps to tell of.
+  now += absl::Seconds(1);
+  REQUIRE_OK(pool.Attend(worker, now));
+  CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
+
+  std::vector<PoolEvent> events;
+  SECTION("has ended") {
+    worker.held[0].ended = true;
+    REQUIRE_OK(pool.Attend(worker, now));
+    events = pool.Tick(now);
+  }
+  SECTION("knows no more of it") {
+    worker.held.clear();
+    REQUIRE_OK(pool.Attend(worker, now));
+    events = pool.Tick(now);
+  }
+  SECTION("has left") {
+    pool.Leave(worker_id, now);
+    events = pool.Tick(now);
+  }
+  SECTION("is dead") {
+    pool.BrokeOff(worker_id, now);
+    now += WorkerPoolOptions().broken_off_after * 0.9;
+    CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
+    now += WorkerPoolOptions().broken_off_after * 0.9;
+    events = pool.Tick(now);
+  }
+  SECTION("another has its index") {
+    Worker("actor-z", WorkerKind::kActor).wanted_index = recalled[0].order.index;
+    workers.at("actor-z").resources.environments = {"CartPole-v1"};
+    Worker("actor-zz", WorkerKind::kActor);
+    REQUIRE_OK(pool.Attend(workers.at("actor-z"), now));
+    REQUIRE_OK(pool.Attend(workers.at("actor-zz"), now));
+    events = pool.Tick(now);
+    const auto released = std::find_if(events.begin(), events.end(),
+                                       [](const PoolEvent& event) { return event.kind == PoolEvent::Kind::kReleased; });
+    REQUIRE(released != events.end());
+    const auto given = std::find_if(events.begin(), events.end(), [&](const PoolEvent& event) {
+      return event.kind == PoolEvent::Kind::kOrdered && event.order.experiment_id == "a";
+    });
+    REQUIRE(given != events.end());
+    CHECK(given->order.index == recalled[0].order.index);
+    CHECK(released < given);
+  }
+  const std::vector<PoolEvent> released = of_kind(events, PoolEvent::Kind::kReleased);
+  REQUIRE(released.size() == 1);
+  CHECK(released[0].order == recalled[0].order);
+  CHECK(released[0].worker_id == worker_id);
+  CHECK(of_kind(pool.Tick(now), PoolEvent::Kind::kReleased).empty());
+}
+
 TEST_CASE_METHOD(PoolFixture, "no experiment gives up an actor that another one cannot use", "[unit]") {
   for (int i = 0; i < 3; ++i) {
     Worker(absl::StrCat("actor-", i), WorkerKind::kActor);
@@ -271,6 +344,31 @@ TEST_CASE_METHOD(PoolFixture, "the seat of a process that falls silent goes to a
   }
 }
 
+TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for dead for it", "[unit]") {
+  Worker("learner-x", WorkerKind::kLearner);
+  Worker("actor-x", WorkerKind::kActor);
+  pool.Begin(Needs("a", {{Role::kLearner, WorkerKind::kLearner}, Actors(1, 1)}), {}, false);
+  Round();
+  const WorkOf before = Work();
+  now += absl::Hours(1);
+  REQUIRE_OK(pool.Attend(workers.at("actor-x"), now));  // One comes first.
+  CHECK(pool.Tick(now).empty());
+  now += absl::Seconds(1);
+  CHECK(pool.Tick(now).empty());
+  CHECK(Work() == before);
+  const std::vector<PoolMemberView> members = pool.Members(now);
+  REQUIRE(members.size() == 2);
+  CHECK(members[1].attendance.worker_id == "learner-x");
+  CHECK(members[1].silent < absl::Seconds(5));
+
+  // Whoever is still silent then is dead as ever, also where the hub is slow all the time.
+  for (int i = 0; i < 30; ++i) {
+    now += absl::Seconds(3);
+    pool.Tick(now);
+  }
+  CHECK(Work().empty());
+}
+
 TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its own seat back", "[unit]") {
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
   shards.distinct = true;
@@ -311,6 +409,34 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
     }
     CHECK(Work() == WorkOf{{"replay-b", {"replay-server 1 of a"}}, {"replay-c", {"replay-server 0 of a"}}});
   }
+}
+
+TEST_CASE_METHOD(PoolFixture,
+                 "a replay server that leaves keeps the seats of all its experiments, whichever ends first", "[unit]") {
+  const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
+  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  pool.Begin(Needs("a", {shard}), {}, false);
+  pool.Begin(Needs("b", {shard}, 2), {}, false);
+  Round();
+  REQUIRE(Count("replay-server 0") == 2);
+  Attendance& leaving = Worker("replay-x", WorkerKind::kReplayServer);
+  leaving.leaving = true;
+  leaving.held[0].ended = true;
+  Worker("replay-spare", WorkerKind::kReplayServer).storage_id = "disk-spare";
+  const std::vector<PoolEvent> events = Round();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].kind == PoolEvent::Kind::kAway);
+  CHECK(events[0].order.experiment_id == "a");
+  pool.Leave("replay-x", now);
+  workers.erase("replay-x");
+  Round();
+  CHECK(Work().empty());
+  CHECK(pool.ReplayStorage("a") == std::map<int64_t, std::string>{{0, "disk-x"}});
+  CHECK(pool.ReplayStorage("b") == std::map<int64_t, std::string>{{0, "disk-x"}});
+
+  Worker("replay-x2", WorkerKind::kReplayServer).storage_id = "disk-x";
+  Round();
+  CHECK(Work().at("replay-x2") == std::vector<std::string>{"replay-server 0 of a", "replay-server 0 of b"});
 }
 
 TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, and an experiment that all give up ends",
@@ -388,6 +514,26 @@ TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them"
     REQUIRE_OK(pool.Attend(workers.at("actor-y"), now));
     CHECK(pool.HasNews("actor-y"));
   }
+}
+
+TEST_CASE_METHOD(PoolFixture, "they keep them too where the experiment goes on long after the hub has begun",
+                 "[unit]") {
+  SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
+  shards.distinct = true;
+  Worker("replay-b", WorkerKind::kReplayServer);
+  Worker("actor-y", WorkerKind::kActor);
+  while (now - absl::UnixEpoch() < 2 * WorkerPoolOptions().storage_patience) {
+    Round();
+  }
+  pool.Begin(Needs("a", {shards, Actors(1, 1)}), {{0, "disk-x"}}, true);
+  Round();
+  CHECK(Work().empty());
+  Worker("actor-x", WorkerKind::kActor).held = {{{7, "a", Role::kActor, 0, "/out/a"}, false, ""}};
+  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  for (int i = 0; i < 6; ++i) {
+    Round();
+  }
+  CHECK(Work() == WorkOf{{"actor-x", {"actor 0 of a"}}, {"replay-x", {"replay-server 0 of a"}}});
 }
 
 TEST_CASE_METHOD(PoolFixture, "an experiment that is over gives no seats out and ends when its workers have",

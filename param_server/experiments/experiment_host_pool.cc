@@ -1,0 +1,138 @@
+// What ExperimentHost has to do with the processes of the pool: they attend, and are told their orders. The rest of the
+// class is in experiment_host.cc.
+// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/log.h"
+#include "param_server/experiments/experiment_host.h"
+
+namespace waggle {
+
+uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
+  std::optional<absl::StatusOr<PoolAnswer>> now_known;
+  Answer replaced;
+  uint64_t call = 0;
+  {
+    const absl::Time now = options_.clock();
+    MutexLock lock(&mutex_);
+    call = ++last_call_;
+    if (const auto other = waiting_.find(attendance.worker_id); other != waiting_.end()) {
+      replaced = std::move(other->second.answer);
+      waiting_.erase(other);
+    }
+    if (const absl::Status taken = pool_.Attend(attendance, now); !taken.ok()) {
+      now_known = taken;
+    } else if (attendance.leaving && attendance.held.empty()) {
+      pool_.Leave(attendance.worker_id, now);
+      now_known = PoolAnswer();
+    } else {
+      waiting_[attendance.worker_id] = {call, now + options_.answer_after, std::move(answer)};
+    }
+  }
+  if (replaced != nullptr) {
+    replaced(absl::AbortedError("this worker has called again"));
+  }
+  if (now_known.has_value()) {
+    answer(*std::move(now_known));
+  }
+  WakeUp();  // Who has news for it is told by the thread: also what follows from what it said.
+  return call;
+}
+
+void ExperimentHost::BreakOff(uint64_t call) {
+  Answer answer;
+  {
+    MutexLock lock(&mutex_);
+    const auto waiting =
+        std::find_if(waiting_.begin(), waiting_.end(), [call](const auto& one) { return one.second.call == call; });
+    if (waiting == waiting_.end()) {
+      return;
+    }
+    answer = std::move(waiting->second.answer);
+    pool_.BrokeOff(waiting->first, options_.clock());
+    waiting_.erase(waiting);
+  }
+  answer(absl::CancelledError("the call was broken off"));
+  WakeUp();
+}
+
+void ExperimentHost::TickPool() {
+  const absl::Time now = options_.clock();
+  std::vector<PoolEvent> events;
+  std::vector<std::pair<std::shared_ptr<OpenRun>, PoolEvent>> of_runs;
+  Answers answers;
+  {
+    MutexLock lock(&mutex_);
+    events = pool_.Tick(now);
+    for (const PoolEvent& event : events) {
+      if (const auto active = active_.find(event.order.experiment_id); active != active_.end()) {
+        of_runs.emplace_back(active->second.run, event);
+      }
+    }
+    answers = TakeAnswersLocked(now);
+  }
+  for (const auto& [run, event] : of_runs) {
+    if (event.kind == PoolEvent::Kind::kReleased) {
+      // Most have said goodbye themselves, which is no news then.
+      run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
+      continue;
+    }
+    const bool bad = event.kind != PoolEvent::Kind::kOrdered && event.kind != PoolEvent::Kind::kEnded &&
+                     event.kind != PoolEvent::Kind::kRecalled;
+    bad ? LogWarning(event.text) : LogInfo(event.text);
+    Note(event.order.experiment_id, event.text);
+    if (event.kind == PoolEvent::Kind::kLost) {
+      run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
+    } else if (event.kind == PoolEvent::Kind::kHopeless) {
+      run->hub()->End(RunState::kFailed, event.text).IgnoreError();  // It is written later otherwise.
+    }
+  }
+  // After the dismissals: who takes a seat up finds it free.
+  for (auto& [answer, value] : answers) {
+    answer(std::move(value));
+  }
+}
+
+ExperimentHost::Answers ExperimentHost::TakeAnswersLocked(absl::Time now) {
+  Answers answers;
+  for (auto one = waiting_.begin(); one != waiting_.end();) {
+    if (now < one->second.until && !pool_.HasNews(one->first)) {
+      ++one;
+      continue;
+    }
+    answers.emplace_back(std::move(one->second.answer), AnswerLocked(one->first));
+    pool_.Answered(one->first, now);
+    one = waiting_.erase(one);
+  }
+  return answers;
+}
+
+PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
+  PoolAnswer answer;
+  answer.orders = pool_.OrdersOf(worker_id);
+  if (const Attendance* const attendance = pool_.Find(worker_id); attendance != nullptr) {
+    // Those of an experiment that cannot go on yet: its workers wait for it, as they would for the hub itself.
+    for (const HeldOrder& held : attendance->held) {
+      const auto record = records_.find(held.order.experiment_id);
+      if (!held.ended && record != records_.end() && record->second.state == RunState::kRunning &&
+          active_.count(record->first) == 0) {
+        answer.orders.push_back(held.order);
+      }
+    }
+    for (const std::string& id : attendance->kept) {
+      const auto record = records_.find(id);
+      // Of one that this hub never had nothing is dropped: it may be another hub's. One that is resumed begins anew.
+      const bool is_past =
+          record != records_.end() && active_.count(id) == 0 &&
+          (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));
+      if (record == records_.end() ? deleted_.count(id) > 0 : is_past) {
+        answer.discarded.push_back(id);
+      }
+    }
+  }
+  return answer;
+}
+
+}  // namespace waggle
