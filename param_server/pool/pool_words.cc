@@ -1,6 +1,7 @@
 // No test of its own: tests/param_server/pool/worker_pool_test.cc sees it.
 #include "param_server/pool/pool_words.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
@@ -17,6 +18,15 @@ std::string Describe(const SeatGroup& group, const std::string& environment, int
 
 std::string NameOf(const WorkOrder& order) {
   return absl::StrCat(RoleName(order.role), " ", order.index, " of ", order.experiment_id);
+}
+
+std::string OneLine(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    line +=
+        absl::ascii_iscntrl(static_cast<unsigned char>(c)) ? absl::CHexEscape(std::string(1, c)) : std::string(1, c);
+  }
+  return line;
 }
 
 std::string Whereabouts(const std::string& worker_id, const std::string& host) {

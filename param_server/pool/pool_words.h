@@ -16,6 +16,10 @@ std::string Describe(const SeatGroup& group, const std::string& environment, int
 // "actor 2 of cartpole-x7k2p".
 std::string NameOf(const WorkOrder& order);
 
+// Text of another process as it may stand in a line of a log: what would begin another line, or move a terminal's
+// cursor, is escaped.
+std::string OneLine(const std::string& text);
+
 // "actor-4711-0123456789abcdef on host-a".
 std::string Whereabouts(const std::string& worker_id, const std::string& host);
 

@@ -98,7 +98,7 @@ void WorkerPool::TakeEnded(Member* member, const WorkOrder& order, const std::st
                                         failed ? " gave up: "
                                         : keep ? " has ended, and keeps its seat"
                                                : " has ended",
-                                        failure);
+                                        OneLine(failure));
   events_.push_back({failed ? PoolEvent::Kind::kGaveUp
                      : keep ? PoolEvent::Kind::kAway
                             : PoolEvent::Kind::kEnded,

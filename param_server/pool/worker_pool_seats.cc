@@ -2,6 +2,7 @@
 // No test of its own: tests/param_server/pool/worker_pool_test.cc sees it.
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -74,12 +75,20 @@ absl::Status WorkerPool::CanBegin(const RunNeeds& needs, Slots slots) const {
 }
 
 std::string WorkerPool::TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t>* slots) const {
+  std::vector<std::pair<const std::string, Member> const*> members;
+  for (const auto& member : members_) {
+    members.push_back(&member);
+  }
+  // As Candidates: devices are left for those who need them.
+  std::stable_sort(members.begin(), members.end(), [](const auto* a, const auto* b) {
+    return a->second.attendance.resources.devices.size() < b->second.attendance.resources.devices.size();
+  });
   std::vector<std::string> missing;
   for (const SeatGroup& group : needs.groups) {
     int64_t wanted = group.least;
-    for (const auto& [worker_id, member] : members_) {
-      int64_t& left = (*slots)[worker_id];
-      if (Fits(member, needs, group)) {
+    for (const auto* const member : members) {
+      int64_t& left = (*slots)[member->first];
+      if (Fits(member->second, needs, group)) {
         const int64_t taken = std::min({wanted, std::max<int64_t>(0, left), group.distinct ? 1 : wanted});
         wanted -= taken;
         left -= taken;
@@ -121,10 +130,13 @@ std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Gr
       candidates.push_back(&member);
     }
   }
-  // Those who have not failed just now, and of these the least busy first.
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Member* a, const Member* b) {
-    return std::make_pair(a->failures, a->Load()) < std::make_pair(b->failures, b->Load());
-  });
+  // Those who have not failed just now, of these the least busy, and of these those with the fewest devices, which
+  // others may need.
+  const auto rank = [](const Member* member) {
+    return std::make_tuple(member->failures, member->Load(), member->attendance.resources.devices.size());
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&rank](const Member* a, const Member* b) { return rank(a) < rank(b); });
   return candidates;
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
@@ -216,9 +217,9 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
     }
     seat.assignment = AssignmentLocked(*worker, now);
     const std::string text =
-        absl::StrCat(RoleName(introduction.role), " ", seat.index, " joined from ", introduction.host, ", process ",
-                     introduction.process_id, introduction.address.empty() ? "" : ", serving at ", introduction.address,
-                     is_learner ? absl::StrCat(", epoch ", seat.epoch) : "");
+        absl::StrCat(RoleName(introduction.role), " ", seat.index, " joined from ", absl::CHexEscape(introduction.host),
+                     ", process ", introduction.process_id, introduction.address.empty() ? "" : ", serving at ",
+                     introduction.address, is_learner ? absl::StrCat(", epoch ", seat.epoch) : "");
     LogInfo(text);
     NoteLocked(text);
   }

@@ -496,6 +496,31 @@ TEST_CASE_METHOD(PoolFixture, "who gives up is followed after a growing pause, a
   }
 }
 
+TEST_CASE_METHOD(PoolFixture, "why a worker gave up is one line, whatever it says", "[unit]") {
+  Worker("actor-x", WorkerKind::kActor);
+  pool.Begin(Needs("a", {Actors(1, 1)}), {}, false);
+  Round();
+  workers.at("actor-x").held[0].ended = true;
+  workers.at("actor-x").held[0].failure = "no \"caf\xc3\xa9\"\n2026 error\x1b[2J";
+  const std::vector<PoolEvent> events = Round();
+  REQUIRE(!events.empty());
+  CHECK_THAT(events[0].text, Catch::EndsWith("gave up: no \"caf\xc3\xa9\"\\n2026 error\\x1b[2J"));
+}
+
+TEST_CASE_METHOD(PoolFixture, "a process with a device is left to those who need one, while others will do", "[unit]") {
+  Worker("learner-a", WorkerKind::kLearner).resources.devices = {"cuda:0"};
+  Worker("learner-b", WorkerKind::kLearner);
+  const SeatGroup plain{Role::kLearner, WorkerKind::kLearner};
+  SeatGroup on_device = plain;
+  on_device.device = "cuda";
+  Round();
+  pool.Begin(Needs("a", {plain}), {}, false);
+  CHECK(pool.CanBegin(Needs("b", {on_device}, 2)).ok());
+  Round();
+  CHECK(Work() == WorkOf{{"learner-b", {"learner 0 of a"}}});
+  CHECK(pool.CanBegin(Needs("b", {on_device}, 2)).ok());
+}
+
 TEST_CASE_METHOD(PoolFixture, "those who held seats of an earlier hub keep them", "[unit]") {
   Worker("actor-x", WorkerKind::kActor);
   workers.at("actor-x").held = {{{7, "a", Role::kActor, 1, "/out/a"}, false, ""}};
