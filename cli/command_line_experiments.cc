@@ -106,8 +106,10 @@ Command ParseHealth(CLI::App* app, int argc, const char* const* argv) {
 std::vector<Verb> ExperimentVerbs() {
   return {
       {"submit",
-       "Checks an experiment's file as `waggle check` does, hands it to a parameter server, which runs it once its pool "
-       "has room for it, and prints its id. Exits with 0, 1 if the parameter server does not answer, 2 if the file or a "
+       "Checks an experiment's file as `waggle check` does, hands it to a parameter server, which runs it once its "
+       "pool "
+       "has room for it, and prints its id. Exits with 0, 1 if the parameter server does not answer, 2 if the file or "
+       "a "
        "flag is wrong; with --watch as `waggle watch`.",
        &ParseSubmit},
       {"list",
@@ -131,8 +133,9 @@ std::vector<Verb> ExperimentVerbs() {
        &ParseChange<ChangeFlags::Change::kStop>},
       {"resume",
        "Puts an experiment that was stopped, or has failed, into the queue again, to go on from where it was. Exits "
-       "with 0, 1 if the parameter server does not answer, 2 if there is no such experiment, it is none of these, its "
-       "workers have not ended yet, or a flag is wrong.",
+       "with 0, 1 if the parameter server does not answer, 2 if there is no such experiment, it was neither stopped "
+       "nor "
+       "has failed, its workers have not ended yet, or a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kResume>},
       {"delete",
        "Deletes an experiment that has ended, with all that is kept of it. Exits with 0, 1 if the parameter server "
