@@ -162,6 +162,12 @@ class Cluster:
         except (RuntimeError, subprocess.TimeoutExpired):
             return []
 
+    def attending(self):
+        """The worker ids of all processes but the hub, once all of them attend at it: None before. One that was killed a
+        moment ago is in the pool yet, but silent."""
+        attending = {member["worker_id"] for member in self.pool() if member["seconds_silent"] == 0}
+        return attending if len(attending) == len(self.containers()) - 1 else None
+
     def worker_as(self, role):
         """A process that works in a role, of whichever experiment, as pool() tells it; None where none does."""
         return next((member for member in self.pool() if any(order["role"] == role for order in member["orders"])), None)

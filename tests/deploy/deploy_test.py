@@ -175,12 +175,10 @@ class Faults(unittest.TestCase):
                     with timed(f"{service} started again after kill -9, to both counts growing"):
                         self.goes_on(watcher)
             with self.subTest("kill -9", service="hub"):
-                # Those that were killed before are forgotten after a while, and their successors are there.
-                await_that(lambda: len(cluster.pool()) == len(cluster.containers()) - 1, "everyone is in the pool")
-                before = {member["worker_id"] for member in cluster.pool()}
+                before = await_that(lambda: cluster.attending(), "all are in the pool")
                 cluster.kill("hub", meanwhile=watcher.hub_is_killed)
                 with timed("hub started again after kill -9, to all its workers back"):
-                    await_that(lambda: before <= {member["worker_id"] for member in cluster.pool()}, "all are back")
+                    await_that(lambda: cluster.attending() == before, "all are back")
                 self.goes_on(watcher)
             with self.subTest("cut off", service="replay-1"):
                 cluster.cut_off("replay-1", seconds=20)
