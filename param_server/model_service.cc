@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/annotate.h"
+#include "common/base/reason.h"
 #include "common/base/status_macros.h"
 #include "common/hub_client/hub_convert.h"
 #include "common/rpc/channel.h"
@@ -59,8 +60,9 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
   absl::Status CheckEpoch(const ModelSnapshot& snapshot) const {
     const uint64_t fenced = run_->fenced_epoch == nullptr ? 0 : run_->fenced_epoch();
     if (fenced > 0 && snapshot.version.epoch <= fenced) {
-      return absl::FailedPreconditionError(absl::StrCat("weights of epoch ", snapshot.version.epoch,
-                                                        ", whose learner has been dismissed: another has its place"));
+      return WithReason(reasons::kLaterLearner, absl::FailedPreconditionError(absl::StrCat(
+                                                    "weights of epoch ", snapshot.version.epoch,
+                                                    ", whose learner has been dismissed: another has its place")));
     }
     const uint64_t last = run_->last_epoch == nullptr ? snapshot.version.epoch : run_->last_epoch();
     return snapshot.version.epoch <= last

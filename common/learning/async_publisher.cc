@@ -108,13 +108,16 @@ absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot, bool agai
       // not, or the server had not said so yet.
       return absl::OkStatus();
     }
+    if (status.ok() && std::exchange(away_, false)) {
+      LogInfo("weights are published again, from those of step ", snapshot.version.version, " on");
+    }
     if (status.ok() && again) {
       LogInfo("the parameter server had lost weights ", snapshot.version.version, "; they are published again");
     }
     if (status.ok() || !MayPass(status)) {
       return status;
     }
-    if (!unanswered) {
+    if (!std::exchange(away_, true)) {
       LogWarning("publishing weights ", snapshot.version.version, " failed and is tried again: ", status.ToString());
     }
     unanswered = true;

@@ -52,6 +52,7 @@ class AsyncPublisher {
   ModelPublisher* const publisher_;
   const AsyncPublisherOptions options_;
   const StopToken stop_;
+  bool away_ = false;  // Of the thread: the server did not answer, which the log says once.
   Mutex mutex_;
   CondVar changed_;
   std::optional<ModelSnapshot> pending_ ABSL_GUARDED_BY(mutex_);

@@ -3,6 +3,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/reason.h"
 #include "common/base/thread.h"
 #include "common/hub_client/hub_convert.h"
 #include "common/hub_client/model_client.h"
@@ -198,7 +199,9 @@ TEST_CASE("Weights of a learner that was dismissed are refused, and those of its
   const auto publisher = NewGrpcModelPublisher(server.address);
   REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
   server.hub->Dismiss("first", "it was silent");
-  REQUIRE_CODE(publisher->Publish(MakeModel("m", {1, 2})), absl::StatusCode::kFailedPrecondition);
+  const absl::Status refused = publisher->Publish(MakeModel("m", {1, 2}));
+  REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
+  CHECK(ReasonOf(refused) == reasons::kLaterLearner);
   CHECK(server.models->Newest("m")->snapshot.version == ModelVersion{1, 1});
   learner.worker_id = "second";
   CHECK(ValueOf(server.hub->Join(learner)).epoch == 2);
