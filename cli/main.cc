@@ -1,9 +1,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <iostream>

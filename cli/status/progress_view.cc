@@ -100,7 +100,8 @@ std::string WaitingText(const RunFacts& facts) {
 // How full the tables are, if all that hold any have said so.
 std::string FillText(const RunFacts& facts) {
   if (facts.replay_servers_unheard > 0) {
-    return absl::StrCat("tables unknown: ", facts.replay_servers_unheard, " of the replay servers not reached from here");
+    return absl::StrCat("tables unknown: ", facts.replay_servers_unheard,
+                        " of the replay servers not reached from here");
   }
   return facts.table_max_items > 0
              ? absl::StrFormat("table %.0f of %.0f (%s)", facts.table_items, facts.table_max_items,

@@ -35,8 +35,8 @@ struct RunFacts {
   double table_items = 0;
   double table_max_items = 0;
   int64_t replay_servers_unheard = 0;  // That were asked for their tables and did not answer.
-  std::vector<std::string> blocked;  // In words, what tables wait for.
-  std::string turn;                  // Of a run in lock-step: "turn 12 is the learner's"; empty otherwise.
+  std::vector<std::string> blocked;    // In words, what tables wait for.
+  std::string turn;                    // Of a run in lock-step: "turn 12 is the learner's"; empty otherwise.
   double learner_steps = 0;
   std::optional<double> learner_steps_per_s;
   std::optional<double> learner_waiting;

@@ -41,6 +41,12 @@ struct WorkOrder {
   friend bool operator!=(const WorkOrder& a, const WorkOrder& b) { return !(a == b); }
 };
 
+// What a process may say of itself, at most.
+inline constexpr int64_t kMaxPoolCapacity = 1'000;  // Orders at a time: each takes a thread.
+inline constexpr int64_t kMaxPoolIndex = 1'000'000;
+inline constexpr size_t kMaxPoolNames = 1'000;  // Devices, or environments.
+inline constexpr size_t kMaxPoolKept = 10'000;  // Experiments of which it keeps anything.
+
 // What a process of the pool brings.
 struct WorkerResources {
   int64_t cores = 0;

@@ -127,8 +127,11 @@ class PoolWorker {
       news_ = false;
       FillHeld(&request);
     }
+    // Of the rest it tells once these have been dropped.
     for (const std::string& id : work_->Kept()) {
-      request.add_kept(id);
+      if (static_cast<size_t>(request.kept_size()) < kMaxPoolKept) {
+        request.add_kept(id);
+      }
     }
     v1::AttendResponse response;
     absl::Status status = CallUnary(

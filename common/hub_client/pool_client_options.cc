@@ -8,12 +8,6 @@
 #include "common/hub_client/pool_client.h"
 
 namespace waggle {
-namespace {
-
-constexpr int64_t kMaxIndex = 1'000'000;  // The hub allows fewer; this much fits into the request.
-constexpr int64_t kMaxCapacity = 10'000;  // Each order takes a thread.
-
-}  // namespace
 
 absl::Status PoolClientOptions::Validate() const {
   Problems problems;
@@ -23,10 +17,10 @@ absl::Status PoolClientOptions::Validate() const {
   } else if (kind == WorkerKind::kReplayServer || kind == WorkerKind::kGradient) {
     problems.Add("address: a ", WorkerKindName(kind), " must say where it serves");
   }
-  problems.AddUnless(!wanted_index.has_value() || (*wanted_index >= 0 && *wanted_index <= kMaxIndex),
-                     "wanted_index: ", wanted_index.value_or(0), " is not in 0 to ", kMaxIndex);
-  problems.AddUnless(capacity >= 1 && capacity <= kMaxCapacity, "capacity: ", capacity, " is not in 1 to ",
-                     kMaxCapacity);
+  problems.AddUnless(!wanted_index.has_value() || (*wanted_index >= 0 && *wanted_index <= kMaxPoolIndex),
+                     "wanted_index: ", wanted_index.value_or(0), " is not in 0 to ", kMaxPoolIndex);
+  problems.AddUnless(capacity >= 1 && capacity <= kMaxPoolCapacity, "capacity: ", capacity, " is not in 1 to ",
+                     kMaxPoolCapacity);
   problems.AddUnless(resources.cores >= 0 && resources.cores <= std::numeric_limits<int32_t>::max(),
                      "resources.cores: ", resources.cores, " are not as many as a machine may have");
   problems.AddUnlessAtLeast("resources.memory_bytes", resources.memory_bytes, 0);

@@ -11,10 +11,7 @@
 namespace waggle {
 namespace {
 
-constexpr int64_t kMaxIndex = 1'000'000;  // As of those who join a run.
 constexpr size_t kMaxPathBytes = 4096;
-constexpr int kMaxDevices = 1'000;
-constexpr int kMaxEnvironments = 10'000;
 constexpr size_t kMaxResourceName = 256;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 60;
 
@@ -26,9 +23,9 @@ absl::Status ValidateExperimentId(const std::string& id) {
              : absl::InvalidArgumentError(absl::StrCat("\"", id, "\" holds a '/' or begins with '.'"));
 }
 
-absl::Status CheckNames(const char* field, const google::protobuf::RepeatedPtrField<std::string>& names, int most) {
-  if (names.size() > most) {
-    return absl::InvalidArgumentError(absl::StrCat(field, ": has ", names.size(), "; wanted at most ", most));
+absl::Status CheckNames(const char* field, const google::protobuf::RepeatedPtrField<std::string>& names) {
+  if (static_cast<size_t>(names.size()) > kMaxPoolNames) {
+    return absl::InvalidArgumentError(absl::StrCat(field, ": has ", names.size(), "; wanted at most ", kMaxPoolNames));
   }
   for (const std::string& name : names) {
     if (name.empty() || name.size() > kMaxResourceName) {
@@ -92,8 +89,9 @@ absl::StatusOr<WorkOrder> FromProto(const v1::WorkOrder& proto) {
   const absl::StatusOr<Role> role = FromProto(proto.role());
   WAGGLE_RETURN_IF_ERROR(Annotate(role.status(), "an order's role"));
   order.role = *role;
-  if (proto.index() > kMaxIndex) {
-    return absl::InvalidArgumentError(absl::StrCat("an order's index: ", proto.index(), " is not in 0 to ", kMaxIndex));
+  if (proto.index() > kMaxPoolIndex) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an order's index: ", proto.index(), " is not in 0 to ", kMaxPoolIndex));
   }
   order.index = proto.index();
   const std::string& folder = proto.output_folder();
@@ -115,8 +113,8 @@ v1::Resources ToProto(const WorkerResources& resources) {
 }
 
 absl::StatusOr<WorkerResources> FromProto(const v1::Resources& proto) {
-  WAGGLE_RETURN_IF_ERROR(CheckNames("devices", proto.devices(), kMaxDevices));
-  WAGGLE_RETURN_IF_ERROR(CheckNames("environments", proto.environments(), kMaxEnvironments));
+  WAGGLE_RETURN_IF_ERROR(CheckNames("devices", proto.devices()));
+  WAGGLE_RETURN_IF_ERROR(CheckNames("environments", proto.environments()));
   if (proto.memory_bytes() > kMaxMemory) {
     return absl::InvalidArgumentError(
         absl::StrCat("memory_bytes: ", proto.memory_bytes(), "; wanted at most ", kMaxMemory));

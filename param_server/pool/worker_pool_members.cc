@@ -16,10 +16,7 @@
 namespace waggle {
 namespace {
 
-constexpr int64_t kMaxCapacity = 1'000;
-constexpr size_t kMaxKept = 10'000;
 constexpr size_t kMaxText = 256;
-constexpr size_t kMaxNames = 1'000;
 // Ticks come several times a second: where none came for this long the process was stopped, or its machine.
 constexpr absl::Duration kStandstill = absl::Seconds(2);
 constexpr absl::Duration kLongTick = absl::Milliseconds(500);
@@ -39,14 +36,14 @@ absl::Status Validate(const Attendance& attendance) {
   if (!attendance.storage_id.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(attendance.storage_id), "storage_id"));
   }
-  if (attendance.capacity < 1 || attendance.capacity > kMaxCapacity) {
+  if (attendance.capacity < 1 || attendance.capacity > kMaxPoolCapacity) {
     return absl::InvalidArgumentError(
-        absl::StrCat("capacity: ", attendance.capacity, " is not in 1 to ", kMaxCapacity));
+        absl::StrCat("capacity: ", attendance.capacity, " is not in 1 to ", kMaxPoolCapacity));
   }
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("held", attendance.held.size(), 2 * kMaxCapacity));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("kept", attendance.kept.size(), kMaxKept));
-  WAGGLE_RETURN_IF_ERROR(ValidateCount("devices", attendance.resources.devices.size(), kMaxNames));
-  return ValidateCount("environments", attendance.resources.environments.size(), kMaxNames);
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("held", attendance.held.size(), 2 * kMaxPoolCapacity));
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("kept", attendance.kept.size(), kMaxPoolKept));
+  WAGGLE_RETURN_IF_ERROR(ValidateCount("devices", attendance.resources.devices.size(), kMaxPoolNames));
+  return ValidateCount("environments", attendance.resources.environments.size(), kMaxPoolNames);
 }
 
 }  // namespace
