@@ -1,11 +1,11 @@
 // No test of its own: command_line_test.cc.
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command_line_parts.h"
+#include "common/api/pool.h"
 
 namespace waggle {
 namespace {
@@ -18,8 +18,9 @@ Command ParseSubmit(CLI::App* app, int argc, const char* const* argv) {
   SubmitFlags flags;
   AddExperimentFile(app, &flags.file);
   AddOverrides(app, &flags.overrides);
-  AddIntegerFlag(app, "--priority", &flags.priority, std::numeric_limits<int32_t>::min(),
-                 std::numeric_limits<int32_t>::max(), "Experiments of higher ones come first");
+  AddIntegerFlag(app, "--priority", &flags.priority, -kMaxExperimentPriority, kMaxExperimentPriority,
+                 absl::StrCat("From ", -kMaxExperimentPriority, " to ", kMaxExperimentPriority,
+                              ": experiments of higher ones come first"));
   AddSwitch(app, "--watch", &flags.watch, "Then go on as `waggle watch`");
   AddSwitch(app, "--json", &flags.json, "Print JSON");
   AddParamServerFlag(app, &flags.param_server);
@@ -133,9 +134,8 @@ std::vector<Verb> ExperimentVerbs() {
        &ParseChange<ChangeFlags::Change::kStop>},
       {"resume",
        "Puts an experiment that was stopped, or has failed, into the queue again, to go on from where it was. Exits "
-       "with 0, 1 if the parameter server does not answer, 2 if there is no such experiment, it was neither stopped "
-       "nor "
-       "has failed, its workers have not ended yet, or a flag is wrong.",
+       "with 0, 1 if the parameter server does not answer, 2 if there is no such experiment, it was neither "
+       "stopped nor has failed, its workers have not ended yet, or a flag is wrong.",
        &ParseChange<ChangeFlags::Change::kResume>},
       {"delete",
        "Deletes an experiment that has ended, with all that is kept of it. Exits with 0, 1 if the parameter server "

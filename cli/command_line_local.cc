@@ -100,14 +100,12 @@ std::vector<Verb> LocalVerbs() {
   return {
       {"run",
        "Trains an experiment with all its processes on this machine, until its stop condition. Exits with 0 "
-       "if that is met, 1 if the run failed, was stopped at its parameter server, reached a limit before its target, "
-       "or "
-       "needs more memory than this machine has, 2 if the file or a flag is wrong, 130 if interrupted.",
+       "if that is met, 1 if the run failed, was stopped at its parameter server, reached a limit before its "
+       "target, or needs more memory than this machine has, 2 if the file or a flag is wrong, 130 if interrupted.",
        &ParseRun},
       {"check",
        "Checks an experiment's file, prints every value of it, and estimates what it takes. Exits with 0, 2 if the "
-       "file "
-       "or a flag is wrong.",
+       "file or a flag is wrong.",
        &ParseCheck},
       {"evaluate",
        "Runs greedy episodes with what was trained: mean return, its standard error, the spread, and how long "

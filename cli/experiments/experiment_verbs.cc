@@ -60,6 +60,9 @@ absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopTo
       request->set_after(event.number());
     }
     out->flush();
+    if (!out->good()) {
+      return absl::DataLossError("what is told cannot be written; the experiment goes on");
+    }
   } while (!response.events().empty());
   return absl::OkStatus();
 }

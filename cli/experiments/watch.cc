@@ -1,6 +1,7 @@
 #include "cli/experiments/watch.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -46,6 +47,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
   if (options.has_answered) {
     patience.Answered();
   }
+  bool has_looked = false;
   bool said_away = false;
   std::optional<Stopwatch> since_json;
   do {
@@ -61,7 +63,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       continue;
     }
     patience.Answered();
-    if (!experiment.has_value()) {
+    if (!std::exchange(has_looked, true)) {
       experiment = ExperimentIn(snapshot->info);
     }
     said_away = false;
@@ -80,6 +82,9 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
                                     ShortNumber(facts.env_steps), " environment steps",
                                     facts.outcome_reason.empty() ? "" : ": ", facts.outcome_reason));
       }
+    }
+    if (printer->failed() || !out->good()) {
+      return absl::DataLossError("what is told cannot be written; the experiment goes on");
     }
     if (IsOver(state)) {
       const bool has_target = experiment.has_value() && experiment->stop.target_return.has_value();

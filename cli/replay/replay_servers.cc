@@ -46,8 +46,8 @@ struct Census {
   std::vector<MissingReplayServer> missing;
 };
 
-// One that is gone stays in the overview for a while; the experiment says how many there are to be.
-Census CountServers(const v1::OverviewResponse& overview, const std::string& hub) {
+// One that is gone stays in the overview for a while; `wanted` are to be there.
+Census CountServers(const v1::OverviewResponse& overview, int64_t wanted) {
   std::map<uint32_t, int> alive;
   std::map<uint32_t, const v1::WorkerInfo*> last;  // Heard of.
   for (const v1::WorkerInfo& worker : overview.workers()) {
@@ -58,10 +58,7 @@ Census CountServers(const v1::OverviewResponse& overview, const std::string& hub
     }
   }
   uint32_t servers = alive.empty() ? 0 : alive.rbegin()->first + 1;
-  if (const auto experiment = ParseExperiment(overview.experiment_yaml(), hub, {}, BuiltinAlgorithmDefinitions());
-      experiment.ok()) {
-    servers = std::max(servers, static_cast<uint32_t>(experiment->replay.servers));
-  }
+  servers = std::max(servers, static_cast<uint32_t>(wanted));
   Census census;
   for (uint32_t index = 0; index < servers; ++index) {
     census.alive.push_back(alive[index]);
@@ -137,6 +134,12 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
       Annotate(CallUnary(timeout, StopToken(),
                          [&](grpc::ClientContext* context) { return hub->Overview(context, request, &overview); }),
                absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
+  const auto parsed =
+      ParseExperiment(overview.experiment_yaml(), target.param_server, {}, BuiltinAlgorithmDefinitions());
+  if (parsed.ok() && parsed->learner.pushes()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("experiment ", experiment.id(), " has no replay servers: its actors push gradients"));
+  }
   std::vector<const v1::WorkerInfo*> workers;
   for (const v1::WorkerInfo& worker : overview.workers()) {
     if (worker.role() == v1::ROLE_REPLAY_SERVER && IsThere(worker)) {
@@ -151,7 +154,7 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
   for (const v1::WorkerInfo* worker : workers) {
     AddOnce(worker->address(), &found.addresses);
   }
-  Census census = CountServers(overview, target.param_server);
+  Census census = CountServers(overview, parsed.ok() ? parsed->replay.servers : 0);
   if (found.addresses.empty()) {
     std::vector<std::string> missing;
     for (const MissingReplayServer& server : census.missing) {

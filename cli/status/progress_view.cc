@@ -199,12 +199,13 @@ ProgressPrinter::ProgressPrinter()
 ProgressPrinter::ProgressPrinter(int file_descriptor, bool terminal, bool color)
     : file_(file_descriptor), terminal_(terminal), color_(color) {}
 
-void ProgressPrinter::Write(const std::string& text) const {
+void ProgressPrinter::Write(const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t written = write(file_, text.data() + done, text.size() - done);
     if (written < 0 && errno != EINTR) {
-      return;  // A reader that went away must not end the run.
+      failed_ = true;  // A reader that went away must not end the run.
+      return;
     }
     done += written < 0 ? 0 : static_cast<size_t>(written);
   }

@@ -46,6 +46,8 @@ class ProgressPrinter {
   void SetOutcome(const std::string& outcome);
   // To be called when the terminal's size has changed.
   void Redraw();
+  // Whether something could not be written, for who tells nothing else.
+  bool failed() const { return failed_; }
 
  private:
   struct Shown {
@@ -57,13 +59,14 @@ class ProgressPrinter {
     size_t rows;
   };
 
-  void Write(const std::string& text) const;
+  void Write(const std::string& text);
   Size TerminalSize() const;
   // The text that takes the block away, and the text that draws it as it should be now.
   std::string Erase();
   std::string Draw();
 
   const int file_;
+  bool failed_ = false;
   const bool terminal_;
   const bool color_;
   std::optional<Shown> shown_;

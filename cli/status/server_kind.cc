@@ -42,9 +42,9 @@ absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool 
     return absl::FailedPreconditionError(absl::StrCat(
         address, " is no ", kind, " server, or one of another version: it does not know what it was asked"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(address, " is a ", wants_hub ? "replay" : "parameter",
-                                                    " server, not a ", kind, " server: name it with ",
-                                                    wants_hub ? "--replay-server" : "--param-server"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      address, " is a ", wants_hub ? "replay" : "parameter", " server, not a ", kind, " server: ",
+      wants_hub ? "`waggle status` and `waggle why` take it as --replay-server" : "name it with --param-server"));
 }
 
 absl::Status TellOtherKind(const absl::Status& status, const std::string& address, ServerKind wanted) {

@@ -47,6 +47,9 @@ inline constexpr int64_t kMaxPoolIndex = 1'000'000;
 inline constexpr size_t kMaxPoolNames = 1'000;  // Devices, or environments.
 inline constexpr size_t kMaxPoolKept = 10'000;  // Experiments of which it keeps anything.
 
+// Of an experiment's priority, which is 0 unless its submission says otherwise, the largest magnitude.
+inline constexpr int64_t kMaxExperimentPriority = 1'000'000;
+
 // What a process of the pool brings.
 struct WorkerResources {
   int64_t cores = 0;

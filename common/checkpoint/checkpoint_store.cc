@@ -68,8 +68,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> CheckpointStore::MakeFolder(const std:
   WAGGLE_RETURN_IF_ERROR(Annotate(file_system->CreateFolders(folder), "the checkpoint folder"));
   absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system->LockFile(absl::StrCat(folder, "/", kLockFile));
   if (absl::IsUnavailable(lock.status())) {
-    return absl::UnavailableError(
-        absl::StrCat(folder, ": another process writes here; give each one a folder of its own"));
+    return absl::UnavailableError(absl::StrCat(folder, ": another process writes here"));
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(lock.status(), "the checkpoint folder"));
   return lock;

@@ -65,7 +65,6 @@ void AsynchronousDefaults(Experiment* experiment) {
   // A chunk ends with its unroll in any case.
   experiment->actor.chunk_rows = 128;
   experiment->actor.max_unacknowledged_blocks = 1;
-  experiment->evaluation.period_seconds = 0.1;
 }
 
 ReplayOptions OnPolicyReplay() {

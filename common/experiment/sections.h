@@ -173,8 +173,8 @@ struct EvaluationOptions {
   // Of the second evaluation of weights that reached the target: the first, one of many, may have been lucky.
   int64_t confirm_episodes = 100;
   // From the start of one evaluation to the start of the next; each takes the newest weights. 0: without a pause, where
-  // there are newer ones.
-  double period_seconds = 0;
+  // there are newer ones; small networks then fill metrics and terminals with dozens a second.
+  double period_seconds = 1;
   // The same of a deterministic run, in learner steps.
   int64_t period_steps = 500;
 

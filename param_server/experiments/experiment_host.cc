@@ -26,7 +26,6 @@ namespace {
 constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 constexpr size_t kMaxNameInId = 40;
 constexpr size_t kIdLetters = 5;
-constexpr int64_t kMaxPriority = 1'000'000;
 constexpr int kMostIds = 10;
 // Less than a client waits.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
@@ -171,9 +170,9 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
         absl::StrCat("an experiment has at most ", kMaxYamlBytes, " bytes; this one has ",
                      std::max(submission.submitted_yaml.size(), submission.effective_yaml.size())));
   }
-  if (submission.priority < -kMaxPriority || submission.priority > kMaxPriority) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("priority: ", submission.priority, "; wanted ", -kMaxPriority, " to ", kMaxPriority));
+  if (submission.priority < -kMaxExperimentPriority || submission.priority > kMaxExperimentPriority) {
+    return absl::InvalidArgumentError(absl::StrCat("priority: ", submission.priority, "; wanted ",
+                                                   -kMaxExperimentPriority, " to ", kMaxExperimentPriority));
   }
   WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment,
                           ParseExperiment(submission.effective_yaml, "the experiment", {}, *options_.algorithms));

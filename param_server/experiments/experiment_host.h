@@ -155,8 +155,8 @@ class ExperimentHost {
   void RunOnce();
   // The next that can begin, or be opened again after a restart; nothing: none can.
   std::optional<std::string> NextToBegin() ABSL_LOCKS_EXCLUDED(mutex_);
-  // One that ran with an earlier hub goes on. An error says what could not be written down. That it has failed, or has
-  // to be tried again, is none.
+  // One that ran with an earlier hub goes on. An error says what could not be written down; that it has
+  // failed, or has to be tried again, is not an error here.
   absl::Status Begin(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(const ExperimentRecord& record, const Experiment& experiment);
   // Begin's when the run could not be opened.

@@ -123,7 +123,8 @@ PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
     }
     for (const std::string& id : attendance->kept) {
       const auto record = records_.find(id);
-      // Of one that this hub never had nothing is dropped: it may be another hub's. One that is resumed begins anew.
+      // What belongs to an experiment that this hub never had may be another hub's, and stays. What is left of one that
+      // is resumed goes: it begins with empty tables.
       const bool is_past =
           record != records_.end() && active_.count(id) == 0 &&
           (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));

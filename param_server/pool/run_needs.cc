@@ -21,6 +21,7 @@ RunNeeds NeedsOf(const Experiment& experiment) {
                      experiment.replay.servers};
     replay.serves = true;
     replay.distinct = true;
+    replay.keeps = experiment.replay.table.durability != Durability::kNone;
     needs.groups.push_back(replay);
     SeatGroup learners{Role::kLearner, WorkerKind::kLearner, learner.processes, learner.processes, learner.device};
     learners.serves = experiment.actor.asks_learner();

@@ -19,6 +19,7 @@ struct SeatGroup {
   bool steps_environment = false;
   bool serves = false;    // Others have to reach them.
   bool distinct = false;  // No process has two of them, though it has room.
+  bool keeps = false;     // A process with a disk has there what it holds, and comes back to its seat.
 };
 
 // What an experiment needs of the pool.

@@ -49,7 +49,7 @@ struct WorkerPoolOptions {
   absl::Duration silent_after = absl::Seconds(8);
   // The same of one whose call was broken off, as that of a process that has ended.
   absl::Duration broken_off_after = absl::Seconds(2);
-  // A replay server that keeps its tables on its disk has so long to come back to its seat.
+  // A replay server that has its tables on its disk has so long to come back to its seat.
   absl::Duration storage_patience = absl::Minutes(10);
   // For how long after an experiment of an earlier hub goes on those who worked for it may take up their seats again,
   // before they are given to others.
@@ -91,8 +91,8 @@ struct PoolEvent {
 // their least is shared evenly among those of the highest priority that want more. An experiment that has more than its
 // share gives some up for one that has less than its own.
 //
-// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server which keeps its tables
-// on its disk waits for it to come back.
+// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server whose tables are on
+// its disk (SeatGroup::keeps) waits for it to come back.
 class WorkerPool {
  public:
   // `first_number`: of its orders; larger than all those of earlier hubs.
@@ -171,7 +171,7 @@ class WorkerPool {
   struct Seat {
     WorkOrder order;
     std::string worker_id;   // Empty: it waits for whom storage_id says.
-    std::string storage_id;  // Of a replay server that keeps its tables.
+    std::string storage_id;  // Of a replay server that keeps its tables; empty: the seat waits for nobody.
     absl::Time since;        // When it was given, or became free.
   };
   // Those of one role of an experiment.
@@ -203,12 +203,13 @@ class WorkerPool {
   void TakeHeld(Member* member, const HeldOrder& held, absl::Time now);
   // An order of its own has ended, or it gives it up where `failure` is not empty.
   void TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now);
-  static bool KeepsTables(const Member& member, const WorkOrder& order);
+  // Whether the seat of an order waits for this process to come back.
+  bool KeepsSeat(const Member& member, const WorkOrder& order);
   // An order that was recalled is over, which its event says.
   void Release(Member* member, uint64_t number, const std::string& why);
   // Those that it does not work on any more.
   void ReleaseEnded(Member* member);
-  // Whoever was recalled from this seat, which is given to another.
+  // Releases the worker that was recalled from this seat, as the seat is given to another.
   void ReleaseSeat(const WorkOrder& given);
   // The process loses an order: a replay server that keeps its tables does not lose its seat.
   void Free(Member* member, const WorkOrder& order, bool keep, absl::Time now);

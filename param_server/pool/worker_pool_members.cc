@@ -90,7 +90,7 @@ absl::Status WorkerPool::Attend(const Attendance& attendance, absl::Time now) {
 void WorkerPool::TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now) {
   const bool failed = !failure.empty();
   // As one that leaves before it has said that it ended: see Unseat.
-  const bool keep = !failed && member->attendance.leaving && KeepsTables(*member, order);
+  const bool keep = !failed && member->attendance.leaving && KeepsSeat(*member, order);
   const std::string text = absl::StrCat(NameOf(order),
                                         failed ? " gave up: "
                                         : keep ? " has ended, and keeps its seat"
@@ -133,8 +133,7 @@ void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now)
   }
   WorkOrder adopted = order;
   adopted.output_folder = run->second.needs.output_folder;
-  const bool keeps = order.role == Role::kReplayServer;
-  group->seats[order.index] = {adopted, worker_id, keeps ? member->attendance.storage_id : "", now};
+  group->seats[order.index] = {adopted, worker_id, group->needs.keeps ? member->attendance.storage_id : "", now};
   member->orders[order.number] = adopted;
   events_.push_back({PoolEvent::Kind::kOrdered, adopted, worker_id,
                      absl::StrCat(NameOf(adopted), " goes on with ",
@@ -207,8 +206,9 @@ void WorkerPool::RemoveDead(absl::Time now) {
   }
 }
 
-bool WorkerPool::KeepsTables(const Member& member, const WorkOrder& order) {
-  return order.role == Role::kReplayServer && !member.attendance.storage_id.empty();
+bool WorkerPool::KeepsSeat(const Member& member, const WorkOrder& order) {
+  const Seat* const seat = FindSeat(order, member.attendance.worker_id);
+  return seat != nullptr && !seat->storage_id.empty();
 }
 
 bool WorkerPool::IsDead(const Member& member, absl::Time now) const {
@@ -218,7 +218,7 @@ bool WorkerPool::IsDead(const Member& member, absl::Time now) const {
 void WorkerPool::Unseat(Member* member, const std::string& why, bool failed, absl::Time now) {
   const std::map<uint64_t, WorkOrder> orders = member->orders;
   for (const auto& [number, order] : orders) {
-    const bool keep = KeepsTables(*member, order);
+    const bool keep = KeepsSeat(*member, order);
     std::string text = absl::StrCat(NameOf(order), ", ",
                                     Whereabouts(member->attendance.worker_id, member->attendance.host), ", ", why);
     events_.push_back(

@@ -189,9 +189,9 @@ void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* membe
   order.role = group->needs.role;
   order.index = index;
   order.output_folder = run.needs.output_folder;
-  const bool keeps = group->needs.role == Role::kReplayServer;
   ReleaseSeat(order);
-  group->seats[index] = {order, member->attendance.worker_id, keeps ? member->attendance.storage_id : "", now};
+  group->seats[index] = {order, member->attendance.worker_id, group->needs.keeps ? member->attendance.storage_id : "",
+                         now};
   member->orders[order.number] = order;
   events_.push_back(
       {PoolEvent::Kind::kOrdered, order, member->attendance.worker_id,

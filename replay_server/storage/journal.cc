@@ -217,7 +217,7 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   last_checkpoint_ = SteadyNow();
   health_.CheckpointEnds(status, info.number);
   if (status.ok()) {
-    LogInfo("checkpoint ", info.number, ": ", info.items, " items had changed");
+    LogInfo("checkpoint ", info.number, ": ", info.items, " items had changed that were not logged");
   } else {
     LogError("no checkpoint was kept: ", status.message());
   }

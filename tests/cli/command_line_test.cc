@@ -382,7 +382,7 @@ TEST_CASE("Every flag says of a wrong value what was got and what was wanted", "
       {run, "--output-dir", {{"", "wanted a folder"}}},
       {{"submit", "x.yaml", "--param-server", "a:1"},
        "--priority",
-       {{"", "wanted a whole number from -2147483648 to 2147483647"}, {"high", "wanted a whole number"}}},
+       {{"", "wanted a whole number from -1000000 to 1000000"}, {"high", "wanted a whole number"}}},
       {run, "--set", {{"", pair}, {"a", pair}, {"=1", pair}}},
       {{"check", "x.yaml"}, "--set", {{"", pair}, {"a", pair}}},
       {{"status"}, "--param-server", {{"", address}, {"a", address}, {"a:0", address}, {"a:65536", address}}},

@@ -68,9 +68,9 @@ class StepWatch {
  public:
   StepWatch(const Service* service, std::string id) : service_(service), id_(std::move(id)) {}
 
-  // Until both kinds of steps have gone on, by so many, from what was seen last.
+  // Until both kinds of steps have gone on, by so many, from what a status says now.
   void AwaitProgress(const std::string& after, double steps) {
-    Look(after);
+    Eventually("a status after " + after, [&] { return Look(after); });
     const double env_steps = env_steps_ + steps;
     const double learner_steps = learner_steps_ + steps;
     Eventually("progress after " + after, [&] {
@@ -78,10 +78,11 @@ class StepWatch {
       return env_steps_ >= env_steps && learner_steps_ >= learner_steps;
     });
   }
-  void Look(const std::string& after) {
+  // Whether there was a status.
+  bool Look(const std::string& after) {
     const nlohmann::json status = service_->Status(id_);
     if (status.is_null()) {
-      return;
+      return false;
     }
     INFO("after " << after << ": " << status.at("reason"));
     const std::string outcome = status.at("outcome");
@@ -90,7 +91,10 @@ class StepWatch {
     REQUIRE(status.at("learner_steps").get<double>() >= learner_steps_);
     env_steps_ = status.at("env_steps");
     learner_steps_ = status.at("learner_steps");
-    seen_.push_back({absl::Now(), env_steps_, learner_steps_});
+    if (learner_steps_ > 0) {
+      seen_.push_back({absl::Now(), env_steps_, learner_steps_});
+    }
+    return true;
   }
   // Before a hub is killed: from now on steps may be those of ten seconds ago, of which there are some.
   void AllowForgetting() {
@@ -99,9 +103,8 @@ class StepWatch {
       while (seen_.size() > 1 && absl::Now() - seen_[1].at > absl::Seconds(10)) {
         seen_.pop_front();
       }
-      return absl::Now() - seen_.front().at > absl::Seconds(10);
+      return !seen_.empty() && absl::Now() - seen_.front().at > absl::Seconds(10);
     });
-    REQUIRE(seen_.front().learner_steps > 0);
     env_steps_ = seen_.front().env_steps;
     learner_steps_ = seen_.front().learner_steps;
   }
@@ -118,6 +121,50 @@ class StepWatch {
   };
   std::deque<Seen> seen_;
 };
+
+TEST_CASE("a learner begins without a shard that died before the hub was started again", "[e2e]") {
+  Service service;
+  service.StartHub();
+  for (const std::string number : {"0", "1"}) {
+    service.StartReplay("replay-" + number);
+    service.StartLearner("learner-" + number);
+  }
+  service.StartActor("actor");
+  service.StartEvaluator("evaluator");
+  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
+  const std::string id = service.SubmitFile(
+      Config("cartpole_apex_dqn"),
+      {"--set", "replay.servers=2", "--set", "replay.durability=log", "--set", "stop.target_return=null", "--set",
+       "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0", "--set", "learner.checkpoint.period_seconds=1"});
+  service.AwaitOutcome(id, "running");
+  StepWatch watch(&service, id);
+  watch.AwaitProgress("the start", 500);
+  service.Kill("replay-1");
+  watch.AwaitProgress("a shard's end", 500);
+  watch.AllowForgetting();
+  service.Kill("hub");
+  service.StartHub();
+  watch.AwaitProgress("the hub's end", 500);
+  std::string learner;
+  Eventually("the learner", [&] { return !(learner = service.WorkerOf(id, "learner")).empty(); });
+  service.Kill(learner);
+  Eventually("another learner", [&] {
+    watch.Look("the learner's end");
+    const std::string successor = service.WorkerOf(id, "learner");
+    return !successor.empty() && successor != learner;
+  });
+  watch.AwaitProgress("the learner's end", 500);
+  service.StartLearner(learner);
+  Eventually("a learner that stands by", [&] { return service.InPool("learner") == 2; });
+  service.StartReplay("replay-1");
+  Eventually("the shard's return", [&] {
+    const auto [asked, why] = service.Waggle({"why", "--json"});
+    return (asked == 0 || asked == 3) && nlohmann::json::parse(why).at("tables").size() == 2;
+  });
+  CHECK(service.Waggle({"stop", id}).first == 0);
+  service.AwaitOutcome(id, "stopped");
+  service.EndAll();
+}
 
 TEST_CASE("an experiment goes on by itself whichever of its processes is killed", "[e2e]") {
   Service service;

@@ -253,7 +253,7 @@ TEST_CASE("a run that goes on is the same run, and one in another folder is anot
   CHECK(RunIn(folder.File("other/checkpoints")) != run);
 }
 
-TEST_CASE("a learner begins anew where there is nothing, and goes on where there is", "[unit]") {
+TEST_CASE("a learner begins anew in an empty folder, and goes on from the checkpoints in another", "[unit]") {
   const testing::TemporaryFolder folder;
   for (const int64_t step : {20, 40, 60}) {
     Fixture fixture;

@@ -161,6 +161,9 @@ TEST_CASE("Who follows what happens is told all of it, until the end", "[grpc]")
   REQUIRE_OK(Logs({services.address(), "pole-x7k2q", /*follow=*/true}, StopToken(), &out));
   CHECK(absl::EndsWith(out.str(), "event 3\n"));
   services.experiments().experiments[0].set_state(v1::RUN_STATE_RUNNING);
+  std::ostringstream full;
+  full.setstate(std::ios::badbit);
+  CHECK(ExperimentExitStatus(Logs({services.address(), "pole-x7k2q", true}, StopToken(), &full)) == 1);
   const StopToken stop;
   stop.RequestStop();
   CHECK(ExperimentExitStatus(Logs({services.address(), "pole-x7k2q", true}, stop, &out)) == 130);

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "cli/experiments/experiment_verbs.h"
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/cli/fake_services.h"
@@ -126,6 +127,23 @@ TEST_CASE("A hub that is away for a moment ends no watch, one that never was the
   const FakeServices services;
   REQUIRE_CODE(WatchExperiment({services.address(), "pole-00000", false}, StopToken(), &printer, &none).status(),
                absl::StatusCode::kNotFound);
+}
+
+TEST_CASE("A watch whose output cannot be written ends with an error", "[grpc]") {
+  const FakeServices services;
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  REQUIRE(full >= 0);
+  ProgressPrinter printer(full, /*terminal=*/false, /*color=*/false);
+  std::ostringstream out;
+  const absl::Status people =
+      WatchExperiment({services.address(), "pole-x7k2q", false}, StopToken(), &printer, &out).status();
+  CHECK(ExperimentExitStatus(people) == 1);
+  close(full);
+  ProgressPrinter unused(-1, /*terminal=*/false, /*color=*/false);
+  out.setstate(std::ios::badbit);
+  const absl::Status programs =
+      WatchExperiment({services.address(), "pole-x7k2q", true}, StopToken(), &unused, &out).status();
+  CHECK(ExperimentExitStatus(programs) == 1);
 }
 
 TEST_CASE("A watch that is interrupted says that the experiment goes on", "[grpc]") {

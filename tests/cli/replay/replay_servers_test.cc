@@ -68,6 +68,16 @@ TEST_CASE("The experiment that runs need not be named; of several, or of one tha
   REQUIRE_CODE(find("").status(), absl::StatusCode::kNotFound);
 }
 
+TEST_CASE("An experiment without replay servers misses none", "[grpc]") {
+  FakeServices services;
+  services.overview() = SampleSnapshot().overview;
+  services.overview().set_experiment_yaml(
+      "experiment: {name: x}\nenvironment: {name: CartPole-v1}\nalgorithm: {name: a3c}\nstop: {max_env_steps: 10}\n");
+  const absl::Status none = ReplayServers::Find({{}, services.address()}, kTimeout).status();
+  REQUIRE_CODE(none, absl::StatusCode::kFailedPrecondition);
+  CHECK(absl::StrContains(none.message(), "push gradients"));
+}
+
 TEST_CASE("Of servers that are named, tables are an experiment's only where it is named too", "[unit]") {
   CHECK(ValueOf(ReplayServers::Find({{"127.0.0.1:1"}, ""}, kTimeout)).TableName("t") == "t");
   CHECK(ValueOf(ReplayServers::Find({{"127.0.0.1:1"}, "", "a"}, kTimeout)).TableName("t") == "a/t");

@@ -27,6 +27,7 @@ TEST_CASE("an experiment needs its replay servers, learners, actors and an evalu
   REQUIRE(groups.size() == 4);
   CHECK(groups.at(Role::kReplayServer).least == 3);
   CHECK(groups.at(Role::kReplayServer).distinct);
+  CHECK_FALSE(groups.at(Role::kReplayServer).keeps);
   CHECK(groups.at(Role::kLearner).most == 2);
   CHECK(groups.at(Role::kLearner).device == "cuda");
   CHECK_FALSE(groups.at(Role::kLearner).serves);
@@ -36,6 +37,10 @@ TEST_CASE("an experiment needs its replay servers, learners, actors and an evalu
   CHECK(groups.at(Role::kEvaluator).least == 0);
   CHECK(NeedsOf(experiment).environment == experiment.environment.name);
 
+  SECTION("a replay server whose tables outlive it keeps its seat") {
+    experiment.replay.table.durability = Durability::kCheckpoint;
+    CHECK(Groups(experiment).at(Role::kReplayServer).keeps);
+  }
   SECTION("a learner that computes actions has to be reached") {
     experiment.actor.inference = "server";
     CHECK(Groups(experiment).at(Role::kLearner).serves);

@@ -372,6 +372,7 @@ TEST_CASE_METHOD(PoolFixture, "a hub that stood still for long takes nobody for 
 TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its own seat back", "[unit]") {
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 2, 2};
   shards.distinct = true;
+  shards.keeps = true;
   Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
   Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
   pool.Begin(Needs("a", {shards}), {}, false);
@@ -411,9 +412,25 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
   }
 }
 
+TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, another gets the seat at once", "[unit]") {
+  const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
+  Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
+  pool.Begin(Needs("a", {shard}), {}, false);
+  Round();
+  REQUIRE(Work() == WorkOf{{"replay-x", {"replay-server 0 of a"}}});
+  CHECK(pool.ReplayStorage("a").empty());
+  Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
+  pool.Leave("replay-x", now);
+  workers.erase("replay-x");
+  Round();
+  Round();
+  CHECK(Work() == WorkOf{{"replay-y", {"replay-server 0 of a"}}});
+}
+
 TEST_CASE_METHOD(PoolFixture,
                  "a replay server that leaves keeps the seats of all its experiments, whichever ends first", "[unit]") {
-  const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
+  SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
+  shard.keeps = true;
   Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
   pool.Begin(Needs("a", {shard}), {}, false);
   pool.Begin(Needs("b", {shard}, 2), {}, false);
@@ -545,6 +562,7 @@ TEST_CASE_METHOD(PoolFixture, "they keep them too where the experiment goes on l
                  "[unit]") {
   SeatGroup shards{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
   shards.distinct = true;
+  shards.keeps = true;
   Worker("replay-b", WorkerKind::kReplayServer);
   Worker("actor-y", WorkerKind::kActor);
   while (now - absl::UnixEpoch() < 2 * WorkerPoolOptions().storage_patience) {

@@ -11,7 +11,6 @@ namespace {
 void Defaults(Experiment* experiment) {
   ActorCriticDefaults(experiment);
   experiment->learner.gradients = "push";
-  experiment->evaluation.period_seconds = 0.1;
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const A3cOptions& options, const PlanContext& context) {
