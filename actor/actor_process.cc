@@ -93,12 +93,8 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> OpenReplay(const ActorPorts& p
                                                              const std::vector<TablePlan>& plans) {
   ports.metrics->SetActivity("waiting for replay");
   const StopToken& stop = ports.hub->training_over();
-  WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment,
-                          AwaitHub(ports.hub, "the replay servers", stop, [servers](const Assignment& known) {
-                            return !ReplayServersOf(known, servers).empty();
-                          }));
-  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayConnection> connection,
-                          ports.connect_replay(ReplayServersOf(assignment, servers)));
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> addresses, AwaitReplayServers(ports.hub, servers, stop));
+  WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ReplayConnection> connection, ports.connect_replay(addresses));
   for (const TablePlan& plan : plans) {
     WAGGLE_RETURN_IF_ERROR(
         Annotate(connection->CreateTable(plan.table, stop), absl::StrCat("creating table ", plan.table.name)));

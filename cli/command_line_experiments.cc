@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/command_line_parts.h"
 #include "common/api/pool.h"
 

@@ -52,11 +52,8 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
                                                            *connections.definitions));
   const Experiment& experiment = job->experiment;
   const int64_t servers = experiment.replay.servers;
-  WAGGLE_ASSIGN_OR_RETURN(
-      const Assignment joined,
-      AwaitHub(connections.hub, "the replay servers", connections.hub->training_over(),
-               [servers](const Assignment& assignment) { return !ReplayServersOf(assignment, servers).empty(); }));
-  job->assignment.replay_servers = ReplayServersOf(joined, servers);
+  WAGGLE_ASSIGN_OR_RETURN(job->assignment.replay_servers,
+                          AwaitReplayServers(connections.hub, servers, connections.hub->training_over()));
   WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, environment, *connections.definitions));
   WAGGLE_RETURN_IF_ERROR(
       CheckOwnMemory(Role::kLearner, experiment, environment, *connections.definitions, options.memory_bytes));

@@ -61,7 +61,7 @@ absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopTo
     }
     out->flush();
     if (!out->good()) {
-      return absl::DataLossError("what is told cannot be written; the experiment goes on");
+      return absl::DataLossError("what is told cannot be written");
     }
   } while (!response.events().empty());
   return absl::OkStatus();

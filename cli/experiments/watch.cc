@@ -84,7 +84,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       }
     }
     if (printer->failed() || !out->good()) {
-      return absl::DataLossError("what is told cannot be written; the experiment goes on");
+      return absl::DataLossError("what is told cannot be written");
     }
     if (IsOver(state)) {
       const bool has_target = experiment.has_value() && experiment->stop.target_return.has_value();

@@ -204,7 +204,8 @@ void ProgressPrinter::Write(const std::string& text) {
   while (done < text.size()) {
     const ssize_t written = write(file_, text.data() + done, text.size() - done);
     if (written < 0 && errno != EINTR) {
-      failed_ = true;  // A reader that went away must not end the run.
+      // A reader that went away must not end the run; a terminal that has no room for now gets the next lines.
+      failed_ = failed_ || errno != EAGAIN;
       return;
     }
     done += written < 0 ? 0 : static_cast<size_t>(written);

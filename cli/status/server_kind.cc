@@ -44,7 +44,7 @@ absl::Status OtherKindError(const std::string& address, ServerKind wanted, bool 
   }
   return absl::FailedPreconditionError(absl::StrCat(
       address, " is a ", wants_hub ? "replay" : "parameter", " server, not a ", kind, " server: ",
-      wants_hub ? "`waggle status` and `waggle why` take it as --replay-server" : "name it with --param-server"));
+      wants_hub ? "verbs that ask replay servers take it as --replay-server" : "name it with --param-server"));
 }
 
 absl::Status TellOtherKind(const absl::Status& status, const std::string& address, ServerKind wanted) {

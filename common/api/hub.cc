@@ -1,7 +1,5 @@
 #include "common/api/hub.h"
 
-#include <algorithm>
-
 #include "common/base/log.h"
 
 namespace waggle {
@@ -47,12 +45,9 @@ const char* RunStateName(RunState state) {
 }
 
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers) {
-  const std::vector<std::string>& known = assignment.replay_servers;
-  const auto wanted = static_cast<size_t>(servers);
-  if (known.size() < wanted || std::count(known.begin(), known.begin() + servers, "") > 0) {
-    return {};
-  }
-  return std::vector<std::string>(known.begin(), known.begin() + servers);
+  std::vector<std::string> addresses = assignment.replay_servers;
+  addresses.resize(static_cast<size_t>(servers));
+  return addresses;
 }
 
 absl::Status EndOfWork(const absl::Status& status, HubLink* hub) {

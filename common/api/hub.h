@@ -117,7 +117,7 @@ struct Assignment {
   int64_t earlier_env_steps = 0;  // Of the run when this worker joined, over all actors.
 };
 
-// The addresses of the first `servers` replay servers; empty until all of them have joined.
+// The addresses of the first `servers` replay servers, an empty one for each that has not joined.
 std::vector<std::string> ReplayServersOf(const Assignment& assignment, int64_t servers);
 
 // What an actor says when it asks for environment steps.

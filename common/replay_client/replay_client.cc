@@ -56,9 +56,11 @@ absl::StatusOr<std::unique_ptr<ReplayConnection>> NewGrpcReplayConnection(const 
   }
   std::vector<std::shared_ptr<ReplayLink>> links;
   for (size_t i = 0; i < addresses.size(); ++i) {
-    WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(addresses[i]), absl::StrCat("replay server ", i)));
-    if (std::find(addresses.begin(), addresses.begin() + i, addresses[i]) != addresses.begin() + i) {
-      return absl::InvalidArgumentError(absl::StrCat("replay server ", i, ": ", addresses[i], " is given twice"));
+    if (!(find && addresses[i].empty())) {
+      WAGGLE_RETURN_IF_ERROR(Annotate(ValidateHostPort(addresses[i]), absl::StrCat("replay server ", i)));
+      if (std::find(addresses.begin(), addresses.begin() + i, addresses[i]) != addresses.begin() + i) {
+        return absl::InvalidArgumentError(absl::StrCat("replay server ", i, ": ", addresses[i], " is given twice"));
+      }
     }
     ReplayLink::Find find_one;
     if (find) {

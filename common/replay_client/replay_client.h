@@ -17,7 +17,8 @@ using FindReplayServers = std::function<std::vector<std::string>()>;
 
 // The replay ports over gRPC, to the replay servers at these addresses (HOST:PORT). Several are one buffer, of which
 // each holds a part (common/replay_client/shards): every process that uses it has to give them in the same order.
-// INVALID_ARGUMENT for an address that is none or is given twice, and for none at all.
+// INVALID_ARGUMENT for an address that is none or is given twice, and for none at all. With `find`, an address may be
+// empty: it is not known yet, and the server is away until `find` gives one.
 //
 // The servers need not be there yet: what is made here connects in the background, and again after every loss, with a
 // jittered pause of 0.1 to 2 s, at the address that `find` gives then. A server that came back without its tables gets

@@ -18,6 +18,12 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kCreateTimeout = absl::Seconds(5);
+// Nobody can listen at this port: who connects to it is refused at once, as by a server that is away.
+constexpr char kNowhere[] = "127.0.0.1:0";
+
+std::string TargetOf(const std::string& address) {
+  return address.empty() ? kNowhere : address;
+}
 
 }  // namespace
 
@@ -33,12 +39,12 @@ std::string ReplayLink::NameThere(const std::string& table) const {
 }
 
 std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::NewStub(const std::string& address) const {
-  return v1::ReplayService::NewStub(NewChannel(address, "replay-control", keepalive_));
+  return v1::ReplayService::NewStub(NewChannel(TargetOf(address), "replay-control", keepalive_));
 }
 
 std::string ReplayLink::address() const {
   MutexLock lock(&mutex_);
-  return address_;
+  return address_.empty() ? "an address that is not known yet" : address_;
 }
 
 std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::stub() const {
@@ -48,9 +54,13 @@ std::shared_ptr<v1::ReplayService::StubInterface> ReplayLink::stub() const {
 
 std::string ReplayLink::FindAgain() {
   const std::string found = find_ ? find_() : std::string();
-  std::string before = address();
+  std::string before;
+  {
+    MutexLock lock(&mutex_);
+    before = address_;
+  }
   if (found.empty() || found == before || !ValidateHostPort(found).ok()) {
-    return before;
+    return TargetOf(before);
   }
   std::shared_ptr<v1::ReplayService::StubInterface> stub = NewStub(found);  // Outside the lock, like the log.
   {
@@ -59,7 +69,8 @@ std::string ReplayLink::FindAgain() {
     stub_.swap(stub);
   }
   if (before != found) {
-    LogInfo("the replay server that was at ", before, " is at ", found, " now");
+    LogInfo("the replay server ", before.empty() ? "" : absl::StrCat("that was at ", before, " "), "is at ", found,
+            " now");
   }
   return found;
 }

@@ -23,17 +23,20 @@ class ReplayLink {
   // Says where the server is now; empty where that is not known. Called from any thread, at every attempt to reach it.
   using Find = std::function<std::string()>;
 
-  // Of the tables of this experiment; empty: of those that belong to none.
+  // To HOST:PORT; empty: that is not known yet, and nobody is reached until `find` gives it. Of the tables of this
+  // experiment; empty: of those that belong to none.
   explicit ReplayLink(const std::string& address, Find find = nullptr, const Keepalive& keepalive = kClientKeepalive,
                       std::string experiment_id = "");
 
+  // For people: also where it is not known yet.
   std::string address() const ABSL_LOCKS_EXCLUDED(mutex_);
   // What the server calls a table.
   std::string NameThere(const std::string& table) const;
   const Keepalive& keepalive() const { return keepalive_; }  // Of every channel to the server.
   std::shared_ptr<v1::ReplayService::StubInterface> stub() const ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Asks where the server is: to be called before every attempt to reach it after one that failed. Returns its address.
+  // Asks where the server is: to be called before every attempt to reach it after one that failed. Returns what is to
+  // be connected to: its address, or one at which nobody is.
   std::string FindAgain() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Creates the table, trying again for as long as the server is away. FAILED_PRECONDITION if another one of that name

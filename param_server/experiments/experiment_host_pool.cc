@@ -128,7 +128,7 @@ PoolAnswer ExperimentHost::AnswerLocked(const std::string& worker_id) {
       const bool is_past =
           record != records_.end() && active_.count(id) == 0 &&
           (IsOver(record->second.state) || (record->second.state == RunState::kQueued && record->second.attempts > 0));
-      if (record == records_.end() ? deleted_.count(id) > 0 : is_past) {
+      if (record == records_.end() ? deleted_.count(id) > 0 : is_past || pool_.HasLostTables(worker_id, id)) {
         answer.discarded.push_back(id);
       }
     }

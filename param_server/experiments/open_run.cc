@@ -43,7 +43,6 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   WAGGLE_RETURN_IF_ERROR(AdoptExperiment(options.plan.yaml, SteadyNow(), run->state_.get()).status());
   if (options.resume) {
     WAGGLE_RETURN_IF_ERROR(run->state_->Update([](HubRecord* record) {
-      record->replay_addresses.clear();  // Its tables are others.
       if (IsOver(record->progress.state)) {
         record->progress.state = RunState::kRunning;
         record->progress.reason.clear();

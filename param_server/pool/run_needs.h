@@ -19,7 +19,7 @@ struct SeatGroup {
   bool steps_environment = false;
   bool serves = false;    // Others have to reach them.
   bool distinct = false;  // No process has two of them, though it has room.
-  bool keeps = false;     // A process with a disk has there what it holds, and comes back to its seat.
+  bool keeps = false;     // What a process with a disk holds for them outlives it.
 };
 
 // What an experiment needs of the pool.

@@ -179,7 +179,8 @@ void WorkerPool::Settle(absl::Time now) {
           group.failures = 0;
           members_.at(seat->second.worker_id).failures = 0;
         }
-        const bool given_up = seat->second.worker_id.empty() && since >= options_.storage_patience;
+        const absl::Duration patience = group.needs.keeps ? options_.storage_patience : options_.memory_patience;
+        const bool given_up = seat->second.worker_id.empty() && since >= patience;
         seat = given_up ? group.seats.erase(seat) : std::next(seat);
       }
     }

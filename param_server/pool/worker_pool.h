@@ -49,8 +49,10 @@ struct WorkerPoolOptions {
   absl::Duration silent_after = absl::Seconds(8);
   // The same of one whose call was broken off, as that of a process that has ended.
   absl::Duration broken_off_after = absl::Seconds(2);
-  // A replay server that has its tables on its disk has so long to come back to its seat.
+  // A replay server with a disk has so long to come back to its seat where the tables are on that disk
+  // (SeatGroup::keeps), and so long where they are in its memory, which it may still have if it was only cut off.
   absl::Duration storage_patience = absl::Minutes(10);
+  absl::Duration memory_patience = absl::Minutes(1);
   // For how long after an experiment of an earlier hub goes on those who worked for it may take up their seats again,
   // before they are given to others.
   absl::Duration rejoin_time = absl::Seconds(5);
@@ -91,8 +93,8 @@ struct PoolEvent {
 // their least is shared evenly among those of the highest priority that want more. An experiment that has more than its
 // share gives some up for one that has less than its own.
 //
-// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server whose tables are on
-// its disk (SeatGroup::keeps) waits for it to come back.
+// A seat whose worker is dead, gives up or leaves is given to another; that of a replay server with a disk waits
+// for it to come back.
 class WorkerPool {
  public:
   // `first_number`: of its orders; larger than all those of earlier hubs.
@@ -149,6 +151,8 @@ class WorkerPool {
 
   // Everyone, by kind and id.
   std::vector<PoolMemberView> Members(absl::Time now) const;
+  // Whether a process has tables of the experiment that are of no use any more, as it has lost its seat.
+  bool HasLostTables(const std::string& worker_id, const std::string& experiment_id) const;
   // Whether any of them keeps something of the experiment.
   bool IsKept(const std::string& experiment_id) const;
   // Of one: what it said last, or null.
@@ -171,7 +175,7 @@ class WorkerPool {
   struct Seat {
     WorkOrder order;
     std::string worker_id;   // Empty: it waits for whom storage_id says.
-    std::string storage_id;  // Of a replay server that keeps its tables; empty: the seat waits for nobody.
+    std::string storage_id;  // Of a replay server with a disk; empty: the seat waits for nobody.
     absl::Time since;        // When it was given, or became free.
   };
   // Those of one role of an experiment.
@@ -203,15 +207,17 @@ class WorkerPool {
   void TakeHeld(Member* member, const HeldOrder& held, absl::Time now);
   // An order of its own has ended, or it gives it up where `failure` is not empty.
   void TakeEnded(Member* member, const WorkOrder& order, const std::string& failure, absl::Time now);
-  // Whether the seat of an order waits for this process to come back.
-  bool KeepsSeat(const Member& member, const WorkOrder& order);
+  // Whether the seat of an order would wait for this process to come back.
+  static bool KeepsSeat(const Member& member, const WorkOrder& order);
+  // Whether the process has tables of a seat that it has lost: in its memory, so that they are of no use to anybody.
+  static bool HasLostTables(const Member& member, const Run& run);
   // An order that was recalled is over, which its event says.
   void Release(Member* member, uint64_t number, const std::string& why);
   // Those that it does not work on any more.
   void ReleaseEnded(Member* member);
   // Releases the worker that was recalled from this seat, as the seat is given to another.
   void ReleaseSeat(const WorkOrder& given);
-  // The process loses an order: a replay server that keeps its tables does not lose its seat.
+  // The process loses an order, and its seat unless that is kept for it.
   void Free(Member* member, const WorkOrder& order, bool keep, absl::Time now);
   // It loses all of them, as lost.
   void Unseat(Member* member, const std::string& why, bool failed, absl::Time now);

@@ -133,7 +133,8 @@ void WorkerPool::TakeHeld(Member* member, const HeldOrder& held, absl::Time now)
   }
   WorkOrder adopted = order;
   adopted.output_folder = run->second.needs.output_folder;
-  group->seats[order.index] = {adopted, worker_id, group->needs.keeps ? member->attendance.storage_id : "", now};
+  const bool waits = order.role == Role::kReplayServer;
+  group->seats[order.index] = {adopted, worker_id, waits ? member->attendance.storage_id : "", now};
   member->orders[order.number] = adopted;
   events_.push_back({PoolEvent::Kind::kOrdered, adopted, worker_id,
                      absl::StrCat(NameOf(adopted), " goes on with ",
@@ -207,8 +208,28 @@ void WorkerPool::RemoveDead(absl::Time now) {
 }
 
 bool WorkerPool::KeepsSeat(const Member& member, const WorkOrder& order) {
-  const Seat* const seat = FindSeat(order, member.attendance.worker_id);
-  return seat != nullptr && !seat->storage_id.empty();
+  return order.role == Role::kReplayServer && !member.attendance.storage_id.empty();
+}
+
+bool WorkerPool::HasLostTables(const Member& member, const Run& run) {
+  const Attendance& attendance = member.attendance;
+  const auto has_seat = [&attendance](const auto& one) {
+    const Seat& seat = one.second;
+    return seat.worker_id == attendance.worker_id ||
+           (seat.worker_id.empty() && seat.storage_id == attendance.storage_id);
+  };
+  const bool has_tables =
+      std::find(attendance.kept.begin(), attendance.kept.end(), run.needs.experiment_id) != attendance.kept.end();
+  return has_tables && std::any_of(run.groups.begin(), run.groups.end(), [&has_seat](const Group& group) {
+           return group.needs.role == Role::kReplayServer && !group.needs.keeps &&
+                  std::none_of(group.seats.begin(), group.seats.end(), has_seat);
+         });
+}
+
+bool WorkerPool::HasLostTables(const std::string& worker_id, const std::string& experiment_id) const {
+  const auto member = members_.find(worker_id);
+  const auto run = runs_.find(experiment_id);
+  return member != members_.end() && run != runs_.end() && HasLostTables(member->second, run->second);
 }
 
 bool WorkerPool::IsDead(const Member& member, absl::Time now) const {

@@ -126,7 +126,8 @@ std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Gr
                          std::any_of(group.seats.begin(), group.seats.end(),
                                      [&id = worker_id](const auto& seat) { return seat.second.worker_id == id; });
     if (!has_one && !member.broken_off && now >= member.retry_at && member.Load() < member.attendance.capacity &&
-        Fits(member, run.needs, group.needs)) {
+        Fits(member, run.needs, group.needs) &&
+        !(group.needs.role == Role::kReplayServer && HasLostTables(member, run))) {
       candidates.push_back(&member);
     }
   }
@@ -189,9 +190,9 @@ void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* membe
   order.role = group->needs.role;
   order.index = index;
   order.output_folder = run.needs.output_folder;
+  const bool waits = group->needs.role == Role::kReplayServer;
   ReleaseSeat(order);
-  group->seats[index] = {order, member->attendance.worker_id, group->needs.keeps ? member->attendance.storage_id : "",
-                         now};
+  group->seats[index] = {order, member->attendance.worker_id, waits ? member->attendance.storage_id : "", now};
   member->orders[order.number] = order;
   events_.push_back(
       {PoolEvent::Kind::kOrdered, order, member->attendance.worker_id,

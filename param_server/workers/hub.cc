@@ -17,8 +17,6 @@ namespace {
 
 // How much of a run a hub that is killed may forget; what has ended or begun is written at once.
 constexpr absl::Duration kSavePeriod = absl::Seconds(5);
-// Replay servers that live are back so soon after a restart. An address of one that is not may be another's until then.
-constexpr absl::Duration kReturnTime = absl::Seconds(5);
 // Who has not joined again so long after a restart counts as gone.
 constexpr absl::Duration kRejoinTime = absl::Hours(1);
 // One that runs and one that will see what changed meanwhile.
@@ -72,7 +70,6 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       experiment_checksum_(experiment_yaml_.empty() ? 0 : Checksum(experiment_yaml_.data(), experiment_yaml_.size())),
       workers_(options.workers),
       begun_(options.clock()),
-      earlier_replay_(state->record().replay_addresses),
       earlier_epoch_(state->record().last_epoch),
       failed_epoch_(earlier_epoch_),
       saver_(std::in_place, "hub-saver", 1, kMaxSaves),
@@ -390,33 +387,13 @@ absl::Status Hub::CheckEnvironmentLocked(const EnvironmentSpec& environment) con
   return absl::OkStatus();
 }
 
-std::vector<std::string> Hub::ReplayAddressesLocked(absl::Time now) const {
-  std::vector<std::string> addresses = workers_.Addresses(Role::kReplayServer);
-  if (!tracker_.has_value() || now - begun_ < kReturnTime) {
-    return addresses;
-  }
-  for (const auto& [shard, address] : earlier_replay_) {
-    if (shard >= tracker_->plan().replay_servers) {
-      break;
-    }
-    if (static_cast<size_t>(shard) >= addresses.size()) {
-      addresses.resize(static_cast<size_t>(shard) + 1);
-    }
-    std::string& known = addresses[static_cast<size_t>(shard)];
-    if (known.empty() && std::find(addresses.begin(), addresses.end(), address) == addresses.end()) {
-      known = address;
-    }
-  }
-  return addresses;
-}
-
 Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
   Assignment assignment;
   assignment.index = worker.index;
   assignment.epoch = worker.epoch;
   assignment.environment = environment_;
   assignment.actors = std::max<int64_t>(1, workers_.CountAlive(Role::kActor, now));
-  assignment.replay_servers = ReplayAddressesLocked(now);
+  assignment.replay_servers = workers_.Addresses(Role::kReplayServer);
   assignment.learners = workers_.Addresses(Role::kLearner);
   assignment.reducers = workers_.Addresses(Role::kReducer);
   assignment.said_at = options_.clock();  // Under the lock: later ones are said later.
@@ -479,12 +456,6 @@ absl::Status Hub::SaveProgress() {
     last_save_ = options_.clock();
     ForgetUnknownLocked();
     record->progress = tracker_->progress();
-    const std::vector<std::string> addresses = workers_.Addresses(Role::kReplayServer);
-    for (size_t shard = 0; shard < addresses.size(); ++shard) {
-      if (!addresses[shard].empty()) {
-        record->replay_addresses[static_cast<int64_t>(shard)] = addresses[shard];
-      }
-    }
     if (!evaluations_.empty()) {
       record->last_evaluation = evaluations_.back();
     }

@@ -240,8 +240,6 @@ class Hub {
   void TakeTurnReportLocked(const WorkerReport& report, Role role) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndTurnLocked(Role role, uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Turn TurnLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // By shard, where replay servers are, or were: one that is away may come back, and the others serve meanwhile.
-  std::vector<std::string> ReplayAddressesLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Without the experiment.
   Assignment AssignmentLocked(const WorkerView& worker, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether it is time to write progress down; the caller then has it done, without the lock.
@@ -261,8 +259,7 @@ class Hub {
   const uint64_t experiment_checksum_;
   mutable Mutex mutex_;
   WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
-  const absl::Time begun_;                               // Of this hub, by its clock.
-  const std::map<int64_t, std::string> earlier_replay_;  // Where the shards were with the hub before.
+  const absl::Time begun_;  // Of this hub, by its clock.
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
   std::optional<StepLeases> step_leases_ ABSL_GUARDED_BY(mutex_);  // Where the run has a limit on steps.
   std::optional<TurnOrder> turns_ ABSL_GUARDED_BY(mutex_);         // Where the run is in lock-step.

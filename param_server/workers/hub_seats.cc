@@ -107,8 +107,6 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
       return absl::UnavailableError("another worker has taken this one's seat meanwhile");
     }
     reopened = is_learner && ReopenForLocked(seat.epoch, now);
-    // Where it is has to outlive this hub: who begins then may have to do without it.
-    urgent_ = urgent_ || (tracker_.has_value() && introduction.role == Role::kReplayServer);
     FormGroupIfDueLocked(now);
     seat.env_steps = tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
     if (reopened || !introduction.address.empty()) {  // Somebody may be waiting to find it.

@@ -17,7 +17,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "common/base/atomic_file.h"
-#include "common/base/host_port.h"
 #include "common/base/status_macros.h"
 #include "common/tensor/checksum.h"
 
@@ -112,23 +111,12 @@ bool ParseStepsOf(const std::string& text, std::map<std::string, double>* steps_
   return absl::SimpleAtod(parts.second, &(*steps_of)[parts.first]);
 }
 
-bool ParseReplayAddress(const std::string& text, std::map<int64_t, std::string>* addresses) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(' ', 1));
-  int64_t shard = 0;
-  if (!absl::SimpleAtoi(parts.first, &shard) || shard < 0 || !ValidateReachable(parts.second).ok()) {
-    return false;
-  }
-  (*addresses)[shard] = parts.second;
-  return true;
-}
-
 absl::Status ParseLine(const std::string& key, const std::string& value, HubRecord* record) {
   int64_t number = 0;
   RunProgress& progress = record->progress;
   if ((key == "env_steps" && absl::SimpleAtod(value, &progress.env_steps)) ||
       (key == "learner_steps" && absl::SimpleAtod(value, &progress.learner_steps)) ||
       (key == "lives" && ParseLives(value, &record->lives)) ||
-      (key == "replay_address" && ParseReplayAddress(value, &record->replay_addresses)) ||
       (key == "steps_of" && ParseStepsOf(value, &progress.steps_of)) ||
       (key == "last_evaluation" && ParseLastEvaluation(value, &record->last_evaluation)) ||
       (key == "result" && ParseResult(value, &progress.result)) ||
@@ -208,9 +196,6 @@ std::string EncodeHubRecord(const HubRecord& record) {
                   Exact(record.progress.learner_steps), "\n");
   for (const auto& [whose, lives] : record.lives) {
     absl::StrAppend(&body, "lives ", RoleName(whose.first), " ", whose.second, " ", lives, "\n");
-  }
-  for (const auto& [shard, address] : record.replay_addresses) {
-    absl::StrAppend(&body, "replay_address ", shard, " ", address, "\n");
   }
   for (const auto& [worker_id, steps] : record.progress.steps_of) {
     absl::StrAppend(&body, "steps_of ", worker_id, " ", Exact(steps), "\n");

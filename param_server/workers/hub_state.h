@@ -33,10 +33,9 @@ struct HubRecord {
   uint64_t last_epoch = 0;  // The largest one that a learner was given.
   // By role and index: how many actors or evaluators were given it, each of which has another life.
   std::map<std::pair<Role, int64_t>, uint64_t> lives;
-  std::map<int64_t, std::string> replay_addresses;  // By shard, where its replay server was last.
-  std::string experiment_yaml;                      // Empty: none.
-  std::optional<absl::Time> started;                // When the experiment was taken in.
-  RunProgress progress;                             // Meaningless without an experiment.
+  std::string experiment_yaml;        // Empty: none.
+  std::optional<absl::Time> started;  // When the experiment was taken in.
+  RunProgress progress;               // Meaningless without an experiment.
   std::optional<DatedEvaluation> last_evaluation;
 
   friend bool operator==(const HubRecord& a, const HubRecord& b);

@@ -28,7 +28,7 @@ TEST_CASE("A replay server that is taken for a parameter server says so, and how
   const FakeServices replay(FakeServices::Which::kReplayServer);
   const std::string says = replay.address() +
                            " is a replay server, not a parameter server: "
-                           "`waggle status` and `waggle why` take it as --replay-server";
+                           "verbs that ask replay servers take it as --replay-server";
   CHECK(Message(ClusterClient(replay.address(), "pole-x7k2q").Fetch(kTimeout).status()) == says);
   CHECK(Message(ReplayServers::Find({{}, replay.address()}, kTimeout).status()) == says);
 }

@@ -32,6 +32,17 @@ TEST_CASE("A wait for the hub is in the log, and its end", "[unit]") {
   CHECK(LogOf(&hub).empty());
 }
 
+TEST_CASE("Replay servers that do not join are waited for no longer than their patience", "[unit]") {
+  FakeHubLink hub;
+  const auto await = [&hub](absl::Duration patience) { return AwaitReplayServers(&hub, 3, hub.run_over(), patience); };
+  CHECK_FALSE(await(absl::ZeroDuration()).ok());  // There is none.
+  hub.after.replay_servers = {"", "b:1"};
+  CHECK_FALSE(await(absl::InfiniteDuration()).ok());
+  CHECK(testing::ValueOf(await(absl::ZeroDuration())) == std::vector<std::string>{"", "b:1", ""});
+  hub.after.replay_servers = {"a:1", "b:1", "c:1"};
+  CHECK(testing::ValueOf(await(absl::InfiniteDuration())) == hub.after.replay_servers);
+}
+
 TEST_CASE("A wait that ends with the run does not end well", "[unit]") {
   FakeHubLink hub;
   CHECK_FALSE(absl::StrContains(LogOf(&hub), "is over"));

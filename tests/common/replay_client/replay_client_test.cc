@@ -32,6 +32,8 @@ TEST_CASE("A connection needs good addresses", "[unit]") {
   CHECK(std::string(bad.status().message()).find("replay server 1: ") == 0);
   REQUIRE_CODE(NewGrpcReplayConnection({"127.0.0.1:1", "127.0.0.1:1"}), absl::StatusCode::kInvalidArgument);
   REQUIRE_OK(NewGrpcReplayConnection({"127.0.0.1:1", "127.0.0.1:2"}));
+  REQUIRE_CODE(NewGrpcReplayConnection({"127.0.0.1:1", ""}), absl::StatusCode::kInvalidArgument);
+  REQUIRE_OK(NewGrpcReplayConnection({"", "127.0.0.1:1", ""}, [] { return std::vector<std::string>(); }));
 }
 
 TEST_CASE("What is inserted over gRPC is sampled over gRPC", "[grpc]") {

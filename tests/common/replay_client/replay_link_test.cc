@@ -68,6 +68,17 @@ TEST_CASE("A server that has moved is found again", "[grpc]") {
   CHECK(link.address() == server.address());
 }
 
+TEST_CASE("A server whose address is not known yet is away until it is", "[grpc]") {
+  const ServerFixture server;
+  std::string found;
+  ReplayLink link("", [&found] { return found; });
+  link.WantTable(SimpleTable("replay"));
+  CHECK(absl::IsUnavailable(link.RestoreTables(StopToken())));
+  found = server.address();
+  CHECK(link.FindAgain() == server.address());
+  REQUIRE_OK(link.RestoreTables(StopToken()));
+}
+
 TEST_CASE("Creating a table waits for the server", "[grpc]") {
   ServerFixture server;
   server.Stop();

@@ -214,9 +214,10 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is resumed at once begins when
   Start();
   WholeCrew();
   const std::string id = Submit("x");
-  workers.at("replay").kept = {id};
   RoundsUntil("orders",
               [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  workers.at("replay").kept = {id};
+  Round();
   CHECK(discarded.at("replay").empty());
   REQUIRE_OK(host->Stop(id));
   EndAll();
@@ -311,9 +312,9 @@ TEST_CASE_METHOD(HostFixture,
   WholeCrew();
   workers.at("replay").storage_id = "disk";
   const std::string id = Submit("x");
-  workers.at("replay").kept = {id};
   RoundsUntil("orders",
               [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  workers.at("replay").kept = {id};
   const std::map<std::string, Attendance> before = workers;
   const auto all_hold = [&] {
     return std::all_of(before.begin(), before.end(), [&](const auto& one) {
@@ -368,6 +369,10 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behi
   workers.at("replay").kept = {id, "of-another-hub"};
   Round();
   CHECK(discarded.at("replay").empty());
+  Worker("another", WorkerKind::kReplayServer).kept = {id};
+  Round();
+  CHECK(discarded.at("another") == std::vector<std::string>{id});  // Of a seat that it has lost.
+  workers.erase("another");
   REQUIRE_OK(host->Stop(id));
   EndAll();
   RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });

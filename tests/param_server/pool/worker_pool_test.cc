@@ -412,19 +412,50 @@ TEST_CASE_METHOD(PoolFixture, "a replay server that keeps its tables gets its ow
   }
 }
 
-TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, another gets the seat at once", "[unit]") {
+TEST_CASE_METHOD(PoolFixture, "where no table outlives its replay server, another gets the seat after a minute",
+                 "[unit]") {
   const SeatGroup shard{Role::kReplayServer, WorkerKind::kReplayServer, 1, 1};
   Worker("replay-x", WorkerKind::kReplayServer).storage_id = "disk-x";
   pool.Begin(Needs("a", {shard}), {}, false);
   Round();
-  REQUIRE(Work() == WorkOf{{"replay-x", {"replay-server 0 of a"}}});
-  CHECK(pool.ReplayStorage("a").empty());
+  const WorkOf first = {{"replay-x", {"replay-server 0 of a"}}};
+  REQUIRE(Work() == first);
+  Worker("replay-x", WorkerKind::kReplayServer).kept = {"a"};
   Worker("replay-y", WorkerKind::kReplayServer).storage_id = "disk-y";
-  pool.Leave("replay-x", now);
+  const Attendance cut_off = workers.at("replay-x");
   workers.erase("replay-x");
-  Round();
-  Round();
-  CHECK(Work() == WorkOf{{"replay-y", {"replay-server 0 of a"}}});
+  for (int i = 0; i < 60; ++i) {
+    Round();
+    CHECK(Work().empty());
+  }
+  SECTION("but not while it may be cut off only, and have its tables") {
+    workers["replay-x"] = cut_off;
+    Round();
+    CHECK_FALSE(pool.HasLostTables("replay-x", "a"));
+    Round();
+    CHECK(Work() == first);
+  }
+  SECTION("and the tables of one that comes back later are lost") {
+    for (int i = 0; i < 10; ++i) {
+      Round();
+    }
+    const WorkOf second = {{"replay-y", {"replay-server 0 of a"}}};
+    CHECK(Work() == second);
+    workers["replay-x"] = cut_off;
+    Round();
+    CHECK(Work() == second);
+    CHECK(pool.HasLostTables("replay-x", "a"));
+    CHECK_FALSE(pool.HasLostTables("replay-y", "a"));
+
+    workers.erase("replay-y");  // Nor are they taken for those of the next seat.
+    for (int i = 0; i < 80; ++i) {
+      Round();
+    }
+    CHECK(Work().empty());
+    workers.at("replay-x").kept.clear();
+    Round();
+    CHECK(Work() == first);
+  }
 }
 
 TEST_CASE_METHOD(PoolFixture,

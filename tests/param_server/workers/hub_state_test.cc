@@ -20,7 +20,6 @@ HubRecord SomeRecord() {
   record.experiment_yaml = "experiment:\n  name: x  # \"quoted\"\n\nexperiment\n";
   record.started = absl::FromUnixMicros(1'700'000'000'123'456);
   record.lives = {{{Role::kActor, 0}, 3}, {{Role::kActor, 17}, 1}, {{Role::kEvaluator, 0}, 2}};
-  record.replay_addresses = {{0, "10.0.0.1:7001"}, {2, "[fd00::2]:7001"}};
   record.progress.running = absl::Microseconds(61'000'001);
   record.progress.env_steps = 9007199254740991;
   record.progress.learner_steps = 12;
@@ -53,14 +52,6 @@ TEST_CASE("Of nobody but actors and evaluators are there lives", "[unit]") {
   record.lives = {{{Role::kLearner, 0}, 3}};
   CHECK_THAT(std::string(DecodeHubRecord(EncodeHubRecord(record)).status().message()),
              Catch::Contains("cannot read the line \"lives learner 0 3\""));
-}
-
-TEST_CASE("A replay server is at an address that can be reached", "[unit]") {
-  for (const std::string address : {"", "10.0.0.1", "0.0.0.0:7001", "10.0.0.1:7001 x"}) {
-    HubRecord record = SomeRecord();
-    record.replay_addresses = {{1, address}};
-    CHECK(DecodeHubRecord(EncodeHubRecord(record)).status().code() == absl::StatusCode::kDataLoss);
-  }
 }
 
 TEST_CASE("A text that is cut or changed anywhere is not taken for a record", "[unit]") {

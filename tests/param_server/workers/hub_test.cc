@@ -69,24 +69,6 @@ TEST_CASE("A worker is told what the others are", "[unit]") {
   CHECK(ValueOf(fixture.Beat("a")).replay_servers == together.replay_servers);
 }
 
-TEST_CASE("Where a replay server was is said after a restart too, once those that live had time to return", "[unit]") {
-  Fixture fixture;
-  fixture.Join("r1", Role::kReplayServer, "10.0.0.1:7001");
-  fixture.Join("a", Role::kActor);
-  REQUIRE_OK(fixture.Beat("a"));
-  fixture.Restart();
-  CHECK(fixture.Join("a", Role::kActor).assignment.replay_servers.empty());
-  fixture.now += absl::Seconds(6);
-  CHECK(ValueOf(fixture.Beat("a")).replay_servers == std::vector<std::string>{"10.0.0.1:7001"});
-  fixture.Restart();  // It is not forgotten with a hub that it has not joined.
-  fixture.now += absl::Seconds(6);
-  CHECK(fixture.Join("a", Role::kActor).assignment.replay_servers == std::vector<std::string>{"10.0.0.1:7001"});
-  fixture.Join("r2", Role::kReplayServer, "10.0.0.2:7001");
-  CHECK(ValueOf(fixture.Beat("a")).replay_servers == std::vector<std::string>{"10.0.0.2:7001"});
-  fixture.Restart();
-  CHECK(fixture.state->record().replay_addresses == std::map<int64_t, std::string>{{0, "10.0.0.2:7001"}});
-}
-
 TEST_CASE("A replay server that the run has no use for is refused", "[unit]") {
   Fixture fixture;
   WorkerIntroduction second;
