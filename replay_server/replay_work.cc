@@ -64,7 +64,8 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
 
 void ReplayWork::Discard(const std::string& experiment_id) {
   const int64_t tables = server_->store()->DropExperiment(experiment_id);
-  LogInfo("dropped the ", tables, " tables of experiment ", experiment_id, ", which is over");
+  LogInfo("dropped the ", tables, " tables of experiment ", experiment_id,
+          ": it is over, or another has this one's seat");
 }
 
 absl::StatusOr<std::string> StorageId(const std::string& data_dir) {

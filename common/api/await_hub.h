@@ -20,7 +20,7 @@ absl::StatusOr<Assignment> AwaitHub(HubLink* hub, absl::string_view what, const 
 
 // Where some replay servers of a run have joined its hub, the others have so long before it goes on without them: one
 // that is dead may not come back for long, while the others serve.
-inline constexpr absl::Duration kReplayServersPatience = absl::Seconds(3);
+inline constexpr absl::Duration kReplayServersPatience = absl::Seconds(1);
 
 // Waits for the addresses of the run's replay servers, until `stop`. Without those of the ones that are missing when
 // the first has been there for `patience`: their places are empty.

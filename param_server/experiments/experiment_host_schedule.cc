@@ -26,7 +26,7 @@ constexpr absl::Duration kOpenPause = absl::Seconds(1);
 constexpr absl::Duration kLongestOpenPause = absl::Seconds(10);
 // Times that run out are looked at so often.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
-// For those who have been told to leave a run.
+// For those who have been told to leave a run, and for its last weights to be written.
 constexpr absl::Duration kGoodbyeTime = absl::Seconds(3);
 // Events that cannot be written are kept up to so many.
 constexpr size_t kMaxEvents = 10'000;
@@ -272,7 +272,8 @@ void ExperimentHost::CloseEnded() {
         pool_.End(id);
       }
       if (active.dismissed_since.has_value() &&
-          (!active.run->hub()->HasWorkers() || now - *active.dismissed_since > kGoodbyeTime)) {
+          (now - *active.dismissed_since > kGoodbyeTime ||
+           (!active.run->hub()->HasWorkers() && !active.run->hub()->HasUnsavedWeights()))) {
         ended.push_back(id);
       }
     }

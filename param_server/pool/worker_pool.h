@@ -49,9 +49,9 @@ struct WorkerPoolOptions {
   absl::Duration silent_after = absl::Seconds(8);
   // The same of one whose call was broken off, as that of a process that has ended.
   absl::Duration broken_off_after = absl::Seconds(2);
-  // A replay server with a disk has so long to come back to its seat where the tables are on that disk
-  // (SeatGroup::keeps), and so long where they are in its memory, which it may still have if it was only cut off.
+  // A replay server with a disk has so long to come back to its seat, where the tables are on that disk.
   absl::Duration storage_patience = absl::Minutes(10);
+  // The same where they are in its memory: it may have been cut off only, and have them still.
   absl::Duration memory_patience = absl::Minutes(1);
   // For how long after an experiment of an earlier hub goes on those who worked for it may take up their seats again,
   // before they are given to others.

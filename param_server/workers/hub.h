@@ -151,6 +151,8 @@ class Hub {
 
   // Whether any worker has joined and has not left, beside the hub itself.
   bool HasWorkers() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether weights are still to be written, or cannot be.
+  bool HasUnsavedWeights() const { return !WeightsUnsaved().empty(); }
   // Cheap; see Overview for all.
   RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -32,6 +32,10 @@ TEST_CASE("processes started by hand in the wrong order find each other and trai
       "replay: {rate_limiter: {min_items: 500, samples_per_insert: 8}}\nstop: {max_learner_steps: 300}\n");
   service.AwaitOutcome(next, "limit");
   CHECK(service.Outcome(id) == "limit");
+  for (const std::string& ended : {id, next}) {
+    Eventually("the end of all its work", [&] { return !service.Status(ended).at("ended_at").is_null(); });
+    CHECK(service.Status(ended).at("weights_unsaved") == "");
+  }
   CHECK(std::filesystem::exists(service.File("out/" + next + "/checkpoints")));
   service.EndAll();
 }
