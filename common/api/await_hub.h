@@ -18,8 +18,8 @@ namespace waggle {
 absl::StatusOr<Assignment> AwaitHub(HubLink* hub, absl::string_view what, const StopToken& stop,
                                     const std::function<bool(const Assignment&)>& condition);
 
-// Where some replay servers of a run have joined its hub, the others have so long before it goes on without them: one
-// that is dead may not come back for long, while the others serve.
+// For so long a process waits for the other replay servers of a run once one has joined the hub: one that is dead may
+// not come back for long, while the others serve.
 inline constexpr absl::Duration kReplayServersPatience = absl::Seconds(1);
 
 // Waits for the addresses of the run's replay servers, until `stop`. Without those of the ones that are missing when

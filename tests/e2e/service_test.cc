@@ -122,21 +122,40 @@ class StepWatch {
   std::deque<Seen> seen_;
 };
 
-TEST_CASE("a learner begins without a shard that died before the hub was started again", "[e2e]") {
-  Service service;
-  service.StartHub();
+// Starts a hub with two of each kind of process and one evaluator, and an experiment on them that does not end by
+// itself. Returns its id once it runs.
+std::string StartEndless(Service* service) {
+  service->StartHub();
   for (const std::string number : {"0", "1"}) {
-    service.StartReplay("replay-" + number);
-    service.StartLearner("learner-" + number);
+    service->StartReplay("replay-" + number);
+    service->StartLearner("learner-" + number);
+    service->StartActor("actor-" + number);
   }
-  service.StartActor("actor");
-  service.StartEvaluator("evaluator");
-  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
-  const std::string id = service.SubmitFile(
+  service->StartEvaluator("evaluator");
+  Eventually("the hub", [&] { return service->Waggle({"list"}).first == 0; });
+  const std::string id = service->SubmitFile(
       Config("cartpole_apex_dqn"),
       {"--set", "replay.servers=2", "--set", "replay.durability=log", "--set", "stop.target_return=null", "--set",
        "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0", "--set", "learner.checkpoint.period_seconds=1"});
-  service.AwaitOutcome(id, "running");
+  service->AwaitOutcome(id, "running");
+  return id;
+}
+
+// Returns the name of the learner that has taken over from one that was killed.
+std::string AwaitSuccessor(const Service& service, const std::string& id, const std::string& learner,
+                           StepWatch* watch) {
+  std::string successor;
+  Eventually("another learner", [&] {
+    watch->Look("the learner's end");
+    successor = service.WorkerOf(id, "learner");
+    return !successor.empty() && successor != learner;
+  });
+  return successor;
+}
+
+TEST_CASE("a learner begins without a shard that died before the hub was started again", "[e2e]") {
+  Service service;
+  const std::string id = StartEndless(&service);
   StepWatch watch(&service, id);
   watch.AwaitProgress("the start", 500);
   service.Kill("replay-1");
@@ -148,11 +167,7 @@ TEST_CASE("a learner begins without a shard that died before the hub was started
   std::string learner;
   Eventually("the learner", [&] { return !(learner = service.WorkerOf(id, "learner")).empty(); });
   service.Kill(learner);
-  Eventually("another learner", [&] {
-    watch.Look("the learner's end");
-    const std::string successor = service.WorkerOf(id, "learner");
-    return !successor.empty() && successor != learner;
-  });
+  AwaitSuccessor(service, id, learner, &watch);
   watch.AwaitProgress("the learner's end", 500);
   service.StartLearner(learner);
   Eventually("a learner that stands by", [&] { return service.InPool("learner") == 2; });
@@ -168,19 +183,7 @@ TEST_CASE("a learner begins without a shard that died before the hub was started
 
 TEST_CASE("an experiment goes on by itself whichever of its processes is killed", "[e2e]") {
   Service service;
-  service.StartHub();
-  for (const std::string number : {"0", "1"}) {
-    service.StartReplay("replay-" + number);
-    service.StartLearner("learner-" + number);
-    service.StartActor("actor-" + number);
-  }
-  service.StartEvaluator("evaluator");
-  Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
-  const std::string id = service.SubmitFile(
-      Config("cartpole_apex_dqn"),
-      {"--set", "replay.servers=2", "--set", "replay.durability=log", "--set", "stop.target_return=null", "--set",
-       "stop.max_env_steps=1000000000", "--set", "stop.max_seconds=0", "--set", "learner.checkpoint.period_seconds=1"});
-  service.AwaitOutcome(id, "running");
+  const std::string id = StartEndless(&service);
   StepWatch watch(&service, id);
   watch.AwaitProgress("the start", 500);
   // The hub knows which replay servers have the experiment's tables.
@@ -205,12 +208,7 @@ TEST_CASE("an experiment goes on by itself whichever of its processes is killed"
   const std::string learner = service.WorkerOf(id, "learner");
   const absl::Time killed = absl::Now();
   service.Kill(learner);
-  std::string successor;
-  Eventually("another learner", [&] {
-    watch.Look("the learner's end");
-    successor = service.WorkerOf(id, "learner");
-    return !successor.empty() && successor != learner;
-  });
+  const std::string successor = AwaitSuccessor(service, id, learner, &watch);
   watch.AwaitProgress("the learner's end", 1);
   std::printf("another learner has gone on %.1f s after the first was killed\n",
               absl::ToDoubleSeconds(absl::Now() - killed));

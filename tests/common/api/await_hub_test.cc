@@ -35,7 +35,7 @@ TEST_CASE("A wait for the hub is in the log, and its end", "[unit]") {
 TEST_CASE("Replay servers that do not join are waited for no longer than their patience", "[unit]") {
   FakeHubLink hub;
   const auto await = [&hub](absl::Duration patience) { return AwaitReplayServers(&hub, 3, hub.run_over(), patience); };
-  CHECK_FALSE(await(absl::ZeroDuration()).ok());  // There is none.
+  CHECK_FALSE(await(absl::ZeroDuration()).ok());  // No replay server has joined.
   hub.after.replay_servers = {"", "b:1"};
   CHECK_FALSE(await(absl::InfiniteDuration()).ok());
   CHECK(testing::ValueOf(await(absl::ZeroDuration())) == std::vector<std::string>{"", "b:1", ""});
