@@ -2,10 +2,11 @@
 
 find_program(WAGGLE_CCACHE ccache)
 if(WAGGLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # A precompiled header changes its time stamp at every build, and file paths differ between checkouts: neither may
-  # defeat the cache.
+  # The compiler's own list of what it read (CCACHE_DEPEND) is hashed after it has run, and a result is not kept if one of
+  # these files changed meanwhile: else an edit during a build would leave old code under the new text's key. A
+  # checkout's path, in arguments or in debug information, does not defeat the cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
       "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${WAGGLE_CCACHE}")
 endif()
 

@@ -3,8 +3,9 @@
 
 usage: analyze.py BUILD_DIR
 
-Reads BUILD_DIR/compile_commands.json; generated code and tests are left out, but for the fuzzers: nobody else compiles
-those before they run. Nothing is built: every file is only checked, with the flags it is compiled with.
+The commands are Ninja's, with the compiler launcher: a compiler cache answers for files that have not changed. Generated
+code and tests are left out, but for the fuzzers, which nothing else compiles before they run. Nothing is built: every
+file is only checked, with the flags it is compiled with.
 """
 
 import concurrent.futures
@@ -19,28 +20,24 @@ FLAGS = ["-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety", "-Wno-unus
 
 
 def command_for(entry):
-    words = shlex.split(entry["command"])
-    # A compiler launcher such as ccache stands before the compiler.
-    start = next(i for i, word in enumerate(words) if "clang" in os.path.basename(word) and "=" not in word)
-    kept, skip = [], False
-    for word in words[start:]:
-        if skip:
-            skip = False
-        elif word == "-o":
-            skip = True
-        elif word not in ("-c",):
-            kept.append(word)
-    return kept + FLAGS
+    """The entry's command with the analysis in place of code generation."""
+    words = [word for word in shlex.split(entry["command"]) if word != "-c"]
+    at = words.index("-o")
+    # The cache needs the list of what was read, which is written beside the object that is not made.
+    os.makedirs(os.path.dirname(os.path.join(entry["directory"], words[at + 1])), exist_ok=True)
+    return words[:at] + words[at + 2 :] + FLAGS
 
 
 def main():
     build = pathlib.Path(sys.argv[1])
     root = pathlib.Path(__file__).resolve().parents[2]
+    commands = subprocess.run(["ninja", "-C", build, "-t", "compdb"], capture_output=True, text=True, check=True).stdout
     entries = []
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["file"])
+    for entry in json.loads(commands):
+        path = pathlib.Path(entry["directory"], entry["file"])
         is_test = root / "tests" in path.parents and root / "tests/fuzz" not in path.parents
-        if root in path.parents and (root / "build") not in path.parents and not is_test:
+        is_ours = root in path.parents and (root / "build") not in path.parents and path.suffix == ".cc"
+        if is_ours and not is_test:
             entries.append(entry)
     if not entries:
         sys.exit(f"analyze: {build} has no sources of ours")
