@@ -49,6 +49,22 @@ struct AlgorithmSection {
   absl::Status Validate() const { return options == nullptr ? absl::OkStatus() : options->Validate(); }
 };
 
+// `learner:`, of which a part has a meaning only beside the actor's.
+struct LearnerSection {
+  LearnerOptions* learner;
+  bool infers;
+
+  void Visit(ConfigVisitor& visitor) {
+    learner->Visit(visitor);
+    if (visitor.Applies("inference", infers,
+                        "means nothing while each actor computes its own actions; wanted none, or actor.inference: "
+                        "server")) {
+      visitor.Section("inference", &learner->inference);
+    }
+  }
+  absl::Status Validate() const { return learner->Validate(); }
+};
+
 // `short_form`: there may be a `network:`, which means the only one that the algorithm has.
 void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* algorithm, ConfigVisitor& visitor) {
   visitor.Section("experiment", &experiment->experiment);
@@ -60,7 +76,8 @@ void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* al
   visitor.Map("networks", &experiment->networks);
   visitor.Section("replay", &experiment->replay);
   visitor.Section("actor", &experiment->actor);
-  visitor.Section("learner", &experiment->learner);
+  LearnerSection learner{&experiment->learner, experiment->actor.asks_learner()};
+  visitor.Section("learner", &learner);
   visitor.Section("evaluation", &experiment->evaluation);
   visitor.Section("stop", &experiment->stop);
 }

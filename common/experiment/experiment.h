@@ -51,7 +51,7 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
 absl::Status LocateProblems(const absl::Status& problems, const std::string& path,
                             const std::vector<std::pair<std::string, std::string>>& overrides);
 
-// The experiment as YAML with every value in it. Parsing that gives the same experiment again.
+// The experiment as YAML with every value in it that has a meaning beside the others. Parsing that gives the same experiment again.
 std::string ToYaml(const Experiment& experiment);
 
 }  // namespace waggle

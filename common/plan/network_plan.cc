@@ -290,12 +290,12 @@ class Planner {
     } else {
       WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(prefix, spec, head.outputs, &head.layers), key));
     }
-    if (kind == HeadKind::kNormal && spec.std == "free") {
+    if (kind == HeadKind::kNormal && spec.has_free_std()) {
       head.free_log_std = own_features_.AddParameter(absl::StrCat(prefix, ".log_std"), {head.outputs});
-      initial_log_std_.emplace_back(head.free_log_std, std::log(spec.initial_std));
+      initial_log_std_.emplace_back(head.free_log_std, std::log(spec.initial_std.value_or(1)));
     }
-    head.min_log_std = spec.min_log_std;
-    head.max_log_std = spec.max_log_std;
+    head.min_log_std = spec.MinLogStd();
+    head.max_log_std = spec.MaxLogStd();
     if (const SpaceLeaf* mask = FindMaskOfAction(environment_, action)) {
       head.mask = mask - environment_.observations.data();
     }

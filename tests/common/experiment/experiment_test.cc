@@ -140,7 +140,7 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
       {m + "replay:\n  max_items: 10\n  rate_limiter:\n    min_items: 11\n",
        "x.yaml:6: replay.rate_limiter.min_items: 11 is more than max_items, 10: nothing could ever be sampled"},
       {m + "replay: {rate_limiter: {error_buffer: 10}}\n",
-       "x.yaml:3: replay.rate_limiter.error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a "
+       "x.yaml:3: replay.rate_limiter.error_buffer: means nothing while samples_per_insert is 0; wanted none, or a "
        "samples_per_insert"},
       {m + "replay: {sampler: {kind: prioritised}}\n",
        "x.yaml:3: replay.sampler.kind: got \"prioritised\"; wanted one of uniform, prioritized, fifo, lifo, min_heap, "
@@ -217,9 +217,11 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
     INFO(status.ToString());
     return absl::IsInvalidArgument(status) && status.message().find(why) != std::string::npos;
   };
-  CHECK(refused({{"learner.gradient_server.reducers", "1"}}, "means nothing with gradients: local"));
-  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.batch", "2"}}, "while reducers is 0"));
-  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.stale", "scale"}}, "without max_staleness"));
+  CHECK(refused({{"learner.gradient_server.reducers", "0"}}, "means nothing with gradients: local"));
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.batch", "1"}}, "while reducers is 0"));
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.stale", "refuse"}}, "without max_staleness"));
+  CHECK(refused({{"learner.inference.batch_rows", "256"}}, "learner.inference: means nothing while each actor"));
+  REQUIRE_OK(Parse(kMinimal, {{"actor.inference", "server"}, {"learner.inference.batch_rows", "256"}}));
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.flush_seconds", "0"}}, "flush_seconds"));
   // And for algorithms that change nothing but one network's weights.
   const auto fits = [](const char* n_step) {
