@@ -389,21 +389,69 @@ TEST_CASE("columns that are to be compressed are those that the algorithm has", 
         "replay.compression: no column named \"x\"");
 }
 
+std::string Mistakes(const std::string& yaml, const Overrides& overrides = {}) {
+  EnvironmentSpec environment;
+  return std::string(ParseAndCheckExperiment(
+                         yaml, "x.yaml", overrides, FakeAlgorithms(), {},
+                         [](const EnvironmentOptions&) { return FakeEnvironmentSpec(); }, &environment)
+                         .status()
+                         .message());
+}
+
 TEST_CASE("what is found out late has its place too", "[unit]") {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.File("x.yaml");
-  std::ofstream(path) << "algorithm: {name: fake}\nreplay:\n  compression: [{column: x}]\n  servers: 2\n";
-  const absl::Status problems = absl::FailedPreconditionError(
-      "replay.compression: no such column\nreplay.servers: 2: too many\nactor.lanes: not in the file\n"
-      "network for Pole: wrong\nalgorithm.n_step: 3");
-  const absl::Status located = LocateProblems(problems, path, {{"replay.servers", "9"}, {"algorithm.n_step", "3"}});
-  CHECK(located == absl::FailedPreconditionError(path +
-                                                 ":3: replay.compression: no such column\n"
-                                                 "--set replay.servers=9: replay.servers: 2: too many\n" +
-                                                 path + ": actor.lanes: not in the file\n" + path +
-                                                 ": network for Pole: wrong\n"
-                                                 "--set algorithm.n_step=3: algorithm.n_step: 3"));
-  REQUIRE_OK(LocateProblems(absl::OkStatus(), "/no/such.yaml", {}));
+  const std::string yaml =
+      "algorithm: {name: fake}\nstop: {max_seconds: 1}\nnetwork:\n  heads:\n    q: {type: duelling}\n";
+  const std::string type = "type: got \"duelling\"; wanted one of q, dueling; did you mean \"dueling\"?";
+  CHECK(Mistakes(yaml) == "x.yaml:5: network.heads.q." + type);
+  CHECK(Mistakes(kMinimal, {{"networks.q.heads.q.type", "duelling"}}) ==
+        "--set networks.q.heads.q.type=duelling: networks.q.heads.q." + type);
+  CHECK_THAT(Mistakes(kMinimal, {{"algorithm.n_step", "14"}}),
+             Catch::StartsWith("x.yaml: table \"experiment/replay\": "));
+  CHECK(Mistakes(kMinimal).empty());
+}
+
+TEST_CASE("all mistakes of a file are reported at once, and none that only follows from another", "[unit]") {
+  const std::string start = "algorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  const std::string networks =
+      "network:\n"
+      "  torso: [{type: conv}]\n"
+      "  join: sum\n"
+      "  heads: {q: {type: duelling, std: free}, policy: {}}\n";
+  const std::string learner = "learner:\n  bach_size: 3\n";
+  CHECK_THAT(Mistakes(start + networks + learner), Catch::Contains("x.yaml:4: network.torso[0]: ") &&
+                                                       Catch::Contains("x.yaml:6: network.heads.q.type: ") &&
+                                                       Catch::Contains("x.yaml:6: network.heads.q.std: ") &&
+                                                       Catch::Contains("x.yaml:6: network.heads.policy: ") &&
+                                                       Catch::Contains("x.yaml:8: learner.bach_size: unknown key"));
+  // With one of 128 learner.batch_size would be too large for replay.max_items.
+  const std::string small =
+      "replay: {max_items: 100, rate_limiter: {min_items: 1}, sampler: {without_replacement: true}}\n";
+  CHECK_THAT(Mistakes(start + small), Catch::Contains("replay.max_items: "));
+  CHECK(Mistakes(start + small + learner) == "x.yaml:5: learner.bach_size: unknown key; did you mean \"batch_size\"?");
+  // Nobody knows what a section should be that there is none of.
+  CHECK(Mistakes(start + networks + "lerner: {}\n") == "x.yaml:7: lerner: unknown key; did you mean \"learner\"?");
+}
+
+TEST_CASE("a table that has no room for an item, or for those with which learning begins, is refused", "[unit]") {
+  const TableConfig table = ValueOf(PlanExperiment(ValueOf(Parse(kMinimal)), FakeEnvironmentSpec(), FakeAlgorithms()))
+                                .algorithm.tables[0]
+                                .table;
+  const int64_t row_bytes = BytesARow(table.signature);
+  const auto check = [&](int64_t rows, const Overrides& more) {
+    Overrides overrides = {{"replay.rate_limiter.min_items", "1"}};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    overrides.emplace_back("replay.max_bytes", std::to_string(rows * row_bytes));
+    REQUIRE_OK(CheckWith(overrides));
+    overrides.back().second = "1";
+    CHECK_THAT(
+        std::string(CheckWith(overrides).message()),
+        Catch::StartsWith("replay.max_bytes: got 1; wanted at least " + std::to_string(rows * row_bytes) + ", "));
+    overrides.back().second = std::to_string(rows * row_bytes - 1);
+    CHECK_THAT(std::string(CheckWith(overrides).message()), Catch::StartsWith("replay.max_bytes: got "));
+  };
+  check(table.max_window, {});
+  check(3 * table.max_window, {{"replay.servers", "3"}});
+  check(500, {{"replay.rate_limiter.min_items", "500"}});
 }
 
 TEST_CASE("the tables of a run have its seed", "[unit]") {
