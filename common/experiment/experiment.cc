@@ -72,7 +72,10 @@ void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* al
   visitor.Section("experiment", &experiment->experiment);
   visitor.Section("environment", &experiment->environment);
   visitor.Section("algorithm", algorithm);
-  if (short_form && experiment->networks.size() == 1) {
+  NetworkSpec of_unknown_algorithm;
+  if (short_form && algorithm->options == nullptr) {
+    visitor.Section("network", &of_unknown_algorithm);
+  } else if (short_form && experiment->networks.size() == 1) {
     visitor.Section("network", &experiment->networks.begin()->second);
   }
   visitor.Map("networks", &experiment->networks);
@@ -114,7 +117,9 @@ std::set<std::string> WrongSections(const ConfigErrors& errors) {
 // What values of different sections must be to each other.
 void CheckAcrossSections(const Experiment& experiment, const ConfigErrors& errors, ConfigReader* reader) {
   const std::set<std::string> wrong = WrongSections(errors);
-  const bool learner_and_replay = wrong.count("learner") + wrong.count("replay") == 0;
+  // An unknown algorithm's defaults are unknown too.
+  const bool learner_and_replay =
+      experiment.algorithm_options != nullptr && wrong.count("learner") + wrong.count("replay") == 0;
   const int64_t batch_size = experiment.learner.batch_size;
   // With several servers each needs room for a batch of its own: CheckTables looks at that.
   const absl::Status batch = experiment.replay.TableFor(batch_size).CheckBatchSize(batch_size);
@@ -163,9 +168,9 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   if (root.Find("network") != nullptr && root.Find("networks") != nullptr) {
     reader->Report("network", "means the same as the only entry of networks; wanted one of the two");
   }
-  CheckAcrossSections(experiment, errors, reader);
   experiment.algorithm = algorithm.name;
   experiment.algorithm_options = algorithm.options;
+  CheckAcrossSections(experiment, errors, reader);
   return experiment;
 }
 
@@ -224,7 +229,7 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
   ConfigReader reader(root, &errors);
   Experiment experiment = ReadExperiment(root, algorithms, environments, errors, &reader);
   const std::set<std::string> wrong = WrongSections(errors);
-  if (wrong.count("environment") + wrong.count("algorithm") == 0) {
+  if (experiment.algorithm_options != nullptr && wrong.count("environment") == 0) {
     absl::StatusOr<EnvironmentSpec> spec = spec_of(experiment.environment);
     if (spec.ok()) {
       *environment = *std::move(spec);

@@ -315,16 +315,17 @@ absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const Envi
   const auto add = [&](std::initializer_list<const char*> sections, const absl::Status& status) {
     problems->Add(right(sections) ? status : absl::OkStatus());
   };
-  add({}, CheckExploration(environment, plan.algorithm));
-  add({"actor", "learner"}, CheckSynchronous(experiment, plan.algorithm));
-  add({"learner", "replay"}, CheckPolicyLag(experiment, plan.algorithm));
-  add({"experiment", "actor", "learner", "replay"}, CheckLockStep(experiment, plan.algorithm));
-  add({"experiment", "actor", "learner"}, CheckInference(experiment, plan.algorithm));
-  add({"network", "networks", "learner"}, CheckPushedGradients(experiment, plan.algorithm));
+  add({"algorithm"}, CheckExploration(environment, plan.algorithm));
+  add({"algorithm", "actor", "learner"}, CheckSynchronous(experiment, plan.algorithm));
+  add({"algorithm", "learner", "replay"}, CheckPolicyLag(experiment, plan.algorithm));
+  add({"algorithm", "experiment", "actor", "learner", "replay"}, CheckLockStep(experiment, plan.algorithm));
+  add({"algorithm", "experiment", "actor", "learner"}, CheckInference(experiment, plan.algorithm));
+  add({"algorithm", "network", "networks", "learner"}, CheckPushedGradients(experiment, plan.algorithm));
   FirstOfAll of_networks;
   plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &of_networks);
   add({"network", "networks"}, of_networks.status());
-  add({"network", "networks", "actor", "learner"}, CheckLearners(experiment, plan.algorithm, plan.networks));
+  add({"algorithm", "network", "networks", "actor", "learner"},
+      CheckLearners(experiment, plan.algorithm, plan.networks));
   return plan;
 }
 

@@ -428,6 +428,10 @@ TEST_CASE("all mistakes of a file are reported at once, and none that only follo
       "replay: {max_items: 100, rate_limiter: {min_items: 1}, sampler: {without_replacement: true}}\n";
   CHECK_THAT(Mistakes(start + small), Catch::Contains("replay.max_items: "));
   CHECK(Mistakes(start + small + learner) == "x.yaml:5: learner.bach_size: unknown key; did you mean \"batch_size\"?");
+  CHECK_THAT(Mistakes("algorithm: {name: fake, nstep: 1}\nstop: {max_seconds: 1}\n" + networks),
+             Catch::Contains("x.yaml:1: algorithm.nstep: unknown key") && Catch::Contains("network.heads.q.type: "));
+  CHECK(Mistakes("algorithm: {name: fakee}\nstop: {max_seconds: 1}\nnetwork: {torso: []}\n" + small) ==
+        "x.yaml:1: algorithm.name: got \"fakee\"; wanted one of fake, fake_continuous; did you mean \"fake\"?");
   // Nobody knows what a section should be that there is none of.
   CHECK(Mistakes(start + networks + "lerner: {}\n") == "x.yaml:7: lerner: unknown key; did you mean \"learner\"?");
 }
