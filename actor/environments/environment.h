@@ -40,8 +40,8 @@ class Environment {
                                            float* rewards) = 0;
 };
 
-// An entry of the environment registry. To add an environment: one file that defines it, one line in
-// BuiltinEnvironments; every registered one runs through the conformance suite.
+// An entry of the environment registry. To add an environment: one file in this folder that defines it, one line in
+// BuiltinEnvironments; every registered one is put through the conformance suite by environments_test.
 struct EnvironmentDefinition {
   std::string description;  // One line.
   // Its facts, without making one.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ class ConfigErrors {
   void Add(const SourcePosition& position, absl::string_view path, absl::string_view problem);
 
   int64_t count() const { return static_cast<int64_t>(errors_.size()); }
+  // The first keys of all paths: "learner" of "learner.batch_size".
+  std::set<std::string> sections() const;
 
   // OK if there are none; else INVALID_ARGUMENT with one line each, "FILE:LINE: PATH: problem", in the order of the
   // file, with what was given on the command line last.
@@ -24,7 +27,8 @@ class ConfigErrors {
  private:
   struct Error {
     SourcePosition position;
-    std::string message;
+    std::string path;
+    std::string problem;
   };
   std::vector<Error> errors_;
 };

@@ -243,6 +243,13 @@ std::vector<std::string> ConfigReader::EntryNames(std::vector<std::string> /*pre
   return names;
 }
 
+bool ConfigReader::Applies(const char* key, bool has_meaning, absl::string_view otherwise) {
+  if (!has_meaning && Lookup(key) != nullptr) {
+    Report(PathOf(key), otherwise);
+  }
+  return has_meaning;
+}
+
 void ConfigReader::AllowOtherKeys() {
   frames_.back().allow_other_keys = true;
 }

@@ -36,6 +36,7 @@ class ConfigReader final : public ConfigVisitor {
                      const char* wanted) override;
   void Choice(const char* key, std::string* value, const std::vector<std::string>& choices) override;
   void IntList(const char* key, std::vector<int64_t>* value, const Range& range) override;
+  bool Applies(const char* key, bool has_meaning, absl::string_view otherwise) override;
   void AllowOtherKeys() override;
 
   // Reports the keys at the top that nothing asked for. Call once, last.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "common/config/range.h"
 #include "common/config/schedule.h"
 
@@ -51,6 +52,11 @@ class ConfigVisitor {
 
   // A number, for both ends, or a section with `min` and `max`; min is at most max.
   void IntRange(const char* key, int64_t* least, int64_t* most, const Range& range);
+
+  // Whether to visit a key, which has a meaning only beside some values of those before it; `otherwise` is what a
+  // reader says of it where it is given without one, be it the default: "means nothing to the sampler fifo; wanted
+  // none".
+  virtual bool Applies(const char* /*key*/, bool has_meaning, absl::string_view /*otherwise*/) { return has_meaning; }
 
   // Lets keys of the current section pass that nothing asks for: what they should be is not known.
   virtual void AllowOtherKeys() = 0;

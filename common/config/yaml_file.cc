@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -122,6 +123,19 @@ class TreeBuilder : public YAML::EventHandler {
   ConfigErrors errors_;
 };
 
+// The first of the first `lines` lines that a tab indents, from 1; 0: there is none.
+int TabbedLine(const std::string& text, int lines) {
+  int number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, absl::MaxSplits('\n', lines))) {
+    ++number;
+    const absl::string_view indent = line.substr(0, line.find_first_not_of(" \t"));
+    if (number <= lines && indent.size() < line.size() && absl::StrContains(indent, '\t')) {
+      return number;
+    }
+  }
+  return 0;
+}
+
 absl::Status ParseInto(const std::string& text, const std::string& origin, TreeBuilder* builder, bool has_lines) {
   try {
     // yaml-cpp 0.7 takes the end of the input for a missing closing quote where white space precedes it, and swallows
@@ -135,8 +149,12 @@ absl::Status ParseInto(const std::string& text, const std::string& origin, TreeB
     }
     return absl::OkStatus();
   } catch (const YAML::Exception& error) {
-    const SourcePosition position = {origin, has_lines && !error.mark.is_null() ? error.mark.line + 1 : 0};
-    return absl::InvalidArgumentError(absl::StrCat(position.DebugString(), ": not valid YAML: ", error.msg));
+    const int line = error.mark.is_null() ? 0 : error.mark.line + 1;
+    const int tabbed = TabbedLine(text, line);  // The parser's own words do not name the tab.
+    const SourcePosition position = {origin, !has_lines ? 0 : tabbed > 0 ? tabbed : line};
+    return absl::InvalidArgumentError(
+        absl::StrCat(position.DebugString(),
+                     ": not valid YAML: ", tabbed > 0 ? "got a tab; wanted spaces, as tabs cannot indent" : error.msg));
   } catch (const std::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(origin, ": not valid YAML: ", error.what()));
   }

@@ -1,10 +1,12 @@
 #include "common/experiment/experiment.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -16,7 +18,7 @@
 #include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
-#include "common/experiment/space_checks.h"
+#include "common/experiment/experiment_plan.h"
 #include "common/table_config/batch_layout.h"
 #include "common/table_config/shard_config.h"
 
@@ -49,18 +51,38 @@ struct AlgorithmSection {
   absl::Status Validate() const { return options == nullptr ? absl::OkStatus() : options->Validate(); }
 };
 
+// `learner:`, of which a part has a meaning only beside the actor's.
+struct LearnerSection {
+  LearnerOptions* learner;
+  bool infers;
+
+  void Visit(ConfigVisitor& visitor) {
+    learner->Visit(visitor);
+    if (visitor.Applies("inference", infers,
+                        "means nothing while each actor computes its own actions; wanted none, or actor.inference: "
+                        "server")) {
+      visitor.Section("inference", &learner->inference);
+    }
+  }
+  absl::Status Validate() const { return learner->Validate(); }
+};
+
 // `short_form`: there may be a `network:`, which means the only one that the algorithm has.
 void VisitSections(bool short_form, Experiment* experiment, AlgorithmSection* algorithm, ConfigVisitor& visitor) {
   visitor.Section("experiment", &experiment->experiment);
   visitor.Section("environment", &experiment->environment);
   visitor.Section("algorithm", algorithm);
-  if (short_form && experiment->networks.size() == 1) {
+  NetworkSpec of_unknown_algorithm;
+  if (short_form && algorithm->options == nullptr) {
+    visitor.Section("network", &of_unknown_algorithm);
+  } else if (short_form && experiment->networks.size() == 1) {
     visitor.Section("network", &experiment->networks.begin()->second);
   }
   visitor.Map("networks", &experiment->networks);
   visitor.Section("replay", &experiment->replay);
   visitor.Section("actor", &experiment->actor);
-  visitor.Section("learner", &experiment->learner);
+  LearnerSection learner{&experiment->learner, experiment->actor.asks_learner()};
+  visitor.Section("learner", &learner);
   visitor.Section("evaluation", &experiment->evaluation);
   visitor.Section("stop", &experiment->stop);
 }
@@ -84,23 +106,36 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
         "more than 0: the learner steps after each block follow from it");
 }
 
+// Sections that have mistakes: what depends on their values cannot be checked. All, where a mistake may be anywhere.
+std::set<std::string> WrongSections(const ConfigErrors& errors) {
+  const std::set<std::string> all = {"experiment", "environment", "algorithm", "network",    "networks",
+                                     "replay",     "actor",       "learner",   "evaluation", "stop"};
+  const std::set<std::string> wrong = errors.sections();
+  return std::includes(all.begin(), all.end(), wrong.begin(), wrong.end()) ? wrong : all;
+}
+
 // What values of different sections must be to each other.
-void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
+void CheckAcrossSections(const Experiment& experiment, const ConfigErrors& errors, ConfigReader* reader) {
+  const std::set<std::string> wrong = WrongSections(errors);
+  // An unknown algorithm's defaults are unknown too.
+  const bool learner_and_replay =
+      experiment.algorithm_options != nullptr && wrong.count("learner") + wrong.count("replay") == 0;
   const int64_t batch_size = experiment.learner.batch_size;
   // With several servers each needs room for a batch of its own: CheckTables looks at that.
   const absl::Status batch = experiment.replay.TableFor(batch_size).CheckBatchSize(batch_size);
-  if (!batch.ok()) {
+  if (learner_and_replay && wrong.count("actor") == 0 && !batch.ok()) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(batch.message(), absl::MaxSplits(": ", 1));
     reader->Report(absl::StrCat("replay.", parts.first), parts.second);
   }
-  if (experiment.learner.prefetch_batches == 0 && experiment.replay.servers > 1) {
+  if (learner_and_replay && experiment.learner.prefetch_batches == 0 && experiment.replay.servers > 1) {
     reader->Report("learner.prefetch_batches", absl::StrCat("0 is for one replay server, and replay.servers is ",
                                                             experiment.replay.servers, "; wanted at least 1"));
   }
-  if (experiment.experiment.deterministic) {
+  if (experiment.experiment.deterministic && wrong.empty()) {
     CheckDeterministic(experiment, reader);
   }
-  if (experiment.stop.target_return.has_value() && !experiment.evaluation.enabled) {
+  if (wrong.count("stop") + wrong.count("evaluation") == 0 && experiment.stop.target_return.has_value() &&
+      !experiment.evaluation.enabled) {
     reader->Report("stop.target_return",
                    "needs evaluation.enabled: true, because only evaluations are compared with it");
   }
@@ -109,6 +144,54 @@ void CheckAcrossSections(const Experiment& experiment, ConfigReader* reader) {
 template <class T>
 bool Contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// What is right of a file, over the defaults; the rest is reported.
+Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algorithms,
+                          const std::vector<std::string>& environments, const ConfigErrors& errors,
+                          ConfigReader* reader) {
+  Experiment experiment;
+  AlgorithmSection algorithm;
+  algorithm.definitions = &algorithms;
+  algorithm.experiment = &experiment;
+  VisitSections(/*short_form=*/root.Find("network") != nullptr, &experiment, &algorithm, *reader);
+  reader->Finish();
+  if (experiment.learner.batch_size == kOneOfEachLane) {
+    experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
+  }
+  const std::string& environment = experiment.environment.name;
+  if (!environments.empty() && !Contains(environments, environment)) {
+    reader->Report("environment.name",
+                   absl::StrCat("no environment named \"", environment, "\"", DidYouMean(environment, environments),
+                                "; known: ", absl::StrJoin(environments, ", ")));
+  }
+  if (root.Find("network") != nullptr && root.Find("networks") != nullptr) {
+    reader->Report("network", "means the same as the only entry of networks; wanted one of the two");
+  }
+  experiment.algorithm = algorithm.name;
+  experiment.algorithm_options = algorithm.options;
+  CheckAcrossSections(experiment, errors, reader);
+  return experiment;
+}
+
+// Each line that begins with a key is a problem with that key, the others are of the whole file.
+void ReportLines(const absl::Status& problems, const YamlNode& root, ConfigErrors* errors, ConfigReader* reader) {
+  if (problems.ok()) {
+    return;
+  }
+  for (const absl::string_view line : absl::StrSplit(problems.message(), '\n')) {
+    std::pair<std::string, std::string> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    std::vector<std::string> keys = absl::StrSplit(parts.first, absl::MaxSplits('.', 2));
+    if (keys.size() == 3 && keys[0] == "networks" && root.Find("network") != nullptr) {
+      keys = {"network", keys[2]};  // As the file has it.
+      parts.first = absl::StrJoin(keys, ".");
+    }
+    if (root.Find(keys[0]) != nullptr && !absl::StrContains(parts.first, ' ')) {
+      reader->Report(parts.first, parts.second);
+    } else {
+      errors->Add({root.position.origin, 0}, "", line);
+    }
+  }
 }
 
 }  // namespace
@@ -121,30 +204,8 @@ absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::s
   ConfigErrors errors;
   ApplyOverrides(overrides, &root, &errors);
   ConfigReader reader(root, &errors);
-  Experiment experiment;
-  AlgorithmSection algorithm;
-  algorithm.definitions = &algorithms;
-  algorithm.experiment = &experiment;
-  VisitSections(/*short_form=*/root.Find("network") != nullptr, &experiment, &algorithm, reader);
-  reader.Finish();
-  if (experiment.learner.batch_size == kOneOfEachLane) {
-    experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
-  }
-  const std::string& environment = experiment.environment.name;
-  if (!environments.empty() && !Contains(environments, environment)) {
-    reader.Report("environment.name",
-                  absl::StrCat("no environment named \"", environment, "\"", DidYouMean(environment, environments),
-                               "; known: ", absl::StrJoin(environments, ", ")));
-  }
-  if (root.Find("network") != nullptr && root.Find("networks") != nullptr) {
-    reader.Report("network", "means the same as the only entry of networks; wanted one of the two");
-  }
-  if (errors.count() == 0) {
-    CheckAcrossSections(experiment, &reader);
-  }
+  Experiment experiment = ReadExperiment(root, algorithms, environments, errors, &reader);
   WAGGLE_RETURN_IF_ERROR(errors.ToStatus());
-  experiment.algorithm = algorithm.name;
-  experiment.algorithm_options = algorithm.options;
   return experiment;
 }
 
@@ -156,26 +217,29 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
   return ParseExperiment(yaml, path, overrides, algorithms, environments);
 }
 
-absl::Status LocateProblems(const absl::Status& problems, const std::string& path,
-                            const std::vector<std::pair<std::string, std::string>>& overrides) {
-  if (problems.ok()) {
-    return problems;
-  }
-  WAGGLE_ASSIGN_OR_RETURN(const std::string yaml, ReadYamlFile(path));
-  WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, path));
+absl::StatusOr<Experiment> ParseAndCheckExperiment(
+    const std::string& yaml, const std::string& origin,
+    const std::vector<std::pair<std::string, std::string>>& overrides, const AlgorithmDefinitions& algorithms,
+    const std::vector<std::string>& environments,
+    const std::function<absl::StatusOr<EnvironmentSpec>(const EnvironmentOptions& options)>& spec_of,
+    EnvironmentSpec* environment) {
+  WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, origin));
   ConfigErrors errors;
   ApplyOverrides(overrides, &root, &errors);
   ConfigReader reader(root, &errors);
-  for (const absl::string_view line : absl::StrSplit(problems.message(), '\n')) {
-    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits(": ", 1));
-    if (root.Find(std::string(parts.first.substr(0, parts.first.find('.')))) != nullptr &&
-        parts.first.find(' ') == absl::string_view::npos) {
-      reader.Report(parts.first, parts.second);
+  Experiment experiment = ReadExperiment(root, algorithms, environments, errors, &reader);
+  const std::set<std::string> wrong = WrongSections(errors);
+  if (experiment.algorithm_options != nullptr && wrong.count("environment") == 0) {
+    absl::StatusOr<EnvironmentSpec> spec = spec_of(experiment.environment);
+    if (spec.ok()) {
+      *environment = *std::move(spec);
+      ReportLines(CheckAgainstEnvironment(experiment, *environment, algorithms, wrong), root, &errors, &reader);
     } else {
-      errors.Add({path, 0}, "", line);
+      ReportLines(Annotate(spec.status(), "environment"), root, &errors, &reader);
     }
   }
-  return absl::Status(problems.code(), errors.ToStatus().message());
+  WAGGLE_RETURN_IF_ERROR(errors.ToStatus());
+  return experiment;
 }
 
 std::string ToYaml(const Experiment& experiment) {

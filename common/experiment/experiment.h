@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "common/experiment/algorithm_definition.h"
 #include "common/experiment/sections.h"
 #include "common/plan/network_spec.h"
+#include "common/spec/environment_spec.h"
 
 namespace waggle {
 
@@ -45,13 +47,18 @@ absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const AlgorithmDefinitions& algorithms,
                                           const std::vector<std::string>& environments = {});
 
-// The same problems, each of whose lines that begins with a key ("replay.servers: …") with the place where that key, or
-// else its section, stands, the others with the file's name. For what is found out later of an experiment that was
-// loaded from this file.
-absl::Status LocateProblems(const absl::Status& problems, const std::string& path,
-                            const std::vector<std::pair<std::string, std::string>>& overrides);
+// ParseExperiment, and CheckAgainstEnvironment on what it gives, in the (valid) environment of which `spec_of` knows
+// the facts, which it stores in `environment`. INVALID_ARGUMENT lists the problems of both: beside mistakes of some
+// sections also what is wrong with the others by themselves.
+absl::StatusOr<Experiment> ParseAndCheckExperiment(
+    const std::string& yaml, const std::string& origin,
+    const std::vector<std::pair<std::string, std::string>>& overrides, const AlgorithmDefinitions& algorithms,
+    const std::vector<std::string>& environments,
+    const std::function<absl::StatusOr<EnvironmentSpec>(const EnvironmentOptions& options)>& spec_of,
+    EnvironmentSpec* environment);
 
-// The experiment as YAML with every value in it. Parsing that gives the same experiment again.
+// The experiment as YAML with every value in it that has a meaning beside the others. Parsing that gives the same
+// experiment again.
 std::string ToYaml(const Experiment& experiment);
 
 }  // namespace waggle

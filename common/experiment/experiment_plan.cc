@@ -1,6 +1,7 @@
 #include "common/experiment/experiment_plan.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,6 +65,28 @@ absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
                    " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
 }
 
+// Less room than an item needs at each server, or than the items need with which learning begins, each of which brings
+// a row at least, would be filled in vain. Columns that are compressed are left out: nobody knows what they will take.
+absl::Status CheckBytes(const Experiment& experiment, const TableConfig& table) {
+  std::vector<ArraySpec> plain;
+  for (const ArraySpec& column : table.signature) {
+    const auto compressed = [&column](const ColumnCompression& one) { return one.column == column.name; };
+    if (std::none_of(table.compression.begin(), table.compression.end(), compressed)) {
+      plain.push_back(column);
+    }
+  }
+  const int64_t row_bytes = BytesARow(plain);
+  const int64_t item_rows = table.max_window + table.MaxContextRows();
+  const int64_t rows = std::max(experiment.replay.servers * item_rows, table.rate_limiter.min_items);
+  if (row_bytes == 0 || row_bytes > kMaxStepBytes ||
+      table.max_bytes / row_bytes >= rows) {  // CheckStep has the second.
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "replay.max_bytes: got ", table.max_bytes, "; wanted at least ", rows * row_bytes, ", for ", rows, " rows of ",
+      row_bytes, " bytes: replay.servers with an item of ", item_rows, " each, and rate_limiter.min_items"));
+}
+
 absl::Status CheckTable(const Experiment& experiment, const TablePlan& plan) {
   const TableConfig& table = plan.table;
   if (const absl::Status compression = table.ValidateCompression(); !compression.ok()) {
@@ -71,6 +94,7 @@ absl::Status CheckTable(const Experiment& experiment, const TablePlan& plan) {
   }
   WAGGLE_RETURN_IF_ERROR(table.Validate());
   FirstOfAll problems;
+  problems.Add(CheckBytes(experiment, table));
   problems.Add(CheckBatch(plan));
   problems.Add(CheckStep(experiment, table));
   if (experiment.replay.servers > 1) {
@@ -139,13 +163,7 @@ absl::Status CheckSynchronous(const Experiment& experiment, const AlgorithmPlan&
 // Actions that the learner's process computes, with weights that no actor has.
 absl::Status CheckInference(const Experiment& experiment, const AlgorithmPlan& plan) {
   if (!experiment.actor.asks_learner()) {
-    const InferenceOptions defaults;
-    const InferenceOptions& given = experiment.learner.inference;
-    return given.batch_rows == defaults.batch_rows && given.wait_seconds == defaults.wait_seconds
-               ? absl::OkStatus()
-               : absl::InvalidArgumentError(
-                     "learner.inference: means nothing while each actor computes its own actions; wanted none, or "
-                     "actor.inference: server");
+    return absl::OkStatus();
   }
   Problems problems;
   const bool waits = plan.rows_per_version.has_value() && !experiment.learner.pushes();
@@ -285,6 +303,32 @@ absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmP
   return absl::OkStatus();
 }
 
+// The plan, and in `problems` all that is wrong with it, but for what depends on sections that are `wrong`.
+absl::StatusOr<ExperimentPlan> MakePlan(const Experiment& experiment, const EnvironmentSpec& environment,
+                                        const AlgorithmDefinitions& algorithms, const std::set<std::string>& wrong,
+                                        FirstOfAll* problems) {
+  ExperimentPlan plan;
+  WAGGLE_ASSIGN_OR_RETURN(plan.algorithm, PlanAlgorithm(experiment, environment, algorithms));
+  const auto right = [&wrong](std::initializer_list<const char*> sections) {
+    return std::none_of(sections.begin(), sections.end(), [&](const char* name) { return wrong.count(name) > 0; });
+  };
+  const auto add = [&](std::initializer_list<const char*> sections, const absl::Status& status) {
+    problems->Add(right(sections) ? status : absl::OkStatus());
+  };
+  add({"algorithm"}, CheckExploration(environment, plan.algorithm));
+  add({"algorithm", "actor", "learner"}, CheckSynchronous(experiment, plan.algorithm));
+  add({"algorithm", "learner", "replay"}, CheckPolicyLag(experiment, plan.algorithm));
+  add({"algorithm", "experiment", "actor", "learner", "replay"}, CheckLockStep(experiment, plan.algorithm));
+  add({"algorithm", "experiment", "actor", "learner"}, CheckInference(experiment, plan.algorithm));
+  add({"algorithm", "network", "networks", "learner"}, CheckPushedGradients(experiment, plan.algorithm));
+  FirstOfAll of_networks;
+  plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &of_networks);
+  add({"network", "networks"}, of_networks.status());
+  add({"algorithm", "network", "networks", "actor", "learner"},
+      CheckLearners(experiment, plan.algorithm, plan.networks));
+  return plan;
+}
+
 }  // namespace
 
 const NetworkPlan* ExperimentPlan::acting() const {
@@ -306,39 +350,27 @@ std::vector<ArraySpec> ExperimentPlan::PolicyColumns() const {
 
 absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, const EnvironmentSpec& environment,
                                               const AlgorithmDefinitions& algorithms) {
-  ExperimentPlan plan;
-  WAGGLE_ASSIGN_OR_RETURN(plan.algorithm, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
-  problems.Add(CheckExploration(environment, plan.algorithm));
-  problems.Add(CheckSynchronous(experiment, plan.algorithm));
-  problems.Add(CheckPolicyLag(experiment, plan.algorithm));
-  problems.Add(CheckLockStep(experiment, plan.algorithm));
-  problems.Add(CheckInference(experiment, plan.algorithm));
-  problems.Add(CheckPushedGradients(experiment, plan.algorithm));
-  plan.networks = PlanNetworks(experiment, environment, &plan.algorithm, &problems);
-  problems.Add(CheckLearners(experiment, plan.algorithm, plan.networks));
+  WAGGLE_ASSIGN_OR_RETURN(ExperimentPlan plan, MakePlan(experiment, environment, algorithms, {}, &problems));
   WAGGLE_RETURN_IF_ERROR(problems.status());
   return plan;
 }
 
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
-                                     const AlgorithmDefinitions& algorithms) {
+                                     const AlgorithmDefinitions& algorithms, const std::set<std::string>& wrong) {
   WAGGLE_RETURN_IF_ERROR(Annotate(environment.Validate(), "environment"));
   WAGGLE_ASSIGN_OR_RETURN(const AlgorithmDefinition* definition, algorithms.Find(experiment.algorithm));
   // What follows is planned for spaces that the algorithm can take.
   WAGGLE_RETURN_IF_ERROR(CheckSpaces(experiment.algorithm, *definition, environment));
-  WAGGLE_ASSIGN_OR_RETURN(AlgorithmPlan plan, PlanAlgorithm(experiment, environment, algorithms));
   FirstOfAll problems;
-  problems.Add(CheckExploration(environment, plan));
-  problems.Add(CheckSynchronous(experiment, plan));
-  problems.Add(CheckPolicyLag(experiment, plan));
-  problems.Add(CheckLockStep(experiment, plan));
-  problems.Add(CheckInference(experiment, plan));
-  problems.Add(CheckPushedGradients(experiment, plan));
-  const std::vector<NetworkPlan> networks = PlanNetworks(experiment, environment, &plan, &problems);
-  problems.Add(CheckLearners(experiment, plan, networks));
-  for (const TablePlan& table : plan.tables) {
-    problems.Add(CheckTable(experiment, table));
+  const absl::StatusOr<ExperimentPlan> plan = MakePlan(experiment, environment, algorithms, wrong, &problems);
+  if (!plan.ok()) {  // Wrong sections may be the reason.
+    return wrong.empty() ? plan.status() : absl::OkStatus();
+  }
+  for (const TablePlan& table : plan->algorithm.tables) {
+    if (wrong.empty()) {
+      problems.Add(CheckTable(experiment, table));
+    }
   }
   return problems.status();
 }

@@ -45,31 +45,6 @@ bool IsName(const std::string& name) {
   return ValidateName(name).ok();
 }
 
-// A key that another key's value leaves without a meaning would be ignored in silence.
-void CheckUnusedSamplerKeys(const SamplerConfig& sampler, Problems* problems) {
-  const SamplerConfig defaults;
-  if (sampler.kind != SelectorKind::kPrioritized) {
-    const auto check = [&](const char* key, bool is_default) {
-      problems->AddUnless(is_default, "sampler.", key, ": means nothing to the sampler ", Name(sampler.kind),
-                          "; wanted kind: prioritized, or none");
-    };
-    check("priority_exponent", sampler.priority_exponent == defaults.priority_exponent);
-    check("priority_epsilon", sampler.priority_epsilon == defaults.priority_epsilon);
-    check("independent_draws", !sampler.independent_draws);
-  }
-  problems->AddUnless(!sampler.independent_draws || !sampler.without_replacement,
-                      "sampler.independent_draws: means nothing without_replacement; wanted one of the two");
-  if (sampler.recent_share == 0) {
-    const auto check = [&](const char* key, bool is_default) {
-      problems->AddUnless(is_default, "sampler.", key,
-                          ": means nothing while recent_share is 0; wanted a recent_share, or none");
-    };
-    check("recent_items", sampler.recent_items == defaults.recent_items);
-    check("recent_decay", sampler.recent_decay == defaults.recent_decay);
-    check("recent_period", sampler.recent_period == defaults.recent_period);
-  }
-}
-
 }  // namespace
 
 void ExperimentOptions::Visit(ConfigVisitor& visitor) {
@@ -103,26 +78,21 @@ ReplayOptions::ReplayOptions() {
 void ReplayOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("servers", &servers, In(1, kMaxShards));
   VisitTableFields(&table, TableFieldSet::kAll, &visitor);
-  visitor.Double("checkpoint_seconds", &checkpoint_seconds, In(0, kMaxSeconds));
+  if (visitor.Applies("checkpoint_seconds", table.durability != Durability::kNone,
+                      "means nothing with durability none; wanted checkpoint or log, or none")) {
+    visitor.Double("checkpoint_seconds", &checkpoint_seconds, In(0, kMaxSeconds));
+  }
 }
 
 absl::Status ReplayOptions::Validate() const {
   Problems problems;
-  CheckUnusedSamplerKeys(table.sampler, &problems);
+  problems.AddUnless(!table.sampler.independent_draws || !table.sampler.without_replacement,
+                     "sampler.independent_draws: means nothing without_replacement; wanted one of the two");
   const RateLimiterConfig& limiter = table.rate_limiter;
-  problems.AddUnless(table.remover.kind == SelectorKind::kPrioritized ||
-                         table.remover.priority_exponent == RemoverConfig().priority_exponent,
-                     "remover.priority_exponent: means nothing to the remover ", Name(table.remover.kind),
-                     "; wanted kind: prioritized, or none");
-  problems.AddUnless(limiter.error_buffer == 0 || limiter.samples_per_insert > 0,
-                     "rate_limiter.error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a "
-                     "samples_per_insert");
   problems.AddUnless(
       table.max_times_sampled == 0 || static_cast<double>(table.max_times_sampled) >= limiter.samples_per_insert,
       "max_times_sampled: ", table.max_times_sampled, " is less than rate_limiter.samples_per_insert, ",
       limiter.samples_per_insert, ", which could never be reached, so actors and learner would wait for each other");
-  problems.AddUnless(table.durability != Durability::kNone || checkpoint_seconds == ReplayOptions().checkpoint_seconds,
-                     "checkpoint_seconds: means nothing with durability none; wanted checkpoint or log, or none");
   const absl::Status settings = TableFor(/*batch_size=*/1).ValidateSettings();
   problems.AddIfBad("", settings);
   return problems.ToStatus();
@@ -178,21 +148,17 @@ void InferenceOptions::Visit(ConfigVisitor& visitor) {
 void GradientServerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("reducers", &reducers, In(0, 1'000));
   visitor.Choice("reduce", &reduce, {"mean", "sum"});
-  visitor.Int("batch", &batch, In(1, 4096));
+  if (visitor.Applies("batch", reducers > 0, "means nothing while reducers is 0; wanted reducers, or primary_batch")) {
+    visitor.Int("batch", &batch, In(1, 4096));
+  }
   visitor.Int("primary_batch", &primary_batch, In(1, 4096));
   visitor.Double("flush_seconds", &flush_seconds, In(0.001, 60));
   visitor.OptionalInt("max_staleness", &max_staleness, In(0, 1'000'000'000));
-  visitor.Choice("stale", &stale, {"refuse", "scale"});
+  if (visitor.Applies("stale", max_staleness.has_value(),
+                      "means nothing without max_staleness; wanted one, or none of the two")) {
+    visitor.Choice("stale", &stale, {"refuse", "scale"});
+  }
   visitor.Int("max_unacknowledged", &max_unacknowledged, In(1, 1024));
-}
-
-absl::Status GradientServerOptions::Validate() const {
-  Problems problems;
-  problems.AddUnless(batch == GradientServerOptions().batch || reducers > 0,
-                     "batch: means nothing while reducers is 0; wanted reducers, or primary_batch");
-  problems.AddUnless(stale == GradientServerOptions().stale || max_staleness.has_value(),
-                     "stale: means nothing without max_staleness; wanted one, or none of the two");
-  return problems.ToStatus();
 }
 
 void LearnerOptions::Visit(ConfigVisitor& visitor) {
@@ -206,17 +172,12 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("publish_period_steps", &publish_period_steps, In(1, 1'000'000'000));
   visitor.Int("priority_update_steps", &priority_update_steps, In(1, 10'000));
   visitor.Int("report_period_steps", &report_period_steps, In(1, 1'000'000'000));
-  visitor.Section("inference", &inference);
   visitor.Section("checkpoint", &checkpoint);
   visitor.Choice("gradients", &gradients, {"local", "push"});
-  visitor.Section("gradient_server", &gradient_server);
-}
-
-absl::Status LearnerOptions::Validate() const {
-  Problems problems;
-  problems.AddUnless(pushes() || gradient_server == GradientServerOptions(),
-                     "gradient_server: means nothing with gradients: local; wanted gradients: push, or none");
-  return problems.ToStatus();
+  if (visitor.Applies("gradient_server", pushes(),
+                      "means nothing with gradients: local; wanted gradients: push, or none")) {
+    visitor.Section("gradient_server", &gradient_server);
+  }
 }
 
 void EvaluationOptions::Visit(ConfigVisitor& visitor) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "common/config/config_keys.h"
 #include "common/experiment/visit_name.h"
 
@@ -34,18 +35,44 @@ void Fields<SamplerConfig>::Visit(ConfigVisitor& visitor) {
   if (all) {
     VisitKind(&part->kind, &visitor);
   }
-  visitor.Double("priority_exponent", &part->priority_exponent, In(0, kAny));
-  visitor.Double("priority_epsilon", &part->priority_epsilon, In(0, kAny));
+  const bool prioritized = part->kind == SelectorKind::kPrioritized;
+  const std::string to_kind = absl::StrCat("means nothing to the sampler ", Name(part->kind), "; wanted kind: ");
+  const auto by_priority = [&](const char* key) {
+    return visitor.Applies(key, prioritized, absl::StrCat(to_kind, "prioritized, or none"));
+  };
+  if (by_priority("priority_exponent")) {
+    visitor.Double("priority_exponent", &part->priority_exponent, In(0, kAny));
+  }
+  if (by_priority("priority_epsilon")) {
+    visitor.Double("priority_epsilon", &part->priority_epsilon, In(0, kAny));
+  }
   if (all) {
     visitor.Bool("absolute_priorities", &part->absolute_priorities);
     visitor.Bool("without_replacement", &part->without_replacement);
-    visitor.Bool("independent_draws", &part->independent_draws);
+    if (by_priority("independent_draws")) {
+      visitor.Bool("independent_draws", &part->independent_draws);
+    }
   }
-  visitor.Double("uniform_share", &part->uniform_share, In(0, 1));
-  visitor.Double("recent_share", &part->recent_share, In(0, 1));
-  visitor.Int("recent_items", &part->recent_items, In(1, kAnyInt));
-  visitor.Double("recent_decay", &part->recent_decay, In(0, 1));
-  visitor.Int("recent_period", &part->recent_period, In(1, kAnyInt));
+  if (by_priority("uniform_share")) {
+    visitor.Double("uniform_share", &part->uniform_share, In(0, 1));
+  }
+  if (visitor.Applies("recent_share", prioritized || part->kind == SelectorKind::kUniform,
+                      absl::StrCat(to_kind, "uniform or prioritized, or none"))) {
+    visitor.Double("recent_share", &part->recent_share, In(0, 1));
+  }
+  const auto of_recent = [&](const char* key) {
+    return visitor.Applies(key, part->recent_share > 0,
+                           "means nothing while recent_share is 0; wanted a recent_share, or none");
+  };
+  if (of_recent("recent_items")) {
+    visitor.Int("recent_items", &part->recent_items, In(1, kAnyInt));
+  }
+  if (of_recent("recent_decay")) {
+    visitor.Double("recent_decay", &part->recent_decay, In(0, 1));
+  }
+  if (of_recent("recent_period")) {
+    visitor.Int("recent_period", &part->recent_period, In(1, kAnyInt));
+  }
 }
 
 template <>
@@ -53,14 +80,21 @@ void Fields<RemoverConfig>::Visit(ConfigVisitor& visitor) {
   if (all) {
     VisitKind(&part->kind, &visitor);
   }
-  visitor.Double("priority_exponent", &part->priority_exponent, In(0, kAny));
+  if (visitor.Applies(
+          "priority_exponent", part->kind == SelectorKind::kPrioritized,
+          absl::StrCat("means nothing to the remover ", Name(part->kind), "; wanted kind: prioritized, or none"))) {
+    visitor.Double("priority_exponent", &part->priority_exponent, In(0, kAny));
+  }
 }
 
 template <>
 void Fields<RateLimiterConfig>::Visit(ConfigVisitor& visitor) {
   visitor.Double("samples_per_insert", &part->samples_per_insert, In(0, kAny));
   visitor.Int("min_items", &part->min_items, In(1, kAnyInt));
-  visitor.Double("error_buffer", &part->error_buffer, In(0, kAny));
+  if (visitor.Applies("error_buffer", part->samples_per_insert > 0,
+                      "means nothing while samples_per_insert is 0; wanted none, or a samples_per_insert")) {
+    visitor.Double("error_buffer", &part->error_buffer, In(0, kAny));
+  }
   visitor.OptionalDouble("min_difference", &part->min_difference, In(-kAny, kAny));
   visitor.OptionalDouble("max_difference", &part->max_difference, In(-kAny, kAny));
 }
@@ -114,7 +148,10 @@ void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* vis
     VisitCompression(&config->compression, visitor);
     VisitName("durability", &config->durability, {Durability::kNone, Durability::kCheckpoint, Durability::kLog},
               visitor);
-    visitor->Bool("log_sync", &config->log_sync);
+    if (visitor->Applies("log_sync", config->durability == Durability::kLog,
+                         absl::StrCat("means nothing with durability ", Name(config->durability)))) {
+      visitor->Bool("log_sync", &config->log_sync);
+    }
   }
   visitor->Int("memory_limit", &config->memory_limit, In(0, kAnyInt));
 }

@@ -85,7 +85,7 @@ class DeviceOptimizer : public Optimizer {
     if (options_.type != "sgd") {
       second_ = torch::zeros_like(values);
     }
-    if (options_.centered || options_.amsgrad) {
+    if (options_.StateArrays() > 2) {
       third_ = torch::zeros_like(values);
     }
   }

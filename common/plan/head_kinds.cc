@@ -40,22 +40,24 @@ std::string TypeOf(HeadKind kind, const HeadSpec& head) {
 }
 
 absl::Status CheckHead(HeadKind kind, const HeadSpec& head) {
-  const HeadSpec defaults;
   Problems problems;
   const std::vector<std::string> types = TypesOf(kind);
   const std::string type = TypeOf(kind, head);
   problems.AddUnless(std::find(types.begin(), types.end(), type) != types.end(), "type: got \"", type, "\"; wanted ",
                      types.size() > 1 ? "one of " : "", absl::StrJoin(types, ", "), DidYouMean(type, types));
-  const auto only_of = [&](bool has_meaning, const char* field, bool is_default, const char* wanted) {
-    problems.AddUnless(has_meaning || is_default, field, ": means nothing to a ", Name(kind), " head; wanted none, or ",
+  const auto only_of = [&](bool has_meaning, const char* field, bool is_given, const char* wanted) {
+    problems.AddUnless(has_meaning || !is_given, field, ": means nothing to a ", Name(kind), " head; wanted none, or ",
                        wanted);
   };
   const bool normal = kind == HeadKind::kNormal;
-  only_of(normal, "std", head.std == defaults.std, "a normal head");
-  only_of(normal && head.std == "free", "initial_std", head.initial_std == defaults.initial_std,
+  const bool tanh_normal = kind == HeadKind::kTanhNormal;
+  only_of(normal, "std", !head.std.empty(), "a normal head");
+  problems.AddUnless(!normal || head.std.empty() || head.std == "free" || head.std == "of_state", "std: got \"",
+                     head.std, "\"; wanted one of free, of_state", DidYouMean(head.std, {"free", "of_state"}));
+  only_of(normal && head.has_free_std(), "initial_std", head.initial_std.has_value(),
           "a normal head whose std is free");
-  only_of(kind == HeadKind::kTanhNormal, "min_log_std", head.min_log_std == defaults.min_log_std, "a tanh_normal head");
-  only_of(kind == HeadKind::kTanhNormal, "max_log_std", head.max_log_std == defaults.max_log_std, "a tanh_normal head");
+  only_of(tanh_normal, "min_log_std", head.min_log_std.has_value(), "a tanh_normal head");
+  only_of(tanh_normal, "max_log_std", head.max_log_std.has_value(), "a tanh_normal head");
   return problems.ToStatus();
 }
 
@@ -88,7 +90,7 @@ int64_t NumOutputs(HeadKind kind, const HeadSpec& head, const SpaceLeaf& action)
     case HeadKind::kValue:
       return 1;
     case HeadKind::kNormal:
-      return head.std == "free" ? elements : 2 * elements;
+      return head.has_free_std() ? elements : 2 * elements;
     case HeadKind::kTanhNormal:
       return 2 * elements;
     case HeadKind::kDeterministic:

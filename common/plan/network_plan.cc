@@ -74,11 +74,15 @@ class Planner {
     plan_.takes_action = need_.takes_action;
     plan_.has_target = need_.has_target;
     plan_.members = need_.members;
-    WAGGLE_RETURN_IF_ERROR(CheckNames());
+    absl::Status trunk = CheckEncoders();
     const auto shares = [&](const auto& head) { return SpecOf(head.first).shares != "nothing"; };
-    if (std::any_of(need_.heads.begin(), need_.heads.end(), shares)) {
-      WAGGLE_RETURN_IF_ERROR(AddTrunk(""));
+    if (trunk.ok() && std::any_of(need_.heads.begin(), need_.heads.end(), shares)) {
+      trunk = AddTrunk("");
     }
+    Problems problems;
+    problems.AddIfBad("", trunk);
+    problems.AddIfBad("", CheckHeads());
+    WAGGLE_RETURN_IF_ERROR(problems.ToStatus());
     for (const auto& [name, kind] : need_.heads) {
       WAGGLE_RETURN_IF_ERROR(AddHead(name, kind, SpecOf(name)));
     }
@@ -103,15 +107,25 @@ class Planner {
     return given != network_.encoders.end() && given->second.size() == 1 && given->second[0].type == kIgnore;
   }
 
-  // What the configuration describes and nobody has.
-  absl::Status CheckNames() const {
+  absl::Status CheckKnown(const char* what, const std::vector<std::string>& names,
+                          const std::vector<std::string>& known) const {
     Problems problems;
+    for (const std::string& name : names) {
+      problems.AddUnless(std::find(known.begin(), known.end(), name) != known.end(), Key(absl::StrCat(what, ".", name)),
+                         ": there is no such input or output of the network", DidYouMean(name, known),
+                         "; known: ", absl::StrJoin(known, ", "));
+    }
+    return problems.ToStatus();
+  }
+
+  absl::Status CheckEncoders() const {
     std::vector<std::string> inputs;
     for (const SpaceLeaf& leaf : environment_.observations) {
       if (!IsActionMask(leaf)) {
         inputs.push_back(EncoderName(leaf.array.name));
       }
     }
+    Problems problems;
     if (need_.takes_action) {
       problems.AddUnless(std::find(inputs.begin(), inputs.end(), kActionRoot) == inputs.end(),
                          Key(absl::StrCat("encoders.", kActionRoot)),
@@ -119,16 +133,15 @@ class Planner {
                          environment_.name, "; wanted another name for the observation");
       inputs.emplace_back(kActionRoot);
     }
-    const auto check = [&](const char* what, const std::string& name, const std::vector<std::string>& known) {
-      problems.AddUnless(std::find(known.begin(), known.end(), name) != known.end(), Key(absl::StrCat(what, ".", name)),
-                         ": there is no such input or output of the network", DidYouMean(name, known),
-                         "; known: ", absl::StrJoin(known, ", "));
-    };
-    for (const auto& [name, layers] : network_.encoders) {
-      check("encoders", name, inputs);
-    }
-    for (const auto& [name, head] : network_.heads) {
-      check("heads", name, KeysOf(need_.heads));
+    problems.AddIfBad("", CheckKnown("encoders", KeysOf(network_.encoders), inputs));
+    return problems.ToStatus();
+  }
+
+  absl::Status CheckHeads() const {
+    Problems problems;
+    problems.AddIfBad("", CheckKnown("heads", KeysOf(network_.heads), KeysOf(need_.heads)));
+    for (const auto& [name, kind] : need_.heads) {
+      problems.AddIfBad("", Behind(Key(absl::StrCat("heads.", name, ".")), CheckHead(kind, SpecOf(name))));
     }
     return problems.ToStatus();
   }
@@ -260,7 +273,6 @@ class Planner {
 
   absl::Status AddHead(const std::string& name, HeadKind kind, const HeadSpec& spec) {
     const std::string key = Key(absl::StrCat("heads.", name));
-    WAGGLE_RETURN_IF_ERROR(Behind(absl::StrCat(key, "."), CheckHead(kind, spec)));
     HeadPlan head;
     head.name = name;
     head.kind = kind;
@@ -290,12 +302,12 @@ class Planner {
     } else {
       WAGGLE_RETURN_IF_ERROR(Annotate(AddStream(prefix, spec, head.outputs, &head.layers), key));
     }
-    if (kind == HeadKind::kNormal && spec.std == "free") {
+    if (kind == HeadKind::kNormal && spec.has_free_std()) {
       head.free_log_std = own_features_.AddParameter(absl::StrCat(prefix, ".log_std"), {head.outputs});
-      initial_log_std_.emplace_back(head.free_log_std, std::log(spec.initial_std));
+      initial_log_std_.emplace_back(head.free_log_std, std::log(spec.initial_std.value_or(1)));
     }
-    head.min_log_std = spec.min_log_std;
-    head.max_log_std = spec.max_log_std;
+    head.min_log_std = spec.MinLogStd();
+    head.max_log_std = spec.MaxLogStd();
     if (const SpaceLeaf* mask = FindMaskOfAction(environment_, action)) {
       head.mask = mask - environment_.observations.data();
     }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/problems.h"
 
 namespace waggle {
@@ -11,6 +12,7 @@ namespace {
 constexpr int64_t kMaxUnits = 65'536;
 constexpr int64_t kMaxChannels = 4'096;
 constexpr int64_t kMaxKernel = 256;
+constexpr double kMaxGain = 1'000;
 
 using Names = std::vector<std::string>;
 
@@ -38,11 +40,6 @@ bool HasWeights(const std::string& type) {
   return HasUnits(type) || type == "conv";
 }
 
-void VisitInitialization(std::string* initialization, std::optional<double>* gain, ConfigVisitor* visitor) {
-  visitor->Choice("initialization", initialization, Initializations());
-  visitor->OptionalDouble("gain", gain, In(0, 1'000));
-}
-
 void CheckGain(const std::string& initialization, const std::optional<double>& gain, Problems* problems) {
   problems->AddUnless(!gain.has_value() || (initialization != "default" && initialization != "zeros"),
                       "gain: means nothing to the initialization ", initialization,
@@ -57,33 +54,44 @@ std::string LayerSpec::ActivationOrDefault() const {
 
 void LayerSpec::Visit(ConfigVisitor& visitor) {
   visitor.Choice("type", &type, LayerTypes());
-  visitor.IntList("units", &units, In(1, kMaxUnits));
-  visitor.Int("channels", &channels, In(1, kMaxChannels));
-  visitor.Int("kernel", &kernel, In(1, kMaxKernel));
-  visitor.Int("stride", &stride, In(1, kMaxKernel));
-  visitor.Int("padding", &padding, In(0, kMaxKernel));
-  visitor.Int("dimensions", &dimensions, In(1, kMaxUnits));
+  const auto applies = [&](bool has_meaning, const char* key, const char* wanted) {
+    return visitor.Applies(key, has_meaning,
+                           absl::StrCat("means nothing to the layer ", type, "; wanted none, or ", wanted));
+  };
+  if (applies(HasUnits(type), "units", "an mlp or a residual")) {
+    visitor.IntList("units", &units, In(1, kMaxUnits));
+  }
+  const bool conv = type == "conv";
+  if (applies(conv, "channels", "a conv")) {
+    visitor.Int("channels", &channels, In(1, kMaxChannels));
+  }
+  if (applies(conv, "kernel", "a conv")) {
+    visitor.Int("kernel", &kernel, In(1, kMaxKernel));
+  }
+  if (applies(conv, "stride", "a conv")) {
+    visitor.Int("stride", &stride, In(1, kMaxKernel));
+  }
+  if (applies(conv, "padding", "a conv")) {
+    visitor.Int("padding", &padding, In(0, kMaxKernel));
+  }
+  if (applies(type == "embedding", "dimensions", "an embedding")) {
+    visitor.Int("dimensions", &dimensions, In(1, kMaxUnits));
+  }
   activation = ActivationOrDefault();  // So that the effective configuration shows it.
-  visitor.Choice("activation", &activation, Activations());
-  VisitInitialization(&initialization, &gain, &visitor);
+  const char* const weights = "a layer with weights";
+  if (applies(HasWeights(type) || type == "layer_norm", "activation", weights)) {
+    visitor.Choice("activation", &activation, Activations());
+  }
+  if (applies(HasWeights(type), "initialization", weights)) {
+    visitor.Choice("initialization", &initialization, Initializations());
+  }
+  if (applies(HasWeights(type), "gain", weights)) {
+    visitor.OptionalDouble("gain", &gain, In(0, kMaxGain));
+  }
 }
 
 absl::Status LayerSpec::Validate() const {
-  const LayerSpec defaults;
   Problems problems;
-  const auto only_of = [&](bool has_meaning, const char* field, bool is_default, const char* wanted) {
-    problems.AddUnless(has_meaning || is_default, field, ": means nothing to the layer ", type, "; wanted none, or ",
-                       wanted);
-  };
-  only_of(HasUnits(type), "units", units == defaults.units, "an mlp or a residual");
-  only_of(type == "conv", "channels", channels == defaults.channels, "a conv");
-  only_of(type == "conv", "kernel", kernel == defaults.kernel, "a conv");
-  only_of(type == "conv", "stride", stride == defaults.stride, "a conv");
-  only_of(type == "conv", "padding", padding == defaults.padding, "a conv");
-  only_of(type == "embedding", "dimensions", dimensions == defaults.dimensions, "an embedding");
-  only_of(HasWeights(type) || type == "layer_norm", "activation", activation.empty() || activation == "none",
-          "a layer with weights");
-  only_of(HasWeights(type), "initialization", initialization == defaults.initialization, "a layer with weights");
   problems.AddUnless(!HasUnits(type) || !units.empty(), "units: wanted at least one layer");
   CheckGain(initialization, gain, &problems);
   return problems.ToStatus();
@@ -91,33 +99,29 @@ absl::Status LayerSpec::Validate() const {
 
 void CoreSpec::Visit(ConfigVisitor& visitor) {
   visitor.Choice("type", &type, {"none", "lstm", "gru"});
-  visitor.Int("units", &units, In(1, kMaxUnits));
-}
-
-absl::Status CoreSpec::Validate() const {
-  Problems problems;
-  problems.AddUnless(type != "none" || units == CoreSpec().units,
-                     "units: means nothing to the core none; wanted none, or an lstm or a gru");
-  return problems.ToStatus();
+  if (visitor.Applies("units", type != "none", "means nothing to the core none; wanted none, or an lstm or a gru")) {
+    visitor.Int("units", &units, In(1, kMaxUnits));
+  }
 }
 
 void HeadSpec::Visit(ConfigVisitor& visitor) {
   visitor.String("type", &type);  // Which there are depends on the kind: PlanNetwork knows.
   visitor.IntList("units", &units, In(1, kMaxUnits));
   visitor.Choice("activation", &activation, Activations());
-  VisitInitialization(&initialization, &gain, &visitor);
-  visitor.Choice("std", &std, {"free", "of_state"});
-  visitor.Double("initial_std", &initial_std, Above(0, 100));
-  visitor.Double("min_log_std", &min_log_std, In(-100, 10));
-  visitor.Double("max_log_std", &max_log_std, In(-100, 10));
+  visitor.Choice("initialization", &initialization, Initializations());
+  visitor.OptionalDouble("gain", &gain, In(0, kMaxGain));
+  visitor.String("std", &std);  // As with the type.
+  visitor.OptionalDouble("initial_std", &initial_std, Above(0, 100));
+  visitor.OptionalDouble("min_log_std", &min_log_std, In(-100, 10));
+  visitor.OptionalDouble("max_log_std", &max_log_std, In(-100, 10));
   visitor.Choice("shares", &shares, {"all", "nothing"});
 }
 
 absl::Status HeadSpec::Validate() const {
   Problems problems;
   CheckGain(initialization, gain, &problems);
-  problems.AddUnless(min_log_std < max_log_std, "min_log_std: ", min_log_std, " is not below max_log_std, ",
-                     max_log_std);
+  problems.AddUnless(MinLogStd() < MaxLogStd(), "min_log_std: ", MinLogStd(), " is not below max_log_std, ",
+                     MaxLogStd());
   return problems.ToStatus();
 }
 

@@ -54,7 +54,7 @@ struct CoreSpec {
   int64_t units = 64;         // Numbers of its output.
 
   void Visit(ConfigVisitor& visitor);
-  absl::Status Validate() const;
+  absl::Status Validate() const { return absl::OkStatus(); }
 };
 
 // `networks.NAME.heads.HEAD`: what turns a torso's features into what the algorithm wants.
@@ -67,13 +67,16 @@ struct HeadSpec {
   std::string initialization = "default";
   std::optional<double> gain;  // Of the output layer's weights, as a layer's.
 
-  // A normal distribution's standard deviation: learned numbers that do not depend on the observation (free), or
-  // outputs of the network beside the means (of_state).
-  std::string std = "free";
-  double initial_std = 1;
+  // A normal distribution's standard deviation: learned numbers that do not depend on the observation (free, also where
+  // it is empty), or outputs of the network beside the means (of_state).
+  std::string std;
+  std::optional<double> initial_std;  // Absent: 1.
   // Of a tanh-normal distribution: bounds of the logarithm of its standard deviation, which the network gives.
-  double min_log_std = -20;
-  double max_log_std = 2;
+  std::optional<double> min_log_std;
+  std::optional<double> max_log_std;
+  bool has_free_std() const { return std != "of_state"; }
+  double MinLogStd() const { return min_log_std.value_or(-20); }
+  double MaxLogStd() const { return max_log_std.value_or(2); }
 
   // What it has in common with the network's other heads: all (encoders, torso and core), or nothing: its own, of the
   // same description.

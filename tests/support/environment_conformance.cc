@@ -14,6 +14,8 @@ namespace waggle::testing {
 namespace {
 
 constexpr int64_t kSteps = 5000;
+constexpr int64_t kSearchedEpisodes = 2000;
+constexpr int64_t kSearchesPerSeed = 250;
 constexpr char kGuard = 0x5a;
 constexpr size_t kGuardBytes = 64;
 
@@ -130,6 +132,7 @@ class Driver {
   }
 
   absl::Status TryStep() { return Call().status(); }
+  StepOutcome StepWithoutChecks() { return Call().value(); }
 
   void ChooseActions(Rng* rng) {
     for (size_t i = 0; i < spec().actions.size(); ++i) {
@@ -224,6 +227,16 @@ void CheckSpec(const std::string& name, const EnvironmentDefinition& definition,
   REQUIRE(Driver(definition, options, 1).spec() == spec);
 }
 
+// That a step of an episode, counted from 1, is truncated if the time limit is reached and if it is not terminated, and
+// at no other time.
+void CheckTruncation(int64_t limit, int64_t step, const StepOutcome& outcome) {
+  const bool ends = step == limit;
+  if (ends ? !outcome.truncated && !outcome.terminated : outcome.truncated) {
+    FAIL("step " << step << " of an episode is " << (ends ? "not truncated" : "truncated")
+                 << "; spec.max_episode_steps is " << limit);
+  }
+}
+
 void CheckDeterminism(const EnvironmentDefinition& definition, const EnvironmentOptions& options) {
   Driver a(definition, options, 7);
   Driver b(definition, options, 7);
@@ -242,6 +255,7 @@ void CheckDeterminism(const EnvironmentDefinition& definition, const Environment
     REQUIRE(a.rewards() == b.rewards());
     REQUIRE(left.terminated == right.terminated);
     REQUIRE(left.truncated == right.truncated);
+    CheckTruncation(a.spec().max_episode_steps, episode_steps, left);
     if (left.terminated || left.truncated) {
       REQUIRE_CODE(a.TryStep(), absl::StatusCode::kFailedPrecondition);
       REQUIRE_CODE(b.TryStep(), absl::StatusCode::kFailedPrecondition);
@@ -250,8 +264,40 @@ void CheckDeterminism(const EnvironmentDefinition& definition, const Environment
       REQUIRE(a.observations() == b.observations());
       episode_steps = 0;
     }
-    if (a.spec().max_episode_steps > 0) {
-      REQUIRE(episode_steps < a.spec().max_episode_steps);
+  }
+}
+
+// Looks for an episode that lasts until the time limit, where random actions alone hardly come: tries other actions
+// from some step of the longest episode on.
+void CheckTimeLimit(const EnvironmentDefinition& definition, const EnvironmentOptions& options) {
+  const int64_t limit = ValueOf(definition.spec(options)).max_episode_steps;
+  Rng rng(19);
+  std::vector<uint64_t> longest;  // Seeds of its steps' actions.
+  for (int64_t i = 0; i < kSearchedEpisodes && static_cast<int64_t>(longest.size()) < limit; ++i) {
+    if (i % kSearchesPerSeed == 0) {
+      longest.clear();
+    }
+    Driver driver(definition, options, static_cast<uint64_t>(i / kSearchesPerSeed));
+    driver.Reset();
+    driver.ChooseActions(&rng);
+    driver.StepWithoutChecks();
+    driver.Reset();  // The step before it must not count.
+    // Later steps are changed more often than earlier ones.
+    const auto changed = static_cast<size_t>(std::pow(static_cast<double>(longest.size()) + 1, rng.Uniform()));
+    std::vector<uint64_t> episode(longest.begin(),
+                                  longest.end() - static_cast<int64_t>(std::min(changed, longest.size())));
+    StepOutcome outcome;
+    for (size_t step = 0; !outcome.terminated && !outcome.truncated; ++step) {
+      if (step == episode.size()) {
+        episode.push_back(rng.Next());
+      }
+      Rng actions(episode[step]);
+      driver.ChooseActions(&actions);
+      outcome = driver.StepWithoutChecks();
+      CheckTruncation(limit, static_cast<int64_t>(step) + 1, outcome);
+    }
+    if (episode.size() >= longest.size()) {
+      longest = std::move(episode);
     }
   }
 }
@@ -312,6 +358,7 @@ void CheckEnvironment(const std::string& name, const EnvironmentDefinition& defi
   INFO("environment " << name);
   CheckSpec(name, definition, options);
   CheckDeterminism(definition, options);
+  CheckTimeLimit(definition, options);
   CheckSeedsDiffer(definition, options);
   CheckRefusals(definition, options);
 }

@@ -46,6 +46,8 @@ TEST_CASE("What is wrong is said with the file and the key", "[unit]") {
   CHECK_THAT(std::string(both.message()), Catch::StartsWith("--set learner.device=gpu: learner.device: got ") &&
                                               Catch::Contains("\n--set environment.name=x: environment.name: no "));
   CHECK(error("networks.q.torso", "[{type: conv}]").find("--set networks.q.torso=") == 0);
+  CHECK(error("replay.max_bytes", "1").find("--set replay.max_bytes=1: replay.max_bytes: got 1; wanted at least ") ==
+        0);
   CHECK(error("replay.compression", "[{column: x}]") ==
         "--set replay.compression=[{column: x}]: replay.compression: no column named \"x\"");
   CHECK(LoadCheckedExperiment("/no/such.yaml", {}).status().code() == absl::StatusCode::kNotFound);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/config/config_keys.h"
+#include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
 #include "tests/common/config/sample_options.h"
 #include "tests/support/catch.h"
@@ -299,6 +301,47 @@ TEST_CASE("What an outer section says of an inner one's field stands where that 
 
 TEST_CASE("A key that belongs into a section beside it is sent there", "[unit]") {
   CHECK(OuterErrors("outer:\n  size: 3\n", {}) == "x.yaml:2: outer.size: unknown key; did you mean \"inner.size\"?");
+}
+
+struct Sampler {
+  std::string kind = "fifo";
+  double exponent = 0.6;
+
+  void Visit(ConfigVisitor& visitor) {
+    visitor.Choice("kind", &kind, {"fifo", "prioritized"});
+    if (visitor.Applies("exponent", kind == "prioritized", "means nothing to fifo; wanted none")) {
+      visitor.Double("exponent", &exponent, In(0, 1));
+    }
+  }
+  absl::Status Validate() const { return absl::OkStatus(); }
+};
+
+TEST_CASE("A key that means nothing beside the others is refused whatever its value, and not printed", "[unit]") {
+  const auto read = [](const std::string& yaml, Sampler* sampler) {
+    const YamlNode root = testing::ValueOf(ParseYaml(yaml, "x.yaml"));
+    ConfigErrors errors;
+    ConfigReader reader(root, &errors);
+    reader.Section("sampler", sampler);
+    reader.Finish();
+    return std::string(errors.ToStatus().message());
+  };
+  Sampler sampler;
+  for (const char* value : {"0.6", "0.7", "much", "null"}) {
+    CHECK(read(std::string("sampler:\n  exponent: ") + value, &sampler) ==
+          "x.yaml:2: sampler.exponent: means nothing to fifo; wanted none");
+  }
+  ConfigWriter fifo;
+  sampler.Visit(fifo);
+  CHECK(fifo.text() == "kind: fifo\n");
+  CHECK(read("sampler: {kind: prioritized, exponent: 0.5}", &sampler).empty());
+  CHECK(sampler.exponent == 0.5);
+  ConfigWriter prioritized;
+  sampler.Visit(prioritized);
+  CHECK(prioritized.text() == "kind: prioritized\nexponent: 0.5\n");
+  Sampler any;
+  ConfigKeys keys;
+  any.Visit(keys);
+  CHECK(keys.paths() == std::vector<std::string>{"kind", "exponent"});
 }
 
 }  // namespace

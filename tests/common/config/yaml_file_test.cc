@@ -34,7 +34,11 @@ TEST_CASE("A document keeps its keys' order, lines, quotes and doubles", "[unit]
 
 TEST_CASE("What is not YAML is refused with its line", "[unit]") {
   CHECK(ErrorOf("a:\n  b: [1, 2\n").find("x.yaml:2: not valid YAML: ") == 0);
-  CHECK(ErrorOf("a: 1\n\tb: 2\n").find("x.yaml:2: not valid YAML: ") == 0);
+  const std::string tab = "not valid YAML: got a tab; wanted spaces, as tabs cannot indent";
+  CHECK(ErrorOf("a: 1\n\tb: 2\n") == "x.yaml:2: " + tab);
+  CHECK(ErrorOf("a:\n  b: 1\n  \tc: 2\n") == "x.yaml:3: " + tab);
+  CHECK(ErrorOf("a: 1\nb: [\n\tc: : }\n").find("x.yaml:3: ") == 0);
+  CHECK(ErrorOf("a: b: c\n\td: 2\n").find("tab") == std::string::npos);  // The mistake is before it.
   CHECK(ErrorOf("a: b: c\n").find("x.yaml:1: not valid YAML: ") == 0);
   CHECK(ErrorOf("a: 'x\n") == "x.yaml:1: not valid YAML: illegal EOF in scalar");
   CHECK(ErrorOf("a: \"x\nb: 2\n\n") == "x.yaml:2: not valid YAML: illegal EOF in scalar");

@@ -140,7 +140,7 @@ TEST_CASE("A wrong experiment is answered with where, what was got and what is w
       {m + "replay:\n  max_items: 10\n  rate_limiter:\n    min_items: 11\n",
        "x.yaml:6: replay.rate_limiter.min_items: 11 is more than max_items, 10: nothing could ever be sampled"},
       {m + "replay: {rate_limiter: {error_buffer: 10}}\n",
-       "x.yaml:3: replay.rate_limiter.error_buffer: means nothing while samples_per_insert is 0; wanted 0 or a "
+       "x.yaml:3: replay.rate_limiter.error_buffer: means nothing while samples_per_insert is 0; wanted none, or a "
        "samples_per_insert"},
       {m + "replay: {sampler: {kind: prioritised}}\n",
        "x.yaml:3: replay.sampler.kind: got \"prioritised\"; wanted one of uniform, prioritized, fifo, lifo, min_heap, "
@@ -217,9 +217,11 @@ TEST_CASE("a gradient server is for gradients that are pushed", "[unit]") {
     INFO(status.ToString());
     return absl::IsInvalidArgument(status) && status.message().find(why) != std::string::npos;
   };
-  CHECK(refused({{"learner.gradient_server.reducers", "1"}}, "means nothing with gradients: local"));
-  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.batch", "2"}}, "while reducers is 0"));
-  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.stale", "scale"}}, "without max_staleness"));
+  CHECK(refused({{"learner.gradient_server.reducers", "0"}}, "means nothing with gradients: local"));
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.batch", "1"}}, "while reducers is 0"));
+  CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.stale", "refuse"}}, "without max_staleness"));
+  CHECK(refused({{"learner.inference.batch_rows", "256"}}, "learner.inference: means nothing while each actor"));
+  REQUIRE_OK(Parse(kMinimal, {{"actor.inference", "server"}, {"learner.inference.batch_rows", "256"}}));
   CHECK(refused({{"learner.gradients", "push"}, {"learner.gradient_server.flush_seconds", "0"}}, "flush_seconds"));
   // And for algorithms that change nothing but one network's weights.
   const auto fits = [](const char* n_step) {
@@ -387,21 +389,73 @@ TEST_CASE("columns that are to be compressed are those that the algorithm has", 
         "replay.compression: no column named \"x\"");
 }
 
+std::string Mistakes(const std::string& yaml, const Overrides& overrides = {}) {
+  EnvironmentSpec environment;
+  return std::string(ParseAndCheckExperiment(
+                         yaml, "x.yaml", overrides, FakeAlgorithms(), {},
+                         [](const EnvironmentOptions&) { return FakeEnvironmentSpec(); }, &environment)
+                         .status()
+                         .message());
+}
+
 TEST_CASE("what is found out late has its place too", "[unit]") {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.File("x.yaml");
-  std::ofstream(path) << "algorithm: {name: fake}\nreplay:\n  compression: [{column: x}]\n  servers: 2\n";
-  const absl::Status problems = absl::FailedPreconditionError(
-      "replay.compression: no such column\nreplay.servers: 2: too many\nactor.lanes: not in the file\n"
-      "network for Pole: wrong\nalgorithm.n_step: 3");
-  const absl::Status located = LocateProblems(problems, path, {{"replay.servers", "9"}, {"algorithm.n_step", "3"}});
-  CHECK(located == absl::FailedPreconditionError(path +
-                                                 ":3: replay.compression: no such column\n"
-                                                 "--set replay.servers=9: replay.servers: 2: too many\n" +
-                                                 path + ": actor.lanes: not in the file\n" + path +
-                                                 ": network for Pole: wrong\n"
-                                                 "--set algorithm.n_step=3: algorithm.n_step: 3"));
-  REQUIRE_OK(LocateProblems(absl::OkStatus(), "/no/such.yaml", {}));
+  const std::string yaml =
+      "algorithm: {name: fake}\nstop: {max_seconds: 1}\nnetwork:\n  heads:\n    q: {type: duelling}\n";
+  const std::string type = "type: got \"duelling\"; wanted one of q, dueling; did you mean \"dueling\"?";
+  CHECK(Mistakes(yaml) == "x.yaml:5: network.heads.q." + type);
+  CHECK(Mistakes(kMinimal, {{"networks.q.heads.q.type", "duelling"}}) ==
+        "--set networks.q.heads.q.type=duelling: networks.q.heads.q." + type);
+  CHECK_THAT(Mistakes(kMinimal, {{"algorithm.n_step", "14"}}),
+             Catch::StartsWith("x.yaml: table \"experiment/replay\": "));
+  CHECK(Mistakes(kMinimal).empty());
+}
+
+TEST_CASE("all mistakes of a file are reported at once, and none that only follows from another", "[unit]") {
+  const std::string start = "algorithm: {name: fake}\nstop: {max_seconds: 1}\n";
+  const std::string networks =
+      "network:\n"
+      "  torso: [{type: conv}]\n"
+      "  join: sum\n"
+      "  heads: {q: {type: duelling, std: free}, policy: {}}\n";
+  const std::string learner = "learner:\n  bach_size: 3\n";
+  CHECK_THAT(Mistakes(start + networks + learner), Catch::Contains("x.yaml:4: network.torso[0]: ") &&
+                                                       Catch::Contains("x.yaml:6: network.heads.q.type: ") &&
+                                                       Catch::Contains("x.yaml:6: network.heads.q.std: ") &&
+                                                       Catch::Contains("x.yaml:6: network.heads.policy: ") &&
+                                                       Catch::Contains("x.yaml:8: learner.bach_size: unknown key"));
+  // With one of 128 learner.batch_size would be too large for replay.max_items.
+  const std::string small =
+      "replay: {max_items: 100, rate_limiter: {min_items: 1}, sampler: {without_replacement: true}}\n";
+  CHECK_THAT(Mistakes(start + small), Catch::Contains("replay.max_items: "));
+  CHECK(Mistakes(start + small + learner) == "x.yaml:5: learner.bach_size: unknown key; did you mean \"batch_size\"?");
+  CHECK_THAT(Mistakes("algorithm: {name: fake, nstep: 1}\nstop: {max_seconds: 1}\n" + networks),
+             Catch::Contains("x.yaml:1: algorithm.nstep: unknown key") && Catch::Contains("network.heads.q.type: "));
+  CHECK(Mistakes("algorithm: {name: fakee}\nstop: {max_seconds: 1}\nnetwork: {torso: []}\n" + small) ==
+        "x.yaml:1: algorithm.name: got \"fakee\"; wanted one of fake, fake_continuous; did you mean \"fake\"?");
+  // Nobody knows what a section should be that there is none of.
+  CHECK(Mistakes(start + networks + "lerner: {}\n") == "x.yaml:7: lerner: unknown key; did you mean \"learner\"?");
+}
+
+TEST_CASE("a table that has no room for an item, or for those with which learning begins, is refused", "[unit]") {
+  const TableConfig table = ValueOf(PlanExperiment(ValueOf(Parse(kMinimal)), FakeEnvironmentSpec(), FakeAlgorithms()))
+                                .algorithm.tables[0]
+                                .table;
+  const int64_t row_bytes = BytesARow(table.signature);
+  const auto check = [&](int64_t rows, const Overrides& more) {
+    Overrides overrides = {{"replay.rate_limiter.min_items", "1"}};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    overrides.emplace_back("replay.max_bytes", std::to_string(rows * row_bytes));
+    REQUIRE_OK(CheckWith(overrides));
+    overrides.back().second = "1";
+    CHECK_THAT(
+        std::string(CheckWith(overrides).message()),
+        Catch::StartsWith("replay.max_bytes: got 1; wanted at least " + std::to_string(rows * row_bytes) + ", "));
+    overrides.back().second = std::to_string(rows * row_bytes - 1);
+    CHECK_THAT(std::string(CheckWith(overrides).message()), Catch::StartsWith("replay.max_bytes: got "));
+  };
+  check(table.max_window, {});
+  check(3 * table.max_window, {{"replay.servers", "3"}});
+  check(500, {{"replay.rate_limiter.min_items", "500"}});
 }
 
 TEST_CASE("the tables of a run have its seed", "[unit]") {

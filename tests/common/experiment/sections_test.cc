@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "common/config/config_reader.h"
 #include "common/config/config_writer.h"
 #include "common/config/yaml_file.h"
@@ -82,7 +83,7 @@ TEST_CASE("Keys of the replay section that another one leaves without a meaning 
         "x:1: replay.sampler.priority_exponent" + means_nothing + "\nx:1: replay.sampler.priority_epsilon" +
             means_nothing + "\nx:1: replay.sampler.independent_draws" + means_nothing);
   CHECK(ReplayProblems("{sampler: {kind: fifo, uniform_share: 0.5}}") ==
-        "x:1: replay.sampler.uniform_share: only a prioritized sampler has one; this is fifo");
+        "x:1: replay.sampler.uniform_share" + means_nothing);
   CHECK(ReplayProblems("{sampler: {recent_items: 7}}") ==
         "x:1: replay.sampler.recent_items: means nothing while recent_share is 0; wanted a recent_share, or none");
   CHECK(ReplayProblems("{sampler: {independent_draws: true, without_replacement: true}}") ==
@@ -92,6 +93,21 @@ TEST_CASE("Keys of the replay section that another one leaves without a meaning 
   CHECK(ReplayProblems("{checkpoint_seconds: 5}") ==
         "x:1: replay.checkpoint_seconds: means nothing with durability none; wanted checkpoint or log, or none");
   CHECK(ReplayProblems("{log_sync: true}") == "x:1: replay.log_sync: means nothing with durability none");
+  // Also at their defaults.
+  const ReplayOptions defaults;
+  for (const std::string& given : {
+           absl::StrCat("sampler: {kind: fifo, priority_exponent: ", defaults.table.sampler.priority_exponent, "}"),
+           absl::StrCat("sampler: {kind: uniform, uniform_share: 0}"),
+           absl::StrCat("sampler: {kind: lifo, recent_share: 0}"),
+           absl::StrCat("sampler: {recent_items: ", defaults.table.sampler.recent_items, "}"),
+           absl::StrCat("remover: {priority_exponent: ", defaults.table.remover.priority_exponent, "}"),
+           absl::StrCat("rate_limiter: {samples_per_insert: 0, error_buffer: 0}"),
+           absl::StrCat("checkpoint_seconds: ", defaults.checkpoint_seconds),
+           absl::StrCat("log_sync: false"),
+       }) {
+    INFO(given);
+    CHECK_THAT(ReplayProblems("{" + given + "}"), Catch::Contains(": means nothing "));
+  }
 }
 
 TEST_CASE("A replay section that could never work is refused", "[unit]") {

@@ -43,7 +43,7 @@ sampler:
   recent_decay: 0.875
   recent_period: 9
 remover:
-  kind: min_heap
+  kind: prioritized
   priority_exponent: 2
 rate_limiter:
   samples_per_insert: 3
@@ -66,7 +66,7 @@ TEST_CASE("Every field of a table that people set is read, and printed as it was
   CHECK(config.max_bytes == 6);
   CHECK(config.sampler.kind == SelectorKind::kPrioritized);
   CHECK(config.sampler.recent_period == 9);
-  CHECK(config.remover.kind == SelectorKind::kMinHeap);
+  CHECK(config.remover.kind == SelectorKind::kPrioritized);
   CHECK(config.rate_limiter.min_difference == -11.0);
   REQUIRE(config.compression.size() == 2);
   CHECK(config.compression[0].column == "observation");

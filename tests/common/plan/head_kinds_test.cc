@@ -49,6 +49,14 @@ TEST_CASE("what means nothing to a head's kind is refused, all of it at once", "
         "initial_std: means nothing to a normal head; wanted none, or a normal head whose std is free\n" + logarithms);
   head.std = "free";
   CHECK(Message(HeadKind::kNormal, head) == logarithms);
+  head.std = "fixed";
+  CHECK_THAT(Message(HeadKind::kNormal, head), Catch::StartsWith("std: got \"fixed\"; wanted one of free, of_state\n"));
+  head = HeadSpec();
+  head.std = "free";  // What would be, too.
+  head.max_log_std = 2;
+  CHECK(Message(HeadKind::kQ, head) ==
+        "std: means nothing to a q head; wanted none, or a normal head\n"
+        "max_log_std: means nothing to a q head; wanted none, or a tanh_normal head");
   head = HeadSpec();
   head.min_log_std = -3;
   head.max_log_std = 1;

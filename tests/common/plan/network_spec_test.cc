@@ -101,12 +101,11 @@ TEST_CASE("a network's values are checked one by one, with the key, what was got
   CHECK_THAT(message("join: add"), Contains("join: got \"add\"; wanted one of concat, sum"));
   CHECK_THAT(message("core: {type: rnn}"), Contains("core.type: got \"rnn\"; wanted one of none, lstm, gru"));
   CHECK_THAT(message("core: {type: gru, units: 0}"), Contains("core.units: got the number 0"));
-  CHECK_THAT(message("core: {units: 32}"),
+  CHECK_THAT(message("core: {units: 64}"),  // The default.
              Contains("core.units: means nothing to the core none; wanted none, or an lstm or a gru"));
   CHECK_THAT(message("heads: {q: {unit: [3]}}"), Contains("heads.q.unit: unknown key; did you mean \"units\"?"));
   CHECK_THAT(message("heads: {q: {shares: torso}}"),
              Contains("heads.q.shares: got \"torso\"; wanted one of all, nothing"));
-  CHECK_THAT(message("heads: {policy: {std: fixed}}"), Contains("heads.policy.std: got \"fixed\""));
   CHECK_THAT(message("heads: {policy: {initial_std: 0}}"), Contains("heads.policy.initial_std: got the number 0"));
   CHECK_THAT(message("heads: {policy: {min_log_std: 3}}"),
              Contains("heads.policy.min_log_std: 3 is not below max_log_std, 2"));
@@ -116,7 +115,7 @@ TEST_CASE("a network's values are checked one by one, with the key, what was got
                "xavier_uniform, kaiming_normal"));
 }
 
-TEST_CASE("what means nothing to a layer's type is refused", "[unit]") {
+TEST_CASE("what means nothing to a layer's type is refused, also where it is the default", "[unit]") {
   const std::map<std::string, std::vector<std::string>> meaningful = {
       {"mlp", {"units", "activation", "initialization", "gain"}},
       {"conv", {"channels", "kernel", "stride", "padding", "activation", "initialization", "gain"}},
@@ -126,8 +125,8 @@ TEST_CASE("what means nothing to a layer's type is refused", "[unit]") {
       {"embedding", {"dimensions"}},
       {"one_hot", {}}};
   const std::map<std::string, std::string> values = {
-      {"units", "[8]"}, {"channels", "8"},   {"kernel", "5"},        {"stride", "2"},
-      {"padding", "1"}, {"dimensions", "8"}, {"activation", "tanh"}, {"initialization", "orthogonal"},
+      {"units", "[64, 64]"}, {"channels", "32"},   {"kernel", "3"},        {"stride", "1"},
+      {"padding", "0"},      {"dimensions", "16"}, {"activation", "none"}, {"initialization", "default"},
       {"gain", "2"}};
   for (const auto& [type, keys] : meaningful) {
     for (const auto& [key, value] : values) {

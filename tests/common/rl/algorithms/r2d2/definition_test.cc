@@ -79,7 +79,7 @@ TEST_CASE("a sequence starts with the mix of its TD errors by the weights that a
 }
 
 TEST_CASE("what belongs to sampling by priority means nothing where nothing is", "[unit]") {
-  const std::string uniform = "replay: {sampler: {kind: uniform, priority_exponent: 0.6}}\n";
+  const std::string uniform = "replay: {sampler: {kind: uniform}}\n";
   const ExperimentPlan plan = testing::ValueOf(Plan("n_step: 2", uniform));
   CHECK(plan.algorithm.private_columns.empty());
   CHECK(plan.algorithm.tables[0].initial_priority == nullptr);
