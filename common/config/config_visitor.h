@@ -53,9 +53,9 @@ class ConfigVisitor {
   // A number, for both ends, or a section with `min` and `max`; min is at most max.
   void IntRange(const char* key, int64_t* least, int64_t* most, const Range& range);
 
-  // Whether to visit a key, which has a meaning only beside some values of those before it; `otherwise` is what a
-  // reader says of it where it is given without one, be it the default: "means nothing to the sampler fifo; wanted
-  // none".
+  // Says if a key is to be visited that has a meaning only beside some values of the keys before it. A reader refuses
+  // one that is given without a meaning, whatever its value, with the words of `otherwise`: "means nothing to the
+  // sampler fifo; wanted none".
   virtual bool Applies(const char* /*key*/, bool has_meaning, absl::string_view /*otherwise*/) { return has_meaning; }
 
   // Lets keys of the current section pass that nothing asks for: what they should be is not known.

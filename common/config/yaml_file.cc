@@ -123,7 +123,7 @@ class TreeBuilder : public YAML::EventHandler {
   ConfigErrors errors_;
 };
 
-// The first of the first `lines` lines that a tab indents, from 1; 0: there is none.
+// The number, from 1, of the first line that a tab indents, among the first `lines` lines; 0 if there is no such line.
 int TabbedLine(const std::string& text, int lines) {
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, absl::MaxSplits('\n', lines))) {

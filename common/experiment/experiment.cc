@@ -146,7 +146,7 @@ bool Contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// What is right of a file, over the defaults; the rest is reported.
+// Reads the right values of a file over the defaults, and reports the others.
 Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algorithms,
                           const std::vector<std::string>& environments, const ConfigErrors& errors,
                           ConfigReader* reader) {

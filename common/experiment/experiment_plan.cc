@@ -65,8 +65,8 @@ absl::Status CheckStep(const Experiment& experiment, const TableConfig& table) {
                    " can be: ", most == 0 ? "not even one lane's can" : absl::StrCat("wanted at most ", most)));
 }
 
-// Less room than an item needs at each server, or than the items need with which learning begins, each of which brings
-// a row at least, would be filled in vain. Columns that are compressed are left out: nobody knows what they will take.
+// Checks the room for an item at each server, and for the items with which learning begins, each of which brings a row
+// at least. How much compressed columns will take is not known: they are left out.
 absl::Status CheckBytes(const Experiment& experiment, const TableConfig& table) {
   std::vector<ArraySpec> plain;
   for (const ArraySpec& column : table.signature) {

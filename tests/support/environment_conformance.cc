@@ -227,8 +227,8 @@ void CheckSpec(const std::string& name, const EnvironmentDefinition& definition,
   REQUIRE(Driver(definition, options, 1).spec() == spec);
 }
 
-// That a step of an episode, counted from 1, is truncated if the time limit is reached and if it is not terminated, and
-// at no other time.
+// Asserts that a step of an episode, counted from 1, is truncated if it reaches the time limit and is not terminated,
+// and else is not.
 void CheckTruncation(int64_t limit, int64_t step, const StepOutcome& outcome) {
   const bool ends = step == limit;
   if (ends ? !outcome.truncated && !outcome.terminated : outcome.truncated) {

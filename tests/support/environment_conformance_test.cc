@@ -14,7 +14,7 @@ TEST_CASE("an environment of many leaves passes the conformance suite", "[unit]"
   CheckEnvironment("ManyLeaves", ManyLeaves::Definition(), EnvironmentOptions());
 }
 
-// CartPole's time limit, right unless a member is changed.
+// CartPole's time limit, which is right unless something is changed.
 struct Limit {
   int64_t in_spec = 500;
   int64_t steps = 500;

@@ -432,7 +432,7 @@ TEST_CASE("all mistakes of a file are reported at once, and none that only follo
              Catch::Contains("x.yaml:1: algorithm.nstep: unknown key") && Catch::Contains("network.heads.q.type: "));
   CHECK(Mistakes("algorithm: {name: fakee}\nstop: {max_seconds: 1}\nnetwork: {torso: []}\n" + small) ==
         "x.yaml:1: algorithm.name: got \"fakee\"; wanted one of fake, fake_continuous; did you mean \"fake\"?");
-  // Nobody knows what a section should be that there is none of.
+  // An unknown section may stand for any.
   CHECK(Mistakes(start + networks + "lerner: {}\n") == "x.yaml:7: lerner: unknown key; did you mean \"learner\"?");
 }
 
