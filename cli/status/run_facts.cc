@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/hub_client/hub_convert.h"
 
@@ -80,7 +81,7 @@ void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
       facts->items_sampled += static_cast<double>(table.items_sampled());
       facts->table_items += static_cast<double>(table.items());
       facts->table_max_items += static_cast<double>(table.config().max_items());
-      if (!table.blocked_because().empty()) {
+      if (IsStuck(table, facts->items_inserted_per_s, facts->items_sampled_per_s)) {
         facts->blocked.push_back(table.blocked_because());
       }
     }
@@ -154,7 +155,20 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
   if (facts.gradients.has_value()) {
     AddPrimaryCounts(snapshot, &*facts.gradients);
   }
+  facts.cause = CauseOf(snapshot.info, facts);
   return facts;
+}
+
+std::string CauseOf(const v1::ExperimentInfo& info, const RunFacts& facts) {
+  return !info.reason().empty()   ? info.reason()
+         : !facts.gave_up.empty() ? absl::StrCat("gave up: ", absl::StrJoin(facts.gave_up, ", "))
+         : !facts.silent.empty()  ? absl::StrCat("silent: ", absl::StrJoin(facts.silent, ", "))
+                                  : absl::StrJoin(facts.blocked, "; ");
+}
+
+bool IsStuck(const v1::TableInfo& table, std::optional<double> inserted_per_s, std::optional<double> sampled_per_s) {
+  return (table.inserts_waiting() > 0 && sampled_per_s == 0.0) ||
+         (table.samples_waiting() > 0 && inserted_per_s == 0.0);
 }
 
 RunState RunStateOf(const v1::OverviewResponse& overview) {

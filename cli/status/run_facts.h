@@ -35,7 +35,7 @@ struct RunFacts {
   double table_items = 0;
   double table_max_items = 0;
   int64_t replay_servers_unheard = 0;  // That were asked for their tables and did not answer.
-  std::vector<std::string> blocked;    // In words, what tables wait for.
+  std::vector<std::string> blocked;    // In words, what tables wait for on which nothing moves: see IsStuck.
   std::string turn;                    // Of a run in lock-step: "turn 12 is the learner's"; empty otherwise.
   double learner_steps = 0;
   std::optional<double> learner_steps_per_s;
@@ -56,9 +56,18 @@ struct RunFacts {
   std::string weights_unsaved;       // Why the hub's disk does not hold all weights it should; empty: it does.
   std::vector<std::string> gave_up;  // Workers that nobody has replaced, "actor-0: no such device".
   std::vector<std::string> silent;   // Workers from which nothing was heard for seconds, "actor-0 (7 s)".
+  std::string cause;                 // See CauseOf.
 };
 
 RunFacts GatherFacts(const ClusterSnapshot& snapshot);
+
+// Why an experiment waits, or why it has ended, in one sentence for all who tell its state: the hub's reason; else the
+// workers that gave up, those that are silent, or the tables that are stuck. Empty if it gets on.
+std::string CauseOf(const v1::ExperimentInfo& info, const RunFacts& facts = RunFacts());
+
+// Whether somebody waits at a table while those for whom they wait do nothing. A rate limiter that keeps its ratio
+// makes everybody wait all the time: while both sides move, that is no news. Rates that are not known are not zero.
+bool IsStuck(const v1::TableInfo& table, std::optional<double> inserted_per_s, std::optional<double> sampled_per_s);
 
 // What a newer software may add is an actor, or no experiment.
 Role RoleOf(const v1::WorkerInfo& worker);
