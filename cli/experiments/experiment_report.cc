@@ -8,9 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "cli/status/result_report.h"
 #include "cli/status/run_facts.h"
 #include "common/hub_client/hub_convert.h"
+#include "common/summary/result_report.h"
 
 namespace waggle {
 namespace {

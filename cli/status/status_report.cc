@@ -12,13 +12,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "cli/run/run_summary.h"
-#include "cli/status/gradients_report.h"
 #include "cli/status/progress_view.h"
-#include "cli/status/result_report.h"
 #include "cli/status/run_facts.h"
 #include "cli/status/tables_report.h"
 #include "common/hub_client/hub_convert.h"
+#include "common/summary/gradients_report.h"
+#include "common/summary/result_report.h"
+#include "common/summary/run_summary.h"
 
 namespace waggle {
 namespace {
@@ -156,22 +156,21 @@ Json SecondsOf(int64_t at_us) {
 }
 
 // The fields of summary.json, as they stand.
-RunSummary SummaryOf(const v1::ExperimentInfo& info, const RunFacts& facts, absl::Time now) {
+RunSummary SummaryOf(const ClusterSnapshot& snapshot, absl::Time now) {
+  const v1::ExperimentInfo& info = snapshot.info;
   RunSummary summary;
   summary.id = info.id();
   summary.experiment = info.name();
   summary.algorithm = info.algorithm();
   summary.environment = info.environment();
   summary.seed = info.seed();
-  summary.outcome = RunStateName(facts.state);
+  summary.outcome = RunStateName(RunStateOf(snapshot.overview));
   summary.reason = info.reason();
   if (info.started_at_us() == 0) {
     return summary;
   }
   const absl::Time until = info.ended_at_us() == 0 ? now : FromMicros(info.ended_at_us());
-  SummaryBuilder builder(FromMicros(info.started_at_us()));
-  builder.Add(facts, until);
-  builder.Fill(&summary);
+  FillFromOverview(snapshot.overview, FromMicros(info.started_at_us()), &summary);
   summary.wall_seconds = absl::ToDoubleSeconds(until - FromMicros(info.started_at_us()));
   return summary;
 }
@@ -198,7 +197,7 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
 std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int indent) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  Json json = SummaryOf(snapshot.info, facts, now).AsJson();
+  Json json = SummaryOf(snapshot, now).AsJson();
   json["priority"] = snapshot.info.priority();
   json["attempts"] = snapshot.info.attempts();
   json["submitted_at"] = SecondsOf(snapshot.info.submitted_at_us());

@@ -1,4 +1,4 @@
-#include "cli/run/child_process.h"
+#include "common/process/child_process.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <fstream>
 #include <string>
 
-#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
+#include "tests/cli/file_contents.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
