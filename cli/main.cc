@@ -121,7 +121,8 @@ int WatchUntilStopped(const char* verb, const WatchFlags& flags, bool has_answer
 
 int Do(const SubmitFlags& flags) {
   return DoUntilStopped([&flags](const StopToken& stop) {
-    const absl::StatusOr<Submitted> submitted = Submit(flags, stop);
+    const absl::StatusOr<Submitted> submitted =
+        Submit(flags, stop, [](const std::string& line) { std::cerr << "waggle submit: " << line << std::endl; });
     if (!submitted.ok()) {
       return Complain("submit", submitted.status(), ExperimentExitStatus(submitted.status()));
     }
