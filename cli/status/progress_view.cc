@@ -18,6 +18,7 @@ namespace {
 
 constexpr absl::Duration kLinePeriod = absl::Seconds(2);
 constexpr size_t kDefaultWidth = 100;
+constexpr double kShareWorthSaying = 0.005;  // Less is 0%.
 constexpr size_t kDefaultHeight = 24;
 
 // One decimal; "-" where there is no value yet.
@@ -168,8 +169,8 @@ std::string RenderLag(const RunFacts& facts) {
   }
   std::vector<std::string> parts;
   for (size_t bucket = 0; bucket < kLagBuckets && all > 0; ++bucket) {
-    if (facts.policy_lags[bucket] > 0) {
-      parts.push_back(absl::StrCat(LagBucketName(bucket), ": ", Percent(facts.policy_lags[bucket] / all)));
+    if (const double share = facts.policy_lags[bucket] / all; share >= kShareWorthSaying) {
+      parts.push_back(absl::StrCat(LagBucketName(bucket), ": ", Percent(share)));
     }
   }
   const std::string shares = parts.empty() ? "" : absl::StrCat("; ", absl::StrJoin(parts, ", "));

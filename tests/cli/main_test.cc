@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/process/child_process.h"
-#include "tests/support/catch.h"
 #include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/cli/file_contents.h"
 #include "tests/e2e/service.h"
 #include "tests/support/catch.h"
-#include "tests/cli/file_contents.h"
 
 namespace waggle::testing {
 namespace {

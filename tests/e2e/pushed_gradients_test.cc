@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
-#include "tests/cli/file_contents.h"
 
 namespace waggle::testing {
 namespace {

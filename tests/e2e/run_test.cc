@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/checkpoint/saved_model.h"
+#include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
-#include "tests/cli/file_contents.h"
 
 namespace waggle::testing {
 namespace {

@@ -12,8 +12,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "common/base/stop_token.h"
-#include "tests/support/catch.h"
 #include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
 
 namespace waggle::testing {
 

@@ -7,9 +7,9 @@
 #include <iostream>
 
 #include "absl/strings/str_format.h"
+#include "tests/cli/file_contents.h"
 #include "tests/e2e/running_process.h"
 #include "tests/support/catch.h"
-#include "tests/cli/file_contents.h"
 
 namespace waggle::testing {
 namespace {

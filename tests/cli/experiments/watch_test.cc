@@ -11,9 +11,9 @@
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/cli/fake_services.h"
+#include "tests/cli/file_contents.h"
 #include "tests/cli/sample_snapshot.h"
 #include "tests/support/catch.h"
-#include "tests/cli/file_contents.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

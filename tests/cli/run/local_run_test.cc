@@ -19,8 +19,8 @@
 #include "common/checkpoint/checkpoint_store.h"
 #include "common/checkpoint/saved_model.h"
 #include "common/process/child_process.h"
-#include "tests/support/catch.h"
 #include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

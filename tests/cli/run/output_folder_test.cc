@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/catch.h"
 #include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "common/rl/algorithms/definitions.h"
+#include "tests/cli/file_contents.h"
 #include "tests/cli/sample_snapshot.h"
 #include "tests/support/catch.h"
-#include "tests/cli/file_contents.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

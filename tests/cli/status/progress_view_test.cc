@@ -36,6 +36,15 @@ TEST_CASE("The block has a line for each stage", "[unit]") {
         });
 }
 
+TEST_CASE("Of policy lags those are told that many items have", "[unit]") {
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.policy_lags = {};
+  facts.policy_lags[0] = 1;
+  facts.policy_lags[2] = 10;
+  facts.policy_lags[3] = 989;
+  CHECK_THAT(RenderLag(facts), Catch::EndsWith("max 80.0; 2: 1%, 3-4: 99%"));
+}
+
 TEST_CASE("A block of a run that has not begun says so", "[unit]") {
   ProgressContext context = Context(0.3);
   context.target_return.reset();

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <string>
 
-#include "tests/support/catch.h"
 #include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

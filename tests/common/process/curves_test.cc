@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/stop_token.h"
-#include "tests/support/catch.h"
 #include "tests/cli/file_contents.h"
+#include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

@@ -1,7 +1,7 @@
 #include "common/summary/result_report.h"
 
-#include "tests/support/catch.h"
 #include "tests/common/summary/sample_overview.h"
+#include "tests/support/catch.h"
 
 namespace waggle {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/catch.h"
 #include "tests/common/summary/sample_overview.h"
+#include "tests/support/catch.h"
 
 namespace waggle {
 namespace {

@@ -17,9 +17,9 @@
 #include "common/base/thread.h"
 #include "common/rl/algorithms/definitions.h"
 #include "param_server/workers/hub_state.h"
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
-#include "tests/cli/file_contents.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle::testing {

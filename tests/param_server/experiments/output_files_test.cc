@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/catch.h"
 #include "tests/cli/file_contents.h"
 #include "tests/common/summary/sample_overview.h"
+#include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {

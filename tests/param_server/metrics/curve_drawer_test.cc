@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
-#include "tests/cli/file_contents.h"
 #include "tests/support/temporary_folder.h"
 
 namespace waggle {
