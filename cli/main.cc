@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -26,12 +25,12 @@
 #include "cli/replay/replay_servers.h"
 #include "cli/replay/why.h"
 #include "cli/replay/why_report.h"
-#include "cli/run/curves.h"
 #include "cli/run/local_run.h"
 #include "cli/status/health.h"
 #include "cli/status/replay_status.h"
 #include "common/base/machine_memory.h"
 #include "common/experiment/memory_estimate.h"
+#include "common/process/curves.h"
 #include "common/process/process.h"
 #include "common/rl/algorithms/definitions.h"
 
@@ -41,14 +40,6 @@ namespace {
 constexpr absl::Duration kStatusTimeout = absl::Seconds(3);
 // Over which items a second are counted where no parameter server knows them.
 constexpr absl::Duration kRatesInterval = absl::Seconds(1);
-
-// Where this executable lies, and with it the others.
-std::string OwnFolder() {
-  char path[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  const std::string executable(path, size > 0 ? static_cast<size_t>(size) : 0);
-  return executable.substr(0, executable.rfind('/'));
-}
 
 int Complain(const char* verb, const absl::Status& status, int exit_status) {
   // One problem a line, each by itself worth reading.
@@ -130,7 +121,8 @@ int WatchUntilStopped(const char* verb, const WatchFlags& flags, bool has_answer
 
 int Do(const SubmitFlags& flags) {
   return DoUntilStopped([&flags](const StopToken& stop) {
-    const absl::StatusOr<Submitted> submitted = Submit(flags, stop);
+    const absl::StatusOr<Submitted> submitted =
+        Submit(flags, stop, [](const std::string& line) { std::cerr << "waggle submit: " << line << std::endl; });
     if (!submitted.ok()) {
       return Complain("submit", submitted.status(), ExperimentExitStatus(submitted.status()));
     }

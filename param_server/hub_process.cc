@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -13,10 +14,12 @@
 #include "common/base/atomic_file.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
+#include "common/process/curves.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rpc/server.h"
 #include "param_server/experiment_service.h"
 #include "param_server/experiments/experiment_host.h"
+#include "param_server/metrics/curve_drawer.h"
 #include "param_server/model_service.h"
 #include "param_server/pool_service.h"
 #include "param_server/store_service.h"
@@ -53,7 +56,14 @@ absl::Status RunHub(const HubProcessOptions& options, const StopToken& stop) {
   std::error_code ignored;
   std::filesystem::remove(address_file, ignored);  // That of an earlier process would be taken for this one's.
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
+  std::optional<CurveDrawer> curves;  // Outlives the host.
   ExperimentHostOptions host_options;
+  if (options.plots) {
+    curves.emplace(OwnFolder());
+    host_options.draw_curves = [&curves](const std::string& run_folder, const std::string& log) {
+      curves->Draw(run_folder, log);
+    };
+  }
   host_options.data_folder = Absolute(options.data_folder);
   host_options.output_pattern = Absolute(options.output_pattern);
   host_options.self = Self();

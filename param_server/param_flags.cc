@@ -24,6 +24,7 @@ absl::Status ParamFlags::Check() const {
       {"--advertise", !advertise.empty(), {ParamRole::kReducer}},
       {"--index", index.has_value(), {ParamRole::kReducer}},
       {"--output-dir", !output_folder.empty(), {ParamRole::kHub}},
+      {"--no-plot", no_plot, {ParamRole::kHub}},
   };
   for (const Flag& flag : flags) {
     bool fits = !flag.given;
@@ -75,6 +76,8 @@ void AddParamFlags(CLI::App* app, ParamFlags* flags) {
               "weights; {id} in it stands for the experiment's id, and without it the hub takes one experiment. "
               "Learners should see the same folder by the same "
               "path: one that does not writes no checkpoints. --data-dir/experiments/{id}/output unless given");
+  AddSwitch(app, "--no-plot", &flags->no_plot,
+            "hub: draws no curves.png of an experiment that has ended; it is drawn where python3 has matplotlib");
   AddCommonFlags(app, &flags->log_level);
 }
 

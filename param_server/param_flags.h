@@ -23,6 +23,7 @@ struct ParamFlags {
   std::string listen;
   std::string data_folder;
   std::string output_folder;
+  bool no_plot = false;
   std::string param_server;
   std::string advertise;
   std::optional<int64_t> index;

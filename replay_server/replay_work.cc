@@ -20,18 +20,17 @@
 namespace waggle {
 namespace {
 
-constexpr absl::Duration kFiguresInterval = absl::Seconds(1);
+constexpr absl::Duration kLookInterval = absl::Seconds(1);
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
 
-// In lock-step: brings the figures up to date in each turn, until `stop`. A run that has failed may go on.
-void TakeTurns(ExperimentFigures* figures, HubLink* hub, const StopToken& stop) {
+// In lock-step: the figures of each turn go out with its end, until `stop`. A run that has failed may go on.
+void TakeTurns(HubLink* hub, const StopToken& stop) {
   TurnTaker turns(hub, Role::kReplayServer);
   do {
     while (turns.Await(stop).ok()) {
-      figures->Update();
       turns.End();
     }
-  } while (!stop.WaitFor(kFiguresInterval));
+  } while (!stop.WaitFor(kLookInterval));
 }
 
 }  // namespace
@@ -39,6 +38,8 @@ void TakeTurns(ExperimentFigures* figures, HubLink* hub, const StopToken& stop) 
 absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
   Metrics metrics;
   ExperimentFigures figures(server_->store(), order.experiment_id, &metrics);
+  // As each heartbeat is sent: figures of another moment would make its rates jump.
+  const auto refresh = metrics.BeforeSnapshot([&figures] { figures.Update(); });
   HubClientOptions options = HubOptionsOf(hub_address_, order, run_worker_id);
   options.address = address_;
   options.metrics = &metrics;
@@ -46,16 +47,15 @@ absl::Status ReplayWork::Do(const WorkOrder& order, const std::string& run_worke
   const StopToken ended;
   std::optional<Thread> turns;
   if (hub->assignment().turn.has_value()) {
-    turns.emplace("turns", [&] { TakeTurns(&figures, hub.get(), ended); });
+    turns.emplace("turns", [&] { TakeTurns(hub.get(), ended); });
   }
   absl::Status refusal;
   do {
-    figures.Update();
     // A hub that is through with a run does not know those any more who have worked for it.
     if (hub->run_over().StopRequested() && !IsOver(hub->assignment().run_state)) {
       refusal = hub->WaitUntil([](const Assignment&) { return true; }, stop).status();
     }
-  } while ((refusal.ok() || absl::IsCancelled(refusal)) && !stop.WaitFor(kFiguresInterval));
+  } while ((refusal.ok() || absl::IsCancelled(refusal)) && !stop.WaitFor(kLookInterval));
   ended.RequestStop();
   turns.reset();
   hub->Leave(kLeaveTimeout);

@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kExperimentsPurpose[] = "experiments";
 constexpr absl::Duration kSubmitTimeout = absl::Seconds(5);
+// A hub that takes longer is asked again, after a word to the user.
+constexpr absl::Duration kAtOnce = absl::Seconds(1);
 constexpr absl::Duration kSubmitPause = absl::Milliseconds(500);
 
 }  // namespace
@@ -35,17 +37,22 @@ absl::Status ExperimentClient::Explain(const absl::Status& status) const {
 }
 
 absl::StatusOr<std::string> ExperimentClient::Submit(const v1::SubmitRequest& request, absl::Duration patience,
-                                                     const StopToken& stop) const {
+                                                     const StopToken& stop,
+                                                     const std::function<void(const std::string& line)>& tell) const {
   const Deadline deadline(patience);
-  for (;;) {
+  for (bool first = true;; first = false) {
     const absl::StatusOr<v1::SubmitResponse> response =
         Ask(&v1::ExperimentService::Stub::Submit, request,
-            std::clamp(deadline.Left(), absl::Milliseconds(100), kSubmitTimeout), stop);
+            std::clamp(deadline.Left(), absl::Milliseconds(100), first ? kAtOnce : kSubmitTimeout), stop);
     if (response.ok()) {
       return response->id();
     }
     if (!HubIsAway(response.status()) || deadline.Left() <= kSubmitPause) {
       return response.status();
+    }
+    if (first && tell != nullptr) {
+      tell(absl::StrCat("waits for the parameter server at ", param_server_, ", which does not answer, for up to ",
+                        absl::ToInt64Seconds(patience), " s"));
     }
     if (stop.WaitFor(kSubmitPause)) {
       return absl::CancelledError("interrupted; the experiment may be in the queue: `waggle list` tells");

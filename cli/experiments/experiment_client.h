@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,9 +44,11 @@ class ExperimentClient {
   }
 
   // Submits an experiment; a request whose answer is lost is repeated, until `patience` ends, which its request_id
-  // makes safe. The experiment's id.
+  // makes safe. If the hub does not answer at once, `tell` (unless null) is called once, with a line that says that it
+  // is waited for, where and for how long. The experiment's id.
   absl::StatusOr<std::string> Submit(const v1::SubmitRequest& request, absl::Duration patience,
-                                     const StopToken& stop = StopToken()) const;
+                                     const StopToken& stop = StopToken(),
+                                     const std::function<void(const std::string& line)>& tell = nullptr) const;
 
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id, absl::Duration timeout,
                                          const StopToken& stop = StopToken()) const;

@@ -8,8 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "cli/status/result_report.h"
+#include "cli/status/run_facts.h"
 #include "common/hub_client/hub_convert.h"
+#include "common/summary/result_report.h"
 
 namespace waggle {
 namespace {
@@ -89,7 +90,7 @@ std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl
                     TookText(one, now), ShortNumber(static_cast<double>(one.env_steps())),
                     ShortNumber(static_cast<double>(one.learner_steps())),
                     one.has_result() ? absl::StrFormat("%.1f", one.result().evaluation().mean_return()) : "-",
-                    absl::StrCat(one.workers(), " of ", one.workers_wanted()), one.reason()});
+                    absl::StrCat(one.workers(), " of ", one.workers_wanted()), CauseOf(one)});
   }
   return AlignedColumns(rows, "  ");
 }
@@ -144,8 +145,8 @@ Json ExperimentJson(const v1::ExperimentInfo& experiment) {
 }
 
 std::string StandingText(const v1::ExperimentInfo& experiment) {
-  return absl::StrCat(experiment.id(), ": ", StateText(experiment), experiment.reason().empty() ? "" : ": ",
-                      Printable(experiment.reason()), "\n");
+  const std::string cause = CauseOf(experiment);
+  return absl::StrCat(experiment.id(), ": ", StateText(experiment), cause.empty() ? "" : ": ", Printable(cause), "\n");
 }
 
 Json PoolJson(const v1::PoolResponse& pool) {

@@ -69,7 +69,8 @@ absl::Status WriteEvents(const ExperimentClient& client, bool json, const StopTo
 
 }  // namespace
 
-absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop) {
+absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,
+                                 const std::function<void(const std::string& line)>& tell) {
   const absl::StatusOr<CheckedExperiment> checked = LoadCheckedExperiment(flags.file, flags.overrides);
   if (!checked.ok()) {
     return absl::InvalidArgumentError(checked.status().message());
@@ -80,7 +81,8 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   request.set_priority(static_cast<int32_t>(flags.priority));
   request.set_request_id(NewRequestId());
   Submitted submitted;
-  WAGGLE_ASSIGN_OR_RETURN(submitted.id, ExperimentClient(flags.param_server).Submit(request, kSubmitPatience, stop));
+  WAGGLE_ASSIGN_OR_RETURN(submitted.id,
+                          ExperimentClient(flags.param_server).Submit(request, kSubmitPatience, stop, tell));
   submitted.text = flags.json ? absl::StrCat(Json{{"id", submitted.id}}.dump(), "\n") : submitted.id + "\n";
   return submitted;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 
@@ -17,8 +18,9 @@ struct Submitted {
   std::string id;
   std::string text;
 };
-// INVALID_ARGUMENT, with every problem, for a file that `waggle check` refuses.
-absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop);
+// INVALID_ARGUMENT, with every problem, for a file that `waggle check` refuses. `tell`: see ExperimentClient::Submit.
+absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,
+                                 const std::function<void(const std::string& line)>& tell = nullptr);
 
 absl::StatusOr<std::string> AskList(const ListFlags& flags);
 

@@ -79,6 +79,7 @@ std::vector<std::string> CommandFor(const Supervision::Process& process, const R
     add("--listen", kLoopback);
     add("--data-dir", folder.File("hub"));
     add("--output-dir", folder.path());
+    command.push_back("--no-plot");  // That is done here, once every process has ended.
     return command;
   }
   const WorkerKind kind = *process.kind;

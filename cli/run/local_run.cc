@@ -56,10 +56,6 @@ int RunLocally(const RunFlags& flags, const std::string& binary_folder) {
   if (!folder.ok()) {
     return ComplainAndExit(folder.status(), 1);
   }
-  const absl::Status written = folder->Write("experiment.yaml", ToYaml(checked->experiment));
-  if (!written.ok()) {
-    return ComplainAndExit(written, 1);
-  }
   RunLoop run(std::move(checked->experiment), std::move(checked->text), *std::move(folder), binary_folder, started_at,
               flags.plot);
   const absl::Status opened = run.Open(signals);

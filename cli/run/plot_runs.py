@@ -181,7 +181,7 @@ def label_of(group, groups):
     if alike:
         name = f"{name} ({group[0].name}{', …' if len(group) > 1 else ''})"
     if len(group) > 1:
-        name = f"{name}, {len(group)} seeds: mean ± standard deviation while all run"
+        name = f"{name}, {len(group)} seeds: mean ± standard deviation; dotted once a run has ended"
     return name
 
 
@@ -197,23 +197,33 @@ def interpolate(xs, ys, x):
     return ys[left] + share * (ys[right] - ys[left])
 
 
-def mean_and_spread(curves, points=GRID_POINTS):
-    """(xs, means, standard deviations) of several curves where all of them are; empty lists where that is nowhere."""
+def last_value(ys):
+    """The last that is a number; not a number where none is."""
+    return next((y for y in reversed(ys) if math.isfinite(y)), math.nan)
+
+
+def mean_and_spread(curves, holds, points=GRID_POINTS):
+    """(xs, means, standard deviations, the x at which the first curve ends) from where all curves have begun.
+
+    Past its end a curve counts with its last value if `holds`, and no more otherwise: there the mean is over those that
+    are left. Empty lists and not a number if the curves do not overlap.
+    """
     curves = [(sorted(xs), [y for _, y in sorted(zip(xs, ys), key=lambda point: point[0])]) for xs, ys in curves]
     if not curves or not all(xs for xs, _ in curves):
-        return [], [], []
+        return [], [], [], math.nan
     first = max(xs[0] for xs, _ in curves)
-    last = min(xs[-1] for xs, _ in curves)
-    if first >= last:
-        return [], [], []
-    grid = [first + (last - first) * i / (points - 1) for i in range(points)]
+    first_end, last = (pick(xs[-1] for xs, _ in curves) for pick in (min, max))
+    if first >= first_end:
+        return [], [], [], math.nan
+    grid = sorted({first + (last - first) * i / (points - 1) for i in range(points - 1)} | {first_end, last})
     means, spreads = [], []
     for x in grid:
-        values = [interpolate(xs, ys, x) for xs, ys in curves]
+        values = [interpolate(xs, ys, x) for xs, ys in curves if x <= xs[-1]]
+        values += [last_value(ys) for xs, ys in curves if x > xs[-1] and holds]
         whole = all(math.isfinite(value) for value in values)
         means.append(statistics.fmean(values) if whole else math.nan)
         spreads.append(statistics.stdev(values) if whole and len(values) > 1 else math.nan)
-    return grid, means, spreads
+    return grid, means, spreads, first_end
 
 
 def title_of(runs):
@@ -247,7 +257,7 @@ class Picture:
         colors = colormaps["tab10" if len(self.groups) <= 10 else "tab20"].colors
         self.colors = [colors[i % len(colors)] for i in range(len(self.groups))]
         columns = 1 if len(self.groups) <= 4 else 2
-        legend_height = 0.3 + 0.22 * math.ceil((len(self.groups) + 3) / columns)
+        legend_height = 0.3 + 0.22 * math.ceil((len(self.groups) + 4) / columns)
         rows = 1 if returns_only else 1 + len(PANELS) // 2
         self.figure = Figure(figsize=(12, 0.6 + legend_height + 3.2 * rows), layout="constrained")
         grid = self.figure.add_gridspec(rows + 1, 2, height_ratios=[legend_height] + [3.2] * rows)
@@ -285,7 +295,10 @@ class Picture:
         panel.set_ylim(bottom=0)
 
     def draw_group(self, panel, group, name, over, color, look, gaps):
-        """One run as it is; several as their mean in a band, where all of them are, with each of them pale behind."""
+        """One run as it is; several as their mean in a band, with each of them pale behind.
+
+        A run that has ended keeps its return: what it has learned stays. It has no rates and lags any more.
+        """
         curves = [run.series[name].curve(over, gaps) for run in group if name in run.series]
         if len(group) == 1:
             for xs, ys in curves:
@@ -295,9 +308,11 @@ class Picture:
             panel.plot(xs, ys, color=color, linewidth=0.6, alpha=0.35, linestyle=look.get("linestyle", "-"))
         if len(curves) < len(group):
             return
-        xs, means, spreads = mean_and_spread(curves)
+        xs, means, spreads, first_end = mean_and_spread(curves, holds=name in (TRAINING, EVALUATION))
         look = {key: value for key, value in look.items() if key != "marker"}
-        panel.plot(xs, means, color=color, **look)
+        split = bisect.bisect_right(xs, first_end)
+        panel.plot(xs[:split], means[:split], color=color, **look)
+        panel.plot(xs[max(0, split - 1):], means[max(0, split - 1):], color=color, **{**look, "linestyle": ":"})
         if name != TRAINING:
             low = [mean - spread for mean, spread in zip(means, spreads)]
             high = [mean + spread for mean, spread in zip(means, spreads)]
@@ -314,6 +329,8 @@ class Picture:
             Line2D([], [], color="gray", label="return of greedy evaluations", **EVALUATION_LOOK),
             Line2D([], [], color="gray", label="return while training, which explores", **TRAINING_LOOK),
         ]
+        if any(len(group) > 1 for group in self.groups):
+            entries.append(Line2D([], [], linestyle="", label="a run that has ended counts with its last return"))
         if any(run.target is not None for run in self.runs):
             entries.append(Line2D([], [], label="target", **TARGET_LOOK))
         self.legend.legend(handles=entries, loc="center", ncol=columns, fontsize=9, frameon=False)
@@ -354,8 +371,8 @@ def find_matplotlib():
     except ImportError:
         if sys.executable != SYSTEM_PYTHON and os.access(SYSTEM_PYTHON, os.X_OK):
             os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, os.path.abspath(__file__)] + sys.argv[1:])
-        print("waggle plot: matplotlib is missing: apt install python3-matplotlib, or pip install matplotlib",
-              file=sys.stderr)
+        print("waggle plot: matplotlib is missing: apt install python3-matplotlib libopenblas-openmp-dev, or "
+              "pip install matplotlib", file=sys.stderr)
         sys.exit(NO_MATPLOTLIB)
 
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/run/child_process.h"
 #include "cli/run/supervision.h"
+#include "common/process/child_process.h"
 
 namespace waggle {
 

@@ -16,10 +16,11 @@
 #include "absl/strings/str_cat.h"
 #include "cli/experiments/experiment_client.h"
 #include "cli/human_text.h"
-#include "cli/run/curves.h"
 #include "cli/run/local_processes.h"
 #include "cli/status/run_facts.h"
 #include "common/checkpoint/saved_model.h"
+#include "common/process/curves.h"
+#include "common/summary/run_summary.h"
 
 namespace waggle {
 namespace {
@@ -47,8 +48,7 @@ RunLoop::RunLoop(Experiment experiment, std::string yaml, OutputFolder folder, s
       plot_(plot),
       supervision_(ProcessesOf(experiment_), RulesOf(experiment_), SteadyNow()),
       children_(supervision_.processes().size()),
-      teller_(&printer_),
-      summary_(started_at) {}
+      teller_(&printer_) {}
 
 RunLoop::~RunLoop() {
   close(signals_);
@@ -102,6 +102,18 @@ void RunLoop::HandleSignals() {
       Do(supervision_.Interrupted(SteadyNow()));
     }
   }
+}
+
+bool RunLoop::WaitForSignal(absl::Duration duration) {
+  pollfd file = {signals_, POLLIN, 0};
+  poll(&file, 1, static_cast<int>(absl::ToInt64Milliseconds(duration)) + 1);
+  signalfd_siginfo info;
+  while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
+    if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void RunLoop::HandleHubFiles() {
@@ -162,7 +174,8 @@ void RunLoop::HandleSnapshot() {
   const bool just_queued = info.state() == v1::RUN_STATE_QUEUED && now - submitted_at_ < kQueuedWorthSaying;
   const RunFacts facts = just_queued ? GatherFacts(**snapshot) : teller_.Tell(**snapshot, experiment_, Context());
   hub_kept_weights_ = facts.weights_unsaved.empty();
-  summary_.Add(facts, (*snapshot)->requested_at);
+  last_look_.Add(facts);
+  overview_ = (*snapshot)->overview;
   if (facts.env_steps > 0) {
     supervision_.Stepped();
   }
@@ -286,7 +299,7 @@ int RunLoop::Finish() {
   summary.algorithm = experiment_.algorithm;
   summary.environment = experiment_.environment.name;
   summary.seed = experiment_.experiment.seed;
-  summary_.Fill(&summary);
+  FillFromOverview(overview_, started_at_, &summary);
   const RunEnd end = Judge(summary.result);
   const Outcome outcome = end.outcome;
   summary.outcome = OutcomeName(outcome);
@@ -297,11 +310,15 @@ int RunLoop::Finish() {
   if (!written.ok()) {
     printer_.Event(std::string(written.message()));
   }
-  if (const std::optional<RunFacts> last = summary_.LastFacts(summary); last.has_value()) {
+  if (const std::optional<RunFacts> last = last_look_.With(summary); last.has_value()) {
     printer_.Last(*last, Context());
   }
   if (plot_ && summary.env_steps > 0) {
-    printer_.Event(DrawCurves(binary_folder_, folder_, signals_, kDrawingTimeout));
+    const absl::Status drawn = DrawCurves(
+        binary_folder_, folder_.path(), folder_.LogFile("curves"),
+        [this](absl::Duration duration) { return WaitForSignal(duration); }, kDrawingTimeout);
+    printer_.Event(drawn.ok() ? absl::StrCat("its curves are in ", folder_.File("curves.png"))
+                              : absl::StrCat("no curves were drawn: ", drawn.message()));
   }
   printer_.Event(absl::StrCat(OutcomeName(outcome), " after ", ShortDuration(absl::Seconds(summary.wall_seconds)),
                               " and ", ShortNumber(summary.env_steps), " environment steps",

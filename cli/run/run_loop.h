@@ -9,16 +9,17 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "cli/run/child_process.h"
 #include "cli/run/cluster_watch.h"
+#include "cli/run/last_look.h"
 #include "cli/run/output_folder.h"
 #include "cli/run/run_end.h"
-#include "cli/run/run_summary.h"
 #include "cli/run/supervision.h"
 #include "cli/status/progress_teller.h"
 #include "cli/status/progress_view.h"
 #include "common/base/steady_now.h"
 #include "common/experiment/experiment.h"
+#include "common/process/child_process.h"
+#include "common/summary/run_summary.h"
 
 namespace waggle {
 
@@ -40,6 +41,8 @@ class RunLoop {
  private:
   void Wait();
   void HandleSignals();
+  // Waits for so long, or for a signal. Whether one came that ends the run.
+  bool WaitForSignal(absl::Duration duration);
   void HandleHubFiles();
   void Submit();
   void HandleSnapshot();
@@ -72,7 +75,8 @@ class RunLoop {
   std::unique_ptr<ClusterWatch> watch_;  // From then on.
   ProgressPrinter printer_;
   ProgressTeller teller_;
-  SummaryBuilder summary_;
+  v1::OverviewResponse overview_;  // The newest; empty before the first.
+  LastLook last_look_;
   absl::Time submitted_at_;
   absl::Time last_answer_;
   bool said_unanswered_ = false;

@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "cli/run/child_process.h"
 #include "common/api/hub.h"
 #include "common/api/pool.h"
+#include "common/process/child_process.h"
 
 namespace waggle {
 

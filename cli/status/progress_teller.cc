@@ -8,8 +8,7 @@ RunFacts ProgressTeller::Tell(const ClusterSnapshot& snapshot, const std::option
                               const ProgressContext& context) {
   RunFacts facts = GatherFacts(snapshot);
   if (facts.state == RunState::kQueued) {
-    const std::string waits_for =
-        absl::StrCat("queued", facts.outcome_reason.empty() ? "" : ": ", facts.outcome_reason);
+    const std::string waits_for = absl::StrCat("queued", facts.cause.empty() ? "" : ": ", facts.cause);
     if (waits_for != waits_for_) {
       waits_for_ = waits_for;
       printer_->Event(waits_for);

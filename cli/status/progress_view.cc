@@ -18,6 +18,7 @@ namespace {
 
 constexpr absl::Duration kLinePeriod = absl::Seconds(2);
 constexpr size_t kDefaultWidth = 100;
+constexpr double kShareWorthSaying = 0.005;  // Less is 0%.
 constexpr size_t kDefaultHeight = 24;
 
 // One decimal; "-" where there is no value yet.
@@ -56,29 +57,11 @@ std::string Bold(const std::string& text) {
   return absl::StrCat("\x1b[1m", text, "\x1b[0m");
 }
 
-// "mean 1.0 inserted, 3.0 sampled, 4.0 learned from; max 9.0; 3-4: 90%, 5-8: 10%".
-std::string LagText(const RunFacts& facts) {
-  double all = 0;
-  for (const double count : facts.policy_lags) {
-    all += count;
-  }
-  std::vector<std::string> parts;
-  for (size_t bucket = 0; bucket < kLagBuckets && all > 0; ++bucket) {
-    if (facts.policy_lags[bucket] > 0) {
-      parts.push_back(absl::StrCat(LagBucketName(bucket), ": ", Percent(facts.policy_lags[bucket] / all)));
-    }
-  }
-  const std::string shares = parts.empty() ? "" : absl::StrCat("; ", absl::StrJoin(parts, ", "));
-  return absl::StrCat("mean ", Decimal(facts.policy_lag_when_inserted), " inserted, ",
-                      Decimal(facts.policy_lag_when_sampled), " sampled, ", Decimal(facts.policy_lag_mean),
-                      " learned from; max ", Decimal(facts.policy_lag_max), shares);
-}
-
 std::string TooOldText(const RunFacts& facts) {
   return facts.items_too_old > 0 ? absl::StrFormat(", %.0f items too old", facts.items_too_old) : "";
 }
 
-// Who holds up whom, in one sentence.
+// Who waits for how much of the time, and the cause if that is more than keeping a ratio.
 std::string WaitingText(const RunFacts& facts) {
   // Nobody measures how long a primary waits.
   const std::string learner =
@@ -87,12 +70,8 @@ std::string WaitingText(const RunFacts& facts) {
   if (!facts.turn.empty()) {
     parts.push_back(facts.turn);
   }
-  parts.insert(parts.end(), facts.blocked.begin(), facts.blocked.end());
-  if (!facts.gave_up.empty()) {
-    parts.push_back(absl::StrCat("gave up: ", absl::StrJoin(facts.gave_up, ", ")));
-  }
-  if (!facts.silent.empty()) {
-    parts.push_back(absl::StrCat("silent: ", absl::StrJoin(facts.silent, ", ")));
+  if (!facts.cause.empty() && !IsOver(facts.state)) {
+    parts.push_back(facts.cause);
   }
   return absl::StrJoin(parts, "; ");
 }
@@ -121,7 +100,7 @@ std::vector<std::string> LearningLines(const RunFacts& facts) {
   return {absl::StrFormat("  replay      %-13s %-13s %s", Rate(facts.items_inserted_per_s, "in/s"),
                           Rate(facts.items_sampled_per_s, "out/s"), FillText(facts)),
           absl::StrFormat("%s %.0f items learned from%s", learner, facts.items_learned, TooOldText(facts)),
-          absl::StrCat("  policy lag  ", LagText(facts))};
+          absl::StrCat("  policy lag  ", RenderLag(facts))};
 }
 
 }  // namespace
@@ -181,6 +160,23 @@ std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
   }
   absl::StrAppend(&line, "  waiting: ", WaitingText(facts));
   return Printable(line);
+}
+
+std::string RenderLag(const RunFacts& facts) {
+  double all = 0;
+  for (const double count : facts.policy_lags) {
+    all += count;
+  }
+  std::vector<std::string> parts;
+  for (size_t bucket = 0; bucket < kLagBuckets && all > 0; ++bucket) {
+    if (const double share = facts.policy_lags[bucket] / all; share >= kShareWorthSaying) {
+      parts.push_back(absl::StrCat(LagBucketName(bucket), ": ", Percent(share)));
+    }
+  }
+  const std::string shares = parts.empty() ? "" : absl::StrCat("; ", absl::StrJoin(parts, ", "));
+  return absl::StrCat("mean ", Decimal(facts.policy_lag_when_inserted), " inserted, ",
+                      Decimal(facts.policy_lag_when_sampled), " sampled, ", Decimal(facts.policy_lag_mean),
+                      " learned from; max ", Decimal(facts.policy_lag_max), shares);
 }
 
 std::string RenderEvaluation(const v1::Evaluation& evaluation, std::optional<double> target_return) {

@@ -24,6 +24,9 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
 // The same on one line, for logs.
 std::string RenderLine(const RunFacts& facts, const ProgressContext& context);
 
+// "mean 1.0 inserted, 3.0 sampled, 4.0 learned from; max 9.0; 3-4: 90%, 5-8: 10%": of policy lags, as far as known.
+std::string RenderLag(const RunFacts& facts);
+
 // "evaluation: mean 412.5 of 475 wanted over 20 episodes (210 to 500), after 5200 learner steps".
 std::string RenderEvaluation(const v1::Evaluation& evaluation, std::optional<double> target_return);
 

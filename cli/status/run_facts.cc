@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_join.h"
 #include "common/hub_client/hub_convert.h"
 
 namespace waggle {
@@ -29,73 +29,24 @@ void AddFigures(const Figures& figures, RunFacts* facts) {
   facts->policy_lag_when_sampled = Get(figures, "learner/policy_lag_when_sampled_mean");
 }
 
-// What a learner has counted, its largest lag included, stands when it is gone.
-void AddLearnerCounts(const v1::WorkerInfo& learner, RunFacts* facts) {
-  if (const std::optional<double> lag = Get(learner.gauges(), "policy_lag_max"); lag.has_value()) {
-    facts->policy_lag_max = std::max(*lag, facts->policy_lag_max.value_or(*lag));
-  }
-  facts->policy_lag_sum += Get(learner.counters(), "policy_lag_sum").value_or(0);
-  facts->items_learned += Get(learner.counters(), "items_sampled").value_or(0);
-  for (size_t bucket = 0; bucket < kLagBuckets; ++bucket) {
-    facts->policy_lags[bucket] += Get(learner.counters(), LagBucketCounter(bucket).c_str()).value_or(0);
-  }
-  facts->items_too_old += Get(learner.counters(), "items_too_old").value_or(0);
-}
-
-// What became of gradients is what their workers were told: an actor that pushes any counts them from its beginning on.
-void AddGradients(const v1::WorkerInfo& actor, RunFacts* facts) {
-  const std::optional<double> pushed = Get(actor.counters(), "gradients_pushed");
-  if (!pushed.has_value()) {
-    return;
-  }
-  if (!facts->gradients.has_value()) {
-    facts->gradients.emplace();
-  }
-  GradientFacts& gradients = *facts->gradients;
-  gradients.pushed += *pushed;
-  gradients.applied += Get(actor.counters(), "gradients_applied").value_or(0);
-  for (const auto& [name, count] : actor.counters()) {
-    if (absl::string_view reason = name; absl::ConsumePrefix(&reason, "gradients_refused_")) {
-      gradients.refused[std::string(reason)] += count;
-    }
-  }
-}
-
-// What only the primary, which is the run's learner, can tell of them.
-void AddPrimaryCounts(const ClusterSnapshot& snapshot, GradientFacts* gradients) {
-  for (const v1::WorkerInfo& worker : snapshot.overview.workers()) {
-    if (worker.role() == v1::ROLE_LEARNER) {
-      gradients->rolled_back += Get(worker.counters(), "gradients_rolled_back").value_or(0);
-      gradients->sums_split += Get(worker.counters(), "gradient_sums_split").value_or(0);
-    }
-  }
-  gradients->pushed_per_s = Get(snapshot.overview.figures(), "actor/gradients_pushed_per_s");
-}
-
 void AddTables(const ClusterSnapshot& snapshot, RunFacts* facts) {
+  double inserted = 0;
+  double sampled = 0;
   for (const ReplayServerState& server : snapshot.replay_servers) {
     facts->replay_servers_unheard += server.status.ok() ? 0 : 1;
     for (const v1::TableInfo& table : server.tables.tables()) {
-      facts->items_inserted += static_cast<double>(table.items_inserted());
-      facts->items_sampled += static_cast<double>(table.items_sampled());
+      inserted += static_cast<double>(table.items_inserted());
+      sampled += static_cast<double>(table.items_sampled());
       facts->table_items += static_cast<double>(table.items());
       facts->table_max_items += static_cast<double>(table.config().max_items());
-      if (!table.blocked_because().empty()) {
+      if (IsStuck(table, facts->items_inserted_per_s, facts->items_sampled_per_s)) {
         facts->blocked.push_back(table.blocked_because());
       }
     }
   }
-}
-
-// Of a run whose replay servers are not asked any more, or cannot be reached from here: what they said to the hub last.
-void TakeReplayCounts(const v1::OverviewResponse& overview, RunFacts* facts) {
-  facts->items_inserted = 0;
-  facts->items_sampled = 0;
-  for (const v1::WorkerInfo& worker : overview.workers()) {
-    if (worker.role() == v1::ROLE_REPLAY_SERVER) {
-      facts->items_inserted += Get(worker.counters(), "items_inserted").value_or(0);
-      facts->items_sampled += Get(worker.counters(), "items_sampled").value_or(0);
-    }
+  if (!snapshot.replay_servers.empty() && facts->replay_servers_unheard == 0) {
+    facts->items_inserted = inserted;
+    facts->items_sampled = sampled;
   }
 }
 
@@ -113,6 +64,7 @@ bool GaveUpForGood(const v1::WorkerInfo& worker, const v1::OverviewResponse& ove
 RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
   const v1::OverviewResponse& overview = snapshot.overview;
   RunFacts facts;
+  static_cast<RunCounts&>(facts) = CountsOf(overview);
   facts.state = RunStateOf(overview);
   facts.outcome_reason = overview.outcome_reason();
   facts.env_steps = static_cast<double>(overview.env_steps());
@@ -127,15 +79,6 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     facts.turn = absl::StrCat("turn ", turn->number, " is the ", RoleName(turn->role), "'s");
   }
   for (const v1::WorkerInfo& worker : overview.workers()) {
-    if (worker.role() == v1::ROLE_ACTOR) {
-      AddGradients(worker, &facts);
-      const std::optional<double> first = Get(worker.gauges(), "first_env_step_unix_seconds");
-      if (first.has_value() && *first > 0) {
-        facts.first_env_step_unix = std::min(*first, facts.first_env_step_unix.value_or(*first));
-      }
-    } else if (worker.role() == v1::ROLE_LEARNER) {
-      AddLearnerCounts(worker, &facts);
-    }
     if (GaveUpForGood(worker, overview)) {
       facts.gave_up.push_back(absl::StrCat(WorkerName(worker), ": ", worker.failure()));
     }
@@ -148,13 +91,20 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
     facts.actors += worker.role() == v1::ROLE_ACTOR ? 1 : 0;
   }
   AddTables(snapshot, &facts);
-  if (snapshot.replay_servers.empty() || facts.replay_servers_unheard > 0) {
-    TakeReplayCounts(overview, &facts);
-  }
-  if (facts.gradients.has_value()) {
-    AddPrimaryCounts(snapshot, &*facts.gradients);
-  }
+  facts.cause = CauseOf(snapshot.info, facts);
   return facts;
+}
+
+std::string CauseOf(const v1::ExperimentInfo& info, const RunFacts& facts) {
+  return !info.reason().empty()   ? info.reason()
+         : !facts.gave_up.empty() ? absl::StrCat("gave up: ", absl::StrJoin(facts.gave_up, ", "))
+         : !facts.silent.empty()  ? absl::StrCat("silent: ", absl::StrJoin(facts.silent, ", "))
+                                  : absl::StrJoin(facts.blocked, "; ");
+}
+
+bool IsStuck(const v1::TableInfo& table, std::optional<double> inserted_per_s, std::optional<double> sampled_per_s) {
+  return (table.inserts_waiting() > 0 && sampled_per_s == 0.0) ||
+         (table.samples_waiting() > 0 && inserted_per_s == 0.0);
 }
 
 RunState RunStateOf(const v1::OverviewResponse& overview) {

@@ -12,13 +12,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
-#include "cli/run/run_summary.h"
-#include "cli/status/gradients_report.h"
 #include "cli/status/progress_view.h"
-#include "cli/status/result_report.h"
 #include "cli/status/run_facts.h"
 #include "cli/status/tables_report.h"
 #include "common/hub_client/hub_convert.h"
+#include "common/summary/gradients_report.h"
+#include "common/summary/result_report.h"
+#include "common/summary/run_summary.h"
 
 namespace waggle {
 namespace {
@@ -33,8 +33,10 @@ std::string Rates(const v1::WorkerInfo& worker) {
   const std::map<std::string, double> sorted(worker.rates().begin(), worker.rates().end());
   std::vector<std::string> parts;
   for (const auto& [name, rate] : sorted) {
-    // What a mean is made of says nothing by itself; what was refused stands below, in full.
-    if (!absl::EndsWith(name, "_sum") && !absl::StartsWith(name, "refused_")) {
+    // What a mean is made of says nothing by itself; what was refused, and how old
+    // what was learned from was, stands in lines of its own.
+    if (!absl::EndsWith(name, "_sum") && !absl::StartsWith(name, "refused_") &&
+        !absl::StartsWith(name, "policy_lag/")) {
       parts.push_back(absl::StrCat(name, " ", ShortNumber(rate), "/s"));
     }
   }
@@ -53,7 +55,7 @@ std::string FailuresText(const v1::OverviewResponse& overview) {
 }
 
 // "pole-x7k2q: running, submitted 20 min ago, begun 5 min ago; why".
-std::string HeadingText(const v1::ExperimentInfo& info, absl::Time now) {
+std::string HeadingText(const v1::ExperimentInfo& info, const std::string& cause, absl::Time now) {
   std::string text =
       absl::StrCat(Printable(info.id()), ": ", RunStateName(FromProto(info.state()).value_or(RunState::kNoExperiment)));
   const auto add = [&text, now](const char* what, int64_t at_us) {
@@ -64,9 +66,9 @@ std::string HeadingText(const v1::ExperimentInfo& info, absl::Time now) {
   add("submitted", info.submitted_at_us());
   add("begun", info.started_at_us());
   add("ended", info.ended_at_us());
-  return absl::StrCat(text, info.reason().empty() ? "" : "; ", Printable(info.reason()), "\n  ",
-                      Printable(info.algorithm()), " on ", Printable(info.environment()), ", seed ", info.seed(),
-                      ", priority ", info.priority(), ", results in ", Printable(info.output_folder()), "\n");
+  return absl::StrCat(text, cause.empty() ? "" : "; ", Printable(cause), "\n  ", Printable(info.algorithm()), " on ",
+                      Printable(info.environment()), ", seed ", info.seed(), ", priority ", info.priority(),
+                      ", results in ", Printable(info.output_folder()), "\n");
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ std::string HeadingText(const v1::ExperimentInfo& info, absl::Time now) {
 std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  std::string text = HeadingText(snapshot.info, now);
+  std::string text = HeadingText(snapshot.info, facts.cause, now);
   if (facts.state == RunState::kQueued && snapshot.info.attempts() == 0) {
     return text;
   }
@@ -91,6 +93,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (facts.gradients.has_value()) {
     absl::StrAppend(&text, absl::StrFormat("  gradients: %.0f pushed, ", facts.gradients->pushed),
                     GradientsText(*facts.gradients), "\n");
+  }
+  if (facts.items_learned > 0) {
+    absl::StrAppend(&text, "  policy lag: ", RenderLag(facts), "\n");
   }
   if (!facts.evaluations.empty()) {
     absl::StrAppend(&text, "  ", RenderEvaluation(facts.evaluations.back(), std::nullopt), "\n");
@@ -151,22 +156,21 @@ Json SecondsOf(int64_t at_us) {
 }
 
 // The fields of summary.json, as they stand.
-RunSummary SummaryOf(const v1::ExperimentInfo& info, const RunFacts& facts, absl::Time now) {
+RunSummary SummaryOf(const ClusterSnapshot& snapshot, absl::Time now) {
+  const v1::ExperimentInfo& info = snapshot.info;
   RunSummary summary;
   summary.id = info.id();
   summary.experiment = info.name();
   summary.algorithm = info.algorithm();
   summary.environment = info.environment();
   summary.seed = info.seed();
-  summary.outcome = RunStateName(facts.state);
+  summary.outcome = RunStateName(RunStateOf(snapshot.overview));
   summary.reason = info.reason();
   if (info.started_at_us() == 0) {
     return summary;
   }
   const absl::Time until = info.ended_at_us() == 0 ? now : FromMicros(info.ended_at_us());
-  SummaryBuilder builder(FromMicros(info.started_at_us()));
-  builder.Add(facts, until);
-  builder.Fill(&summary);
+  FillFromOverview(snapshot.overview, FromMicros(info.started_at_us()), &summary);
   summary.wall_seconds = absl::ToDoubleSeconds(until - FromMicros(info.started_at_us()));
   return summary;
 }
@@ -193,7 +197,7 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
 std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int indent) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  Json json = SummaryOf(snapshot.info, facts, now).AsJson();
+  Json json = SummaryOf(snapshot, now).AsJson();
   json["priority"] = snapshot.info.priority();
   json["attempts"] = snapshot.info.attempts();
   json["submitted_at"] = SecondsOf(snapshot.info.submitted_at_us());

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/human_text.h"
+#include "cli/status/run_facts.h"
 
 namespace waggle {
 namespace {
@@ -53,6 +54,23 @@ std::string CountText(uint64_t count, std::optional<double> rate) {
   return rate.has_value() ? absl::StrCat(count, ", ", ShortNumber(*rate), "/s") : absl::StrCat(count);
 }
 
+// "nobody", "3 inserts, 1 sample", or why nothing moves.
+std::string WaitingText(const v1::TableInfo& table, std::optional<double> inserted_per_s,
+                        std::optional<double> sampled_per_s) {
+  std::vector<std::string> parts;
+  const auto count = [&parts](uint64_t waiting, const char* what) {
+    if (waiting > 0) {
+      parts.push_back(absl::StrCat(waiting, what, waiting == 1 ? "" : "s"));
+    }
+  };
+  count(table.inserts_waiting(), " insert");
+  count(table.samples_waiting(), " sample");
+  if (parts.empty() || IsStuck(table, inserted_per_s, sampled_per_s)) {
+    return table.blocked_because().empty() ? "nobody" : table.blocked_because();
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 std::vector<std::string> TableRow(const ReplayServerState& server, const v1::TableInfo& table) {
   const v1::TableConfig& config = table.config();
   const std::optional<ReplayServerState::Rates> rates = RatesOf(server, table);
@@ -70,7 +88,7 @@ std::vector<std::string> TableRow(const ReplayServerState& server, const v1::Tab
           CountText(table.items_sampled(), sampled),
           Limiter(config.rate_limiter()),
           absl::StrCat(DurabilityName(config.durability()), config.log_sync() ? ", synced" : ""),
-          table.blocked_because().empty() ? "nobody" : table.blocked_because()};
+          WaitingText(table, inserted, sampled)};
 }
 
 Json TableJson(const ReplayServerState& server, const v1::TableInfo& table) {

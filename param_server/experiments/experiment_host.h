@@ -38,6 +38,9 @@ struct ExperimentHostOptions {
   // Workers of a run that is over have so long to end: a learner may have a large checkpoint to write.
   absl::Duration close_patience = absl::Seconds(60);
   Clock clock = &SteadyNow;
+  // Has the curves of a run that is closed drawn into its output folder; `log` is for what the script says. Returns at
+  // once. Null: nobody does.
+  std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
 // An experiment that is handed in.

@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/hub_client/hub_convert.h"
 #include "param_server/experiments/experiment_host.h"
+#include "param_server/experiments/output_files.h"
 #include "param_server/overview_convert.h"
 
 namespace waggle {
@@ -204,6 +205,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> ExperimentHost::OpenRunOf(const Experim
   options.plan = PlanRun(experiment, record.effective_yaml);
   options.self = options_.self;
   options.note = [this, id = record.id](const std::string& text) { Note(id, text); };
+  options.draw_curves = options_.draw_curves;
   options.resume = record.state == RunState::kQueued && record.attempts > 0;
   return OpenRun::Open(std::move(options));
 }
@@ -329,7 +331,7 @@ absl::Status ExperimentHost::CloseRun(const std::string& id) {
   record.last_overview = overview.SerializeAsString();
   WAGGLE_RETURN_IF_ERROR(Keep(record, ""));
   LogInfo("experiment ", id, " is closed: ", RunStateName(record.state));
-  run->Close();
+  run->Close(SummaryJson(record, overview));
   Active active;  // Its subscription ends outside the lock.
   {
     MutexLock lock(&mutex_);

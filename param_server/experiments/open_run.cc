@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
+#include "param_server/experiments/output_files.h"
 #include "param_server/metrics/metrics_recorder.h"
 
 namespace waggle {
@@ -39,6 +40,10 @@ RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
 
 absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   auto run = std::shared_ptr<OpenRun>(new OpenRun());
+  run->folder_ = options.folder;
+  run->output_folder_ = options.output_folder;
+  run->note_ = options.note;
+  run->draw_curves_ = std::move(options.draw_curves);
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
   WAGGLE_RETURN_IF_ERROR(AdoptExperiment(options.plan.yaml, SteadyNow(), run->state_.get()).status());
   if (options.resume) {
@@ -62,6 +67,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   WAGGLE_ASSIGN_OR_RETURN(run->hub_, Hub::Create(hub, std::move(options.plan), run->state_.get(), run->models_.get()));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<MetricsRecorder> recorder,
                           MetricsRecorder::Create(options.output_folder, run->hub_->Overview()));
+  WAGGLE_RETURN_IF_ERROR(WriteBeginning(options.output_folder, run->hub_->experiment_yaml()));
   run->recording_ = std::make_unique<Recording>(run->hub_.get(), std::move(recorder), kRecordingPeriod);
   run->services_.experiment_id = options.experiment_id;
   run->services_.hub = run->hub_.get();
@@ -83,9 +89,25 @@ OpenRun::~OpenRun() {
       }
     }
   }
+  if (!summary_.empty()) {
+    LeaveSummary();
+  }
 }
 
-void OpenRun::Close() {
+void OpenRun::LeaveSummary() {
+  if (const absl::Status written = WriteSummary(output_folder_, summary_); !written.ok()) {
+    LogError("the run's summary is not written: ", written.message());
+    if (note_ != nullptr) {
+      note_(absl::StrCat("its summary is not written: ", written.message()));
+    }
+  }
+  if (draw_curves_ != nullptr) {
+    draw_curves_(output_folder_, absl::StrCat(folder_, "/curves.log"));
+  }
+}
+
+void OpenRun::Close(std::string summary) {
+  summary_ = std::move(summary);
   services_.closed = true;
   hub_->WakeAll();
   models_->WakeAll();

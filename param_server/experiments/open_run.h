@@ -20,12 +20,14 @@ namespace waggle {
 struct OpenRunOptions {
   std::string experiment_id;
   std::string folder;         // Of the run's state and weights.
-  std::string output_folder;  // Of its figures.
+  std::string output_folder;  // Of its figures, and of experiment.yaml, summary.json and curves.png.
   RunPlan plan;
   WorkerIntroduction self;                            // This process, as it is shown among the run's workers.
   std::function<void(const std::string& text)> note;  // See HubOptions.
   // A run that is over goes on.
   bool resume = false;
+  // See ExperimentHostOptions.
+  std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
 // All that the hub has open of an experiment that runs: its state, its weights, its workers, and the thread that
@@ -44,12 +46,19 @@ class OpenRun {
   static std::shared_ptr<RunServices> Services(const std::shared_ptr<OpenRun>& run) {
     return std::shared_ptr<RunServices>(run, &run->services_);
   }
-  // Calls that wait end.
-  void Close();
+  // Calls that wait end. Of a run that is over, `summary` is the text of its summary.json, which is written when this
+  // object goes; empty: the run goes on with another hub.
+  void Close(std::string summary = "");
 
  private:
   OpenRun() = default;
+  void LeaveSummary();
 
+  std::string folder_;
+  std::string output_folder_;
+  std::string summary_;
+  std::function<void(const std::string& text)> note_;
+  std::function<void(const std::string& run_folder, const std::string& log)> draw_curves_;
   // In the order in which they need each other.
   Metrics metrics_;
   std::unique_ptr<HubState> state_;

@@ -67,7 +67,7 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now
   }
   last_.seconds = std::max(last_.seconds, seconds);
   if (!call.last || !call.in_lock_step) {
-    Figures figures = RunFigures(overview);
+    Figures figures = RunFigures(overview, call.in_lock_step ? std::set<Role>() : TakeUnheard(overview));
     if (call.in_lock_step) {
       RemoveHubFigures(&figures);
     }
@@ -86,6 +86,23 @@ absl::Status MetricsRecorder::ReopenRemoved() {
   tensorboard_ = nullptr;
   LogWarning(folder_, "/metrics.csv was removed, and begins anew");
   return absl::OkStatus();
+}
+
+std::set<Role> MetricsRecorder::TakeUnheard(const HubOverview& overview) {
+  std::map<Role, std::map<std::string, absl::Duration>> heard;
+  for (const WorkerView& worker : overview.workers) {
+    if (worker.current) {
+      heard[worker.introduction.role][worker.introduction.worker_id] = worker.figures.taken_at;
+    }
+  }
+  std::set<Role> unheard;
+  for (const auto& [role, taken_at] : heard) {
+    if (const auto before = heard_.find(role); before != heard_.end() && before->second == taken_at) {
+      unheard.insert(role);
+    }
+  }
+  heard_ = std::move(heard);
+  return unheard;
 }
 
 bool MetricsRecorder::IsAtRest(const HubOverview& overview) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -31,12 +33,13 @@ class MetricsRecorder {
     bool in_lock_step = false;
   };
 
-  // Writes how the run stands, and the evaluations that are new, each once it is known at how many steps its weights
-  // were published; all of them in the last call. A file that was removed begins anew. `now` is by the
-  // hub's clock, `wall` the same moment by the wall clock. Nothing while there is no experiment, or nobody left to work
-  // on one that is over. After an error what could not be written is kept and written with the next call, up to 16 MiB
-  // for each file. Beyond that, which the message says, the figures of now are lost, and evaluations wait with the hub,
-  // which has the newest 1,000.
+  // Writes how the run stands, as far as something new was heard of it since the last call: a role of which no process
+  // has sent a heartbeat since has no figures, but in lock-step. Also writes the evaluations that are new, each once it
+  // is known at how many steps its weights were published; all of them in the last call. A file that was removed begins
+  // anew. `now` is by the hub's clock, `wall` the same moment by the wall clock. Nothing while there is no experiment,
+  // or nobody left to work on one that is over. After an error what could not be written is kept and written with the
+  // next call, up to 16 MiB for each file. Beyond that, which the message says, the figures of now are lost, and
+  // evaluations wait with the hub, which has the newest 1,000.
   absl::Status Record(const HubOverview& overview, absl::Time now, absl::Time wall, const Call& call);
 
  private:
@@ -44,6 +47,8 @@ class MetricsRecorder {
       : folder_(std::move(folder)), csv_(std::move(csv)), last_(csv_->begins_after()), evaluations_(evaluations) {}
 
   absl::Status ReopenRemoved();
+  // Roles of which nothing was heard since this was called last.
+  std::set<Role> TakeUnheard(const HubOverview& overview);
   // Whether all has been written that this run has to tell for now.
   bool IsAtRest(const HubOverview& overview);
   // Whether the figures were taken, to be written or kept: by both files, or by neither.
@@ -55,6 +60,8 @@ class MetricsRecorder {
   CsvWriter::Position last_;                        // Of what was taken.
   double evaluation_seconds_ = 0;                   // Of the evaluation that was taken last.
   uint64_t evaluations_;                            // Taken, of those that the hub has had.
+  // Of each role's processes whose figures are of now, by worker: when they were taken. As of the last call.
+  std::map<Role, std::map<std::string, absl::Duration>> heard_;
   bool at_rest_ = false;
 };
 

@@ -51,10 +51,10 @@ class RoleFigures {
         ++gauges_[name].count;
       }
     }
-    // Of the first heartbeat there are none.
-    rated_ += worker.rates.empty() && !worker.figures.counters.empty() ? 0 : 1;
-    for (const auto& [name, value] : worker.rates) {
-      rates_[name] += value;
+    for (const auto& [name, value] : worker.figures.counters) {
+      const auto rate = worker.rates.find(name);
+      rates_[name].sum += rate == worker.rates.end() ? 0 : rate->second;
+      rates_[name].unknown += rate == worker.rates.end() ? 1 : 0;
     }
   }
 
@@ -66,9 +66,9 @@ class RoleFigures {
         (*figures)[group + name] = value;
       }
     }
-    for (const auto& [name, value] : rates_) {
-      if (rated_ >= wanted && IsFigure(name)) {
-        (*figures)[absl::StrCat(group, name == kLearnerSteps ? "steps" : name, "_per_s")] = value;
+    for (const auto& [name, rate] : rates_) {
+      if (current_ - rate.unknown >= wanted && IsFigure(name)) {
+        (*figures)[absl::StrCat(group, name == kLearnerSteps ? "steps" : name, "_per_s")] = rate.sum;
       }
     }
     for (const auto& [name, gauge] : gauges_) {
@@ -87,19 +87,25 @@ class RoleFigures {
     int64_t count = 0;
   };
 
+  struct Rate {
+    double sum = 0;
+    int64_t unknown = 0;  // Processes that count it and have no rate of it yet.
+  };
+
   int64_t current_ = 0;
-  int64_t rated_ = 0;
   std::map<std::string, double> counters_;
-  std::map<std::string, double> rates_;
+  std::map<std::string, Rate> rates_;
   std::map<std::string, Gauge> gauges_;
 };
 
 }  // namespace
 
-Figures RunFigures(const HubOverview& overview) {
+Figures RunFigures(const HubOverview& overview, const std::set<Role>& left_out) {
   std::map<Role, RoleFigures> roles;
   for (const WorkerView& worker : overview.workers) {
-    roles[worker.introduction.role].Add(worker);
+    if (left_out.count(worker.introduction.role) == 0) {
+      roles[worker.introduction.role].Add(worker);
+    }
   }
   Figures figures;
   for (const auto& [role, reported] : roles) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "common/api/hub.h"
@@ -23,8 +24,8 @@ using Figures = std::map<std::string, double>;
 // model/epoch, model/version and model/bytes those of the newest weights.
 //
 // What nobody knows now is absent: figures of a role of which no process is current, and the replay servers' while one
-// of them is not.
-Figures RunFigures(const HubOverview& overview);
+// of them is not. So are those of the roles in `left_out`.
+Figures RunFigures(const HubOverview& overview, const std::set<Role>& left_out = {});
 
 // evaluation/mean_return and what else there is to an evaluation.
 Figures EvaluationFigures(const Evaluation& evaluation);

@@ -375,12 +375,19 @@ std::map<std::string, double> WorkerTable::Rates(const Worker& worker) {
   if (worker.samples.size() < 2) {
     return rates;
   }
-  const Sample& oldest = worker.samples.front();
   const Sample& newest = worker.samples.back();
-  const double seconds = absl::ToDoubleSeconds(newest.taken_at - oldest.taken_at);
   for (const auto& [name, value] : newest.counters) {
-    const auto it = oldest.counters.find(name);
-    rates[name] = std::max(0.0, value - (it == oldest.counters.end() ? 0 : it->second)) / seconds;
+    const auto value_in = [counter = &name](const Sample& sample) {
+      const auto it = sample.counters.find(*counter);
+      return it == sample.counters.end() ? 0.0 : it->second;
+    };
+    // Before the first event there is nothing to have a rate of, and when it came before its sample is not known.
+    const auto first = value == 0 ? worker.samples.begin()
+                                  : std::find_if(worker.samples.begin(), worker.samples.end(),
+                                                 [&](const Sample& sample) { return value_in(sample) > 0; });
+    if (const double seconds = absl::ToDoubleSeconds(newest.taken_at - first->taken_at); seconds > 0) {
+      rates[name] = std::max(0.0, value - value_in(*first)) / seconds;
+    }
   }
   return rates;
 }

@@ -51,8 +51,9 @@ struct WorkerView {
   bool current = false;  // Its figures are of now: a heartbeat came a moment ago, even if it has left since.
   WorkerFigures figures;
   std::string failure;  // Why it gives up; empty otherwise.
-  std::map<std::string, double>
-      rates;  // Of each counter, a second, over the last heartbeats; empty where not current or gone.
+  // Of each counter, a second, over the last heartbeats since the first that told of an event; without those of which
+  // that is not known yet. Empty if it is not current, or gone.
+  std::map<std::string, double> rates;
 };
 
 struct WorkerTableOptions {

@@ -22,8 +22,8 @@ class ExperimentFigures {
   // What was inserted and sampled before this is not counted. The store and the metrics outlive this.
   ExperimentFigures(const ReplayStore* store, std::string experiment_id, Metrics* metrics);
 
-  // Sets the gauges, and adds what has come since the last time to items_inserted and items_sampled: to be called about
-  // once a second, and whenever the figures are to be of now.
+  // Sets the gauges, and adds what has come since the last time to items_inserted and items_sampled: to be called
+  // before the figures are sent.
   void Update() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

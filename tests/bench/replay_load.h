@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/run/child_process.h"
 #include "common/api/replay.h"
+#include "common/process/child_process.h"
 #include "tests/bench/process_crew.h"
 
 namespace waggle::bench {

@@ -56,6 +56,7 @@ TEST_CASE("flags that a role needs must be there, those of another must not", "[
   CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--index", "1"}, "--index"));
   CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--data-dir", "d"},
                 "--data-dir"));
+  CHECK(refused({"--listen", "127.0.0.1:0", "--role", "reducer", "--param-server", "h:1", "--no-plot"}, "--no-plot"));
   const std::vector<const char*> hub = {"--listen", "127.0.0.1:0", "--data-dir", "d"};
   CHECK(refused({"--listen", "127.0.0.1:0", "--data-dir", "d", "--param-server", "h:1"}, "--param-server"));
   setenv("WAGGLE_PARAM_SERVER", "h:1", 1);

@@ -86,6 +86,22 @@ TEST_CASE("A replay server takes part in a run under its order's name, with the 
   CHECK(fixture.ended == absl::OkStatus());
 }
 
+TEST_CASE("Each heartbeat of a replay server has the figures of its moment, the last one too", "[grpc]") {
+  testing::ParamServer hub;
+  Fixture fixture(&hub);
+  fixture.Begin();
+  Eventually("it has been heard", [&] {
+    const HubOverview now = hub.hub->Overview();
+    const WorkerView* const found = fixture.Find(now);
+    return found != nullptr && found->current;
+  });
+  fixture.Write("first-1");
+  fixture.stop.RequestStop();
+  fixture.thread.Join();
+  const HubOverview left = hub.hub->Overview();
+  CHECK(fixture.Find(left)->figures.counters.at("items_inserted") == 10);
+}
+
 TEST_CASE("A replay server stays with a run that is over until it is told to leave it", "[grpc]") {
   testing::ParamServer hub;
   Fixture fixture(&hub);

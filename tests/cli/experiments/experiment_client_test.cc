@@ -1,5 +1,8 @@
 #include "cli/experiments/experiment_client.h"
 
+#include <string>
+#include <vector>
+
 #include "tests/cli/fake_services.h"
 #include "tests/support/catch.h"
 
@@ -24,6 +27,20 @@ TEST_CASE("A submission whose answer is lost is repeated under the same name", "
   for (const v1::SubmitRequest& submitted : services.experiments().submitted) {
     CHECK(submitted.request_id() == request.request_id());
   }
+}
+
+TEST_CASE("A submission that waits for the hub says so at once, where and for how long, and once", "[grpc]") {
+  std::vector<std::string> told;
+  const auto tell = [&told](const std::string& line) { told.push_back(line); };
+  const absl::Status away =
+      ExperimentClient("127.0.0.1:1").Submit(v1::SubmitRequest(), absl::Seconds(2), StopToken(), tell).status();
+  REQUIRE_CODE(away, absl::StatusCode::kUnavailable);
+  CHECK(told == std::vector<std::string>{
+                    "waits for the parameter server at 127.0.0.1:1, which does not answer, for up to 2 s"});
+  told.clear();
+  FakeServices services;
+  REQUIRE_OK(ExperimentClient(services.address()).Submit(v1::SubmitRequest(), kTimeout, StopToken(), tell));
+  CHECK(told.empty());
 }
 
 TEST_CASE("A submission ends with the hub's refusal, with patience, or with a stop", "[grpc]") {

@@ -24,7 +24,8 @@ TEST_CASE("Each process is started with what it needs, and an actor with its ind
   const std::string out = folder.path();
   CHECK(commands ==
         std::vector<std::vector<std::string>>{
-            {"/bin/waggle-param-server", "--listen", "127.0.0.1:0", "--data-dir", out + "/hub", "--output-dir", out},
+            {"/bin/waggle-param-server", "--listen", "127.0.0.1:0", "--data-dir", out + "/hub", "--output-dir", out,
+             "--no-plot"},
             {"/bin/waggle-replay-server", "--param-server", "127.0.0.1:7", "--listen", "127.0.0.1:0", "--index", "0"},
             {"/bin/waggle-learner", "--param-server", "127.0.0.1:7", "--listen", "127.0.0.1:0", "--index", "0"},
             {"/bin/waggle-actor", "--param-server", "127.0.0.1:7", "--index", "0"},

@@ -107,7 +107,8 @@ class ReadingTest(PlotTest):
         groups = plot_runs.group_runs(runs + [runs[0]])
         self.assertEqual([[run.name for run in group] for group in groups], [["a", "c"], ["b"]])
         labels = [plot_runs.label_of(group, groups) for group in groups]
-        self.assertEqual(labels, ["bees (a, …), 2 seeds: mean ± standard deviation while all run", "bees (b)"])
+        several = "bees (a, …), 2 seeds: mean ± standard deviation; dotted once a run has ended"
+        self.assertEqual(labels, [several, "bees (b)"])
         self.assertEqual(plot_runs.label_of(groups[1], groups[1:]), "bees")
 
 
@@ -128,21 +129,33 @@ class CurveTest(unittest.TestCase):
         xs, ys = series.curve("seconds", gaps=True)
         self.assertEqual([x for x, y in zip(xs, ys) if math.isnan(y)], [8.25])
 
-    def test_the_mean_is_of_all_curves_where_all_of_them_are(self):
-        xs, means, spreads = plot_runs.mean_and_spread([([0, 4], [0, 4]), ([1, 3], [3, 5])], points=3)
+    def test_the_mean_begins_where_all_curves_are(self):
+        xs, means, spreads, first_end = plot_runs.mean_and_spread([([0, 3], [0, 3]), ([1, 3], [3, 5])], True, points=3)
         self.assertEqual(xs, [1, 2, 3])
         self.assertEqual(means, [2, 3, 4])
+        self.assertEqual(first_end, 3)
         for spread in spreads:
             self.assertAlmostEqual(spread, math.sqrt(2))
 
+    def test_past_the_end_of_a_run_its_return_stays_and_its_rates_are_no_more(self):
+        curves = [([0, 1, 2], [10, 20, math.nan]), ([0, 4], [0, 40])]
+        xs, means, spreads, first_end = plot_runs.mean_and_spread(curves, True, points=5)
+        self.assertEqual((xs, first_end), ([0, 1, 2, 3, 4], 2))
+        self.assertEqual([means[0], means[1], means[3], means[4]], [5, 15, 25, 30])
+        self.assertAlmostEqual(spreads[4], 10 * math.sqrt(2))
+        _, means, spreads, _ = plot_runs.mean_and_spread(curves, False, points=5)
+        self.assertEqual([means[1], means[3], means[4]], [15, 30, 40])
+        self.assertTrue(math.isnan(spreads[4]))  # Of one run there is no spread.
+
     def test_a_gap_in_one_curve_is_one_in_the_mean(self):
-        _, means, _ = plot_runs.mean_and_spread([([0, 1, 2, 3, 4], [1, 1, math.nan, 1, 1]), ([0, 4], [3, 3])], points=5)
+        curves = [([0, 1, 2, 3, 4], [1, 1, math.nan, 1, 1]), ([0, 4], [3, 3])]
+        _, means, _, _ = plot_runs.mean_and_spread(curves, True, points=5)
         self.assertEqual([math.isnan(mean) for mean in means], [False, False, True, False, False])
         self.assertEqual([means[0], means[4]], [2, 2])
 
     def test_curves_that_never_meet_have_no_mean(self):
-        self.assertEqual(plot_runs.mean_and_spread([([0, 1], [0, 0]), ([2, 3], [0, 0])]), ([], [], []))
-        self.assertEqual(plot_runs.mean_and_spread([([0, 1], [0, 0]), ([], [])]), ([], [], []))
+        self.assertEqual(plot_runs.mean_and_spread([([0, 1], [0, 0]), ([2, 3], [0, 0])], True)[:3], ([], [], []))
+        self.assertEqual(plot_runs.mean_and_spread([([0, 1], [0, 0]), ([], [])], True)[:3], ([], [], []))
 
 
 def has_matplotlib():
@@ -182,7 +195,11 @@ class CommandTest(PlotTest):
         for panel in picture.panels:
             self.assertGreaterEqual(len(panel.lines), 3, panel.get_title())  # Two seeds and their mean.
         labels = [text.get_text() for text in picture.legend.get_legend().get_texts()]
-        self.assertEqual(len(labels), 5)
+        self.assertEqual(len(labels), 6)
+        # Of two seeds, one of which has ended, the mean goes on to the end of the other.
+        folders = [self.run_folder("short"), self.run_folder("long", seed=3)]
+        two = plot_runs.Picture([plot_runs.Run(folder) for folder in folders])
+        self.assertEqual(max(two.panels[1].lines[-2].get_xdata()), 6.5)
         self.assertIn("target", labels)
         returns = plot_runs.Picture(runs, returns_only=True)
         self.assertEqual([panel.get_title() for panel in returns.panels], ["return", "return"])
@@ -214,8 +231,11 @@ class CommandTest(PlotTest):
         (self.root / "matplotlib.py").write_text("raise ImportError('a test')")
         done = self.plot(self.run_folder("one"), environment={**os.environ, "PYTHONPATH": str(self.root)})
         self.assertEqual(done.returncode, 3)
-        self.assertRegex(done.stderr, r"^waggle plot: matplotlib is missing: apt install python3-matplotlib")
-        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertEqual(
+            done.stderr,
+            "waggle plot: matplotlib is missing: apt install python3-matplotlib libopenblas-openmp-dev, or "
+            "pip install matplotlib\n",
+        )
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ TEST_CASE("Of an experiment that waits it is told for what, when that changes", 
   ClusterSnapshot waiting;
   waiting.overview.set_run_state(v1::RUN_STATE_QUEUED);
   ClusterSnapshot why = waiting;
-  why.overview.set_outcome_reason("it waits for 2 actors");
+  why.info.set_reason("it waits for 2 actors");
   CHECK(Told({waiting, waiting, why, why}) == "queued\nqueued: it waits for 2 actors\n");
 }
 

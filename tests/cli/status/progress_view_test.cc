@@ -36,6 +36,15 @@ TEST_CASE("The block has a line for each stage", "[unit]") {
         });
 }
 
+TEST_CASE("Of policy lags those are told that many items have", "[unit]") {
+  RunFacts facts = GatherFacts(SampleSnapshot());
+  facts.policy_lags = {};
+  facts.policy_lags[0] = 1;
+  facts.policy_lags[2] = 10;
+  facts.policy_lags[3] = 989;
+  CHECK_THAT(RenderLag(facts), Catch::EndsWith("max 80.0; 2: 1%, 3-4: 99%"));
+}
+
 TEST_CASE("A block of a run that has not begun says so", "[unit]") {
   ProgressContext context = Context(0.3);
   context.target_return.reset();
@@ -63,7 +72,7 @@ TEST_CASE("Once the outcome is decided the block tells it, whatever the hub says
 
 TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable characters", "[unit]") {
   RunFacts facts = GatherFacts(SampleSnapshot());
-  facts.blocked = {"evil \x1b[2J\n bytes"};
+  facts.cause = {"evil \x1b[2J\n bytes"};
   for (const size_t width : {1u, 2u, 10u, 40u, 80u, 1000u}) {
     for (const std::string& line : RenderBlock(facts, Context(), width, false)) {
       CHECK(line.size() <= width);
@@ -76,11 +85,15 @@ TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable 
   CHECK(RenderBlock(facts, Context(), 100, false)[6].find("evil ?[2J? bytes") != std::string::npos);
 }
 
-TEST_CASE("Who gave up, and why, is told among the reasons to wait", "[unit]") {
-  RunFacts facts = GatherFacts(SampleSnapshot());
-  facts.gave_up = {"actor-0: no such device"};
-  CHECK(RenderBlock(facts, Context(), 100, false)[6] ==
-        "  waiting     actors 10%, learner 3% of their time; gave up: actor-0: no such device");
+TEST_CASE("The cause of a wait is told, in the block and on the line, until the run is over", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.info.set_reason("waits for 1 learner");
+  RunFacts facts = GatherFacts(snapshot);
+  const std::string waiting = "actors 10%, learner 3% of their time; waits for 1 learner";
+  CHECK(RenderBlock(facts, Context(), 100, false)[6] == "  waiting     " + waiting);
+  CHECK_THAT(RenderLine(facts, Context()), Catch::EndsWith("  waiting: " + waiting));
+  facts.state = RunState::kLimit;  // Then it says why the run has ended.
+  CHECK_THAT(RenderLine(facts, Context()), Catch::EndsWith("learner 3% of their time"));
 }
 
 TEST_CASE("Colours are used only where they are wanted", "[unit]") {

@@ -93,13 +93,42 @@ TEST_CASE("Items are those that the hub counts where a replay server cannot be r
   CHECK(facts.items_sampled == 5'678);
 }
 
-TEST_CASE("Who blocks and who is silent is told", "[unit]") {
+TEST_CASE("A wait at a table is told once nothing moves there, and not while a ratio is kept", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
+  v1::TableInfo* const table = snapshot.replay_servers[0].tables.mutable_tables(0);
+  table->set_blocked_because("inserts wait for 32 more samples");
+  table->set_inserts_waiting(1);
+  auto& figures = *snapshot.overview.mutable_figures();
+  CHECK(GatherFacts(snapshot).blocked.empty());
+  figures["replay/items_sampled_per_s"] = 0;
+  CHECK(GatherFacts(snapshot).blocked == std::vector<std::string>{"inserts wait for 32 more samples"});
+  CHECK(GatherFacts(snapshot).cause == "inserts wait for 32 more samples");
+  figures.erase("replay/items_sampled_per_s");  // As in the first seconds.
+  CHECK(GatherFacts(snapshot).blocked.empty());
+  table->set_inserts_waiting(0);
+  table->set_samples_waiting(1);
+  CHECK(GatherFacts(snapshot).blocked.empty());
+  figures["replay/items_inserted_per_s"] = 0;
+  CHECK(GatherFacts(snapshot).blocked.size() == 1);
+}
+
+TEST_CASE("The cause is one: the hub's, else who gave up, who is silent, which table is stuck", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  CHECK(GatherFacts(snapshot).cause.empty());
+  v1::TableInfo* const table = snapshot.replay_servers[0].tables.mutable_tables(0);
+  table->set_blocked_because("inserts wait for 16 more samples");
+  table->set_inserts_waiting(1);
+  (*snapshot.overview.mutable_figures())["replay/items_sampled_per_s"] = 0;
+  CHECK(GatherFacts(snapshot).cause == "inserts wait for 16 more samples");
   snapshot.overview.mutable_workers(1)->set_silent_ms(7'300);
-  snapshot.replay_servers[0].tables.mutable_tables(0)->set_blocked_because("samples wait for 12 more items");
-  const RunFacts facts = GatherFacts(snapshot);
-  CHECK(facts.silent == std::vector<std::string>{"actor-1 (7 s)"});
-  CHECK(facts.blocked == std::vector<std::string>{"samples wait for 12 more items"});
+  CHECK(GatherFacts(snapshot).silent == std::vector<std::string>{"actor-1 (7 s)"});
+  CHECK(GatherFacts(snapshot).cause == "silent: actor-1 (7 s)");
+  snapshot.overview.mutable_workers(0)->set_alive(false);
+  snapshot.overview.mutable_workers(0)->set_failure("no such device");
+  CHECK(GatherFacts(snapshot).cause == "gave up: actor-0: no such device");
+  snapshot.info.set_reason("waits for 1 learner");
+  CHECK(GatherFacts(snapshot).cause == "waits for 1 learner");
+  CHECK(CauseOf(snapshot.info) == "waits for 1 learner");
 }
 
 TEST_CASE("Why a worker gave up is told until another has its place", "[unit]") {

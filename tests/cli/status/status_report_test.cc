@@ -21,6 +21,7 @@ TEST_CASE("The text tells the run, each process and each table", "[unit]") {
       "  apex_dqn on CartPole-v1, seed 7, priority 0, results in /data/pole-x7k2q\n"
       "  environment steps 198432, learner steps 12345, weights of step 12300 (epoch 1, 18.3 KiB), training return "
       "250.0\n"
+      "  policy lag: mean 2.0 inserted, 30.5 sampled, 31.0 learned from; max 80.0; 17-32: 75%, 65-128: 25%\n"
       "  evaluation: mean return 412.5 over 20 episodes (210.0 to 500.0), weights of learner step 5200\n"
       "\n"
       "  process          address         host  pid   since     heartbeat  state  rates\n"
@@ -139,6 +140,27 @@ TEST_CASE("Why a process gave up is told, and nothing of what it says steers the
     CHECK(((c >= ' ' && c <= '~') || c == '\n'));
   }
   CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["processes"][0]["failure"] == "no\r\nsuch device\x07");
+}
+
+TEST_CASE("How old what was learned from was has a line, and no place among the rates", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  auto& rates = *snapshot.overview.mutable_workers(2)->mutable_rates();
+  rates["policy_lag/0"] = rates["policy_lag/17-32"] = rates["policy_lag/129+"] = 64;
+  CHECK_THAT(StatusText(snapshot, kNow), !Catch::Contains("policy_lag"));
+}
+
+TEST_CASE("The status tells the cause of a wait, and at the table how many wait", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  v1::TableInfo* const table = snapshot.replay_servers[0].tables.mutable_tables(0);
+  table->set_blocked_because("inserts wait for 32 more samples: one more insert may not take it past 16640");
+  table->set_inserts_waiting(3);
+  const std::string moving = StatusText(snapshot, kNow);
+  CHECK_THAT(moving, !Catch::Contains("may not take it past"));
+  CHECK_THAT(moving, Catch::EndsWith("  3 inserts\n"));
+  (*snapshot.overview.mutable_figures())["replay/items_sampled_per_s"] = 0;
+  CHECK_THAT(StatusText(snapshot, kNow), Catch::Contains("begun 5 min ago; inserts wait for 32 more samples: one"));
+  snapshot.info.set_reason("waits for 1 learner");
+  CHECK_THAT(StatusText(snapshot, kNow), Catch::Contains("begun 5 min ago; waits for 1 learner\n"));
 }
 
 TEST_CASE("That figures are not recorded is told", "[unit]") {

@@ -1,10 +1,12 @@
 #include "param_server/experiments/experiment_host.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "common/base/thread.h"
 #include "common/rl/algorithms/definitions.h"
 #include "param_server/workers/hub_state.h"
+#include "tests/cli/file_contents.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/temporary_folder.h"
@@ -36,6 +39,9 @@ class HostFixture {
     options.self.role = Role::kParamServer;
     options.algorithms = &algorithms;
     options.answer_after = absl::Milliseconds(20);
+    options.draw_curves = [this](const std::string& run_folder, const std::string& log) {
+      drawn += std::filesystem::exists(run_folder + "/summary.json") && !log.empty() ? 1 : 0;
+    };
     options.pool.broken_off_after = absl::Milliseconds(50);
     options.pool.rejoin_time = absl::Milliseconds(100);
     options.pool.first_retry = absl::Milliseconds(1);
@@ -107,6 +113,7 @@ class HostFixture {
   const TemporaryFolder folder;
   const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
   ExperimentHostOptions options;
+  std::atomic<int> drawn{0};  // Runs whose curves were to be drawn, and that had left their summary.
   std::unique_ptr<ExperimentHost> host;
   std::map<std::string, Attendance> workers;
   std::map<std::string, std::vector<std::string>> discarded;
@@ -130,7 +137,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   const WorkOrder order = workers.at("learner").held[0].order;
   CHECK(order.experiment_id == id);
   CHECK(order.role == Role::kLearner);
-  CHECK(std::filesystem::is_directory(order.output_folder));
+  CHECK(Contents(order.output_folder + "/experiment.yaml") == ValueOf(host->Get(id)).record.effective_yaml);
   REQUIRE(host->Find(id) != nullptr);
   CHECK(host->Find("")->experiment_id == id);  // The only one.
   CHECK(host->Find(id)->hub->run_state() == RunState::kRunning);
@@ -190,6 +197,11 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });
   CHECK(workers.at("replay").held.empty());
   CHECK(State(id) == RunState::kStopped);
+  Eventually("its curves are to be drawn", [&] { return drawn.load() == 1; });
+  const std::string output = ValueOf(host->Get(id)).record.output_folder + "/";
+  const auto summary = nlohmann::json::parse(Contents(output + "summary.json"));
+  CHECK(summary["outcome"] == "stopped");
+  CHECK(summary["env_steps"] == 321);
   CHECK(ValueOf(host->Get(id)).env_steps == 321);
   CHECK(ValueOf(host->PastOverview(id)).env_steps() == 321);
   CHECK(ValueOf(host->Get(id)).record.ended.has_value());
@@ -197,6 +209,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   REQUIRE_OK(host->Resume(id));
   RoundsUntil("orders again", [&] { return workers.at("actor").held.size() == 1; });
   CHECK(State(id) == RunState::kRunning);
+  CHECK_FALSE(std::filesystem::exists(output + "summary.json"));
   CHECK(ValueOf(host->Get(id)).env_steps == 321);
   CHECK(ValueOf(host->Get(id)).record.attempts == 2);
 

@@ -67,6 +67,7 @@ struct Run {
   }
   absl::Status Record(MetricsRecorder* recorder, uint64_t env_steps, double seconds) {
     overview.env_steps = env_steps;
+    overview.workers[0].figures.taken_at += absl::Seconds(1);  // It has sent a heartbeat.
     const absl::Time now = kStart + absl::Seconds(seconds);
     return recorder->Record(overview, now, now, {});
   }
@@ -88,6 +89,25 @@ TEST_CASE("Figures go to both files under the same names", "[unit]") {
                            "10,1.000,actor/env_steps,10\n10,1.000,actor/episodes,3\n"
                            "20,2.500,actor/env_steps,20\n20,2.500,actor/episodes,3\n");
   CHECK(Count(Events(folder), "actor/episodes") == 2);
+}
+
+TEST_CASE("A role of which nothing new was heard has no row", "[unit]") {
+  const TemporaryFolder folder;
+  Run run;
+  WorkerView& learner = run.overview.workers.emplace_back();
+  learner.introduction.role = Role::kLearner;
+  learner.alive = learner.current = true;
+  learner.figures.counters["learner_steps"] = 100;
+  learner.figures.gauges["algorithm/loss"] = 0.5;
+  const auto recorder = NewRecorder(folder);
+  REQUIRE_OK(run.Record(recorder.get(), 10, 1));
+  REQUIRE_OK(run.Record(recorder.get(), 20, 2));  // Of the actor alone there is a heartbeat.
+  CHECK(Count(Csv(folder), "actor/env_steps") == 2);
+  CHECK(Count(Csv(folder), "algorithm/loss") == 1);
+  CHECK(Count(Csv(folder), "learner/steps") == 1);
+  run.overview.workers[1].figures.taken_at += absl::Seconds(1);
+  REQUIRE_OK(run.Record(recorder.get(), 30, 3));
+  CHECK(Count(Csv(folder), "algorithm/loss") == 2);  // Heard again, though it is the same.
 }
 
 TEST_CASE("Evaluations are written once, each at its time and at the steps of its weights", "[unit]") {

@@ -105,6 +105,16 @@ TEST_CASE("Replay servers hold parts of one buffer: their figures are sums, and 
   CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 70);
 }
 
+TEST_CASE("A rate is absent while a replay server that counts it has none of it yet; its others stand", "[unit]") {
+  HubOverview overview = SampleOverview();
+  WorkerView& replay = overview.workers.back();
+  replay.figures.counters["items_sampled"] = 64;
+  CHECK(RunFigures(overview).count("replay/items_sampled_per_s") == 0);
+  CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 70);
+  replay.rates["items_sampled"] = 640;
+  CHECK(RunFigures(overview).at("replay/items_sampled_per_s") == 640);
+}
+
 TEST_CASE("A gauge that is no number counts for nothing", "[unit]") {
   HubOverview overview = SampleOverview();
   overview.workers[0].figures.gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();

@@ -202,6 +202,23 @@ TEST_CASE("Rates are over the last heartbeats, however close these are", "[unit]
   CHECK(table.Overview(kStart + absl::Hours(1))[0].rates.empty());
 }
 
+TEST_CASE("Rates are over the time since the first event, and not known before another heartbeat", "[unit]") {
+  WorkerTable table((WorkerTableOptions()));
+  REQUIRE_OK(table.Join(Worker("a"), 0, kStart));
+  const double steps[] = {0, 0, 0, 50, 1'050, 2'050};  // The first ones just before the fourth heartbeat.
+  for (int i = 0; i < 6; ++i) {
+    REQUIRE_OK(table.Heartbeat("a", Figures(absl::Seconds(i), steps[i]), kStart));
+    const std::map<std::string, double> rates = table.Overview(kStart)[0].rates;
+    if (i == 1 || i == 2) {
+      CHECK(rates.at("env_steps") == 0);
+    } else if (i == 3) {
+      CHECK(rates.count("env_steps") == 0);
+    } else if (i > 3) {
+      CHECK(rates.at("env_steps") == Approx(1'000));
+    }
+  }
+}
+
 TEST_CASE("Figures are of now for two heartbeats, and a worker that is silent for longer has no rates", "[unit]") {
   WorkerTable table((WorkerTableOptions()));
   REQUIRE_OK(table.Join(Worker("a"), 0, kStart));

@@ -1,6 +1,6 @@
-#include "cli/status/result_report.h"
+#include "common/summary/result_report.h"
 
-#include "tests/cli/sample_snapshot.h"
+#include "tests/common/summary/sample_overview.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -8,7 +8,7 @@ namespace {
 
 TEST_CASE("A result is said with all that its evaluation found", "[unit]") {
   v1::Result result;
-  *result.mutable_evaluation() = testing::SampleSnapshot().overview.evaluations(0);
+  *result.mutable_evaluation() = testing::SampleOverview().evaluations(0);
   result.mutable_evaluation()->set_standard_deviation(44.72135955);
   result.mutable_evaluation()->set_mean_length(400);
   result.mutable_evaluation()->set_env_steps(46'123);

@@ -1,4 +1,4 @@
-#include "cli/run/child_process.h"
+#include "common/process/child_process.h"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -19,6 +19,8 @@
 namespace waggle {
 namespace {
 
+constexpr int kBackgroundNice = 10;
+
 // Everything that the child needs between fork and exec, where no memory may be allocated: another thread may have held
 // the allocator's lock.
 struct Prepared {
@@ -27,6 +29,7 @@ struct Prepared {
   int log = -1;
   int errors = -1;  // The child writes its errno here if it cannot go on.
   pid_t parent = 0;
+  bool in_background = false;
 };
 
 [[noreturn]] void GiveUp(const Prepared& prepared) {
@@ -42,6 +45,9 @@ struct Prepared {
     GiveUp(prepared);
   }
   setpgid(0, 0);
+  if (prepared.in_background) {
+    setpriority(PRIO_PROCESS, 0, kBackgroundNice);
+  }
   struct sigaction standard = {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGPIPE, &standard, nullptr);
@@ -120,6 +126,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOpt
   }
   prepared.environment.push_back(nullptr);
   prepared.parent = getpid();
+  prepared.in_background = options.in_background;
   prepared.log = open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (prepared.log < 0) {
     return absl::ErrnoToStatus(errno, options.log_path);

@@ -1,4 +1,4 @@
-#include "cli/status/result_report.h"
+#include "common/summary/result_report.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,26 +1,24 @@
-#include "cli/run/curves.h"
+#include "common/process/curves.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/run/child_process.h"
+#include "common/base/atomic_file.h"
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
+#include "common/process/child_process.h"
 
 namespace waggle {
 namespace {
 
 constexpr char kScript[] = "/../share/waggle/plot_runs.py";
 constexpr char kSystemPython[] = "/usr/bin/python3";
-constexpr char kLog[] = "curves";
 
 // The one that the user has chosen, such as that of a virtual environment.
 absl::StatusOr<std::string> FindPython() {
@@ -34,33 +32,41 @@ absl::StatusOr<std::string> FindPython() {
   if (access(kSystemPython, X_OK) == 0) {
     return kSystemPython;
   }
-  return absl::NotFoundError("curves are drawn by python3 with matplotlib; Debian has both in python3-matplotlib");
+  return absl::NotFoundError(
+      "curves are drawn by python3 with matplotlib: apt install python3-matplotlib libopenblas-openmp-dev brings both");
 }
 
-// Another thread may take the signal that a child has ended: then it is seen after so long.
 constexpr absl::Duration kLookPeriod = absl::Milliseconds(100);
 
 // Whether it ended by itself.
-bool WaitForEnd(ChildProcess* child, int signals, absl::Duration timeout) {
+bool WaitForEnd(ChildProcess* child, const std::function<bool(absl::Duration)>& wait, absl::Duration timeout) {
   const Deadline deadline(timeout);
   while (!child->Poll().has_value()) {
     const absl::Duration left = std::min(deadline.Left(), kLookPeriod);
-    if (left <= absl::ZeroDuration()) {
+    if (left <= absl::ZeroDuration() || wait(left)) {
       return false;
-    }
-    pollfd file = {signals, POLLIN, 0};
-    poll(&file, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
-    signalfd_siginfo info = {};
-    while (read(signals, &info, sizeof(info)) == sizeof(info)) {
-      if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGWINCH) {
-        return false;
-      }
     }
   }
   return true;
 }
 
+// The last line of a log that is not blank, if it is short.
+std::string LastLine(const std::string& log) {
+  constexpr size_t kMostBytes = 1 << 20;
+  const absl::StatusOr<std::string> text = ReadSmallFile(log, kMostBytes);
+  const std::vector<std::string> lines =
+      absl::StrSplit(text.ok() ? *text : std::string(), '\n', absl::SkipWhitespace());
+  return lines.empty() ? "" : lines.back();
+}
+
 }  // namespace
+
+std::string OwnFolder() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  const std::string executable(path, size > 0 ? static_cast<size_t>(size) : 0);
+  return executable.substr(0, executable.rfind('/'));
+}
 
 absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_folder,
                                                      const std::vector<std::string>& runs, const std::string& out,
@@ -82,30 +88,20 @@ absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_f
   return command;
 }
 
-std::string DrawCurves(const std::string& binary_folder, const OutputFolder& folder, int signals,
-                       absl::Duration timeout) {
-  constexpr char kNone[] = "no curves were drawn: ";
-  absl::StatusOr<std::vector<std::string>> command =
-      PlotCommand(binary_folder, {folder.path()}, "", /*returns_only=*/false);
-  if (!command.ok()) {
-    return absl::StrCat(kNone, command.status().message());
-  }
+absl::Status DrawCurves(const std::string& binary_folder, const std::string& run_folder, const std::string& log,
+                        const std::function<bool(absl::Duration)>& wait, absl::Duration timeout) {
   ChildOptions options;
-  options.command = *std::move(command);
-  options.log_path = folder.LogFile(kLog);
-  const absl::StatusOr<std::unique_ptr<ChildProcess>> child = ChildProcess::Spawn(options);
-  if (!child.ok()) {
-    return absl::StrCat(kNone, child.status().message());
+  WAGGLE_ASSIGN_OR_RETURN(options.command, PlotCommand(binary_folder, {run_folder}, "", /*returns_only=*/false));
+  options.log_path = log;
+  options.in_background = true;
+  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ChildProcess> child, ChildProcess::Spawn(options));
+  if (!WaitForEnd(child.get(), wait, timeout)) {
+    return absl::CancelledError(
+        absl::StrCat("it took too long or was interrupted; waggle plot ", run_folder, " draws them"));
   }
-  if (!WaitForEnd(child->get(), signals, timeout)) {
-    return absl::StrCat(kNone, "it took too long or was interrupted; waggle plot ", folder.path(), " draws them");
-  }
-  const ChildExit exit = *(*child)->Poll();
-  if (exit.ok()) {
-    return absl::StrCat("its curves are in ", folder.File("curves.png"));
-  }
-  const std::vector<std::string> last = folder.LastLogLines(kLog, 1);
-  return absl::StrCat(kNone, last.empty() ? exit.DebugString() : last[0]);
+  const ChildExit exit = *child->Poll();
+  const std::string last = exit.ok() ? "" : LastLine(log);
+  return exit.ok() ? absl::OkStatus() : absl::UnknownError(last.empty() ? exit.DebugString() : last);
 }
 
 }  // namespace waggle

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "cli/status/gradients_report.h"
-#include "cli/status/run_facts.h"
 #include "common/metrics/lag_buckets.h"
+#include "common/summary/gradients_report.h"
+#include "waggle/v1/worker.pb.h"
 
 namespace waggle {
 
@@ -34,10 +34,10 @@ struct RunSummary {
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
-  double wall_seconds = 0;  // From the command's start until its last process had ended.
+  double wall_seconds = 0;  // From the run's beginning to its end; of `waggle run`, of the command's.
   std::optional<double> seconds_to_first_env_step;
   std::optional<v1::Result> result;  // Of the weights that are kept as the best.
-  // Means over the time from the first environment step to the run's end.
+  // Means over the time for which the run has gone on since its first environment step was heard of.
   double env_steps_per_s = 0;
   double items_inserted_per_s = 0;
   double items_sampled_per_s = 0;
@@ -49,33 +49,14 @@ struct RunSummary {
   std::array<double, kLagBuckets> policy_lags = {};  // Items that were learned from, by LagBucket.
   double items_too_old = 0;
   std::optional<GradientFacts> gradients;  // Of a run whose actors push them.
-  std::vector<ProcessSummary> processes;
+  std::vector<ProcessSummary> processes;   // Empty if others have started them.
 
   nlohmann::ordered_json AsJson() const;
   // The text of the file; bytes that are no UTF-8 are replaced.
   std::string ToJson() const;
 };
 
-// Gathers a summary from the facts as they come in.
-class SummaryBuilder {
- public:
-  explicit SummaryBuilder(absl::Time started_at) : started_at_(started_at) {}
-
-  // `now` is when the facts were asked for.
-  void Add(const RunFacts& facts, absl::Time now);
-
-  // Fills in all that the facts tell.
-  void Fill(RunSummary* summary) const;
-
-  // The run in the end, for a last look at it: with the means of a summary that has been filled in where there were
-  // momentary figures, as nobody has any more. Nothing where nothing was heard.
-  std::optional<RunFacts> LastFacts(const RunSummary& summary) const;
-
- private:
-  const absl::Time started_at_;
-  std::optional<RunFacts> newest_;
-  absl::Time ended_at_;  // When the run was last seen training.
-  std::optional<double> lag_max_;
-};
+// Fills in all that a hub's overview tells of a run that it began, or was told to begin, at `started_at` of Unix time.
+void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_at, RunSummary* summary);
 
 }  // namespace waggle

@@ -1,4 +1,4 @@
-#include "cli/status/gradients_report.h"
+#include "common/summary/gradients_report.h"
 
 #include <cstdint>
 #include <utility>

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/run/child_process.h"
+#include "common/process/child_process.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) {

@@ -1,4 +1,4 @@
-#include "cli/run/child_process.h"
+#include "common/process/child_process.h"
 
 #include <poll.h>
 #include <signal.h>

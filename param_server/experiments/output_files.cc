@@ -1,0 +1,46 @@
+#include "param_server/experiments/output_files.h"
+
+#include <cerrno>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/atomic_file.h"
+#include "common/summary/run_summary.h"
+
+namespace waggle {
+namespace {
+
+constexpr char kSummary[] = "/summary.json";
+
+}  // namespace
+
+absl::Status WriteBeginning(const std::string& output_folder, const std::string& yaml) {
+  absl::Status status = WriteFileAtomically(absl::StrCat(output_folder, "/experiment.yaml"), yaml);
+  const std::string summary = absl::StrCat(output_folder, kSummary);
+  if (status.ok() && std::remove(summary.c_str()) != 0 && errno != ENOENT) {
+    status = FileError(errno, summary, "remove the file");
+  }
+  return status.ok() ? status : absl::UnavailableError(status.message());
+}
+
+std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewResponse& overview) {
+  RunSummary summary;
+  summary.id = record.id;
+  summary.experiment = record.name;
+  summary.algorithm = record.algorithm;
+  summary.environment = record.environment;
+  summary.seed = record.seed;
+  summary.outcome = RunStateName(record.state);
+  summary.reason = record.reason;
+  const absl::Time ended = record.ended.value_or(absl::Now());
+  const absl::Time started = record.started.value_or(ended);
+  FillFromOverview(overview, started, &summary);
+  summary.wall_seconds = absl::ToDoubleSeconds(ended - started);
+  return summary.ToJson();
+}
+
+absl::Status WriteSummary(const std::string& output_folder, const std::string& json) {
+  return WriteFileAtomically(absl::StrCat(output_folder, kSummary), json);
+}
+
+}  // namespace waggle
