@@ -168,7 +168,7 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
     const c10::InferenceMode inference;
     const Output out = Decide(input);
     if (mode == ActMode::kExplore) {
-      explorer_.Advance(input.rows());
+      explorer_.Advance(absl::MakeConstSpan(input.first, input.slots.size()));
     }
     const absl::Status acted = head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
                                                            : ActByDistribution(out, input, mode, output);

@@ -41,6 +41,7 @@ struct Fixture {
     input.slots = slots;
     const void* const shown = observations.data();
     input.observations = {&shown, 1};
+    input.first = first.data();
     PolicyOutput output;
     output.actions = {actions.data()};
     output.private_values = private_values.data();
@@ -53,6 +54,7 @@ struct Fixture {
   std::unique_ptr<Policy> policy;
   std::vector<int64_t> slots = {0, 1, 2, 3};
   std::vector<float> observations = {1, 0, 0, 1, 1, 1, 2, 0};
+  std::vector<uint8_t> first = std::vector<uint8_t>(kLanes);
   std::vector<int64_t> actions = std::vector<int64_t>(kLanes);
   std::vector<float> private_values = std::vector<float>(2 * kLanes);
 };
@@ -128,12 +130,35 @@ TEST_CASE("exploration begins at random where it is annealed, and greedy acting 
     REQUIRE_OK(fixture.Act(ActMode::kGreedy));
     CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
   }
-  // Half of the first exploring step's lanes are to be random; with this seed at least one strays.
+  // All of the first exploring step's lanes are random; with this seed at least one strays.
+  fixture.first = {1, 1, 1, 1};
   REQUIRE_OK(fixture.Act(ActMode::kExplore));
   CHECK(fixture.actions != std::vector<int64_t>{0, 0, 0, 0});
+  fixture.first = {0, 0, 0, 0};
+  REQUIRE_OK(fixture.Act(ActMode::kExplore));
   for (int round = 0; round < 50; ++round) {
     REQUIRE_OK(fixture.Act(ActMode::kExplore));
     CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
+  }
+}
+
+TEST_CASE("the final row of an episode, whose action is not taken, is no step of exploration", "[unit]") {
+  ApexDqnOptions options;
+  options.exploration.epsilon = 0;
+  options.exploration.warm_up_steps = 10 * kLanes;
+  Fixture fixture(options);
+  REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
+  // Episodes of one step: every second row is a final one. The first ten steps of each lane are random.
+  std::vector<bool> random;
+  for (int row = 0; row < 30; ++row) {
+    fixture.first.assign(kLanes, row % 2 == 0 ? 1 : 0);
+    REQUIRE_OK(fixture.Act(ActMode::kExplore));
+    random.push_back(fixture.actions != std::vector<int64_t>{0, 0, 0, 0});
+  }
+  // With this seed some lane strays in each of them.
+  for (int row = 0; row < 30; row += 2) {
+    INFO("row " << row);
+    CHECK(random[static_cast<size_t>(row)] == (row < 20));
   }
 }
 
