@@ -45,6 +45,17 @@ bool IsName(const std::string& name) {
   return ValidateName(name).ok();
 }
 
+// What an algorithm's defaults say of priorities is nothing to a sampler that does not draw by them.
+void DropUnusedPreferences(const SamplerConfig& preferred, SamplerConfig* sampler) {
+  const auto drop = [&](double SamplerConfig::*field) {
+    if (sampler->kind != SelectorKind::kPrioritized && sampler->*field == preferred.*field) {
+      sampler->*field = SamplerConfig().*field;
+    }
+  };
+  drop(&SamplerConfig::priority_exponent);
+  drop(&SamplerConfig::priority_epsilon);
+}
+
 // A key that another key's value leaves without a meaning would be ignored in silence.
 void CheckUnusedSamplerKeys(const SamplerConfig& sampler, Problems* problems) {
   const SamplerConfig defaults;
@@ -101,8 +112,10 @@ ReplayOptions::ReplayOptions() {
 }
 
 void ReplayOptions::Visit(ConfigVisitor& visitor) {
+  const SamplerConfig preferred = table.sampler;
   visitor.Int("servers", &servers, In(1, kMaxShards));
   VisitTableFields(&table, TableFieldSet::kAll, &visitor);
+  DropUnusedPreferences(preferred, &table.sampler);
   visitor.Double("checkpoint_seconds", &checkpoint_seconds, In(0, kMaxSeconds));
 }
 
