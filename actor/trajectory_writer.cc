@@ -43,6 +43,22 @@ void CopyLanes(const char* source, size_t bytes, absl::Span<const int64_t> lanes
   }
 }
 
+// The longest window that an initial priority looks at; 0 where none does.
+int64_t HistoryRows(const std::vector<TablePlan>& plans) {
+  int64_t rows = 0;
+  for (const TablePlan& plan : plans) {
+    if (plan.initial_priority) {
+      rows = std::max(rows, plan.window.length);
+    }
+  }
+  return rows;
+}
+
+// Whether its items are to come in at the highest priority of those that the table has.
+bool NeedsHighestPriority(const TablePlan& plan) {
+  return plan.table.UsesPriorities() && !plan.initial_priority;
+}
+
 absl::Status ValidateOptions(const TrajectoryWriterOptions& options) {
   if (options.lanes < 1 || options.chunk_rows < 1 || options.max_block_bytes < 1) {
     return absl::InvalidArgumentError(absl::StrCat("lanes: ", options.lanes, ", chunk_rows: ", options.chunk_rows,
@@ -68,18 +84,13 @@ absl::Status ValidateOptions(const TrajectoryWriterOptions& options) {
           absl::StrCat(context, " stacks rows of unrolls, which reach over the ends of episodes"));
     }
   }
-  return absl::OkStatus();
-}
-
-// The longest window that an initial priority looks at; 0 where none does.
-int64_t HistoryRows(const std::vector<TablePlan>& plans) {
-  int64_t rows = 0;
-  for (const TablePlan& plan : plans) {
-    if (plan.initial_priority) {
-      rows = std::max(rows, plan.window.length);
-    }
+  const auto highest = std::find_if(options.plans.begin(), options.plans.end(), NeedsHighestPriority);
+  if (highest != options.plans.end() && HistoryRows(options.plans) > 0) {
+    return absl::InvalidArgumentError(absl::StrCat("table ", highest->table.name,
+                                                   " picks by priorities and has no initial one, and another table "
+                                                   "has; wanted one in each such table, or none"));
   }
-  return rows;
+  return absl::OkStatus();
 }
 
 // Whether some windows reach over the ends of episodes.
@@ -139,6 +150,7 @@ TrajectoryWriter::TrajectoryWriter(TrajectoryWriterOptions options, std::vector<
       columns_(std::move(columns)),
       max_block_rows_(max_block_rows),
       crosses_episodes_(CrossEpisodes(options_.plans)),
+      highest_priority_(std::any_of(options_.plans.begin(), options_.plans.end(), NeedsHighestPriority)),
       sink_(sink),
       pool_(block_bytes, kMaxFreeBuffers) {
   lanes_.resize(static_cast<size_t>(options_.lanes));
@@ -260,6 +272,7 @@ absl::Status TrajectoryWriter::Flush(uint64_t policy_version, const StopToken& s
   }
   InsertBlock block;
   block.policy_version = policy_version;
+  block.highest_priority = highest_priority_;
   block.chunks = TakeChunks();
   const size_t items = items_.size();
   block.items = std::move(items_);

@@ -114,7 +114,8 @@ absl::Status MeetPublished(const LearnerConnections& connections, Job* job, Chec
   if (step.has_value()) {
     checkpoints->first_step = *step;
     LogWarning("there is no checkpoint: goes on from the parameter server's newest weights, of step ", *step,
-               "; the optimizer begins anew");
+               ", which are those of the network that acts. These begin as in a new run: ",
+               NotPublished(job->trainee->plan().algorithm));
   }
   return absl::OkStatus();
 }

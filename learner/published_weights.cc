@@ -1,6 +1,9 @@
 #include "learner/published_weights.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/annotate.h"
 #include "common/base/status_macros.h"
 #include "common/learning/published_model.h"
@@ -26,6 +29,24 @@ absl::StatusOr<std::optional<int64_t>> LoadPublishedWeights(ModelSubscriber* sub
   }
   WAGGLE_RETURN_IF_ERROR(Annotate(trainee->LoadPublished(*newest), "going on from the newest weights"));
   return std::optional<int64_t>(static_cast<int64_t>(step));
+}
+
+std::string NotPublished(const AlgorithmPlan& plan) {
+  std::vector<std::string> parts;
+  std::vector<std::string> optimized;
+  for (const NetworkNeed& network : plan.networks) {
+    if (!network.acts) {
+      parts.push_back(absl::StrCat("the network ", network.name, network.has_target ? " and its target" : ""));
+    }
+    optimized.push_back(network.name);
+  }
+  for (const ScalarNeed& scalar : plan.scalars) {
+    parts.push_back(absl::StrCat("the scalar ", scalar.name));
+    optimized.push_back(scalar.name);
+  }
+  parts.push_back(
+      absl::StrCat(optimized.size() > 1 ? "the optimizers of " : "the optimizer of ", absl::StrJoin(optimized, ", ")));
+  return absl::StrCat(absl::StrJoin(parts, "; "), "; counters, statistics of returns and random numbers");
 }
 
 }  // namespace waggle

@@ -197,6 +197,9 @@ absl::Status CheckLearners(const Experiment& experiment, const AlgorithmPlan& pl
     problems.AddUnless(!normalizes, "learner.processes: ", learners,
                        ": each would normalise observations by what it has seen itself; wanted 1, or "
                        "normalize_observations: false");
+    problems.AddUnless(!plan.normalizes_returns, "learner.processes: ", learners,
+                       ": each would scale returns by what it has learned from itself, and the mean would be of "
+                       "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");
   }
   return problems.ToStatus();
 }
@@ -292,6 +295,11 @@ absl::Status CheckPushedGradients(const Experiment& experiment, const AlgorithmP
         absl::StrCat("learner.gradients: push is for algorithms that take one step from a "
                      "batch, and ",
                      experiment.algorithm, " takes several; wanted local"));
+  }
+  if (plan.normalizes_returns) {
+    return absl::InvalidArgumentError(
+        "algorithm.normalize_returns: with learner.gradients: push each actor would scale returns by what it has acted "
+        "itself, and the mean would be of gradients on different scales; wanted false, or learner.gradients: local");
   }
   const auto network = experiment.networks.find(plan.networks[0].name);
   if (network != experiment.networks.end() && network->second.normalize_observations) {

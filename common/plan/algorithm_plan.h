@@ -46,8 +46,9 @@ struct ScalarNeed {
 struct AlgorithmPlan {
   std::vector<NetworkNeed> networks = {};
   std::vector<ScalarNeed> scalars = {};
-  // What the acting network adds to every row of the stream: "log_prob" (of the action that was taken), "value".
-  // PlanExperiment adds "core_state" where the network has a core, here and to the tables.
+  // What the acting network adds to every row of the stream: "value", and "log_prob", which is what its policy gives
+  // the action that was taken, also where exploration has changed that. PlanExperiment adds "core_state" where the
+  // network has a core, here and to the tables.
   std::vector<std::string> columns = {};
   // The same for initial priorities alone, which leave no actor: "q_taken", "q_max".
   std::vector<std::string> private_columns = {};
@@ -61,6 +62,9 @@ struct AlgorithmPlan {
   // Whether an update takes several steps, each from where the one before has come to: gradients of it can then not be
   // computed by one process and stepped from by another.
   bool iterates = false;
+  // Whether an update scales returns by statistics of what its own process has learned from: gradients of several
+  // processes are then of different scales, and must not be averaged.
+  bool normalizes_returns = false;
   std::vector<TablePlan> tables = {};
 };
 

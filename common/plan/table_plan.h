@@ -64,7 +64,8 @@ struct TablePlan {
   std::string name = {};   // As the algorithm calls it: what table.name is before it is made the run's own.
   int64_t batch_size = 1;  // Items of it that a learner step takes.
   WindowPlan window;
-  // Absent: every window starts with priority 1.
+  // Absent: every window starts with the highest priority of the items that are in the table, as in Schaul et al. 2015
+  // (arXiv 1511.05952). The tables of an algorithm that pick by priorities all have one, or none of them has.
   InitialPriority initial_priority;
 };
 

@@ -31,14 +31,14 @@ Explorer::Explorer(const ExplorationOptions& options, const SpaceLeaf& action, c
   }
 }
 
-void Explorer::Advance(int64_t rows) {
-  rows_ += rows;
+void Explorer::Advance(absl::Span<const uint8_t> first) {
+  steps_ += std::count(first.begin(), first.end(), uint8_t{0});
 }
 
 Progress Explorer::progress() const {
   Progress progress = progress_;
   // Of a lane. Slots for lanes that may yet come do not count.
-  const int64_t own = lanes_.first_step + rows_ / std::min(lanes_.lanes, ladder_lanes_);
+  const int64_t own = lanes_.first_step + steps_ / std::min(lanes_.lanes, ladder_lanes_);
   progress.env_steps = std::max(progress.env_steps, own * lanes_.all_lanes);
   return progress;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/base/random.h"
 #include "common/config/schedule.h"
 #include "common/nn/torch.h"
@@ -31,8 +32,10 @@ class Explorer {
  public:
   Explorer(const ExplorationOptions& options, const SpaceLeaf& action, const ExplorerLanes& lanes, uint64_t seed);
 
-  // Takes note of a step of so many lanes, and of what the weights say of the run. Call once before each Explore.
-  void Advance(int64_t rows);
+  // Takes note of the rows that are to be acted in: `first` is 1 where an episode begins. Each other row shows what a
+  // step led to. So the final row of an episode, whose action is not taken, is no step. Call once before each Explore.
+  void Advance(absl::Span<const uint8_t> first);
+  // Takes note of what the weights say of the run.
   void SetProgress(const Progress& progress) { progress_ = progress; }
   Progress progress() const;
   // Lanes come and go with their actors: the ladder of epsilons is over all that there are.
@@ -65,7 +68,7 @@ class Explorer {
   Rng rng_;
   Noise noise_;
   Progress progress_;
-  int64_t rows_ = 0;  // Of this explorer's own lanes, so far.
+  int64_t steps_ = 0;  // That this explorer's own lanes have behind them.
   std::optional<OrnsteinUhlenbeck> drift_;
 };
 

@@ -168,7 +168,7 @@ absl::Status NetworkPolicy::Act(const PolicyInput& input, ActMode mode, PolicyOu
     const c10::InferenceMode inference;
     const Output out = Decide(input);
     if (mode == ActMode::kExplore) {
-      explorer_.Advance(input.rows());
+      explorer_.Advance(absl::MakeConstSpan(input.first, input.slots.size()));
     }
     const absl::Status acted = head_->kind == HeadKind::kQ ? ActByValues(out, input, mode, output)
                                                            : ActByDistribution(out, input, mode, output);
@@ -221,7 +221,11 @@ absl::Status NetworkPolicy::ActByDistribution(const Output& out, const PolicyInp
     const Tensor slots = SlotsOf(input);
     const Tensor first = torch::from_blob(const_cast<uint8_t*>(input.first), {input.rows()}, torch::kUInt8);
     const Tensor mask = out.mask().defined() ? out.mask().to(torch::kCPU).contiguous() : Tensor();
-    action = explorer_.Explore(action, slots, first.to(torch::kBool), mask);
+    const Tensor explored = explorer_.Explore(action, slots, first.to(torch::kBool), mask);
+    if (log_prob.defined() && !explored.is_same(action)) {
+      log_prob = policy.LogProb(explored.to(device_));
+    }
+    action = explored;
   }
   const Tensor written = action.contiguous();
   if (written.is_floating_point() && !torch::isfinite(written).all().item<bool>()) {

@@ -35,7 +35,7 @@ inline constexpr char kItemGeneration[] = "item/generation";
 inline constexpr char kItemLength[] = "item/length";  // Rows in the window, SampledRows() at most.
 inline constexpr char kItemPolicyVersion[] = "item/policy_version";
 inline constexpr char kItemTimesSampled[] = "item/times_sampled";  // This time included.
-inline constexpr char kItemProbability[] = "item/probability";     // float64, of being drawn.
+inline constexpr char kItemProbability[] = "item/probability";     // float64: see waggle.v1.SampleOpened.
 inline constexpr char kItemPriority[] = "item/priority";           // float64, as last set.
 // Where a field is kFuture: how many rows after the window's first its row is, 1 to the window's rows - 1.
 inline constexpr char kItemFutureOffset[] = "item/future_offset";

@@ -177,7 +177,7 @@ class Batch:
 
     @property
     def probabilities(self) -> np.ndarray:
-        """float64 [items]: of being drawn."""
+        """float64 [items]: of being drawn, without the emphasis of a Recent: what importance weights are made of."""
         return self._facts["item/probability"]
 
     @property

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace waggle {
@@ -84,30 +83,18 @@ double RecentSelector::MinProbability() {
   }
   const double sum = Sum();
   present_.Rebuild();
-  const auto first = static_cast<uint32_t>(present_.Find(static_cast<double>(size_ - newest()) + 0.5));
-  const double recent_sum = sum - weights_.SumBefore(first);
-  const double older_items = present_.SumBefore(first);
-  const double recent_items = static_cast<double>(size_) - older_items;
-  double least = std::numeric_limits<double>::infinity();
-  const auto consider = [&](double weight, bool recent) {
-    const double probability = Probability(weight, recent, sum, recent_sum, recent_items);
-    least = probability > 0 ? std::min(least, probability) : least;
-  };
-  // Those of weight 0 can be drawn where all of them weigh nothing.
-  const double older = older_items > 0 ? smallest_.Of(weights_, 0, first) : 0;
-  const double newer = smallest_.Of(weights_, first, next_);
-  if (older > 0 || (older_items > 0 && !(sum > 0))) {
-    consider(older, /*recent=*/false);
-  }
-  consider(newer, /*recent=*/true);
-  return std::isfinite(least) ? least : 0;
+  const uint32_t first = FirstOfNewest();
+  const double least = Probability(smallest_.Of(weights_, first, next_), sum);
+  const double older = options_.share < 1 ? smallest_.Of(weights_, 0, first) : 0;
+  return older > 0 ? std::min(least, older / sum) : least;
 }
 
-double RecentSelector::Probability(double weight, bool recent, double sum, double recent_sum,
-                                   double recent_items) const {
-  const double among_all = sum > 0 ? weight / sum : 1.0 / static_cast<double>(size_);
-  const double among_newest = !recent ? 0 : recent_sum > 0 ? weight / recent_sum : 1.0 / recent_items;
-  return options_.share * among_newest + (1 - options_.share) * among_all;
+double RecentSelector::Probability(double weight, double sum) const {
+  return weight > 0 ? weight / sum : 1.0 / static_cast<double>(size_);
+}
+
+uint32_t RecentSelector::FirstOfNewest() const {
+  return static_cast<uint32_t>(present_.Find(static_cast<double>(size_ - newest()) + 0.5));
 }
 
 int64_t RecentSelector::newest() const {
@@ -121,18 +108,15 @@ void RecentSelector::SampleBatch(Rng* rng, absl::Span<Draw> draws) {
   weights_.Rebuild();
   present_.Rebuild();
   const double sum = weights_.Sum();
-  const auto first = static_cast<uint32_t>(present_.Find(static_cast<double>(size_ - newest()) + 0.5));
+  const uint32_t first = FirstOfNewest();
   const double before = weights_.SumBefore(first);
   ++batches_;
   const auto recent =
       std::min(draws.size(), static_cast<size_t>(options_.share * static_cast<double>(draws.size()) + rng->Uniform()));
   SampleFrom(rng, first, before, sum, draws.subspan(0, recent));
   SampleFrom(rng, 0, 0, sum, draws.subspan(recent));
-  const double recent_items = static_cast<double>(size_) - present_.SumBefore(first);
   for (Draw& draw : draws) {
-    const uint32_t position = position_[draw.slot];
-    const double weight = weights_.Get(position);
-    draw.probability = Probability(weight, position >= first, sum, sum - before, recent_items);
+    draw.probability = Probability(weights_.Get(position_[draw.slot]), sum);
   }
 }
 
@@ -158,7 +142,7 @@ void RecentSelector::SampleDistinct(Rng* rng, absl::Span<Draw> draws) {
     const SumTree& tree = weights_.Sum() > 0 ? weights_ : present_;
     const auto position = static_cast<uint32_t>(tree.Find(rng->Uniform() * tree.Sum()));
     weights[i] = weights_.Get(position);
-    draws[i] = {slots_[position], sum > 0 ? weights[i] / sum : 1.0 / static_cast<double>(size_)};
+    draws[i] = {slots_[position], Probability(weights[i], sum)};
     weights_.Set(position, 0);
     present_.Set(position, 0);
   }

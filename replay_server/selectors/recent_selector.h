@@ -22,7 +22,8 @@ struct RecentSelectorOptions {
 };
 
 // Picks items with probability proportional to their weight, the newest ones more often: "Boosting Soft Actor-Critic:
-// Emphasizing Recent Experience without Forgetting the Past" (arXiv 1906.04009). Draws of a batch are stratified.
+// Emphasizing Recent Experience without Forgetting the Past" (Wang and Ross 2019, arXiv 1906.04009). Draws of a batch
+// are stratified. The probabilities that it tells leave the emphasis out (Draw::probability).
 //
 // Its sum tree is ordered by when items came, so that the newest ones are a range of it.
 class RecentSelector final : public Selector {
@@ -49,8 +50,11 @@ class RecentSelector final : public Selector {
   // Draws by weight among the items from `first` on, which has `before` below it; by number where they all weigh 0.
   void SampleFrom(Rng* rng, uint32_t first, double before, double sum, absl::Span<Draw> draws);
 
-  // Of an item that weighs so much and is, or is not, among the newest; `sum` and `recent_sum` are of all and of those.
-  double Probability(double weight, bool recent, double sum, double recent_sum, double recent_items) const;
+  // Of a drawn item that weighs so much of all items' `sum`. One without weight, which is drawn where those that it is
+  // drawn among have none, is given that of a uniform draw: 0 has no inverse.
+  double Probability(double weight, double sum) const;
+  // The position; present_ is up to date.
+  uint32_t FirstOfNewest() const;
 
   const RecentSelectorOptions options_;
   int64_t size_ = 0;

@@ -10,7 +10,10 @@ namespace waggle {
 // One drawn item.
 struct Draw {
   uint32_t slot = 0;
-  double probability = 0;  // That a single draw from the table as it was gives this item.
+  // That a single draw from the table as it was gives this item, by its weight alone: the emphasis on the newest is
+  // left out. Importance weights are made of it. They undo what priorities do to the expectation; if they undid the
+  // emphasis too, it would have no effect.
+  double probability = 0;
 };
 
 // Picks items, known by their slots: small numbers that are used again. A table has one to pick what is sampled and one

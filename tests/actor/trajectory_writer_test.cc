@@ -326,6 +326,41 @@ TEST_CASE("a priority that is not finite or is negative is refused with its rows
   }
 }
 
+TEST_CASE("items without a priority of their own come in at the highest one of a table that picks by priorities",
+          "[unit]") {
+  Rng rng(5);
+  const Streams streams = RandomStreams(2, 12, 4, &rng);
+  const auto plan = [](SelectorKind sampler, InitialPriority priority) {
+    TablePlan table = PlanOf("t", WindowPlan::Kind::kNStep, 3, 1, std::move(priority));
+    table.table.sampler.kind = sampler;
+    return table;
+  };
+  const auto is_highest = [&](std::vector<TablePlan> plans) {
+    RecordingWriter sink;
+    auto writer = ValueOf(TrajectoryWriter::Create(OptionsOf(2, 20, std::move(plans)), &sink));
+    for (size_t t = 0; t < 12; ++t) {
+      REQUIRE_OK(AppendRow(writer.get(), streams, t));
+    }
+    REQUIRE_OK(writer->Flush(1, StopToken()));
+    REQUIRE(sink.blocks.size() == 1);
+    REQUIRE_FALSE(sink.blocks[0].items.empty());
+    return sink.blocks[0].highest_priority;
+  };
+  const TablePlan prioritized = plan(SelectorKind::kPrioritized, nullptr);
+  const TablePlan own = plan(SelectorKind::kPrioritized, NStepPriority);
+  const TablePlan uniform = plan(SelectorKind::kUniform, nullptr);
+  CHECK(is_highest({prioritized}));
+  CHECK(is_highest({prioritized, uniform}));
+  CHECK_FALSE(is_highest({own}));
+  CHECK_FALSE(is_highest({own, uniform}));
+  CHECK_FALSE(is_highest({uniform}));
+  // A block has priorities, or none.
+  RecordingWriter sink;
+  const absl::Status both = TrajectoryWriter::Create(OptionsOf(2, 20, {own, prioritized}), &sink).status();
+  REQUIRE_CODE(both, absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(both.message()), Catch::StartsWith("table t picks by priorities and has no initial one"));
+}
+
 TEST_CASE("step types that do not make episodes are refused with table and lane", "[unit]") {
   Rng rng(5);
   auto streams = RandomStreams(2, 1, 5, &rng);

@@ -174,6 +174,8 @@ Result Acting(int64_t lanes, torch::Device device) {
   input.slots = slots;
   const void* const shown = observations.data();
   input.observations = {&shown, 1};
+  const std::vector<uint8_t> first(static_cast<size_t>(lanes));
+  input.first = first.data();
   PolicyOutput output;
   output.actions = {actions.data()};
   output.private_values = private_values.data();

@@ -1,5 +1,7 @@
 #include "learner/learner_process.h"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +12,7 @@
 #include "common/experiment/experiment.h"
 #include "common/rl/algorithms/definitions.h"
 #include "tests/learner/fakes.h"
+#include "tests/support/captured_stream.h"
 #include "tests/support/catch.h"
 #include "tests/support/dqn.h"
 #include "tests/support/eventually.h"
@@ -322,7 +325,9 @@ TEST_CASE("a learner that comes back without a checkpoint goes on from the hub's
   back.newest = first.published.back();
   back.hub.said.model_version = back.newest.version;
   back.options.output_dir = folder.path();
+  testing::CapturedStream log(STDERR_FILENO);
   REQUIRE_OK(back.Run());
+  CHECK_THAT(log.Finish(), Catch::Contains("These begin as in a new run: the optimizer of q; counters"));
   CHECK(back.published.front().version == ModelVersion{6, 20});
   CHECK(BytesOf(back.published.front()) == BytesOf(first.published.back()));
   CHECK(back.published.back().version == ModelVersion{6, 40});

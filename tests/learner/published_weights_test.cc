@@ -69,5 +69,17 @@ TEST_CASE("weights that cannot be loaded are an error, and a stop ends the wait"
   CHECK(algorithm.updates == 0);
 }
 
+TEST_CASE("what is not published, and so begins as in a new run, is named", "[unit]") {
+  NetworkNeed actor{"actor", {}};
+  actor.acts = true;
+  actor.has_target = true;
+  CHECK(NotPublished({{actor}}) == "the optimizer of actor; counters, statistics of returns and random numbers");
+  NetworkNeed critic{"critic", {}};
+  critic.has_target = true;
+  CHECK(NotPublished({{actor, critic, NetworkNeed{"model", {}}}, {ScalarNeed{"log_temperature"}}}) ==
+        "the network critic and its target; the network model; the scalar log_temperature; the optimizers of actor, "
+        "critic, model, log_temperature; counters, statistics of returns and random numbers");
+}
+
 }  // namespace
 }  // namespace waggle

@@ -43,12 +43,13 @@ inline std::unique_ptr<AlgorithmTrainee> TraineeOn(const std::string& networks, 
                                           torch::kCPU, dtype));
 }
 
-// The same with an actor and a critic that are smooth networks of one hidden layer.
+// The same with an actor and a critic that are smooth networks of one hidden layer, and items drawn by priority.
 inline std::unique_ptr<AlgorithmTrainee> TraineeOf(const std::string& algorithm, const EnvironmentSpec& environment,
                                                    torch::ScalarType dtype = torch::kFloat64, int64_t seed = 1,
                                                    int64_t units = 5) {
   const std::string network = "{torso: [{type: mlp, units: [" + std::to_string(units) + "], activation: tanh}]}";
-  return TraineeOn("{actor: " + network + ", critic: " + network + "}", algorithm, environment, dtype, seed);
+  return TraineeOn("{actor: " + network + ", critic: " + network + "}\nreplay: {sampler: {kind: prioritized}}",
+                   algorithm, environment, dtype, seed);
 }
 
 // Random transitions of one step, of which every third ends its episode.

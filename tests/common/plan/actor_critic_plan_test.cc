@@ -14,7 +14,7 @@ AlgorithmPlan PlanFor(SpaceLeaf action, const EntropyOptions& entropy = {}) {
   environment.actions = {std::move(action)};
   OptimizerOptions optimizer;
   optimizer.learning_rate = 0.125;
-  return ActorCriticPlan(environment, entropy, optimizer);
+  return ActorCriticPlan(environment, entropy, optimizer, /*normalizes_returns=*/true);
 }
 
 TEST_CASE("an actor-critic is one network that acts, with a policy of the action's kind and a value", "[unit]") {
@@ -25,6 +25,7 @@ TEST_CASE("an actor-critic is one network that acts, with a policy of the action
     CHECK(net.name == "actor_critic");
     CHECK(net.acts);
     CHECK_FALSE(net.has_target);
+    CHECK(plan.normalizes_returns);
     CHECK(net.optimizer.learning_rate == Schedule(0.125));
     REQUIRE(net.heads.size() == 2);
     CHECK(net.heads.at("value") == HeadKind::kValue);

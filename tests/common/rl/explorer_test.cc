@@ -92,13 +92,17 @@ TEST_CASE("boltzmann draws in proportion to the values' exponentials", "[unit]")
 TEST_CASE("a warm-up is uniform, until the run's lanes have had so many steps together", "[unit]") {
   ExplorationOptions options = Options("none");
   options.warm_up_steps = 40;
-  // Four lanes here of the run's eight: after five steps of each here, the run has had forty.
+  // Four lanes here of the run's eight: after five steps of each here, the run has had forty. Each row but an episode's
+  // first shows what a step led to.
   Explorer explorer(options, Discrete("action", 3), {4, 0, 8, 0}, 7);
   for (int step = 0; step < 5; ++step) {
     CHECK(explorer.progress().env_steps == 8 * step);
     CHECK(Shares(&explorer, {1, 2, 3}, 2)[0] == Approx(1.0 / 3).margin(0.02));
-    explorer.Advance(4);
+    explorer.Advance(std::vector<uint8_t>(4, 1));
+    CHECK(explorer.progress().env_steps == 8 * step);
+    explorer.Advance(std::vector<uint8_t>(4, 0));
   }
+  CHECK(explorer.progress().env_steps == 40);
   CHECK(Shares(&explorer, {1, 2, 3}, 2).count(0) == 0);
   // One that was started again goes on where it was; weights may know more than its own lanes.
   Explorer again(options, Discrete("action", 3), {4, 0, 8, 5}, 7);
@@ -176,7 +180,7 @@ TEST_CASE("real actions of a warm-up are anywhere in [-1, 1], and no noise leads
       Explorer explorer(options, Box("action", DType::kFloat32, {2}, -1, 1), ExplorerLanes{4, 0, 4, 0}, 1);
       double furthest = 0;
       for (int round = 0; round < 200; ++round) {
-        explorer.Advance(4);
+        explorer.Advance(std::vector<uint8_t>(4, 0));
         const torch::Tensor explored =
             explorer.Explore(torch::zeros({4, 2}), torch::arange(4), torch::zeros({4}, torch::kBool));
         REQUIRE(explored.sizes() == at::IntArrayRef{4, 2});

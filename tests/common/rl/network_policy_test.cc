@@ -1,6 +1,7 @@
 #include "common/rl/network_policy.h"
 
 #include <limits>
+#include <numeric>
 
 #include "common/nn/weights_codec.h"
 #include "tests/support/catch.h"
@@ -41,6 +42,7 @@ struct Fixture {
     input.slots = slots;
     const void* const shown = observations.data();
     input.observations = {&shown, 1};
+    input.first = first.data();
     PolicyOutput output;
     output.actions = {actions.data()};
     output.private_values = private_values.data();
@@ -53,6 +55,7 @@ struct Fixture {
   std::unique_ptr<Policy> policy;
   std::vector<int64_t> slots = {0, 1, 2, 3};
   std::vector<float> observations = {1, 0, 0, 1, 1, 1, 2, 0};
+  std::vector<uint8_t> first = std::vector<uint8_t>(kLanes);
   std::vector<int64_t> actions = std::vector<int64_t>(kLanes);
   std::vector<float> private_values = std::vector<float>(2 * kLanes);
 };
@@ -128,12 +131,35 @@ TEST_CASE("exploration begins at random where it is annealed, and greedy acting 
     REQUIRE_OK(fixture.Act(ActMode::kGreedy));
     CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
   }
-  // Half of the first exploring step's lanes are to be random; with this seed at least one strays.
+  // All of the first exploring step's lanes are random; with this seed at least one strays.
+  fixture.first = {1, 1, 1, 1};
   REQUIRE_OK(fixture.Act(ActMode::kExplore));
   CHECK(fixture.actions != std::vector<int64_t>{0, 0, 0, 0});
+  fixture.first = {0, 0, 0, 0};
+  REQUIRE_OK(fixture.Act(ActMode::kExplore));
   for (int round = 0; round < 50; ++round) {
     REQUIRE_OK(fixture.Act(ActMode::kExplore));
     CHECK(fixture.actions == std::vector<int64_t>{0, 0, 0, 0});
+  }
+}
+
+TEST_CASE("the final row of an episode, whose action is not taken, is no step of exploration", "[unit]") {
+  ApexDqnOptions options;
+  options.exploration.epsilon = 0;
+  options.exploration.warm_up_steps = 10 * kLanes;
+  Fixture fixture(options);
+  REQUIRE_OK(fixture.Load(torch::tensor({{9.0F, 9.0F}, {0.0F, 0.0F}, {0.0F, 0.0F}})));
+  // Episodes of one step: every second row is a final one. The first ten steps of each lane are random.
+  std::vector<bool> random;
+  for (int row = 0; row < 30; ++row) {
+    fixture.first.assign(kLanes, row % 2 == 0 ? 1 : 0);
+    REQUIRE_OK(fixture.Act(ActMode::kExplore));
+    random.push_back(fixture.actions != std::vector<int64_t>{0, 0, 0, 0});
+  }
+  // With this seed some lane strays in each of them.
+  for (int row = 0; row < 30; row += 2) {
+    INFO("row " << row);
+    CHECK(random[static_cast<size_t>(row)] == (row < 20));
   }
 }
 
@@ -310,6 +336,103 @@ struct RecurrentFixture {
 };
 
 const SpaceLeaf kReal = Box("action", DType::kFloat32, {2}, -1, 1);
+
+struct ExploringOptions : NoOptions {
+  HeadKind head = HeadKind::kCategorical;
+  ExplorationOptions exploration;
+};
+
+// A policy of 50 slots that writes log-probabilities, and the network that it acts by.
+struct LogProbFixture {
+  LogProbFixture(const SpaceLeaf& action, const ExploringOptions& options) {
+    const auto plan = [](const ExploringOptions& own, const PlanContext&) -> absl::StatusOr<AlgorithmPlan> {
+      NetworkNeed need{"net", {{"policy", own.head}}};
+      need.acts = true;
+      AlgorithmPlan algorithm{{need}};
+      algorithm.columns = {"log_prob"};
+      algorithm.exploration = own.exploration;
+      return algorithm;
+    };
+    const std::vector<SpaceKind> kinds = {SpaceKind::kDiscrete, SpaceKind::kMultiDiscrete, SpaceKind::kBox};
+    REQUIRE_OK(definitions.Register("exploring", Define<ExploringOptions>(
+                                                     "for tests", kinds, [](Experiment*) {}, plan)));
+    experiment.algorithm = "exploring";
+    experiment.algorithm_options = std::make_shared<ExploringOptions>(options);
+    experiment.networks["net"];
+    PolicyContext context;
+    context.experiment = &experiment;
+    context.definitions = &definitions;
+    context.environment = testing::DqnEnvironment(2, 3);
+    context.environment.actions = {action};
+    context.lanes = kSlots;
+    context.all_lanes = kSlots;
+    context.seed = 11;
+    policy = testing::ValueOf(NetworkPolicy::Create(context));
+    const ExperimentPlan planned = testing::ValueOf(PlanExperiment(experiment, context.environment, definitions));
+    network = testing::ValueOf(Network::Create(*planned.acting(), torch::kCPU, 3));
+    REQUIRE_OK(policy->LoadWeights(testing::ValueOf(EncodeWeights(network->parameters(), network->plan().hash))));
+  }
+
+  // Fills `actions`, and returns the log-probabilities that are written.
+  torch::Tensor Act(const torch::Tensor& observations, torch::Tensor* actions) {
+    std::vector<int64_t> slots(kSlots);
+    std::iota(slots.begin(), slots.end(), 0);
+    const std::vector<uint8_t> first(kSlots, 1);
+    const void* const shown = observations.data_ptr();
+    torch::Tensor log_prob = torch::full({kSlots}, -7.0F);
+    PolicyInput input;
+    input.slots = slots;
+    input.observations = {&shown, 1};
+    input.first = first.data();
+    PolicyOutput output;
+    output.actions = {actions->data_ptr()};
+    output.columns = {log_prob.data_ptr()};
+    REQUIRE_OK(policy->Act(input, ActMode::kExplore, &output));
+    return log_prob;
+  }
+
+  static constexpr int64_t kSlots = 50;
+  AlgorithmDefinitions definitions = AlgorithmDefinitions("algorithm");
+  Experiment experiment;
+  std::unique_ptr<Policy> policy;
+  std::unique_ptr<Network> network;
+};
+
+TEST_CASE("the log-probability beside an action is that of the action that is written", "[unit]") {
+  ExplorationOptions warm_up;
+  warm_up.warm_up_steps = 1'000;
+  ExplorationOptions noise;
+  noise.type = "gaussian";
+  noise.sigma = 0.5;
+  ExplorationOptions drift;
+  drift.type = "ornstein_uhlenbeck";
+  drift.sigma = 0.5;
+  for (const ExplorationOptions& exploration : {ExplorationOptions(), warm_up, noise, drift}) {
+    for (const auto& [action, head] :
+         std::vector<std::pair<SpaceLeaf, HeadKind>>{{Discrete("action", 3), HeadKind::kCategorical},
+                                                     {MultiDiscrete("action", {3, 2}), HeadKind::kCategorical},
+                                                     {kReal, HeadKind::kNormal},
+                                                     {kReal, HeadKind::kTanhNormal}}) {
+      if (exploration.type != "none" && action.kind != SpaceKind::kBox) {
+        continue;
+      }
+      INFO(exploration.type << ", warm-up " << exploration.warm_up_steps << ", " << action.DebugString());
+      ExploringOptions options;
+      options.head = head;
+      options.exploration = exploration;
+      LogProbFixture fixture(action, options);
+      const torch::NoGradGuard no_grad;
+      torch::manual_seed(2);
+      const torch::Tensor observations = torch::randn({LogProbFixture::kSlots, 2});
+      std::vector<int64_t> shape = action.array.shape;
+      shape.insert(shape.begin(), LogProbFixture::kSlots);
+      torch::Tensor actions = torch::zeros(shape, action.kind == SpaceKind::kBox ? torch::kFloat32 : torch::kInt64);
+      const torch::Tensor written = fixture.Act(observations, &actions);
+      const torch::Tensor expected = Evaluate(*fixture.network, {observations}).policy("policy").LogProb(actions);
+      CHECK(torch::allclose(written, expected, 1e-3, 1e-3));
+    }
+  }
+}
 
 TEST_CASE("each slot remembers its own episode, whichever slots act and in any order", "[unit]") {
   for (const SpaceLeaf& action : {Discrete("action", 3), kReal}) {

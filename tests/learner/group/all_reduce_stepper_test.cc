@@ -52,9 +52,8 @@ TEST_CASE("a hundred updates of two learners are those of one with twice the bat
     SpaceLeaf action;
     std::vector<std::string> networks;
   };
-  const Case tried = GENERATE(
-      Case{"name: ddpg, importance_exponent: 0.5", Box("action", DType::kFloat32, {2}, -1, 1), {"actor", "critic"}},
-      Case{"name: apex_dqn", Discrete("action", 3), {"q"}});
+  const Case tried = GENERATE(Case{"name: ddpg", Box("action", DType::kFloat32, {2}, -1, 1), {"actor", "critic"}},
+                              Case{"name: apex_dqn", Discrete("action", 3), {"q"}});
   INFO(tried.algorithm);
   const EnvironmentSpec environment = testing::EnvironmentOf(3, tried.action);
   const auto make = [&] {

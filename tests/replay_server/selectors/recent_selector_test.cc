@@ -52,10 +52,12 @@ TEST_CASE("a share of the draws is made among the newest items", "[unit]") {
         sum += weights[order[i]];
         recent += i + 20 >= order.size() ? weights[order[i]] : 0;
       }
-      std::map<uint32_t, double> probabilities;
+      std::map<uint32_t, double> shares;  // Of all draws.
+      double least = 1;                   // Of what is told of an item that can be drawn: its part of all weights.
       for (size_t i = 0; i < order.size(); ++i) {
         const double weight = weights[order[i]];
-        probabilities[order[i]] = (1 - share) * weight / sum + (i + 20 >= order.size() ? share * weight / recent : 0);
+        shares[order[i]] = (1 - share) * weight / sum + (i + 20 >= order.size() ? share * weight / recent : 0);
+        least = shares[order[i]] > 0 ? std::min(least, weight / sum) : least;
       }
       CAPTURE(exponent, share);
       REQUIRE(selector.size() == 60);
@@ -63,17 +65,48 @@ TEST_CASE("a share of the draws is made among the newest items", "[unit]") {
       std::vector<Draw> draws(50);
       selector.SampleBatch(&rng, absl::MakeSpan(draws));
       for (const Draw& draw : draws) {
-        REQUIRE(draw.probability == Approx(probabilities[draw.slot]));
-      }
-      double least = 1;
-      for (const auto& [slot, probability] : probabilities) {
-        least = probability > 0 ? std::min(least, probability) : least;
+        REQUIRE(draw.probability == Approx(weights[draw.slot] / sum));
       }
       REQUIRE(selector.MinProbability() == Approx(least));
       // 59 degrees of freedom at the most: 107 is exceeded once in 10 000 times.
-      REQUIRE(ChiSquare(CountDraws(&selector, &rng, 4000, 5), probabilities) < 107);
+      REQUIRE(ChiSquare(CountDraws(&selector, &rng, 4000, 5), shares) < 107);
     }
   }
+}
+
+TEST_CASE("importance weights leave the emphasis on the newest as it is, and undo what priorities do", "[unit]") {
+  RecentSelector selector(Options(1, 0.5, 2));
+  Rng rng(6);
+  const std::vector<double> priorities = {1, 3, 1, 3};  // Slots 2 and 3 are the newest.
+  for (uint32_t slot = 0; slot < 4; ++slot) {
+    selector.Insert(slot, priorities[slot]);
+  }
+  std::map<uint32_t, double> weighed;  // The sum of its draws' weights, with an exponent of 1.
+  std::vector<Draw> draws(8);
+  for (int batch = 0; batch < 4000; ++batch) {
+    selector.SampleBatch(&rng, absl::MakeSpan(draws));
+    for (const Draw& draw : draws) {
+      weighed[draw.slot] += 1 / (4 * draw.probability);
+    }
+  }
+  CHECK(weighed[1] / weighed[0] == Approx(1).epsilon(0.05));
+  CHECK(weighed[3] / weighed[2] == Approx(1).epsilon(0.05));
+  // An old item is drawn by its part of half of all draws, a new one by that and its part of the other half.
+  CHECK(weighed[2] / weighed[0] == Approx(3).epsilon(0.05));
+}
+
+TEST_CASE("the newest are drawn although they all weigh nothing, and then have a probability", "[unit]") {
+  RecentSelector selector(Options(1, 0.5, 2));
+  Rng rng(7);
+  for (uint32_t slot = 0; slot < 4; ++slot) {
+    selector.Insert(slot, slot < 2 ? 5 : 0);
+  }
+  std::vector<Draw> draws(8);
+  selector.SampleBatch(&rng, absl::MakeSpan(draws));
+  for (const Draw& draw : draws) {
+    CHECK(draw.probability == (draw.slot < 2 ? 0.5 : 0.25));
+  }
+  CHECK(selector.MinProbability() == 0.25);
 }
 
 TEST_CASE("the newest become fewer through a phase of batches, as the decay says", "[unit]") {

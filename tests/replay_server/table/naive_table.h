@@ -116,7 +116,7 @@ class NaiveTable {
     return config_.sampler.absolute_priorities ? std::fabs(priority) : priority;
   }
 
-  // Of one draw from the table as it is; 0 for an item that cannot be drawn.
+  // What is told of an item that is drawn from the table as it is; 0 for one that cannot be drawn.
   double Probability(int64_t id) const {
     const auto item = std::find_if(items_.begin(), items_.end(), [id](const Item& other) { return other.id == id; });
     const SamplerConfig& sampler = config_.sampler;
@@ -128,8 +128,12 @@ class NaiveTable {
     const bool is_new = static_cast<size_t>(items_.end() - item) <= newest;
     const double count = static_cast<double>(items_.size());
     const double share = PrioritySum() > 0 ? sampler.uniform_share : 0;
-    return (is_new ? sampler.recent_share * Part(*item, newest) : 0) +
-           (1 - sampler.recent_share) * (share / count + (1 - share) * Part(*item, items_.size()));
+    const double among_all = share / count + (1 - share) * Part(*item, items_.size());
+    const bool by_newest = is_new && Part(*item, newest) > 0;
+    if (!by_newest && (sampler.recent_share == 1 || among_all == 0)) {
+      return 0;
+    }
+    return among_all > 0 ? among_all : 1 / count;  // The emphasis on the newest is not counted.
   }
 
   // The sum of all weights.

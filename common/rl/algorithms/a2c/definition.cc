@@ -9,7 +9,8 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const A2cOptions& options, const PlanContext& context) {
-  AlgorithmPlan plan = ActorCriticPlan(context.environment, options.entropy, options.optimizer);
+  AlgorithmPlan plan =
+      ActorCriticPlan(context.environment, options.entropy, options.optimizer, options.normalize_returns);
   plan.rows_per_version = options.unroll;
   WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
   plan.tables = {std::move(unrolls)};

@@ -6,6 +6,7 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
+#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -24,9 +25,7 @@ struct ApexDqnOptions : public AlgorithmOptions {
   std::optional<double> update_rate;  // The share of the online network that it takes over after every learner step.
   int64_t update_steps = 0;           // Learner steps from one copy of the online network to the next.
 
-  // Importance weights are (items * probability) ^ -importance_exponent over the largest of the batch.
-  Schedule importance_exponent = Schedule::Linear(0.4, 1, Schedule::Clock::kLearnerSteps, 100'000);
-  double priority_epsilon = 0.01;  // Added to |TD error|, so that no item is forgotten.
+  Schedule importance_exponent = AnnealedImportance();
 
   ExplorationOptions exploration{"epsilon_greedy", 0, 0.4, 7};
   OptimizerOptions optimizer;

@@ -14,8 +14,8 @@ constexpr double kDefaultUpdateRate = 0.01;
 
 // |n-step TD error| by the weights that acted: of a row's private columns the first is the value of the action taken,
 // the second that of the best one.
-InitialPriority TdErrorPriority(double discount, double priority_epsilon) {
-  return [discount, priority_epsilon](const WindowRow* rows, int64_t count) {
+InitialPriority TdErrorPriority(double discount) {
+  return [discount](const WindowRow* rows, int64_t count) {
     double target = 0;
     double weight = 1;
     for (int64_t k = 0; k + 1 < count; ++k) {
@@ -25,27 +25,13 @@ InitialPriority TdErrorPriority(double discount, double priority_epsilon) {
     if (weight != 0) {
       target += weight * static_cast<double>(rows[count - 1].extras[1]);
     }
-    return std::abs(target - static_cast<double>(rows[0].extras[0])) + priority_epsilon;
+    return std::abs(target - static_cast<double>(rows[0].extras[0]));
   };
-}
-
-// What belongs to sampling by priority, or to using priorities at all, only.
-absl::Status CheckPriorities(const ApexDqnOptions& options, const TableConfig& table) {
-  const ApexDqnOptions defaults;
-  // Otherwise all items are drawn alike, or by no chance at all, and their weights are equal.
-  const bool has_weights = table.sampler.kind == SelectorKind::kPrioritized || table.sampler.recent_share > 0;
-  Problems problems;
-  const auto check = [&](bool has_meaning, const char* field, bool is_default) {
-    problems.AddUnless(has_meaning || is_default, "algorithm.", field, ": means nothing to the sampler ",
-                       Name(table.sampler.kind), "; wanted none, or replay.sampler.kind: prioritized");
-  };
-  check(has_weights, "importance_exponent", options.importance_exponent == defaults.importance_exponent);
-  check(table.UsesPriorities(), "priority_epsilon", options.priority_epsilon == defaults.priority_epsilon);
-  return problems.ToStatus();
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const ApexDqnOptions& options, const PlanContext& context) {
-  WAGGLE_RETURN_IF_ERROR(CheckPriorities(options, context.replay.table));
+  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, ApexDqnOptions().importance_exponent,
+                                                 context.replay.table.sampler));
   NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
   q.acts = true;
   q.has_target = options.mode != "vanilla";
@@ -54,7 +40,7 @@ absl::StatusOr<AlgorithmPlan> Plan(const ApexDqnOptions& options, const PlanCont
   plan.tables = {TransitionTable(context, options.n_step)};
   if (context.replay.table.UsesPriorities()) {
     plan.private_columns = {"q_taken", "q_max"};
-    plan.tables[0].initial_priority = TdErrorPriority(options.discount, options.priority_epsilon);
+    plan.tables[0].initial_priority = TdErrorPriority(options.discount);
   }
   return plan;
 }
@@ -64,6 +50,7 @@ void Defaults(Experiment* experiment) {
   NetworkSpec network;
   network.heads["q"].type = "dueling";
   experiment->networks = {{"q", network}};
+  experiment->replay.table.sampler.priority_epsilon = 0.01;  // So that no item is forgotten.
   experiment->replay.table.rate_limiter.samples_per_insert = 16;
   experiment->actor.chunk_rows = 8;
   experiment->actor.max_unacknowledged_blocks = 2;
@@ -91,7 +78,6 @@ void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
     update_rate = EffectiveUpdateRate();  // So that the effective configuration shows it.
   }
   visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
-  visitor.Double("priority_epsilon", &priority_epsilon, In(0, 1e6));
   visitor.Section("exploration", &exploration);
   visitor.Section("optimizer", &optimizer);
 }

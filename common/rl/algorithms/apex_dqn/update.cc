@@ -24,7 +24,7 @@ class ApexDqn : public Algorithm {
     if (context->Descend(loss.loss, q_.group())) {
       FollowTarget();
     }
-    context->SetPriorities(loss.errors + options_.priority_epsilon);
+    context->SetPriorities(loss.errors);
     context->Report("q_mean", loss.q_mean);
   }
 

@@ -4,6 +4,7 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
+#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -15,9 +16,7 @@ struct DdpgOptions : public AlgorithmOptions {
   double discount = 0.99;      // A step.
   double update_rate = 0.005;  // The share of both networks that their targets take over after every step.
 
-  // Of replay.sampler.kind: prioritized. Importance weights are (items * probability) ^ -importance_exponent over the
-  // largest of the batch.
-  Schedule importance_exponent = 0;
+  Schedule importance_exponent = AnnealedImportance();
 
   ExplorationOptions exploration;
   OptimizerOptions actor_optimizer, critic_optimizer;

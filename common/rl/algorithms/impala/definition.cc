@@ -15,7 +15,8 @@ void Defaults(Experiment* experiment) {
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const ImpalaOptions& options, const PlanContext& context) {
-  AlgorithmPlan plan = ActorCriticPlan(context.environment, options.entropy, options.optimizer);
+  AlgorithmPlan plan =
+      ActorCriticPlan(context.environment, options.entropy, options.optimizer, options.normalize_returns);
   plan.columns = {"log_prob"};
   WAGGLE_ASSIGN_OR_RETURN(TablePlan unrolls, UnrollTable(context, plan, options.unroll));
   plan.tables = {std::move(unrolls)};

@@ -33,7 +33,8 @@ absl::Status CheckMinibatches(const PpoOptions& options, const PlanContext& cont
 
 absl::StatusOr<AlgorithmPlan> Plan(const PpoOptions& options, const PlanContext& context) {
   WAGGLE_RETURN_IF_ERROR(CheckMinibatches(options, context));
-  AlgorithmPlan plan = ActorCriticPlan(context.environment, options.entropy, options.optimizer);
+  AlgorithmPlan plan =
+      ActorCriticPlan(context.environment, options.entropy, options.optimizer, options.normalize_returns);
   plan.columns = {"log_prob"};
   plan.rows_per_version = options.unroll;
   plan.iterates = true;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"
 #include "common/experiment/table_plans.h"
@@ -42,19 +41,9 @@ InitialPriority SequencePriority(const R2d2Options& options) {
   };
 }
 
-// Otherwise all items are drawn alike, or by no chance at all, and their weights are equal.
-absl::Status CheckWeights(const R2d2Options& options, const TableConfig& table) {
-  const bool has_weights = table.sampler.kind == SelectorKind::kPrioritized || table.sampler.recent_share > 0;
-  if (has_weights || options.importance_exponent == R2d2Options().importance_exponent) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("algorithm.importance_exponent: means nothing to the sampler ",
-                                                 Name(table.sampler.kind),
-                                                 "; wanted none, or replay.sampler.kind: prioritized"));
-}
-
 absl::StatusOr<AlgorithmPlan> Plan(const R2d2Options& options, const PlanContext& context) {
-  WAGGLE_RETURN_IF_ERROR(CheckWeights(options, context.replay.table));
+  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, R2d2Options().importance_exponent,
+                                                 context.replay.table.sampler));
   NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
   q.acts = true;
   q.has_target = true;

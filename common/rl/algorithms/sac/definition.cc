@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
@@ -9,6 +10,8 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext& context) {
+  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, SacOptions().importance_exponent,
+                                                 context.replay.table.sampler));
   const bool is_discrete = context.environment.actions[0].kind == SpaceKind::kDiscrete;
   NetworkNeed actor{"actor", {{"policy", HeadKind::kTanhNormal}}, options.actor_optimizer};
   NetworkNeed critic{"critic", {{"value", HeadKind::kValue}}, options.critic_optimizer};

@@ -5,6 +5,7 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
+#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -30,9 +31,7 @@ struct SacOptions : public AlgorithmOptions {
   // In nats. Absent: of real actions in [-1, 1] minus the number of their elements, of choices kShareOfUniformEntropy.
   std::optional<double> target_entropy;
 
-  // Of replay.sampler.kind: prioritized. Importance weights are (items * probability) ^ -importance_exponent over the
-  // largest of the batch.
-  Schedule importance_exponent = 0;
+  Schedule importance_exponent = AnnealedImportance();
 
   ExplorationOptions exploration;
   OptimizerOptions actor_optimizer, critic_optimizer, temperature_optimizer;

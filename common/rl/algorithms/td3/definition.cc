@@ -1,3 +1,4 @@
+#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
@@ -7,6 +8,8 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const Td3Options& options, const PlanContext& context) {
+  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, Td3Options().importance_exponent,
+                                                 context.replay.table.sampler));
   NetworkNeed actor{"actor", {{"action", HeadKind::kDeterministic}}, options.actor_optimizer};
   actor.acts = true;
   actor.has_target = true;

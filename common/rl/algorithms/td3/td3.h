@@ -4,6 +4,7 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
+#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -20,9 +21,7 @@ struct Td3Options : public AlgorithmOptions {
   double target_noise_clip = 0.5;  // and the most that it may be.
   int64_t policy_delay = 2;        // The critics' steps from one of the actor's to the next.
 
-  // Of replay.sampler.kind: prioritized. Importance weights are (items * probability) ^ -importance_exponent over the
-  // largest of the batch.
-  Schedule importance_exponent = 0;
+  Schedule importance_exponent = AnnealedImportance();
 
   ExplorationOptions exploration;
   OptimizerOptions actor_optimizer, critic_optimizer;

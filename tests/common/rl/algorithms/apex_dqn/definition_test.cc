@@ -105,20 +105,19 @@ TEST_CASE("windows have a priority where the table picks anything by it", "[unit
 TEST_CASE("a window starts with its n-step TD error by the weights that acted", "[unit]") {
   ApexDqnOptions options;
   options.discount = 0.5;
-  options.priority_epsilon = 0.125;
   const InitialPriority priority = Plan(options).initial_priority;
   // Of each row: the Q-value of the action taken, then of the best one.
   const float q[3][2] = {{2, 3}, {9, 9}, {7, 8}};
   WindowRow rows[3] = {{1, 1, q[0]}, {4, 1, q[1]}, {100, 100, q[2]}};
   // 1 + 0.5 * 4 + 0.25 * 8 - 2 = 3.
-  CHECK(priority(rows, 3) == Approx(3.125));
+  CHECK(priority(rows, 3) == Approx(3));
   // Cut short by a truncation: the last row's value counts.
-  CHECK(priority(rows, 2) == Approx(std::abs(1 + 0.5 * 9 - 2) + 0.125));
+  CHECK(priority(rows, 2) == Approx(std::abs(1 + 0.5 * 9 - 2)));
   // A true end: it does not, whatever it is.
   const float broken[2] = {0, std::numeric_limits<float>::infinity()};
   rows[1].discount = 0;
   rows[2].extras = broken;
-  CHECK(priority(rows, 3) == Approx(1.125));
+  CHECK(priority(rows, 3) == Approx(1));
 }
 
 TEST_CASE("the target follows softly by default and periodically where steps are given", "[unit]") {
@@ -156,28 +155,10 @@ TEST_CASE("contradictions between options are errors at their place", "[unit]") 
         "discount: got the number nan; wanted a number in [0, 1]");
 }
 
-TEST_CASE("what belongs to sampling by priority is refused where nothing is", "[unit]") {
-  ReplayOptions replay;
-  replay.table.sampler.kind = SelectorKind::kUniform;
-  ApexDqnOptions options;
-  const auto plan = [&] {
-    const EnvironmentSpec environment = Environment();
-    const LearnerOptions learner;
-    return apex_dqn_definition().plan(options, {environment, {}, replay, learner}).status();
-  };
-  REQUIRE_OK(plan());
-  options.importance_exponent = 0.9;
-  options.priority_epsilon = 1;
-  CHECK(plan() == absl::InvalidArgumentError("algorithm.importance_exponent: means nothing to the sampler uniform; "
-                                             "wanted none, or replay.sampler.kind: prioritized\n"
-                                             "algorithm.priority_epsilon: means nothing to the sampler uniform; "
-                                             "wanted none, or replay.sampler.kind: prioritized"));
-  // The newest ones are drawn more often, and have weights, but no priority.
-  replay.table.sampler.recent_share = 0.5;
-  CHECK(plan().message().find("algorithm.priority_epsilon: ") == 0);
-  replay.table.sampler.recent_share = 0;
-  replay.table.sampler.kind = SelectorKind::kPrioritized;
-  REQUIRE_OK(plan());
+TEST_CASE("priorities are added to in one place, by the table's sampler", "[unit]") {
+  CHECK(testing::ValueOf(Parse("mode: double")).replay.table.sampler.priority_epsilon == 0.01);
+  CHECK(Parse("priority_epsilon: 0.5").status().message().find("algorithm.priority_epsilon: unknown key") !=
+        std::string::npos);
 }
 
 TEST_CASE("an experiment with every option survives being printed and parsed", "[unit]") {

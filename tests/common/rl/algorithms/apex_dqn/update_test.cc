@@ -41,7 +41,6 @@ ApexDqnOptions Sgd(const std::string& mode) {
   options.mode = mode;
   options.discount = 0.5;
   options.loss = "mse";
-  options.priority_epsilon = 0.25;
   options.optimizer.type = "sgd";
   options.optimizer.learning_rate = 0.1;
   return options;
@@ -84,8 +83,8 @@ TEST_CASE("priorities are the TD errors of each mode's targets, computed by hand
     }
     LocalStepper stepper;
     const UpdateResult result = testing::ValueOf(fixture.Update(TwoWindows(), &stepper));
-    CHECK(result.priorities[0][0].item<double>() == Approx(std::abs(3 - target) + 0.25));
-    CHECK(result.priorities[0][1].item<double>() == Approx(std::abs(3 - 2.0) + 0.25));
+    CHECK(result.priorities[0][0].item<double>() == Approx(std::abs(3 - target)));
+    CHECK(result.priorities[0][1].item<double>() == Approx(std::abs(3 - 2.0)));
     REQUIRE(result.metrics[0].first == "q_loss");
     const double loss = ((3 - target) * (3 - target) + 1) / 2;
     CHECK(result.metrics[0].second.item<double>() == Approx(loss));

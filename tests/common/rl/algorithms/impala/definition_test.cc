@@ -54,12 +54,24 @@ TEST_CASE("who computes actions and gradients fits together, or is refused by it
   CHECK(Refused("algorithm: {name: impala}\n" + server).empty());
   CHECK(Refused("algorithm: {name: impala}\n" + push).empty());
   CHECK(Refused("algorithm: {name: impala}\n" + server + push).find("actor.inference: server: actors that push") == 0);
-  CHECK(Refused("algorithm: {name: a2c}\n" + push).empty());
+  CHECK(Refused("algorithm: {name: a2c, normalize_returns: false}\n" + push).empty());
   CHECK(Refused("algorithm: {name: a2c}\n" + server).find("actor.inference: server: actors of algorithm a2c") == 0);
   CHECK(Refused("algorithm: {name: ppo}\n" + push).find("learner.gradients: push is for algorithms that take one") ==
         0);
   CHECK(Refused("algorithm: {name: impala}\nlearner: {gradients: push, processes: 2}\n").find("learner.processes: 2") ==
         0);
+}
+
+TEST_CASE("returns are not normalised where gradients of several processes are averaged", "[unit]") {
+  const std::string normalizes = "algorithm: {name: impala, normalize_returns: true}\n";
+  CHECK(Refused(normalizes).empty());
+  CHECK(Refused("algorithm: {name: impala}\nlearner: {processes: 2}\n").empty());
+  CHECK(Refused(normalizes + "learner: {processes: 2}\n") ==
+        "learner.processes: 2: each would scale returns by what it has learned from itself, and the mean would be of "
+        "gradients on different scales; wanted 1, or algorithm.normalize_returns: false");
+  CHECK(Refused(normalizes + "learner: {gradients: push}\n") ==
+        "algorithm.normalize_returns: with learner.gradients: push each actor would scale returns by what it has acted "
+        "itself, and the mean would be of gradients on different scales; wanted false, or learner.gradients: local");
 }
 
 TEST_CASE("IMPALA's clips are ordered: no step counts more for what follows than for itself", "[unit]") {

@@ -78,14 +78,10 @@ TEST_CASE("a sequence starts with the mix of its TD errors by the weights that a
   CHECK(priority(rows, 2) == Approx(std::abs(h(1) - 2)));
 }
 
-TEST_CASE("what belongs to sampling by priority means nothing where nothing is", "[unit]") {
-  const std::string uniform = "replay: {sampler: {kind: uniform}}\n";
-  const ExperimentPlan plan = testing::ValueOf(Plan("n_step: 2", uniform));
+TEST_CASE("sequences have no priority where nothing is drawn by one", "[unit]") {
+  const ExperimentPlan plan = testing::ValueOf(Plan("n_step: 2", "replay: {sampler: {kind: uniform}}\n"));
   CHECK(plan.algorithm.private_columns.empty());
   CHECK(plan.algorithm.tables[0].initial_priority == nullptr);
-  CHECK(Plan("importance_exponent: 0.9", uniform).status() ==
-        absl::InvalidArgumentError("algorithm.importance_exponent: means nothing to the sampler uniform; wanted none, "
-                                   "or replay.sampler.kind: prioritized"));
 }
 
 }  // namespace
