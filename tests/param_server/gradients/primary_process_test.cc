@@ -72,7 +72,7 @@ struct Fixture {
     const auto subscriber = NewGrpcModelSubscriber(hub.address, "pushed");
     std::optional<ModelSnapshot> newest;
     Eventually("weights of a step", [&] {
-      newest = ValueOf(subscriber->PullNewer(std::nullopt));
+      newest = ValueOf(subscriber->PullNewer(std::nullopt, StopToken()));
       return newest.has_value() && newest->version.version >= step;
     });
     return *newest;
@@ -200,7 +200,7 @@ TEST_CASE("a primary of a run whose gradients are local, or whose weights are an
     Fixture fixture("reduce: mean");
     ModelSnapshot wrong = fixture.FirstWeights();
     wrong.network_hash = 1;
-    REQUIRE_OK(PublishFirst(wrong, NewGrpcModelPublisher(fixture.hub.address).get()));
+    REQUIRE_OK(PublishFirst(wrong, NewGrpcModelPublisher(fixture.hub.address).get(), StopToken()));
     const StopToken stop;
     const auto worker = fixture.NewActor(stop);
     REQUIRE_CODE(fixture.Serve(Role::kLearner, stop), absl::StatusCode::kFailedPrecondition);
