@@ -1,12 +1,7 @@
 #include "replay_server/storage/journal.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <exception>
 #include <new>
 #include <set>
 #include <string>
@@ -19,6 +14,7 @@
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/replay_server/storage/journal_fixture.h"
 #include "tests/replay_server/storage/power_cut.h"
+#include "tests/support/ends_process.h"
 #include "tests/support/eventually.h"
 #include "tests/support/stuck_stream.h"
 
@@ -429,19 +425,12 @@ TEST_CASE("an answer that lasts holds the others up until they are too many, and
 }
 
 TEST_CASE("an answer that memory runs out for ends the process, instead of leaving whoever waits waiting", "[unit]") {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::set_terminate([] { std::_Exit(42); });
+  CHECK(testing::EndsProcess([] {
     testing::FullDiskEnv env;
     Journal journal(ValueOf(Database::Open("/db", /*create=*/true, &env)), SavedState(), {});
     journal.AfterCommit([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
     (void)AwaitCheckpoint(&journal);
-    std::_Exit(0);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 42);
+  }));
 }
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED
