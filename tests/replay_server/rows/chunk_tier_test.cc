@@ -17,7 +17,7 @@
 #include "tests/replay_server/rows/fake_cold_rows.h"
 #include "tests/support/catch.h"
 #include "tests/support/each_failure.h"
-#include "tests/support/ends_process.h"
+#include "tests/support/limited_memory.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle {

@@ -14,8 +14,8 @@
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/replay_server/storage/journal_fixture.h"
 #include "tests/replay_server/storage/power_cut.h"
-#include "tests/support/ends_process.h"
 #include "tests/support/eventually.h"
+#include "tests/support/limited_memory.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle::testing {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tests/support/catch.h"
-#include "tests/support/ends_process.h"
+#include "tests/support/limited_memory.h"
 
 namespace waggle {
 
