@@ -172,9 +172,9 @@ struct Outlet {
 absl::Status PublishFirstWeights(const ActorPorts& ports, GradientWorker* worker, const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(const ModelSnapshot weights, worker->FirstWeights());
   const std::unique_ptr<ModelPublisher> publisher = ports.new_publisher();
-  absl::Status published = PublishFirst(weights, publisher.get());
+  absl::Status published = PublishFirst(weights, publisher.get(), stop);
   while (IsServerAway(published) && !stop.WaitFor(kMaxStepsRetry)) {
-    published = PublishFirst(weights, publisher.get());
+    published = PublishFirst(weights, publisher.get(), stop);
   }
   return Annotate(published, "publishing the first weights");
 }

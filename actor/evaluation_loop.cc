@@ -52,7 +52,7 @@ absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::PullWeights(bool wa
   while (true) {
     absl::StatusOr<std::optional<ModelSnapshot>> weights = std::optional<ModelSnapshot>();
     const absl::Status waited = wait ? parts_.subscriber->WaitNewer(evaluated_, stop) : absl::OkStatus();
-    weights = waited.ok() ? parts_.subscriber->PullNewer(evaluated_) : waited;
+    weights = waited.ok() ? parts_.subscriber->PullNewer(evaluated_, stop) : waited;
     if (weights.ok() || !IsServerAway(weights.status())) {
       backoff_.Reset();
       return weights;

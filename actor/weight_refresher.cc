@@ -87,7 +87,7 @@ void WeightRefresher::Run() {
 absl::Status WeightRefresher::FetchOne(std::optional<ModelVersion>* newest) {
   std::optional<ModelVersion>& version = *newest;
   WAGGLE_RETURN_IF_ERROR(subscriber_->WaitNewer(version, stop_));
-  WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> snapshot, subscriber_->PullNewer(version));
+  WAGGLE_ASSIGN_OR_RETURN(std::optional<ModelSnapshot> snapshot, subscriber_->PullNewer(version, stop_));
   if (!snapshot.has_value()) {
     return absl::OkStatus();
   }

@@ -16,8 +16,6 @@
 #include "common/process/pool_process.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rpc/local_address.h"
-#include "common/rpc/server.h"
-#include "param_server/gradients/gradient_service.h"
 #include "param_server/gradients/primary_process.h"
 #include "param_server/gradients/reducer_process.h"
 
@@ -25,58 +23,34 @@ namespace waggle {
 namespace {
 
 constexpr absl::Duration kLeaveTimeout = absl::Seconds(2);
-constexpr absl::Duration kShutdownGrace = absl::Milliseconds(100);
+constexpr absl::Duration kStreamsGrace = absl::Milliseconds(100);
 
 }  // namespace
 
 GradientWork::GradientWork(const GradientProcessOptions& options)
-    : options_(options),
-      any_port_(options.listen.substr(options.listen.rfind(':')) == ":0"),
-      definitions_(BuiltinAlgorithmDefinitions()) {}
+    : options_(options), definitions_(BuiltinAlgorithmDefinitions()) {}
 
 absl::StatusOr<std::unique_ptr<GradientWork>> GradientWork::Start(const GradientProcessOptions& options) {
   WAGGLE_RETURN_IF_ERROR(ValidateHostPort(options.listen, /*allow_port_zero=*/true));
   std::unique_ptr<GradientWork> work(new GradientWork(options));
-  WAGGLE_RETURN_IF_ERROR(work->StartIdle());
+  WAGGLE_ASSIGN_OR_RETURN(work->server_, RpcServer::Start(options.listen, {&work->service_}));
   return work;
 }
 
-absl::Status GradientWork::StartIdle() {
-  if (idle_ == nullptr) {
-    WAGGLE_ASSIGN_OR_RETURN(idle_, RpcServer::Start(options_.listen, {}));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status GradientWork::Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) {
-  if (!any_port_) {
-    idle_.reset();  // The order's server takes its place.
-  }
-  const absl::Status status = Serve(order, run_worker_id, stop);
-  if (const absl::Status idle = StartIdle(); !idle.ok()) {
-    LogError("nobody can ask after this process's health until the next order: ", idle.message());
-  }
-  return status;
-}
-
-absl::Status GradientWork::Serve(const WorkOrder& order, const std::string& run_worker_id,
-                                 const StopToken& stop) const {
   Metrics metrics;
-  GradientRunner runner;  // Outlives the streams, which hand it gradients.
-  GradientServiceOptions service_options;
-  service_options.role = order.role == Role::kLearner ? "primary" : "reducer";
-  GradientService service(service_options, &metrics);
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server, RpcServer::Start(options_.listen, {&service}));
+  GradientRunner runner;
   HubClientOptions hub_options = HubOptionsOf(options_.hub_address, order, run_worker_id);
   WAGGLE_ASSIGN_OR_RETURN(hub_options.address,
-                          ReachableAddress(server->address(), options_.advertise, options_.hub_address, stop));
+                          ReachableAddress(address(), options_.advertise, options_.hub_address, stop));
   hub_options.metrics = &metrics;
-  LogInfo("serving gradients at ", server->address());
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
-  const auto serve = [&service, &runner](GradientModel model) { service.SetTaker(&runner, std::move(model)); };
+  LogInfo("serving gradients at ", address());
+  service_.Begin(order.role == Role::kLearner ? "primary" : "reducer", &metrics);
+  const auto serve = [this, &runner](GradientModel model) { service_.SetTaker(&runner, std::move(model)); };
   const absl::Status status = order.role == Role::kLearner ? Step(order, hub.get(), &metrics, &runner, serve)
                                                            : Reduce(hub.get(), &metrics, &runner, serve);
-  server->Shutdown(kShutdownGrace);
+  service_.End(kStreamsGrace);
   hub->Leave(kLeaveTimeout);
   return status;
 }

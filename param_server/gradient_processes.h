@@ -15,6 +15,7 @@
 #include "common/metrics/metrics.h"
 #include "common/rpc/server.h"
 #include "param_server/gradients/gradient_runner.h"
+#include "param_server/gradients/gradient_service.h"
 
 namespace waggle {
 
@@ -29,30 +30,27 @@ struct GradientProcessOptions {
 // (see RunPrimary and RunReducer). One order at a time.
 class GradientWork final : public PoolWork {
  public:
-  // Serves where it listens also while there is no order, then its health alone. Where that is port 0 each order has a
-  // port of its own. Errors as of RpcServer::Start.
+  // Serves where it listens from now on: all orders' gradients, and its health while there is none. Errors as of
+  // RpcServer::Start.
   static absl::StatusOr<std::unique_ptr<GradientWork>> Start(const GradientProcessOptions& options);
 
-  // HOST:PORT where it listens between orders: to be called before the first.
-  const std::string& address() const { return idle_->address(); }
+  // HOST:PORT where it listens.
+  const std::string& address() const { return server_->address(); }
 
   absl::Status Do(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) override;
 
  private:
   explicit GradientWork(const GradientProcessOptions& options);
 
-  absl::Status StartIdle();
-  // Serves, joins the run and does its part in it.
-  absl::Status Serve(const WorkOrder& order, const std::string& run_worker_id, const StopToken& stop) const;
   absl::Status Step(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
                     std::function<void(GradientModel)> serve) const;
   absl::Status Reduce(HubLink* hub, Metrics* metrics, GradientRunner* runner,
                       std::function<void(GradientModel)> serve) const;
 
   const GradientProcessOptions options_;
-  const bool any_port_;
   const AlgorithmDefinitions definitions_;
-  std::unique_ptr<RpcServer> idle_;  // Of the thread of the only order, while there is one.
+  GradientService service_;
+  std::unique_ptr<RpcServer> server_;
 };
 
 // Works for the pool as a gradient worker, until `stop`.

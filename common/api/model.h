@@ -40,7 +40,7 @@ struct ModelSnapshot {
   ByteSlices data;            // The tensors, back to back, in their order.
 };
 
-// Makes weights known. One thread at a time.
+// Makes weights known. One thread at a time. A stop ends a call that waits for the server: CANCELLED.
 class ModelPublisher {
  public:
   virtual ~ModelPublisher() = default;
@@ -48,22 +48,23 @@ class ModelPublisher {
   // FAILED_PRECONDITION if the version is not newer than what is published; with reasons::kLaterLearner if that is of a
   // later epoch: this learner is no longer the one that counts. UNAVAILABLE while the server is away; the next one may
   // succeed.
-  virtual absl::Status Publish(const ModelSnapshot& snapshot) = 0;
+  virtual absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& stop) = 0;
 };
 
-// Reads weights. One thread at a time.
+// Reads weights. One thread at a time. A stop ends a call that waits for the server: CANCELLED.
 class ModelSubscriber {
  public:
   virtual ~ModelSubscriber() = default;
 
   // The newest weights if they are newer than `version` (or if that is absent); otherwise nothing, and nothing but the
   // answer travels. UNAVAILABLE while the server is away.
-  virtual absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) = 0;
+  virtual absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version,
+                                                                 const StopToken& stop) = 0;
 
   // The weights with the best evaluation, if there are any. UNAVAILABLE while the server is away.
-  virtual absl::StatusOr<std::optional<ModelSnapshot>> PullBest() = 0;
+  virtual absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken& stop) = 0;
 
-  // Waits until there is something newer than `version`. CANCELLED after a stop.
+  // Waits until there is something newer than `version`.
   virtual absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) = 0;
 };
 

@@ -1,21 +1,25 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/base/deadline.h"
 #include "common/base/stop_token.h"
 
 namespace waggle {
 
-// Waits for what is on its way to arrive, however long a server is away: calls `flush` with a timeout again and again
-// while that is DEADLINE_EXCEEDED. CANCELLED after a stop.
+// Waits for what is on its way to arrive, for at most `timeout`, however long a server is away: calls `flush` with a
+// shorter timeout again and again while that is DEADLINE_EXCEEDED. CANCELLED within a second of a stop.
 inline absl::Status FlushUntilStopped(const std::function<absl::Status(absl::Duration timeout)>& flush,
-                                      const StopToken& stop) {
+                                      const StopToken& stop, absl::Duration timeout = absl::InfiniteDuration()) {
+  const Deadline deadline(timeout);
   absl::Status status;
   do {
-    status = stop.StopRequested() ? absl::CancelledError("stopped before all had arrived") : flush(absl::Seconds(1));
-  } while (absl::IsDeadlineExceeded(status));
+    status = stop.StopRequested() ? absl::CancelledError("stopped before all had arrived")
+                                  : flush(std::min(absl::Seconds(1), deadline.Left()));
+  } while (absl::IsDeadlineExceeded(status) && deadline.Left() > absl::ZeroDuration());
   return status;
 }
 

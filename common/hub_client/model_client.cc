@@ -32,8 +32,12 @@ constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
 constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestWatchPause = absl::Seconds(2);
 
-// What the ports promise: a server that is away or stopping is UNAVAILABLE, however the library puts it.
-absl::Status PortStatus(const absl::Status& status, absl::string_view what) {
+// What the ports promise: CANCELLED after a stop only; a server that is away or stopping is UNAVAILABLE, however the
+// library puts it.
+absl::Status PortStatus(const absl::Status& status, const StopToken& stop, absl::string_view what) {
+  if (!status.ok() && stop.StopRequested()) {
+    return absl::CancelledError(absl::StrCat("stopped while ", what));
+  }
   return Annotate(MayPass(status) ? absl::UnavailableError(status.message()) : status, what);
 }
 
@@ -42,14 +46,14 @@ class GrpcModelPublisher final : public ModelPublisher {
   explicit GrpcModelPublisher(const RunAddress& run)
       : channel_(NewChannel(run.hub, "model push")), experiment_id_(run.experiment_id) {}
 
-  absl::Status Publish(const ModelSnapshot& snapshot) override {
+  absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& stop) override {
     Message<v1::PushModelRequest> message;
     v1::ModelHeader* const header = message.header.mutable_header();
     *header = ToProto(snapshot);
     header->set_total_bytes(snapshot.data.size());
     header->set_checksum(Checksum(snapshot.data));
     header->set_experiment_id(experiment_id_);
-    BlockingStream stream(channel_, kPush, kIdleTimeout, StopToken());
+    BlockingStream stream(channel_, kPush, kIdleTimeout, stop);
     bool open = true;
     for (const ByteSlice& slice : snapshot.data.slices()) {
       for (size_t sent = 0; open && sent < slice.size;) {
@@ -67,7 +71,7 @@ class GrpcModelPublisher final : public ModelPublisher {
     open = open && stream.WritesDone();
     while (open && stream.Read(&response)) {
     }
-    return PortStatus(stream.Finish(), absl::StrCat("publishing model ", snapshot.model));
+    return PortStatus(stream.Finish(), stop, absl::StrCat("publishing model ", snapshot.model));
   }
 
  private:
@@ -160,12 +164,13 @@ class GrpcModelSubscriber final : public ModelSubscriber {
         model_(std::move(model)),
         holder_(std::move(holder)) {}
 
-  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) override {
-    return PullChecked(version, v1::PullModelRequest::WHICH_NEWEST);
+  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version,
+                                                         const StopToken& stop) override {
+    return PullChecked(version, v1::PullModelRequest::WHICH_NEWEST, stop);
   }
 
-  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override {
-    return PullChecked(std::nullopt, v1::PullModelRequest::WHICH_BEST);
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken& stop) override {
+    return PullChecked(std::nullopt, v1::PullModelRequest::WHICH_BEST, stop);
   }
 
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override {
@@ -185,8 +190,8 @@ class GrpcModelSubscriber final : public ModelSubscriber {
 
  private:
   absl::StatusOr<std::optional<ModelSnapshot>> PullChecked(std::optional<ModelVersion> version,
-                                                           v1::PullModelRequest::Which which) {
-    absl::StatusOr<std::optional<ModelSnapshot>> pulled = Pull(version, which);
+                                                           v1::PullModelRequest::Which which, const StopToken& stop) {
+    absl::StatusOr<std::optional<ModelSnapshot>> pulled = Pull(version, which, stop);
     if (pulled.ok() && pulled->has_value()) {
       const ModelSnapshot& snapshot = **pulled;
       if (snapshot.model != model_ || (version.has_value() && !(*version < snapshot.version))) {
@@ -195,13 +200,13 @@ class GrpcModelSubscriber final : public ModelSubscriber {
                                                 " of model ", snapshot.model, ", which was not asked for"));
       }
     } else if (!pulled.ok()) {
-      return PortStatus(pulled.status(), absl::StrCat("pulling model ", model_));
+      return PortStatus(pulled.status(), stop, absl::StrCat("pulling model ", model_));
     }
     return pulled;
   }
 
   absl::StatusOr<std::optional<ModelSnapshot>> Pull(std::optional<ModelVersion> version,
-                                                    v1::PullModelRequest::Which which) {
+                                                    v1::PullModelRequest::Which which, const StopToken& stop) {
     v1::PullModelRequest request;
     request.set_experiment_id(experiment_id_);
     request.set_model(model_);
@@ -210,7 +215,7 @@ class GrpcModelSubscriber final : public ModelSubscriber {
     if (version.has_value()) {
       *request.mutable_newer_than() = ToProto(*version);
     }
-    BlockingStream stream(channel_, kPull, kIdleTimeout, StopToken());
+    BlockingStream stream(channel_, kPull, kIdleTimeout, stop);
     bool open = stream.WriteLast(EncodeMessage(request, ByteSlices()));
     Assembly assembly(&spare_);
     grpc::ByteBuffer buffer;

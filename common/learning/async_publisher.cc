@@ -102,7 +102,10 @@ absl::Status AsyncPublisher::PublishOne(const ModelSnapshot& snapshot, bool agai
   absl::Duration pause = kFirstPause;
   bool unanswered = false;
   while (true) {
-    const absl::Status status = publisher_->Publish(snapshot);
+    const absl::Status status = publisher_->Publish(snapshot, stop_);
+    if (stop_.StopRequested()) {
+      return absl::OkStatus();  // Nobody asks for the result any more.
+    }
     if ((again || unanswered) && absl::IsFailedPrecondition(status) && ReasonOf(status) != reasons::kLaterLearner) {
       // The server has this version or a newer one of this learner: the attempt before arrived although its answer did
       // not, or the server had not said so yet.

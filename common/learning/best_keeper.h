@@ -13,7 +13,7 @@ namespace waggle {
 inline constexpr char kBestFolder[] = "best";
 
 // Fetches the best weights of a run that is over and writes them below `output_dir`. Does nothing where nothing was
-// evaluated. Blocks on the network and the disk.
+// evaluated. Blocks on the network and the disk, and no stop ends that.
 absl::Status KeepBest(const Assignment& over, const std::string& output_dir, ModelSubscriber* subscriber);
 
 }  // namespace waggle

@@ -20,7 +20,7 @@ absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscri
   Backoff backoff(kFirstPullPause, kLongestPullPause, Rng(std::random_device()()));
   bool said = false;
   while (true) {
-    absl::StatusOr<std::optional<ModelSnapshot>> newest = subscriber->PullNewer(std::nullopt);
+    absl::StatusOr<std::optional<ModelSnapshot>> newest = subscriber->PullNewer(std::nullopt, stop);
     if (!absl::IsUnavailable(newest.status())) {
       return newest;
     }
@@ -33,9 +33,9 @@ absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscri
   }
 }
 
-absl::Status PublishFirst(ModelSnapshot weights, ModelPublisher* publisher) {
+absl::Status PublishFirst(ModelSnapshot weights, ModelPublisher* publisher, const StopToken& stop) {
   weights.version = {};
-  const absl::Status status = publisher->Publish(weights);
+  const absl::Status status = publisher->Publish(weights, stop);
   return absl::IsFailedPrecondition(status) ? absl::OkStatus() : status;
 }
 

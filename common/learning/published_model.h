@@ -14,6 +14,6 @@ absl::StatusOr<std::optional<ModelSnapshot>> PullNewest(ModelSubscriber* subscri
 
 // Publishes the weights that a run begins with, as version 0 of epoch 0, unless there are some already: all who compute
 // them from the run's seed have the same. Errors as of ModelPublisher::Publish.
-absl::Status PublishFirst(ModelSnapshot weights, ModelPublisher* publisher);
+absl::Status PublishFirst(ModelSnapshot weights, ModelPublisher* publisher, const StopToken& stop);
 
 }  // namespace waggle

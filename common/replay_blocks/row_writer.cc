@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/deadline.h"
+#include "common/base/flush_until_stopped.h"
 #include "common/base/nearest_name.h"
 #include "common/base/problems.h"
 #include "common/base/status_macros.h"
@@ -243,11 +244,17 @@ std::optional<InsertBlock> RowWriter::TakeBlock() {
   return block;
 }
 
-absl::Status RowWriter::Flush(absl::Duration timeout) {
+absl::Status RowWriter::Flush(absl::Duration timeout, const StopToken& stop) {
   const Deadline deadline(timeout);
+  const auto flush = [this](absl::Duration left) { return sink_->Flush(left); };
   for (bool sent = true; sent;) {
-    WAGGLE_RETURN_IF_ERROR(sink_->Flush(deadline.Left()));  // Then there is room for a block, which need not wait.
-    WAGGLE_ASSIGN_OR_RETURN(sent, SendBlock(StopToken()));
+    const absl::Status flushed = FlushUntilStopped(flush, stop, deadline.Left());
+    if (absl::IsDeadlineExceeded(flushed)) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("not all blocks are acknowledged after ", absl::FormatDuration(timeout)));
+    }
+    WAGGLE_RETURN_IF_ERROR(flushed);
+    WAGGLE_ASSIGN_OR_RETURN(sent, SendBlock(stop));  // There is room for a block now: it does not wait.
   }
   return absl::OkStatus();
 }

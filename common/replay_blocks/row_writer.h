@@ -121,8 +121,9 @@ class RowWriter {
 
   // Sends what is gathered. Blocks as Append does.
   absl::Status Send(const StopToken& stop = StopToken());
-  // Sends it, and waits until everything is acknowledged. DEADLINE_EXCEEDED if that takes longer.
-  absl::Status Flush(absl::Duration timeout);
+  // Sends it, and waits until everything is acknowledged. DEADLINE_EXCEEDED if that takes longer, CANCELLED within a
+  // second of a stop: what is not acknowledged is on its way all the same, and what is not sent is kept.
+  absl::Status Flush(absl::Duration timeout, const StopToken& stop = StopToken());
 
   ReplayWriter::Stats stats() const { return sink_->stats(); }
 

@@ -18,9 +18,9 @@ class InferencePublisher final : public ModelPublisher {
   InferencePublisher(std::unique_ptr<ModelPublisher> publisher, std::shared_ptr<InferenceBatcher> batcher)
       : publisher_(std::move(publisher)), batcher_(std::move(batcher)) {}
 
-  absl::Status Publish(const ModelSnapshot& snapshot) override {
+  absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& stop) override {
     batcher_->SetWeights(snapshot);
-    return publisher_->Publish(snapshot);
+    return publisher_->Publish(snapshot, stop);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/deadline.h"
 #include "common/base/steady_now.h"
 #include "common/gradient_client/gradient_convert.h"
 #include "common/nn/flat_kernels.h"
@@ -61,6 +62,16 @@ class GradientUpload final : public std::enable_shared_from_this<GradientUpload>
     }
     if (stalled) {
       peer_->Abort(absl::DeadlineExceededError("the rest of a gradient does not come"));
+    }
+  }
+
+  // Ends the stream: its run has ended. At once, or with the message that is on its way. Any thread.
+  void End(bool at_once) {
+    const absl::Status ended = absl::UnavailableError("this gradient worker's part in the run is over");
+    if (at_once) {
+      peer_->Abort(ended);
+    } else {
+      peer_->Close(ended);
     }
   }
 
@@ -281,11 +292,14 @@ class PushHandler final : public StreamHandler<Message<Request>, Message<Respons
 
 }  // namespace
 
-GradientService::GradientService(const GradientServiceOptions& options, Metrics* metrics)
-    : options_(options),
-      metrics_(metrics),
-      buffers_(options.max_bytes),
-      watch_("gradient watch", [this] { Watch(); }) {}
+GradientService::GradientService(const GradientServiceOptions& options)
+    : options_(options), buffers_(options.max_bytes), watch_("gradient watch", [this] { Watch(); }) {}
+
+void GradientService::Begin(const std::string& role, Metrics* metrics) {
+  MutexLock lock(&mutex_);
+  role_ = role;
+  metrics_ = metrics;
+}
 
 void GradientService::SetTaker(GradientTaker* taker, GradientModel model) {
   MutexLock lock(&mutex_);
@@ -298,25 +312,52 @@ std::shared_ptr<GradientUpload> GradientService::NewUpload(std::shared_ptr<Peer>
   if (taker_ == nullptr) {
     return nullptr;
   }
-  auto upload =
-      std::make_shared<GradientUpload>(std::move(peer), taker_, model_, &buffers_, metrics_, options_.max_unanswered);
-  uploads_.erase(std::remove_if(uploads_.begin(), uploads_.end(), [](const auto& each) { return each.expired(); }),
-                 uploads_.end());
-  uploads_.push_back(upload);
+  const auto gone = [this](GradientUpload* upload) {
+    delete upload;
+    MutexLock lock(&mutex_);
+    uploads_.erase(upload);
+    upload_gone_.SignalAll();
+  };
+  std::shared_ptr<GradientUpload> upload(
+      new GradientUpload(std::move(peer), taker_, model_, &buffers_, metrics_, options_.max_unanswered), gone);
+  uploads_[upload.get()] = upload;
   return upload;
+}
+
+std::vector<std::shared_ptr<GradientUpload>> GradientService::Uploads() {
+  std::vector<std::shared_ptr<GradientUpload>> uploads;
+  MutexLock lock(&mutex_);
+  for (const auto& [address, each] : uploads_) {
+    if (std::shared_ptr<GradientUpload> upload = each.lock()) {
+      uploads.push_back(std::move(upload));
+    }
+  }
+  return uploads;
+}
+
+void GradientService::End(absl::Duration grace) {
+  {
+    MutexLock lock(&mutex_);
+    role_.clear();
+    metrics_ = nullptr;
+    taker_ = nullptr;
+  }
+  for (const bool at_once : {false, true}) {
+    for (const std::shared_ptr<GradientUpload>& upload : Uploads()) {
+      upload->End(at_once);
+    }
+    const Deadline deadline(at_once ? absl::InfiniteDuration() : grace);
+    MutexLock lock(&mutex_);
+    while (!uploads_.empty() && deadline.Left() > absl::ZeroDuration()) {
+      upload_gone_.WaitFor(&mutex_, deadline.Left());
+    }
+  }
 }
 
 void GradientService::Watch() {
   while (!stop_.WaitFor(options_.max_stall / 4)) {
-    std::vector<std::weak_ptr<GradientUpload>> uploads;
-    {
-      MutexLock lock(&mutex_);
-      uploads = uploads_;
-    }
-    for (const std::weak_ptr<GradientUpload>& each : uploads) {
-      if (const std::shared_ptr<GradientUpload> upload = each.lock()) {
-        upload->EndIfStalled(SteadyNow() - options_.max_stall);
-      }
+    for (const std::shared_ptr<GradientUpload>& upload : Uploads()) {
+      upload->EndIfStalled(SteadyNow() - options_.max_stall);
     }
   }
 }
@@ -332,14 +373,13 @@ grpc::ServerUnaryReactor* GradientService::Describe(grpc::CallbackServerContext*
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return AnswerUnary<v1::DescribeGradientsRequest, v1::DescribeGradientsResponse>(
       context, *request, response, kMaxUnaryBytes, [this](const auto&, auto* answer) {
-        answer->set_role(options_.role);
-        {
-          MutexLock lock(&mutex_);
-          answer->set_ready(taker_ != nullptr);
-        }
-        const Metrics::Snapshot snapshot = metrics_->TakeSnapshot();
-        for (const auto& [name, value] : snapshot.counters) {
-          (*answer->mutable_counters())[name] = value;
+        MutexLock lock(&mutex_);
+        answer->set_role(role_);
+        answer->set_ready(taker_ != nullptr);
+        if (metrics_ != nullptr) {
+          for (const auto& [name, value] : metrics_->TakeSnapshot().counters) {
+            (*answer->mutable_counters())[name] = value;
+          }
         }
         return absl::OkStatus();
       });

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,6 @@
 namespace waggle {
 
 struct GradientServiceOptions {
-  std::string role;                      // "primary" or "reducer", for people.
   int64_t max_bytes = int64_t{1} << 30;  // Of gradients that are not done with; beyond it streams wait.
   int64_t max_unanswered = 1024;         // Of one stream; beyond it that waits.
   // A stream of whose gradient nothing more comes for so long is ended: others may wait for its memory.
@@ -30,19 +30,25 @@ struct GradientServiceOptions {
 
 class GradientUpload;
 
-// waggle.v1.GradientService; see gradient.proto. Checks what comes (sizes, checksum, that all is finite) and hands it
-// to a taker. A gradient that is refused here is counted, among gradients_pushed, gradients_refused and
-// gradients_refused_REASON.
+// waggle.v1.GradientService; see gradient.proto. Serves one run after the other. Checks what comes (sizes, checksum,
+// that all is finite) and hands it to the run's taker. A gradient that is refused here is counted, among
+// gradients_pushed, gradients_refused and gradients_refused_REASON.
 class GradientService final : public v1::GradientService::WithRawCallbackMethod_Push<
                                   v1::GradientService::WithRawCallbackMethod_Describe<v1::GradientService::Service>> {
  public:
-  // `metrics` outlives the service.
-  GradientService(const GradientServiceOptions& options, Metrics* metrics);
+  explicit GradientService(const GradientServiceOptions& options = {});
   ~GradientService() override { stop_.RequestStop(); }
 
-  // From now on gradients go there; it outlives the service's last stream. Those of another model are refused at their
-  // header, before they take memory. Before that streams are UNAVAILABLE.
+  // Begins a run: `role` is "primary" or "reducer", for people. `metrics` outlives the run's last stream.
+  void Begin(const std::string& role, Metrics* metrics) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // From now on gradients of the run go there; it outlives the run's last stream. Those of another model are refused at
+  // their header, before they take memory. Before that streams are UNAVAILABLE.
   void SetTaker(GradientTaker* taker, GradientModel model) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends the run, if one has begun: its streams are ended, at once if they have not ended by themselves within `grace`.
+  // Returns when none of them uses its taker or its metrics any more.
+  void End(absl::Duration grace) ABSL_LOCKS_EXCLUDED(mutex_);
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Push(grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -55,13 +61,17 @@ class GradientService final : public v1::GradientService::WithRawCallbackMethod_
   // Ends streams that have stalled, until the service's end.
   void Watch() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  std::vector<std::shared_ptr<GradientUpload>> Uploads() ABSL_LOCKS_EXCLUDED(mutex_);
+
   const GradientServiceOptions options_;
-  Metrics* const metrics_;
   GradientBuffers buffers_;
   Mutex mutex_;
+  CondVar upload_gone_;
+  std::string role_ ABSL_GUARDED_BY(mutex_);
+  Metrics* metrics_ ABSL_GUARDED_BY(mutex_) = nullptr;
   GradientTaker* taker_ ABSL_GUARDED_BY(mutex_) = nullptr;
   GradientModel model_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::weak_ptr<GradientUpload>> uploads_ ABSL_GUARDED_BY(mutex_);
+  std::map<GradientUpload*, std::weak_ptr<GradientUpload>> uploads_ ABSL_GUARDED_BY(mutex_);
   const StopToken stop_;
   Thread watch_;  // Last: it uses everything above.
 };

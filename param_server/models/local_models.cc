@@ -11,7 +11,9 @@ class LocalModelPublisher final : public ModelPublisher {
  public:
   explicit LocalModelPublisher(ModelStore* store) : store_(store) {}
 
-  absl::Status Publish(const ModelSnapshot& snapshot) override { return store_->Publish(snapshot); }
+  absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& /*stop*/) override {
+    return store_->Publish(snapshot);
+  }
 
  private:
   ModelStore* const store_;
@@ -25,7 +27,8 @@ class LocalModelSubscriber final : public ModelSubscriber {
         signal_(std::make_shared<Signal>()),
         subscription_(store->Watch(model_, [signal = signal_] { signal->Notify(); })) {}
 
-  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) override {
+  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version,
+                                                         const StopToken& /*stop*/) override {
     const std::shared_ptr<const StoredModel> newest = store_->Newest(model_);
     if (newest == nullptr || (version.has_value() && !(*version < newest->snapshot.version))) {
       return std::optional<ModelSnapshot>();
@@ -33,7 +36,7 @@ class LocalModelSubscriber final : public ModelSubscriber {
     return std::optional<ModelSnapshot>(newest->snapshot);
   }
 
-  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override {
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken& /*stop*/) override {
     const std::shared_ptr<const StoredModel> best = store_->Best(model_);
     return best == nullptr ? std::nullopt : std::optional<ModelSnapshot>(best->snapshot);
   }

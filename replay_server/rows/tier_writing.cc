@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "common/base/failpoint.h"
-#include "common/base/guard.h"
 #include "common/base/log.h"
 #include "replay_server/rows/chunk_tier.h"
 #include "replay_server/rows/chunk_tiers.h"
@@ -16,6 +15,11 @@ namespace {
 
 // Of one write.
 constexpr size_t kBatchBytes = size_t{4} << 20;
+
+// Memory that runs out here ends the process: an answer that is lost leaves somebody waiting for ever.
+void Call(const ChunkTier::Answer& answer, const absl::Status& status) noexcept {
+  answer(status);
+}
 
 }  // namespace
 
@@ -31,7 +35,7 @@ void ChunkTier::AfterRoom(Answer answer) {
       return;
     }
   }
-  Guarded([&] { answer(status); }).IgnoreError();
+  Call(answer, status);
 }
 
 std::vector<TieredRows*> ChunkTier::TakeCondemned(std::vector<ColdBlock>* blocks) {
@@ -133,8 +137,7 @@ void ChunkTier::AnswerWaiting() {
     answers.swap(answers_);
   }
   for (const Answer& answer : answers) {
-    // Whose memory has run out may have told its client; the others are told all the same.
-    Guarded([&] { answer(status); }).IgnoreError();
+    Call(answer, status);
   }
 }
 

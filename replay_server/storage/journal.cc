@@ -1,13 +1,32 @@
 #include "replay_server/storage/journal.h"
 
-#include <limits>
+#include <utility>
 
 #include "common/base/failpoint.h"
-#include "common/base/guard.h"
 #include "common/base/log.h"
 #include "common/base/steady_now.h"
 
 namespace waggle {
+namespace {
+
+// Of commits whose answers wait to be called. Each answer is some request's, which holds what it takes until then.
+constexpr size_t kMaxCommits = 64;
+constexpr int64_t kMaxAnswers = 4096;
+
+Executor::LaneOptions AnswerLimits() {
+  Executor::LaneOptions options;
+  options.max_queued = kMaxCommits;
+  options.max_queued_bytes = kMaxAnswers;  // A task's bytes are its answers.
+  return options;
+}
+
+// Memory that runs out here ends the process: an answer that is lost leaves somebody waiting for ever.
+template <class Answer, class Result>
+void Call(const Answer& answer, const Result& result) noexcept {
+  answer(result);
+}
+
+}  // namespace
 
 Journal::Journal(std::shared_ptr<Database> database, const SavedState& saved, JournalOptions options)
     : database_(std::move(database)),
@@ -16,7 +35,8 @@ Journal::Journal(std::shared_ptr<Database> database, const SavedState& saved, Jo
       next_number_(saved.next_number),
       health_(options_.folder),
       last_checkpoint_(SteadyNow()),
-      answerer_(std::make_unique<Executor>("answers", 1, std::numeric_limits<size_t>::max())) {
+      answerer_(std::make_unique<Executor>("answers", 1, kMaxCommits)),
+      answers_(answerer_.get(), AnswerLimits()) {
   for (const SavedWriter& writer : saved.writers) {
     JournalWriter& known = state_.writers[writer.number];
     known.id = writer.id;
@@ -57,7 +77,7 @@ void Journal::AfterCommit(Answer answer) {
       return;
     }
   }
-  Guarded([&answer] { answer(StoppedError()); }).IgnoreError();
+  Call(answer, StoppedError());
 }
 
 void Journal::AddTable(std::shared_ptr<Table> table, const std::shared_ptr<Table>& replaced) {
@@ -96,7 +116,7 @@ void Journal::Checkpoint(CheckpointDone done) {
       return;
     }
   }
-  done(StoppedError());
+  Call(done, absl::StatusOr<CheckpointInfo>(StoppedError()));
 }
 
 void Journal::Stop() {
@@ -169,7 +189,7 @@ void Journal::Run() {
   }
   CallBack(std::move(left.answers), StoppedError());
   for (const CheckpointDone& done : left.checkpoints) {
-    Guarded([&done] { done(StoppedError()); }).IgnoreError();
+    Call(done, absl::StatusOr<CheckpointInfo>(StoppedError()));
   }
 }
 
@@ -177,15 +197,15 @@ void Journal::CallBack(std::vector<Answer> answers, const absl::Status& status) 
   if (answers.empty()) {
     return;
   }
+  const auto count = static_cast<int64_t>(answers.size());
   auto shared = std::make_shared<std::vector<Answer>>(std::move(answers));
   const auto call = [shared, status] {
     for (Answer& answer : *shared) {
-      // Whose memory has run out may have told its client; the others are told all the same.
-      Guarded([&] { answer(status); }).IgnoreError();
+      Call(answer, status);
       answer = nullptr;  // Lets go of rows before the next one is called.
     }
   };
-  if (!answerer_->Submit(call).ok()) {
+  if (!answers_.SubmitBytes(count, call).ok()) {
     call();
   }
 }
@@ -224,9 +244,7 @@ void Journal::MakeCheckpoint(std::vector<CheckpointDone> done) {
   auto shared = std::make_shared<std::vector<CheckpointDone>>(std::move(done));
   CallBack({[shared, status, info](const absl::Status& /*always_ok*/) {
              for (const CheckpointDone& call : *shared) {
-               const absl::StatusOr<CheckpointInfo> result =
-                   status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status);
-               Guarded([&] { call(result); }).IgnoreError();
+               Call(call, status.ok() ? absl::StatusOr<CheckpointInfo>(info) : absl::StatusOr<CheckpointInfo>(status));
              }
            }},
            absl::OkStatus());

@@ -110,6 +110,7 @@ class Journal final : public TableLog {
   absl::Status Write(rocksdb::WriteBatch* batch, bool sync);
   bool PauseAfterFailure(const absl::Status& failure) ABSL_LOCKS_EXCLUDED(mutex_);
   void MakeCheckpoint(std::vector<CheckpointDone> done);
+  // In the answerer's thread; in this one if too many wait for that, so that no more is written meanwhile.
   void CallBack(std::vector<Answer> answers, const absl::Status& status);
   void TakeRegistrations() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -132,6 +133,7 @@ class Journal final : public TableLog {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::unique_ptr<Executor> answerer_;  // Calls back, so that the next write need not wait for that.
+  Executor::Lane answers_;              // The answerer's only one.
   Thread thread_;                       // Last: it uses everything above.
 };
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <list>
@@ -29,42 +28,30 @@ class Actions {
   }
   // Takes all that are there. Takes no memory.
   void Splice(Nodes* nodes) { nodes_.splice(nodes_.end(), *nodes); }
-  // Within a handler: what was thrown under the lock is thrown again behind the actions that were there by then.
-  void ThrowLater() { thrown_ = thrown_ == nullptr ? std::current_exception() : thrown_; }
 
  private:
-  friend void RunAfterLock(Actions actions);
+  friend void RunAfterLock(Actions actions) noexcept;
 
   Nodes nodes_;
-  std::exception_ptr thrown_;
 };
 
 // Runs the actions in their order, in this thread. Where an action calls this again, its actions are run after those
 // that wait already, by the outer call: a callback that asks for more each time it is called would otherwise recurse
-// without end.
-inline void RunAfterLock(Actions actions) {
+// without end. Memory that runs out in an action ends the process: whoever it was to answer would wait for ever.
+inline void RunAfterLock(Actions actions) noexcept {
   thread_local Actions::Nodes* running = nullptr;
-  std::exception_ptr thrown = actions.thrown_;
   if (running != nullptr) {
     running->splice(running->end(), actions.nodes_);
-  } else {
-    Actions::Nodes& queue = actions.nodes_;
-    running = &queue;
-    // Memory may run out in one action. The others are other clients', and are run all the same.
-    while (!queue.empty()) {
-      const std::function<void()> action = std::move(queue.front());
-      queue.pop_front();
-      try {
-        action();
-      } catch (...) {
-        thrown = thrown == nullptr ? std::current_exception() : thrown;
-      }
-    }
-    running = nullptr;
+    return;
   }
-  if (thrown != nullptr) {
-    std::rethrow_exception(thrown);
+  Actions::Nodes& queue = actions.nodes_;
+  running = &queue;
+  while (!queue.empty()) {
+    const std::function<void()> action = std::move(queue.front());
+    queue.pop_front();
+    action();
   }
+  running = nullptr;
 }
 
 }  // namespace waggle

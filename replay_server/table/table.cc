@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/annotate.h"
-#include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/base/steady_now.h"
 #include "common/replay_blocks/block_compression.h"
@@ -170,8 +169,7 @@ void Table::Insert(std::vector<NewItem> items, std::function<void(absl::Status)>
     }
   }
   removed.clear();
-  // It has the items: what memory runs out for now is other clients'.
-  Guarded([&actions] { RunAfterLock(std::move(actions)); }).IgnoreError();
+  RunAfterLock(std::move(actions));
 }
 
 uint64_t Table::Sample(std::shared_ptr<const BatchLayout> layout, int64_t batch_size, SampleDone done) {

@@ -198,8 +198,9 @@ class Table : public std::enable_shared_from_this<Table> {
                                                  RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Refuses the requests for batches that the configuration does not allow any more.
   void RefuseSamplesLocked(Actions* actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Inserts and samples what can be by now: writers in turns, batches of one size in their order.
-  void ServeLocked(Actions* actions, RemovedRows* removed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Inserts and samples what can be by now: writers in turns, batches of one size in their order. Memory that runs out
+  // meanwhile ends the process: those whose turn it was might wait for ever.
+  void ServeLocked(Actions* actions, RemovedRows* removed) noexcept ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Inserts up to `most` of the items as far as that can be by now. Returns whether all are in; it is answered then.
   bool InsertLocked(WaitingInsert* insert, int64_t most, Actions* actions, RemovedRows* removed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -11,15 +11,11 @@
 namespace waggle {
 
 // Both sides go on as far as they can, in turn: neither can keep the other from what the limiter grants it.
-void Table::ServeLocked(Actions* actions, RemovedRows* removed) {
-  try {
-    bool progress = true;
-    while (progress) {
-      progress = ServeInsertsLocked(actions, removed);
-      progress = ServeSamplesLocked(actions, removed) || progress;
-    }
-  } catch (...) {
-    actions->ThrowLater();  // Others may be among those whose actions these are.
+void Table::ServeLocked(Actions* actions, RemovedRows* removed) noexcept {
+  bool progress = true;
+  while (progress) {
+    progress = ServeInsertsLocked(actions, removed);
+    progress = ServeSamplesLocked(actions, removed) || progress;
   }
 }
 

@@ -185,7 +185,7 @@ void WriterSession::Enter(EnteringBlock* block) {
     };
     if (!Guarded([&] { home_.tier->AfterRoom(answer); }).ok()) {
       // The tables have it: that it does not wait for room is better than to lose its writer.
-      Guarded([&] { answer(absl::OkStatus()); }).IgnoreError();
+      answer(absl::OkStatus());
     }
   }
 }

@@ -118,7 +118,8 @@ std::vector<std::optional<ModelVersion>> ScriptedSubscriber::Script::Asked() {
   return asked;
 }
 
-absl::StatusOr<std::optional<ModelSnapshot>> ScriptedSubscriber::PullNewer(std::optional<ModelVersion> version) {
+absl::StatusOr<std::optional<ModelSnapshot>> ScriptedSubscriber::PullNewer(std::optional<ModelVersion> version,
+                                                                           const StopToken& /*stop*/) {
   MutexLock lock(&script_->mutex);
   script_->asked.push_back(version);
   if (script_->answers.empty()) {

@@ -101,8 +101,9 @@ class ScriptedSubscriber : public ModelSubscriber {
   };
   explicit ScriptedSubscriber(std::shared_ptr<Script> script) : script_(std::move(script)) {}
 
-  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version) override;
-  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override {
+  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion> version,
+                                                         const StopToken& stop) override;
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken& /*stop*/) override {
     return absl::UnimplementedError("who acts has no use for the best weights");
   }
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override;

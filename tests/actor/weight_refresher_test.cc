@@ -66,6 +66,34 @@ TEST_CASE("a stop ends the wait for weights", "[unit]") {
   REQUIRE_CODE(refresher->WaitAndTake(), absl::StatusCode::kCancelled);
 }
 
+// Says that there is something newer, and does not answer who pulls it.
+class MuteSubscriber : public ModelSubscriber {
+ public:
+  explicit MuteSubscriber(const StopToken& called) : called_(called) {}
+  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>, const StopToken& stop) override {
+    called_.RequestStop();
+    stop.Wait();
+    return absl::CancelledError("stopped");
+  }
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken&) override {
+    return absl::UnimplementedError("not asked for");
+  }
+  absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override { return absl::OkStatus(); }
+
+ private:
+  const StopToken called_;
+};
+
+TEST_CASE("a stop ends a pull that the server does not answer", "[unit]") {
+  const StopToken called;
+  const StopToken stop;
+  WeightRefresher refresher(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
+                            std::make_unique<MuteSubscriber>(called), stop);
+  called.Wait();
+  stop.RequestStop();
+  REQUIRE_CODE(refresher.WaitAndTake(), absl::StatusCode::kCancelled);
+}
+
 TEST_CASE("patience ends a wait without weights, and what comes in time is taken", "[unit]") {
   const auto script = std::make_shared<Script>();
   const auto refresher = Start(script, StopToken());

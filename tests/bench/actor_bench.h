@@ -35,8 +35,10 @@ class DiscardingWriter : public ReplayWriter {
 class OneVersion : public ModelSubscriber {
  public:
   explicit OneVersion(ModelSnapshot snapshot) : snapshot_(std::move(snapshot)) {}
-  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>) override { return snapshot_; }
-  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return snapshot_; }
+  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>, const StopToken&) override {
+    return snapshot_;
+  }
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken&) override { return snapshot_; }
   absl::Status WaitNewer(std::optional<ModelVersion> version, const StopToken& stop) override {
     if (version.has_value()) {
       stop.Wait();

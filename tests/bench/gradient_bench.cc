@@ -65,7 +65,8 @@ class Pushing {
     options.batch = workers;
     options.flush_after = absl::Milliseconds(5);
     primary_ = std::make_unique<GradientPrimary>(options, parameters_.get(), &settled_, &metrics_, nullptr);
-    service_ = std::make_unique<GradientService>(GradientServiceOptions{"primary"}, &metrics_);
+    service_ = std::make_unique<GradientService>();
+    service_->Begin("primary", &metrics_);
     runner_.Start(primary_.get());
     service_->SetTaker(&runner_, parameters_->model());
     server_ = Must(RpcServer::Start("127.0.0.1:0", {service_.get()}));

@@ -33,7 +33,7 @@ constexpr int64_t kActs = 100;
 // Remembers nothing: what a publication costs the learner is the copy.
 class MemoryPublisher : public ModelPublisher {
  public:
-  absl::Status Publish(const ModelSnapshot&) override { return absl::OkStatus(); }
+  absl::Status Publish(const ModelSnapshot&, const StopToken&) override { return absl::OkStatus(); }
 };
 
 class NoUpdater : public PriorityUpdater {

@@ -43,11 +43,11 @@ struct Fixture {
 
   void Push() {
     ++snapshot.version.version;
-    const absl::Status status = publisher->Publish(snapshot);
+    const absl::Status status = publisher->Publish(snapshot, StopToken());
     WAGGLE_CHECK(status.ok(), status.ToString());
   }
   void Pull(std::optional<ModelVersion> newer_than) {
-    const auto pulled = subscriber->PullNewer(newer_than);
+    const auto pulled = subscriber->PullNewer(newer_than, StopToken());
     WAGGLE_CHECK(pulled.ok() && pulled->has_value() != newer_than.has_value(), pulled.status().ToString());
   }
 

@@ -30,9 +30,9 @@ class ServerThatRestarts : public ModelPublisher {
     const std::shared_ptr<const StoredModel> newest = models()->Newest("policy");
     return newest == nullptr ? std::nullopt : std::make_optional(newest->snapshot.version);
   }
-  absl::Status Publish(const ModelSnapshot& snapshot) override {
+  absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& stop) override {
     const std::shared_ptr<ModelStore> models_now = models();
-    return NewLocalModelPublisher(models_now.get())->Publish(snapshot);
+    return NewLocalModelPublisher(models_now.get())->Publish(snapshot, stop);
   }
 
  private:
@@ -58,7 +58,7 @@ TEST_CASE("an actor gets its weights from a parameter server that was restarted 
   const std::shared_ptr<ModelStore> models = server.models();
   const auto actor = NewLocalModelSubscriber(models.get(), "policy");
   REQUIRE_OK(actor->WaitNewer(std::nullopt, StopToken()));
-  CHECK(testing::ValueOf(actor->PullNewer(std::nullopt))->version == ModelVersion{4, 100});
+  CHECK(testing::ValueOf(actor->PullNewer(std::nullopt, StopToken()))->version == ModelVersion{4, 100});
   REQUIRE_OK(publisher.Publish(Weights(101)));
   REQUIRE_OK(publisher.Flush(absl::Seconds(60)));
   CHECK(server.KnownVersion() == ModelVersion{4, 101});

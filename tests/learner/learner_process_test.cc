@@ -144,7 +144,7 @@ struct Fixture {
   class RecordingPublisher : public ModelPublisher {
    public:
     explicit RecordingPublisher(Fixture* fixture) : fixture_(fixture) {}
-    absl::Status Publish(const ModelSnapshot& snapshot) override {
+    absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& /*stop*/) override {
       MutexLock lock(&fixture_->mutex);
       fixture_->published.push_back(snapshot);
       if (fixture_->on_publish != nullptr) {
@@ -162,10 +162,10 @@ struct Fixture {
    public:
     HubWeights(absl::StatusOr<std::optional<ModelSnapshot>> best, const ModelSnapshot* newest)
         : best_(std::move(best)), newest_(newest) {}
-    absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>) override {
+    absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>, const StopToken&) override {
       return newest_ == nullptr ? std::nullopt : std::make_optional(*newest_);
     }
-    absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return best_; }
+    absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken&) override { return best_; }
     absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override { return absl::OkStatus(); }
 
    private:

@@ -13,11 +13,13 @@ class ScriptedSubscriber : public ModelSubscriber {
 
   explicit ScriptedSubscriber(std::function<Answer(int pull)> answer) : answer_(std::move(answer)) {}
 
-  Answer PullNewer(std::optional<ModelVersion> version) override {
+  Answer PullNewer(std::optional<ModelVersion> version, const StopToken& /*stop*/) override {
     CHECK_FALSE(version.has_value());
     return answer_(pulls_++);
   }
-  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return absl::UnimplementedError("not asked for"); }
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken&) override {
+    return absl::UnimplementedError("not asked for");
+  }
   absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
     return absl::InternalError("nobody is to wait: there may be no weights at all");
   }

@@ -17,7 +17,7 @@ class ScriptedPublisher : public ModelPublisher {
   explicit ScriptedPublisher(std::function<absl::Status(size_t attempt)> answer = nullptr)
       : answer_(std::move(answer)) {}
 
-  absl::Status Publish(const ModelSnapshot& snapshot) override {
+  absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& /*stop*/) override {
     size_t attempt = 0;
     {
       MutexLock lock(&mutex_);

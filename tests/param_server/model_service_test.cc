@@ -177,16 +177,16 @@ TEST_CASE("Weights of an epoch that no learner was given are refused, and fence 
   REQUIRE(ValueOf(server.state->TakeEpoch()) == 1);
   const auto publisher = NewGrpcModelPublisher(server.address);
   for (const uint64_t never_given : {uint64_t{2}, uint64_t{1} << 60}) {
-    const absl::Status refused = publisher->Publish(MakeModel("m", {never_given, 1}));
+    const absl::Status refused = publisher->Publish(MakeModel("m", {never_given, 1}), StopToken());
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(refused.message()), Catch::Contains("weights of epoch " + std::to_string(never_given)) &&
                                                    Catch::Contains("the largest that was is 1"));
   }
   CHECK(server.metrics.TakeSnapshot().counters.at("pushes_refused") == 2);
   CHECK(server.models->Newest("m") == nullptr);
-  CHECK(publisher->Publish(MakeModel("m", {1, 1})) == absl::OkStatus());
+  CHECK(publisher->Publish(MakeModel("m", {1, 1}), StopToken()) == absl::OkStatus());
   REQUIRE(ValueOf(server.state->TakeEpoch()) == 2);
-  CHECK(publisher->Publish(MakeModel("m", {2, 1})) == absl::OkStatus());
+  CHECK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()) == absl::OkStatus());
 }
 
 TEST_CASE("Weights of a learner that was dismissed are refused, and those of its successor are not", "[grpc]") {
@@ -197,15 +197,15 @@ TEST_CASE("Weights of a learner that was dismissed are refused, and those of its
   learner.worker_id = "first";
   CHECK(ValueOf(server.hub->Join(learner)).epoch == 1);
   const auto publisher = NewGrpcModelPublisher(server.address);
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1}), StopToken()));
   server.hub->Dismiss("first", "it was silent");
-  const absl::Status refused = publisher->Publish(MakeModel("m", {1, 2}));
+  const absl::Status refused = publisher->Publish(MakeModel("m", {1, 2}), StopToken());
   REQUIRE_CODE(refused, absl::StatusCode::kFailedPrecondition);
   CHECK(ReasonOf(refused) == reasons::kLaterLearner);
   CHECK(server.models->Newest("m")->snapshot.version == ModelVersion{1, 1});
   learner.worker_id = "second";
   CHECK(ValueOf(server.hub->Join(learner)).epoch == 2);
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1})));
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()));
 }
 
 TEST_CASE("Bytes that are no message are refused by every method", "[grpc]") {
@@ -224,14 +224,14 @@ TEST_CASE("Sixteen readers at once get the same bytes, cut into messages once", 
   testing::ParamServer server;
   server.Start();
   const ModelSnapshot published = MakeModel("m", {1, 1}, 500'000);
-  REQUIRE_OK(NewGrpcModelPublisher(server.address)->Publish(published));
+  REQUIRE_OK(NewGrpcModelPublisher(server.address)->Publish(published, StopToken()));
   const std::shared_ptr<const StoredModel> stored = server.models->Newest("m");
   std::vector<absl::StatusOr<std::optional<ModelSnapshot>>> pulled(16, absl::UnknownError("not pulled"));
   {
     std::vector<Thread> readers;
     for (size_t i = 0; i < pulled.size(); ++i) {
       readers.emplace_back("reader", [&server, &result = pulled[i]] {
-        result = NewGrpcModelSubscriber(server.address, "m")->PullNewer(std::nullopt);
+        result = NewGrpcModelSubscriber(server.address, "m")->PullNewer(std::nullopt, StopToken());
       });
     }
   }

@@ -14,50 +14,50 @@ namespace {
 void CheckRoundTrip(const ModelPorts& ports) {
   const auto publisher = ports.new_publisher();
   const auto subscriber = ports.new_subscriber("m");
-  CHECK_FALSE(ValueOf(subscriber->PullNewer(std::nullopt)).has_value());
+  CHECK_FALSE(ValueOf(subscriber->PullNewer(std::nullopt, StopToken())).has_value());
 
   ModelSnapshot published = MakeModel("m", {1, 10}, 1'000'000);  // Several pieces of two mebibytes.
-  REQUIRE_OK(publisher->Publish(published));
-  const std::optional<ModelSnapshot> pulled = ValueOf(subscriber->PullNewer(std::nullopt));
+  REQUIRE_OK(publisher->Publish(published, StopToken()));
+  const std::optional<ModelSnapshot> pulled = ValueOf(subscriber->PullNewer(std::nullopt, StopToken()));
   REQUIRE(pulled.has_value());
   CHECK(pulled->model == "m");
   CHECK(pulled->version == ModelVersion{1, 10});
   CHECK(pulled->tensors == published.tensors);
   CHECK(pulled->network_hash == published.network_hash);
   CHECK((BytesOf(pulled->data) == BytesOf(published.data)));
-  CHECK_FALSE(ValueOf(ports.new_subscriber("other")->PullNewer(std::nullopt)).has_value());
+  CHECK_FALSE(ValueOf(ports.new_subscriber("other")->PullNewer(std::nullopt, StopToken())).has_value());
 }
 
 void CheckOnlyNewerComes(const ModelPorts& ports) {
   const auto publisher = ports.new_publisher();
   const auto subscriber = ports.new_subscriber("m");
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 10})));
-  CHECK_FALSE(ValueOf(subscriber->PullNewer(ModelVersion{1, 10})).has_value());
-  CHECK_FALSE(ValueOf(subscriber->PullNewer(ModelVersion{2, 0})).has_value());
-  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 9})).has_value());
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 11})));
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1})));  // A later epoch counts from wherever it likes.
-  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 10}))->version == ModelVersion{2, 1});
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 10}), StopToken()));
+  CHECK_FALSE(ValueOf(subscriber->PullNewer(ModelVersion{1, 10}, StopToken())).has_value());
+  CHECK_FALSE(ValueOf(subscriber->PullNewer(ModelVersion{2, 0}, StopToken())).has_value());
+  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 9}, StopToken())).has_value());
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 11}), StopToken()));
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()));  // A later epoch counts from wherever it likes.
+  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 10}, StopToken()))->version == ModelVersion{2, 1});
 }
 
 void CheckStaleIsFenced(const ModelPorts& ports) {
   const auto publisher = ports.new_publisher();
   const auto zombie = ports.new_publisher();
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 5})));
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 5}), StopToken()));
   for (const ModelVersion stale : {ModelVersion{1, 999}, ModelVersion{2, 4}, ModelVersion{2, 5}}) {
-    const absl::Status refused = zombie->Publish(MakeModel("m", stale));
+    const absl::Status refused = zombie->Publish(MakeModel("m", stale), StopToken());
     CHECK(refused.code() == absl::StatusCode::kFailedPrecondition);
     CHECK_THAT(std::string(refused.message()), Catch::Contains("is not newer than what is published (epoch 2"));
     CHECK(ReasonOf(refused) == (stale.epoch < 2 ? reasons::kLaterLearner : ""));
   }
-  CHECK(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt))->version == ModelVersion{2, 5});
-  CHECK(BytesOf(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt))->data) ==
+  CHECK(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt, StopToken()))->version == ModelVersion{2, 5});
+  CHECK(BytesOf(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt, StopToken()))->data) ==
         BytesOf(MakeModel("m", {2, 5}).data));
 }
 
 void CheckMalformedIsRefused(const ModelPorts& ports) {
   const auto publisher = ports.new_publisher();
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1}), StopToken()));
   std::vector<ModelSnapshot> malformed(5, MakeModel("m", {1, 2}));
   malformed[0].model = "no such name!";
   malformed[1].tensors[0].shape[0] += 1;
@@ -65,26 +65,26 @@ void CheckMalformedIsRefused(const ModelPorts& ports) {
   malformed[3].tensors[0].shape[0] = -1;
   malformed[4].tensors[1].name = malformed[4].tensors[0].name;
   for (const ModelSnapshot& snapshot : malformed) {
-    CHECK(publisher->Publish(snapshot).code() == absl::StatusCode::kInvalidArgument);
+    CHECK(publisher->Publish(snapshot, StopToken()).code() == absl::StatusCode::kInvalidArgument);
   }
-  CHECK(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt))->version == ModelVersion{1, 1});
-  CHECK(publisher->Publish(MakeModel("m", {1, 2})) == absl::OkStatus());
+  CHECK(ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt, StopToken()))->version == ModelVersion{1, 1});
+  CHECK(publisher->Publish(MakeModel("m", {1, 2}), StopToken()) == absl::OkStatus());
 }
 
 void CheckModelWithoutBytes(const ModelPorts& ports) {
   ModelSnapshot empty;
   empty.model = "m";
   empty.version = {1, 1};
-  REQUIRE_OK(ports.new_publisher()->Publish(empty));
-  const std::optional<ModelSnapshot> pulled = ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt));
+  REQUIRE_OK(ports.new_publisher()->Publish(empty, StopToken()));
+  const std::optional<ModelSnapshot> pulled = ValueOf(ports.new_subscriber("m")->PullNewer(std::nullopt, StopToken()));
   REQUIRE(pulled.has_value());
   CHECK(pulled->data.size() == 0);
   CHECK(pulled->version == ModelVersion{1, 1});
 }
 
 void CheckNothingIsBestBeforeItIsSaid(const ModelPorts& ports) {
-  REQUIRE_OK(ports.new_publisher()->Publish(MakeModel("m", {1, 1})));
-  CHECK_FALSE(ValueOf(ports.new_subscriber("m")->PullBest()).has_value());
+  REQUIRE_OK(ports.new_publisher()->Publish(MakeModel("m", {1, 1}), StopToken()));
+  CHECK_FALSE(ValueOf(ports.new_subscriber("m")->PullBest(StopToken())).has_value());
 }
 
 void CheckWaiting(const ModelPorts& ports) {
@@ -99,8 +99,8 @@ void CheckWaiting(const ModelPorts& ports) {
       first = subscriber->WaitNewer(std::nullopt, stop);
       second = subscriber->WaitNewer(ModelVersion{1, 1}, stop);
     });
-    REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
-    REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 2})));
+    REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1}), StopToken()));
+    REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 2}), StopToken()));
   }
   CHECK(first == absl::OkStatus());
   CHECK(second == absl::OkStatus());

@@ -1,5 +1,7 @@
 #include "common/base/flush_until_stopped.h"
 
+#include <vector>
+
 #include "tests/support/catch.h"
 
 namespace waggle {
@@ -20,6 +22,18 @@ TEST_CASE("a flush is tried until it is done, an error, or nobody waits for it a
     return absl::DeadlineExceededError("not yet");
   };
   REQUIRE_CODE(FlushUntilStopped(stops, stop), absl::StatusCode::kCancelled);
+}
+
+TEST_CASE("a flush takes no longer than it may, and is tried once where it may take no time", "[unit]") {
+  std::vector<absl::Duration> timeouts;
+  const auto late = [&timeouts](absl::Duration timeout) {
+    timeouts.push_back(timeout);
+    return absl::DeadlineExceededError("not yet");
+  };
+  REQUIRE_CODE(FlushUntilStopped(late, StopToken(), absl::ZeroDuration()), absl::StatusCode::kDeadlineExceeded);
+  CHECK(timeouts == std::vector<absl::Duration>{absl::ZeroDuration()});
+  REQUIRE_CODE(FlushUntilStopped(late, StopToken(), absl::Milliseconds(20)), absl::StatusCode::kDeadlineExceeded);
+  CHECK(timeouts[1] <= absl::Milliseconds(20));
 }
 
 }  // namespace

@@ -39,19 +39,19 @@ TEST_CASE("What a holder has pulled is kept on the server, and the best is pulle
   for (uint64_t version = 1; version <= 3; ++version) {
     REQUIRE_OK(server.models->Publish(MakeModel("m", {1, version})));
     const auto& puller = version == 2 ? evaluator : actor;
-    CHECK(ValueOf(puller->PullNewer(std::nullopt))->version == ModelVersion{1, version});
+    CHECK(ValueOf(puller->PullNewer(std::nullopt, StopToken()))->version == ModelVersion{1, version});
   }
-  CHECK_FALSE(ValueOf(evaluator->PullNewer(ModelVersion{1, 3})).has_value());
+  CHECK_FALSE(ValueOf(evaluator->PullNewer(ModelVersion{1, 3}, StopToken())).has_value());
   CHECK(server.models->Find("m", {1, 1}) == nullptr);
   const auto held = server.models->Find("m", {1, 2});
   REQUIRE(held != nullptr);
   server.models->SetBest(held);
-  const std::optional<ModelSnapshot> best = ValueOf(actor->PullBest());
+  const std::optional<ModelSnapshot> best = ValueOf(actor->PullBest(StopToken()));
   REQUIRE(best.has_value());
   CHECK(best->version == ModelVersion{1, 2});
   CHECK(BytesOf(best->data) == BytesOf(held->snapshot.data));
-  REQUIRE_CODE(NewGrpcModelSubscriber(server.address, "m", "no such name!")->PullNewer(std::nullopt).status(),
-               absl::StatusCode::kInvalidArgument);
+  const auto nameless = NewGrpcModelSubscriber(server.address, "m", "no such name!");
+  REQUIRE_CODE(nameless->PullNewer(std::nullopt, StopToken()).status(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") {
@@ -59,10 +59,10 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
   server.Start();
   const auto publisher = NewGrpcModelPublisher(server.address);
   const auto subscriber = NewGrpcModelSubscriber(server.address, "m");
-  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1})));
+  REQUIRE_OK(publisher->Publish(MakeModel("m", {1, 1}), StopToken()));
   server.Stop();
-  CHECK(publisher->Publish(MakeModel("m", {1, 2})).code() == absl::StatusCode::kUnavailable);
-  CHECK(subscriber->PullNewer(std::nullopt).status().code() == absl::StatusCode::kUnavailable);
+  CHECK(publisher->Publish(MakeModel("m", {1, 2}), StopToken()).code() == absl::StatusCode::kUnavailable);
+  CHECK(subscriber->PullNewer(std::nullopt, StopToken()).status().code() == absl::StatusCode::kUnavailable);
 
   // Waiting goes on while the server is away, and sees what it has when it is back.
   const StopToken stop;
@@ -77,13 +77,13 @@ TEST_CASE("A server that is away is unavailable, and is found again", "[grpc]") 
     absl::Status status;
     do {
       ++published.version;
-      status = publisher->Publish(MakeModel("m", published));
+      status = publisher->Publish(MakeModel("m", published), StopToken());
     } while (!status.ok() && deadline.Left() > absl::ZeroDuration());
     REQUIRE_OK(status);
     std::move(give_up).Cancel();
   }
   CHECK(waited == absl::OkStatus());
-  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 1}))->version == published);
+  CHECK(ValueOf(subscriber->PullNewer(ModelVersion{1, 1}, StopToken()))->version == published);
 }
 
 TEST_CASE("A pull takes the memory of an earlier one that nobody uses any more, and no other", "[grpc]") {
@@ -92,7 +92,7 @@ TEST_CASE("A pull takes the memory of an earlier one that nobody uses any more, 
   const auto subscriber = NewGrpcModelSubscriber(server.address, "m");
   const auto pull = [&](uint64_t version) {
     REQUIRE_OK(server.models->Publish(MakeModel("m", {1, version})));
-    return *ValueOf(subscriber->PullNewer(std::nullopt));
+    return *ValueOf(subscriber->PullNewer(std::nullopt, StopToken()));
   };
   const auto address = [](const ModelSnapshot& snapshot) { return snapshot.data.slices()[0].data; };
   const ModelSnapshot kept = pull(1);
@@ -103,6 +103,51 @@ TEST_CASE("A pull takes the memory of an earlier one that nobody uses any more, 
     CHECK(BytesOf(pulled.data) == BytesOf(MakeModel("m", {1, version}).data));
   }
   CHECK(BytesOf(kept.data) == BytesOf(MakeModel("m", {1, 1}).data));
+}
+
+// Never answers.
+template <class Reactor>
+class Mute final : public Reactor {
+ public:
+  void OnCancel() override { this->Finish(grpc::Status::CANCELLED); }
+  void OnDone() override { delete this; }
+};
+
+class MuteServer final : public v1::ModelService::WithRawCallbackMethod_Push<
+                             v1::ModelService::WithRawCallbackMethod_Pull<v1::ModelService::CallbackService>> {
+ public:
+  grpc::ServerReadReactor<grpc::ByteBuffer>* Push(grpc::CallbackServerContext* /*context*/,
+                                                  grpc::ByteBuffer* /*response*/) override {
+    called.RequestStop();
+    return new Mute<grpc::ServerReadReactor<grpc::ByteBuffer>>();
+  }
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Pull(grpc::CallbackServerContext* /*context*/,
+                                                   const grpc::ByteBuffer* /*request*/) override {
+    called.RequestStop();
+    return new Mute<grpc::ServerWriteReactor<grpc::ByteBuffer>>();
+  }
+
+  StopToken called;
+};
+
+TEST_CASE("A call that the server does not answer ends with a stop", "[grpc]") {
+  MuteServer mute;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&mute}));
+  const auto publisher = NewGrpcModelPublisher(server->address());
+  const auto subscriber = NewGrpcModelSubscriber(server->address(), "m");
+  absl::Status ended;
+  // The stop comes once the server has the call.
+  SECTION("publishing") {
+    ended = publisher->Publish(MakeModel("m", {1, 1}), mute.called);
+  }
+  SECTION("pulling the newest weights") {
+    ended = subscriber->PullNewer(std::nullopt, mute.called).status();
+  }
+  SECTION("pulling the best weights") {
+    ended = subscriber->PullBest(mute.called).status();
+  }
+  CHECK(mute.called.StopRequested());
+  CHECK(ended.code() == absl::StatusCode::kCancelled);
 }
 
 // Answers every pull with given messages.
@@ -152,7 +197,7 @@ TEST_CASE("What a server sends is believed only where it fits together", "[grpc]
     for (const Message<v1::PullModelResponse>& message : messages) {
       lying.messages.push_back(EncodeMessage(message));
     }
-    return subscriber->PullNewer(ModelVersion{1, 4}).status();
+    return subscriber->PullNewer(ModelVersion{1, 4}, StopToken()).status();
   };
   REQUIRE_OK(pull({Honest(snapshot)}));
 
@@ -203,11 +248,11 @@ TEST_CASE("A server that stops in the middle of an answer is unavailable, howeve
   for (const absl::Status& end : {absl::CancelledError("stopping"), absl::UnavailableError("stopping"),
                                   absl::DeadlineExceededError("too slow")}) {
     stopping.end = end;
-    CHECK(subscriber->PullNewer(std::nullopt).status().code() == absl::StatusCode::kUnavailable);
+    CHECK(subscriber->PullNewer(std::nullopt, StopToken()).status().code() == absl::StatusCode::kUnavailable);
   }
   for (const absl::Status& end : {absl::FailedPreconditionError("no"), absl::InternalError("a bug")}) {
     stopping.end = end;
-    CHECK(subscriber->PullNewer(std::nullopt).status().code() == end.code());
+    CHECK(subscriber->PullNewer(std::nullopt, StopToken()).status().code() == end.code());
   }
 }
 

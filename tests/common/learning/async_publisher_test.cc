@@ -102,10 +102,31 @@ TEST_CASE("a flush ends after its time and destruction does not wait for an abse
   REQUIRE_CODE(publisher.Flush(absl::Milliseconds(1)), absl::StatusCode::kDeadlineExceeded);
 }
 
+// A server that never answers.
+class MutePublisher : public ModelPublisher {
+ public:
+  absl::Status Publish(const ModelSnapshot&, const StopToken& stop) override {
+    called.RequestStop();
+    stop.Wait();
+    return absl::CancelledError("stopped");
+  }
+  const StopToken called;
+};
+
+TEST_CASE("the publisher's end does not wait for a server that does not answer", "[unit]") {
+  MutePublisher port;
+  {
+    AsyncPublisher publisher(&port, {});
+    REQUIRE_OK(publisher.Publish(Version(1)));
+    port.called.Wait();
+  }
+  SUCCEED("it has ended");
+}
+
 // A server that knows versions only: it takes none that is not newer, and can lose what it has.
 class ForgetfulServer : public ModelPublisher {
  public:
-  absl::Status Publish(const ModelSnapshot& snapshot) override {
+  absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& /*stop*/) override {
     MutexLock lock(&mutex_);
     taken_.push_back(snapshot.version);
     changed_.SignalAll();

@@ -14,10 +14,10 @@ namespace {
 class BestOnly : public ModelSubscriber {
  public:
   explicit BestOnly(absl::StatusOr<std::optional<ModelSnapshot>> best) : best_(std::move(best)) {}
-  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>) override {
+  absl::StatusOr<std::optional<ModelSnapshot>> PullNewer(std::optional<ModelVersion>, const StopToken&) override {
     return absl::UnimplementedError("not asked for");
   }
-  absl::StatusOr<std::optional<ModelSnapshot>> PullBest() override { return best_; }
+  absl::StatusOr<std::optional<ModelSnapshot>> PullBest(const StopToken&) override { return best_; }
   absl::Status WaitNewer(std::optional<ModelVersion>, const StopToken&) override {
     return absl::UnimplementedError("not asked for");
   }

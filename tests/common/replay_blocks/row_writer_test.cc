@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/random.h"
+#include "common/base/thread.h"
 #include "replay_server/store/local_replay.h"
 #include "tests/support/catch.h"
 
@@ -287,6 +288,34 @@ TEST_CASE("a flush whose time is over between two blocks says so, and the rest i
   REQUIRE(next() == 2);
   REQUIRE_OK(writer->Flush(absl::ZeroDuration()));
   REQUIRE(next() == 3);
+}
+
+TEST_CASE("a stop ends a flush that nothing answers, and all arrives later", "[unit]") {
+  TableConfig queue = MakeTable("queue");
+  MakeQueue(1, &queue);
+  LocalReplayConnection connection{std::make_shared<ReplayStore>(ReplayStoreOptions{})};
+  REQUIRE_OK(connection.CreateTable(queue, StopToken()));
+  const auto writer = ValueOf(RowWriter::Create(&connection, {queue}));
+  RowWriter::Stream* stream = writer->NewStream();
+  for (int64_t action = 0; action < 3; ++action) {  // There is room for the first alone: the second waits.
+    REQUIRE_OK(stream->Append(Step(0, action)));
+    REQUIRE_OK(stream->CreateItem("queue", 1));
+    REQUIRE_OK(action < 2 ? writer->Send() : absl::OkStatus());
+  }
+  const StopToken stop;
+  {
+    const Thread stopper("stopper", [stop] { stop.RequestStop(); });
+    REQUIRE_CODE(writer->Flush(absl::InfiniteDuration(), stop), absl::StatusCode::kCancelled);
+  }
+  ReplaySamplerOptions sampling;
+  sampling.table = queue;
+  sampling.batch_size = 1;
+  const auto sampler = ValueOf(connection.NewSampler(sampling));
+  const auto next = [&] { return Values<int64_t>(ValueOf(sampler->Next(StopToken())), "action", 0, 1)[0]; };
+  REQUIRE(next() == 0);
+  REQUIRE(next() == 1);
+  REQUIRE_OK(writer->Send());
+  REQUIRE(next() == 2);
 }
 
 TEST_CASE("an item that would have to wait is not made when a stop comes, and can be made later", "[unit]") {

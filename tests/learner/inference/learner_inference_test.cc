@@ -26,7 +26,7 @@ EnvironmentSpec TwoChoices() {
 class RecordingPublisher : public ModelPublisher {
  public:
   explicit RecordingPublisher(std::vector<ModelVersion>* published) : published_(published) {}
-  absl::Status Publish(const ModelSnapshot& snapshot) override {
+  absl::Status Publish(const ModelSnapshot& snapshot, const StopToken& /*stop*/) override {
     published_->push_back(snapshot.version);
     return absl::UnavailableError("noted");
   }
@@ -91,10 +91,10 @@ TEST_CASE("actors are answered from the first weights that are published on, by 
   ask();
   CHECK(answered() == 0);
   // What the publisher behind it says is what is said.
-  CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("8", 3))));
+  CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("8", 3), StopToken())));
   testing::Eventually("an answer", [&] { return answered() == 1; });
   // Weights of another network are nothing to answer by.
-  CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("9", 4))));
+  CHECK(absl::IsUnavailable(publisher->Publish(setting.Weights("9", 4), StopToken())));
   ask();
   testing::Eventually("another answer", [&] { return answered() == 2; });
   CHECK((published == std::vector<ModelVersion>{{1, 3}, {1, 4}}));

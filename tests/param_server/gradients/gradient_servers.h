@@ -28,9 +28,8 @@ class PrimaryServer {
     if (checkpoint != nullptr) {
       REQUIRE_OK(core->parameters->Restore(*checkpoint));
     }
-    GradientServiceOptions options;
-    options.role = "primary";
-    service = std::make_unique<GradientService>(options, &core->metrics);
+    service = std::make_unique<GradientService>();
+    service->Begin("primary", &core->metrics);
     runner = std::make_unique<GradientRunner>();
     runner->Start(&core->core);
     service->SetTaker(runner.get(), model());
@@ -68,9 +67,9 @@ class ReducerServer {
  public:
   ReducerServer(const GradientReducerOptions& options, const PrimaryServer* primary)
       : link(NewGradientLink([primary](int64_t) { return primary->address; })),
-        core(options, link.get(), &metrics, [this](std::function<void()> task) { runner.Post(std::move(task)); }),
-        service({"reducer"}, &metrics) {
+        core(options, link.get(), &metrics, [this](std::function<void()> task) { runner.Post(std::move(task)); }) {
     runner.Start(&core);
+    service.Begin("reducer", &metrics);
     service.SetTaker(&runner, primary->model());
     server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   }

@@ -176,8 +176,9 @@ TEST_CASE("streams wait where gradients that are not done with take too much mem
   PrimaryServer primary(Options(false, 1), std::vector<float>(50'000));
   GradientServiceOptions options;
   options.max_bytes = 300'000;  // One and a half.
-  GradientService service(options, &metrics);
+  GradientService service(options);
   primary.Start();
+  service.Begin("primary", &metrics);
   service.SetTaker(primary.runner.get(), primary.model());
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   PushingWorker a("a", ModelOf(50'000), {server->address()}, 8);
@@ -323,7 +324,8 @@ TEST_CASE("a stream that stops amid a gradient is ended, and those that wait for
   GradientServiceOptions options;
   options.max_bytes = 16;  // One.
   options.max_stall = absl::Milliseconds(100);
-  GradientService service(options, &metrics);
+  GradientService service(options);
+  service.Begin("primary", &metrics);
   service.SetTaker(primary.runner.get(), primary.model());
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   const Message<v1::PushGradientRequest> whole = Whole(PushOf({1, 2, 3, 4}, {Member("a", 1)}));
@@ -351,9 +353,38 @@ TEST_CASE("a stream whose peer pushes no more ends with the last answer", "[grpc
   REQUIRE_OK(stream.End());
 }
 
+TEST_CASE("a run's end ends its streams, and the next run is served by the same service", "[grpc]") {
+  GradientService service;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  const Message<v1::PushGradientRequest> whole = Whole(PushOf({1, 2}, {Member("a", 1)}));
+  for (const absl::Duration grace : {absl::ZeroDuration(), absl::InfiniteDuration()}) {
+    // All of the run goes once its streams have been ended.
+    PrimaryCore primary(Options(false, 1), {0, 0}, SettledGradients());
+    GradientRunner runner;
+    runner.Start(&primary.core);
+    service.Begin("primary", &primary.metrics);
+    service.SetTaker(&runner, ModelOf(2));
+    RawPush idle(server->address());
+    idle.Send(whole);
+    CHECK(idle.Read().results(0).verdict() == v1::GRADIENT_VERDICT_APPLIED);
+    Message<v1::PushGradientRequest> half = whole;
+    half.data = whole.data.Part(0, 4);
+    RawPush amid(server->address());
+    amid.Send(half);
+    service.End(grace);
+    REQUIRE_CODE(idle.Ended(), absl::StatusCode::kUnavailable);
+    REQUIRE_CODE(amid.Ended(), absl::StatusCode::kUnavailable);
+    runner.Stop();
+    CHECK(primary.values() == std::vector<float>{-1, -2});
+  }
+  RawPush late(server->address());
+  REQUIRE_CODE(late.End(), absl::StatusCode::kUnavailable);
+}
+
 TEST_CASE("before the weights are there a stream is told to come back, and people can see it", "[grpc]") {
   Metrics metrics;
-  GradientService service({"primary"}, &metrics);
+  GradientService service;
+  service.Begin("primary", &metrics);
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   RawPush stream(server->address());
   REQUIRE_CODE(stream.End(), absl::StatusCode::kUnavailable);

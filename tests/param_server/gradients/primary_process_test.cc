@@ -5,6 +5,9 @@
 
 #include "common/base/thread.h"
 #include "common/checkpoint/checkpoint_store.h"
+#include "common/rpc/blocking_stream.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/raw_codec.h"
 #include "param_server/gradient_processes.h"
 #include "tests/param_server/gradients/gradient_fixture.h"
 #include "tests/param_server/gradients/pushing_actor.h"
@@ -72,7 +75,7 @@ struct Fixture {
     const auto subscriber = NewGrpcModelSubscriber(hub.address, "pushed");
     std::optional<ModelSnapshot> newest;
     Eventually("weights of a step", [&] {
-      newest = ValueOf(subscriber->PullNewer(std::nullopt));
+      newest = ValueOf(subscriber->PullNewer(std::nullopt, StopToken()));
       return newest.has_value() && newest->version.version >= step;
     });
     return *newest;
@@ -134,6 +137,31 @@ TEST_CASE("a primary that is started again goes on from its checkpoint with all 
   CHECK(last.texts.at(kCheckpointExperiment) == fixture.hub.plan.yaml);
 }
 
+// Watches the health of a server, from when it is made: one call, which ends if the server does.
+class HealthWatch {
+ public:
+  explicit HealthWatch(const std::string& address)
+      : stream_(NewChannel(address, "health"), "/grpc.health.v1.Health/Watch", absl::InfiniteDuration(), stop_) {
+    grpc::ByteBuffer health;
+    REQUIRE((stream_.WriteLast(EncodeMessage(v1::DescribeGradientsRequest(), ByteSlices())) && stream_.Read(&health)));
+    reader_ = Thread("reader", [this] {
+      grpc::ByteBuffer change;
+      while (stream_.Read(&change)) {
+      }
+      ended_.RequestStop();
+    });
+  }
+  ~HealthWatch() { stop_.RequestStop(); }
+
+  bool goes_on() const { return !ended_.StopRequested(); }
+
+ private:
+  const StopToken stop_;
+  const StopToken ended_;
+  BlockingStream stream_;
+  Thread reader_;
+};
+
 TEST_CASE("a gradient worker serves at one address, whether it has an order or none", "[grpc]") {
   Fixture fixture("reduce: mean");
   GradientProcessOptions process = fixture.Process();
@@ -142,6 +170,7 @@ TEST_CASE("a gradient worker serves at one address, whether it has an order or n
   CHECK(work->address() == process.listen);
   const auto taken = [&process] { return !RpcServer::Start(process.listen, {}).ok(); };
   CHECK(taken());
+  const HealthWatch health(process.listen);
   for (uint64_t number = 1; number <= 2; ++number) {
     WorkOrder order;
     order.role = Role::kLearner;
@@ -164,6 +193,8 @@ TEST_CASE("a gradient worker serves at one address, whether it has an order or n
     CHECK((ended.ok() || absl::IsCancelled(ended)));  // The hub may know it before it knows the hub.
     CHECK(work->address() == process.listen);
     CHECK(taken());
+    HealthWatch again(process.listen);  // Had the first one ended, it would have been seen by now.
+    CHECK(health.goes_on());
   }
 }
 
@@ -200,7 +231,7 @@ TEST_CASE("a primary of a run whose gradients are local, or whose weights are an
     Fixture fixture("reduce: mean");
     ModelSnapshot wrong = fixture.FirstWeights();
     wrong.network_hash = 1;
-    REQUIRE_OK(PublishFirst(wrong, NewGrpcModelPublisher(fixture.hub.address).get()));
+    REQUIRE_OK(PublishFirst(wrong, NewGrpcModelPublisher(fixture.hub.address).get(), StopToken()));
     const StopToken stop;
     const auto worker = fixture.NewActor(stop);
     REQUIRE_CODE(fixture.Serve(Role::kLearner, stop), absl::StatusCode::kFailedPrecondition);

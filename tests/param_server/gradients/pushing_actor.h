@@ -54,7 +54,7 @@ class PushingActor {
     ModelSnapshot weights = FirstWeights(actor->network);
     weights.model = experiment.experiment.name;
     const RunAddress run(options.hub_address, options.experiment_id);
-    WAGGLE_RETURN_IF_ERROR(PublishFirst(std::move(weights), NewGrpcModelPublisher(run).get()));
+    WAGGLE_RETURN_IF_ERROR(PublishFirst(std::move(weights), NewGrpcModelPublisher(run).get(), stop));
     const GradientServerOptions& server = experiment.learner.gradient_server;
     actor->link = NewGradientLink([hub = actor->hub.get(), reducers = server.reducers](int64_t failed) {
       return GradientAddress(hub->assignment(), reducers, failed);

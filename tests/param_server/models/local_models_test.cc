@@ -19,8 +19,8 @@ TEST_CASE("The model ports in process do what the ports promise", "[unit]") {
 TEST_CASE("Pulling in process copies no weights", "[unit]") {
   ModelStore store((ModelStoreOptions()));
   const ModelSnapshot published = testing::MakeModel("m", {1, 1});
-  REQUIRE_OK(NewLocalModelPublisher(&store)->Publish(published));
-  const auto pulled = testing::ValueOf(NewLocalModelSubscriber(&store, "m")->PullNewer(std::nullopt));
+  REQUIRE_OK(NewLocalModelPublisher(&store)->Publish(published, StopToken()));
+  const auto pulled = testing::ValueOf(NewLocalModelSubscriber(&store, "m")->PullNewer(std::nullopt, StopToken()));
   CHECK(pulled->data.slices().front().data == published.data.slices().front().data);
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "common/base/failpoint.h"
 #include "common/replay_blocks/block_compression.h"
@@ -13,6 +14,8 @@
 #include "tests/replay_server/storage/full_disk.h"
 #include "tests/replay_server/storage/journal_fixture.h"
 #include "tests/replay_server/storage/power_cut.h"
+#include "tests/support/eventually.h"
+#include "tests/support/limited_memory.h"
 #include "tests/support/stuck_stream.h"
 
 namespace waggle::testing {
@@ -395,17 +398,39 @@ TEST_CASE("a journal that stops while the disk is full tells those who wait", "[
   REQUIRE_CODE(AwaitCheckpoint(&journal).status(), absl::StatusCode::kCancelled);
 }
 
-TEST_CASE("an answer that memory runs out for does not keep others from theirs", "[unit]") {
+TEST_CASE("an answer that lasts holds the others up until they are too many, and then the journal gives them",
+          "[unit]") {
   testing::FullDiskEnv env;
   Journal journal(ValueOf(Database::Open("/db", /*create=*/true, &env)), SavedState(), {});
-  journal.AfterCommit([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
-  Called called;
-  journal.AfterCommit(called);
-  REQUIRE_OK(called.Wait());
-  journal.Checkpoint([](const auto& /*result*/) { throw std::bad_alloc(); });
-  REQUIRE_OK(AwaitCheckpoint(&journal).status());
+  const StopToken begun;
+  const StopToken released;
+  journal.AfterCommit([begun, released](const absl::Status& /*status*/) {
+    begun.RequestStop();
+    released.Wait();
+  });
+  begun.Wait();
+  std::atomic<int> given{0};
+  int asked = 0;
+  {
+    const absl::Cleanup release = [released] { released.RequestStop(); };
+    testing::Eventually("an answer beside the one that lasts", [&] {
+      ++asked;
+      journal.AfterCommit([&given](const absl::Status& status) { given += status.ok() ? 1 : 1'000'000; });
+      return given.load() > 0;
+    });
+    CHECK(given.load() < asked);  // Those that came first wait in their queue.
+  }
   journal.Stop();
-  journal.AfterCommit([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
+  CHECK(given.load() == asked);
+}
+
+TEST_CASE("an answer that memory runs out for ends the process, instead of leaving whoever waits waiting", "[unit]") {
+  CHECK(testing::EndsProcess([] {
+    testing::FullDiskEnv env;
+    Journal journal(ValueOf(Database::Open("/db", /*create=*/true, &env)), SavedState(), {});
+    journal.AfterCommit([](const absl::Status& /*status*/) { throw std::bad_alloc(); });
+    (void)AwaitCheckpoint(&journal);
+  }));
 }
 
 #ifdef WAGGLE_FAILPOINTS_ENABLED

@@ -224,41 +224,6 @@ TEST_CASE("a block that waits for its writer to be written is refused where the 
   CHECK(log.AnswerAll(absl::OkStatus()) == 0);
 }
 
-TEST_CASE("a block that another client makes room for is answered, also where that client's memory runs out",
-          "[unit]") {
-  const bool with_log = GENERATE(false, true);
-  const bool for_good = GENERATE(false, true);
-  testing::ForEachFailure(
-      [with_log](testing::Failure* failure) {
-        testing::HeldLog log;
-        TableConfig config = Fixture::Config();
-        config.durability = with_log ? Durability::kLog : Durability::kNone;
-        config.rate_limiter.samples_per_insert = 1;
-        config.rate_limiter.error_buffer = 1;
-        std::vector<absl::Status> answers;
-        int batches = 0;
-        Fixture f(config, {}, with_log ? &log : nullptr);
-        f.session->Insert(1, Block({{0, 0, 3}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1)}),
-                          [&answers](const auto& result) { answers.push_back(result.status()); });
-        REQUIRE(answers.empty());
-        const auto layout =
-            std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
-        const auto sample = [&] { f.table->Sample(layout, 1, [&batches](const auto& /*batch*/) { ++batches; }); };
-        answers.reserve(2);
-        failure->Let(sample);
-        if (answers.empty()) {
-          sample();
-        }
-        REQUIRE(answers.size() == 1);
-        if (answers.front().ok()) {
-          REQUIRE(f.session->applied_sequence() == 1);
-        } else {
-          REQUIRE_CODE(answers.front(), absl::StatusCode::kResourceExhausted);
-        }
-      },
-      for_good);
-}
-
 TEST_CASE("a writer that goes where there is no memory is forgotten all the same", "[unit]") {
   testing::HeldLog log;
   TableConfig config = Fixture::Config();
@@ -296,29 +261,6 @@ TEST_CASE("a restored writer that memory runs out for counts for nothing", "[uni
     REQUIRE(memory->held() == 0);
     REQUIRE(memory->needed() == 0);
   });
-}
-
-TEST_CASE("a block that waits in its table is not lost where memory runs out for whom it has served", "[unit]") {
-  TableConfig config = Fixture::Config();
-  config.rate_limiter.samples_per_insert = 1;
-  config.rate_limiter.error_buffer = 1;
-  Fixture f(config);
-  const auto layout =
-      std::make_shared<const BatchLayout>(testing::ValueOf(MakeBatchLayout(f.table->created(), 1, 1 << 20)));
-  bool served = false;
-  f.table->Sample(layout, 1, [&served](const auto& /*batch*/) {
-    served = true;
-    throw std::bad_alloc();
-  });
-  std::vector<absl::Status> answers;
-  f.session->Insert(1, Block({{0, 0, 5}}, {Item(0, 0, 1), Item(0, 1, 1), Item(0, 2, 1), Item(0, 3, 1), Item(0, 4, 1)}),
-                    [&answers](const auto& result) { answers.push_back(result.status()); });
-  REQUIRE(served);
-  REQUIRE(answers.empty());
-  f.Sample(1);
-  f.Sample(1);
-  REQUIRE(answers == std::vector<absl::Status>{absl::OkStatus()});
-  REQUIRE(f.session->applied_sequence() == 1);
 }
 
 }  // namespace waggle
