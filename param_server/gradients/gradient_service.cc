@@ -312,22 +312,23 @@ std::shared_ptr<GradientUpload> GradientService::NewUpload(std::shared_ptr<Peer>
   if (taker_ == nullptr) {
     return nullptr;
   }
-  const auto gone = [this](GradientUpload* upload) {
+  // Counted as there until it is destroyed. Its address may be another one's by then.
+  const auto gone = [this, number = ++last_upload_](GradientUpload* upload) {
     delete upload;
-    MutexLock lock(&mutex_);
-    uploads_.erase(upload);
+    MutexLock erasing(&mutex_);
+    uploads_.erase(number);
     upload_gone_.SignalAll();
   };
   std::shared_ptr<GradientUpload> upload(
       new GradientUpload(std::move(peer), taker_, model_, &buffers_, metrics_, options_.max_unanswered), gone);
-  uploads_[upload.get()] = upload;
+  uploads_[last_upload_] = upload;
   return upload;
 }
 
 std::vector<std::shared_ptr<GradientUpload>> GradientService::Uploads() {
   std::vector<std::shared_ptr<GradientUpload>> uploads;
   MutexLock lock(&mutex_);
-  for (const auto& [address, each] : uploads_) {
+  for (const auto& [number, each] : uploads_) {
     if (std::shared_ptr<GradientUpload> upload = each.lock()) {
       uploads.push_back(std::move(upload));
     }

@@ -71,7 +71,8 @@ class GradientService final : public v1::GradientService::WithRawCallbackMethod_
   Metrics* metrics_ ABSL_GUARDED_BY(mutex_) = nullptr;
   GradientTaker* taker_ ABSL_GUARDED_BY(mutex_) = nullptr;
   GradientModel model_ ABSL_GUARDED_BY(mutex_);
-  std::map<GradientUpload*, std::weak_ptr<GradientUpload>> uploads_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_upload_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, std::weak_ptr<GradientUpload>> uploads_ ABSL_GUARDED_BY(mutex_);
   const StopToken stop_;
   Thread watch_;  // Last: it uses everything above.
 };
