@@ -162,7 +162,7 @@ void RunLoop::HandleSnapshot() {
   const bool just_queued = info.state() == v1::RUN_STATE_QUEUED && now - submitted_at_ < kQueuedWorthSaying;
   const RunFacts facts = just_queued ? GatherFacts(**snapshot) : teller_.Tell(**snapshot, experiment_, Context());
   hub_kept_weights_ = facts.weights_unsaved.empty();
-  summary_.Add(facts, (*snapshot)->requested_at);
+  summary_.Add(facts);
   if (facts.env_steps > 0) {
     supervision_.Stepped();
   }
@@ -292,7 +292,6 @@ int RunLoop::Finish() {
   summary.outcome = OutcomeName(outcome);
   summary.reason = end.reason;
   summary.processes = ended_;
-  summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
   const absl::Status written = folder_.Write("summary.json", summary.ToJson());
   if (!written.ok()) {
     printer_.Event(std::string(written.message()));

@@ -62,11 +62,7 @@ std::string RunSummary::ToJson() const {
   return AsJson().dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void SummaryBuilder::Add(const RunFacts& facts, absl::Time now) {
-  // What the run was doing after its end must not thin its rates.
-  if (!newest_.has_value() || !IsTrainingOver(newest_->state)) {
-    ended_at_ = now;
-  }
+void SummaryBuilder::Add(const RunFacts& facts) {
   // A server that was stopped has nothing to say any more; what it said before stands.
   const std::optional<RunFacts> before = std::exchange(newest_, facts);
   if (before.has_value()) {
@@ -106,12 +102,11 @@ void SummaryBuilder::Fill(RunSummary* summary) const {
   summary->env_steps = newest_->env_steps;
   summary->learner_steps = newest_->learner_steps;
   summary->result = newest_->result;
-  double first = absl::ToDoubleSeconds(started_at_ - absl::UnixEpoch());
   if (newest_->first_env_step_unix.has_value()) {
-    summary->seconds_to_first_env_step = *newest_->first_env_step_unix - first;
-    first = *newest_->first_env_step_unix;
+    summary->seconds_to_first_env_step =
+        *newest_->first_env_step_unix - absl::ToDoubleSeconds(started_at_ - absl::UnixEpoch());
   }
-  const double seconds = absl::ToDoubleSeconds(ended_at_ - absl::UnixEpoch()) - first;
+  const double seconds = summary->wall_seconds = absl::ToDoubleSeconds(newest_->running);
   if (seconds > 0) {
     summary->env_steps_per_s = newest_->env_steps / seconds;
     summary->items_inserted_per_s = newest_->items_inserted / seconds;

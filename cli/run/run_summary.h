@@ -34,10 +34,10 @@ struct RunSummary {
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
-  double wall_seconds = 0;  // From the command's start until its last process had ended.
+  double wall_seconds = 0;  // The time of the run: see RunFacts.
   std::optional<double> seconds_to_first_env_step;
   std::optional<v1::Result> result;  // Of the weights that are kept as the best.
-  // Means over the time from the first environment step to the run's end.
+  // Means over the time of the run.
   double env_steps_per_s = 0;
   double items_inserted_per_s = 0;
   double items_sampled_per_s = 0;
@@ -61,8 +61,7 @@ class SummaryBuilder {
  public:
   explicit SummaryBuilder(absl::Time started_at) : started_at_(started_at) {}
 
-  // `now` is when the facts were asked for.
-  void Add(const RunFacts& facts, absl::Time now);
+  void Add(const RunFacts& facts);
 
   // Fills in all that the facts tell.
   void Fill(RunSummary* summary) const;
@@ -74,7 +73,6 @@ class SummaryBuilder {
  private:
   const absl::Time started_at_;
   std::optional<RunFacts> newest_;
-  absl::Time ended_at_;  // When the run was last seen training.
   std::optional<double> lag_max_;
 };
 

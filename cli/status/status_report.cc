@@ -98,6 +98,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (!overview.weights_unsaved().empty()) {
     absl::StrAppend(&text, "  weights are not all on the disk: ", Printable(overview.weights_unsaved()), "\n");
   }
+  if (!overview.progress_unsaved().empty()) {
+    absl::StrAppend(&text, "  progress is not on the disk: ", Printable(overview.progress_unsaved()), "\n");
+  }
   if (!overview.figures_unrecorded().empty()) {
     absl::StrAppend(&text, "  figures are not recorded: ", Printable(overview.figures_unrecorded()), "\n");
   }
@@ -113,8 +116,8 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     const absl::Duration silent = absl::Milliseconds(worker.silent_ms());
     rows.push_back({WorkerName(worker), worker.address().empty() ? "-" : worker.address(), worker.host(),
                     absl::StrCat(worker.process_id()), ShortDuration(seen - FromMicros(worker.joined_at_us())),
-                    absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
-                    Rates(worker)});
+                    absl::StrCat(ShortDuration(silent), " ago"),
+                    worker.alive() ? worker.activity() : "gone", Rates(worker)});
   }
   absl::StrAppend(&text, "\n", AlignedColumns(rows, "  "), FailuresText(overview));
   if (has_ended || (facts.gradients.has_value() && snapshot.replay_servers.empty())) {
@@ -151,7 +154,7 @@ Json SecondsOf(int64_t at_us) {
 }
 
 // The fields of summary.json, as they stand.
-RunSummary SummaryOf(const v1::ExperimentInfo& info, const RunFacts& facts, absl::Time now) {
+RunSummary SummaryOf(const v1::ExperimentInfo& info, const RunFacts& facts) {
   RunSummary summary;
   summary.id = info.id();
   summary.experiment = info.name();
@@ -163,11 +166,9 @@ RunSummary SummaryOf(const v1::ExperimentInfo& info, const RunFacts& facts, absl
   if (info.started_at_us() == 0) {
     return summary;
   }
-  const absl::Time until = info.ended_at_us() == 0 ? now : FromMicros(info.ended_at_us());
   SummaryBuilder builder(FromMicros(info.started_at_us()));
-  builder.Add(facts, until);
+  builder.Add(facts);
   builder.Fill(&summary);
-  summary.wall_seconds = absl::ToDoubleSeconds(until - FromMicros(info.started_at_us()));
   return summary;
 }
 
@@ -190,10 +191,10 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
 
 }  // namespace
 
-std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int indent) {
+std::string StatusJson(const ClusterSnapshot& snapshot, int indent) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  Json json = SummaryOf(snapshot.info, facts, now).AsJson();
+  Json json = SummaryOf(snapshot.info, facts).AsJson();
   json["priority"] = snapshot.info.priority();
   json["attempts"] = snapshot.info.attempts();
   json["submitted_at"] = SecondsOf(snapshot.info.submitted_at_us());
@@ -203,6 +204,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int inde
   json["software_version"] = overview.software_version();
   json["figures"] = FiguresJson(overview.figures());
   json["weights_unsaved"] = overview.weights_unsaved();
+  json["progress_unsaved"] = overview.progress_unsaved();
   json["figures_unrecorded"] = overview.figures_unrecorded();
   json["training_return"] = facts.training_return.has_value() ? Json(*facts.training_return) : Json(nullptr);
   json["model"] = nullptr;

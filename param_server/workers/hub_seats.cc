@@ -133,7 +133,6 @@ void Hub::LeaveLocked(const std::string& worker_id, absl::Time now) {
   urgent_ = urgent_ || (worker != nullptr && tracker_.has_value() && worker->introduction.role == Role::kLearner);
   workers_.Leave(worker_id, now);
   last_evaluation_of_.erase(worker_id);
-  history_.Forget(worker_id);
   if (step_leases_.has_value()) {
     step_leases_->Return(worker_id);
   }

@@ -29,7 +29,7 @@ inline ClusterSnapshot SampleSnapshot() {
   v1::OverviewResponse& overview = snapshot.overview;
   overview.set_run_state(v1::RUN_STATE_RUNNING);
   overview.set_experiment_name("pole");
-  overview.set_started_at_us(1'000'000'000'000);
+  overview.set_running_ms(10'000);
   overview.set_env_steps(198'432);
   overview.set_learner_steps(12'345);
   overview.set_model("pole");

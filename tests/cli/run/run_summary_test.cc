@@ -51,16 +51,16 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
         Json({{"role", "actor"}, {"index", 2}, {"pid", 4711}, {"exit", 137}, {"peak_rss_mib", 101.5}}));
 }
 
-TEST_CASE("Rates are means from the first environment step to the run's end", "[unit]") {
+TEST_CASE("Rates are means over the time of the run", "[unit]") {
   SummaryBuilder builder(At(0));
   RunFacts facts = GatherFacts(SampleSnapshot());
-  builder.Add(facts, At(5));
+  builder.Add(facts);
   facts.state = RunState::kSolved;
   facts.items_inserted += 2'000;
-  builder.Add(facts, At(11.25));
-  builder.Add(facts, At(20));  // While workers end.
+  builder.Add(facts);
   RunSummary summary;
   builder.Fill(&summary);
+  CHECK(summary.wall_seconds == 10);
   CHECK(summary.env_steps == 198'432);
   CHECK(summary.learner_steps == 12'345);
   CHECK(summary.seconds_to_first_env_step == Approx(1.25));
@@ -72,11 +72,11 @@ TEST_CASE("Rates are means from the first environment step to the run's end", "[
 
 TEST_CASE("What a stopped server has said stands", "[unit]") {
   SummaryBuilder builder(At(0));
-  builder.Add(GatherFacts(SampleSnapshot()), At(5));
+  builder.Add(GatherFacts(SampleSnapshot()));
   ClusterSnapshot last = SampleSnapshot();
   last.replay_servers.clear();
   last.overview.mutable_workers()->DeleteSubrange(0, 2);
-  builder.Add(GatherFacts(last), At(6));
+  builder.Add(GatherFacts(last));
   RunSummary summary;
   builder.Fill(&summary);
   CHECK(summary.items_inserted_per_s > 0);
@@ -85,12 +85,12 @@ TEST_CASE("What a stopped server has said stands", "[unit]") {
 
 TEST_CASE("The last look at a run has the means of its summary and the last return that was known", "[unit]") {
   SummaryBuilder builder(At(0));
-  builder.Add(GatherFacts(SampleSnapshot()), At(11.25));
+  builder.Add(GatherFacts(SampleSnapshot()));
   ClusterSnapshot last = SampleSnapshot();
   last.overview.clear_figures();
   last.overview.set_run_state(v1::RUN_STATE_SOLVED);
   last.overview.set_env_steps(200'000);
-  builder.Add(GatherFacts(last), At(11.25));
+  builder.Add(GatherFacts(last));
   RunSummary summary;
   CHECK_FALSE(SummaryBuilder(At(0)).LastFacts(summary).has_value());
   builder.Fill(&summary);
@@ -109,20 +109,20 @@ TEST_CASE("The last look at a run has the means of its summary and the last retu
 TEST_CASE("Policy lag is the mean over all items, however often it was asked for, and the largest", "[unit]") {
   SummaryBuilder builder(At(0));
   RunFacts facts;
-  builder.Add(facts, At(1));
+  builder.Add(facts);
   facts.policy_lag_sum = 100;
   facts.items_learned = 10;
   facts.policy_lag_mean = 10;
   facts.policy_lag_max = 90;
-  builder.Add(facts, At(2));
-  builder.Add(facts, At(3));
+  builder.Add(facts);
+  builder.Add(facts);
   facts.policy_lag_sum = 2'000;
   facts.items_learned = 100;
   facts.items_too_old = 7;
   facts.policy_lag_mean = 25;
   facts.policy_lag_max = 40;
-  builder.Add(facts, At(4));
-  builder.Add(RunFacts(), At(5));  // The learner has left.
+  builder.Add(facts);
+  builder.Add(RunFacts());  // The learner has left.
   RunSummary summary;
   builder.Fill(&summary);
   CHECK(summary.policy_lag_mean == 20.0);
@@ -133,12 +133,12 @@ TEST_CASE("Policy lag is the mean over all items, however often it was asked for
 TEST_CASE("Every gradient that was pushed is told with what became of it, also those of actors that are gone",
           "[unit]") {
   SummaryBuilder builder(At(0));
-  builder.Add(GatherFacts(PushingSnapshot()), At(11.25));
+  builder.Add(GatherFacts(PushingSnapshot()));
   ClusterSnapshot last = PushingSnapshot();
   last.overview.mutable_workers()->DeleteSubrange(0, 1);  // The hub has forgotten one.
-  builder.Add(GatherFacts(last), At(11.25));
+  builder.Add(GatherFacts(last));
   last.overview.clear_workers();
-  builder.Add(GatherFacts(last), At(11.25));
+  builder.Add(GatherFacts(last));
   RunSummary summary;
   builder.Fill(&summary);
   const Json json = Json::parse(summary.ToJson());
@@ -158,26 +158,14 @@ TEST_CASE("The result is what the hub said last", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   *snapshot.overview.mutable_result()->mutable_evaluation() = snapshot.overview.evaluations(0);
   SummaryBuilder builder(At(0));
-  builder.Add(GatherFacts(snapshot), At(1));
+  builder.Add(GatherFacts(snapshot));
   snapshot.overview.mutable_result()->set_confirmed(true);
-  builder.Add(GatherFacts(snapshot), At(2));
+  builder.Add(GatherFacts(snapshot));
   RunSummary summary;
   builder.Fill(&summary);
   const Json json = Json::parse(summary.ToJson());
   CHECK(json["result"]["mean_return"] == 412.5);
   CHECK(json["result"]["confirmed"] == true);
-}
-
-TEST_CASE("Rates do not count the time in which the last weights are evaluated", "[unit]") {
-  SummaryBuilder builder(At(0));
-  RunFacts facts = GatherFacts(SampleSnapshot());
-  builder.Add(facts, At(5));
-  facts.state = RunState::kFinishing;
-  builder.Add(facts, At(11.25));
-  builder.Add(facts, At(20));
-  RunSummary summary;
-  builder.Fill(&summary);
-  CHECK(summary.env_steps_per_s == Approx(198'432 / 10.0));
 }
 
 TEST_CASE("A run that nothing was heard of has an empty summary", "[unit]") {

@@ -49,6 +49,7 @@ struct HubFixture {
     options.newest_weights = newest.get();
     options.best_weights = best.get();
     options.clock = [this] { return now; };
+    options.note = note;
     absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
     hub = created.ok() ? *std::move(created) : nullptr;
     return created.status();
@@ -89,8 +90,9 @@ struct HubFixture {
   }
 
   const TemporaryFolder folder;
-  std::optional<LockStepOptions> lock_step;  // Of the next hub.
-  int64_t learners = 1;                      // As well.
+  std::optional<LockStepOptions> lock_step;      // Of the next hub.
+  int64_t learners = 1;                          // As well.
+  std::function<void(const std::string&)> note;  // As well; called under the hub's lock.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);
   std::unique_ptr<ModelStore> models;

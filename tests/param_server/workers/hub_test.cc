@@ -11,6 +11,7 @@
 #include "common/base/stop_token.h"
 #include "tests/param_server/workers/hub_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/model_conformance.h"
 #include "tests/support/temporary_folder.h"
 
@@ -428,6 +429,24 @@ TEST_CASE("A heartbeat does not wait for the disk", "[unit]") {
   CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
 }
 
+TEST_CASE("The end of a run that could not be written down is tried again within seconds, and people see why",
+          "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  CHECK(fixture.hub->Overview().progress_unsaved.empty());
+  const std::string folder = fixture.folder.path();
+  std::filesystem::rename(folder, folder + ".away");
+  CHECK(ValueOf(fixture.Beat("a", 1'000)).run_state == RunState::kLimit);
+  testing::Eventually("the failure is seen", [&] { return !fixture.hub->Overview().progress_unsaved.empty(); });
+  CHECK_THAT(fixture.hub->Overview().progress_unsaved, Catch::Contains(folder));
+  std::filesystem::rename(folder + ".away", folder);
+  fixture.now += absl::Seconds(1);
+  testing::Eventually("it is written down", [&] {
+    return fixture.hub->Overview().progress_unsaved.empty() &&
+           fixture.state->record().progress.state == RunState::kLimit;
+  });
+}
+
 TEST_CASE("The overview shows everyone, this process too", "[unit]") {
   Fixture fixture;
   fixture.metrics.Add("models_pushed", 3);
@@ -453,13 +472,11 @@ TEST_CASE("The overview shows everyone, this process too", "[unit]") {
 TEST_CASE("An experiment is stored once, and another one is refused with advice", "[unit]") {
   const testing::TemporaryFolder folder;
   const auto state = ValueOf(HubState::Open(folder.path()));
-  const absl::Time now = absl::FromUnixSeconds(5);
-  CHECK(ValueOf(AdoptExperiment("", now, state.get())).empty());
-  CHECK(ValueOf(AdoptExperiment("one", now, state.get())) == "one");
-  CHECK(ValueOf(AdoptExperiment("one", now + absl::Hours(1), state.get())) == "one");
-  CHECK(ValueOf(AdoptExperiment("", now, state.get())) == "one");
-  CHECK(state->record().started == now);
-  const absl::Status other = AdoptExperiment("two", now, state.get()).status();
+  CHECK(ValueOf(AdoptExperiment("", state.get())).empty());
+  CHECK(ValueOf(AdoptExperiment("one", state.get())) == "one");
+  CHECK(ValueOf(AdoptExperiment("one", state.get())) == "one");
+  CHECK(ValueOf(AdoptExperiment("", state.get())) == "one");
+  const absl::Status other = AdoptExperiment("two", state.get()).status();
   CHECK(other.code() == absl::StatusCode::kFailedPrecondition);
   CHECK_THAT(std::string(other.message()), Catch::Contains("another experiment"));
 }
