@@ -53,6 +53,7 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
   }
   response->set_env_steps(overview.env_steps);
   response->set_learner_steps(overview.learner_steps);
+  response->set_learner_steps_again(overview.learner_steps_again);
   if (overview.environment.has_value()) {
     *response->mutable_environment() = ToProto(*overview.environment);
   }
@@ -70,6 +71,15 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
   }
   response->set_running_ms(absl::ToInt64Milliseconds(overview.running));
   return answer;
+}
+
+v1::OverviewResponse ToPastProto(HubOverview overview) {
+  overview.experiment_yaml.clear();
+  for (WorkerView& worker : overview.workers) {
+    worker.alive = worker.current = false;
+    worker.rates.clear();
+  }
+  return ToProto(overview);
 }
 
 }  // namespace waggle

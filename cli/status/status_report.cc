@@ -79,6 +79,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     return text;
   }
   absl::StrAppend(&text, "  environment steps ", overview.env_steps(), ", learner steps ", overview.learner_steps());
+  if (overview.learner_steps_again() > 0) {
+    absl::StrAppend(&text, " (", overview.learner_steps_again(), " of them are being learned again)");
+  }
   if (overview.has_model_version()) {
     absl::StrAppend(&text, ", weights of step ", overview.model_version().version(), " (epoch ",
                     overview.model_version().epoch(), ", ", ShortBytes(static_cast<double>(overview.model_bytes())),
@@ -116,7 +119,7 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     const absl::Duration silent = absl::Milliseconds(worker.silent_ms());
     rows.push_back({WorkerName(worker), worker.address().empty() ? "-" : worker.address(), worker.host(),
                     absl::StrCat(worker.process_id()), ShortDuration(seen - FromMicros(worker.joined_at_us())),
-                    absl::StrCat(ShortDuration(silent), " ago"),
+                    has_ended ? "-" : absl::StrCat(ShortDuration(silent), " ago"),
                     worker.alive() ? worker.activity() : "gone", Rates(worker)});
   }
   absl::StrAppend(&text, "\n", AlignedColumns(rows, "  "), FailuresText(overview));
@@ -172,7 +175,7 @@ RunSummary SummaryOf(const v1::ExperimentInfo& info, const RunFacts& facts) {
   return summary;
 }
 
-Json WorkerJson(const v1::WorkerInfo& worker) {
+Json WorkerJson(const v1::WorkerInfo& worker, bool has_ended) {
   return {{"name", WorkerName(worker)},
           {"role", RoleName(RoleOf(worker))},
           {"worker_id", worker.worker_id()},
@@ -180,7 +183,7 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
           {"host", worker.host()},
           {"pid", worker.process_id()},
           {"since_unix_seconds", static_cast<double>(worker.joined_at_us()) / 1e6},
-          {"seconds_since_heartbeat", static_cast<double>(worker.silent_ms()) / 1e3},
+          {"seconds_since_heartbeat", has_ended ? Json(nullptr) : Json(static_cast<double>(worker.silent_ms()) / 1e3)},
           {"alive", worker.alive()},
           {"failure", worker.failure()},
           {"activity", worker.activity()},
@@ -207,6 +210,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, int indent) {
   json["progress_unsaved"] = overview.progress_unsaved();
   json["figures_unrecorded"] = overview.figures_unrecorded();
   json["training_return"] = facts.training_return.has_value() ? Json(*facts.training_return) : Json(nullptr);
+  json["learner_steps_again"] = overview.learner_steps_again();
   json["model"] = nullptr;
   if (overview.has_model_version()) {
     json["model"] = {{"name", overview.model()},
@@ -217,7 +221,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, int indent) {
   json["evaluation"] = facts.evaluations.empty() ? Json(nullptr) : EvaluationJson(facts.evaluations.back());
   json["processes"] = Json::array();
   for (const v1::WorkerInfo& worker : overview.workers()) {
-    json["processes"].push_back(WorkerJson(worker));
+    json["processes"].push_back(WorkerJson(worker, snapshot.info.ended_at_us() != 0));
   }
   AddTables(snapshot.replay_servers, &json);
   // Bytes that are no UTF-8 are replaced: this must not throw.

@@ -29,6 +29,7 @@ RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
       experiment.experiment.name,   yaml, experiment.stop, experiment.evaluation.episodes, experiment.replay.servers,
       experiment.evaluation.enabled};
   plan.learners = experiment.learner.processes;
+  plan.keeps_items = experiment.replay.table.durability != Durability::kNone;
   if (experiment.experiment.deterministic) {
     plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
                                      plan.evaluates ? experiment.evaluation.period_steps : 0};

@@ -25,6 +25,7 @@ struct RunPlan {
   bool evaluates = true;            // Whether there are to be evaluations.
   std::optional<LockStepOptions> lock_step = {};
   int64_t learners = 1;      // That the run has.
+  bool keeps_items = false;  // Whether the run's items outlive its replay servers (replay.durability).
 };
 
 // How far a run is: what must survive the hub.

@@ -260,6 +260,7 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
     overview.replay_servers = tracker_->plan().replay_servers;
     overview.env_steps = tracker_->env_steps();
     overview.learner_steps = tracker_->learner_steps();
+    overview.learner_steps_again = StepsAgainLocked(now);
     overview.result = tracker_->progress().result;
     overview.running = tracker_->progress().running.value_or(absl::ZeroDuration());
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(overview.model); model != nullptr) {
@@ -331,6 +332,25 @@ uint64_t Hub::LearningEpochLocked() const {
   const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name);
   return model == nullptr || model->snapshot.version == restored_version_ ? earlier_epoch_
                                                                           : model->snapshot.version.epoch;
+}
+
+uint64_t Hub::StepsAgainLocked(absl::Time now) const {
+  std::optional<ModelVersion> reached;  // Of the latest learner that has said how far it is.
+  for (const WorkerView* const learner : workers_.Alive(Role::kLearner, now)) {
+    if (const auto steps = learner->figures.counters.find("learner_steps"); steps != learner->figures.counters.end()) {
+      const ModelVersion version = {learner->epoch, static_cast<uint64_t>(steps->second)};
+      reached = reached.has_value() ? std::max(*reached, version) : version;
+    }
+  }
+  if (!reached.has_value()) {
+    return 0;
+  }
+  // Its weights may be known before its counter.
+  if (const std::shared_ptr<const StoredModel> newest = models_->Newest(tracker_->plan().name);
+      newest != nullptr && newest->snapshot.version.epoch == reached->epoch) {
+    reached = std::max(*reached, newest->snapshot.version);
+  }
+  return tracker_->learner_steps() - std::min(tracker_->learner_steps(), reached->version);
 }
 
 void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {

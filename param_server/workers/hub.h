@@ -214,6 +214,8 @@ class Hub {
   uint64_t LearningEpochLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A learner gives up: the run has failed if no other one is left that could go on with it.
   void TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Steps that the present learner has to repeat.
+  uint64_t StepsAgainLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Lets a run that has failed go on with a learner that has come after. Returns whether it did.
   bool ReopenForLocked(uint64_t epoch, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Checks the weights that were kept against the run, and makes them known.
@@ -232,6 +234,8 @@ class Hub {
   void ConcludeLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteLocked(const std::string& text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaveLocked(const std::string& worker_id, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Says what has gone with a worker that is lost: the items of a replay server, if they were in its memory alone.
+  void NoteLostItemsLocked(const WorkerView& worker) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There is something that workers must know at once: tells them in the background.
   void AnnounceLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -84,6 +84,27 @@ TEST_CASE("The time of a run, and its mean rates, are those that the hub has see
   CHECK_THAT(StatusText(snapshot, kNow), Catch::Contains("begun 5 min ago, ended 3 min ago\n"));
 }
 
+TEST_CASE("Of an experiment that has ended no heartbeat is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.replay_servers.clear();
+  snapshot.info.set_state(v1::RUN_STATE_SOLVED);
+  snapshot.info.set_ended_at_us(1'000'101'250'000);
+  snapshot.overview.set_run_state(v1::RUN_STATE_SOLVED);
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK_THAT(text, Catch::Contains("  actor-0          -               bee   4001  1 m 41 s  -          "));
+  CHECK_THAT(text, !Catch::Contains("0.2 s ago"));
+  const auto json = nlohmann::json::parse(StatusJson(snapshot));
+  CHECK(json["processes"][0]["seconds_since_heartbeat"].is_null());
+}
+
+TEST_CASE("Steps that are learned a second time are told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.set_learner_steps_again(45);
+  CHECK_THAT(StatusText(snapshot, kNow),
+             Catch::Contains("learner steps 12345 (45 of them are being learned again), w"));
+  CHECK(nlohmann::json::parse(StatusJson(snapshot))["learner_steps_again"] == 45);
+}
+
 TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_alive(false);

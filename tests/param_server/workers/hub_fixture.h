@@ -42,6 +42,7 @@ struct HubFixture {
     plan.stop.max_seconds = 60;
     plan.lock_step = lock_step;
     plan.learners = learners;
+    plan.keeps_items = keeps_items;
     HubOptions options;
     options.self.worker_id = "self";
     options.self.role = Role::kParamServer;
@@ -92,6 +93,7 @@ struct HubFixture {
   const TemporaryFolder folder;
   std::optional<LockStepOptions> lock_step;      // Of the next hub.
   int64_t learners = 1;                          // As well.
+  bool keeps_items = false;                      // As well.
   std::function<void(const std::string&)> note;  // As well; called under the hub's lock.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);
