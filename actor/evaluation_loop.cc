@@ -67,23 +67,24 @@ absl::StatusOr<std::optional<ModelSnapshot>> EvaluationLoop::PullWeights(bool wa
 absl::Status EvaluationLoop::EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop) {
   parts_.metrics->SetActivity("evaluating");
   WAGGLE_RETURN_IF_ERROR(parts_.policy->LoadWeights(snapshot));
-  WAGGLE_ASSIGN_OR_RETURN(const bool reached, EvaluateOnce(snapshot.version, options_.episodes, stop));
+  WAGGLE_ASSIGN_OR_RETURN(const bool reached, EvaluateOnce(snapshot, options_.episodes, stop));
   evaluated_ = snapshot.version;
   if (reached) {
     LogInfo("version ", snapshot.version.version, " reaches the target; evaluating it again, over ",
             options_.confirm_episodes, " episodes");
-    WAGGLE_RETURN_IF_ERROR(EvaluateOnce(snapshot.version, options_.confirm_episodes, stop).status());
+    WAGGLE_RETURN_IF_ERROR(EvaluateOnce(snapshot, options_.confirm_episodes, stop).status());
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> EvaluationLoop::EvaluateOnce(const ModelVersion& version, int64_t episodes,
+absl::StatusOr<bool> EvaluationLoop::EvaluateOnce(const ModelSnapshot& snapshot, int64_t episodes,
                                                   const StopToken& stop) {
   WAGGLE_ASSIGN_OR_RETURN(Evaluation evaluation, parts_.evaluator->Evaluate(episodes, stop));
-  evaluation.version = version;
+  evaluation.version = snapshot.version;
+  evaluation.env_steps = static_cast<uint64_t>(snapshot.progress.env_steps);
   parts_.hub->ReportEvaluation(evaluation);
   parts_.metrics->Add("evaluations", 1);
-  LogInfo("version ", version.version, ": mean return ", evaluation.mean_return, " over ", evaluation.episodes,
+  LogInfo("version ", snapshot.version.version, ": mean return ", evaluation.mean_return, " over ", evaluation.episodes,
           " episodes, from ", evaluation.min_return, " to ", evaluation.max_return);
   return options_.target_return.has_value() && evaluation.mean_return >= *options_.target_return;
 }

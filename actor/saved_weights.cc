@@ -140,7 +140,7 @@ absl::StatusOr<SavedWeights> FromContents(CheckpointContents contents, Place pla
   }
   weights.experiment_yaml = std::move(model->experiment_yaml);
   weights.snapshot = std::move(model->snapshot);
-  weights.env_steps = model->env_steps;
+  weights.env_steps = static_cast<double>(model->snapshot.progress.env_steps);
   return weights;
 }
 

@@ -42,6 +42,7 @@ v1::ExperimentInfo ToProto(const ExperimentView& view, bool with_yaml) {
   info.set_software_version(record.software_version);
   info.set_env_steps(view.env_steps);
   info.set_learner_steps(view.learner_steps);
+  info.set_running_ms(absl::ToInt64Milliseconds(view.running));
   if (view.result.has_value()) {
     *info.mutable_result() = waggle::ToProto(*view.result);
   }

@@ -50,6 +50,9 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
       WAGGLE_ASSIGN_OR_RETURN(run_, FindOrRefuse(find_, header.experiment_id()));
       WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, FromProto(header));
       WAGGLE_RETURN_IF_ERROR(CheckEpoch(snapshot));
+      if (run_->env_steps != nullptr) {
+        snapshot.progress.env_steps = run_->env_steps();
+      }
       model_ = snapshot.model;
       WAGGLE_ASSIGN_OR_RETURN(
           upload_, ModelUpload::Begin(run_->models, std::move(snapshot), header.total_bytes(), header.checksum()));

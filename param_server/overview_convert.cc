@@ -38,7 +38,6 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
   response->set_outcome_reason(overview.outcome_reason);
   response->set_experiment_name(overview.experiment_name);
   response->set_experiment_yaml(overview.experiment_yaml);
-  response->set_started_at_us(overview.started.has_value() ? absl::ToUnixMicros(*overview.started) : 0);
   for (const WorkerView& worker : overview.workers) {
     *response->add_workers() = InfoOf(worker);
   }
@@ -54,6 +53,7 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
   }
   response->set_env_steps(overview.env_steps);
   response->set_learner_steps(overview.learner_steps);
+  response->set_learner_steps_again(overview.learner_steps_again);
   if (overview.environment.has_value()) {
     *response->mutable_environment() = ToProto(*overview.environment);
   }
@@ -62,6 +62,7 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
     *response->mutable_result() = ToProto(*overview.result);
   }
   response->set_weights_unsaved(overview.weights_unsaved);
+  response->set_progress_unsaved(overview.progress_unsaved);
   const Figures figures = RunFigures(overview);
   response->mutable_figures()->insert(figures.begin(), figures.end());
   response->set_figures_unrecorded(overview.figures_unrecorded);
@@ -70,6 +71,15 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
   }
   response->set_running_ms(absl::ToInt64Milliseconds(overview.running));
   return answer;
+}
+
+v1::OverviewResponse ToPastProto(HubOverview overview) {
+  overview.experiment_yaml.clear();
+  for (WorkerView& worker : overview.workers) {
+    worker.alive = worker.current = false;
+    worker.rates.clear();
+  }
+  return ToProto(overview);
 }
 
 }  // namespace waggle

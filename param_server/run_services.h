@@ -27,6 +27,9 @@ struct RunServices {
   std::function<uint64_t()> last_epoch;
   // The largest epoch of a learner that was dismissed, whose weights are refused; null: there is none.
   std::function<uint64_t()> fenced_epoch;
+  // The run's environment steps that have been reported, which become those of a version that is pushed; null: they are
+  // as its learner says.
+  std::function<int64_t()> env_steps;
   EncodedModels encoded;
   // Its run is closed: calls that wait for something end, once they are woken.
   std::atomic<bool> closed{false};

@@ -26,15 +26,6 @@ std::string AgoText(int64_t at_us, absl::Time now) {
   return at_us == 0 ? "-" : absl::StrCat(ShortAge(now - absl::FromUnixMicros(at_us)), " ago");
 }
 
-// How long it has run, or had when it ended.
-std::string TookText(const v1::ExperimentInfo& experiment, absl::Time now) {
-  if (experiment.started_at_us() == 0) {
-    return "-";
-  }
-  const absl::Time end = experiment.ended_at_us() == 0 ? now : absl::FromUnixMicros(experiment.ended_at_us());
-  return ShortAge(end - absl::FromUnixMicros(experiment.started_at_us()));
-}
-
 Json SecondsJson(int64_t at_us) {
   return at_us == 0 ? Json(nullptr) : Json(static_cast<double>(at_us) / 1e6);
 }
@@ -87,7 +78,8 @@ std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl
                                                  "learner steps", "best return", "workers", ""}};
   for (const v1::ExperimentInfo& one : experiments.experiments()) {
     rows.push_back({one.id(), StateText(one), absl::StrCat(one.priority()), AgoText(one.submitted_at_us(), now),
-                    TookText(one, now), ShortNumber(static_cast<double>(one.env_steps())),
+                    one.started_at_us() == 0 ? "-" : ShortAge(absl::Milliseconds(one.running_ms())),
+                    ShortNumber(static_cast<double>(one.env_steps())),
                     ShortNumber(static_cast<double>(one.learner_steps())),
                     one.has_result() ? absl::StrFormat("%.1f", one.result().evaluation().mean_return()) : "-",
                     absl::StrCat(one.workers(), " of ", one.workers_wanted()), CauseOf(one)});

@@ -105,7 +105,7 @@ absl::StatusOr<std::string> AskStatus(const StatusFlags& flags) {
   }
   WAGGLE_ASSIGN_OR_RETURN(const ClusterSnapshot snapshot,
                           ClusterClient(flags.target.param_server, flags.target.experiment_id).Fetch(kAnswerTimeout));
-  return flags.json ? StatusJson(snapshot, absl::Now()) : StatusText(snapshot, absl::Now());
+  return flags.json ? StatusJson(snapshot) : StatusText(snapshot, absl::Now());
 }
 
 const char* ChangeName(ChangeFlags::Change change) {

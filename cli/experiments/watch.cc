@@ -70,7 +70,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
     const RunState state = RunStateOf(snapshot->overview);
     if (flags.json) {
       if (IsOver(state) || !since_json.has_value() || since_json->Elapsed() >= options.json_period) {
-        *out << StatusJson(*snapshot, absl::Now(), /*indent=*/-1) << std::flush;
+        *out << StatusJson(*snapshot, /*indent=*/-1) << std::flush;
         since_json.emplace();
       }
     } else {
@@ -78,7 +78,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
       const RunFacts facts = teller.Tell(*snapshot, experiment, context);
       if (IsOver(state)) {
         printer->SetOutcome(RunStateName(state));
-        printer->Event(absl::StrCat(RunStateName(state), " after ", ShortDuration(context.elapsed), " and ",
+        printer->Event(absl::StrCat(RunStateName(state), " after ", ShortDuration(facts.running), " and ",
                                     ShortNumber(facts.env_steps), " environment steps",
                                     facts.outcome_reason.empty() ? "" : ": ", facts.outcome_reason));
       }

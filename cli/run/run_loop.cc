@@ -305,7 +305,6 @@ int RunLoop::Finish() {
   summary.outcome = OutcomeName(outcome);
   summary.reason = end.reason;
   summary.processes = ended_;
-  summary.wall_seconds = absl::ToDoubleSeconds(Elapsed());
   const absl::Status written = folder_.Write("summary.json", summary.ToJson());
   if (!written.ok()) {
     printer_.Event(std::string(written.message()));

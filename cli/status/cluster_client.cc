@@ -25,9 +25,9 @@ constexpr char kPurpose[] = "status";
 void FillIn(const v1::ExperimentInfo& info, v1::OverviewResponse* overview) {
   overview->set_experiment_name(info.name());
   overview->set_experiment_yaml(info.effective_yaml());
-  overview->set_started_at_us(info.started_at_us());
   overview->set_env_steps(info.env_steps());
   overview->set_learner_steps(info.learner_steps());
+  overview->set_running_ms(info.running_ms());
   overview->set_software_version(info.software_version());
   if (info.has_result()) {
     *overview->mutable_result() = info.result();

@@ -1,5 +1,7 @@
 #include "cli/status/progress_teller.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace waggle {
@@ -18,16 +20,18 @@ RunFacts ProgressTeller::Tell(const ClusterSnapshot& snapshot, const std::option
   if (experiment.has_value() && experiment->learner.pushes() && !facts.gradients.has_value()) {
     facts.gradients.emplace();  // No actor has come yet.
   }
+  std::set<EvaluationName> evaluations;
   for (size_t i = 0; i < facts.evaluations.size(); ++i) {
     const v1::Evaluation& evaluation = facts.evaluations[i];
+    const EvaluationName name = {evaluation.finished_at_us(), evaluation.version().epoch(),
+                                 evaluation.version().version()};
     // Of those before the first look the newest one.
-    const bool is_old = !last_evaluation_us_.has_value() && i + 1 < facts.evaluations.size();
-    if (!is_old && evaluation.finished_at_us() > last_evaluation_us_.value_or(0)) {
-      last_evaluation_us_ = evaluation.finished_at_us();
+    if (evaluations_.has_value() ? evaluations_->count(name) == 0 : i + 1 == facts.evaluations.size()) {
       printer_->Event(RenderEvaluation(evaluation, context.target_return));
     }
+    evaluations.insert(name);
   }
-  last_evaluation_us_ = last_evaluation_us_.value_or(0);
+  evaluations_ = std::move(evaluations);
   if (const std::string& why = snapshot.overview.figures_unrecorded(); why != figures_unrecorded_) {
     figures_unrecorded_ = why;
     printer_->Event(why.empty() ? "figures are recorded again" : absl::StrCat("figures are not recorded: ", why));

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "cli/status/cluster_client.h"
 #include "cli/status/progress_view.h"
@@ -24,7 +26,9 @@ class ProgressTeller {
 
  private:
   ProgressPrinter* const printer_;
-  std::optional<int64_t> last_evaluation_us_;  // Absent before the first look.
+  // When it was finished, epoch, version. Not the time alone: evaluators' clocks differ, and may be set back.
+  using EvaluationName = std::tuple<int64_t, uint64_t, uint64_t>;
+  std::optional<std::set<EvaluationName>> evaluations_;  // At the last look; absent before the first.
   std::string figures_unrecorded_;
   std::string waits_for_;
 };

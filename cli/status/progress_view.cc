@@ -109,7 +109,7 @@ std::vector<std::string> RenderBlock(const RunFacts& facts, const ProgressContex
   const std::string title =
       absl::StrFormat("%s: %s, %.1f s, %s", context.experiment,
                       context.outcome.empty() ? RunStateName(facts.state) : context.outcome.c_str(),
-                      absl::ToDoubleSeconds(context.elapsed), context.output_folder);
+                      absl::ToDoubleSeconds(facts.running), context.output_folder);
   std::vector<std::string> lines = {
       title,
       absl::StrFormat("  actors      %-13s %-13s %d running, return %s", Rate(facts.env_steps_per_s, "steps/s"),
@@ -138,10 +138,10 @@ std::string RenderLine(const RunFacts& facts, const ProgressContext& context) {
                             facts.gradients->Refused())
           : absl::StrFormat("items %s/s in %s/s out", Number(facts.items_inserted_per_s),
                             Number(facts.items_sampled_per_s));
-  std::string line = absl::StrFormat("%6.1f s  %s env steps (%s/s)  %s  %s learner steps (%s/s)",
-                                     absl::ToDoubleSeconds(context.elapsed), ShortNumber(facts.env_steps),
-                                     Number(facts.env_steps_per_s), flow, ShortNumber(facts.learner_steps),
-                                     Number(facts.learner_steps_per_s));
+  std::string line =
+      absl::StrFormat("%6.1f s  %s env steps (%s/s)  %s  %s learner steps (%s/s)", absl::ToDoubleSeconds(facts.running),
+                      ShortNumber(facts.env_steps), Number(facts.env_steps_per_s), flow,
+                      ShortNumber(facts.learner_steps), Number(facts.learner_steps_per_s));
   if (!facts.gradients.has_value()) {
     absl::StrAppend(&line, "  table ",
                     facts.replay_servers_unheard > 0 ? "-" : absl::StrFormat("%.0f", facts.table_items));

@@ -14,8 +14,8 @@ struct ProgressContext {
   std::string experiment;
   std::string output_folder;
   std::optional<double> target_return;
-  absl::Duration elapsed;
-  std::string outcome;  // Once it is decided, which the hub may not know: "interrupted". Empty until then.
+  absl::Duration elapsed;  // By the wall clock: when the next plain line is due goes by it.
+  std::string outcome;     // Once it is decided, which the hub may not know: "interrupted". Empty until then.
 };
 
 // The live block: one line a stage, each cut to `width` columns. Colours only where `color`.

@@ -67,6 +67,7 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot) {
   static_cast<RunCounts&>(facts) = CountsOf(overview);
   facts.state = RunStateOf(overview);
   facts.outcome_reason = overview.outcome_reason();
+  facts.running = absl::Milliseconds(overview.running_ms());
   facts.env_steps = static_cast<double>(overview.env_steps());
   facts.learner_steps = static_cast<double>(overview.learner_steps());
   facts.evaluations.assign(overview.evaluations().begin(), overview.evaluations().end());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "cli/status/cluster_client.h"
 #include "common/api/hub.h"
 #include "common/summary/run_counts.h"
@@ -21,6 +22,7 @@ constexpr int64_t kSilentMs = 3000;
 struct RunFacts : public RunCounts {
   RunState state = RunState::kNoExperiment;
   std::string outcome_reason;
+  absl::Duration running;  // The time of the run: since its first environment step, while a hub saw it go on.
   double env_steps = 0;
   std::optional<double> env_steps_per_s;
   std::optional<double> training_return;  // Mean over the actors' last episodes.

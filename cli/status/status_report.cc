@@ -81,6 +81,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     return text;
   }
   absl::StrAppend(&text, "  environment steps ", overview.env_steps(), ", learner steps ", overview.learner_steps());
+  if (overview.learner_steps_again() > 0) {
+    absl::StrAppend(&text, " (", overview.learner_steps_again(), " of them are being learned again)");
+  }
   if (overview.has_model_version()) {
     absl::StrAppend(&text, ", weights of step ", overview.model_version().version(), " (epoch ",
                     overview.model_version().epoch(), ", ", ShortBytes(static_cast<double>(overview.model_bytes())),
@@ -103,6 +106,9 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
   if (!overview.weights_unsaved().empty()) {
     absl::StrAppend(&text, "  weights are not all on the disk: ", Printable(overview.weights_unsaved()), "\n");
   }
+  if (!overview.progress_unsaved().empty()) {
+    absl::StrAppend(&text, "  progress is not on the disk: ", Printable(overview.progress_unsaved()), "\n");
+  }
   if (!overview.figures_unrecorded().empty()) {
     absl::StrAppend(&text, "  figures are not recorded: ", Printable(overview.figures_unrecorded()), "\n");
   }
@@ -118,8 +124,8 @@ std::string StatusText(const ClusterSnapshot& snapshot, absl::Time now) {
     const absl::Duration silent = absl::Milliseconds(worker.silent_ms());
     rows.push_back({WorkerName(worker), worker.address().empty() ? "-" : worker.address(), worker.host(),
                     absl::StrCat(worker.process_id()), ShortDuration(seen - FromMicros(worker.joined_at_us())),
-                    absl::StrCat(ShortDuration(silent), " ago"), worker.alive() ? worker.activity() : "gone",
-                    Rates(worker)});
+                    has_ended ? "-" : absl::StrCat(ShortDuration(silent), " ago"),
+                    worker.alive() ? worker.activity() : "gone", Rates(worker)});
   }
   absl::StrAppend(&text, "\n", AlignedColumns(rows, "  "), FailuresText(overview));
   if (has_ended || (facts.gradients.has_value() && snapshot.replay_servers.empty())) {
@@ -156,7 +162,7 @@ Json SecondsOf(int64_t at_us) {
 }
 
 // The fields of summary.json, as they stand.
-RunSummary SummaryOf(const ClusterSnapshot& snapshot, absl::Time now) {
+RunSummary SummaryOf(const ClusterSnapshot& snapshot) {
   const v1::ExperimentInfo& info = snapshot.info;
   RunSummary summary;
   summary.id = info.id();
@@ -169,13 +175,11 @@ RunSummary SummaryOf(const ClusterSnapshot& snapshot, absl::Time now) {
   if (info.started_at_us() == 0) {
     return summary;
   }
-  const absl::Time until = info.ended_at_us() == 0 ? now : FromMicros(info.ended_at_us());
   FillFromOverview(snapshot.overview, FromMicros(info.started_at_us()), &summary);
-  summary.wall_seconds = absl::ToDoubleSeconds(until - FromMicros(info.started_at_us()));
   return summary;
 }
 
-Json WorkerJson(const v1::WorkerInfo& worker) {
+Json WorkerJson(const v1::WorkerInfo& worker, bool has_ended) {
   return {{"name", WorkerName(worker)},
           {"role", RoleName(RoleOf(worker))},
           {"worker_id", worker.worker_id()},
@@ -183,7 +187,7 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
           {"host", worker.host()},
           {"pid", worker.process_id()},
           {"since_unix_seconds", static_cast<double>(worker.joined_at_us()) / 1e6},
-          {"seconds_since_heartbeat", static_cast<double>(worker.silent_ms()) / 1e3},
+          {"seconds_since_heartbeat", has_ended ? Json(nullptr) : Json(static_cast<double>(worker.silent_ms()) / 1e3)},
           {"alive", worker.alive()},
           {"failure", worker.failure()},
           {"activity", worker.activity()},
@@ -194,10 +198,10 @@ Json WorkerJson(const v1::WorkerInfo& worker) {
 
 }  // namespace
 
-std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int indent) {
+std::string StatusJson(const ClusterSnapshot& snapshot, int indent) {
   const v1::OverviewResponse& overview = snapshot.overview;
   const RunFacts facts = GatherFacts(snapshot);
-  Json json = SummaryOf(snapshot, now).AsJson();
+  Json json = SummaryOf(snapshot).AsJson();
   json["priority"] = snapshot.info.priority();
   json["attempts"] = snapshot.info.attempts();
   json["submitted_at"] = SecondsOf(snapshot.info.submitted_at_us());
@@ -207,8 +211,10 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int inde
   json["software_version"] = overview.software_version();
   json["figures"] = FiguresJson(overview.figures());
   json["weights_unsaved"] = overview.weights_unsaved();
+  json["progress_unsaved"] = overview.progress_unsaved();
   json["figures_unrecorded"] = overview.figures_unrecorded();
   json["training_return"] = facts.training_return.has_value() ? Json(*facts.training_return) : Json(nullptr);
+  json["learner_steps_again"] = overview.learner_steps_again();
   json["model"] = nullptr;
   if (overview.has_model_version()) {
     json["model"] = {{"name", overview.model()},
@@ -219,7 +225,7 @@ std::string StatusJson(const ClusterSnapshot& snapshot, absl::Time now, int inde
   json["evaluation"] = facts.evaluations.empty() ? Json(nullptr) : EvaluationJson(facts.evaluations.back());
   json["processes"] = Json::array();
   for (const v1::WorkerInfo& worker : overview.workers()) {
-    json["processes"].push_back(WorkerJson(worker));
+    json["processes"].push_back(WorkerJson(worker, snapshot.info.ended_at_us() != 0));
   }
   AddTables(snapshot.replay_servers, &json);
   // Bytes that are no UTF-8 are replaced: this must not throw.

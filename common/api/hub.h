@@ -63,7 +63,7 @@ struct Evaluation {
   double max_return = 0;
   double standard_deviation = 0;  // Of the episodes' returns, with n - 1; 0 for a single one.
   double mean_length = 0;         // Steps an episode.
-  uint64_t env_steps = 0;         // The run's when this version was published: for the hub to say.
+  uint64_t env_steps = 0;         // The run's when this version was published, as its weights say.
 };
 
 // What a run has to show: the evaluation of the weights that are kept as its best.

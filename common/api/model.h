@@ -34,7 +34,9 @@ struct ModelVersion {
 struct ModelSnapshot {
   std::string model;
   ModelVersion version;
-  Progress progress;  // Of the run when they were published, as the learner knew it.
+  // Of the run when they were published, as the learner knew it; but env_steps are those that actors had reported to
+  // the parameter server when it took this version in: what people are told of it.
+  Progress progress;
   std::vector<ArraySpec> tensors;
   uint64_t network_hash = 0;  // Of the network's description.
   ByteSlices data;            // The tensors, back to back, in their order.

@@ -47,7 +47,7 @@ CheckpointContents ToCheckpoint(const SavedModel& model) {
                     {kCheckpointEpoch, absl::StrCat(model.snapshot.version.epoch)},
                     {kNetworkHash, absl::StrCat(model.snapshot.network_hash)},
                     {kExperiment, model.experiment_yaml},
-                    {kEnvSteps, absl::StrFormat("%.17g", model.env_steps)}};
+                    {kEnvSteps, absl::StrCat(model.snapshot.progress.env_steps)}};
   if (model.snapshot.progress.run > 0) {
     contents.texts[kRunProgress] = absl::StrFormat("%.17g", model.snapshot.progress.run);
   }
@@ -72,7 +72,8 @@ absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents) {
   WAGGLE_ASSIGN_OR_RETURN(model.experiment_yaml, TextOf(contents, kExperiment));
   WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kCheckpointEpoch, integer, &snapshot.version.epoch));
   WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kNetworkHash, integer, &snapshot.network_hash));
-  WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kEnvSteps, real, &model.env_steps));
+  double env_steps = 0;
+  WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kEnvSteps, real, &env_steps));
   if (const auto remark = contents.texts.find(kRemark); remark != contents.texts.end()) {
     model.remark = remark->second;
   }
@@ -81,7 +82,7 @@ absl::StatusOr<SavedModel> ToSavedModel(const CheckpointContents& contents) {
     WAGGLE_RETURN_IF_ERROR(ParseNumber(contents, kRunProgress, real, &snapshot.progress.run));
   }
   snapshot.progress.learner_steps = contents.step;
-  snapshot.progress.env_steps = static_cast<int64_t>(std::clamp(model.env_steps, 0.0, 1e15));
+  snapshot.progress.env_steps = static_cast<int64_t>(std::clamp(env_steps, 0.0, 1e15));
   for (const CheckpointArray& array : contents.arrays) {
     snapshot.tensors.push_back(array.spec);
     for (const ByteSlice& slice : array.data.slices()) {

@@ -14,7 +14,6 @@ namespace waggle {
 struct SavedModel {
   ModelSnapshot snapshot;
   std::string experiment_yaml;  // Complete.
-  double env_steps = 0;         // Of the run when this version was published.
   // A line of the process that keeps the weights, for itself: a hub says how they were evaluated. Empty: it says
   // nothing.
   std::string remark = {};

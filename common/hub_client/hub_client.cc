@@ -1,6 +1,5 @@
 #include "common/hub_client/hub_client.h"
 
-#include <algorithm>
 #include <random>
 #include <utility>
 #include <vector>
@@ -31,8 +30,6 @@ namespace {
 constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
-// While somebody waits for news, so that processes find each other without delay.
-constexpr absl::Duration kWaitingInterval = absl::Milliseconds(50);
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
 
 class GrpcHubLink final : public HubLink {
@@ -110,12 +107,9 @@ class GrpcHubLink final : public HubLink {
       Assignment current;
       {
         MutexLock lock(&shared_->mutex);
-        ++shared_->waiting;
-        shared_->changed.SignalAll();  // The heartbeats' thread waits on it too, and is to hurry.
         while (shared_->news == seen && shared_->refused.ok() && !shared_->ending && !stop.StopRequested()) {
           shared_->changed.Wait(&shared_->mutex);
         }
-        --shared_->waiting;
         seen = shared_->news;
         current = shared_->assignment;
         WAGGLE_RETURN_IF_ERROR(shared_->refused);
@@ -225,8 +219,7 @@ class GrpcHubLink final : public HubLink {
     Mutex mutex;
     CondVar changed;  // Anything below, or something to report.
     Assignment assignment ABSL_GUARDED_BY(mutex);
-    int64_t news ABSL_GUARDED_BY(mutex) = 0;     // Assignments received.
-    int64_t waiting ABSL_GUARDED_BY(mutex) = 0;  // Threads in WaitUntil.
+    int64_t news ABSL_GUARDED_BY(mutex) = 0;  // Assignments received.
     absl::Status refused ABSL_GUARDED_BY(mutex);
     bool ending ABSL_GUARDED_BY(mutex) = false;  // No more heartbeats, but for a last one before a goodbye.
   };
@@ -287,8 +280,7 @@ class GrpcHubLink final : public HubLink {
     const Stopwatch since_last;
     MutexLock lock(&shared_->mutex);
     while (!shared_->ending) {
-      const absl::Duration interval = shared_->waiting > 0 ? std::min(kWaitingInterval, interval_) : interval_;
-      const absl::Duration left = interval - since_last.Elapsed();
+      const absl::Duration left = interval_ - since_last.Elapsed();
       // A hub that is away is not asked more often because there is something to say.
       if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
         break;

@@ -24,8 +24,7 @@ absl::Status KeepBest(const Assignment& over, const std::string& output_dir, Mod
   const std::string folder = absl::StrCat(output_dir, "/", kBestFolder);
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointStore> store, CheckpointStore::Open(folder, /*keep=*/1));
   const ModelVersion version = best->version;
-  WAGGLE_RETURN_IF_ERROR(WriteSavedModel(
-      {*std::move(best), over.experiment_yaml, static_cast<double>(over.result->evaluation.env_steps)}, store.get()));
+  WAGGLE_RETURN_IF_ERROR(WriteSavedModel({*std::move(best), over.experiment_yaml}, store.get()));
   LogInfo("the best weights, of step ", version.version, ", are in ", folder);
   return absl::OkStatus();
 }

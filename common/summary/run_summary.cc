@@ -72,7 +72,8 @@ void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_a
     summary->seconds_to_first_env_step =
         *counts.first_env_step_unix - absl::ToDoubleSeconds(started_at - absl::UnixEpoch());
   }
-  if (const double seconds = static_cast<double>(overview.running_ms()) / 1e3; seconds > 0) {
+  const double seconds = summary->wall_seconds = static_cast<double>(overview.running_ms()) / 1e3;
+  if (seconds > 0) {
     summary->env_steps_per_s = summary->env_steps / seconds;
     summary->items_inserted_per_s = counts.items_inserted / seconds;
     summary->items_sampled_per_s = counts.items_sampled / seconds;

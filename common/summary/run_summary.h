@@ -34,10 +34,10 @@ struct RunSummary {
   std::string reason;
   double env_steps = 0;
   double learner_steps = 0;
-  double wall_seconds = 0;  // From the run's beginning to its end; of `waggle run`, of the command's.
+  double wall_seconds = 0;  // The time of the run: since its first environment step, while a hub saw it go on.
   std::optional<double> seconds_to_first_env_step;
   std::optional<v1::Result> result;  // Of the weights that are kept as the best.
-  // Means over the time for which the run has gone on since its first environment step was heard of.
+  // Means over the time of the run.
   double env_steps_per_s = 0;
   double items_inserted_per_s = 0;
   double items_sampled_per_s = 0;

@@ -142,6 +142,7 @@ void ExperimentHost::Learn(const ExperimentRecord& record, std::optional<RunNeed
     RunStanding& past = past_[record.id];
     past.env_steps = last.env_steps();
     past.learner_steps = last.learner_steps();
+    past.running = absl::Milliseconds(last.running_ms());
     past.result = last.has_result() ? std::make_optional(FromProto(last.result())) : std::nullopt;
   }
 }

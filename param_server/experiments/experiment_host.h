@@ -56,6 +56,7 @@ struct ExperimentView {
   ExperimentRecord record;
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
+  absl::Duration running;  // The time of the run: see ExperimentTracker.
   std::optional<RunResult> result;
   int64_t workers = 0;
   int64_t workers_wanted = 0;

@@ -322,13 +322,11 @@ absl::Status ExperimentHost::CloseRun(const std::string& id) {
     record = records_.at(id);
   }
   const RunStanding standing = run->hub()->Standing();
-  v1::OverviewResponse overview = ToProto(run->hub()->Overview());
-  overview.clear_experiment_yaml();  // The record has it.
   record.state = standing.state;
   record.reason = standing.reason;
   record.ended = absl::Now();
   record.replay_storage.clear();
-  record.last_overview = overview.SerializeAsString();
+  record.last_overview = ToPastProto(run->hub()->Overview()).SerializeAsString();
   WAGGLE_RETURN_IF_ERROR(Keep(record, ""));
   LogInfo("experiment ", id, " is closed: ", RunStateName(record.state));
   run->Close(SummaryJson(record, overview));

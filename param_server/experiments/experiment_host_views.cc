@@ -35,6 +35,7 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
     view.record.reason = standing.reason;
     view.env_steps = standing.env_steps;
     view.learner_steps = standing.learner_steps;
+    view.running = standing.running;
     view.result = standing.result;
     view.workers = pool_.Seated(record.id);
     view.workers_wanted = pool_.Wanted(record.id);
@@ -52,6 +53,7 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
   if (const auto past = past_.find(record.id); past != past_.end()) {
     view.env_steps = past->second.env_steps;
     view.learner_steps = past->second.learner_steps;
+    view.running = past->second.running;
     view.result = past->second.result;
   }
   return view;

@@ -8,7 +8,6 @@
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
-#include "common/base/steady_now.h"
 #include "param_server/experiments/output_files.h"
 #include "param_server/metrics/metrics_recorder.h"
 
@@ -31,6 +30,7 @@ RunPlan PlanRun(const Experiment& experiment, const std::string& yaml) {
       experiment.experiment.name,   yaml, experiment.stop, experiment.evaluation.episodes, experiment.replay.servers,
       experiment.evaluation.enabled};
   plan.learners = experiment.learner.processes;
+  plan.keeps_items = experiment.replay.table.durability != Durability::kNone;
   if (experiment.experiment.deterministic) {
     plan.lock_step = LockStepOptions{experiment.learner.report_period_steps,
                                      plan.evaluates ? experiment.evaluation.period_steps : 0};
@@ -45,7 +45,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->note_ = options.note;
   run->draw_curves_ = std::move(options.draw_curves);
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
-  WAGGLE_RETURN_IF_ERROR(AdoptExperiment(options.plan.yaml, SteadyNow(), run->state_.get()).status());
+  WAGGLE_RETURN_IF_ERROR(AdoptExperiment(options.plan.yaml, run->state_.get()).status());
   if (options.resume) {
     WAGGLE_RETURN_IF_ERROR(run->state_->Update([](HubRecord* record) {
       if (IsOver(record->progress.state)) {
@@ -76,6 +76,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->services_.metrics = &run->metrics_;
   run->services_.last_epoch = [state = run->state_.get()] { return state->last_epoch(); };
   run->services_.fenced_epoch = [hub = run->hub_.get()] { return hub->fenced_epoch(); };
+  run->services_.env_steps = [hub = run->hub_.get()] { return hub->env_steps(); };
   return run;
 }
 

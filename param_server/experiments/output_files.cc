@@ -32,10 +32,7 @@ std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewRespon
   summary.seed = record.seed;
   summary.outcome = RunStateName(record.state);
   summary.reason = record.reason;
-  const absl::Time ended = record.ended.value_or(absl::Now());
-  const absl::Time started = record.started.value_or(ended);
-  FillFromOverview(overview, started, &summary);
-  summary.wall_seconds = absl::ToDoubleSeconds(ended - started);
+  FillFromOverview(overview, record.started.value_or(absl::Now()), &summary);
   return summary.ToJson();
 }
 

@@ -37,9 +37,9 @@ absl::StatusOr<std::unique_ptr<MetricsRecorder>> MetricsRecorder::Create(const s
   return std::unique_ptr<MetricsRecorder>(new MetricsRecorder(folder, std::move(csv), known.evaluation_count));
 }
 
-absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now, absl::Time wall, const Call& call) {
+absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time wall, const Call& call) {
   absl::Status status;
-  if (!overview.started.has_value() || IsAtRest(overview)) {
+  if (overview.run_state == RunState::kNoExperiment || IsAtRest(overview)) {
     return status;
   }
   WAGGLE_RETURN_IF_ERROR(ReopenRemoved());
@@ -47,15 +47,12 @@ absl::Status MetricsRecorder::Record(const HubOverview& overview, absl::Time now
     tensorboard_ = std::make_unique<TensorBoardWriter>(folder_);
   }
   last_.step = std::max(last_.step, static_cast<int64_t>(overview.env_steps));
-  const double seconds = absl::ToDoubleSeconds(now - *overview.started);
+  const double seconds = absl::ToDoubleSeconds(overview.running);
   const size_t fresh = std::min<size_t>(overview.evaluations.size(), overview.evaluation_count - evaluations_);
   evaluations_ = overview.evaluation_count - fresh;
   // Before the other figures, as they are older.
   for (auto dated = overview.evaluations.end() - static_cast<int64_t>(fresh); dated != overview.evaluations.end();
        ++dated) {
-    if (dated->provisional && !call.last) {
-      break;
-    }
     const absl::Time finished = std::min(wall, dated->finished);
     // Two evaluators' clocks may differ.
     evaluation_seconds_ = std::max(evaluation_seconds_, seconds - absl::ToDoubleSeconds(wall - finished));

@@ -27,20 +27,19 @@ class MetricsRecorder {
   static absl::StatusOr<std::unique_ptr<MetricsRecorder>> Create(const std::string& folder, const HubOverview& known);
 
   struct Call {
-    bool last = false;  // Evaluations are written although their steps may become known better.
+    bool last = false;
     // In lock-step figures are of a turn: a last call has none, and what the hub itself counts, which depends on when
     // it is asked for weights, is left out.
     bool in_lock_step = false;
   };
 
   // Writes how the run stands, as far as something new was heard of it since the last call: a role of which no process
-  // has sent a heartbeat since has no figures, but in lock-step. Also writes the evaluations that are new, each once it
-  // is known at how many steps its weights were published; all of them in the last call. A file that was removed begins
-  // anew. `now` is by the hub's clock, `wall` the same moment by the wall clock. Nothing while there is no experiment,
-  // or nobody left to work on one that is over. After an error what could not be written is kept and written with the
-  // next call, up to 16 MiB for each file. Beyond that, which the message says, the figures of now are lost, and
-  // evaluations wait with the hub, which has the newest 1,000.
-  absl::Status Record(const HubOverview& overview, absl::Time now, absl::Time wall, const Call& call);
+  // has sent a heartbeat since has no figures, but in lock-step. Seconds are the time of the run. Also writes the
+  // evaluations that are new. A file that was removed begins anew. `wall` is the moment of the overview by the wall
+  // clock. Nothing while there is no experiment, or nobody left to work on one that is over. After an error what could
+  // not be written is kept and written with the next call, up to 16 MiB for each file. Beyond that, which the message
+  // says, the figures of now are lost, and evaluations wait with the hub, which has the newest 1,000.
+  absl::Status Record(const HubOverview& overview, absl::Time wall, const Call& call);
 
  private:
   MetricsRecorder(std::string folder, std::unique_ptr<CsvWriter> csv, uint64_t evaluations)

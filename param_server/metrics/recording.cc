@@ -8,7 +8,6 @@
 #include "absl/time/clock.h"
 #include "common/base/log.h"
 #include "common/base/mutex.h"
-#include "common/base/steady_now.h"
 
 namespace waggle {
 
@@ -61,7 +60,7 @@ void Recording::RunInTurns() {
 }
 
 void Recording::RecordOnce(const MetricsRecorder::Call& call) {
-  const absl::Status status = recorder_->Record(hub_->Overview(), SteadyNow(), absl::Now(), call);
+  const absl::Status status = recorder_->Record(hub_->Overview(), absl::Now(), call);
   if (status.message() != problem_) {
     problem_ = std::string(status.message());
     hub_->SetFiguresUnrecorded(problem_);

@@ -182,7 +182,6 @@ void ModelStore::Release(int64_t bytes) {
 }
 
 absl::Status ModelStore::PublishChecked(std::shared_ptr<StoredModel> model, int64_t reserved) {
-  model->published = options_.clock();
   const int64_t bytes = static_cast<int64_t>(model->snapshot.data.size());
   std::shared_ptr<const StoredModel> replaced;  // Destroyed outside the lock: freeing a large block takes a while.
   std::vector<std::function<void()>> listeners;

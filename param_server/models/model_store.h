@@ -21,7 +21,6 @@ namespace waggle {
 struct StoredModel {
   ModelSnapshot snapshot;
   uint64_t checksum = 0;  // Of snapshot.data; see common/tensor/checksum.h.
-  absl::Time published;   // By the store's clock.
 };
 
 struct ModelStoreOptions {

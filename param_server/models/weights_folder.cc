@@ -51,7 +51,7 @@ std::optional<SavedModel> WeightsFolder::TakeRestored() {
   MutexLock lock(&mutex_);
   if (restored_.has_value()) {
     last_version_ = restored_->snapshot.version;
-    last_env_steps_ = restored_->env_steps;
+    last_remark_ = restored_->remark;
   }
   return std::exchange(restored_, std::nullopt);
 }
@@ -59,11 +59,11 @@ std::optional<SavedModel> WeightsFolder::TakeRestored() {
 void WeightsFolder::Save(SavedModel model) {
   std::optional<SavedModel> replaced;  // Destroyed outside the lock: freeing a large block takes a while.
   MutexLock lock(&mutex_);
-  if (last_env_steps_ == model.env_steps && last_version_ == model.snapshot.version) {
+  if (last_remark_ == model.remark && last_version_ == model.snapshot.version) {
     return;
   }
   last_version_ = model.snapshot.version;
-  last_env_steps_ = model.env_steps;
+  last_remark_ = model.remark;
   replaced = std::exchange(next_, std::move(model));
   changed_.SignalAll();
 }

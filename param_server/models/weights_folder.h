@@ -37,7 +37,7 @@ class WeightsFolder {
   std::optional<SavedModel> TakeRestored() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Has weights written in the place of what was written before and of what still waits. Nothing is written again for
-  // the same version and figures.
+  // the same version and remark.
   void Save(SavedModel model) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether something is not written yet.
@@ -64,8 +64,8 @@ class WeightsFolder {
   CondVar changed_;
   std::optional<SavedModel> restored_ ABSL_GUARDED_BY(mutex_);
   std::optional<SavedModel> next_ ABSL_GUARDED_BY(mutex_);
-  ModelVersion last_version_ ABSL_GUARDED_BY(mutex_);  // Of what was handed over last.
-  std::optional<double> last_env_steps_ ABSL_GUARDED_BY(mutex_);
+  ModelVersion last_version_ ABSL_GUARDED_BY(mutex_);               // Of what was handed over last.
+  std::optional<std::string> last_remark_ ABSL_GUARDED_BY(mutex_);  // Its remark; absent before the first.
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
   Thread thread_;  // Last: it uses everything above.

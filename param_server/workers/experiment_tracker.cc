@@ -91,12 +91,6 @@ const Evaluation* ExperimentTracker::FindCandidate(const ModelVersion& version) 
   return nullptr;
 }
 
-void ExperimentTracker::CorrectSteps(const ModelVersion& version, uint64_t env_steps) {
-  if (progress_.result.has_value() && progress_.result->evaluation.version == version) {
-    progress_.result->evaluation.env_steps = env_steps;
-  }
-}
-
 void ExperimentTracker::ReportVersion(const ModelVersion& version) {
   progress_.learner_steps =
       std::max(progress_.learner_steps, std::min(kMaxCounter, static_cast<double>(version.version)));

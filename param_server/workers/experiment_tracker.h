@@ -24,14 +24,15 @@ struct RunPlan {
   int64_t replay_servers = 1;       // That the run has.
   bool evaluates = true;            // Whether there are to be evaluations.
   std::optional<LockStepOptions> lock_step = {};
-  int64_t learners = 1;  // That the run has.
+  int64_t learners = 1;      // That the run has.
+  bool keeps_items = false;  // Whether the run's items outlive its replay servers (replay.durability).
 };
 
 // How far a run is: what must survive the hub.
 struct RunProgress {
   RunState state = RunState::kRunning;
   std::string reason;  // In words, why the run ended; empty while it goes on.
-  // How long a hub has seen it go on since its first environment step; absent before that.
+  // The time of the run; absent before its first environment step.
   std::optional<absl::Duration> running;
   double env_steps = 0;                    // Over all actors that ever were.
   double learner_steps = 0;                // Of the learner that is farthest.
@@ -47,10 +48,11 @@ struct RunProgress {
 // A run is solved by two evaluations of the same weights that each reach the target: of many versions one is sure to be
 // lucky once. A run that reaches a limit has the learner's last weights evaluated before it ends.
 //
-// The time limit counts from the first environment step that an actor reports, so that processes may be started by hand
-// in any order, and only while the run goes on: not between one hub and the next, nor while the run has failed. Steps
-// are added up worker by worker from counters that only grow while a worker lives, so a worker that leaves takes
-// nothing away, and one that joins again counts nothing twice.
+// The time of a run counts from the first environment step that an actor reports, so that processes may be started by
+// hand in any order, and only while the run goes on: not between one hub and the next, though workers may go on, nor
+// while the run has failed, has been stopped or evaluates its last weights. Steps are added up worker by worker from
+// counters that only grow while a worker lives, so a worker that leaves takes nothing away, and one that joins again
+// counts nothing twice.
 class ExperimentTracker {
  public:
   explicit ExperimentTracker(RunPlan plan) : plan_(std::move(plan)) {}
@@ -69,8 +71,6 @@ class ExperimentTracker {
                       absl::Time now);
   // Of weights that can be kept. Returns whether they are the best now.
   bool ReportEvaluation(const Evaluation& evaluation);
-  // The run's steps when a version was published have become known better.
-  void CorrectSteps(const ModelVersion& version, uint64_t env_steps);
   // Weights of this version are there. A learner's counter may come later than they do, or never.
   void ReportVersion(const ModelVersion& version);
   // The learner has stopped at this version, which it publishes; heard again and again until the run is over.

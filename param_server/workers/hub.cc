@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,14 +10,11 @@
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/tensor/checksum.h"
+#include "param_server/workers/counter_limit.h"
 
 namespace waggle {
 namespace {
 
-// How much of a run a hub that is killed may forget; what has ended or begun is written at once.
-constexpr absl::Duration kSavePeriod = absl::Seconds(5);
-// Who has not joined again so long after a restart counts as gone.
-constexpr absl::Duration kRejoinTime = absl::Hours(1);
 // One that runs and one that will see what changed meanwhile.
 constexpr size_t kMaxSaves = 2;
 
@@ -32,12 +28,16 @@ absl::Status Validate(const Evaluation& evaluation) {
                      " and standard deviation ", evaluation.standard_deviation, ", of mean length ",
                      evaluation.mean_length, "; wanted at least one episode and finite numbers"));
   }
+  if (evaluation.env_steps > static_cast<uint64_t>(kMaxCounter)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation.env_steps: got ", evaluation.env_steps, "; wanted at most 2^53"));
+  }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, absl::Time now, HubState* state) {
+absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, HubState* state) {
   const std::string stored = state->record().experiment_yaml;
   if (given_yaml.empty() || given_yaml == stored) {
     return stored;
@@ -45,10 +45,7 @@ absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, absl:
   if (!stored.empty()) {
     return absl::FailedPreconditionError("the folder holds another experiment than the one that is to run in it");
   }
-  WAGGLE_RETURN_IF_ERROR(state->Update([&given_yaml, now](HubRecord* record) {
-    record->experiment_yaml = given_yaml;
-    record->started = now;
-  }));
+  WAGGLE_RETURN_IF_ERROR(state->Update([&given_yaml](HubRecord* record) { record->experiment_yaml = given_yaml; }));
   return given_yaml;
 }
 
@@ -65,7 +62,6 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
     : options_(options),
       state_(state),
       models_(models),
-      started_(state->record().started),
       experiment_yaml_(plan.has_value() ? plan->yaml : ""),
       experiment_checksum_(experiment_yaml_.empty() ? 0 : Checksum(experiment_yaml_.data(), experiment_yaml_.size())),
       workers_(options.workers),
@@ -108,7 +104,7 @@ Hub::~Hub() {
   former_.reset();  // What it does is told.
   teller_.reset();
   saver_.reset();  // A save that is under way may yet fail, and is repeated then.
-  SaveWeights(/*last=*/true);
+  SaveWeights();
   {
     MutexLock lock(&mutex_);
     if (!unsaved_ && !urgent_) {
@@ -170,6 +166,11 @@ RunState Hub::run_state() const {
   return tracker_.has_value() ? tracker_->state() : RunState::kNoExperiment;
 }
 
+int64_t Hub::env_steps() const {
+  MutexLock lock(&mutex_);
+  return tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
+}
+
 bool Hub::HasWorkers() const {
   MutexLock lock(&mutex_);
   return workers_.CountSeated() > 1;
@@ -181,7 +182,12 @@ RunStanding Hub::Standing() const {
     return {};
   }
   const RunProgress& progress = tracker_->progress();
-  return {progress.state, progress.reason, tracker_->env_steps(), tracker_->learner_steps(), progress.result};
+  return {progress.state,
+          progress.reason,
+          tracker_->env_steps(),
+          tracker_->learner_steps(),
+          progress.running.value_or(absl::ZeroDuration()),
+          progress.result};
 }
 
 void Hub::NoteLocked(const std::string& text) const {
@@ -216,7 +222,6 @@ HubOverview Hub::Overview() {
       tracker_->Advance(now);  // Its time may have run out with nobody left to report anything.
       NoteEndLocked(before);
       ConcludeLocked(now);
-      CorrectStepsLocked(now);
       save = TakeSaveDueLocked(now);
     }
     FillOverviewLocked(now, std::move(own), &overview);
@@ -234,7 +239,6 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
   if (const absl::Status status = workers_.Heartbeat(options_.self.worker_id, std::move(own), now); !status.ok()) {
     LogWarning("own figures: ", status.message());
   }
-  overview.started = started_;
   overview.workers = workers_.Overview(now);
   if (turns_.has_value()) {
     overview.turn = TurnLocked(now);
@@ -244,6 +248,7 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
   }
   overview.evaluations.assign(evaluations_.begin(), evaluations_.end());
   overview.evaluation_count = evaluation_count_;
+  overview.progress_unsaved = progress_unsaved_;
   overview.figures_unrecorded = figures_unrecorded_;
   overview.environment = environment_;
   if (tracker_.has_value()) {
@@ -255,6 +260,7 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
     overview.replay_servers = tracker_->plan().replay_servers;
     overview.env_steps = tracker_->env_steps();
     overview.learner_steps = tracker_->learner_steps();
+    overview.learner_steps_again = StepsAgainLocked(now);
     overview.result = tracker_->progress().result;
     overview.running = tracker_->progress().running.value_or(absl::ZeroDuration());
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(overview.model); model != nullptr) {
@@ -299,9 +305,6 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
   TakeEvaluationsLocked(report);
   if (tracker_.has_value()) {
     tracker_->ReportCounters(report.worker_id, worker.introduction.role, report.figures.counters, now);
-    if (worker.introduction.role == Role::kActor) {
-      history_.Add(report.worker_id, static_cast<double>(tracker_->env_steps() - steps_before.first), now);
-    }
     if (report.final_version.has_value() && worker.introduction.role == Role::kLearner &&
         worker.epoch >= LearningEpochLocked()) {
       tracker_->ReportFinalVersion(*report.final_version, now);
@@ -329,6 +332,25 @@ uint64_t Hub::LearningEpochLocked() const {
   const std::shared_ptr<const StoredModel> model = models_->Newest(tracker_->plan().name);
   return model == nullptr || model->snapshot.version == restored_version_ ? earlier_epoch_
                                                                           : model->snapshot.version.epoch;
+}
+
+uint64_t Hub::StepsAgainLocked(absl::Time now) const {
+  std::optional<ModelVersion> reached;  // Of the latest learner that has said how far it is.
+  for (const WorkerView* const learner : workers_.Alive(Role::kLearner, now)) {
+    if (const auto steps = learner->figures.counters.find("learner_steps"); steps != learner->figures.counters.end()) {
+      const ModelVersion version = {learner->epoch, static_cast<uint64_t>(steps->second)};
+      reached = reached.has_value() ? std::max(*reached, version) : version;
+    }
+  }
+  if (!reached.has_value()) {
+    return 0;
+  }
+  // Its weights may be known before its counter.
+  if (const std::shared_ptr<const StoredModel> newest = models_->Newest(tracker_->plan().name);
+      newest != nullptr && newest->snapshot.version.epoch == reached->epoch) {
+    reached = std::max(*reached, newest->snapshot.version);
+  }
+  return tracker_->learner_steps() - std::min(tracker_->learner_steps(), reached->version);
 }
 
 void Hub::TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) {
@@ -414,58 +436,6 @@ Assignment Hub::AssignmentLocked(const WorkerView& worker, absl::Time now) {
     }
   }
   return assignment;
-}
-
-bool Hub::TakeSaveDueLocked(absl::Time now) {
-  if (saving_ || !(urgent_ || (unsaved_ && now - last_save_ >= kSavePeriod))) {
-    return false;
-  }
-  saving_ = true;
-  return true;
-}
-
-void Hub::SaveSoon() {
-  if (const absl::Status status = saver_->Submit([this] { SaveProgress().IgnoreError(); }); !status.ok()) {
-    // Cannot be while at most one is queued; tried again with the next report all the same.
-    LogWarning("the run's progress is saved later: ", status.message());
-    MutexLock lock(&mutex_);
-    saving_ = false;
-  }
-}
-
-void Hub::ForgetUnknownLocked() {
-  if (options_.clock() - begun_ > kRejoinTime) {
-    restored_.clear();
-  }
-  const auto knows = [this](const std::string& worker_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return workers_.Knows(worker_id) || restored_.count(worker_id) > 0;
-  };
-  tracker_->KeepOnly(knows);
-  history_.KeepOnly(knows);
-  for (auto last = last_evaluation_of_.begin(); last != last_evaluation_of_.end();) {
-    last = knows(last->first) ? std::next(last) : last_evaluation_of_.erase(last);
-  }
-}
-
-absl::Status Hub::SaveProgress() {
-  SaveWeights(/*last=*/false);
-  const absl::Status status = state_->Update([this](HubRecord* record) {
-    // Read here, under the record's lock: of two savers the later one writes what is newer.
-    MutexLock lock(&mutex_);
-    saving_ = unsaved_ = urgent_ = false;
-    last_save_ = options_.clock();
-    ForgetUnknownLocked();
-    record->progress = tracker_->progress();
-    if (!evaluations_.empty()) {
-      record->last_evaluation = evaluations_.back();
-    }
-  });
-  if (!status.ok()) {
-    LogError("the run's progress is not saved and would be lost with this process: ", status.message());
-    MutexLock lock(&mutex_);
-    unsaved_ = true;
-  }
-  return status;
 }
 
 }  // namespace waggle

@@ -25,7 +25,6 @@
 #include "param_server/workers/hub_state.h"
 #include "param_server/workers/learner_group.h"
 #include "param_server/workers/listeners.h"
-#include "param_server/workers/step_history.h"
 #include "param_server/workers/step_leases.h"
 #include "param_server/workers/worker_table.h"
 
@@ -49,7 +48,6 @@ struct HubOverview {
   std::string outcome_reason;
   std::string experiment_name;
   std::string experiment_yaml;
-  std::optional<absl::Time> started;
   std::vector<WorkerView> workers;
   std::string model;
   std::optional<ModelVersion> model_version;
@@ -58,11 +56,14 @@ struct HubOverview {
   uint64_t evaluation_count = 0;             // All that this hub has had: more than those above, once they are many.
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
+  uint64_t learner_steps_again =
+      0;                       // Those that the present learner, which went on from an earlier step, has to repeat.
   int64_t replay_servers = 0;  // That the run has; 0 without an experiment.
-  absl::Duration running;      // How long the run has gone on since its first environment step.
+  absl::Duration running;      // The time of the run: see ExperimentTracker.
   std::optional<EnvironmentSpec> environment;
   std::optional<RunResult> result;
   std::string weights_unsaved;     // Why the newest and the best weights are not all on the disk; empty where they are.
+  std::string progress_unsaved;    // Why the last save of the run's progress failed; empty if it did not.
   std::string figures_unrecorded;  // Why figures are not on the disk; empty where they are.
   std::optional<Turn> turn;        // Absent where the run is not in lock-step.
 };
@@ -73,6 +74,7 @@ struct RunStanding {
   std::string reason;  // In words, why it ended.
   uint64_t env_steps = 0;
   uint64_t learner_steps = 0;
+  absl::Duration running;  // The time of the run, as of the last report or look at it: see ExperimentTracker.
   std::optional<RunResult> result;
 };
 
@@ -155,6 +157,8 @@ class Hub {
   bool HasUnsavedWeights() const { return !WeightsUnsaved().empty(); }
   // Cheap; see Overview for all.
   RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Environment steps of the run that actors have reported so far.
+  int64_t env_steps() const ABSL_LOCKS_EXCLUDED(mutex_);
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The largest epoch of a learner that was dismissed, 0 for none: what it still sends must not count. A group of
@@ -210,26 +214,28 @@ class Hub {
   uint64_t LearningEpochLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A learner gives up: the run has failed if no other one is left that could go on with it.
   void TakeLearnerFailureLocked(const WorkerView& learner, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Steps that the present learner has to repeat.
+  uint64_t StepsAgainLocked(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Lets a run that has failed go on with a learner that has come after. Returns whether it did.
   bool ReopenForLocked(uint64_t epoch, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Checks the weights that were kept against the run, and makes them known.
   absl::Status RestoreWeights() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Hands over the newest weights and, the last time, the best with what is known better of them by now.
-  void SaveWeights(bool last) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Has the newest weights written down; the best ones are when they become that.
+  void SaveWeights() ABSL_LOCKS_EXCLUDED(mutex_);
   std::string WeightsUnsaved() const;
   absl::Status WeightsFailure() const;
   // The report has been checked.
   void TakeEvaluationsLocked(const WorkerReport& report) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Fills in what the hub knows of it and has it judged, where its weights are still there.
-  void CountEvaluationLocked(DatedEvaluation* dated) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What actors have reported since tells better how many steps the run had when a version was published.
-  void CorrectStepsLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Has it judged, if its weights are still there.
+  void CountEvaluationLocked(const Evaluation& evaluation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether the weights that the learner has called its last are here.
   bool HasFinalWeightsLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends a run that is finishing, if it is time to.
   void ConcludeLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteLocked(const std::string& text) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LeaveLocked(const std::string& worker_id, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Says what has gone with a worker that is lost: the items of a replay server, if they were in its memory alone.
+  void NoteLostItemsLocked(const WorkerView& worker) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There is something that workers must know at once: tells them in the background.
   void AnnounceLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Tell() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -250,13 +256,13 @@ class Hub {
   void SaveSoon() ABSL_LOCKS_EXCLUDED(mutex_);
   // So that what is kept of workers that went without a goodbye does not grow for ever.
   void ForgetUnknownLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes the run's progress down. An error is logged, and what is not written is written later.
+  // Writes the run's progress down. What cannot be written is tried again, and people can see why: see
+  // HubOverview::progress_unsaved.
   absl::Status SaveProgress() ABSL_LOCKS_EXCLUDED(mutex_);
 
   const HubOptions options_;
   HubState* const state_;
   ModelStore* const models_;
-  const std::optional<absl::Time> started_;
   const std::string experiment_yaml_;
   const uint64_t experiment_checksum_;
   mutable Mutex mutex_;
@@ -268,19 +274,14 @@ class Hub {
   std::optional<LearnerGroup> group_ ABSL_GUARDED_BY(mutex_);      // Where the run has several learners.
   bool forming_ ABSL_GUARDED_BY(mutex_) = false;                   // One is queued to be formed.
   GroupStore group_store_;
-  // The run's environment steps when the learner ended its last turn; absent before that.
-  std::optional<uint64_t> steps_at_publication_ ABSL_GUARDED_BY(mutex_);
   std::optional<EnvironmentSpec> environment_ ABSL_GUARDED_BY(mutex_);
   std::deque<DatedEvaluation> evaluations_ ABSL_GUARDED_BY(mutex_);
   uint64_t evaluation_count_ ABSL_GUARDED_BY(mutex_) = 0;  // Those that evaluations_ holds no more included.
   std::string figures_unrecorded_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, absl::Time> last_evaluation_of_ ABSL_GUARDED_BY(mutex_);  // By worker.
-  StepHistory history_ ABSL_GUARDED_BY(mutex_);
   // Best weights that were replaced, to be freed without the lock.
   std::vector<std::shared_ptr<const StoredModel>> dropped_ ABSL_GUARDED_BY(mutex_);
   std::optional<ModelVersion> restored_version_ ABSL_GUARDED_BY(mutex_);
-  // The run's environment steps when weights were published that an earlier hub kept.
-  std::map<ModelVersion, double> restored_steps_ ABSL_GUARDED_BY(mutex_);
   bool restored_finishing_ ABSL_GUARDED_BY(mutex_) = false;  // An earlier hub's run was finishing.
   Listeners listeners_;
   int64_t news_ ABSL_GUARDED_BY(mutex_) = 0;      // Announcements so far.
@@ -297,6 +298,7 @@ class Hub {
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;   // Something that is written at once.
   bool saving_ ABSL_GUARDED_BY(mutex_) = false;   // A save is queued that will see what changes now.
   absl::Time last_save_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  std::string progress_unsaved_ ABSL_GUARDED_BY(mutex_);  // Why the last save failed; empty if it did not.
   // Last: their threads use everything above. Gone while the hub ends.
   std::optional<Executor> saver_;
   std::optional<Executor> teller_;
@@ -305,6 +307,6 @@ class Hub {
 
 // Settles which experiment a hub has. Without a given text it is the stored one, or none (empty). A given one is
 // stored; FAILED_PRECONDITION, saying what can be done, if another one is stored already.
-absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, absl::Time now, HubState* state);
+absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, HubState* state);
 
 }  // namespace waggle

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -19,8 +18,6 @@ namespace waggle {
 namespace {
 
 constexpr size_t kMaxEvaluations = 1'000;
-// How long after weights were published all actors that live have reported, and the steps until then are known.
-constexpr absl::Duration kSettlingTime = absl::Seconds(3);
 
 }  // namespace
 
@@ -48,11 +45,6 @@ absl::Status Hub::RestoreWeights() {
   }
   MutexLock lock(&mutex_);
   restored_version_ = version;
-  for (const std::optional<SavedModel>* model : {&newest, &best}) {
-    if (model->has_value()) {
-      restored_steps_[(*model)->snapshot.version] = (*model)->env_steps;
-    }
-  }
   if (!tracker_.has_value() || options_.best_weights == nullptr) {
     return absl::OkStatus();
   }
@@ -77,65 +69,6 @@ absl::Status Hub::RestoreWeights() {
   return absl::OkStatus();
 }
 
-void Hub::SaveWeights(bool last) {
-  if (options_.newest_weights == nullptr) {
-    return;
-  }
-  std::optional<SavedModel> newest;
-  std::optional<SavedModel> best;
-  std::set<std::string> alive;
-  {
-    MutexLock lock(&mutex_);
-    if (!tracker_.has_value()) {
-      return;
-    }
-    CorrectStepsLocked(options_.clock());
-    const std::string& model = tracker_->plan().name;
-    if (const std::shared_ptr<const StoredModel> stored = models_->Newest(model);
-        stored != nullptr && stored->snapshot.version != restored_version_) {
-      const double total = tracker_->progress().env_steps;
-      const double steps = turns_.has_value() ? static_cast<double>(steps_at_publication_.value_or(0))
-                                              : history_.Until(stored->published, total).value_or(total);
-      newest = SavedModel{stored->snapshot, experiment_yaml_, steps};
-    }
-    const std::optional<RunResult>& result = tracker_->progress().result;
-    const std::shared_ptr<const StoredModel> stored = models_->Best(model);
-    // What is known better of the best weights is written down when nothing more is to come.
-    if (stored != nullptr && result.has_value() && last) {
-      best = SavedModel{stored->snapshot, experiment_yaml_, static_cast<double>(result->evaluation.env_steps),
-                        EncodeRunResult(*result)};
-    }
-    for (const WorkerView* evaluator : workers_.Alive(Role::kEvaluator, options_.clock())) {
-      alive.insert(evaluator->introduction.worker_id);
-    }
-  }
-  models_->KeepHolders([&alive](const std::string& holder) { return alive.count(holder) > 0; });
-  if (newest.has_value()) {
-    options_.newest_weights->Save(*std::move(newest));
-  }
-  if (best.has_value()) {
-    options_.best_weights->Save(*std::move(best));
-  }
-}
-
-std::string Hub::WeightsUnsaved() const {
-  if (options_.newest_weights == nullptr) {
-    return "";
-  }
-  const bool pending = options_.newest_weights->pending() || options_.best_weights->pending();
-  const absl::Status failure = WeightsFailure();
-  return !failure.ok() ? std::string(failure.message()) : pending ? "they are being written" : "";
-}
-
-absl::Status Hub::WeightsFailure() const {
-  for (const WeightsFolder* folder : {options_.newest_weights, options_.best_weights}) {
-    if (folder != nullptr) {
-      WAGGLE_RETURN_IF_ERROR(folder->failure());
-    }
-  }
-  return absl::OkStatus();
-}
-
 void Hub::TakeEvaluationsLocked(const WorkerReport& report) {
   for (const DatedEvaluation& dated : report.evaluations) {
     absl::Time& last = last_evaluation_of_.emplace(report.worker_id, absl::InfinitePast()).first->second;
@@ -148,7 +81,7 @@ void Hub::TakeEvaluationsLocked(const WorkerReport& report) {
     ++evaluation_count_;
     unsaved_ = tracker_.has_value();
     if (tracker_.has_value()) {
-      CountEvaluationLocked(&evaluations_.back());
+      CountEvaluationLocked(dated.evaluation);
     }
     if (evaluations_.size() > kMaxEvaluations) {
       evaluations_.pop_front();
@@ -156,24 +89,12 @@ void Hub::TakeEvaluationsLocked(const WorkerReport& report) {
   }
 }
 
-void Hub::CountEvaluationLocked(DatedEvaluation* dated) {
-  Evaluation& evaluation = dated->evaluation;
-  const double total = tracker_->progress().env_steps;
-  evaluation.env_steps = tracker_->env_steps();
+void Hub::CountEvaluationLocked(const Evaluation& evaluation) {
   const std::shared_ptr<const StoredModel> weights = models_->Find(tracker_->plan().name, evaluation.version);
   if (weights == nullptr) {
     LogWarning("an evaluation of weights that are not here any more (", DebugString(evaluation.version),
                ") is shown, but does not count: they could not be kept");
     return;
-  }
-  if (const auto restored = restored_steps_.find(evaluation.version); restored != restored_steps_.end()) {
-    evaluation.env_steps = static_cast<uint64_t>(restored->second);  // Published to an earlier hub.
-  } else if (turns_.has_value()) {
-    evaluation.env_steps = steps_at_publication_.value_or(tracker_->env_steps());
-  } else {
-    dated->published = weights->published;
-    dated->provisional = true;
-    evaluation.env_steps = static_cast<uint64_t>(history_.Until(weights->published, total).value_or(total));
   }
   if (!tracker_->ReportEvaluation(evaluation)) {
     return;
@@ -184,24 +105,7 @@ void Hub::CountEvaluationLocked(DatedEvaluation* dated) {
                           " environment steps"));
   dropped_.push_back(models_->SetBest(weights));
   if (options_.best_weights != nullptr) {
-    options_.best_weights->Save({weights->snapshot, experiment_yaml_, static_cast<double>(evaluation.env_steps),
-                                 EncodeRunResult(*tracker_->progress().result)});
-  }
-}
-
-void Hub::CorrectStepsLocked(absl::Time now) {
-  // In no order: a slow evaluator tells late of weights that were published early.
-  for (DatedEvaluation& dated : evaluations_) {
-    if (!dated.provisional) {
-      continue;
-    }
-    dated.provisional = now - *dated.published < kSettlingTime;
-    const std::optional<double> steps = history_.Until(*dated.published, tracker_->progress().env_steps);
-    if (steps.has_value() && dated.evaluation.env_steps != static_cast<uint64_t>(*steps)) {
-      dated.evaluation.env_steps = static_cast<uint64_t>(*steps);
-      tracker_->CorrectSteps(dated.evaluation.version, dated.evaluation.env_steps);
-      unsaved_ = true;
-    }
+    options_.best_weights->Save({weights->snapshot, experiment_yaml_, EncodeRunResult(*tracker_->progress().result)});
   }
 }
 

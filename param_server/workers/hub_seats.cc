@@ -2,9 +2,12 @@
 // No test of its own: tests/param_server/workers/hub_test.cc sees it.
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/annotate.h"
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
@@ -87,7 +90,14 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
     }
     WorkerIntroduction seated = introduction;
     seated.index = numbered.index;  // So that no two workers have the same index and life.
+    const std::vector<WorkerView> before =
+        introduction.role == Role::kReplayServer ? workers_.Overview(now) : std::vector<WorkerView>();
     WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(seated, is_learner ? introduction.epoch : 0, now));
+    for (const WorkerView& worker : before) {
+      if (!worker.gone && workers_.Find(worker.introduction.worker_id) == nullptr) {
+        NoteLostItemsLocked(worker);  // The one that joins has its seat, or its address.
+      }
+    }
     if (introduction.role == Role::kActor && tracker_.has_value()) {
       tracker_->ReportEnvSteps(introduction.worker_id, 0, now);
     }
@@ -127,13 +137,27 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
   return seat;
 }
 
+void Hub::NoteLostItemsLocked(const WorkerView& worker) const {
+  const auto items = worker.figures.gauges.find("items");
+  if (worker.introduction.role == Role::kReplayServer && tracker_.has_value() && !tracker_->plan().keeps_items &&
+      !IsTrainingOver(tracker_->state()) && items != worker.figures.gauges.end() && items->second > 0) {
+    const std::string text = absl::StrFormat(
+        "the items of replay server %d are lost, %.0f when it was last heard from: replay.durability is none",
+        worker.index, items->second);
+    LogWarning(text);
+    NoteLocked(text);
+  }
+}
+
 void Hub::LeaveLocked(const std::string& worker_id, absl::Time now) {
   const WorkerView* const worker = workers_.Find(worker_id);
+  if (worker != nullptr) {
+    NoteLostItemsLocked(*worker);
+  }
   // A learner's last weights are written when it goes.
   urgent_ = urgent_ || (worker != nullptr && tracker_.has_value() && worker->introduction.role == Role::kLearner);
   workers_.Leave(worker_id, now);
   last_evaluation_of_.erase(worker_id);
-  history_.Forget(worker_id);
   if (step_leases_.has_value()) {
     step_leases_->Return(worker_id);
   }

@@ -38,12 +38,6 @@ std::string ChecksumText(absl::string_view body) {
   return absl::StrCat(absl::Hex(Checksum(body.data(), body.size()), absl::kZeroPad16));
 }
 
-void AppendTime(const char* key, const std::optional<absl::Time>& time, std::string* out) {
-  if (time.has_value()) {
-    absl::StrAppend(out, key, " ", absl::ToUnixMicros(*time), "\n");
-  }
-}
-
 // A number from which the same double is read back.
 std::string Exact(double value) {
   return absl::StrFormat("%.17g", value);
@@ -127,8 +121,7 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
     return absl::OkStatus();
   }
   if (key == "started_us" && absl::SimpleAtoi(value, &number)) {
-    record->started = absl::FromUnixMicros(number);
-    return absl::OkStatus();
+    return absl::OkStatus();  // In files of before; nothing goes by it any more.
   }
   if (key == "running_us" && absl::SimpleAtoi(value, &number)) {
     progress.running = absl::Microseconds(number);
@@ -188,7 +181,6 @@ bool operator==(const HubRecord& a, const HubRecord& b) {
 
 std::string EncodeHubRecord(const HubRecord& record) {
   std::string body = absl::StrCat("last_epoch ", record.last_epoch, "\n");
-  AppendTime("started_us", record.started, &body);
   if (record.progress.running.has_value()) {
     absl::StrAppend(&body, "running_us ", absl::ToInt64Microseconds(*record.progress.running), "\n");
   }

@@ -24,8 +24,6 @@ struct DatedEvaluation {
   Evaluation evaluation;
   absl::Time finished;
   std::string worker_id;
-  std::optional<absl::Time> published = std::nullopt;  // Of its weights, by the hub's clock, while they are known.
-  bool provisional = false;  // Its env_steps may become known better; only where `published` is known.
 };
 
 // What survives the hub.
@@ -33,9 +31,8 @@ struct HubRecord {
   uint64_t last_epoch = 0;  // The largest one that a learner was given.
   // By role and index: how many actors or evaluators were given it, each of which has another life.
   std::map<std::pair<Role, int64_t>, uint64_t> lives;
-  std::string experiment_yaml;        // Empty: none.
-  std::optional<absl::Time> started;  // When the experiment was taken in.
-  RunProgress progress;               // Meaningless without an experiment.
+  std::string experiment_yaml;  // Empty: none.
+  RunProgress progress;         // Meaningless without an experiment.
   std::optional<DatedEvaluation> last_evaluation;
 
   friend bool operator==(const HubRecord& a, const HubRecord& b);

@@ -43,9 +43,7 @@ absl::StatusOr<int64_t> Hub::TakeSteps(const std::string& worker_id, const StepR
     }
     const RunState before = tracker_->state();
     const bool had_step = tracker_->progress().running.has_value();
-    const uint64_t steps_before = tracker_->env_steps();
     tracker_->ReportEnvSteps(worker_id, static_cast<double>(request.used), now);
-    history_.Add(worker_id, static_cast<double>(tracker_->env_steps() - steps_before), now);
     tracker_->Advance(now);
     NoteEndLocked(before);
     unsaved_ = true;

@@ -18,14 +18,9 @@ void Hub::TakeTurnReportLocked(const WorkerReport& report, Role role) {
 }
 
 void Hub::EndTurnLocked(Role role, uint64_t number) {
-  const Role before = turns_->turn().role;
-  if (!turns_->Done(role, number, static_cast<int64_t>(tracker_->learner_steps()))) {
-    return;
+  if (turns_->Done(role, number, static_cast<int64_t>(tracker_->learner_steps()))) {
+    AnnounceLocked();
   }
-  if (before == Role::kLearner && turns_->turn().role != Role::kLearner) {
-    steps_at_publication_ = tracker_->env_steps();
-  }
-  AnnounceLocked();
 }
 
 Turn Hub::TurnLocked(absl::Time now) const {

@@ -60,12 +60,15 @@ TEST_CASE("each version of the weights is evaluated once and reported", "[unit]"
   Fixture fixture;
   fixture.script->Add(SnapshotOf(3));
   fixture.script->Add(std::optional<ModelSnapshot>());
-  fixture.script->Add(SnapshotOf(8));
+  ModelSnapshot later = SnapshotOf(8);
+  later.progress.env_steps = 500;
+  fixture.script->Add(later);
   REQUIRE_OK(fixture.Run(2));
   const std::vector<Evaluation> evaluations = fixture.hub.evaluations();
   REQUIRE(evaluations.size() == 2);
   REQUIRE(evaluations[0].version == ModelVersion{1, 3});
   REQUIRE(evaluations[1].version == ModelVersion{1, 8});
+  REQUIRE(evaluations[1].env_steps == 500);
   REQUIRE(evaluations[1].episodes == 4);
   REQUIRE(fixture.policy.loaded == std::vector<uint64_t>{3, 8});
   const auto asked = fixture.script->Asked();

@@ -25,7 +25,7 @@ void SaveModel(const std::string& folder, uint64_t version) {
   model.snapshot.model = "bees";
   model.snapshot.version = {2, version};
   model.experiment_yaml = kExperiment;
-  model.env_steps = 10.0 * static_cast<double>(version);
+  model.snapshot.progress.env_steps = static_cast<int64_t>(10 * version);
   Save(folder, ToCheckpoint(model));
 }
 

@@ -50,7 +50,6 @@ class FakeExperimentService final : public waggle::v1::ExperimentService::Servic
                         : state == "limit" ? waggle::v1::RUN_STATE_LIMIT
                                            : waggle::v1::RUN_STATE_RUNNING);
     response->set_reason(state.empty() ? "" : "the test said " + state);
-    response->set_started_at_us(1);
     response->set_ended_at_us(state.empty() ? 0 : 2);
     std::ofstream(folder_ + "/looks", std::ios::app) << '.';
     return grpc::Status::OK;

@@ -44,7 +44,7 @@ class Run {
     model.snapshot = ValueOf(trainee_->Publish());
     model.snapshot.version = {1, 12};
     model.experiment_yaml = ToYaml(experiment_);
-    model.env_steps = 345;
+    model.snapshot.progress.env_steps = 345;
     REQUIRE_OK(ValueOf(CheckpointStore::Open(folder, 1))->Save(ToCheckpoint(model)));
   }
   void SaveLearnerState(const std::string& folder, const Experiment& said) {

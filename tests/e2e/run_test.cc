@@ -39,6 +39,7 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
     const SavedModel kept = ValueOf(LoadSavedModel(run.File(folder)));
     CHECK(kept.snapshot.version.version == result.at("version").at("version").get<uint64_t>());
     CHECK(kept.experiment_yaml == Contents(run.File("experiment.yaml")));
+    CHECK(kept.snapshot.progress.env_steps == result.at("env_steps"));
   }
   REQUIRE(summary.at("env_steps").get<int64_t>() > 0);
   REQUIRE(summary.at("env_steps").get<int64_t>() <= 150'000);
@@ -54,6 +55,9 @@ TEST_CASE("one command trains CartPole until it is solved, and leaves everything
        {"actor/return_mean", "learner/steps", "replay/items", "algorithm/q_loss", "evaluation/mean_return"}) {
     CHECK_THAT(figures, Catch::Contains(std::string(",") + name + ","));
   }
+  // The evaluation stands there at the same steps.
+  CHECK_THAT(figures,
+             Catch::Contains(absl::StrCat(",evaluation/env_steps,", result.at("env_steps").get<int64_t>(), "\n")));
   REQUIRE(std::filesystem::file_size(run.File("experiment.yaml")) > 0);
   REQUIRE_FALSE(std::filesystem::is_empty(run.File("checkpoints")));
   REQUIRE(std::filesystem::exists(run.File("logs/learner.log")));

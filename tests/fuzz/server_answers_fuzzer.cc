@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       ReplayStatusText(snapshot.replay_servers);
       ReplayStatusJson(snapshot.replay_servers);
       StatusText(snapshot, absl::UnixEpoch());
-      StatusJson(snapshot, absl::UnixEpoch());
+      StatusJson(snapshot);
     }
   }
   return 0;

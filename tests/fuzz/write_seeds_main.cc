@@ -195,7 +195,7 @@ void WriteAnswers(const std::filesystem::path& folder) {
   v1::OverviewResponse overview;
   overview.set_run_state(v1::RUN_STATE_RUNNING);
   overview.set_experiment_name("experiment");
-  overview.set_started_at_us(1000);
+  overview.set_running_ms(1000);
   overview.add_evaluations()->set_episodes(3);
   for (const v1::Role role : {v1::ROLE_LEARNER, v1::ROLE_ACTOR, v1::ROLE_REPLAY_SERVER}) {
     v1::WorkerInfo* const worker = overview.add_workers();
@@ -342,7 +342,7 @@ void WriteTexts(const std::filesystem::path& folder) {
             bytes.substr(kSafetensorsLengthBytes, bytes.size() - kSafetensorsLengthBytes - 24));
   HubRecord record;
   record.last_epoch = 2;
-  record.started = absl::FromUnixSeconds(1000);
+  record.progress.running = absl::Seconds(1000);
   record.progress.steps_of = {{"actor", 100}};
   record.last_evaluation.emplace();
   record.last_evaluation->worker_id = "actor";

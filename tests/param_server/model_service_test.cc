@@ -208,6 +208,28 @@ TEST_CASE("Weights of a learner that was dismissed are refused, and those of its
   REQUIRE_OK(publisher->Publish(MakeModel("m", {2, 1}), StopToken()));
 }
 
+TEST_CASE("A version that is pushed has the steps that actors have reported by then, not what its learner knew",
+          "[grpc]") {
+  testing::ParamServer server;
+  server.Start();
+  WorkerIntroduction actor;
+  actor.worker_id = "a";
+  REQUIRE_OK(server.hub->Join(actor).status());
+  WorkerReport report;
+  report.worker_id = "a";
+  report.figures.counters["env_steps"] = 85'533;
+  REQUIRE_OK(server.hub->Heartbeat(report).status());
+  ModelSnapshot snapshot = MakeModel("m", {1, 5});
+  snapshot.progress = {0.25, 5, 82'412};
+  REQUIRE_OK(NewGrpcModelPublisher({server.address})->Publish(snapshot));
+  report.figures.counters["env_steps"] = 90'000;
+  REQUIRE_OK(server.hub->Heartbeat(report).status());
+  const auto pulled = ValueOf(NewGrpcModelSubscriber({server.address}, "m")->PullNewer(std::nullopt));
+  REQUIRE(pulled.has_value());
+  CHECK(pulled->progress.env_steps == 85'533);
+  CHECK(pulled->progress.run == 0.25);
+}
+
 TEST_CASE("Bytes that are no message are refused by every method", "[grpc]") {
   testing::ParamServer server;
   server.Start();

@@ -15,10 +15,12 @@ const absl::Time kNow = absl::FromUnixSeconds(1'000'310);
 v1::ListExperimentsResponse TwoExperiments() {
   v1::ListExperimentsResponse experiments;
   *experiments.add_experiments() = RunningExperiment("pole-x7k2q");
+  experiments.mutable_experiments(0)->set_running_ms(250'000);
   v1::ExperimentInfo* const other = experiments.add_experiments();
   *other = RunningExperiment("cart-99abc");
   other->set_state(v1::RUN_STATE_SOLVED);
   other->set_priority(-2);
+  other->set_running_ms(63'000);
   other->set_ended_at_us(1'000'125'000'000);
   other->set_reason("mean return 480\x1b");
   other->mutable_result()->mutable_evaluation()->set_mean_return(480);
@@ -30,12 +32,12 @@ v1::ListExperimentsResponse TwoExperiments() {
   return experiments;
 }
 
-TEST_CASE("Experiments are told a line each, with ages", "[unit]") {
+TEST_CASE("Experiments are told a line each, with ages and the time of their runs", "[unit]") {
   CHECK(
       ExperimentsText(TwoExperiments(), kNow) ==
       "  experiment  state    priority  submitted  time   env steps  learner steps  best return  workers  \n"
-      "  pole-x7k2q  running  0         5 min ago  5 min  198k       0              -            4 of 5   \n"
-      "  cart-99abc  solved   -2        5 min ago  2 min  198k       0              480.0        4 of 5   mean return "
+      "  pole-x7k2q  running  0         5 min ago  4 min  198k       0              -            4 of 5   \n"
+      "  cart-99abc  solved   -2        5 min ago  1 min  198k       0              480.0        4 of 5   mean return "
       "480?\n"
       "  new-aaaaa   queued   0         0 s ago    -      0          0              -            0 of 0   it waits for "
       "2 actors\n");

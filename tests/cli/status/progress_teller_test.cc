@@ -54,6 +54,14 @@ TEST_CASE("Of evaluations before the first look the newest is told", "[unit]") {
   CHECK(told.find("mean return 500.0") != std::string::npos);
 }
 
+TEST_CASE("An evaluation is told also if the clock of its evaluator is behind that of the one before", "[unit]") {
+  ClusterSnapshot second = SampleSnapshot();
+  v1::Evaluation* const evaluation = second.overview.add_evaluations();
+  evaluation->set_mean_return(500);
+  evaluation->set_finished_at_us(second.overview.evaluations(0).finished_at_us() - 1);
+  CHECK_THAT(Told({SampleSnapshot(), second}), Catch::Contains("evaluation: mean return 500.0"));
+}
+
 TEST_CASE("Of an experiment that has ended no momentary figures are told", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.info.set_ended_at_us(1'000'100'000'000);

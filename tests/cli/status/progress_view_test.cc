@@ -26,7 +26,7 @@ TEST_CASE("The block has a line for each stage", "[unit]") {
   const std::vector<std::string> block = RenderBlock(GatherFacts(SampleSnapshot()), Context(), 100, false);
   CHECK(block ==
         std::vector<std::string>{
-            "pole: running, 12.4 s, runs/pole-1",
+            "pole: running, 10.0 s, runs/pole-1",
             "  actors      16.2k steps/s 198k steps    2 running, return 250.0",
             "  replay      16.2k in/s    259k out/s    table 40000 of 50000 (80%)",
             "  learner     2.00k steps/s 12.3k steps   3000 items learned from, 40 items too old",
@@ -49,7 +49,7 @@ TEST_CASE("A block of a run that has not begun says so", "[unit]") {
   ProgressContext context = Context(0.3);
   context.target_return.reset();
   const std::vector<std::string> block = RenderBlock(RunFacts(), context, 100, false);
-  CHECK(block[0] == "pole: no experiment, 0.3 s, runs/pole-1");
+  CHECK(block[0] == "pole: no experiment, 0.0 s, runs/pole-1");
   CHECK(block[1] == "  actors      - steps/s     0 steps       0 running, return -");
   CHECK(block[2] == "  replay      - in/s        - out/s       no table yet");
   CHECK(block[4] == "  policy lag  mean - inserted, - sampled, - learned from; max -");
@@ -67,7 +67,7 @@ TEST_CASE("How full the tables are is not told where a server that holds some is
 TEST_CASE("Once the outcome is decided the block tells it, whatever the hub says", "[unit]") {
   ProgressContext context = Context();
   context.outcome = "interrupted";
-  CHECK(RenderBlock(GatherFacts(SampleSnapshot()), context, 100, false)[0] == "pole: interrupted, 12.4 s, runs/pole-1");
+  CHECK(RenderBlock(GatherFacts(SampleSnapshot()), context, 100, false)[0] == "pole: interrupted, 10.0 s, runs/pole-1");
 }
 
 TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable characters", "[unit]") {
@@ -81,7 +81,7 @@ TEST_CASE("Lines are cut to the terminal's width and hold nothing but printable 
       }
     }
   }
-  CHECK(RenderBlock(facts, Context(), 20, false)[0] == "pole: running, 12...");
+  CHECK(RenderBlock(facts, Context(), 20, false)[0] == "pole: running, 10...");
   CHECK(RenderBlock(facts, Context(), 100, false)[6].find("evil ?[2J? bytes") != std::string::npos);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("Colours are used only where they are wanted", "[unit]") {
 
 TEST_CASE("The plain line tells the same", "[unit]") {
   CHECK(RenderLine(GatherFacts(SampleSnapshot()), Context()) ==
-        "  12.4 s  198k env steps (16.2k/s)  items 16.2k/s in 259k/s out  12.3k learner steps (2.00k/s)  table 40000  "
+        "  10.0 s  198k env steps (16.2k/s)  items 16.2k/s in 259k/s out  12.3k learner steps (2.00k/s)  table 40000  "
         "return 250.0  evaluation 412.5 of 475.0  lag 31.0  waiting: actors 10%, learner 3% of their time");
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("Of a run whose actors push gradients the views tell of these, and of 
   const RunFacts facts = GatherFacts(PushingSnapshot());
   CHECK(RenderBlock(facts, Context(), 160, false) ==
         std::vector<std::string>{
-            "pole: running, 12.4 s, runs/pole-1",
+            "pole: running, 10.0 s, runs/pole-1",
             "  actors      16.2k steps/s 198k steps    2 running, return -",
             "  gradients   250 pushed/s  1.20k pushed  1187 applied, 8 refused (future 2, stale 6), 5 not answered, "
             "40 undone by a restart, 3 sums split",
@@ -123,7 +123,7 @@ TEST_CASE("Of a run whose actors push gradients the views tell of these, and of 
             "  waiting     actors 10% of their time",
         });
   CHECK(RenderLine(facts, Context()) ==
-        "  12.4 s  198k env steps (16.2k/s)  gradients 1.20k pushed (250/s) 1.19k applied 8 refused  12.3k learner "
+        "  10.0 s  198k env steps (16.2k/s)  gradients 1.20k pushed (250/s) 1.19k applied 8 refused  12.3k learner "
         "steps (120/s)  return -  evaluation 412.5 of 475.0  waiting: actors 10% of their time");
 }
 
@@ -267,7 +267,7 @@ TEST_CASE("No block says that a run goes on once its outcome is decided", "[unit
   CHECK(terminal.Read().find("pole: running") == 0);
   printer.SetOutcome("interrupted");
   printer.Event("stopping");
-  CHECK(terminal.Read().find("stopping\npole: interrupted, 12.4 s") != std::string::npos);
+  CHECK(terminal.Read().find("stopping\npole: interrupted, 10.0 s") != std::string::npos);
 }
 
 }  // namespace

@@ -43,10 +43,10 @@ TEST_CASE("Of a run whose actors push gradients it is told what became of these,
   CHECK_THAT(text, Catch::Contains("\n  gradients: 1200 pushed, 1187 applied, 8 refused (future 2, stale 6), 5 not "
                                    "answered, 40 undone by a restart, 3 sums split\n"));
   CHECK_THAT(text, !Catch::Contains("table"));
-  const nlohmann::json json = nlohmann::json::parse(StatusJson(PushingSnapshot(), kNow));
+  const nlohmann::json json = nlohmann::json::parse(StatusJson(PushingSnapshot()));
   CHECK(json["gradients"]["pushed"] == 1'200);
   CHECK(json["gradients"]["refused_by_reason"]["stale"] == 6);
-  CHECK(nlohmann::json::parse(StatusJson(SampleSnapshot(), kNow))["gradients"].is_null());
+  CHECK(nlohmann::json::parse(StatusJson(SampleSnapshot()))["gradients"].is_null());
 }
 
 TEST_CASE("Of an experiment that has not begun it is told what it waits for, and nothing else", "[unit]") {
@@ -60,7 +60,7 @@ TEST_CASE("Of an experiment that has not begun it is told what it waits for, and
   CHECK(StatusText(snapshot, kNow) ==
         "pole-x7k2q: queued, submitted 5 min ago; it waits for 2 actors\n"
         "  apex_dqn on CartPole-v1, seed 7, priority 0, results in /data/pole-x7k2q\n");
-  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  const auto json = nlohmann::json::parse(StatusJson(snapshot));
   CHECK(json["outcome"] == "queued");
   CHECK(json["reason"] == "it waits for 2 actors");
   CHECK(json["submitted_at"] == 999'990.0);
@@ -68,20 +68,42 @@ TEST_CASE("Of an experiment that has not begun it is told what it waits for, and
   CHECK(json["env_steps"] == 0);
 }
 
-TEST_CASE("Of an experiment that is over its time and its rates end with it", "[unit]") {
+TEST_CASE("The time of a run, and its mean rates, are those that the hub has seen it go on for", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.replay_servers.clear();
   snapshot.info.set_state(v1::RUN_STATE_SOLVED);
   snapshot.info.set_ended_at_us(1'000'101'250'000);
   snapshot.overview.set_run_state(v1::RUN_STATE_SOLVED);
+  snapshot.overview.set_running_ms(100'000);
   (*snapshot.overview.mutable_workers(3)->mutable_counters())["items_inserted"] = 5'000;
-  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  const auto json = nlohmann::json::parse(StatusJson(snapshot));
   CHECK(json["outcome"] == "solved");
-  CHECK(json["wall_seconds"] == 101.25);
+  CHECK(json["wall_seconds"] == 100.0);
   CHECK(json["seconds_to_first_env_step"] == 1.25);
   CHECK(json["rates"]["env_steps_per_s"] == 1'984.32);
   CHECK(json["rates"]["items_inserted_per_s"] == 50.0);
   CHECK_THAT(StatusText(snapshot, kNow), Catch::Contains("begun 5 min ago, ended 3 min ago\n"));
+}
+
+TEST_CASE("Of an experiment that has ended no heartbeat is told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.replay_servers.clear();
+  snapshot.info.set_state(v1::RUN_STATE_SOLVED);
+  snapshot.info.set_ended_at_us(1'000'101'250'000);
+  snapshot.overview.set_run_state(v1::RUN_STATE_SOLVED);
+  const std::string text = StatusText(snapshot, kNow);
+  CHECK_THAT(text, Catch::Contains("  actor-0          -               bee   4001  1 m 41 s  -          "));
+  CHECK_THAT(text, !Catch::Contains("0.2 s ago"));
+  const auto json = nlohmann::json::parse(StatusJson(snapshot));
+  CHECK(json["processes"][0]["seconds_since_heartbeat"].is_null());
+}
+
+TEST_CASE("Steps that are learned a second time are told", "[unit]") {
+  ClusterSnapshot snapshot = SampleSnapshot();
+  snapshot.overview.set_learner_steps_again(45);
+  CHECK_THAT(StatusText(snapshot, kNow),
+             Catch::Contains("learner steps 12345 (45 of them are being learned again), w"));
+  CHECK(nlohmann::json::parse(StatusJson(snapshot))["learner_steps_again"] == 45);
 }
 
 TEST_CASE("A replay server that does not answer and a process that is gone are told", "[unit]") {
@@ -96,7 +118,7 @@ TEST_CASE("A replay server that does not answer and a process that is gone are t
   // The rows of those that answer are no wider for it.
   CHECK(text.find("  transitions  127.0.0.1:4242  40000 of 50000  1.2 MiB  198000    3160000  ") != std::string::npos);
   CHECK(text.find("does not answer: connection refused\n") != std::string::npos);
-  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  const auto json = nlohmann::json::parse(StatusJson(snapshot));
   CHECK(json["tables"].size() == 1);
   REQUIRE(json["unanswered"].size() == 1);
   CHECK(json["unanswered"][0]["server"] == "127.0.0.1:4243");
@@ -106,7 +128,7 @@ TEST_CASE("A replay server that does not answer and a process that is gone are t
 TEST_CASE("What replay servers have refused is told by reason, where they did", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   CHECK(StatusText(snapshot, kNow).find("refused") == std::string::npos);
-  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["refusals"].empty());
+  CHECK(nlohmann::json::parse(StatusJson(snapshot))["refusals"].empty());
   auto& refusals = *snapshot.replay_servers[0].tables.mutable_refusals();
   refusals["unknown_table"] = 3;
   refusals["bad_priority"] = 120;
@@ -117,7 +139,7 @@ TEST_CASE("What replay servers have refused is told by reason, where they did", 
   CHECK(text.find("\n\n  refused by 127.0.0.1:4242: bad_priority 120, ev?il 1, unknown_table 3\n") !=
         std::string::npos);
   CHECK(text.find("refused_") == std::string::npos);
-  const auto json = nlohmann::json::parse(StatusJson(snapshot, kNow));
+  const auto json = nlohmann::json::parse(StatusJson(snapshot));
   REQUIRE(json["refusals"].size() == 3);
   CHECK(json["refusals"][0]["server"] == "127.0.0.1:4242");
   CHECK(json["refusals"][0]["reason"] == "bad_priority");
@@ -139,7 +161,7 @@ TEST_CASE("Why a process gave up is told, and nothing of what it says steers the
   for (const char c : text) {
     CHECK(((c >= ' ' && c <= '~') || c == '\n'));
   }
-  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["processes"][0]["failure"] == "no\r\nsuch device\x07");
+  CHECK(nlohmann::json::parse(StatusJson(snapshot))["processes"][0]["failure"] == "no\r\nsuch device\x07");
 }
 
 TEST_CASE("How old what was learned from was has a line, and no place among the rates", "[unit]") {
@@ -170,22 +192,26 @@ TEST_CASE("That figures are not recorded is told", "[unit]") {
         std::string::npos);
 }
 
-TEST_CASE("That weights are not on the disk is told", "[unit]") {
+TEST_CASE("That weights or progress are not on the disk is told", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   CHECK(StatusText(snapshot, kNow).find("on the disk") == std::string::npos);
   snapshot.overview.set_weights_unsaved("no space left \x1b");
   CHECK(StatusText(snapshot, kNow).find("\n  weights are not all on the disk: no space left ?\n") != std::string::npos);
-  CHECK(nlohmann::json::parse(StatusJson(snapshot, kNow))["weights_unsaved"] == "no space left \x1b");
+  CHECK(nlohmann::json::parse(StatusJson(snapshot))["weights_unsaved"] == "no space left \x1b");
+  snapshot.overview.set_progress_unsaved("cannot write hub.state \x1b");
+  CHECK_THAT(StatusText(snapshot, kNow),
+             Catch::Contains("\n  progress is not on the disk: cannot write hub.state ?\n"));
+  CHECK(nlohmann::json::parse(StatusJson(snapshot))["progress_unsaved"] == "cannot write hub.state \x1b");
 }
 
 TEST_CASE("The JSON holds the same for programs", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
   snapshot.overview.mutable_workers(0)->set_activity("bytes \xff");
-  const auto json = nlohmann::ordered_json::parse(StatusJson(snapshot, kNow));
+  const auto json = nlohmann::ordered_json::parse(StatusJson(snapshot));
   CHECK(json["id"] == "pole-x7k2q");
   CHECK(json["experiment"] == "pole");
   CHECK(json["outcome"] == "running");
-  CHECK(json["wall_seconds"] == 310.0);
+  CHECK(json["wall_seconds"] == 10.0);
   CHECK(json["learner_steps"] == 12'345);
   CHECK(json["policy_lag"]["mean"] == 30.0);
   CHECK(json["model"]["version"] == 12'300);
@@ -204,8 +230,8 @@ TEST_CASE("The JSON holds the same for programs", "[unit]") {
   REQUIRE(json["tables"].size() == 1);
   CHECK(json["tables"][0]["items"] == 40'000);
   CHECK(json["tables"][0]["limiter"]["samples_per_insert"] == 16.0);
-  CHECK(nlohmann::json::parse(StatusJson(ClusterSnapshot(), kNow))["model"].is_null());
-  const std::string line = StatusJson(snapshot, kNow, /*indent=*/-1);
+  CHECK(nlohmann::json::parse(StatusJson(ClusterSnapshot()))["model"].is_null());
+  const std::string line = StatusJson(snapshot, /*indent=*/-1);
   CHECK(line.find('\n') == line.size() - 1);
 }
 

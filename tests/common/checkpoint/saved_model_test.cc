@@ -25,7 +25,7 @@ SavedModel Example() {
   snapshot.data.Append({data.get(), 10, data});
   snapshot.data.Append({data.get() + 10, 22, data});
   model.experiment_yaml = "experiment: {name: cartpole}\n";
-  model.env_steps = 46'123;
+  snapshot.progress.env_steps = 46'123;
   return model;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("Saved weights come back from the disk as they were", "[unit]") {
   CHECK(loaded->snapshot.tensors == model.snapshot.tensors);
   CHECK(Bytes(loaded->snapshot.data) == Bytes(model.snapshot.data));
   CHECK(loaded->experiment_yaml == model.experiment_yaml);
-  CHECK(loaded->env_steps == model.env_steps);
+  CHECK(loaded->snapshot.progress.env_steps == 46'123);
 }
 
 TEST_CASE("Weights that are written take the place of all others, also of a later step", "[unit]") {

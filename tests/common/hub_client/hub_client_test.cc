@@ -1,11 +1,14 @@
 #include "common/hub_client/hub_client.h"
 
 #include <atomic>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "absl/cleanup/cleanup.h"
+#include "common/base/mutex.h"
 #include "common/base/thread.h"
 #include "tests/support/eventually.h"
 #include "tests/support/model_conformance.h"
@@ -51,8 +54,9 @@ const WorkerView* Find(const HubOverview& overview, Role role) {
   return nullptr;
 }
 
-TEST_CASE("Workers find each other, in any order of starting", "[grpc]") {
+TEST_CASE("Workers find each other by pushed news, in any order of starting", "[grpc]") {
   testing::ParamServer server;
+  server.heartbeat_interval = absl::Hours(1);
   server.Start();
   server.Stop();  // Its port is known now.
   absl::StatusOr<std::unique_ptr<HubLink>> early = absl::UnknownError("not joined");
@@ -291,6 +295,55 @@ TEST_CASE("A hub that is stopping is no hub that refuses", "[grpc]") {
   const auto link = ValueOf(JoinHub(options, StopToken()));
   REQUIRE_OK(link->WaitUntil([](const Assignment& current) { return current.actors == 5; }, StopToken()));
   CHECK_FALSE(link->run_over().StopRequested());
+}
+
+// Counts heartbeats, and asks the evaluators alone for many.
+class CountingHub final : public v1::WorkerService::CallbackService {
+ public:
+  grpc::ServerUnaryReactor* Join(grpc::CallbackServerContext* context, const v1::JoinRequest* request,
+                                 v1::JoinResponse* response) override {
+    response->set_heartbeat_interval_ms(request->role() == v1::ROLE_EVALUATOR ? 20 : 3'600'000);
+    response->mutable_assignment()->set_run_state(v1::RUN_STATE_RUNNING);
+    return Finish(context);
+  }
+  grpc::ServerUnaryReactor* Heartbeat(grpc::CallbackServerContext* context, const v1::HeartbeatRequest* request,
+                                      v1::HeartbeatResponse* response) override {
+    response->mutable_assignment()->set_run_state(v1::RUN_STATE_RUNNING);
+    MutexLock lock(&mutex_);
+    ++beats_[request->worker_id()];
+    return Finish(context);
+  }
+  int64_t Beats(const std::string& worker_id) {
+    MutexLock lock(&mutex_);
+    return beats_[worker_id];
+  }
+
+ private:
+  static grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context) {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+  Mutex mutex_;
+  std::map<std::string, int64_t> beats_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_CASE("A worker that waits for news sends no more heartbeats than one that does not", "[grpc]") {
+  CountingHub service;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  HubClientOptions options;
+  options.hub_address = server->address();
+  options.worker_id = "waiting";
+  const auto waiting = ValueOf(JoinHub(options, StopToken()));
+  options.worker_id = "clock";
+  options.role = Role::kEvaluator;
+  const auto clock = ValueOf(JoinHub(options, StopToken()));
+  const StopToken stop;
+  const Thread waiter("waiter",
+                      [&] { waiting->WaitUntil([](const Assignment&) { return false; }, stop).IgnoreError(); });
+  const absl::Cleanup end = [&stop] { stop.RequestStop(); };
+  testing::Eventually("half a second of heartbeats", [&service] { return service.Beats("clock") >= 25; });
+  CHECK(service.Beats("waiting") == 0);
 }
 
 TEST_CASE("A server that is no hub is told at once, with its address", "[grpc]") {

@@ -31,7 +31,6 @@ Assignment Over() {
   over.run_state = RunState::kSolved;
   over.experiment_yaml = "the experiment";
   over.result = RunResult();
-  over.result->evaluation.env_steps = 46'000;
   return over;
 }
 
@@ -40,13 +39,14 @@ TEST_CASE("The best weights are kept with all that is needed to act with them", 
   ModelSnapshot snapshot;
   snapshot.model = "x";
   snapshot.version = {2, 30};
+  snapshot.progress.env_steps = 46'000;
   BestOnly subscriber{std::optional<ModelSnapshot>(snapshot)};
   REQUIRE_OK(KeepBest(Over(), folder.path(), &subscriber));
   const SavedModel kept = testing::ValueOf(LoadSavedModel(folder.File("best")));
   CHECK(kept.snapshot.version == ModelVersion{2, 30});
   CHECK(kept.snapshot.model == "x");
   CHECK(kept.experiment_yaml == "the experiment");
-  CHECK(kept.env_steps == 46'000);
+  CHECK(kept.snapshot.progress.env_steps == 46'000);
 }
 
 TEST_CASE("Where nothing was evaluated, or the hub is away, nothing is written", "[unit]") {

@@ -25,7 +25,6 @@ inline v1::OverviewResponse SampleOverview() {
   v1::OverviewResponse overview;
   overview.set_run_state(v1::RUN_STATE_RUNNING);
   overview.set_experiment_name("pole");
-  overview.set_started_at_us(1'000'000'000'000);
   overview.set_env_steps(198'432);
   overview.set_learner_steps(12'345);
   overview.set_model("pole");

@@ -203,7 +203,14 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is stopped goes on where it wa
   CHECK(summary["outcome"] == "stopped");
   CHECK(summary["env_steps"] == 321);
   CHECK(ValueOf(host->Get(id)).env_steps == 321);
-  CHECK(ValueOf(host->PastOverview(id)).env_steps() == 321);
+  const v1::OverviewResponse past = ValueOf(host->PastOverview(id));
+  CHECK(past.env_steps() == 321);
+  CHECK(past.workers_size() == 2);
+  for (const v1::WorkerInfo& worker : past.workers()) {  // The hub itself, too.
+    CHECK_FALSE(worker.alive());
+    CHECK(worker.rates().empty());
+  }
+  CHECK(ValueOf(host->Get(id)).running >= absl::Milliseconds(past.running_ms()));
   CHECK(ValueOf(host->Get(id)).record.ended.has_value());
 
   REQUIRE_OK(host->Resume(id));

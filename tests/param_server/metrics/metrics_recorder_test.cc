@@ -50,7 +50,6 @@ size_t Count(const std::string& text, const std::string& part) {
 // A run with an actor.
 struct Run {
   Run() {
-    overview.started = kStart;
     overview.run_state = RunState::kRunning;
     WorkerView& actor = overview.workers.emplace_back();
     actor.introduction.role = Role::kActor;
@@ -67,9 +66,9 @@ struct Run {
   }
   absl::Status Record(MetricsRecorder* recorder, uint64_t env_steps, double seconds) {
     overview.env_steps = env_steps;
+    overview.running = absl::Seconds(seconds);
     overview.workers[0].figures.taken_at += absl::Seconds(1);  // It has sent a heartbeat.
-    const absl::Time now = kStart + absl::Seconds(seconds);
-    return recorder->Record(overview, now, now, {});
+    return recorder->Record(overview, kStart + absl::Seconds(seconds), {});
   }
 
   HubOverview overview;
@@ -131,25 +130,15 @@ TEST_CASE("Evaluations are written once, each at its time and at the steps of it
   CHECK(Count(Csv(folder), "evaluation/mean_return") == 3);
 }
 
-TEST_CASE("An evaluation whose steps may become known better waits, but for the last call", "[unit]") {
+TEST_CASE("Seconds are the time of the run, whatever the clock says", "[unit]") {
   const TemporaryFolder folder;
   Run run;
-  const auto recorder = ValueOf(MetricsRecorder::Create(folder.path(), run.overview));
-  run.AddEvaluation(5, 1);
-  run.overview.evaluations.back().provisional = true;
-  REQUIRE_OK(run.Record(recorder.get(), 0, 2));
-  CHECK(Count(Csv(folder), "evaluation/mean_return") == 0);
-  run.overview.evaluations.back().evaluation.env_steps = 77;
-  SECTION("Its steps are known") {
-    run.overview.evaluations.back().provisional = false;
-    REQUIRE_OK(run.Record(recorder.get(), 0, 3));
-  }
-  SECTION("It is the last call") {
-    REQUIRE_OK(recorder->Record(run.overview, kStart + absl::Seconds(3), absl::FromUnixSeconds(3),
-                                {/*last=*/true, /*in_lock_step=*/false}));
-  }
-  CHECK(Count(Csv(folder), "evaluation/mean_return") == 1);
-  CHECK(Count(Csv(folder), "evaluation/env_steps,77") == 1);
+  const auto recorder = NewRecorder(folder);
+  run.overview.running = absl::Seconds(30);
+  run.AddEvaluation(5, 55);
+  REQUIRE_OK(recorder->Record(run.overview, kStart + absl::Seconds(56), {}));
+  CHECK(Count(Csv(folder), "0,30.000,actor/episodes,3\n") == 1);
+  CHECK(Count(Csv(folder), "0,29.000,evaluation/mean_return,5\n") == 1);
 }
 
 TEST_CASE("Files that are removed begin anew", "[unit]") {
@@ -274,11 +263,10 @@ TEST_CASE("Without an experiment nothing is recorded, and of one that is over un
   const TemporaryFolder folder;
   const auto recorder = NewRecorder(folder);
   Run run;
-  run.overview.started.reset();
+  run.overview.run_state = RunState::kNoExperiment;
   REQUIRE_OK(run.Record(recorder.get(), 0, 1));
   CHECK(Csv(folder) == kHeader);
   CHECK(Events(folder).empty());
-  run.overview.started = kStart;
   run.overview.run_state = RunState::kSolved;
   REQUIRE_OK(run.Record(recorder.get(), 10, 2));
   REQUIRE_OK(run.Record(recorder.get(), 10, 3));

@@ -17,8 +17,8 @@ using testing::MakeModel;
 using testing::TemporaryFolder;
 using testing::ValueOf;
 
-SavedModel Weights(ModelVersion version, double env_steps = 0) {
-  return {MakeModel("x", version), "the experiment", env_steps};
+SavedModel Weights(ModelVersion version, const std::string& remark = "") {
+  return {MakeModel("x", version), "the experiment", remark};
 }
 
 std::unique_ptr<WeightsFolder> OpenFolder(const std::string& folder) {
@@ -36,20 +36,20 @@ TEST_CASE("The weights that were saved last are there after a restart, whatever 
     CHECK_FALSE(kept->TakeRestored().has_value());
     kept->Save(Weights({1, 900}));
     Eventually("they are written", [&] { return !kept->pending(); });
-    kept->Save(Weights({2, 20}, 77));  // Of a learner that went on from an older checkpoint.
+    kept->Save(Weights({2, 20}, "good"));  // Of a learner that went on from an older checkpoint.
   }
   const auto kept = OpenFolder(path);
   const std::optional<SavedModel> restored = kept->TakeRestored();
   REQUIRE(restored.has_value());
   CHECK(restored->snapshot.version == ModelVersion{2, 20});
   CHECK(BytesOf(restored->snapshot.data) == BytesOf(MakeModel("x", {2, 20}).data));
-  CHECK(restored->env_steps == 77);
+  CHECK(restored->remark == "good");
   CHECK_FALSE(kept->TakeRestored().has_value());
-  kept->Save(Weights({2, 20}, 77));
+  kept->Save(Weights({2, 20}, "good"));
   CHECK_FALSE(kept->pending());  // They are there.
-  kept->Save(Weights({2, 20}, 78));
+  kept->Save(Weights({2, 20}, "confirmed"));
   REQUIRE_OK(kept->Finish());
-  CHECK(ValueOf(LoadSavedModel(path)).env_steps == 78);
+  CHECK(ValueOf(LoadSavedModel(path)).remark == "confirmed");
 }
 
 TEST_CASE("What cannot be written is tried again, also where the folder had gone", "[unit]") {

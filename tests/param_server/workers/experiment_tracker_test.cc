@@ -161,9 +161,6 @@ TEST_CASE("The result is the best evaluation, with what its weights did last, an
   CHECK(result().evaluation.mean_return == 400);
   CHECK_FALSE(tracker.ReportEvaluation(Greedy(20, 399, 3)));
   CHECK(result().evaluation.version == ModelVersion{1, 2});
-  tracker.CorrectSteps({1, 3}, 7);
-  tracker.CorrectSteps({1, 2}, 1'234);
-  CHECK(result().evaluation.env_steps == 1'234);
   CHECK(tracker.ReportEvaluation(Greedy(20, 600, 4)));
   CHECK(tracker.ReportEvaluation(Greedy(20, 480, 5)) == false);
   CHECK(tracker.ReportEvaluation(Greedy(20, 475, 5)));

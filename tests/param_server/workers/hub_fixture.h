@@ -42,6 +42,7 @@ struct HubFixture {
     plan.stop.max_seconds = 60;
     plan.lock_step = lock_step;
     plan.learners = learners;
+    plan.keeps_items = keeps_items;
     HubOptions options;
     options.self.worker_id = "self";
     options.self.role = Role::kParamServer;
@@ -49,6 +50,7 @@ struct HubFixture {
     options.newest_weights = newest.get();
     options.best_weights = best.get();
     options.clock = [this] { return now; };
+    options.note = note;
     absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
     hub = created.ok() ? *std::move(created) : nullptr;
     return created.status();
@@ -89,8 +91,10 @@ struct HubFixture {
   }
 
   const TemporaryFolder folder;
-  std::optional<LockStepOptions> lock_step;  // Of the next hub.
-  int64_t learners = 1;                      // As well.
+  std::optional<LockStepOptions> lock_step;      // Of the next hub.
+  int64_t learners = 1;                          // As well.
+  bool keeps_items = false;                      // As well.
+  std::function<void(const std::string&)> note;  // As well; called under the hub's lock.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);
   std::unique_ptr<ModelStore> models;

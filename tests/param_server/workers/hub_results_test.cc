@@ -1,5 +1,7 @@
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,7 +18,12 @@ using testing::Eventually;
 using testing::ValueOf;
 
 struct Fixture : testing::HubFixture {
-  void Publish(uint64_t version) { REQUIRE_OK(models->Publish(testing::MakeModel("x", {1, version}))); }
+  // With the steps that the hub knows of, as the service that takes weights in does.
+  void Publish(uint64_t version) {
+    ModelSnapshot snapshot = testing::MakeModel("x", {1, version});
+    snapshot.progress.env_steps = hub->env_steps();
+    REQUIRE_OK(models->Publish(std::move(snapshot)));
+  }
   // The evaluator has pulled the newest weights.
   void Hold() { models->Hold("e", models->Newest("x")); }
 
@@ -26,6 +33,9 @@ struct Fixture : testing::HubFixture {
     dated.evaluation.version = {1, version};
     dated.evaluation.episodes = 20;
     dated.evaluation.mean_return = mean_return;
+    if (const auto weights = models->Find("x", {1, version}); weights != nullptr) {
+      dated.evaluation.env_steps = static_cast<uint64_t>(weights->snapshot.progress.env_steps);
+    }
     dated.finished = absl::FromUnixMicros(++evaluations);
     report.evaluations = {dated};
     return ValueOf(hub->Heartbeat(report)).run_state;
@@ -120,23 +130,6 @@ TEST_CASE("The weights that were kept say how they were evaluated where the reco
   CHECK(fixture.hub->Overview().result->evaluation.version == ModelVersion{1, 1});
 }
 
-TEST_CASE("Restored weights keep the steps at which they were published", "[unit]") {
-  Fixture fixture;
-  fixture.Join("a", Role::kActor);
-  fixture.Join("e", Role::kEvaluator);
-  REQUIRE_OK(fixture.Beat("a", 100));
-  fixture.Publish(1);
-  fixture.now += absl::Seconds(5);
-  REQUIRE_OK(fixture.Beat("a", 100));
-  fixture.now += absl::Seconds(5);
-  REQUIRE_OK(fixture.Beat("a", 700));
-  fixture.Restart();
-  fixture.Join("e", Role::kEvaluator);
-  fixture.models->Hold("e", fixture.models->Newest("x"));
-  fixture.Evaluate(1, 5);
-  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 100);
-}
-
 TEST_CASE("An evaluation of weights that are gone is shown and does not count", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);
@@ -165,62 +158,46 @@ TEST_CASE("What an evaluator holds goes when it leaves or is silent", "[unit]") 
   Eventually("the weights are gone", [&] { return fixture.models->Find("x", {1, 1}) == nullptr; });
 }
 
-TEST_CASE("An evaluation says how many steps the run had when its weights were published", "[unit]") {
+TEST_CASE("The steps of a version are one number, wherever they are told and whatever is reported later", "[unit]") {
   Fixture fixture;
+  std::vector<std::string> notes;
+  fixture.note = [&notes](const std::string& text) { notes.push_back(text); };
+  fixture.Restart();
   fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
-  REQUIRE_OK(fixture.Beat("a", 0));
-  fixture.now += absl::Seconds(1);
   REQUIRE_OK(fixture.Beat("a", 100));
-  fixture.now += absl::Seconds(0.5);
   fixture.Publish(1);
   fixture.Hold();
-  fixture.now += absl::Seconds(0.1);
+  fixture.now += absl::Seconds(0.5);
   fixture.Evaluate(1, 5);
-  fixture.now += absl::Seconds(0.4);
+  fixture.now += absl::Seconds(0.5);
   REQUIRE_OK(fixture.Beat("a", 300));
   fixture.now += absl::Seconds(10);
   REQUIRE_OK(fixture.Beat("a", 900));
-  const HubOverview overview = fixture.hub->Overview();
-  CHECK(overview.evaluations.back().evaluation.env_steps == 200);
-  CHECK(overview.result->evaluation.env_steps == 200);
+  CHECK_THAT(notes.back(), Catch::Contains("at 100 environment steps"));
+  CHECK(fixture.hub->Overview().evaluations.back().evaluation.env_steps == 100);
+  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 100);
+  fixture.note = nullptr;
   fixture.Restart();
-  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 200);
-  CHECK(ValueOf(LoadSavedModel(fixture.BestFolder())).env_steps == 200);
+  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 100);
+  CHECK(ValueOf(LoadSavedModel(fixture.BestFolder())).snapshot.progress.env_steps == 100);
+  CHECK(fixture.models->Newest("x")->snapshot.progress.env_steps == 100);
+  fixture.Join("e", Role::kEvaluator);
+  fixture.Hold();
+  fixture.Evaluate(1, 6);
+  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 100);
 }
 
-TEST_CASE("The steps at an evaluation are known in the end, whatever evaluation came after it", "[unit]") {
+TEST_CASE("An evaluation at more steps than can be is refused", "[unit]") {
   Fixture fixture;
-  fixture.Join("a", Role::kActor);
   fixture.Join("e", Role::kEvaluator);
-  REQUIRE_OK(fixture.Beat("a", 100));
-  fixture.Publish(1);
-  fixture.models->Hold("slow", fixture.models->Newest("x"));
-  fixture.now += absl::Seconds(10);
-  fixture.Publish(2);
-  fixture.Hold();
-  fixture.Evaluate(2, 5);
-  fixture.Evaluate(1, 5);  // Of another evaluator, which has taken its time.
-  fixture.hub->Overview();
-  fixture.now += absl::Seconds(5);
-  for (const DatedEvaluation& evaluation : fixture.hub->Overview().evaluations) {
-    CHECK_FALSE(evaluation.provisional);
-  }
-}
-
-TEST_CASE("Steps that an actor tells of when it asks for more count as those of a heartbeat", "[unit]") {
-  Fixture fixture;
-  fixture.Join("a", Role::kActor);
-  fixture.Join("e", Role::kEvaluator);
-  StepRequest steps;
-  REQUIRE_OK(fixture.hub->TakeSteps("a", steps));
-  fixture.Publish(1);
-  fixture.Hold();
-  fixture.now += absl::Seconds(1);
-  steps.used = 400;
-  REQUIRE_OK(fixture.hub->TakeSteps("a", steps));
-  fixture.Evaluate(1, 5);
-  CHECK(fixture.hub->Overview().result->evaluation.env_steps == 0);
+  WorkerReport report = fixture.Report("e");
+  report.evaluations.emplace_back();
+  report.evaluations[0].evaluation.episodes = 20;
+  report.evaluations[0].evaluation.env_steps = (uint64_t{1} << 53) + 1;
+  const absl::Status refused = fixture.hub->Heartbeat(report).status();
+  CHECK(refused.code() == absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("evaluation.env_steps: got 9007199254740993"));
 }
 
 TEST_CASE("A run that reaches its limit ends when its final weights are evaluated", "[unit]") {
@@ -336,7 +313,7 @@ TEST_CASE("Weights of another experiment are refused with advice", "[unit]") {
     WeightsFolderOptions options;
     options.folder = fixture.BestFolder();
     const auto other = ValueOf(WeightsFolder::Open(options));
-    other->Save({testing::MakeModel("x", {1, 1}), "another experiment", 0});
+    other->Save({testing::MakeModel("x", {1, 1}), "another experiment"});
   }
   const absl::Status status = fixture.TryRestart();
   CHECK(status.code() == absl::StatusCode::kFailedPrecondition);

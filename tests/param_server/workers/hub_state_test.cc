@@ -4,7 +4,9 @@
 
 #include <filesystem>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/atomic_file.h"
+#include "common/tensor/checksum.h"
 #include "tests/support/catch.h"
 #include "tests/support/temporary_folder.h"
 
@@ -18,7 +20,6 @@ HubRecord SomeRecord() {
   HubRecord record;
   record.last_epoch = 7;
   record.experiment_yaml = "experiment:\n  name: x  # \"quoted\"\n\nexperiment\n";
-  record.started = absl::FromUnixMicros(1'700'000'000'123'456);
   record.lives = {{{Role::kActor, 0}, 3}, {{Role::kActor, 17}, 1}, {{Role::kEvaluator, 0}, 2}};
   record.progress.running = absl::Microseconds(61'000'001);
   record.progress.env_steps = 9007199254740991;
@@ -36,6 +37,13 @@ HubRecord SomeRecord() {
 TEST_CASE("A record comes back from its text as it was", "[unit]") {
   CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(SomeRecord()))) == SomeRecord());
   CHECK(ValueOf(DecodeHubRecord(EncodeHubRecord(HubRecord()))) == HubRecord());
+}
+
+TEST_CASE("A record of before, with the date of its beginning, is read", "[unit]") {
+  const std::string text = EncodeHubRecord(SomeRecord());
+  const std::string body = "started_us 1700000000123456\n" + text.substr(text.find('\n') + 1);
+  const std::string checksum = absl::StrCat(absl::Hex(Checksum(body.data(), body.size()), absl::kZeroPad16));
+  CHECK(ValueOf(DecodeHubRecord("waggle hub 2 " + checksum + "\n" + body)) == SomeRecord());
 }
 
 TEST_CASE("Every number of an evaluation comes back", "[unit]") {

@@ -2,15 +2,19 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "common/base/deadline.h"
 #include "common/base/stop_token.h"
 #include "tests/param_server/workers/hub_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/model_conformance.h"
 #include "tests/support/temporary_folder.h"
 
@@ -428,6 +432,99 @@ TEST_CASE("A heartbeat does not wait for the disk", "[unit]") {
   CHECK(fixture.hub->Overview().run_state == RunState::kLimit);
 }
 
+TEST_CASE("The end of a run that could not be written down is tried again within seconds, and people see why",
+          "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  CHECK(fixture.hub->Overview().progress_unsaved.empty());
+  const std::string folder = fixture.folder.path();
+  std::filesystem::rename(folder, folder + ".away");
+  CHECK(ValueOf(fixture.Beat("a", 1'000)).run_state == RunState::kLimit);
+  testing::Eventually("the failure is seen", [&] { return !fixture.hub->Overview().progress_unsaved.empty(); });
+  CHECK_THAT(fixture.hub->Overview().progress_unsaved, Catch::Contains(folder));
+  std::filesystem::rename(folder + ".away", folder);
+  fixture.now += absl::Seconds(1);
+  testing::Eventually("it is written down", [&] {
+    return fixture.hub->Overview().progress_unsaved.empty() &&
+           fixture.state->record().progress.state == RunState::kLimit;
+  });
+}
+
+TEST_CASE(
+    "Steps that a learner repeats, which went on from an earlier one than was reached, are told until it is through",
+    "[unit]") {
+  Fixture fixture;
+  const auto steps = [&fixture](const std::string& learner, double count) {
+    WorkerReport report = fixture.Report(learner);
+    report.figures.counters["learner_steps"] = count;
+    REQUIRE_OK(fixture.hub->Heartbeat(report).status());
+    return fixture.hub->Overview();
+  };
+  fixture.Join("first", Role::kLearner);
+  CHECK(steps("first", 1'500).learner_steps_again == 0);
+  REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {1, 1'490})));
+  fixture.hub->Dismiss("first", "it was silent");
+  CHECK(fixture.hub->Overview().learner_steps_again == 0);  // Nobody knows yet.
+  fixture.Join("second", Role::kLearner);
+  CHECK(fixture.hub->Overview().learner_steps_again == 0);
+  const HubOverview behind = steps("second", 1'100);
+  CHECK(behind.learner_steps == 1'500);
+  CHECK(behind.learner_steps_again == 400);
+  REQUIRE_OK(fixture.models->Publish(testing::MakeModel("x", {2, 1'200})));
+  CHECK(fixture.hub->Overview().learner_steps_again == 300);
+  const HubOverview through = steps("second", 1'501);
+  CHECK(through.learner_steps == 1'501);
+  CHECK(through.learner_steps_again == 0);
+}
+
+TEST_CASE("What is lost with a replay server whose items were in its memory is said, and how many they were",
+          "[unit]") {
+  Fixture fixture;
+  std::vector<std::string> notes;
+  fixture.note = [&notes](const std::string& text) { notes.push_back(text); };
+  fixture.keeps_items = GENERATE(false, true);
+  fixture.Restart();
+  fixture.Join("r1", Role::kReplayServer, "10.0.0.1:7001");
+  WorkerReport report = fixture.Report("r1");
+  report.figures.gauges["items"] = 30'112;
+  REQUIRE_OK(fixture.hub->Heartbeat(report).status());
+  const auto losses = [&notes] {
+    return std::count_if(notes.begin(), notes.end(), [](const std::string& note) {
+      return note ==
+             "the items of replay server 0 are lost, 30112 when it was last heard from: replay.durability is none";
+    });
+  };
+  fixture.Join("r1", Role::kReplayServer, "10.0.0.1:7001");  // It was cut off only.
+  CHECK(losses() == 0);
+  REQUIRE_OK(fixture.hub->Heartbeat(report).status());
+  SECTION("It is dismissed") {
+    fixture.hub->Dismiss("r1", "it was silent");
+  }
+  SECTION("It leaves") {
+    fixture.hub->Leave("r1");
+  }
+  SECTION("Another has its place") {
+    fixture.now += absl::Seconds(11);
+    fixture.Join("r2", Role::kReplayServer, "10.0.0.1:7001");
+  }
+  CHECK(losses() == (fixture.keeps_items ? 0 : 1));
+}
+
+TEST_CASE("Nothing is lost with a replay server that leaves a run that is over", "[unit]") {
+  Fixture fixture;
+  std::vector<std::string> notes;
+  fixture.note = [&notes](const std::string& text) { notes.push_back(text); };
+  fixture.Restart();
+  fixture.Join("r1", Role::kReplayServer, "10.0.0.1:7001");
+  WorkerReport report = fixture.Report("r1");
+  report.figures.gauges["items"] = 30'112;
+  REQUIRE_OK(fixture.hub->Heartbeat(report).status());
+  REQUIRE_OK(fixture.hub->End(RunState::kStopped, "by a user"));
+  fixture.hub->Leave("r1");
+  CHECK(std::none_of(notes.begin(), notes.end(),
+                     [](const std::string& note) { return absl::StrContains(note, "are lost"); }));
+}
+
 TEST_CASE("The overview shows everyone, this process too", "[unit]") {
   Fixture fixture;
   fixture.metrics.Add("models_pushed", 3);
@@ -453,13 +550,11 @@ TEST_CASE("The overview shows everyone, this process too", "[unit]") {
 TEST_CASE("An experiment is stored once, and another one is refused with advice", "[unit]") {
   const testing::TemporaryFolder folder;
   const auto state = ValueOf(HubState::Open(folder.path()));
-  const absl::Time now = absl::FromUnixSeconds(5);
-  CHECK(ValueOf(AdoptExperiment("", now, state.get())).empty());
-  CHECK(ValueOf(AdoptExperiment("one", now, state.get())) == "one");
-  CHECK(ValueOf(AdoptExperiment("one", now + absl::Hours(1), state.get())) == "one");
-  CHECK(ValueOf(AdoptExperiment("", now, state.get())) == "one");
-  CHECK(state->record().started == now);
-  const absl::Status other = AdoptExperiment("two", now, state.get()).status();
+  CHECK(ValueOf(AdoptExperiment("", state.get())).empty());
+  CHECK(ValueOf(AdoptExperiment("one", state.get())) == "one");
+  CHECK(ValueOf(AdoptExperiment("one", state.get())) == "one");
+  CHECK(ValueOf(AdoptExperiment("", state.get())) == "one");
+  const absl::Status other = AdoptExperiment("two", state.get()).status();
   CHECK(other.code() == absl::StatusCode::kFailedPrecondition);
   CHECK_THAT(std::string(other.message()), Catch::Contains("another experiment"));
 }

@@ -59,36 +59,5 @@ TEST_CASE("of several actors the first that lives has the turn", "[unit]") {
   CHECK(fixture.hub->turn()->actor == 1);
 }
 
-TEST_CASE("in lock-step an evaluation stands at the steps that there were when its weights were published", "[unit]") {
-  Fixture fixture(/*record_steps=*/100);
-  fixture.Join("actor", Role::kActor);
-  fixture.Join("evaluator", Role::kEvaluator);
-  const auto done = [&fixture](const std::string& worker_id, uint64_t number, double env_steps) {
-    WorkerReport report = fixture.Report(worker_id, env_steps);
-    report.turn_done = number;
-    REQUIRE_OK(fixture.hub->Heartbeat(report).status());
-  };
-  done("learner", 1, 0);
-  done("actor", 2, 64);
-  ModelSnapshot snapshot;
-  snapshot.model = "x";
-  snapshot.version = {1, 7};
-  REQUIRE_OK(fixture.models->Publish(snapshot));
-  done("learner", 3, 0);
-  done("actor", 4, 128);
-  WorkerReport report = fixture.Report("evaluator");
-  DatedEvaluation evaluated;
-  evaluated.evaluation.version = {1, 7};
-  evaluated.evaluation.episodes = 5;
-  evaluated.finished = fixture.now;
-  report.evaluations = {evaluated};
-  REQUIRE_OK(fixture.hub->Heartbeat(report).status());
-  const HubOverview overview = fixture.hub->Overview();
-  REQUIRE(overview.evaluations.size() == 1);
-  CHECK(overview.evaluations[0].evaluation.env_steps == 64);
-  CHECK_FALSE(overview.evaluations[0].provisional);
-  CHECK(overview.turn->number == 5);
-}
-
 }  // namespace
 }  // namespace waggle
