@@ -1,5 +1,6 @@
-// What ExperimentHost's executor does: opens and closes runs, and writes what is known of them. The rest of the class
-// is in experiment_host.cc. No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
+// What ExperimentHost's executor does: opens and closes runs, and writes down what is known of experiments. The rest of
+// the class is in experiment_host.cc.
+// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
 #include <filesystem>
