@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/replay/replay_target.h"
+#include "common/api/hub.h"
 #include "common/process/evaluation_flags.h"
 
 namespace waggle {
@@ -44,6 +45,8 @@ struct SubmitFlags {
 struct ListFlags {
   std::string param_server;
   bool json = false;
+  int64_t limit = 100;
+  std::optional<RunState> state;  // Absent: any.
 };
 
 struct WatchFlags {

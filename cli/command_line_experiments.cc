@@ -11,6 +11,8 @@
 namespace waggle {
 namespace {
 
+constexpr int64_t kMaxListed = 1'000'000;
+
 void AddId(CLI::App* app, std::string* id) {
   SetRequired(AddWord(app, "ID", id, "An experiment's id, as `waggle submit` and `waggle list` print it"), true);
 }
@@ -33,6 +35,13 @@ Command ParseSubmit(CLI::App* app, int argc, const char* const* argv) {
 
 Command ParseList(CLI::App* app, int argc, const char* const* argv) {
   ListFlags flags;
+  AddIntegerFlag(app, "--limit", &flags.limit, 1, kMaxListed, "How many, the newest first");
+  std::vector<std::pair<std::string, std::optional<RunState>>> states = {{"any", std::nullopt}};
+  for (const RunState state : {RunState::kQueued, RunState::kRunning, RunState::kFinishing, RunState::kSolved,
+                               RunState::kLimit, RunState::kStopped, RunState::kFailed}) {
+    states.emplace_back(RunStateName(state), state);
+  }
+  AddChoiceFlag(app, "--state", &flags.state, states, "Those of this state alone");
   AddSwitch(app, "--json", &flags.json, "Print JSON");
   AddParamServerFlag(app, &flags.param_server);
   if (const std::optional<PrintAndExit> instead = ParseFlags(app, argc, argv)) {

@@ -127,6 +127,9 @@ int Do(const SubmitFlags& flags) {
       return Complain("submit", submitted.status(), ExperimentExitStatus(submitted.status()));
     }
     std::cout << submitted->text << std::flush;
+    if (!flags.watch) {  // Which says so itself.
+      std::cerr << submitted->standing;
+    }
     return flags.watch ? WatchUntilStopped("submit", {flags.param_server, submitted->id, flags.json}, true, stop) : 0;
   });
 }

@@ -1,11 +1,14 @@
 #include "param_server/experiment_service.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/build_info.h"
 #include "common/base/status_macros.h"
@@ -21,10 +24,11 @@ namespace {
 
 constexpr int kWaiters = 4;
 constexpr size_t kMaxWaiting = 1'000;
+constexpr int64_t kMaxListed = 1'000;
 // Two YAML texts.
 constexpr size_t kMaxSubmissionBytes = size_t{4} << 20;
 
-v1::ExperimentInfo ToProto(const ExperimentView& view, bool with_yaml) {
+v1::ExperimentInfo ToProto(const ExperimentView& view) {
   const ExperimentRecord& record = view.record;
   v1::ExperimentInfo info;
   info.set_id(record.id);
@@ -49,10 +53,6 @@ v1::ExperimentInfo ToProto(const ExperimentView& view, bool with_yaml) {
   info.set_workers(static_cast<uint32_t>(view.workers));
   info.set_workers_wanted(static_cast<uint32_t>(view.workers_wanted));
   info.set_output_folder(record.output_folder);
-  if (with_yaml) {
-    info.set_submitted_yaml(record.submitted_yaml);
-    info.set_effective_yaml(record.effective_yaml);
-  }
   return info;
 }
 
@@ -74,27 +74,19 @@ v1::PoolMember ToProto(const PoolMemberView& view) {
   return member;
 }
 
-// Answers a call by `method`, which may wait, in a thread of `executor`.
-template <class Request, class Response, class Method>
-grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerContext* context,
-                                      const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
-                                      Method method) {
-  auto request = std::make_shared<Request>();
-  if (absl::Status status = DecodeRequest(bytes, max_bytes, request.get()); !status.ok()) {
-    return FinishUnary(context, status);
+// INVALID_ARGUMENT for a state or a token that cannot be.
+absl::StatusOr<ExperimentQuery> FromProto(const v1::ListExperimentsRequest& request) {
+  ExperimentQuery query;
+  query.limit = std::min<int64_t>(request.limit() == 0 ? query.limit : request.limit(), kMaxListed);
+  if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &query.before)) {
+    return absl::InvalidArgumentError(absl::StrCat("page_token: got \"", absl::CHexEscape(request.page_token()),
+                                                   "\"; wanted the next_page_token of an answer"));
   }
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const absl::Status queued = executor->Submit([request, response, reactor, method = std::move(method)] {
-    Response answer;
-    const absl::Status status = GuardedStatus([&] { return method(*request, &answer); });
-    *response = EncodeMessage(answer, ByteSlices());
-    reactor->Finish(ToGrpcStatus(status));
-  });
-  if (!queued.ok()) {
-    reactor->Finish(
-        ToGrpcStatus(absl::UnavailableError(absl::StrCat("this server is busy with ", kMaxWaiting, " other calls"))));
+  for (const int state : request.states()) {
+    WAGGLE_ASSIGN_OR_RETURN(const RunState known, waggle::FromProto(static_cast<v1::RunState>(state)));
+    query.states.insert(known);
   }
-  return reactor;
+  return query;
 }
 
 // Sends an experiment whenever its state has changed.
@@ -114,7 +106,7 @@ class ExperimentSource final : public WriteSource {
     }
     sent_ = view->record.state;
     Step step;
-    step.message = EncodeMessage(ToProto(*view, /*with_yaml=*/false), ByteSlices());
+    step.message = EncodeMessage(ToProto(*view), ByteSlices());
     if (IsOver(*sent_)) {
       step.end = absl::OkStatus();
     }
@@ -151,9 +143,14 @@ grpc::ServerUnaryReactor* ExperimentService::List(grpc::CallbackServerContext* c
                                                   grpc::ByteBuffer* response) {
   return AnswerUnary<v1::ListExperimentsRequest, v1::ListExperimentsResponse>(
       context, *request, response, kMaxUnaryBytes,
-      [this](const v1::ListExperimentsRequest& /*decoded*/, v1::ListExperimentsResponse* answer) {
-        for (const ExperimentView& view : host_->List()) {
-          *answer->add_experiments() = ToProto(view, /*with_yaml=*/false);
+      [this](const v1::ListExperimentsRequest& decoded, v1::ListExperimentsResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const ExperimentQuery query, FromProto(decoded));
+        const ExperimentPage page = host_->List(query);
+        for (const ExperimentView& view : page.views) {
+          *answer->add_experiments() = ToProto(view);
+        }
+        if (page.next_before != 0) {
+          answer->set_next_page_token(absl::StrCat(page.next_before));
         }
         return absl::OkStatus();
       });
@@ -161,11 +158,14 @@ grpc::ServerUnaryReactor* ExperimentService::List(grpc::CallbackServerContext* c
 
 grpc::ServerUnaryReactor* ExperimentService::Get(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* response) {
-  return AnswerUnary<v1::GetExperimentRequest, v1::ExperimentInfo>(
-      context, *request, response, kMaxUnaryBytes,
+  return AnswerLater<v1::GetExperimentRequest, v1::ExperimentInfo>(
+      &waiters_, context, *request, response, kMaxUnaryBytes,
       [this](const v1::GetExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(ExperimentTexts texts, host_->Texts(decoded.id()));
         WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
-        *answer = ToProto(view, /*with_yaml=*/true);
+        *answer = ToProto(view);
+        answer->set_submitted_yaml(std::move(texts.submitted_yaml));
+        answer->set_effective_yaml(std::move(texts.effective_yaml));
         return absl::OkStatus();
       });
 }
@@ -177,7 +177,7 @@ grpc::ServerUnaryReactor* ExperimentService::Stop(grpc::CallbackServerContext* c
       [this](const v1::StopExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
         WAGGLE_RETURN_IF_ERROR(host_->Stop(decoded.id()));
         WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
-        *answer = ToProto(view, /*with_yaml=*/false);
+        *answer = ToProto(view);
         return absl::OkStatus();
       });
 }
@@ -189,7 +189,7 @@ grpc::ServerUnaryReactor* ExperimentService::Resume(grpc::CallbackServerContext*
       [this](const v1::ResumeExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
         WAGGLE_RETURN_IF_ERROR(host_->Resume(decoded.id()));
         WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
-        *answer = ToProto(view, /*with_yaml=*/false);
+        *answer = ToProto(view);
         return absl::OkStatus();
       });
 }

@@ -21,6 +21,7 @@ namespace waggle {
 namespace {
 
 constexpr size_t kMaxJoins = 1'000;
+constexpr size_t kMaxPastCalls = 1'000;
 
 template <class Map>
 std::map<std::string, double> ToMap(const Map& proto) {
@@ -110,7 +111,8 @@ WorkerService::WorkerService(FindRun find, absl::Duration heartbeat_interval, Pa
     : find_(std::move(find)),
       past_(std::move(past)),
       heartbeat_interval_(heartbeat_interval),
-      joins_("joins", 1, kMaxJoins) {}
+      joins_("joins", 1, kMaxJoins),
+      past_calls_("past-overviews", 1, kMaxPastCalls) {}
 
 grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* response) {
@@ -213,18 +215,25 @@ grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* cont
 
 grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* response) {
-  return AnswerUnary<v1::OverviewRequest, v1::OverviewResponse>(
-      context, *request, response, kMaxUnaryBytes,
-      [this](const v1::OverviewRequest& decoded, v1::OverviewResponse* answer) -> absl::Status {
-        const std::string& id = decoded.experiment_id();
-        if (const std::shared_ptr<RunServices> run = find_(id); run != nullptr) {
-          *answer = ToProto(run->hub->Overview());
-          answer->set_experiment_id(run->experiment_id);
-        } else if (past_ != nullptr) {
-          WAGGLE_ASSIGN_OR_RETURN(*answer, past_(id));
-        } else {
-          return FindOrRefuse(find_, id).status();
-        }
+  v1::OverviewRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return FinishUnary(context, status);
+  }
+  if (const std::shared_ptr<RunServices> run = find_(decoded.experiment_id()); run != nullptr) {
+    return FinishUnary(context, GuardedStatus([&]() -> absl::Status {
+                         v1::OverviewResponse answer = ToProto(run->hub->Overview());
+                         answer.set_experiment_id(run->experiment_id);
+                         *response = EncodeMessage(answer, ByteSlices());
+                         return absl::OkStatus();
+                       }));
+  }
+  if (past_ == nullptr) {
+    return FinishUnary(context, FindOrRefuse(find_, decoded.experiment_id()).status());
+  }
+  return AnswerLater<v1::OverviewRequest, v1::OverviewResponse>(
+      &past_calls_, context, *request, response, kMaxUnaryBytes,
+      [this](const v1::OverviewRequest& asked, v1::OverviewResponse* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(*answer, past_(asked.experiment_id()));
         return absl::OkStatus();
       });
 }

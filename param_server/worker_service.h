@@ -21,7 +21,7 @@ using WorkerServiceBase = v1::WorkerService::WithRawCallbackMethod_Join<
 // but that a worker of another software version is refused.
 class WorkerService final : public WorkerServiceBase {
  public:
-  // What is known of an experiment that does not run; NOT_FOUND where there is none. Called in a gRPC reaction.
+  // What is known of an experiment that does not run; NOT_FOUND where there is none. May wait for the disk.
   using PastOverview = std::function<absl::StatusOr<v1::OverviewResponse>(const std::string& experiment_id)>;
 
   // Workers are asked for a heartbeat every `heartbeat_interval`. `past` may be null.
@@ -47,7 +47,8 @@ class WorkerService final : public WorkerServiceBase {
   const FindRun find_;
   const PastOverview past_;
   const absl::Duration heartbeat_interval_;
-  Executor joins_;  // Of those that wait for the disk.
+  Executor joins_;       // Of those that wait for the disk.
+  Executor past_calls_;  // For `past_`.
 };
 
 }  // namespace waggle

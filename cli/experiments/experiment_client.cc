@@ -16,6 +16,7 @@ namespace waggle {
 namespace {
 
 constexpr char kExperimentsPurpose[] = "experiments";
+constexpr int64_t kMaxListPage = 1'000;
 constexpr absl::Duration kSubmitTimeout = absl::Seconds(5);
 // A hub that takes longer is asked again, after a word to the user.
 constexpr absl::Duration kAtOnce = absl::Seconds(1);
@@ -67,14 +68,29 @@ absl::StatusOr<v1::ExperimentInfo> ExperimentClient::Get(const std::string& id, 
   return Ask(&v1::ExperimentService::Stub::Get, request, timeout, stop);
 }
 
+absl::StatusOr<v1::ListExperimentsResponse> ExperimentClient::List(int64_t limit,
+                                                                   const std::vector<v1::RunState>& states,
+                                                                   absl::Duration timeout) const {
+  v1::ListExperimentsRequest request;
+  request.mutable_states()->Add(states.begin(), states.end());
+  v1::ListExperimentsResponse all;
+  do {
+    request.set_limit(static_cast<uint32_t>(std::min(limit - all.experiments_size(), kMaxListPage)));
+    request.set_page_token(all.next_page_token());
+    WAGGLE_ASSIGN_OR_RETURN(v1::ListExperimentsResponse page,
+                            Ask(&v1::ExperimentService::Stub::List, request, timeout));
+    all.MergeFrom(page);
+    all.set_next_page_token(page.next_page_token());
+  } while (!all.next_page_token().empty() && all.experiments_size() < limit);
+  return all;
+}
+
 absl::StatusOr<v1::ExperimentInfo> ExperimentClient::TheRunningOne(absl::Duration timeout) const {
   WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse all,
-                          Ask(&v1::ExperimentService::Stub::List, v1::ListExperimentsRequest(), timeout));
+                          List(kMaxListPage, {v1::RUN_STATE_RUNNING, v1::RUN_STATE_FINISHING}, timeout));
   std::vector<const v1::ExperimentInfo*> running;
   for (const v1::ExperimentInfo& experiment : all.experiments()) {
-    if (experiment.state() == v1::RUN_STATE_RUNNING || experiment.state() == v1::RUN_STATE_FINISHING) {
-      running.push_back(&experiment);
-    }
+    running.push_back(&experiment);
   }
   if (running.size() == 1) {
     return *running.front();

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -52,6 +54,11 @@ class ExperimentClient {
 
   absl::StatusOr<v1::ExperimentInfo> Get(const std::string& id, absl::Duration timeout,
                                          const StopToken& stop = StopToken()) const;
+
+  // The newest experiments, at most `limit`, of these states (all if there is none). There are more if the answer has a
+  // token. `timeout` is that of a call: there is one a thousand experiments.
+  absl::StatusOr<v1::ListExperimentsResponse> List(int64_t limit, const std::vector<v1::RunState>& states,
+                                                   absl::Duration timeout) const;
 
   // The one that runs. NOT_FOUND where none does, FAILED_PRECONDITION, with their ids, where several do.
   absl::StatusOr<v1::ExperimentInfo> TheRunningOne(absl::Duration timeout) const;

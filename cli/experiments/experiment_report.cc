@@ -84,7 +84,9 @@ std::string ExperimentsText(const v1::ListExperimentsResponse& experiments, absl
                     one.has_result() ? absl::StrFormat("%.1f", one.result().evaluation().mean_return()) : "-",
                     absl::StrCat(one.workers(), " of ", one.workers_wanted()), CauseOf(one)});
   }
-  return AlignedColumns(rows, "  ");
+  return absl::StrCat(AlignedColumns(rows, "  "), experiments.next_page_token().empty()
+                                                      ? ""
+                                                      : "  older ones are not shown: waggle list --limit N\n");
 }
 
 Json ExperimentsJson(const v1::ListExperimentsResponse& experiments) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -34,7 +35,7 @@ absl::StatusOr<std::string> AskPoolStatus(const StatusFlags& flags) {
   const ExperimentClient client(flags.target.param_server);
   WAGGLE_ASSIGN_OR_RETURN(const v1::PoolResponse pool, client.Ask(&Service::Pool, v1::PoolRequest(), kAnswerTimeout));
   WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse experiments,
-                          client.Ask(&Service::List, v1::ListExperimentsRequest(), kAnswerTimeout));
+                          client.List(ListFlags().limit, {}, kAnswerTimeout));
   if (!flags.json) {
     return absl::StrCat(PoolText(pool), "\n", ExperimentsText(experiments, absl::Now()));
   }
@@ -81,21 +82,29 @@ absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop
   request.set_priority(static_cast<int32_t>(flags.priority));
   request.set_request_id(NewRequestId());
   Submitted submitted;
-  WAGGLE_ASSIGN_OR_RETURN(submitted.id,
-                          ExperimentClient(flags.param_server).Submit(request, kSubmitPatience, stop, tell));
+  const ExperimentClient client(flags.param_server);
+  WAGGLE_ASSIGN_OR_RETURN(submitted.id, client.Submit(request, kSubmitPatience, stop, tell));
+  // It is in the queue, even if the hub does not say what it waits for.
+  if (const auto info = client.Get(submitted.id, kAnswerTimeout, stop); info.ok() && !info->reason().empty()) {
+    submitted.standing = StandingText(*info);
+  }
   submitted.text = flags.json ? absl::StrCat(Json{{"id", submitted.id}}.dump(), "\n") : submitted.id + "\n";
   return submitted;
 }
 
 absl::StatusOr<std::string> AskList(const ListFlags& flags) {
-  WAGGLE_ASSIGN_OR_RETURN(
-      const v1::ListExperimentsResponse experiments,
-      ExperimentClient(flags.param_server).Ask(&Service::List, v1::ListExperimentsRequest(), kAnswerTimeout));
+  std::vector<v1::RunState> states;
+  if (flags.state.has_value()) {
+    states.push_back(ToProto(*flags.state));
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const v1::ListExperimentsResponse experiments,
+                          ExperimentClient(flags.param_server).List(flags.limit, states, kAnswerTimeout));
   if (!flags.json) {
     return ExperimentsText(experiments, absl::Now());
   }
   Json json;
   json["experiments"] = ExperimentsJson(experiments);
+  json["more"] = !experiments.next_page_token().empty();
   return Dump(json);
 }
 

@@ -17,6 +17,7 @@ namespace waggle {
 struct Submitted {
   std::string id;
   std::string text;
+  std::string standing;  // What it waits for, for the standard error; empty: nothing, as far as is known.
 };
 // INVALID_ARGUMENT, with every problem, for a file that `waggle check` refuses. `tell`: see ExperimentClient::Submit.
 absl::StatusOr<Submitted> Submit(const SubmitFlags& flags, const StopToken& stop,

@@ -31,7 +31,7 @@
 namespace waggle {
 namespace {
 
-// The hub answers after a second where it has no news.
+// The hub answers after two seconds if it has no news.
 constexpr absl::Duration kCallTimeout = absl::Seconds(6);
 constexpr absl::Duration kGoodbyeTimeout = absl::Seconds(1);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);

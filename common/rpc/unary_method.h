@@ -5,8 +5,11 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "common/base/executor.h"
 #include "common/base/guard.h"
 #include "common/base/status_macros.h"
 #include "common/rpc/raw_codec.h"
@@ -48,6 +51,28 @@ grpc::ServerUnaryReactor* AnswerUnary(grpc::CallbackServerContext* context, cons
                        *response = EncodeMessage(answer, ByteSlices());
                        return absl::OkStatus();
                      }));
+}
+
+// The same by a method that may wait, in a thread of `executor`. UNAVAILABLE if too many calls wait for one.
+template <class Request, class Response, class Method>
+grpc::ServerUnaryReactor* AnswerLater(Executor* executor, grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer& bytes, grpc::ByteBuffer* response, size_t max_bytes,
+                                      Method method) {
+  auto request = std::make_shared<Request>();
+  if (absl::Status status = DecodeRequest(bytes, max_bytes, request.get()); !status.ok()) {
+    return FinishUnary(context, status);
+  }
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const absl::Status queued = executor->Submit([request, response, reactor, method = std::move(method)] {
+    Response answer;
+    const absl::Status status = GuardedStatus([&] { return method(*request, &answer); });
+    *response = EncodeMessage(answer, ByteSlices());
+    reactor->Finish(ToGrpcStatus(status));
+  });
+  if (!queued.ok()) {
+    reactor->Finish(ToGrpcStatus(absl::UnavailableError("this server is busy with too many other calls")));
+  }
+  return reactor;
 }
 
 }  // namespace waggle

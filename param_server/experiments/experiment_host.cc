@@ -27,6 +27,9 @@ constexpr size_t kMaxYamlBytes = size_t{1} << 20;
 constexpr size_t kMaxNameInId = 40;
 constexpr size_t kIdLetters = 5;
 constexpr int kMostIds = 10;
+// Runs are opened and closed by all but one of them, which is left for records and events.
+constexpr int kFileThreads = 6;
+constexpr size_t kMaxFileTasks = 1'000;
 // Less than a client waits.
 constexpr absl::Duration kClosePatience = absl::Seconds(20);
 
@@ -55,7 +58,13 @@ ExperimentHost::ExperimentHost(const ExperimentHostOptions& options, std::unique
     : options_(options),
       store_(std::move(store)),
       wake_(std::make_shared<Wake>()),
-      pool_(options.pool, static_cast<uint64_t>(absl::ToUnixMicros(absl::Now())), options.clock()) {}
+      pool_(options.pool, static_cast<uint64_t>(absl::ToUnixMicros(absl::Now())), options.clock()),
+      executor_(std::in_place, "experiment-files", kFileThreads, kMaxFileTasks) {
+  Executor::LaneOptions runs;
+  runs.max_queued = kMaxFileTasks;
+  runs.max_running = kFileThreads - 1;
+  runs_.emplace(&*executor_, runs);
+}
 
 absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const ExperimentHostOptions& options) {
   std::error_code error;
@@ -65,20 +74,8 @@ absl::StatusOr<std::unique_ptr<ExperimentHost>> ExperimentHost::Open(const Exper
   }
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<ExperimentStore> store,
                           ExperimentStore::Open(absl::StrCat(options.data_folder, "/experiments.db")));
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<ExperimentRecord> records, store->LoadAll());
-  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> deleted, store->Deleted());
   auto host = std::unique_ptr<ExperimentHost>(new ExperimentHost(options, std::move(store)));
-  {
-    MutexLock lock(&host->mutex_);
-    host->deleted_.insert(deleted.begin(), deleted.end());
-  }
-  for (const ExperimentRecord& record : records) {
-    const absl::StatusOr<Experiment> experiment = host->Parse(record);
-    host->Learn(record, experiment.ok() ? std::make_optional(host->Needs(record, *experiment)) : std::nullopt);
-    if (record.state == RunState::kRunning) {
-      WAGGLE_RETURN_IF_ERROR(host->Begin(record.id));
-    }
-  }
+  WAGGLE_RETURN_IF_ERROR(host->LoadAll());
   host->thread_ = Thread("experiments", [host = host.get()] { host->Run(); });
   return host;
 }
@@ -89,31 +86,37 @@ void ExperimentHost::BeginStop() {
   closed_.SignalAll();
 }
 
+// The one order of a stop: nothing new is decided; the pool is answered; what the executor has begun is ended, and what
+// waits to be opened there is not; what runs is written; and last, what has been noted of all that.
 ExperimentHost::~ExperimentHost() {
+  BeginStop();
   {
     MutexLock lock(&wake_->mutex);
     wake_->stopping = true;
     wake_->changed.SignalAll();
   }
   thread_.Join();
-  std::map<std::string, Active> active;
   std::map<std::string, Waiting> waiting;
   {
     MutexLock lock(&mutex_);
-    active.swap(active_);
     waiting.swap(waiting_);
   }
   for (auto& [worker_id, one] : waiting) {
     one.answer(absl::UnavailableError("the parameter server is stopping"));
   }
+  executor_.reset();
+  std::map<std::string, Active> active;
+  std::map<std::string, Closing> closing;
+  {
+    MutexLock lock(&mutex_);
+    active.swap(active_);
+    closing.swap(closing_);
+  }
   for (auto& [id, one] : active) {
     one.run->Close();
   }
-  active.clear();  // What is to be kept of them is written here.
-  {
-    MutexLock lock(&mutex_);
-    closing_.clear();
-  }
+  active.clear();
+  closing.clear();
   WriteEvents();
 }
 
@@ -126,25 +129,23 @@ std::string ExperimentHost::OutputFolder(const std::string& id) const {
                                          : absl::StrReplaceAll(options_.output_pattern, {{"{id}", id}});
 }
 
-absl::StatusOr<Experiment> ExperimentHost::Parse(const ExperimentRecord& record) const {
-  return ParseExperiment(record.effective_yaml, absl::StrCat("experiment ", record.id), {}, *options_.algorithms);
+absl::StatusOr<Experiment> ExperimentHost::Parse(const std::string& id, const std::string& effective_yaml) const {
+  return ParseExperiment(effective_yaml, absl::StrCat("experiment ", id), {}, *options_.algorithms);
 }
 
-void ExperimentHost::Learn(const ExperimentRecord& record, std::optional<RunNeeds> needs) {
-  v1::OverviewResponse last;
-  const bool has_past = !record.last_overview.empty() && last.ParseFromString(record.last_overview);
-  MutexLock lock(&mutex_);
-  records_[record.id] = record;
-  if (needs.has_value()) {
-    needs_[record.id] = *std::move(needs);
-  }
-  if (has_past) {
-    RunStanding& past = past_[record.id];
-    past.env_steps = last.env_steps();
-    past.learner_steps = last.learner_steps();
-    past.running = absl::Milliseconds(last.running_ms());
-    past.result = last.has_result() ? std::make_optional(FromProto(last.result())) : std::nullopt;
-  }
+RunNeeds ExperimentHost::Needs(const ExperimentRecord& record, const Experiment& experiment) const {
+  RunNeeds needs = NeedsOf(experiment);
+  needs.experiment_id = record.id;
+  needs.priority = record.priority;
+  needs.sequence = record.sequence;
+  needs.output_folder = record.output_folder;
+  return needs;
+}
+
+void ExperimentHost::AddRecordLocked(ExperimentRecord record) {
+  const std::string id = record.id;
+  const ExperimentRecord& added = records_[id] = std::move(record);
+  by_sequence_[added.sequence] = &added;
 }
 
 absl::StatusOr<ExperimentRecord*> ExperimentHost::FindRecordLocked(const std::string& id) {
@@ -155,12 +156,15 @@ absl::StatusOr<ExperimentRecord*> ExperimentHost::FindRecordLocked(const std::st
   return &record->second;
 }
 
-absl::Status ExperimentHost::Keep(const ExperimentRecord& record, const std::string& event) {
-  WAGGLE_RETURN_IF_ERROR(store_->Update(record, event));
+absl::Status ExperimentHost::Keep(const ExperimentRecord& record, const std::string& event,
+                                  const std::string* last_overview) {
+  WAGGLE_RETURN_IF_ERROR(last_overview == nullptr ? store_->Update(record, event)
+                                                  : store_->UpdateClosed(record, *last_overview));
   MutexLock lock(&mutex_);
-  records_[record.id] = record;
-  if (IsOver(record.state)) {
-    postponed_.erase(record.id);
+  records_.at(record.id) = record;
+  if (const auto pending = pending_.find(record.id);
+      IsOver(record.state) && pending != pending_.end() && !pending->second.opening) {
+    pending_.erase(pending);
   }
   return absl::OkStatus();
 }
@@ -183,92 +187,119 @@ absl::StatusOr<std::string> ExperimentHost::Submit(const Submission& submission)
   record.environment = experiment.environment.name;
   record.seed = experiment.experiment.seed;
   record.priority = submission.priority;
-  record.submitted_yaml = submission.submitted_yaml;
-  record.effective_yaml = ToYaml(experiment);
   record.software_version = kVersion;
-  record.request_id = submission.request_id;
   record.submitted = absl::Now();
   if (!submission.request_id.empty()) {
     WAGGLE_RETURN_IF_ERROR(Annotate(ValidateName(submission.request_id), "request_id"));
   }
-  MutexLock writing(&writing_);
+  const ExperimentTexts texts{submission.request_id, submission.submitted_yaml, ToYaml(experiment), ""};
   {
-    MutexLock lock(&mutex_);
-    for (const auto& [id, other] : records_) {
-      if (!submission.request_id.empty() && other.request_id == submission.request_id) {
-        return id;  // The answer to it was lost.
-      }
-      if (other.output_folder == OutputFolder("")) {
-        return absl::FailedPreconditionError(absl::StrCat("this parameter server holds one experiment alone, ", id,
-                                                          ", as its --output-dir, ", other.output_folder,
-                                                          ", does not name each one's {id}"));
-      }
+    MutexLock writing(&writing_);
+    WAGGLE_ASSIGN_OR_RETURN(const std::optional<std::string> known, store_->IdOfRequest(texts.request_id));
+    if (known.has_value()) {
+      return *known;  // The answer to it was lost.
     }
+    WAGGLE_RETURN_IF_ERROR(CheckOwnFolder());
+    absl::StatusOr<int64_t> sequence = absl::AlreadyExistsError("");
+    for (int i = 0; i < kMostIds && absl::IsAlreadyExists(sequence.status()); ++i) {
+      record.id = NewId(record.name);
+      record.output_folder = OutputFolder(record.id);
+      sequence = store_->Add(record, texts);
+    }
+    WAGGLE_RETURN_IF_ERROR(sequence.status());
+    record.sequence = *sequence;
+    LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
+    MutexLock lock(&mutex_);
+    AddRecordLocked(record);
+    pending_[record.id].needs = Needs(record, experiment);
   }
-  absl::StatusOr<int64_t> sequence = absl::AlreadyExistsError("");
-  for (int i = 0; i < kMostIds && absl::IsAlreadyExists(sequence.status()); ++i) {
-    record.id = NewId(record.name);
-    record.output_folder = OutputFolder(record.id);
-    sequence = store_->Add(record);
-  }
-  WAGGLE_RETURN_IF_ERROR(sequence.status());
-  record.sequence = *sequence;
-  LogInfo("experiment ", record.id, " is in the queue: ", record.algorithm, " on ", record.environment);
-  Learn(record, Needs(record, experiment));
-  WakeUp();
+  BeginNext(options_.clock());  // So that it says at once what it waits for.
   listeners_.CallAll();
   return record.id;
 }
 
+absl::Status ExperimentHost::CheckOwnFolder() {
+  if (OutputFolder("a") != OutputFolder("b")) {
+    return absl::OkStatus();
+  }
+  MutexLock lock(&mutex_);
+  for (const auto& [id, other] : records_) {
+    if (other.output_folder == OutputFolder("")) {
+      return absl::FailedPreconditionError(absl::StrCat("this parameter server holds one experiment alone, ", id,
+                                                        ", as its --output-dir, ", other.output_folder,
+                                                        ", does not name each one's {id}"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ExperimentHost::Stop(const std::string& id) {
   constexpr char kReason[] = "stopped by a user";
-  MutexLock writing(&writing_);
-  ExperimentRecord record;
   std::shared_ptr<OpenRun> run;
   {
-    MutexLock lock(&mutex_);
-    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
-    record = *known;
-    if (const auto active = active_.find(id); active != active_.end()) {
-      run = active->second.run;
+    MutexLock writing(&writing_);
+    ExperimentRecord record;
+    {
+      MutexLock lock(&mutex_);
+      WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
+      record = *known;
+      if (const auto active = active_.find(id); active != active_.end()) {
+        run = active->second.run;
+      }
+    }
+    if (run == nullptr && !IsOver(record.state)) {  // In the queue, or a run that is not open, or not yet.
+      record.state = RunState::kStopped;
+      record.replay_storage.clear();
+      record.reason = kReason;
+      record.ended = absl::Now();
+      WAGGLE_RETURN_IF_ERROR(Keep(record, kReason));
     }
   }
   if (run != nullptr) {
     WAGGLE_RETURN_IF_ERROR(Annotate(run->hub()->End(RunState::kStopped, kReason),
                                     "it is stopped, but would go on if the parameter server ended now"));
-  } else if (!IsOver(record.state)) {  // In the queue, or a run that cannot be opened again for now.
-    record.state = RunState::kStopped;
-    record.replay_storage.clear();
-    record.reason = kReason;
-    record.ended = absl::Now();
-    WAGGLE_RETURN_IF_ERROR(Keep(record, kReason));
   }
-  WakeUp();
+  wake_->Up();
   listeners_.CallAll();
   return absl::OkStatus();
 }
 
 absl::Status ExperimentHost::Resume(const std::string& id) {
   WAGGLE_RETURN_IF_ERROR(AwaitClosed(id));
-  MutexLock writing(&writing_);
-  ExperimentRecord record;
   {
+    MutexLock writing(&writing_);
+    ExperimentRecord record;
+    {
+      MutexLock lock(&mutex_);
+      WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
+      record = *known;
+    }
+    if (record.state != RunState::kStopped && record.state != RunState::kFailed) {
+      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(record.state),
+                                                        "; only one that was stopped or has failed can be resumed"));
+    }
+    record.state = RunState::kQueued;
+    record.reason.clear();
+    record.ended.reset();
+    record.software_version = kVersion;
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, store_->Texts(id));
+    const absl::StatusOr<Experiment> experiment = Parse(id, texts.effective_yaml);
+    WAGGLE_RETURN_IF_ERROR(Keep(record, "resumed by a user: in the queue again"));
     MutexLock lock(&mutex_);
-    WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const known, FindRecordLocked(id));
-    record = *known;
+    pending_[id].needs = experiment.ok() ? std::make_optional(Needs(record, *experiment)) : std::nullopt;
   }
-  if (record.state != RunState::kStopped && record.state != RunState::kFailed) {
-    return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(record.state),
-                                                      "; only one that was stopped or has failed can be resumed"));
-  }
-  record.state = RunState::kQueued;
-  record.reason.clear();
-  record.ended.reset();
-  record.software_version = kVersion;
-  WAGGLE_RETURN_IF_ERROR(Keep(record, "resumed by a user: in the queue again"));
-  WakeUp();
+  BeginNext(options_.clock());
   listeners_.CallAll();
   return absl::OkStatus();
+}
+
+bool ExperimentHost::IsClosingLocked(const std::string& id) {
+  if (const auto active = active_.find(id); active != active_.end()) {
+    return IsOver(active->second.run->hub()->run_state());
+  }
+  const auto pending = pending_.find(id);
+  return closing_.count(id) > 0 ||
+         (pending != pending_.end() && pending->second.opening && IsOver(records_.at(id).state));
 }
 
 absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
@@ -276,13 +307,10 @@ absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
   MutexLock lock(&mutex_);
   while (true) {
     WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
-    const auto active = active_.find(id);
-    const bool is_closing = active != active_.end() ? IsOver(active->second.run->hub()->run_state())
-                                                    : closing_.count(id) + written_.count(id) > 0;
     if (stopping_) {
       return absl::UnavailableError("the parameter server is stopping");
     }
-    if (!is_closing) {
+    if (!IsClosingLocked(id)) {
       return absl::OkStatus();
     }
     if (options_.clock() > deadline) {
@@ -300,9 +328,8 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
     MutexLock writing(&writing_);
     MutexLock lock(&mutex_);
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
-    if (active_.count(id) > 0 || !IsOver(record->state)) {
-      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ",
-                                                        RunStateName(ViewLocked(*record).record.state),
+    if (active_.count(id) > 0 || pending_.count(id) > 0 || !IsOver(record->state)) {
+      return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(StateLocked(*record)),
                                                         "; only one that has ended can be deleted: stop it first"));
     }
     output_folder = record->output_folder;
@@ -320,8 +347,8 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
     MutexLock lock(&mutex_);
     deleting_.erase(id);
     if (status.ok()) {
+      by_sequence_.erase(records_.at(id).sequence);
       records_.erase(id);
-      needs_.erase(id);
       past_.erase(id);
       deleted_.insert(id);
     }

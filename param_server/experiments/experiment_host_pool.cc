@@ -37,7 +37,7 @@ uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
   if (now_known.has_value()) {
     answer(*std::move(now_known));
   }
-  WakeUp();  // Who has news for it is told by the thread: also what follows from what it said.
+  wake_->Up();  // Who has news for it is told by the thread: also what follows from what it said.
   return call;
 }
 
@@ -55,7 +55,7 @@ void ExperimentHost::BreakOff(uint64_t call) {
     waiting_.erase(waiting);
   }
   answer(absl::CancelledError("the call was broken off"));
-  WakeUp();
+  wake_->Up();
 }
 
 void ExperimentHost::TickPool() {
@@ -69,6 +69,9 @@ void ExperimentHost::TickPool() {
     for (const PoolEvent& event : events) {
       if (const auto active = active_.find(event.order.experiment_id); active != active_.end()) {
         of_runs.emplace_back(active->second.run, event);
+        if (event.kind == PoolEvent::Kind::kHopeless) {
+          active->second.hopeless = event.text;
+        }
       }
     }
     answers = TakeAnswersLocked(now);
@@ -85,8 +88,6 @@ void ExperimentHost::TickPool() {
     Note(event.order.experiment_id, event.text);
     if (event.kind == PoolEvent::Kind::kLost) {
       run->hub()->Dismiss(RunWorkerId(event.worker_id, event.order.number), event.text);
-    } else if (event.kind == PoolEvent::Kind::kHopeless) {
-      run->hub()->End(RunState::kFailed, event.text).IgnoreError();  // It is written later otherwise.
     }
   }
   // After the dismissals: who takes a seat up finds it free.

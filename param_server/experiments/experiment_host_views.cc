@@ -1,7 +1,7 @@
 // What ExperimentHost shows of its experiments; the rest of the class is in experiment_host.cc.
 // No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
-#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +15,10 @@ namespace waggle {
 namespace {
 
 constexpr int64_t kEventsAtATime = 1'000;
+// A page goes through so many experiments, whatever their states: it is made under the lock.
+constexpr int64_t kMostLookedAt = 10'000;
+// In an error.
+constexpr size_t kMostNamed = 10;
 
 }  // namespace
 
@@ -26,7 +30,20 @@ absl::StatusOr<std::vector<ExperimentEvent>> ExperimentHost::Events(const std::s
   return store_->Events(id, after, kEventsAtATime);
 }
 
-ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
+absl::StatusOr<ExperimentTexts> ExperimentHost::Texts(const std::string& id) {
+  {
+    MutexLock lock(&mutex_);
+    WAGGLE_RETURN_IF_ERROR(FindRecordLocked(id).status());
+  }
+  return store_->Texts(id);
+}
+
+RunState ExperimentHost::StateLocked(const ExperimentRecord& record) const {
+  const auto active = active_.find(record.id);
+  return active == active_.end() ? record.state : active->second.run->hub()->run_state();
+}
+
+ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) const {
   ExperimentView view;
   view.record = record;
   if (const auto active = active_.find(record.id); active != active_.end()) {
@@ -44,11 +61,8 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
     }
     return view;
   }
-  if (const auto waits_for = waits_for_.find(record.id);
-      record.state == RunState::kQueued && waits_for != waits_for_.end()) {
-    view.record.reason = waits_for->second;
-  } else if (const auto postponed = postponed_.find(record.id); postponed != postponed_.end()) {
-    view.record.reason = postponed->second.why;
+  if (const auto pending = pending_.find(record.id); pending != pending_.end() && !IsOver(record.state)) {
+    view.record.reason = pending->second.waits_for;
   }
   if (const auto past = past_.find(record.id); past != past_.end()) {
     view.env_steps = past->second.env_steps;
@@ -59,17 +73,22 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) {
   return view;
 }
 
-std::vector<ExperimentView> ExperimentHost::List() {
+ExperimentPage ExperimentHost::List(const ExperimentQuery& query) {
+  ExperimentPage page;
+  int64_t looked_at = 0;
   MutexLock lock(&mutex_);
-  std::vector<ExperimentView> views;
-  for (const auto& [id, record] : records_) {
-    if (deleting_.count(id) == 0) {
-      views.push_back(ViewLocked(record));
+  for (auto next = std::make_reverse_iterator(by_sequence_.lower_bound(query.before)); next != by_sequence_.rend();
+       ++next) {
+    if (static_cast<int64_t>(page.views.size()) >= query.limit || ++looked_at > kMostLookedAt) {
+      page.next_before = next->first + 1;
+      break;
+    }
+    const ExperimentRecord& record = *next->second;
+    if (deleting_.count(record.id) == 0 && (query.states.empty() || query.states.count(StateLocked(record)) > 0)) {
+      page.views.push_back(ViewLocked(record));
     }
   }
-  std::sort(views.begin(), views.end(),
-            [](const ExperimentView& a, const ExperimentView& b) { return a.record.sequence < b.record.sequence; });
-  return views;
+  return page;
 }
 
 absl::StatusOr<ExperimentView> ExperimentHost::Get(const std::string& id) {
@@ -90,35 +109,42 @@ std::shared_ptr<RunServices> ExperimentHost::Find(const std::string& id) {
 }
 
 absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::string& id) {
-  MutexLock lock(&mutex_);
-  const ExperimentRecord* record = nullptr;
-  if (!id.empty()) {
-    WAGGLE_ASSIGN_OR_RETURN(record, FindRecordLocked(id));
-  } else if (active_.empty() && records_.size() == 1) {
-    record = &records_.begin()->second;
-  } else {
-    std::vector<std::string> ids;
-    for (const auto& [one, other] : records_) {
-      if (active_.empty() || active_.count(one) > 0) {
-        ids.push_back(one);
-      }
-    }
-    return ids.empty() ? absl::NotFoundError("there is no experiment")
-                       : absl::FailedPreconditionError(
-                             absl::StrCat("there are several experiments; name one of ", absl::StrJoin(ids, ", ")));
-  }
+  WAGGLE_ASSIGN_OR_RETURN(const std::string known, OnlyOne(id));
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, Texts(known));
   v1::OverviewResponse overview;
-  if (!record->last_overview.empty() && !overview.ParseFromString(record->last_overview)) {
-    return absl::DataLossError(absl::StrCat("what was kept of experiment ", record->id, " cannot be read"));
+  if (!texts.last_overview.empty() && !overview.ParseFromString(texts.last_overview)) {
+    return absl::DataLossError(absl::StrCat("what was kept of experiment ", known, " cannot be read"));
   }
-  const ExperimentView view = ViewLocked(*record);
-  overview.set_experiment_id(record->id);
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, Get(known));
+  overview.set_experiment_id(known);
   overview.set_run_state(ToProto(view.record.state));
   overview.set_outcome_reason(view.record.reason);
-  overview.set_experiment_name(record->name);
-  overview.set_experiment_yaml(record->effective_yaml);
+  overview.set_experiment_name(view.record.name);
+  overview.set_experiment_yaml(texts.effective_yaml);
   overview.set_software_version(kVersion);
   return overview;
+}
+
+absl::StatusOr<std::string> ExperimentHost::OnlyOne(const std::string& id) {
+  MutexLock lock(&mutex_);
+  if (!id.empty()) {
+    return id;
+  }
+  if (active_.empty() && records_.size() == 1) {
+    return records_.begin()->first;
+  }
+  std::vector<std::string> ids;  // The newest first.
+  for (auto one = by_sequence_.rbegin(); one != by_sequence_.rend() && ids.size() <= kMostNamed; ++one) {
+    if (active_.empty() || active_.count(one->second->id) > 0) {
+      ids.push_back(one->second->id);
+    }
+  }
+  if (ids.size() > kMostNamed) {
+    ids.back() = "…";
+  }
+  return ids.empty() ? absl::NotFoundError("there is no experiment")
+                     : absl::FailedPreconditionError(
+                           absl::StrCat("there are several experiments; name one of ", absl::StrJoin(ids, ", ")));
 }
 
 }  // namespace waggle

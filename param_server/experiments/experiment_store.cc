@@ -54,18 +54,20 @@ CREATE TABLE deleted (id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
 )"};
 
 // In the order of BindRecord and TakeRecord.
-#define WAGGLE_EXPERIMENT_COLUMNS                                                                     \
-  "id, name, algorithm, environment, seed, priority, state, reason, submitted_yaml, effective_yaml, " \
-  "software_version, "                                                                                \
-  "request_id, output_folder, submitted_us, started_us, ended_us, attempts, last_overview"
-constexpr char kInsert[] = "INSERT INTO experiments (" WAGGLE_EXPERIMENT_COLUMNS
-                           ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
-                           " RETURNING sequence";
-constexpr char kUpdate[] = "UPDATE experiments SET (" WAGGLE_EXPERIMENT_COLUMNS
-                           ") = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
-                           " WHERE id = ?1 RETURNING sequence";
-constexpr char kSelect[] = "SELECT sequence, " WAGGLE_EXPERIMENT_COLUMNS " FROM experiments ORDER BY sequence";
-#undef WAGGLE_EXPERIMENT_COLUMNS
+#define WAGGLE_RECORD_COLUMNS                                                                          \
+  "id, name, algorithm, environment, seed, priority, state, reason, software_version, output_folder, " \
+  "submitted_us, started_us, ended_us, attempts"
+#define WAGGLE_RECORD_VALUES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
+// Behind the record: the texts, in their order.
+constexpr char kInsert[] = "INSERT INTO experiments (" WAGGLE_RECORD_COLUMNS
+                           ", request_id, submitted_yaml, effective_yaml, last_overview) VALUES (" WAGGLE_RECORD_VALUES
+                           ", ?15, ?16, ?17, ?18) RETURNING sequence";
+constexpr char kUpdate[] =
+    "UPDATE experiments SET (" WAGGLE_RECORD_COLUMNS ") = (" WAGGLE_RECORD_VALUES ") WHERE id = ?1 RETURNING sequence";
+constexpr char kSelect[] =
+    "SELECT sequence, " WAGGLE_RECORD_COLUMNS ", last_overview FROM experiments ORDER BY sequence";
+#undef WAGGLE_RECORD_VALUES
+#undef WAGGLE_RECORD_COLUMNS
 
 constexpr RunState kStates[] = {RunState::kNoExperiment, RunState::kRunning, RunState::kFinishing, RunState::kSolved,
                                 RunState::kLimit,        RunState::kFailed,  RunState::kQueued,    RunState::kStopped};
@@ -81,9 +83,8 @@ absl::Status NoSuch(const SqliteDatabase& database, const std::string& id) {
 void BindRecord(const ExperimentRecord& record, SqliteStatement* out) {
   out->Bind(record.id).Bind(record.name).Bind(record.algorithm).Bind(record.environment);
   out->Bind(record.seed).Bind(record.priority).Bind(RunStateName(record.state)).Bind(record.reason);
-  out->Bind(record.submitted_yaml).Bind(record.effective_yaml).Bind(record.software_version).Bind(record.request_id);
-  out->Bind(record.output_folder).Bind(record.submitted).Bind(record.started).Bind(record.ended);
-  out->Bind(record.attempts).Bind(record.last_overview);
+  out->Bind(record.software_version).Bind(record.output_folder);
+  out->Bind(record.submitted).Bind(record.started).Bind(record.ended).Bind(record.attempts);
 }
 
 absl::StatusOr<ExperimentRecord> TakeRecord(const SqliteDatabase& database, SqliteStatement* row) {
@@ -104,16 +105,12 @@ absl::StatusOr<ExperimentRecord> TakeRecord(const SqliteDatabase& database, Sqli
   }
   record.state = *known;
   record.reason = row->TakeBytes();
-  record.submitted_yaml = row->TakeBytes();
-  record.effective_yaml = row->TakeBytes();
   record.software_version = row->TakeBytes();
-  record.request_id = row->TakeBytes();
   record.output_folder = row->TakeBytes();
   record.submitted = row->TakeTime();
   record.started = row->TakeOptionalTime();
   record.ended = row->TakeOptionalTime();
   record.attempts = row->TakeInteger();
-  record.last_overview = row->TakeBytes();
   return record;
 }
 
@@ -132,28 +129,33 @@ absl::StatusOr<int64_t> SequenceOf(SqliteDatabase* database, const std::string& 
   return found ? absl::StatusOr<int64_t>(statement.TakeInteger()) : NoSuch(*database, id);
 }
 
-absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record) {
+// Nothing for an empty request_id, which many have.
+absl::StatusOr<std::optional<std::string>> FindRequest(SqliteDatabase* database, const std::string& request_id) {
+  SqliteStatement statement(database, "SELECT id FROM experiments WHERE request_id = ?1 AND request_id <> x''");
+  WAGGLE_ASSIGN_OR_RETURN(const bool found, statement.Bind(request_id).Step());
+  return found ? std::make_optional(statement.TakeBytes()) : std::nullopt;
+}
+
+absl::Status CheckNew(SqliteDatabase* database, const ExperimentRecord& record, const std::string& request_id) {
   WAGGLE_ASSIGN_OR_RETURN(const bool was, IsDeleted(database, record.id));
   WAGGLE_ASSIGN_OR_RETURN(const bool is, Finds(database, "SELECT 1 FROM experiments WHERE id = ?1", record.id));
   if (was || is) {
     return absl::AlreadyExistsError(
         absl::StrCat(database->path(), ": there ", is ? "is" : "was", " an experiment ", Named(record.id)));
   }
-  WAGGLE_ASSIGN_OR_RETURN(
-      const bool repeated,
-      Finds(database, "SELECT 1 FROM experiments WHERE request_id = ?1 AND request_id <> x''", record.request_id));
-  if (repeated) {
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<std::string> repeated, FindRequest(database, request_id));
+  if (repeated.has_value()) {
     return absl::AlreadyExistsError(
-        absl::StrCat(database->path(), ": there is an experiment of the request ", Named(record.request_id)));
+        absl::StrCat(database->path(), ": there is an experiment of the request ", Named(request_id)));
   }
   return absl::OkStatus();
 }
 
-// Runs kInsert or kUpdate, and replaces what is kept of the shards. Returns the sequence, or nothing where no row was
-// changed.
-absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const char* sql, const ExperimentRecord& record) {
-  SqliteStatement statement(database, sql);
-  BindRecord(record, &statement);
+// Runs kInsert or kUpdate, whose values are bound, and replaces what is kept of the shards. Returns the sequence, or
+// nothing where no row was changed.
+absl::StatusOr<std::optional<int64_t>> Put(SqliteDatabase* database, const ExperimentRecord& record,
+                                           SqliteStatement* put) {
+  SqliteStatement& statement = *put;
   WAGGLE_ASSIGN_OR_RETURN(const bool found, statement.Step());
   if (!found) {
     return std::nullopt;
@@ -181,7 +183,7 @@ ExperimentStore::ExperimentStore(std::unique_ptr<SqliteDatabase> database, int64
 
 ExperimentStore::~ExperimentStore() = default;
 
-absl::StatusOr<std::vector<ExperimentRecord>> ExperimentStore::LoadAll() {
+absl::Status ExperimentStore::Load(const Take& take) {
   MutexLock lock(&mutex_);
   SqliteStatement shards(&*database_, "SELECT experiment, shard, storage_id FROM replay_storage");
   std::map<int64_t, std::map<int64_t, std::string>> storage_of;
@@ -195,24 +197,47 @@ absl::StatusOr<std::vector<ExperimentRecord>> ExperimentStore::LoadAll() {
     storage[shard] = shards.TakeBytes();
   }
   SqliteStatement rows(&*database_, kSelect);
-  std::vector<ExperimentRecord> records;
   while (true) {
     WAGGLE_ASSIGN_OR_RETURN(const bool found, rows.Step());
     if (!found) {
-      return records;
+      return absl::OkStatus();
     }
     WAGGLE_ASSIGN_OR_RETURN(ExperimentRecord record, TakeRecord(*database_, &rows));
     record.replay_storage = std::move(storage_of[record.sequence]);
-    records.push_back(std::move(record));
+    take(std::move(record), rows.TakeBytes());
   }
 }
 
-absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record) {
+absl::StatusOr<ExperimentTexts> ExperimentStore::Texts(const std::string& id) {
   MutexLock lock(&mutex_);
-  WAGGLE_RETURN_IF_ERROR(CheckNew(&*database_, record));
+  SqliteStatement row(
+      &*database_, "SELECT request_id, submitted_yaml, effective_yaml, last_overview FROM experiments WHERE id = ?1");
+  WAGGLE_ASSIGN_OR_RETURN(const bool found, row.Bind(id).Step());
+  if (!found) {
+    return NoSuch(*database_, id);
+  }
+  ExperimentTexts texts;
+  texts.request_id = row.TakeBytes();
+  texts.submitted_yaml = row.TakeBytes();
+  texts.effective_yaml = row.TakeBytes();
+  texts.last_overview = row.TakeBytes();
+  return texts;
+}
+
+absl::StatusOr<std::optional<std::string>> ExperimentStore::IdOfRequest(const std::string& request_id) {
+  MutexLock lock(&mutex_);
+  return FindRequest(&*database_, request_id);
+}
+
+absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record, const ExperimentTexts& texts) {
+  MutexLock lock(&mutex_);
+  WAGGLE_RETURN_IF_ERROR(CheckNew(&*database_, record, texts.request_id));
   SqliteTransaction transaction(&*database_);
   WAGGLE_RETURN_IF_ERROR(transaction.Begin());
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, kInsert, record));
+  SqliteStatement insert(&*database_, kInsert);
+  BindRecord(record, &insert);
+  insert.Bind(texts.request_id).Bind(texts.submitted_yaml).Bind(texts.effective_yaml).Bind(texts.last_overview);
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, record, &insert));
   WAGGLE_RETURN_IF_ERROR(PutEventLocked(*sequence, record.submitted, "submitted"));
   WAGGLE_RETURN_IF_ERROR(transaction.Commit());
   return *sequence;
@@ -220,11 +245,27 @@ absl::StatusOr<int64_t> ExperimentStore::Add(const ExperimentRecord& record) {
 
 absl::Status ExperimentStore::Update(const ExperimentRecord& record, const std::string& event, absl::Time at) {
   MutexLock lock(&mutex_);
+  return UpdateLocked(record, nullptr, event, at);
+}
+
+absl::Status ExperimentStore::UpdateClosed(const ExperimentRecord& record, const std::string& last_overview) {
+  MutexLock lock(&mutex_);
+  return UpdateLocked(record, &last_overview, "", absl::Now());
+}
+
+absl::Status ExperimentStore::UpdateLocked(const ExperimentRecord& record, const std::string* last_overview,
+                                           const std::string& event, absl::Time at) {
   SqliteTransaction transaction(&*database_);
   WAGGLE_RETURN_IF_ERROR(transaction.Begin());
-  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, kUpdate, record));
+  SqliteStatement update(&*database_, kUpdate);
+  BindRecord(record, &update);
+  WAGGLE_ASSIGN_OR_RETURN(const std::optional<int64_t> sequence, Put(&*database_, record, &update));
   if (!sequence.has_value()) {
     return NoSuch(*database_, record.id);
+  }
+  if (last_overview != nullptr) {
+    SqliteStatement overview(&*database_, "UPDATE experiments SET last_overview = ?2 WHERE sequence = ?1");
+    WAGGLE_RETURN_IF_ERROR(overview.Bind(*sequence).Bind(*last_overview).Run());
   }
   if (!event.empty()) {
     WAGGLE_RETURN_IF_ERROR(PutEventLocked(*sequence, at, event));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,7 +19,7 @@ namespace waggle {
 
 class SqliteDatabase;
 
-// What the hub keeps of an experiment, beside the folder of its run.
+// What the hub keeps of an experiment, beside the folder of its run, and has in memory as long as it knows it.
 struct ExperimentRecord {
   std::string id;
   int64_t sequence = 0;  // Of its submission: later ones have larger ones. Given by the store.
@@ -28,20 +29,24 @@ struct ExperimentRecord {
   int64_t seed = 0;
   int64_t priority = 0;
   RunState state = RunState::kQueued;
-  std::string reason;          // In words, why it ended; empty until then.
-  std::string submitted_yaml;  // As the user wrote it.
-  std::string effective_yaml;  // With every value in it.
+  std::string reason;  // In words, why it ended; empty until then.
   std::string software_version;
-  std::string request_id;  // Of its submission; empty: it had none.
   std::string output_folder;
   absl::Time submitted;
   std::optional<absl::Time> started;  // When it was begun first.
   std::optional<absl::Time> ended;
   int64_t attempts = 0;  // How often it was begun.
-  // What was known of it when its run was closed last, as the bytes of an OverviewResponse; empty before that.
-  std::string last_overview;
   // By shard: the storage_id of the replay server that holds it, where that keeps anything on its disk.
   std::map<int64_t, std::string> replay_storage;
+};
+
+// What is large and never changes but for last_overview: on the disk alone, and read if it is asked for.
+struct ExperimentTexts {
+  std::string request_id;      // Of its submission; empty: it had none.
+  std::string submitted_yaml;  // As the user wrote it.
+  std::string effective_yaml;  // With every value in it.
+  // What was known of it when its run was closed last, as the bytes of an OverviewResponse; empty before that.
+  std::string last_overview;
 };
 
 // Something that has happened to an experiment.
@@ -65,16 +70,26 @@ class ExperimentStore {
   ExperimentStore(const ExperimentStore&) = delete;
   ExperimentStore& operator=(const ExperimentStore&) = delete;
 
-  // All of them, in the order of their sequence.
-  absl::StatusOr<std::vector<ExperimentRecord>> LoadAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Hands all of them to `take`, in the order of their sequence, each with its last_overview. `take` must not call this
+  // store.
+  using Take = std::function<void(ExperimentRecord record, const std::string& last_overview)>;
+  absl::Status Load(const Take& take) ABSL_LOCKS_EXCLUDED(mutex_);
+  // NOT_FOUND if there is no experiment with this id.
+  absl::StatusOr<ExperimentTexts> Texts(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The id of the experiment that this request has submitted; absent if there is none. The request_id is not empty.
+  absl::StatusOr<std::optional<std::string>> IdOfRequest(const std::string& request_id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Takes a new one in, with the event of its submission, and returns its sequence. ALREADY_EXISTS where there is, or
   // was, one with this id, and where there is one with this request_id.
-  absl::StatusOr<int64_t> Add(const ExperimentRecord& record) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<int64_t> Add(const ExperimentRecord& record, const ExperimentTexts& texts = {})
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Replaces what is kept of one, all but its sequence; NOT_FOUND where there is none with this id. `event`: what has
+  // Replaces the record of one, all but its sequence; NOT_FOUND where there is none with this id. `event`: what has
   // happened to it, at the time `at`, kept with the change or not at all; empty: nothing worth telling.
   absl::Status Update(const ExperimentRecord& record, const std::string& event = "", absl::Time at = absl::Now())
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // As Update, and replaces its last_overview.
+  absl::Status UpdateClosed(const ExperimentRecord& record, const std::string& last_overview)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Forgets one and its events, but for its id, which nobody is given again. NOT_FOUND where there is none.
@@ -91,6 +106,9 @@ class ExperimentStore {
 
  private:
   ExperimentStore(std::unique_ptr<SqliteDatabase> database, int64_t max_events);
+  // `last_overview`: null leaves it as it is.
+  absl::Status UpdateLocked(const ExperimentRecord& record, const std::string* last_overview, const std::string& event,
+                            absl::Time at) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PutEventLocked(int64_t sequence, absl::Time at, const std::string& text)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -32,11 +32,12 @@ RunNeeds NeedsOf(const Experiment& experiment) {
   actors.steps_environment = true;
   needs.groups.push_back(actors);
   if (experiment.evaluation.enabled) {
-    // One may come later: nothing but the run's end has to wait for it.
     SeatGroup evaluator{Role::kEvaluator, WorkerKind::kEvaluator, 0, 1, experiment.actor.device};
     evaluator.steps_environment = true;
-    // In lock-step everybody waits for an evaluation.
-    evaluator.least = experiment.experiment.deterministic ? 1 : 0;
+    // In lock-step everybody waits for an evaluation, and without one no run reaches a return. Of any other run only
+    // the end waits for it, so that an evaluator may come later.
+    const bool needed = experiment.experiment.deterministic || experiment.stop.target_return.has_value();
+    evaluator.least = needed ? 1 : 0;
     needs.groups.push_back(evaluator);
   }
   return needs;

@@ -28,15 +28,11 @@ bool WorkerPool::HasNews(const std::string& worker_id) const {
   if (member == members_.end()) {
     return true;
   }
-  std::set<uint64_t> told;
-  for (const HeldOrder& held : member->second.attendance.held) {
-    told.insert(held.order.number);
-  }
-  std::set<uint64_t> wanted;
-  for (const auto& [number, order] : member->second.orders) {
-    wanted.insert(number);
-  }
-  return told != wanted;
+  const std::map<uint64_t, WorkOrder>& orders = member->second.orders;
+  const std::vector<HeldOrder>& held = member->second.attendance.held;
+  return held.size() != orders.size() || std::any_of(held.begin(), held.end(), [&orders](const HeldOrder& each) {
+           return orders.count(each.order.number) == 0;
+         });
 }
 
 void WorkerPool::Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored) {
@@ -151,8 +147,7 @@ std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
   const std::vector<Run*> runs = InOrder();
   for (Run* const run : runs) {
     for (Group& group : run->groups) {
-      while (group.Taken() < group.needs.least && MayGive(*run, group, now) && GiveSeat(*run, &group, now)) {
-      }
+      GiveSeats(*run, &group, group.needs.least, now);
     }
   }
   Rebalance(shares, now);
@@ -161,9 +156,7 @@ std::vector<PoolEvent> WorkerPool::Tick(absl::Time now) {
     for (Run* const run : runs) {
       for (Group& group : run->groups) {
         const bool is_shared = by_share && group.needs.role == Role::kActor;
-        const int64_t most = is_shared ? shares.at(run->needs.experiment_id) : group.needs.most;
-        while (group.Taken() < most && MayGive(*run, group, now) && GiveSeat(*run, &group, now)) {
-        }
+        GiveSeats(*run, &group, is_shared ? shares.at(run->needs.experiment_id) : group.needs.most, now);
       }
     }
   }

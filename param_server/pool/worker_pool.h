@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -120,14 +121,14 @@ class WorkerPool {
   // OK where an experiment could begin now, as far as the pool goes; UNAVAILABLE, saying what is missing, where it has
   // to wait for those who work for others; FAILED_PRECONDITION, saying what is missing, where all that there are would
   // not be enough.
-  absl::Status CanBegin(const RunNeeds& needs) const { return CanBegin(needs, CountSlots()); }
-  // By worker, how many orders each can have, and how many of them others leave. Costs more than CanBegin by itself.
-  struct Slots {
-    std::map<std::string, int64_t> all;
-    std::map<std::string, int64_t> free;
-  };
+  absl::Status CanBegin(const RunNeeds& needs) const;
+  // How many orders each process can have, and how many of them others leave; until the pool changes. Costs more than
+  // CanBegin by itself.
+  struct Slots;
   Slots CountSlots() const;
-  absl::Status CanBegin(const RunNeeds& needs, Slots slots) const;
+  absl::Status CanBegin(const RunNeeds& needs, const Slots& slots) const;
+  // Takes what an experiment needs that is about to begin.
+  void Promise(const RunNeeds& needs, Slots* slots) const;
   // The experiment has begun: its seats are given out from now on. `replay_storage`: as ReplayStorage. `restored`: an
   // earlier hub had given them out.
   void Begin(const RunNeeds& needs, const std::map<int64_t, std::string>& replay_storage, bool restored);
@@ -182,7 +183,9 @@ class WorkerPool {
   struct Group {
     SeatGroup needs;
     std::map<int64_t, Seat> seats = {};  // By index: those that are taken, or kept for someone.
-    int64_t failures = 0;                // In a row.
+    // By index: who was told to leave the seat last. Its order may have ended since.
+    std::map<int64_t, std::string> recalled = {};
+    int64_t failures = 0;  // In a row.
     absl::Time retry_at = absl::InfinitePast();
 
     int64_t Taken() const;
@@ -198,9 +201,10 @@ class WorkerPool {
   bool IsDead(const Member& member, absl::Time now) const;
   // Whether a process is of the kind that a group asks for, and has what it takes, be it free or not.
   static bool Fits(const Member& member, const RunNeeds& run, const SeatGroup& group);
-  // Finds whether there are enough processes with so many orders as `slots` says, and takes them from there. Returns
-  // what is missing, in words; empty: nothing.
-  std::string TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t>* slots) const;
+  // Finds whether there are enough processes that can have so many orders each, and takes them from there. Returns what
+  // is missing, in words; empty: nothing.
+  static std::string TakeSlots(const RunNeeds& needs, const std::vector<const Member*>& members,
+                               std::vector<int64_t>* left);
   // The seat of an order that this process has; null where it has none.
   Seat* FindSeat(const WorkOrder& order, const std::string& worker_id);
   Group* FindGroup(const std::string& experiment_id, Role role);
@@ -216,7 +220,7 @@ class WorkerPool {
   // Those that it does not work on any more.
   void ReleaseEnded(Member* member);
   // Releases the worker that was recalled from this seat, as the seat is given to another.
-  void ReleaseSeat(const WorkOrder& given);
+  void ReleaseSeat(Group* group, const WorkOrder& given);
   // The process loses an order, and its seat unless that is kept for it.
   void Free(Member* member, const WorkOrder& order, bool keep, absl::Time now);
   // It loses all of them, as lost.
@@ -230,11 +234,13 @@ class WorkerPool {
   // Forgets failures before those who work now, and seats whose replay server does not come back.
   void Settle(absl::Time now);
   bool MayGive(const Run& run, const Group& group, absl::Time now) const;
-  // Gives one seat of the group out, if there is somebody for it.
-  bool GiveSeat(const Run& run, Group* group, absl::Time now);
+  // Gives seats of the group out, up to so many, as far as there are processes for them.
+  void GiveSeats(const Run& run, Group* group, int64_t most, absl::Time now);
   void Give(const Run& run, Group* group, int64_t index, Member* member, absl::Time now);
   // Those who could have a seat of the group now, the best first.
-  std::vector<Member*> Candidates(const Run& run, const Group& group, absl::Time now);
+  using Candidates = std::map<std::tuple<int64_t, int64_t, size_t, std::string>, Member*>;
+  static Candidates::key_type RankOf(const Member& member);
+  Candidates FindCandidates(const Run& run, const Group& group, absl::Time now);
   // How many actors each experiment should have now.
   std::map<std::string, int64_t> ActorShares() const;
   void Rebalance(const std::map<std::string, int64_t>& shares, absl::Time now);
@@ -251,6 +257,12 @@ class WorkerPool {
   std::map<std::string, Member> members_;
   std::map<std::string, Run> runs_;  // That have begun, by experiment.
   std::vector<PoolEvent> events_;
+};
+
+struct WorkerPool::Slots {
+  std::vector<const Member*> members;  // Those with the fewest devices first: devices are left for who needs them.
+  std::vector<int64_t> all;            // By member: how many orders it can have.
+  std::vector<int64_t> free;           // How many of them others leave.
 };
 
 }  // namespace waggle

@@ -35,19 +35,28 @@ bool WorkerPool::Fits(const Member& member, const RunNeeds& run, const SeatGroup
 }
 
 WorkerPool::Slots WorkerPool::CountSlots() const {
-  Slots slots;
-  for (const auto& [worker_id, member] : members_) {
-    slots.all[worker_id] = member.attendance.capacity;
-    slots.free[worker_id] = member.attendance.capacity - member.Load();
-  }
   // Actors that others have beyond their least are given up for it.
+  std::map<const Member*, int64_t> surplus_of;
   for (const auto& [id, run] : runs_) {
     for (const Group& group : run.groups) {
       int64_t surplus = group.needs.role == Role::kActor ? group.Taken() - group.needs.least : 0;
       for (auto seat = group.seats.rbegin(); seat != group.seats.rend() && surplus > 0; ++seat, --surplus) {
-        ++slots.free[seat->second.worker_id];
+        ++surplus_of[&members_.at(seat->second.worker_id)];
       }
     }
+  }
+  Slots slots;
+  for (const auto& [worker_id, member] : members_) {
+    slots.members.push_back(&member);
+  }
+  std::stable_sort(slots.members.begin(), slots.members.end(), [](const Member* a, const Member* b) {
+    return a->attendance.resources.devices.size() < b->attendance.resources.devices.size();
+  });
+  for (const Member* const member : slots.members) {
+    const auto surplus = surplus_of.find(member);
+    slots.all.push_back(member->attendance.capacity);
+    slots.free.push_back(member->attendance.capacity - member->Load() +
+                         (surplus == surplus_of.end() ? 0 : surplus->second));
   }
   // Those that have begun come first.
   for (const auto& [id, run] : runs_) {
@@ -59,39 +68,42 @@ WorkerPool::Slots WorkerPool::CountSlots() const {
         lacking.groups.back().least -= taken;
       }
     }
-    TakeSlots(lacking, &slots.free);
+    Promise(lacking, &slots);
   }
   return slots;
 }
 
-absl::Status WorkerPool::CanBegin(const RunNeeds& needs, Slots slots) const {
-  if (const std::string missing = TakeSlots(needs, &slots.all); !missing.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("there are too few workers for it: it lacks ", missing));
+void WorkerPool::Promise(const RunNeeds& needs, Slots* slots) const {
+  TakeSlots(needs, slots->members, &slots->free);
+}
+
+absl::Status WorkerPool::CanBegin(const RunNeeds& needs) const {
+  return CanBegin(needs, CountSlots());
+}
+
+absl::Status WorkerPool::CanBegin(const RunNeeds& needs, const Slots& slots) const {
+  std::vector<int64_t> left = slots.all;
+  if (const std::string missing = TakeSlots(needs, slots.members, &left); !missing.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("waits for ", missing, ", which the pool lacks"));
   }
-  if (const std::string missing = TakeSlots(needs, &slots.free); !missing.empty()) {
-    return absl::UnavailableError(absl::StrCat("it waits for ", missing, " who work for others"));
+  left = slots.free;
+  if (const std::string missing = TakeSlots(needs, slots.members, &left); !missing.empty()) {
+    return absl::UnavailableError(absl::StrCat("waits for ", missing, ", busy with others"));
   }
   return absl::OkStatus();
 }
 
-std::string WorkerPool::TakeSlots(const RunNeeds& needs, std::map<std::string, int64_t>* slots) const {
-  std::vector<std::pair<const std::string, Member> const*> members;
-  for (const auto& member : members_) {
-    members.push_back(&member);
-  }
-  // As Candidates: devices are left for those who need them.
-  std::stable_sort(members.begin(), members.end(), [](const auto* a, const auto* b) {
-    return a->second.attendance.resources.devices.size() < b->second.attendance.resources.devices.size();
-  });
+std::string WorkerPool::TakeSlots(const RunNeeds& needs, const std::vector<const Member*>& members,
+                                  std::vector<int64_t>* left) {
   std::vector<std::string> missing;
   for (const SeatGroup& group : needs.groups) {
     int64_t wanted = group.least;
-    for (const auto* const member : members) {
-      int64_t& left = (*slots)[member->first];
-      if (Fits(member->second, needs, group)) {
-        const int64_t taken = std::min({wanted, std::max<int64_t>(0, left), group.distinct ? 1 : wanted});
+    for (size_t i = 0; i < members.size() && wanted > 0; ++i) {
+      int64_t& slots = (*left)[i];
+      if (slots > 0 && Fits(*members[i], needs, group)) {
+        const int64_t taken = std::min({wanted, slots, group.distinct ? 1 : wanted});
         wanted -= taken;
-        left -= taken;
+        slots -= taken;
       }
     }
     if (wanted > 0) {
@@ -119,68 +131,86 @@ bool WorkerPool::MayGive(const Run& run, const Group& group, absl::Time now) con
   return now >= group.retry_at && !(run.restored && now - run.begun < options_.rejoin_time);
 }
 
-std::vector<WorkerPool::Member*> WorkerPool::Candidates(const Run& run, const Group& group, absl::Time now) {
-  std::vector<Member*> candidates;
-  for (auto& [worker_id, member] : members_) {
-    const bool has_one = group.needs.distinct &&
-                         std::any_of(group.seats.begin(), group.seats.end(),
-                                     [&id = worker_id](const auto& seat) { return seat.second.worker_id == id; });
-    if (!has_one && !member.broken_off && now >= member.retry_at && member.Load() < member.attendance.capacity &&
-        Fits(member, run.needs, group.needs) &&
-        !(group.needs.role == Role::kReplayServer && HasLostTables(member, run))) {
-      candidates.push_back(&member);
-    }
-  }
+WorkerPool::Candidates::key_type WorkerPool::RankOf(const Member& member) {
   // Those who have not failed just now, of these the least busy, and of these those with the fewest devices, which
   // others may need.
-  const auto rank = [](const Member* member) {
-    return std::make_tuple(member->failures, member->Load(), member->attendance.resources.devices.size());
-  };
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&rank](const Member* a, const Member* b) { return rank(a) < rank(b); });
+  return {member.failures, member.Load(), member.attendance.resources.devices.size(), member.attendance.worker_id};
+}
+
+WorkerPool::Candidates WorkerPool::FindCandidates(const Run& run, const Group& group, absl::Time now) {
+  std::set<std::string> seated;
+  for (const auto& [index, seat] : group.seats) {
+    if (group.needs.distinct) {
+      seated.insert(seat.worker_id);
+    }
+  }
+  Candidates candidates;
+  for (auto& [worker_id, member] : members_) {
+    if (!member.broken_off && now >= member.retry_at && seated.count(worker_id) == 0 &&
+        member.Load() < member.attendance.capacity && Fits(member, run.needs, group.needs) &&
+        !(group.needs.role == Role::kReplayServer && HasLostTables(member, run))) {
+      candidates.emplace(RankOf(member), &member);
+    }
+  }
   return candidates;
 }
 
-bool WorkerPool::GiveSeat(const Run& run, Group* group, absl::Time now) {
-  const std::vector<Member*> candidates = Candidates(run, *group, now);
-  std::vector<int64_t> free;
-  for (int64_t index = 0; index < group->needs.most; ++index) {
-    const auto seat = group->seats.find(index);
-    if (seat == group->seats.end()) {
-      free.push_back(index);
-    } else if (seat->second.worker_id.empty()) {  // Kept for whoever has its storage.
-      for (Member* const member : candidates) {
-        if (member->attendance.storage_id == seat->second.storage_id) {
-          Give(run, group, index, member, now);
-          return true;
-        }
-      }
+void WorkerPool::GiveSeats(const Run& run, Group* group, int64_t most, absl::Time now) {
+  int64_t lacking = most - group->Taken();
+  if (lacking <= 0 || !MayGive(run, *group, now)) {
+    return;
+  }
+  Candidates candidates = FindCandidates(run, *group, now);
+  const auto give = [&](Candidates::iterator candidate, int64_t index) {
+    Member* const member = candidate->second;
+    candidates.erase(candidate);
+    Give(run, group, index, member, now);
+    --lacking;
+    if (!group->needs.distinct && member->Load() < member->attendance.capacity) {
+      candidates.emplace(RankOf(*member), member);
+    }
+  };
+  for (const auto& [index, seat] : group->seats) {
+    if (lacking == 0 || !seat.worker_id.empty()) {
+      continue;
+    }
+    // Kept for the process that has its storage.
+    const auto owner = std::find_if(candidates.begin(), candidates.end(), [&seat = seat](const auto& one) {
+      return one.second->attendance.storage_id == seat.storage_id;
+    });
+    if (owner != candidates.end()) {
+      give(owner, index);
     }
   }
-  const auto is_free = [&free](int64_t index) { return std::find(free.begin(), free.end(), index) != free.end(); };
-  for (Member* const member : candidates) {
-    if (member->failures == 0 && member->attendance.wanted_index.has_value() &&
-        is_free(*member->attendance.wanted_index)) {
-      Give(run, group, *member->attendance.wanted_index, member, now);
-      return true;
+  for (auto next = candidates.begin(); next != candidates.end() && lacking > 0;) {
+    const auto candidate = next++;
+    const std::optional<int64_t> wanted = candidate->second->attendance.wanted_index;
+    if (candidate->second->failures == 0 && wanted.has_value() && *wanted < group->needs.most &&
+        group->seats.count(*wanted) == 0) {
+      give(candidate, *wanted);
     }
   }
-  if (free.empty() || candidates.empty()) {
-    return false;
+  for (int64_t index = 0; index < group->needs.most && lacking > 0 && !candidates.empty(); ++index) {
+    if (group->seats.count(index) == 0) {
+      give(candidates.begin(), index);
+    }
   }
-  Give(run, group, free.front(), candidates.front(), now);
-  return true;
 }
 
-void WorkerPool::ReleaseSeat(const WorkOrder& given) {
-  for (auto& [worker_id, member] : members_) {
-    const std::map<uint64_t, WorkOrder> recalled = member.recalled;
+void WorkerPool::ReleaseSeat(Group* group, const WorkOrder& given) {
+  const auto left = group->recalled.find(given.index);
+  if (left == group->recalled.end()) {
+    return;
+  }
+  if (const auto member = members_.find(left->second); member != members_.end()) {
+    const std::map<uint64_t, WorkOrder> recalled = member->second.recalled;
     for (const auto& [number, order] : recalled) {
       if (order.experiment_id == given.experiment_id && order.role == given.role && order.index == given.index) {
-        Release(&member, number, "is followed by another");
+        Release(&member->second, number, "is followed by another");
       }
     }
   }
+  group->recalled.erase(left);
 }
 
 void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* member, absl::Time now) {
@@ -191,7 +221,7 @@ void WorkerPool::Give(const Run& run, Group* group, int64_t index, Member* membe
   order.index = index;
   order.output_folder = run.needs.output_folder;
   const bool waits = group->needs.role == Role::kReplayServer;
-  ReleaseSeat(order);
+  ReleaseSeat(group, order);
   group->seats[index] = {order, member->attendance.worker_id, waits ? member->attendance.storage_id : "", now};
   member->orders[order.number] = order;
   events_.push_back(
@@ -253,7 +283,7 @@ void WorkerPool::Rebalance(const std::map<std::string, int64_t>& shares, absl::T
       }
       // That nobody free can stand in for.
       int64_t lacks = shares.at(poor->needs.experiment_id) - group.Taken() -
-                      static_cast<int64_t>(Candidates(*poor, group, now).size());
+                      static_cast<int64_t>(FindCandidates(*poor, group, now).size());
       for (; lacks > 0 && coming > 0; --lacks, --coming) {
       }
       for (; lacks > 0 && Recall(*poor, group.needs, shares, now); --lacks) {
@@ -278,6 +308,7 @@ bool WorkerPool::Recall(const Run& poor, const SeatGroup& needs, const std::map<
                              absl::StrCat(NameOf(order), " is given up for ", poor.needs.experiment_id)});
           Free(&member, order, /*keep=*/false, now);
           member.recalled[order.number] = order;
+          group.recalled[order.index] = member.attendance.worker_id;
           return true;
         }
       }

@@ -107,6 +107,7 @@ TEST_CASE("submit takes a file as run does, and a priority", "[unit]") {
 TEST_CASE("The verbs of experiments take an id, and a hub from the environment", "[unit]") {
   setenv("WAGGLE_PARAM_SERVER", "hive:1", 1);
   const Command list = Parse({"list", "--json"});
+  const Command stopped = Parse({"list", "--limit", "7", "--state", "stopped"});
   const Command watch = Parse({"watch", "pole-1", "--json"});
   const Command logs = Parse({"logs", "pole-1", "--follow"});
   const Command status = Parse({"status", "pole-1"});
@@ -118,6 +119,11 @@ TEST_CASE("The verbs of experiments take an id, and a hub from the environment",
   REQUIRE(std::holds_alternative<ListFlags>(list));
   CHECK(std::get<ListFlags>(list).param_server == "hive:1");
   CHECK(std::get<ListFlags>(list).json);
+  CHECK(std::get<ListFlags>(list).limit == 100);
+  CHECK(std::get<ListFlags>(list).state == std::nullopt);
+  REQUIRE(std::holds_alternative<ListFlags>(stopped));
+  CHECK(std::get<ListFlags>(stopped).limit == 7);
+  CHECK(std::get<ListFlags>(stopped).state == RunState::kStopped);
   REQUIRE(std::holds_alternative<WatchFlags>(watch));
   CHECK(std::get<WatchFlags>(watch).id == "pole-1");
   CHECK(std::get<WatchFlags>(watch).json);

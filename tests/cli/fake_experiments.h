@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -47,11 +48,21 @@ class FakeExperiments final : public v1::ExperimentService::Service {
     response->set_id("pole-99abc");
     return after_submit();
   }
-  grpc::Status List(grpc::ServerContext*, const v1::ListExperimentsRequest*,
+  // A page token is the place in `experiments` to go on from.
+  grpc::Status List(grpc::ServerContext*, const v1::ListExperimentsRequest* request,
                     v1::ListExperimentsResponse* response) override {
     MutexLock lock(&mutex_);
-    for (const v1::ExperimentInfo& info : experiments) {
-      *response->add_experiments() = info;
+    const auto& states = request->states();
+    for (size_t i = request->page_token().empty() ? 0 : std::stoul(request->page_token()); i < experiments.size();
+         ++i) {
+      if (!states.empty() && std::find(states.begin(), states.end(), experiments[i].state()) == states.end()) {
+        continue;
+      }
+      if (response->experiments_size() == static_cast<int>(request->limit())) {
+        response->set_next_page_token(std::to_string(i));
+        break;
+      }
+      *response->add_experiments() = experiments[i];
     }
     return grpc::Status::OK;
   }

@@ -81,11 +81,13 @@ TEST_CASE("an experiment is submitted, listed, watched, stopped and deleted by i
   v1::EventsRequest ask_events;
   ask_events.set_id(submitted.id());
   v1::EventsResponse events;
-  REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
-  REQUIRE(events.events_size() == 2);
+  Eventually("that it was submitted, what it waited for, and that it was stopped", [&] {
+    REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
+    return events.events_size() == 3;
+  });
   ask_events.set_after(events.events(0).number());
   REQUIRE_OK(client.Ask(&Stub::Events, ask_events, &events));
-  CHECK(events.events_size() == 1);
+  CHECK(events.events_size() == 2);
 
   v1::ResumeExperimentRequest resume;
   resume.set_id(submitted.id());
@@ -156,6 +158,49 @@ TEST_CASE("calls that wait for runs to close hold up no others", "[grpc]") {
   hub.host->BeginStop();
   deleting.clear();
   CHECK(answered == 8);
+}
+
+TEST_CASE("experiments are listed by page and by state", "[grpc]") {
+  const HubServer hub;
+  Client client(hub);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) {
+    v1::SubmitRequest submission;
+    submission.set_effective_yaml("algorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+    v1::SubmitResponse submitted;
+    REQUIRE_OK(client.Ask(&Stub::Submit, submission, &submitted));
+    ids.insert(ids.begin(), submitted.id());
+  }
+  v1::StopExperimentRequest stop;
+  stop.set_id(ids[1]);
+  v1::ExperimentInfo info;
+  REQUIRE_OK(client.Ask(&Stub::Stop, stop, &info));
+
+  v1::ListExperimentsRequest ask;
+  ask.set_limit(2);
+  v1::ListExperimentsResponse list;
+  REQUIRE_OK(client.Ask(&Stub::List, ask, &list));
+  REQUIRE(list.experiments_size() == 2);
+  CHECK(list.experiments(0).id() == ids[0]);
+  CHECK(list.experiments(1).id() == ids[1]);
+  ask.set_page_token(list.next_page_token());
+  REQUIRE_OK(client.Ask(&Stub::List, ask, &list));
+  REQUIRE(list.experiments_size() == 1);
+  CHECK(list.experiments(0).id() == ids[2]);
+  CHECK(list.next_page_token().empty());
+
+  ask.Clear();
+  ask.add_states(v1::RUN_STATE_STOPPED);
+  REQUIRE_OK(client.Ask(&Stub::List, ask, &list));
+  REQUIRE(list.experiments_size() == 1);
+  CHECK(list.experiments(0).id() == ids[1]);
+  ask.add_states(static_cast<v1::RunState>(99));
+  CHECK(absl::IsInvalidArgument(client.Ask(&Stub::List, ask, &list)));
+  ask.Clear();
+  ask.set_page_token("next");
+  const absl::Status refused = client.Ask(&Stub::List, ask, &list);
+  CHECK(absl::IsInvalidArgument(refused));
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("\"next\""));
 }
 
 TEST_CASE("requests that cannot be are refused, each with its reason", "[grpc]") {

@@ -42,6 +42,9 @@ TEST_CASE("Experiments are told a line each, with ages and the time of their run
       "  new-aaaaa   queued   0         0 s ago    -      0          0              -            0 of 0   it waits for "
       "2 actors\n");
   CHECK(ExperimentsText(v1::ListExperimentsResponse(), kNow) == "  no experiment\n");
+  v1::ListExperimentsResponse page = TwoExperiments();
+  page.set_next_page_token("more");
+  CHECK_THAT(ExperimentsText(page, kNow), Catch::EndsWith("  older ones are not shown: waggle list --limit N\n"));
 }
 
 TEST_CASE("Programs are told of experiments with times as numbers", "[unit]") {

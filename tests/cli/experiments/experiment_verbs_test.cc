@@ -59,7 +59,41 @@ TEST_CASE("An experiment that is wrong is not submitted", "[grpc]") {
 TEST_CASE("Experiments are listed for people and for programs", "[grpc]") {
   FakeServices services;
   CHECK(absl::StrContains(ValueOf(AskList({services.address(), false})), "  pole-x7k2q  running  "));
-  CHECK(Json::parse(ValueOf(AskList({services.address(), true})))["experiments"][0]["id"] == "pole-x7k2q");
+  const Json json = Json::parse(ValueOf(AskList({services.address(), true})));
+  CHECK(json["experiments"][0]["id"] == "pole-x7k2q");
+  CHECK(json["more"] == false);
+}
+
+TEST_CASE("As many experiments are listed as are asked for, and it is said that there are more", "[grpc]") {
+  FakeServices services;
+  services.experiments().experiments.clear();
+  for (int i = 0; i < 2'500; ++i) {
+    services.experiments().experiments.push_back(testing::RunningExperiment(absl::StrCat("pole-", i)));
+  }
+  services.experiments().experiments[7].set_state(v1::RUN_STATE_SOLVED);
+  const auto listed = [&](int64_t limit, std::optional<RunState> state) {
+    return Json::parse(ValueOf(AskList({services.address(), true, limit, state})));
+  };
+  CHECK(listed(2'001, std::nullopt)["experiments"].size() == 2'001);
+  CHECK(listed(2'001, std::nullopt)["more"] == true);
+  CHECK(listed(9'999, std::nullopt)["experiments"].size() == 2'500);
+  CHECK(listed(9'999, std::nullopt)["more"] == false);
+  REQUIRE(listed(5, RunState::kSolved)["experiments"].size() == 1);
+  CHECK(listed(5, RunState::kSolved)["experiments"][0]["id"] == "pole-7");
+  CHECK(absl::StrContains(ValueOf(AskList({services.address(), false, 2, std::nullopt})), "older ones are not shown"));
+}
+
+TEST_CASE("What is submitted says what it waits for", "[grpc]") {
+  FakeServices services;
+  const testing::TemporaryFolder folder;
+  const SubmitFlags flags = FlagsFor(services, folder, "algorithm: {name: apex_dqn}\nstop: {max_env_steps: 1}\n");
+  CHECK(ValueOf(Submit(flags, StopToken())).standing.empty());
+  v1::ExperimentInfo info;
+  info.set_id("pole-99abc");
+  info.set_state(v1::RUN_STATE_QUEUED);
+  info.set_reason("waits for 1 evaluator");
+  services.experiments().experiments.push_back(info);
+  CHECK(ValueOf(Submit(flags, StopToken())).standing == "pole-99abc: queued: waits for 1 evaluator\n");
 }
 
 TEST_CASE("The status without an experiment is that of the pool and of all of them", "[grpc]") {

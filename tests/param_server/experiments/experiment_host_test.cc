@@ -1,5 +1,9 @@
 #include "param_server/experiments/experiment_host.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -29,6 +33,51 @@ std::string Yaml(const std::string& name, const std::string& more = "") {
   return absl::StrCat("experiment: {name: ", name, "}\nenvironment: {name: CartPole-v1}\n",
                       "algorithm: {name: apex_dqn}\nstop: {max_learner_steps: 1000}\n", more);
 }
+
+// A file on a disk that does not answer: a named pipe. One who reads it waits.
+class StuckRead {
+ public:
+  explicit StuckRead(std::string path) : path_(std::move(path)) {
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+    REQUIRE(mkfifo(path_.c_str(), 0600) == 0);
+  }
+  ~StuckRead() { LetGo(""); }
+
+  // Whether somebody has begun to read it.
+  bool HasReader() {
+    writer_ = writer_ < 0 ? open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC) : writer_;
+    return writer_ >= 0;
+  }
+  // It holds this, and nothing keeps its reader waiting any more.
+  void LetGo(const std::string& text) {
+    if (HasReader()) {
+      CHECK(write(writer_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+      close(std::exchange(writer_, -1));
+    }
+    unlink(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+  int writer_ = -1;
+};
+
+// The same for one who writes it, which fails in the end.
+class StuckWrite {
+ public:
+  explicit StuckWrite(std::string path) : path_(std::move(path)) { REQUIRE(mkfifo(path_.c_str(), 0600) == 0); }
+  ~StuckWrite() { LetGo(); }
+
+  void LetGo() {
+    // It stays open: a pipe without a reader would end this process.
+    const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    CHECK((reader >= 0 || errno == ENOENT));
+    unlink(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+};
 
 // A host, and processes of its pool that do as they are told: none of them works, each says so.
 class HostFixture {
@@ -74,7 +123,7 @@ class HostFixture {
       *answer = std::move(value);
       answered->Notify();
     });
-    answered->WaitForNotification();
+    REQUIRE(answered->WaitForNotificationWithTimeout(absl::Minutes(1)));
     return *answer;
   }
   // All attend once, and hold what they are told to.
@@ -102,6 +151,15 @@ class HostFixture {
       return condition();
     });
   }
+  // Experiments that have nothing to do with what the host is busy with come and go.
+  void OthersGoOn() {
+    const std::string id = Submit("other");
+    REQUIRE_OK(host->Stop(id));
+    REQUIRE_OK(host->Resume(id));
+    REQUIRE_OK(host->Stop(id));
+    REQUIRE_OK(host->Delete(id));
+  }
+  std::string HubFolder(const std::string& id) { return folder.File("hub/experiments/" + id + "/hub"); }
   std::string Log(const std::string& id) {
     std::string log;
     for (const ExperimentEvent& event : ValueOf(host->Events(id, 0))) {
@@ -158,12 +216,12 @@ TEST_CASE_METHOD(HostFixture, "what cannot be an experiment is refused, and a su
   CHECK(absl::IsInvalidArgument(submit("{").status()));
   CHECK(absl::IsInvalidArgument(submit(std::string(size_t{2} << 20, ' ')).status()));
   CHECK(absl::IsInvalidArgument(host->Submit({Yaml("x"), Yaml("x"), int64_t{1} << 40, ""}).status()));
-  CHECK(host->List().empty());
+  CHECK(host->List({}).views.empty());
 
   const std::string first = ValueOf(submit(Yaml("x"), "request-1"));
   CHECK(ValueOf(submit(Yaml("x"), "request-1")) == first);
   CHECK(ValueOf(submit(Yaml("x"), "request-2")) != first);
-  CHECK(host->List().size() == 2);
+  CHECK(host->List({}).views.size() == 2);
   CHECK(absl::IsNotFound(host->Get("nothing").status()));
   CHECK(absl::IsNotFound(host->Stop("nothing")));
   CHECK(absl::IsNotFound(host->Resume("nothing")));
@@ -353,7 +411,7 @@ TEST_CASE_METHOD(HostFixture,
   CHECK(all_hold());
   CHECK(State(id) == RunState::kRunning);
   CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("cannot go on yet"));
-  CHECK(host->List().size() == 1);
+  CHECK(host->List({}).views.size() == 1);
   CHECK(host->Find(id) == nullptr);
   CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_RUNNING);
   CHECK(absl::IsFailedPrecondition(host->Resume(id)));
@@ -402,7 +460,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment that is deleted leaves nothing behi
   REQUIRE_OK(host->Delete(id));
   CHECK_FALSE(std::filesystem::exists(folder.File("out/" + id)));
   CHECK_FALSE(std::filesystem::exists(folder.File("hub/experiments/" + id)));
-  CHECK(host->List().empty());
+  CHECK(host->List({}).views.empty());
   CHECK(absl::IsNotFound(host->Delete(id)));
   host.reset();
   Start();  // A replay server that was away hears of it from the next hub too.
@@ -423,7 +481,7 @@ TEST_CASE_METHOD(HostFixture, "a run that a call still holds is written before i
   {
     const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
     Round();
-    CHECK(host->List().size() == 1);  // The call holds it up.
+    CHECK(host->List({}).views.size() == 1);  // The call holds it up.
     call.reset();
   }
   REQUIRE_OK(deleted);
@@ -548,6 +606,189 @@ TEST_CASE_METHOD(HostFixture, "the last steps of an actor that is given up for a
   });
   CHECK_FALSE(host->Find(first)->hub->Heartbeat(reports.at(recalled)).ok());
   CHECK(ValueOf(host->Get(first)).env_steps == 17);
+}
+
+TEST_CASE_METHOD(HostFixture, "files of a run that are slow to open hold up neither the pool nor other experiments",
+                 "[unit]") {
+  Start();
+  const std::string id = Submit("x");
+  StuckRead stuck(HubFolder(id) + "/hub.state");
+  WholeCrew();
+  RoundsUntil("its files are read", [&] { return stuck.HasReader(); });
+  Round();
+  CHECK(workers.at("actor").held.empty());
+  CHECK(State(id) == RunState::kQueued);
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("being opened"));
+  // Its workers are as good as taken.
+  const std::string second = Submit("second");
+  CHECK_THAT(ValueOf(host->Get(second)).record.reason,
+             Catch::Equals("waits for 1 learner, 1 actor for CartPole-v1, busy with others"));
+  OthersGoOn();
+
+  const std::string fresh = EncodeHubRecord(HubRecord());
+  SECTION("it begins once they are open") {
+    stuck.LetGo(fresh);
+    RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+    CHECK(State(id) == RunState::kRunning);
+  }
+  SECTION("one that is stopped meanwhile does not begin, and is deleted once they are closed again") {
+    REQUIRE_OK(host->Stop(second));
+    REQUIRE_OK(host->Stop(id));
+    CHECK(State(id) == RunState::kStopped);
+    absl::Status deleted = absl::UnknownError("");
+    {
+      const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
+      Round();
+      CHECK(State(id) == RunState::kStopped);
+      stuck.LetGo(fresh);
+    }
+    REQUIRE_OK(deleted);
+    CHECK_FALSE(std::filesystem::exists(HubFolder(id)));
+    Round();
+    CHECK(workers.at("actor").held.empty());
+  }
+  SECTION("one that is stopped meanwhile is resumed once they are closed again") {
+    REQUIRE_OK(host->Stop(second));
+    REQUIRE_OK(host->Stop(id));
+    stuck.LetGo(fresh);
+    REQUIRE_OK(host->Resume(id));
+    RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+    CHECK(ValueOf(host->Get(id)).record.attempts == 1);
+  }
+  SECTION("a hub that stops meanwhile opens it the next time") {
+    const Thread stopping("stopping", [&] { host.reset(); });
+    stuck.LetGo(fresh);
+  }
+}
+
+TEST_CASE_METHOD(HostFixture, "what a run writes at its end holds up neither the pool nor other experiments",
+                 "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders",
+              [&] { return workers.at("actor").held.size() == 1 && workers.at("evaluator").held.size() == 1; });
+  WorkerReport report;
+  {
+    WorkerIntroduction actor;
+    actor.worker_id = report.worker_id = RunWorkerId("actor", workers.at("actor").held[0].order.number);
+    REQUIRE_OK(host->Find(id)->hub->Join(actor));
+  }
+  REQUIRE_OK(host->Stop(id));
+  StuckWrite stuck(HubFolder(id) + "/hub.state.new");
+  report.figures.counters["env_steps"] = 17;
+  REQUIRE_OK(host->Find(id)->hub->Heartbeat(report));
+  host->Find(id)->hub->Leave(report.worker_id);
+  EndAll();
+  RoundsUntil("the run's end", [&] { return host->Find(id) == nullptr; });
+  Round();
+  OthersGoOn();
+  absl::Status deleted = absl::UnknownError("");
+  {
+    const Thread deleting("deleting", [&] { deleted = host->Delete(id); });
+    Round();
+    CHECK(State(id) == RunState::kStopped);  // Its last steps are being written.
+    stuck.LetGo();
+  }
+  REQUIRE_OK(deleted);
+}
+
+TEST_CASE_METHOD(HostFixture, "an experiment that is being stopped holds up no other", "[unit]") {
+  Start();
+  WholeCrew();
+  const std::string id = Submit("x");
+  RoundsUntil("orders", [&] { return workers.at("actor").held.size() == 1; });
+  absl::Status stopped = absl::UnknownError("");
+  absl::Notification others;
+  {
+    std::optional<Thread> stopping;
+    std::optional<Thread> going_on;
+    StuckWrite stuck(HubFolder(id) + "/hub.state.new");
+    stopping.emplace("stopping", [&] { stopped = host->Stop(id); });
+    Eventually("it is over", [&] { return IsOver(State(id)); });
+    going_on.emplace("others", [&] {
+      const std::string other = ValueOf(host->Submit({Yaml("other"), Yaml("other"), 0, ""}));
+      if (host->Stop(other).ok() && host->Delete(other).ok()) {
+        others.Notify();
+      }
+    });
+    REQUIRE(others.WaitForNotificationWithTimeout(absl::Minutes(1)));
+    Round();
+  }
+  CHECK_THAT(std::string(stopped.message()), Catch::Contains("would go on"));  // Such a pipe cannot be synced.
+}
+
+TEST_CASE_METHOD(HostFixture, "an experiment with a target return waits for an evaluator as for any other worker",
+                 "[unit]") {
+  Start();
+  WholeCrew();
+  workers.erase("evaluator");
+  const std::string yaml =
+      "environment: {name: CartPole-v1}\nalgorithm: {name: apex_dqn}\nstop: {target_return: 100}\n";
+  const std::string id = ValueOf(host->Submit({yaml, yaml, 0, ""}));
+  const std::string missing = "waits for 1 evaluator for CartPole-v1";
+  RoundsUntil("what it waits for",
+              [&] { return ValueOf(host->Get(id)).record.reason.find(missing) != std::string::npos; });
+  CHECK(State(id) == RunState::kQueued);
+  RoundsUntil("that it waits is told", [&] { return Log(id).find(missing) != std::string::npos; });
+  Worker("evaluator", WorkerKind::kEvaluator);
+  RoundsUntil("an order for it", [&] { return workers.at("evaluator").held.size() == 1; });
+  CHECK(State(id) == RunState::kRunning);
+  // One that has begun says it in the same words.
+  workers.erase("evaluator");
+  options.pool.silent_after = absl::Seconds(1);
+  host.reset();
+  Start();
+  RoundsUntil("that it is gone", [&] { return ValueOf(host->Get(id)).record.reason == missing; });
+}
+
+TEST_CASE_METHOD(HostFixture, "experiments are listed from the newest on, a page at a time", "[unit]") {
+  Start();
+  std::vector<std::string> ids;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    ids.insert(ids.begin(), Submit(name));
+  }
+  REQUIRE_OK(host->Stop(ids[1]));
+  REQUIRE_OK(host->Stop(ids[3]));
+  const auto all = [&](ExperimentQuery query) {
+    std::vector<std::string> listed;
+    do {
+      const ExperimentPage page = host->List(query);
+      CHECK(static_cast<int64_t>(page.views.size()) <= query.limit);
+      for (const ExperimentView& view : page.views) {
+        listed.push_back(view.record.id);
+      }
+      query.before = page.next_before;
+    } while (query.before != 0);
+    return listed;
+  };
+  for (const bool restarted : {false, true}) {
+    if (restarted) {
+      host.reset();
+      Start();
+    }
+    for (const int64_t limit : {1, 2, 5, 100}) {
+      ExperimentQuery query;
+      query.limit = limit;
+      CHECK(all(query) == ids);
+      query.states = {RunState::kStopped};
+      CHECK(all(query) == std::vector<std::string>{ids[1], ids[3]});
+      query.states = {RunState::kRunning, RunState::kFailed};
+      CHECK(all(query).empty());
+    }
+  }
+  REQUIRE_OK(host->Delete(ids[1]));
+  ids.erase(ids.begin() + 1);
+  CHECK(all({}) == ids);
+}
+
+TEST_CASE_METHOD(HostFixture, "a submission that comes again after a restart is the same one", "[unit]") {
+  Start();
+  const std::string id = ValueOf(host->Submit({Yaml("x"), Yaml("x"), 0, "request"}));
+  host.reset();
+  Start();
+  CHECK(ValueOf(host->Submit({Yaml("x"), Yaml("x"), 0, "request"})) == id);
+  CHECK(ValueOf(host->Texts(id)).submitted_yaml == Yaml("x"));
 }
 
 TEST_CASE_METHOD(HostFixture, "an experiment whose workers all give up has failed, and says why", "[unit]") {

@@ -27,9 +27,12 @@ constexpr absl::Time kNoon = absl::FromUnixMicros(1'700'000'000'123'456);
 
 auto Fields(const ExperimentRecord& record) {
   return std::tie(record.id, record.sequence, record.name, record.algorithm, record.environment, record.seed,
-                  record.priority, record.state, record.reason, record.submitted_yaml, record.effective_yaml,
-                  record.software_version, record.request_id, record.output_folder, record.submitted, record.started,
-                  record.ended, record.attempts, record.last_overview, record.replay_storage);
+                  record.priority, record.state, record.reason, record.software_version, record.output_folder,
+                  record.submitted, record.started, record.ended, record.attempts, record.replay_storage);
+}
+
+auto Fields(const ExperimentTexts& texts) {
+  return std::tie(texts.request_id, texts.submitted_yaml, texts.effective_yaml, texts.last_overview);
 }
 
 // No two fields of it are alike.
@@ -43,18 +46,18 @@ ExperimentRecord FullRecord() {
   record.priority = std::numeric_limits<int64_t>::max();
   record.state = RunState::kFinishing;
   record.reason = "two\nlines; 'quoted' \"twice\"";
-  record.submitted_yaml = "experiment:\n  name: cartpole\n";
-  record.effective_yaml = std::string(300'000, 'y');
   record.software_version = "0.1.0";
-  record.request_id = "5f";
   record.output_folder = "runs/cartpole";
   record.submitted = kNoon;
   record.started = kNoon + absl::Seconds(1);
   record.ended = absl::FromUnixMicros(-5);
   record.attempts = 3;
-  record.last_overview = std::string("\0\1\xff\xfe\0", 5);
   record.replay_storage = {{0, "a"}, {7, ""}, {2, std::string("\0b", 2)}};
   return record;
+}
+
+ExperimentTexts FullTexts() {
+  return {"5f", "experiment:\n  name: cartpole\n", std::string(300'000, 'y'), std::string("\0\1\xff\xfe\0", 5)};
 }
 
 ExperimentRecord Record(const std::string& id) {
@@ -64,9 +67,16 @@ ExperimentRecord Record(const std::string& id) {
   return record;
 }
 
+absl::StatusOr<std::vector<ExperimentRecord>> LoadAll(ExperimentStore* store) {
+  std::vector<ExperimentRecord> records;
+  const absl::Status loaded =
+      store->Load([&](ExperimentRecord record, const std::string&) { records.push_back(std::move(record)); });
+  return loaded.ok() ? absl::StatusOr<std::vector<ExperimentRecord>>(std::move(records)) : loaded;
+}
+
 std::vector<std::string> Ids(ExperimentStore* store) {
   std::vector<std::string> ids;
-  for (const ExperimentRecord& record : ValueOf(store->LoadAll())) {
+  for (const ExperimentRecord& record : ValueOf(LoadAll(store))) {
     ids.push_back(record.id);
   }
   return ids;
@@ -108,31 +118,52 @@ TEST_CASE_METHOD(Fixture, "A new store is empty", "[unit]") {
 
 TEST_CASE_METHOD(Fixture, "Every field comes back, also from a store that was opened again", "[unit]") {
   ExperimentRecord full = FullRecord();
-  full.sequence = ValueOf(store->Add(full));
+  full.sequence = ValueOf(store->Add(full, FullTexts()));
   ExperimentRecord empty;
   empty.sequence = ValueOf(store->Add(empty));
   for (const bool reopened : {false, true}) {
     if (reopened) {
       Reopen();
     }
-    const std::vector<ExperimentRecord> records = ValueOf(store->LoadAll());
+    const std::vector<ExperimentRecord> records = ValueOf(LoadAll(store.get()));
     REQUIRE(records.size() == 2);
     CHECK(Fields(records[0]) == Fields(full));
     CHECK(Fields(records[1]) == Fields(empty));
+    CHECK(Fields(ValueOf(store->Texts(full.id))) == Fields(FullTexts()));
+    CHECK(Fields(ValueOf(store->Texts(""))) == Fields(ExperimentTexts()));
   }
 }
 
-TEST_CASE_METHOD(Fixture, "Every field but the sequence is replaced by an update", "[unit]") {
-  const int64_t sequence = ValueOf(store->Add(Record("cartpole-k3x9a")));
+TEST_CASE_METHOD(Fixture, "An update replaces every field but the sequence and the texts", "[unit]") {
+  const int64_t sequence = ValueOf(store->Add(Record("cartpole-k3x9a"), FullTexts()));
   ExperimentRecord full = FullRecord();
   full.sequence = 99;
   REQUIRE_OK(store->Update(full));
   full.sequence = sequence;
-  CHECK(Fields(ValueOf(store->LoadAll()).at(0)) == Fields(full));
+  CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(full));
+  CHECK(Fields(ValueOf(store->Texts(full.id))) == Fields(FullTexts()));
   REQUIRE_OK(store->Update(Record("cartpole-k3x9a")));
   ExperimentRecord plain = Record("cartpole-k3x9a");
   plain.sequence = sequence;
-  CHECK(Fields(ValueOf(store->LoadAll()).at(0)) == Fields(plain));
+  CHECK(Fields(ValueOf(LoadAll(store.get())).at(0)) == Fields(plain));
+}
+
+TEST_CASE_METHOD(Fixture, "A run that is closed leaves its last overview, which comes with the record", "[unit]") {
+  REQUIRE_OK(store->Add(Record("x"), FullTexts()));
+  REQUIRE_OK(store->Add(Record("other")));
+  ExperimentRecord closed = Record("x");
+  closed.state = RunState::kSolved;
+  REQUIRE_OK(store->UpdateClosed(closed, "last"));
+  std::vector<std::string> overviews;
+  REQUIRE_OK(store->Load([&](const ExperimentRecord& record, const std::string& last_overview) {
+    overviews.push_back(record.id + " " + RunStateName(record.state) + " " + last_overview);
+  }));
+  CHECK(overviews == std::vector<std::string>{"x solved last", "other queued "});
+  ExperimentTexts texts = FullTexts();
+  texts.last_overview = "last";
+  CHECK(Fields(ValueOf(store->Texts("x"))) == Fields(texts));
+  REQUIRE_CODE(store->UpdateClosed(Record("none"), ""), absl::StatusCode::kNotFound);
+  REQUIRE_CODE(store->Texts("none"), absl::StatusCode::kNotFound);
 }
 
 TEST_CASE_METHOD(Fixture, "Every state of a run is kept", "[unit]") {
@@ -141,7 +172,7 @@ TEST_CASE_METHOD(Fixture, "Every state of a run is kept", "[unit]") {
   for (int state = 0; state <= static_cast<int>(RunState::kStopped); ++state) {
     record.state = static_cast<RunState>(state);
     REQUIRE_OK(store->Update(record));
-    CHECK(ValueOf(store->LoadAll()).at(0).state == record.state);
+    CHECK(ValueOf(LoadAll(store.get())).at(0).state == record.state);
   }
 }
 
@@ -160,27 +191,22 @@ TEST_CASE_METHOD(Fixture, "Experiments come in the order of their submission, an
 }
 
 TEST_CASE_METHOD(Fixture, "An id and a request are taken once", "[unit]") {
-  ExperimentRecord record = Record("x");
-  record.request_id = "r";
-  REQUIRE_OK(store->Add(record));
-  record.request_id = "other";
-  REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
-  record.request_id = "r";
-  record.id = "y";
-  REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
+  ExperimentTexts texts;
+  texts.request_id = "r";
+  REQUIRE_OK(store->Add(Record("x"), texts));
+  CHECK(ValueOf(store->IdOfRequest("r")) == "x");
+  CHECK(ValueOf(store->IdOfRequest("other")) == std::nullopt);
+  REQUIRE_CODE(store->Add(Record("x")), absl::StatusCode::kAlreadyExists);
+  REQUIRE_CODE(store->Add(Record("y"), texts), absl::StatusCode::kAlreadyExists);
   CHECK(Ids(store.get()) == std::vector<std::string>{"x"});
-  record.request_id = "";
-  REQUIRE_OK(store->Add(record));
-  record.id = "z";
-  REQUIRE_OK(store->Add(record));
-  record.request_id = "r";
-  REQUIRE_CODE(store->Update(record), absl::StatusCode::kAlreadyExists);
-  CHECK(ValueOf(store->LoadAll()).at(2).request_id.empty());
+  REQUIRE_OK(store->Add(Record("y")));
+  REQUIRE_OK(store->Add(Record("z")));
+  CHECK(ValueOf(store->IdOfRequest("")) == std::nullopt);
 }
 
 TEST_CASE_METHOD(Fixture, "A deleted experiment is gone, but for its id", "[unit]") {
   ExperimentRecord record = FullRecord();
-  REQUIRE_OK(store->Add(record));
+  REQUIRE_OK(store->Add(record, FullTexts()));
   REQUIRE_OK(store->Add(Record("other")));
   CHECK_FALSE(WasDeleted(store.get(), record.id));
   REQUIRE_OK(store->Delete(record.id));
@@ -191,7 +217,7 @@ TEST_CASE_METHOD(Fixture, "A deleted experiment is gone, but for its id", "[unit
   REQUIRE_CODE(store->Add(record), absl::StatusCode::kAlreadyExists);
   REQUIRE_CODE(store->Delete(record.id), absl::StatusCode::kNotFound);
   record.id = "new";  // The request went with what it had asked for.
-  REQUIRE_OK(store->Add(record));
+  REQUIRE_OK(store->Add(record, FullTexts()));
 }
 
 TEST_CASE_METHOD(Fixture, "Nothing is done to an experiment that is not there", "[unit]") {
@@ -257,7 +283,7 @@ TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
     threads.emplace_back([this, &status] {
       for (int i = 0; i < 50; ++i) {
         status.Update(AddEvent(store.get(), "x", kNoon, "event"));
-        status.Update(store->LoadAll().status());
+        status.Update(LoadAll(store.get()).status());
       }
     });
   }
@@ -276,7 +302,7 @@ TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
   if (!store.ok()) {
     _exit(1);
   }
-  const auto loaded = (*store)->LoadAll();
+  const auto loaded = LoadAll(store->get());
   if (!loaded.ok() || loaded->size() != 1) {
     _exit(2);
   }
@@ -284,7 +310,7 @@ TEST_CASE_METHOD(Fixture, "Threads share a store", "[unit]") {
   while (true) {
     ++record.attempts;
     // Large enough that the log is written back to the database now and then.
-    record.last_overview = std::string(100'000, static_cast<char>(record.attempts));
+    record.reason = std::string(100'000, static_cast<char>(record.attempts));
     record.replay_storage = {{record.attempts, "x"}};
     if (!(*store)->Update(record, std::to_string(record.attempts)).ok() ||
         write(acknowledged, &record.attempts, sizeof(record.attempts)) != sizeof(record.attempts)) {
@@ -320,10 +346,10 @@ TEST_CASE("What was acknowledged is there after a kill, and no update by half", 
     CHECK(last > attempts);
 
     const auto store = ValueOf(ExperimentStore::Open(path));
-    const ExperimentRecord record = ValueOf(store->LoadAll()).at(0);
+    const ExperimentRecord record = ValueOf(LoadAll(store.get())).at(0);
     attempts = record.attempts;
     CHECK((attempts == last || attempts == last + 1));
-    CHECK(record.last_overview == std::string(100'000, static_cast<char>(attempts)));
+    CHECK(record.reason == std::string(100'000, static_cast<char>(attempts)));
     CHECK(record.replay_storage == std::map<int64_t, std::string>{{attempts, "x"}});
     const std::vector<ExperimentEvent> events = ValueOf(store->Events("x", 0, 100'000));
     REQUIRE(events.size() == static_cast<size_t>(attempts) + 1);
@@ -337,7 +363,7 @@ TEST_CASE_METHOD(Fixture, "A change that a full disk has no room for changes not
   {
     const FullDisk full(100'000);
     ExperimentRecord changed = record;
-    changed.last_overview = std::string(200'000, 'x');
+    changed.reason = std::string(200'000, 'x');
     changed.replay_storage = {{0, "s"}};
     REQUIRE_CODE(store->Update(changed, "event"), absl::StatusCode::kResourceExhausted);
     changed.id = "y";
@@ -349,7 +375,7 @@ TEST_CASE_METHOD(Fixture, "A change that a full disk has no room for changes not
     if (reopened) {
       Reopen();
     }
-    const std::vector<ExperimentRecord> records = ValueOf(store->LoadAll());
+    const std::vector<ExperimentRecord> records = ValueOf(LoadAll(store.get()));
     REQUIRE(records.size() == 1);
     CHECK(Fields(records[0]) == Fields(record));
     CHECK(ValueOf(store->Events("x", 0, 10)).size() == 1);
@@ -366,7 +392,7 @@ TEST_CASE_METHOD(Fixture, "A state that no version has written is damage", "[uni
     REQUIRE_OK(database->Run("UPDATE experiments SET state = CAST('asleep' AS BLOB)"));
   }
   store = ValueOf(ExperimentStore::Open(path));
-  const absl::Status status = store->LoadAll().status();
+  const absl::Status status = LoadAll(store.get()).status();
   REQUIRE_CODE(status, absl::StatusCode::kDataLoss);
   CHECK(absl::StrContains(status.message(), path));
 }

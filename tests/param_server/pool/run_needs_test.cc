@@ -53,6 +53,10 @@ TEST_CASE("an experiment needs its replay servers, learners, actors and an evalu
     experiment.experiment.deterministic = true;
     CHECK(Groups(experiment).at(Role::kEvaluator).least == 1);
   }
+  SECTION("an experiment with a target return cannot end without one") {
+    experiment.stop.target_return = 475;
+    CHECK(Groups(experiment).at(Role::kEvaluator).least == 1);
+  }
   SECTION("where gradients are pushed gradient workers stand in the places of learner and replay") {
     experiment.learner.gradients = "push";
     experiment.learner.gradient_server.reducers = 2;

@@ -127,6 +127,14 @@ TEST_CASE_METHOD(PoolFixture, "an experiment can begin where there are workers f
     CHECK(absl::IsUnavailable(busy));
     CHECK_THAT(std::string(busy.message()), Catch::Contains("1 learner"));
   }
+  SECTION("those who are promised to another are waited for") {
+    WorkerPool::Slots slots = pool.CountSlots();
+    REQUIRE_OK(pool.CanBegin(needs, slots));
+    pool.Promise(needs, &slots);
+    const absl::Status promised = pool.CanBegin(needs, slots);
+    CHECK(absl::IsUnavailable(promised));
+    CHECK_THAT(std::string(promised.message()), Catch::Contains("waits for 1 learner, 2 actors for CartPole-v1"));
+  }
   SECTION("a process that is leaving does not count") {
     Worker("actor-y", WorkerKind::kActor).leaving = true;
     Round();

@@ -1,0 +1,304 @@
+// What ExperimentHost's executor does: opens and closes runs, and writes down what is known of experiments. The rest of
+// the class is in experiment_host.cc.
+// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/base/atomic_file.h"
+#include "common/base/log.h"
+#include "common/base/status_macros.h"
+#include "common/hub_client/hub_convert.h"
+#include "param_server/experiments/experiment_host.h"
+#include "param_server/experiments/output_files.h"
+#include "param_server/overview_convert.h"
+
+namespace waggle {
+namespace {
+
+// After something could not be written, until it is tried again.
+constexpr absl::Duration kWritePause = absl::Seconds(1);
+// After a run could not be opened, until it is tried again; doubles with each time, up to the second.
+constexpr absl::Duration kOpenPause = absl::Seconds(1);
+constexpr absl::Duration kLongestOpenPause = absl::Seconds(10);
+// Events that cannot be written are kept up to so many.
+constexpr size_t kMaxEvents = 10'000;
+
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? FileError(error.value(), folder, "make the folder") : absl::OkStatus();
+}
+
+// Whether an error lies with what was kept of an experiment, so that it comes back however often it is tried.
+bool IsOfItsData(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
+}
+
+}  // namespace
+
+absl::Status ExperimentHost::LoadAll() {
+  WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> deleted, store_->Deleted());
+  std::vector<std::string> running;
+  {
+    MutexLock lock(&mutex_);
+    deleted_.insert(deleted.begin(), deleted.end());
+  }
+  WAGGLE_RETURN_IF_ERROR(store_->Load([this, &running](ExperimentRecord record, const std::string& last_overview) {
+    v1::OverviewResponse last;
+    MutexLock lock(&mutex_);
+    if (!last_overview.empty() && last.ParseFromString(last_overview)) {
+      RunStanding& past = past_[record.id];
+      past.env_steps = last.env_steps();
+      past.learner_steps = last.learner_steps();
+      past.running = absl::Milliseconds(last.running_ms());
+      past.result = last.has_result() ? std::make_optional(FromProto(last.result())) : std::nullopt;
+    }
+    if (!IsOver(record.state)) {
+      pending_[record.id].opening = record.state == RunState::kRunning;
+    }
+    if (record.state == RunState::kRunning) {
+      running.push_back(record.id);
+    }
+    AddRecordLocked(std::move(record));
+  }));
+  std::vector<ExperimentRecord> queued;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, pending] : pending_) {
+      if (!pending.opening) {
+        queued.push_back(records_.at(id));
+      }
+    }
+  }
+  for (const ExperimentRecord& record : queued) {
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, store_->Texts(record.id));
+    if (const auto experiment = Parse(record.id, texts.effective_yaml); experiment.ok()) {
+      MutexLock lock(&mutex_);
+      pending_.at(record.id).needs = Needs(record, *experiment);
+    }
+  }
+  for (const std::string& id : running) {
+    WAGGLE_RETURN_IF_ERROR(Begin(id));
+  }
+  return absl::OkStatus();
+}
+
+bool ExperimentHost::Noted(const absl::Status& written, const std::string& what) {
+  if (!written.ok()) {
+    LogError(what, ": ", written.message());
+    MutexLock lock(&mutex_);
+    retry_at_ = options_.clock() + kWritePause;
+  }
+  return written.ok();
+}
+
+absl::Status ExperimentHost::Begin(const std::string& id) {
+  const absl::Status status = OpenAndBegin(id);
+  {
+    MutexLock lock(&mutex_);
+    const auto pending = pending_.find(id);
+    pending->second.opening = false;
+    if (IsOver(records_.at(id).state) || active_.count(id) > 0) {
+      pending_.erase(pending);
+    }
+    look_at_ = absl::InfinitePast();
+    closed_.SignalAll();
+  }
+  wake_->Up();
+  listeners_.CallAll();
+  return status;
+}
+
+absl::Status ExperimentHost::OpenAndBegin(const std::string& id) {
+  ExperimentRecord record;
+  {
+    MutexLock lock(&mutex_);
+    record = records_.at(id);
+    if (stopping_ || IsOver(record.state)) {
+      return absl::OkStatus();
+    }
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, store_->Texts(id));
+  const absl::StatusOr<Experiment> experiment = Parse(id, texts.effective_yaml);
+  if (!experiment.ok()) {
+    return GiveUpOrPostpone(id, experiment.status(), /*final=*/true);
+  }
+  // That its folder cannot be made never lies with the experiment.
+  if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
+    return GiveUpOrPostpone(id, made, /*final=*/false);
+  }
+  absl::StatusOr<std::shared_ptr<OpenRun>> run = OpenRunOf(record, texts.effective_yaml, *experiment);
+  if (!run.ok()) {
+    return GiveUpOrPostpone(id, run.status(), IsOfItsData(run.status()));
+  }
+  return BeginOpen(id, *std::move(run), Needs(record, *experiment));
+}
+
+absl::StatusOr<std::shared_ptr<OpenRun>> ExperimentHost::OpenRunOf(const ExperimentRecord& record,
+                                                                   const std::string& effective_yaml,
+                                                                   const Experiment& experiment) {
+  OpenRunOptions options;
+  options.experiment_id = record.id;
+  options.folder = absl::StrCat(RunFolder(record.id), "/hub");
+  options.output_folder = record.output_folder;
+  options.plan = PlanRun(experiment, effective_yaml);
+  options.self = options_.self;
+  options.note = [this, id = record.id](const std::string& text) { Note(id, text); };
+  options.draw_curves = options_.draw_curves;
+  options.resume = record.state == RunState::kQueued && record.attempts > 0;
+  return OpenRun::Open(std::move(options));
+}
+
+absl::Status ExperimentHost::BeginOpen(const std::string& id, std::shared_ptr<OpenRun> run, const RunNeeds& needs) {
+  Active active;  // As the run itself, it goes outside the locks if nothing comes of it.
+  active.run = std::move(run);
+  active.subscription = active.run->hub()->Watch([wake = wake_] { wake->Up(); });
+  MutexLock writing(&writing_);
+  ExperimentRecord record;
+  {
+    MutexLock lock(&mutex_);
+    record = records_.at(id);
+  }
+  if (IsOver(record.state)) {  // It was stopped meanwhile.
+    return absl::OkStatus();
+  }
+  const bool restored = record.state == RunState::kRunning;
+  const bool resumed = !restored && record.attempts > 0;
+  if (!restored) {
+    record.state = RunState::kRunning;
+    record.started = record.started.has_value() ? record.started : absl::Now();
+    ++record.attempts;
+  }
+  WAGGLE_RETURN_IF_ERROR(Keep(record, restored  ? "goes on with a parameter server that has started again"
+                                      : resumed ? "goes on"
+                                                : "begins"));
+  LogInfo("experiment ", id, restored || resumed ? " goes on" : " begins", ", its files go to ", record.output_folder);
+  MutexLock lock(&mutex_);
+  active_[id] = std::move(active);
+  pool_.Begin(needs, restored ? record.replay_storage : std::map<int64_t, std::string>(), restored);
+  return absl::OkStatus();
+}
+
+absl::Status ExperimentHost::GiveUpOrPostpone(const std::string& id, const absl::Status& why, bool final) {
+  MutexLock writing(&writing_);
+  ExperimentRecord record;
+  {
+    MutexLock lock(&mutex_);
+    record = records_.at(id);
+  }
+  if (IsOver(record.state)) {  // It was stopped meanwhile.
+    return absl::OkStatus();
+  }
+  if (final) {
+    LogError("experiment ", id, " cannot begin: ", why.message());
+    record.state = RunState::kFailed;
+    record.reason = absl::StrCat("it cannot begin: ", why.message());
+    record.ended = absl::Now();
+    return Keep(record, record.reason);
+  }
+  const std::string text = absl::StrCat(
+      record.state == RunState::kRunning ? "it cannot go on yet: " : "it cannot begin yet: ", why.message());
+  bool news = false;
+  {
+    MutexLock lock(&mutex_);
+    Pending& pending = pending_.at(id);
+    news = std::exchange(pending.failure, text) != text;
+    pending.waits_for = text;
+    pending.pause = std::clamp(2 * pending.pause, kOpenPause, kLongestOpenPause);
+    pending.retry_at = options_.clock() + pending.pause;
+  }
+  if (news) {  // Not each time.
+    LogError("experiment ", id, ": ", text);
+    Note(id, text);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ExperimentHost::CloseRun(const std::string& id) {
+  std::shared_ptr<OpenRun> run;
+  {
+    MutexLock lock(&mutex_);
+    run = active_.at(id).run;
+  }
+  const RunStanding standing = run->hub()->Standing();
+  const v1::OverviewResponse overview = ToPastProto(run->hub()->Overview());
+  const std::string last_overview = overview.SerializeAsString();
+  ExperimentRecord record;
+  {
+    MutexLock writing(&writing_);
+    {
+      MutexLock lock(&mutex_);
+      record = records_.at(id);
+    }
+    record.state = standing.state;
+    record.reason = standing.reason;
+    record.ended = absl::Now();
+    record.replay_storage.clear();
+    WAGGLE_RETURN_IF_ERROR(Keep(record, "", &last_overview));
+  }
+  LogInfo("experiment ", id, " is closed: ", RunStateName(standing.state));
+  run->Close(SummaryJson(record, overview));
+  Active active;  // Its subscription ends outside the lock.
+  {
+    MutexLock lock(&mutex_);
+    active = std::move(active_.at(id));
+    active_.erase(id);
+    past_[id] = standing;
+    closing_[id].run = std::move(run);
+  }
+  return absl::OkStatus();
+}
+
+void ExperimentHost::KeepReplayStorage() {
+  MutexLock writing(&writing_);
+  std::vector<ExperimentRecord> changed;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, active] : active_) {
+      const std::map<int64_t, std::string> storage = pool_.ReplayStorage(id);
+      if (storage != records_.at(id).replay_storage && !active.over_since.has_value()) {
+        changed.push_back(records_.at(id));
+        changed.back().replay_storage = storage;
+      }
+    }
+  }
+  for (const ExperimentRecord& record : changed) {
+    Noted(Keep(record, ""),
+          absl::StrCat("which replay servers hold experiment ", record.id, " is not written down yet"));
+  }
+}
+
+void ExperimentHost::Note(const std::string& id, const std::string& text) {
+  MutexLock lock(&events_mutex_);
+  events_.emplace_back(id, ExperimentEvent{0, absl::Now(), text});
+  if (events_.size() > kMaxEvents) {
+    events_.pop_front();
+  }
+}
+
+void ExperimentHost::WriteEvents() {
+  std::vector<std::pair<std::string, ExperimentEvent>> events;
+  {
+    MutexLock lock(&events_mutex_);
+    events.assign(events_.begin(), events_.end());
+    events_.clear();
+  }
+  if (events.empty()) {
+    return;
+  }
+  if (!Noted(store_->AddEvents(events),
+             absl::StrCat(events.size(), " events of experiments are not written down yet"))) {
+    MutexLock lock(&events_mutex_);
+    events_.insert(events_.begin(), events.begin(), events.end());
+    while (events_.size() > kMaxEvents) {
+      events_.pop_front();
+    }
+  }
+}
+
+}  // namespace waggle
