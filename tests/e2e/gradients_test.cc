@@ -39,7 +39,8 @@ TEST_CASE("when a worker, a reducer and the primary are killed the others go on 
   Eventually("the hub", [&] { return service.Waggle({"list"}).first == 0; });
   const std::string id = service.Submit(
       "experiment: {name: pushed}\n"
-      "algorithm: {name: a2c, normalize_returns: false, optimizer: {type: sgd, learning_rate: 1, gradient_clip_norm: 0}}\n"
+      "algorithm: {name: a2c, normalize_returns: false, optimizer: {type: sgd, learning_rate: 1, gradient_clip_norm: "
+      "0}}\n"
       "actor: {processes: {min: 1, max: 3}}\n"
       "learner: {gradients: push, publish_period_steps: 1, checkpoint: {period_seconds: 0.2},\n"
       "  gradient_server: {reducers: 2, batch: 2, primary_batch: 2, flush_seconds: 0.002}}\n"
