@@ -96,7 +96,7 @@ class Service {
     const auto [status, said] = Waggle(words);
     INFO(said);
     REQUIRE(status == 0);
-    return nlohmann::json::parse(said).at("id");
+    return nlohmann::json::parse(said.substr(0, said.find('\n'))).at("id");  // Then it says what it waits for.
   }
   // As `waggle status ID --json` says; null while the hub does not answer.
   nlohmann::json Status(const std::string& id) const {

@@ -216,12 +216,13 @@ TEST_CASE("a learner says which weights are its last, and keeps the run's best w
   ModelSnapshot best;
   best.model = "test";
   best.version = {5, 15};
+  best.progress.env_steps = 900;
   fixture.best = std::optional<ModelSnapshot>(best);
   REQUIRE_OK(fixture.Run());
   CHECK(fixture.hub.final_version == ModelVersion{5, 20});
   const SavedModel kept = testing::ValueOf(LoadSavedModel(folder.File("best")));
   CHECK(kept.snapshot.version == ModelVersion{5, 15});
-  CHECK(kept.env_steps == 900);
+  CHECK(kept.snapshot.progress.env_steps == 900);
   CHECK(kept.experiment_yaml == fixture.hub.said.experiment_yaml);
 
   Fixture away;

@@ -221,10 +221,10 @@ TEST_CASE("A version that is pushed has the steps that actors have reported by t
   REQUIRE_OK(server.hub->Heartbeat(report).status());
   ModelSnapshot snapshot = MakeModel("m", {1, 5});
   snapshot.progress = {0.25, 5, 82'412};
-  REQUIRE_OK(NewGrpcModelPublisher({server.address})->Publish(snapshot));
+  REQUIRE_OK(NewGrpcModelPublisher({server.address})->Publish(snapshot, StopToken()));
   report.figures.counters["env_steps"] = 90'000;
   REQUIRE_OK(server.hub->Heartbeat(report).status());
-  const auto pulled = ValueOf(NewGrpcModelSubscriber({server.address}, "m")->PullNewer(std::nullopt));
+  const auto pulled = ValueOf(NewGrpcModelSubscriber({server.address}, "m")->PullNewer(std::nullopt, StopToken()));
   REQUIRE(pulled.has_value());
   CHECK(pulled->progress.env_steps == 85'533);
   CHECK(pulled->progress.run == 0.25);

@@ -58,8 +58,8 @@ TEST_CASE("An experiment that is wrong is not submitted", "[grpc]") {
 
 TEST_CASE("Experiments are listed for people and for programs", "[grpc]") {
   FakeServices services;
-  CHECK(absl::StrContains(ValueOf(AskList({services.address(), false})), "  pole-x7k2q  running  "));
-  const Json json = Json::parse(ValueOf(AskList({services.address(), true})));
+  CHECK(absl::StrContains(ValueOf(AskList({services.address(), false, 100, std::nullopt})), "  pole-x7k2q  running  "));
+  const Json json = Json::parse(ValueOf(AskList({services.address(), true, 100, std::nullopt})));
   CHECK(json["experiments"][0]["id"] == "pole-x7k2q");
   CHECK(json["more"] == false);
 }

@@ -57,10 +57,10 @@ TEST_CASE("What a hub's overview tells of a run is in the summary, with means ov
   CHECK(summary.env_steps == 198'432);
   CHECK(summary.learner_steps == 12'345);
   CHECK(summary.seconds_to_first_env_step == Approx(1.25));
-  CHECK(summary.env_steps_per_s == Approx(198'432 / 100.0));
-  CHECK(summary.items_inserted_per_s == Approx(200'000 / 100.0));
-  CHECK(summary.items_sampled_per_s == Approx(3'160'000 / 100.0));
-  CHECK(summary.learner_steps_per_s == Approx(12'345 / 100.0));
+  CHECK(summary.env_steps_per_s == Approx(198'432 / 10.0));
+  CHECK(summary.items_inserted_per_s == Approx(200'000 / 10.0));
+  CHECK(summary.items_sampled_per_s == Approx(3'160'000 / 10.0));
+  CHECK(summary.learner_steps_per_s == Approx(12'345 / 10.0));
   CHECK(summary.policy_lag_mean == 30.0);
   CHECK(summary.policy_lag_max == 80.0);
   CHECK(summary.items_too_old == 40);

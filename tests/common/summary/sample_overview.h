@@ -31,7 +31,7 @@ inline v1::OverviewResponse SampleOverview() {
   overview.mutable_model_version()->set_epoch(1);
   overview.mutable_model_version()->set_version(12'300);
   overview.set_model_bytes(18'700);
-  overview.set_running_ms(100'000);
+  overview.set_running_ms(10'000);
   for (const uint32_t index : {0u, 1u}) {
     v1::WorkerInfo* actor = AddWorker(v1::ROLE_ACTOR, index, &overview);
     (*actor->mutable_rates())["env_steps"] = 8'100;

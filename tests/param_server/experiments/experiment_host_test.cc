@@ -195,7 +195,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   const WorkOrder order = workers.at("learner").held[0].order;
   CHECK(order.experiment_id == id);
   CHECK(order.role == Role::kLearner);
-  CHECK(Contents(order.output_folder + "/experiment.yaml") == ValueOf(host->Get(id)).record.effective_yaml);
+  CHECK(Contents(order.output_folder + "/experiment.yaml") == ValueOf(host->Texts(id)).effective_yaml);
   REQUIRE(host->Find(id) != nullptr);
   CHECK(host->Find("")->experiment_id == id);  // The only one.
   CHECK(host->Find(id)->hub->run_state() == RunState::kRunning);

@@ -30,7 +30,8 @@ struct Fixture {
   explicit Fixture(const std::string& server, const std::string& stop = "{max_seconds: 1000}")
       : experiment(ValueOf(
             ParseExperiment("experiment: {name: pushed}\n"
-                            "algorithm: {name: a2c, optimizer: {type: sgd, learning_rate: 1, gradient_clip_norm: 0}}\n"
+                            "algorithm: {name: a2c, normalize_returns: false,\n"
+                            "  optimizer: {type: sgd, learning_rate: 1, gradient_clip_norm: 0}}\n"
                             "learner: {gradients: push, publish_period_steps: 1, gradient_server: {" +
                                 server + "}}\nstop: " + stop + "\n",
                             "x.yaml", {}, BuiltinAlgorithmDefinitions()))),

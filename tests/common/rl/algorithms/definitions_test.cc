@@ -1,6 +1,7 @@
 #include "common/rl/algorithms/definitions.h"
 
 #include "common/experiment/experiment.h"
+#include "common/experiment/experiment_plan.h"
 #include "tests/support/catch.h"
 
 namespace waggle {
