@@ -93,7 +93,7 @@ TEST_CASE("Every gradient that was pushed is told with what became of it, also t
                                    {"unanswered", 5},
                                    {"rolled_back", 40},
                                    {"sums_split", 3}}));
-  CHECK(json["rates"]["gradients_pushed_per_s"] == 12.0);
+  CHECK(json["rates"]["gradients_pushed_per_s"] == 120.0);
   CHECK(json["policy_lag"]["mean"].is_null());
 }
 

@@ -28,13 +28,12 @@ void PushAll(PushingActor* actor, int count) {
 // A hub, and a network that is stepped by plain descent.
 struct Fixture {
   explicit Fixture(const std::string& server, const std::string& stop = "{max_seconds: 1000}")
-      : experiment(ValueOf(
-            ParseExperiment("experiment: {name: pushed}\n"
-                            "algorithm: {name: a2c, normalize_returns: false,\n"
-                            "  optimizer: {type: sgd, learning_rate: 1, gradient_clip_norm: 0}}\n"
-                            "learner: {gradients: push, publish_period_steps: 1, gradient_server: {" +
-                                server + "}}\nstop: " + stop + "\n",
-                            "x.yaml", {}, BuiltinAlgorithmDefinitions()))),
+      : experiment(ValueOf(ParseExperiment("experiment: {name: pushed}\n"
+                                           "algorithm: {name: a2c, normalize_returns: false,\n"
+                                           "  optimizer: {type: sgd, learning_rate: 1, gradient_clip_norm: 0}}\n"
+                                           "learner: {gradients: push, publish_period_steps: 1, gradient_server: {" +
+                                               server + "}}\nstop: " + stop + "\n",
+                                           "x.yaml", {}, BuiltinAlgorithmDefinitions()))),
         network(ValueOf(PlanExperiment(experiment, PushedEnvironment(), BuiltinAlgorithmDefinitions())).networks[0]) {
     hub.plan.name = "pushed";
     hub.plan.yaml = ToYaml(experiment);
