@@ -54,7 +54,7 @@ class EvaluationLoop {
   // is away.
   absl::StatusOr<std::optional<ModelSnapshot>> PullWeights(bool wait, const StopToken& stop);
   absl::Status EvaluateOne(const ModelSnapshot& snapshot, const StopToken& stop);
-  // Of the weights that the policy has. Returns whether they reached the target.
+  // Evaluates the weights that the policy has. Returns whether they reached the target.
   absl::StatusOr<bool> EvaluateOnce(const ModelSnapshot& snapshot, int64_t episodes, const StopToken& stop);
 
   const EvaluationLoopOptions options_;

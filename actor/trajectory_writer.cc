@@ -54,7 +54,7 @@ int64_t HistoryRows(const std::vector<TablePlan>& plans) {
   return rows;
 }
 
-// Whether its items are to come in at the highest priority of those that the table has.
+// True if its items come in at the highest priority of those that the table has.
 bool NeedsHighestPriority(const TablePlan& plan) {
   return plan.table.UsesPriorities() && !plan.initial_priority;
 }

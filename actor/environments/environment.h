@@ -40,7 +40,7 @@ class Environment {
                                            float* rewards) = 0;
 };
 
-// An entry of the environment registry. To add an environment: one file in this folder that defines it, one line in
+// An entry of the environment registry. To add an environment: a header and a source in this folder, one line in
 // BuiltinEnvironments; every registered one is put through the conformance suite by environments_test.
 struct EnvironmentDefinition {
   std::string description;  // One line.

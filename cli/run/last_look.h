@@ -12,7 +12,7 @@ class LastLook {
  public:
   void Add(const RunFacts& facts);
 
-  // With the means of the run's summary in place of momentary figures, which nobody has any more. Nothing if nothing
+  // With the means of the run's summary in place of momentary figures, which are no longer known. Nothing if nothing
   // was heard.
   std::optional<RunFacts> With(const RunSummary& summary) const;
 

@@ -56,8 +56,8 @@ RunFacts GatherFacts(const ClusterSnapshot& snapshot);
 // workers that gave up, those that are silent, or the tables that are stuck. Empty if it gets on.
 std::string CauseOf(const v1::ExperimentInfo& info, const RunFacts& facts = RunFacts());
 
-// Whether somebody waits at a table while those for whom they wait do nothing. A rate limiter that keeps its ratio
-// makes everybody wait all the time: while both sides move, that is no news. Rates that are not known are not zero.
+// True if one side waits at a table while the side that it waits for does nothing. A rate limiter that keeps its ratio
+// makes both sides wait all the time: while both move, that is no news. Rates that are not known are not zero.
 bool IsStuck(const v1::TableInfo& table, std::optional<double> inserted_per_s, std::optional<double> sampled_per_s);
 
 // What a newer software may add is an actor, or no experiment.

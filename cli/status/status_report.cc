@@ -33,8 +33,7 @@ std::string Rates(const v1::WorkerInfo& worker) {
   const std::map<std::string, double> sorted(worker.rates().begin(), worker.rates().end());
   std::vector<std::string> parts;
   for (const auto& [name, rate] : sorted) {
-    // What a mean is made of says nothing by itself; what was refused, and how old
-    // what was learned from was, stands in lines of its own.
+    // Sums say nothing by themselves. Refusals and policy lags have lines of their own.
     if (!absl::EndsWith(name, "_sum") && !absl::StartsWith(name, "refused_") &&
         !absl::StartsWith(name, "policy_lag/")) {
       parts.push_back(absl::StrCat(name, " ", ShortNumber(rate), "/s"));

@@ -106,7 +106,8 @@ void CheckDeterministic(const Experiment& experiment, ConfigReader* reader) {
         "more than 0: the learner steps after each block follow from it");
 }
 
-// Sections that have mistakes: what depends on their values cannot be checked. All, where a mistake may be anywhere.
+// Sections that have mistakes: what depends on their values cannot be checked. All of them if a mistake may be
+// anywhere.
 std::set<std::string> WrongSections(const ConfigErrors& errors) {
   const std::set<std::string> all = {"experiment", "environment", "algorithm", "network",    "networks",
                                      "replay",     "actor",       "learner",   "evaluation", "stop"};

@@ -30,7 +30,7 @@ absl::StatusOr<ExperimentPlan> PlanExperiment(const Experiment& experiment, cons
 
 // Checks what needs the environment's facts: the algorithm can take its spaces, the networks fit them, the tables can
 // be made. The error has the code of the first problem, and lists all, one a line. The same checks run at the start of
-// every process that needs them. Where `wrong` sections of the file have mistakes of their own, what depends on them is
+// every process that needs them. If `wrong` sections of the file have mistakes of their own, what depends on them is
 // left out; the environment and the algorithm's name are right.
 absl::Status CheckAgainstEnvironment(const Experiment& experiment, const EnvironmentSpec& environment,
                                      const AlgorithmDefinitions& algorithms, const std::set<std::string>& wrong = {});

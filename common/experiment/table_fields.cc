@@ -148,8 +148,9 @@ void VisitTableFields(TableConfig* config, TableFieldSet set, ConfigVisitor* vis
     VisitCompression(&config->compression, visitor);
     VisitName("durability", &config->durability, {Durability::kNone, Durability::kCheckpoint, Durability::kLog},
               visitor);
-    if (visitor->Applies("log_sync", config->durability == Durability::kLog,
-                         absl::StrCat("means nothing with durability ", Name(config->durability)))) {
+    if (visitor->Applies(
+            "log_sync", config->durability == Durability::kLog,
+            absl::StrCat("means nothing with durability ", Name(config->durability), "; wanted log, or none"))) {
       visitor->Bool("log_sync", &config->log_sync);
     }
   }

@@ -62,7 +62,7 @@ struct AlgorithmPlan {
   // Whether an update takes several steps, each from where the one before has come to: gradients of it can then not be
   // computed by one process and stepped from by another.
   bool iterates = false;
-  // Whether an update scales returns by statistics of what its own process has learned from: gradients of several
+  // True if an update scales returns by statistics of what its own process has learned from: gradients of several
   // processes are then of different scales, and must not be averaged.
   bool normalizes_returns = false;
   std::vector<TablePlan> tables = {};

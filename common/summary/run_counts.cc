@@ -17,7 +17,7 @@ std::optional<double> Find(const Figures& figures, const std::string& name) {
   return it == figures.end() ? std::nullopt : std::optional<double>(it->second);
 }
 
-// What became of gradients is what their workers were told: an actor that pushes any counts them from its beginning on.
+// Gradients are counted as their actors were told: an actor that pushes any counts them from its beginning on.
 void AddActor(const v1::WorkerInfo& actor, RunCounts* counts) {
   const std::optional<double> first = Find(actor.gauges(), "first_env_step_unix_seconds");
   if (first.has_value() && *first > 0) {
@@ -40,7 +40,7 @@ void AddActor(const v1::WorkerInfo& actor, RunCounts* counts) {
   }
 }
 
-// What a learner has counted, its largest lag included, stands when it is gone.
+// A learner's counters, its largest lag included, stand when it is gone.
 void AddLearner(const v1::WorkerInfo& learner, RunCounts* counts) {
   if (const std::optional<double> lag = Find(learner.gauges(), "policy_lag_max"); lag.has_value()) {
     counts->policy_lag_max = std::max(*lag, counts->policy_lag_max.value_or(*lag));

@@ -315,7 +315,9 @@ absl::Status ExperimentHost::AwaitClosed(const std::string& id) {
     }
     if (options_.clock() > deadline) {
       return absl::FailedPreconditionError(
-          absl::StrCat("experiment ", id, " is over, but its workers have not ended yet; try again in a minute"));
+          absl::StrCat("experiment ", id,
+                       " is over, but not closed yet: its workers end, or its files are being written; try again in "
+                       "a minute"));
     }
     closed_.WaitFor(&mutex_, absl::Milliseconds(100));
   }
@@ -328,7 +330,7 @@ absl::Status ExperimentHost::Delete(const std::string& id) {
     MutexLock writing(&writing_);
     MutexLock lock(&mutex_);
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentRecord* const record, FindRecordLocked(id));
-    if (active_.count(id) > 0 || pending_.count(id) > 0 || !IsOver(record->state)) {
+    if (active_.count(id) > 0 || pending_.count(id) > 0 || closing_.count(id) > 0 || !IsOver(record->state)) {
       return absl::FailedPreconditionError(absl::StrCat("experiment ", id, " is ", RunStateName(StateLocked(*record)),
                                                         "; only one that has ended can be deleted: stop it first"));
     }

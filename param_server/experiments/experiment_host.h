@@ -41,7 +41,7 @@ struct ExperimentHostOptions {
   absl::Duration close_patience = absl::Seconds(60);
   Clock clock = &SteadyNow;
   // Has the curves of a run that is closed drawn into its output folder; `log` is for what the script says. Returns at
-  // once. Null: nobody does.
+  // once. Null: no curves are drawn.
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves;
 };
 
@@ -147,7 +147,7 @@ class ExperimentHost {
   absl::StatusOr<Experiment> Parse(const std::string& id, const std::string& effective_yaml) const;
   RunNeeds Needs(const ExperimentRecord& record, const Experiment& experiment) const;
   absl::StatusOr<ExperimentRecord*> FindRecordLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether the run of one that is over is not closed yet, or is only now found to be over by those who open it.
+  // True if the experiment is over and its run is still open, being opened or being closed.
   bool IsClosingLocked(const std::string& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits until the run of one that is over is closed. NOT_FOUND where there is no such experiment,
   // FAILED_PRECONDITION where it takes too long, UNAVAILABLE where this hub stops.

@@ -37,7 +37,7 @@ uint64_t ExperimentHost::Attend(const Attendance& attendance, Answer answer) {
   if (now_known.has_value()) {
     answer(*std::move(now_known));
   }
-  wake_->Up();  // Who has news for it is told by the thread: also what follows from what it said.
+  wake_->Up();  // The thread answers it, and others for whom this call is news.
   return call;
 }
 

@@ -34,7 +34,7 @@ absl::Status MakeFolder(const std::string& folder) {
   return error ? FileError(error.value(), folder, "make the folder") : absl::OkStatus();
 }
 
-// Whether an error lies with what was kept of an experiment, so that it comes back however often it is tried.
+// True if an error lies with what was kept of an experiment: it comes back however often the run is opened.
 bool IsOfItsData(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
 }
@@ -123,8 +123,11 @@ absl::Status ExperimentHost::OpenAndBegin(const std::string& id) {
       return absl::OkStatus();
     }
   }
-  WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, store_->Texts(id));
-  const absl::StatusOr<Experiment> experiment = Parse(id, texts.effective_yaml);
+  const absl::StatusOr<ExperimentTexts> texts = store_->Texts(id);
+  if (!texts.ok()) {
+    return GiveUpOrPostpone(id, texts.status(), /*final=*/false);
+  }
+  const absl::StatusOr<Experiment> experiment = Parse(id, texts->effective_yaml);
   if (!experiment.ok()) {
     return GiveUpOrPostpone(id, experiment.status(), /*final=*/true);
   }
@@ -132,11 +135,13 @@ absl::Status ExperimentHost::OpenAndBegin(const std::string& id) {
   if (const absl::Status made = MakeFolder(record.output_folder); !made.ok()) {
     return GiveUpOrPostpone(id, made, /*final=*/false);
   }
-  absl::StatusOr<std::shared_ptr<OpenRun>> run = OpenRunOf(record, texts.effective_yaml, *experiment);
+  absl::StatusOr<std::shared_ptr<OpenRun>> run = OpenRunOf(record, texts->effective_yaml, *experiment);
   if (!run.ok()) {
     return GiveUpOrPostpone(id, run.status(), IsOfItsData(run.status()));
   }
-  return BeginOpen(id, *std::move(run), Needs(record, *experiment));
+  // That it cannot be written down that it begins, neither.
+  const absl::Status begun = BeginOpen(id, *std::move(run), Needs(record, *experiment));
+  return begun.ok() ? begun : GiveUpOrPostpone(id, begun, /*final=*/false);
 }
 
 absl::StatusOr<std::shared_ptr<OpenRun>> ExperimentHost::OpenRunOf(const ExperimentRecord& record,

@@ -84,20 +84,20 @@ void ExperimentHost::BeginNext(absl::Time now) {
 std::vector<std::string> ExperimentHost::TakeReadyLocked(absl::Time now) {
   std::vector<std::string> ready;
   std::vector<std::pair<const ExperimentRecord*, Pending*>> queued;
-  std::vector<const RunNeeds*> promised;  // Who is being opened is as good as there.
-  int64_t opening = 0;
+  std::vector<const RunNeeds*> promised;  // Runs that are being opened count as begun.
+  int64_t opening = std::count_if(pending_.begin(), pending_.end(), [](const auto& one) { return one.second.opening; });
   for (auto& [id, pending] : pending_) {
     const ExperimentRecord& record = records_.at(id);
     if (pending.opening) {
-      ++opening;
       if (pending.needs.has_value()) {
         promised.push_back(&*pending.needs);
       }
     } else if (record.state == RunState::kQueued) {
       queued.emplace_back(&record, &pending);
-    } else if (now >= pending.retry_at && CanWriteLocked(now)) {  // It ran already.
+    } else if (now >= pending.retry_at && opening < kMaxOpening && CanWriteLocked(now)) {  // It ran already.
       ready.push_back(id);
       pending.opening = true;
+      ++opening;
     }
   }
   std::sort(queued.begin(), queued.end(), [](const auto& a, const auto& b) {
@@ -130,10 +130,11 @@ std::vector<std::string> ExperimentHost::TakeReadyLocked(absl::Time now) {
     if (pending->needs.has_value()) {
       pool_.Promise(*pending->needs, &slots);
     }
-    if (opening + static_cast<int64_t>(ready.size()) < kMaxOpening && CanWriteLocked(now)) {
+    if (opening < kMaxOpening && CanWriteLocked(now)) {
       pending->waits_for = pending->failure.empty() ? "its files are being opened" : pending->failure;
       pending->opening = true;
       ready.push_back(record->id);
+      ++opening;
     } else {
       pending->waits_for = "begins in a moment";
     }

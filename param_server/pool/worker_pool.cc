@@ -128,7 +128,7 @@ std::string WorkerPool::Missing(const std::string& experiment_id) const {
   std::vector<std::string> missing;
   if (const auto run = runs_.find(experiment_id); run != runs_.end()) {
     for (const Group& group : run->second.groups) {
-      // Of evaluators none need be there at first, but without one nobody says how good it is.
+      // An evaluator may come later unless the run has a target return or is in lock-step; it is missed all the same.
       const int64_t wanted = std::max<int64_t>(1, group.needs.least);
       if (const int64_t taken = group.Taken(); taken < wanted) {
         missing.push_back(Describe(group.needs, run->second.needs.environment, wanted - taken));

@@ -1,4 +1,4 @@
-// What a hub writes down of a run, and when. The rest of the class is in hub.cc.
+// The part of Hub that writes a run down, at its times. The rest of the class is in hub.cc.
 // No test of its own: hub_test.cc and hub_results_test.cc see it.
 
 #include <iterator>
@@ -18,7 +18,7 @@ namespace {
 constexpr absl::Duration kSavePeriod = absl::Seconds(5);
 // After a save that failed, before what is urgent is tried again.
 constexpr absl::Duration kRetryPause = absl::Seconds(1);
-// Who has not joined again so long after a restart counts as gone.
+// Workers that have not joined again so long after a restart count as gone.
 constexpr absl::Duration kRejoinTime = absl::Hours(1);
 
 }  // namespace

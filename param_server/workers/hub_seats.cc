@@ -142,7 +142,7 @@ void Hub::NoteLostItemsLocked(const WorkerView& worker) const {
   if (worker.introduction.role == Role::kReplayServer && tracker_.has_value() && !tracker_->plan().keeps_items &&
       !IsTrainingOver(tracker_->state()) && items != worker.figures.gauges.end() && items->second > 0) {
     const std::string text = absl::StrFormat(
-        "the items of replay server %d are lost, %.0f when it was last heard from: replay.durability is none",
+        "the items of replay server %d are lost, %.0f when it was last heard from: replay.durability: none",
         worker.index, items->second);
     LogWarning(text);
     NoteLocked(text);

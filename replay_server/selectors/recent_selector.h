@@ -50,8 +50,8 @@ class RecentSelector final : public Selector {
   // Draws by weight among the items from `first` on, which has `before` below it; by number where they all weigh 0.
   void SampleFrom(Rng* rng, uint32_t first, double before, double sum, absl::Span<Draw> draws);
 
-  // Of a drawn item that weighs so much of all items' `sum`. One without weight, which is drawn where those that it is
-  // drawn among have none, is given that of a uniform draw: 0 has no inverse.
+  // The probability of a drawn item that has this share of all items' `sum`. An item without weight, which is drawn if
+  // none of those it is drawn among has any, gets the probability of a uniform draw: 0 has no inverse.
   double Probability(double weight, double sum) const;
   // The position; present_ is up to date.
   uint32_t FirstOfNewest() const;

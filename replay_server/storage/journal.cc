@@ -9,7 +9,8 @@
 namespace waggle {
 namespace {
 
-// Of commits whose answers wait to be called. Each answer is some request's, which holds what it takes until then.
+// Limits of the commits whose answers wait to be called. The limits on connections, calls and their bytes
+// (docs/replay.md) bound what the requests of these answers hold until then.
 constexpr size_t kMaxCommits = 64;
 constexpr int64_t kMaxAnswers = 4096;
 

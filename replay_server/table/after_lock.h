@@ -35,9 +35,9 @@ class Actions {
   Nodes nodes_;
 };
 
-// Runs the actions in their order, in this thread. Where an action calls this again, its actions are run after those
+// Runs the actions in their order, in this thread. If an action calls this again, its actions are run after those
 // that wait already, by the outer call: a callback that asks for more each time it is called would otherwise recurse
-// without end. Memory that runs out in an action ends the process: whoever it was to answer would wait for ever.
+// without end. Memory that runs out in an action ends the process: the request that it answers would wait for ever.
 inline void RunAfterLock(Actions actions) noexcept {
   thread_local Actions::Nodes* running = nullptr;
   if (running != nullptr) {

@@ -267,7 +267,7 @@ void CheckDeterminism(const EnvironmentDefinition& definition, const Environment
   }
 }
 
-// Looks for an episode that lasts until the time limit, where random actions alone hardly come: tries other actions
+// Looks for an episode that lasts until the time limit, which random actions alone hardly reach: tries other actions
 // from some step of the longest episode on.
 void CheckTimeLimit(const EnvironmentDefinition& definition, const EnvironmentOptions& options) {
   const int64_t limit = ValueOf(definition.spec(options)).max_episode_steps;

@@ -42,7 +42,7 @@ class LimitedMemory {
   rlimit before_ = {};
 };
 
-// Whether `work`, done by a copy of this process, ends that by std::terminate. The copy has this thread alone.
+// True if `work`, done by a copy of this process, ends that by std::terminate. The copy has this thread alone.
 template <class Work>
 bool EndsProcess(const Work& work) {
   constexpr int kTerminated = 42;

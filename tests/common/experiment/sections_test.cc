@@ -92,7 +92,8 @@ TEST_CASE("Keys of the replay section that another one leaves without a meaning 
         "x:1: replay.remover.priority_exponent: means nothing to the remover fifo; wanted kind: prioritized, or none");
   CHECK(ReplayProblems("{checkpoint_seconds: 5}") ==
         "x:1: replay.checkpoint_seconds: means nothing with durability none; wanted checkpoint or log, or none");
-  CHECK(ReplayProblems("{log_sync: true}") == "x:1: replay.log_sync: means nothing with durability none");
+  CHECK(ReplayProblems("{log_sync: true}") ==
+        "x:1: replay.log_sync: means nothing with durability none; wanted log, or none");
   // Also at their defaults.
   const ReplayOptions defaults;
   for (const std::string& given : {

@@ -491,7 +491,7 @@ TEST_CASE("What is lost with a replay server whose items were in its memory is s
   const auto losses = [&notes] {
     return std::count_if(notes.begin(), notes.end(), [](const std::string& note) {
       return note ==
-             "the items of replay server 0 are lost, 30112 when it was last heard from: replay.durability is none";
+             "the items of replay server 0 are lost, 30112 when it was last heard from: replay.durability: none";
     });
   };
   fixture.Join("r1", Role::kReplayServer, "10.0.0.1:7001");  // It was cut off only.
