@@ -102,7 +102,7 @@ class TrajectoryWriter {
   const std::vector<Column> columns_;
   const int64_t max_block_rows_;
   const bool crosses_episodes_;  // Some windows do.
-  const bool highest_priority_;  // Of its blocks.
+  const bool highest_priority_;  // True if its blocks ask for it.
   ReplayWriter* const sink_;
   BufferPool pool_;
   std::vector<std::vector<WindowCutter>> cutters_;  // By plan, then by lane.

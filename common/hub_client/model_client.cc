@@ -32,8 +32,8 @@ constexpr uint64_t kMaxModelBytes = uint64_t{16} << 30;
 constexpr absl::Duration kFirstWatchPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestWatchPause = absl::Seconds(2);
 
-// What the ports promise: CANCELLED after a stop only; a server that is away or stopping is UNAVAILABLE, however the
-// library puts it.
+// The codes that the ports promise: CANCELLED after a stop only; a server that is away or stopping is UNAVAILABLE,
+// however the library puts it.
 absl::Status PortStatus(const absl::Status& status, const StopToken& stop, absl::string_view what) {
   if (!status.ok() && stop.StopRequested()) {
     return absl::CancelledError(absl::StrCat("stopped while ", what));

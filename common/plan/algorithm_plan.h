@@ -46,9 +46,9 @@ struct ScalarNeed {
 struct AlgorithmPlan {
   std::vector<NetworkNeed> networks = {};
   std::vector<ScalarNeed> scalars = {};
-  // What the acting network adds to every row of the stream: "value", and "log_prob", which is what its policy gives
-  // the action that was taken, also where exploration has changed that. PlanExperiment adds "core_state" where the
-  // network has a core, here and to the tables.
+  // The columns that the acting network adds to every row of the stream: "value", and "log_prob", which is what its
+  // policy gives the action that was taken, also where exploration has changed that. PlanExperiment adds "core_state"
+  // where the network has a core, here and to the tables.
   std::vector<std::string> columns = {};
   // The same for initial priorities alone, which leave no actor: "q_taken", "q_max".
   std::vector<std::string> private_columns = {};
