@@ -129,7 +129,18 @@ class RecordingClient final : public ClientStreamHandler<Response, Request> {
   std::shared_ptr<ClientPeer> peer_;
 };
 
+// Its end cancels the stream and waits until it has closed: a stream that nobody reads would never end.
 struct OpenStream {
+  OpenStream() = default;
+  OpenStream(OpenStream&&) = default;
+  OpenStream& operator=(OpenStream&&) = delete;
+  ~OpenStream() {
+    if (peer != nullptr) {
+      peer->Close(absl::CancelledError("the test has ended"));
+      seen->AwaitClosed();
+    }
+  }
+
   std::shared_ptr<Seen> seen;
   std::shared_ptr<ClientPeer> peer;
 };
