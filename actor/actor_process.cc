@@ -56,8 +56,8 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
                             return assignment.run_state != RunState::kNoExperiment && !IsOver(assignment.run_state) &&
                                    !assignment.experiment_yaml.empty();
                           }));
-  WAGGLE_ASSIGN_OR_RETURN(setting.experiment, ParseExperiment(setting.assignment.experiment_yaml,
-                                                              "the hub's experiment", {}, *ports.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(setting.experiment, ParseStoredExperiment(setting.assignment.experiment_yaml,
+                                                                    "the hub's experiment", {}, *ports.algorithms));
   const EnvironmentOptions& options = setting.experiment.environment;
   WAGGLE_ASSIGN_OR_RETURN(setting.definition, ports.environments->Find(options.name));
   WAGGLE_ASSIGN_OR_RETURN(setting.environment, setting.definition->spec(options));

@@ -24,8 +24,9 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   if (!options.device.empty()) {
     overrides.emplace_back("actor.device", options.device);
   }
-  WAGGLE_ASSIGN_OR_RETURN(const Experiment experiment, ParseExperiment(weights.experiment_yaml, "the experiment in it",
-                                                                       overrides, *ports.algorithms));
+  WAGGLE_ASSIGN_OR_RETURN(
+      const Experiment experiment,
+      ParseStoredExperiment(weights.experiment_yaml, "the experiment in it", overrides, *ports.algorithms));
   const EnvironmentOptions& environment = experiment.environment;
   WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, ports.environments->Find(environment.name));
   PolicyRequest request;

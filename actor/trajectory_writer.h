@@ -110,14 +110,14 @@ class TrajectoryWriter {
   std::vector<uint64_t> max_context_;               // By plan.
   std::vector<Lane> lanes_;
   std::vector<RowWindow> completed_;
-  // Of the rows being appended: where each stream column comes from, and each row's place among a column's.
+  // For the rows being appended: the source of each stream column, and each row's place among a column's.
   std::vector<const char*> sources_;
   std::vector<size_t> places_;
 
   std::shared_ptr<char> block_;
   int64_t block_rows_ = 0;       // The most that a lane has in it.
   std::vector<ItemInfo> items_;  // Of the present block.
-  // Of the present block: the lanes and rows where an episode begins, in the order in which they came.
+  // The lanes and rows of the present block where an episode begins, in the order in which they came.
   std::vector<std::pair<int64_t, int64_t>> begins_;
   int64_t items_written_ = 0;
 };

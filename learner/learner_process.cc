@@ -48,8 +48,8 @@ absl::StatusOr<std::unique_ptr<Job>> Prepare(const LearnerProcessOptions& option
       AwaitHub(connections.hub, "the first actor, which says what the environment is", connections.hub->training_over(),
                [](const Assignment& assignment) { return assignment.environment.has_value(); }));
   const EnvironmentSpec& environment = *job->assignment.environment;
-  WAGGLE_ASSIGN_OR_RETURN(job->experiment, ParseExperiment(job->assignment.experiment_yaml, "the hub's experiment", {},
-                                                           *connections.definitions));
+  WAGGLE_ASSIGN_OR_RETURN(job->experiment, ParseStoredExperiment(job->assignment.experiment_yaml,
+                                                                 "the hub's experiment", {}, *connections.definitions));
   const Experiment& experiment = job->experiment;
   const int64_t servers = experiment.replay.servers;
   WAGGLE_ASSIGN_OR_RETURN(job->assignment.replay_servers,

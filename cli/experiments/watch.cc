@@ -18,7 +18,7 @@ namespace {
 
 // One that another version wrote may not be understood: it is watched all the same.
 std::optional<Experiment> ExperimentIn(const v1::ExperimentInfo& info) {
-  auto experiment = ParseExperiment(info.effective_yaml(), info.id(), {}, BuiltinAlgorithmDefinitions());
+  auto experiment = ParseStoredExperiment(info.effective_yaml(), info.id(), {}, BuiltinAlgorithmDefinitions());
   return experiment.ok() ? std::optional<Experiment>(*std::move(experiment)) : std::nullopt;
 }
 

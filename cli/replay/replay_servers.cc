@@ -135,7 +135,7 @@ absl::StatusOr<Found> AddressesOf(const ReplayTarget& target, absl::Duration tim
                          [&](grpc::ClientContext* context) { return hub->Overview(context, request, &overview); }),
                absl::StrCat("the parameter server at ", target.param_server, " does not answer")));
   const auto parsed =
-      ParseExperiment(overview.experiment_yaml(), target.param_server, {}, BuiltinAlgorithmDefinitions());
+      ParseStoredExperiment(overview.experiment_yaml(), target.param_server, {}, BuiltinAlgorithmDefinitions());
   if (parsed.ok() && parsed->learner.pushes()) {
     return absl::FailedPreconditionError(
         absl::StrCat("experiment ", experiment.id(), " has no replay servers: its actors push gradients"));

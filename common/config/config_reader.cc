@@ -65,7 +65,8 @@ bool IsText(const YamlNode& node) {
 
 }  // namespace
 
-ConfigReader::ConfigReader(const YamlNode& root, ConfigErrors* errors) : root_(root), errors_(errors) {
+ConfigReader::ConfigReader(const YamlNode& root, ConfigErrors* errors, KeysWithoutMeaning without_meaning)
+    : root_(root), errors_(errors), without_meaning_(without_meaning) {
   frames_.emplace_back();
   frames_.back().position = root.position;
   if (root.kind == YamlNode::Kind::kMapping) {
@@ -244,7 +245,7 @@ std::vector<std::string> ConfigReader::EntryNames(std::vector<std::string> /*pre
 }
 
 bool ConfigReader::Applies(const char* key, bool has_meaning, absl::string_view otherwise) {
-  if (!has_meaning && Lookup(key) != nullptr) {
+  if (!has_meaning && Lookup(key) != nullptr && without_meaning_ == KeysWithoutMeaning::kRefused) {
     Report(PathOf(key), otherwise);
   }
   return has_meaning;

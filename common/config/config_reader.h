@@ -13,6 +13,10 @@
 
 namespace waggle {
 
+// What a reader does with keys that mean nothing beside the others: those of a user are a mistake; earlier versions
+// printed every key, and theirs are passed over.
+enum class KeysWithoutMeaning { kRefused, kPassedOver };
+
 // Gives the fields that it visits the values of a YAML mapping, strictly: an unknown key (named with the nearest known
 // one, or with the section in which it is known), a key given twice, a value of another type or out of range is an
 // error. A field whose value is wrong keeps its default. Not thread-safe.
@@ -24,7 +28,8 @@ namespace waggle {
 class ConfigReader final : public ConfigVisitor {
  public:
   // Both outlive the reader.
-  ConfigReader(const YamlNode& root, ConfigErrors* errors);
+  ConfigReader(const YamlNode& root, ConfigErrors* errors,
+               KeysWithoutMeaning without_meaning = KeysWithoutMeaning::kRefused);
 
   void Int(const char* key, int64_t* value, const Range& range) override;
   void Double(const char* key, double* value, const Range& range) override;
@@ -78,6 +83,7 @@ class ConfigReader final : public ConfigVisitor {
 
   const YamlNode& root_;
   ConfigErrors* const errors_;
+  const KeysWithoutMeaning without_meaning_;
   std::vector<Frame> frames_;
 };
 

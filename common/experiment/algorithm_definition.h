@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/registry.h"
 #include "common/config/config_visitor.h"
+#include "common/config/schedule.h"
 #include "common/experiment/sections.h"
 #include "common/plan/algorithm_plan.h"
 #include "common/plan/network_spec.h"
@@ -26,6 +28,16 @@ class AlgorithmOptions {
   virtual ~AlgorithmOptions() = default;
   virtual void Visit(ConfigVisitor& visitor) = 0;
   virtual absl::Status Validate() const = 0;
+
+  // `algorithm.importance_exponent`, of algorithms that learn from replayed items; the experiment visits it, as it has
+  // a meaning only beside a sampler that draws by priority. A row's loss is multiplied by (items * probability) ^
+  // -exponent over the largest of the batch, which undoes what priorities do to the expectation: not at all with an
+  // exponent of 0, fully with 1 (Schaul et al. 2015, arXiv 1511.05952). Absent: all rows count alike.
+  std::optional<Schedule> importance_exponent;
+  // 0 where it is absent.
+  double ImportanceExponentAt(const Progress& progress) const {
+    return importance_exponent.has_value() ? importance_exponent->At(progress) : 0;
+  }
 };
 
 // What an algorithm's plan depends on beside its options.

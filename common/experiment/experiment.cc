@@ -1,6 +1,9 @@
 #include "common/experiment/experiment.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,12 +28,53 @@
 namespace waggle {
 namespace {
 
+// Keys that earlier versions printed for every experiment of an algorithm. Each stands in a section.
+constexpr std::pair<absl::string_view, absl::string_view> kRemovedKeys[] = {{"algorithm", "priority_epsilon"}};
+
+void EraseRemovedKeys(YamlNode* root) {
+  for (const auto& [section_key, key] : kRemovedKeys) {
+    for (YamlEntry& section : root->entries) {
+      std::vector<YamlEntry>& entries = section.value.entries;
+      if (section.key == section_key) {
+        entries.erase(std::remove_if(entries.begin(), entries.end(),
+                                     [removed = key](const YamlEntry& entry) { return entry.key == removed; }),
+                      entries.end());
+      }
+    }
+  }
+}
+
+// Earlier versions printed for heads of all kinds what only those of normal distributions have. If that says no more
+// than its absence does, it is taken for absent.
+void ForgetPrintedStds(std::map<std::string, NetworkSpec>* networks) {
+  const HeadSpec absent;
+  for (auto& [network_name, network] : *networks) {
+    for (auto& [head_name, head] : network.heads) {
+      head.std = head.std == "free" ? absent.std : head.std;
+      head.initial_std = head.initial_std == 1 ? absent.initial_std : head.initial_std;
+      head.min_log_std = head.min_log_std == absent.MinLogStd() ? absent.min_log_std : head.min_log_std;
+      head.max_log_std = head.max_log_std == absent.MaxLogStd() ? absent.max_log_std : head.max_log_std;
+    }
+  }
+}
+
+// The kind of sampler that the file has, where these are the defaults. kPrioritized if the section is wrong, which may
+// be because of the kind: nothing is refused for that.
+SelectorKind SamplerKind(const YamlNode& root, KeysWithoutMeaning without_meaning, ReplayOptions replay) {
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors, without_meaning);
+  reader.Section("replay", &replay);
+  return errors.count() > 0 ? SelectorKind::kPrioritized : replay.table.sampler.kind;
+}
+
 // `algorithm:` as one section: the name, and the options of the algorithm of that name.
 struct AlgorithmSection {
   const AlgorithmDefinitions* definitions = nullptr;  // Null when writing.
   Experiment* experiment = nullptr;  // Whose other sections take the algorithm's defaults; when reading.
-  std::string name;
-  std::shared_ptr<AlgorithmOptions> options;
+  // The kind of sampler beside these defaults; when reading. Sections that stand later are read later.
+  std::function<SelectorKind(const ReplayOptions& defaults)> sampler_kind = {};
+  std::string name = {};
+  std::shared_ptr<AlgorithmOptions> options = nullptr;
 
   void Visit(ConfigVisitor& visitor) {
     visitor.Choice("name", &name, definitions == nullptr ? std::vector<std::string>{name} : definitions->Names());
@@ -47,6 +91,22 @@ struct AlgorithmSection {
       }
     }
     options->Visit(visitor);
+    VisitImportanceExponent(visitor);
+  }
+  // Reading takes it away where no items are drawn by priority.
+  void VisitImportanceExponent(ConfigVisitor& visitor) const {
+    std::optional<Schedule>& exponent = options->importance_exponent;
+    if (definitions != nullptr && exponent.has_value()) {
+      const SelectorKind sampler = sampler_kind(experiment->replay);
+      if (!visitor.Applies("importance_exponent", sampler == SelectorKind::kPrioritized,
+                           absl::StrCat("means nothing to the sampler ", Name(sampler),
+                                        "; wanted none, or replay.sampler.kind: prioritized"))) {
+        exponent.reset();
+      }
+    }
+    if (exponent.has_value()) {
+      visitor.Schedule("importance_exponent", &*exponent, In(0, 1));
+    }
   }
   absl::Status Validate() const { return options == nullptr ? absl::OkStatus() : options->Validate(); }
 };
@@ -149,12 +209,15 @@ bool Contains(const std::vector<T>& values, const T& value) {
 
 // Reads the right values of a file over the defaults, and reports the others.
 Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algorithms,
-                          const std::vector<std::string>& environments, const ConfigErrors& errors,
-                          ConfigReader* reader) {
+                          const std::vector<std::string>& environments, KeysWithoutMeaning without_meaning,
+                          const ConfigErrors& errors, ConfigReader* reader) {
   Experiment experiment;
   AlgorithmSection algorithm;
   algorithm.definitions = &algorithms;
   algorithm.experiment = &experiment;
+  algorithm.sampler_kind = [&root, without_meaning](const ReplayOptions& defaults) {
+    return SamplerKind(root, without_meaning, defaults);
+  };
   VisitSections(/*short_form=*/root.Find("network") != nullptr, &experiment, &algorithm, *reader);
   reader->Finish();
   if (experiment.learner.batch_size == kOneOfEachLane) {
@@ -172,6 +235,17 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   experiment.algorithm = algorithm.name;
   experiment.algorithm_options = algorithm.options;
   CheckAcrossSections(experiment, errors, reader);
+  return experiment;
+}
+
+absl::StatusOr<Experiment> Parse(YamlNode root, const std::vector<std::pair<std::string, std::string>>& overrides,
+                                 const AlgorithmDefinitions& algorithms, const std::vector<std::string>& environments,
+                                 KeysWithoutMeaning without_meaning) {
+  ConfigErrors errors;
+  ApplyOverrides(overrides, &root, &errors);
+  ConfigReader reader(root, &errors, without_meaning);
+  Experiment experiment = ReadExperiment(root, algorithms, environments, without_meaning, errors, &reader);
+  WAGGLE_RETURN_IF_ERROR(errors.ToStatus());
   return experiment;
 }
 
@@ -202,11 +276,17 @@ absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::s
                                            const AlgorithmDefinitions& algorithms,
                                            const std::vector<std::string>& environments) {
   WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, origin));
-  ConfigErrors errors;
-  ApplyOverrides(overrides, &root, &errors);
-  ConfigReader reader(root, &errors);
-  Experiment experiment = ReadExperiment(root, algorithms, environments, errors, &reader);
-  WAGGLE_RETURN_IF_ERROR(errors.ToStatus());
+  return Parse(std::move(root), overrides, algorithms, environments, KeysWithoutMeaning::kRefused);
+}
+
+absl::StatusOr<Experiment> ParseStoredExperiment(const std::string& yaml, const std::string& origin,
+                                                 const std::vector<std::pair<std::string, std::string>>& overrides,
+                                                 const AlgorithmDefinitions& algorithms) {
+  WAGGLE_ASSIGN_OR_RETURN(YamlNode root, ParseYaml(yaml, origin));
+  EraseRemovedKeys(&root);
+  WAGGLE_ASSIGN_OR_RETURN(Experiment experiment, Parse(std::move(root), overrides, algorithms, /*environments=*/{},
+                                                       KeysWithoutMeaning::kPassedOver));
+  ForgetPrintedStds(&experiment.networks);
   return experiment;
 }
 
@@ -228,7 +308,7 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
   ConfigErrors errors;
   ApplyOverrides(overrides, &root, &errors);
   ConfigReader reader(root, &errors);
-  Experiment experiment = ReadExperiment(root, algorithms, environments, errors, &reader);
+  Experiment experiment = ReadExperiment(root, algorithms, environments, KeysWithoutMeaning::kRefused, errors, &reader);
   const std::set<std::string> wrong = WrongSections(errors);
   if (experiment.algorithm_options != nullptr && wrong.count("environment") == 0) {
     absl::StatusOr<EnvironmentSpec> spec = spec_of(experiment.environment);

@@ -41,6 +41,12 @@ absl::StatusOr<Experiment> ParseExperiment(const std::string& yaml, const std::s
                                            const AlgorithmDefinitions& algorithms,
                                            const std::vector<std::string>& environments = {});
 
+// ParseExperiment on what ToYaml has printed, in this version or an earlier one: keys that mean nothing beside the
+// others, or that have been removed since, are passed over.
+absl::StatusOr<Experiment> ParseStoredExperiment(const std::string& yaml, const std::string& origin,
+                                                 const std::vector<std::pair<std::string, std::string>>& overrides,
+                                                 const AlgorithmDefinitions& algorithms);
+
 // ParseExperiment on a file. NOT_FOUND or another error of the file system where it cannot be read.
 absl::StatusOr<Experiment> LoadExperiment(const std::string& path,
                                           const std::vector<std::pair<std::string, std::string>>& overrides,

@@ -14,6 +14,11 @@ NetworkSpec Mlp(std::vector<int64_t> units);
 // implementation details of PPO" (Huang et al., 2022) have it: orthogonal, and a policy that begins close to uniform.
 NetworkSpec ActorCritic(std::vector<int64_t> units);
 
+// The importance_exponent of most algorithms: nearly unbiased late, when it matters most.
+inline Schedule AnnealedImportance() {
+  return Schedule::Linear(0.4, 1, Schedule::Clock::kLearnerSteps, 100'000);
+}
+
 // For algorithms that learn from old transitions with a learner step for each environment step: uniform replay of a
 // million items, batches of 256, and acting by weights that are a few steps old.
 void OffPolicyDefaults(Experiment* experiment);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/problems.h"
 #include "common/experiment/table_fields.h"
@@ -59,7 +60,9 @@ absl::Status ExperimentOptions::Validate() const {
 
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
   visitor.CheckedString("name", &name, IsName, kNames);
-  if (name == kNullEnvironment) {
+  if (visitor.Applies(
+          "spec", name == kNullEnvironment,
+          absl::StrCat("means nothing to the environment ", name, "; wanted none, or name: ", kNullEnvironment))) {
     visitor.Section("spec", &spec);
   }
 }
@@ -182,10 +185,21 @@ void LearnerOptions::Visit(ConfigVisitor& visitor) {
 
 void EvaluationOptions::Visit(ConfigVisitor& visitor) {
   visitor.Bool("enabled", &enabled);
-  visitor.Int("episodes", &episodes, In(1, kMaxEpisodes));
-  visitor.Int("confirm_episodes", &confirm_episodes, In(1, kMaxEpisodes));
-  visitor.Double("period_seconds", &period_seconds, In(0, kMaxSeconds));
-  visitor.Int("period_steps", &period_steps, In(1, 1'000'000'000));
+  const auto applies = [&](const char* key) {
+    return visitor.Applies(key, enabled, "means nothing while enabled is false; wanted none, or enabled: true");
+  };
+  if (applies("episodes")) {
+    visitor.Int("episodes", &episodes, In(1, kMaxEpisodes));
+  }
+  if (applies("confirm_episodes")) {
+    visitor.Int("confirm_episodes", &confirm_episodes, In(1, kMaxEpisodes));
+  }
+  if (applies("period_seconds")) {
+    visitor.Double("period_seconds", &period_seconds, In(0, kMaxSeconds));
+  }
+  if (applies("period_steps")) {
+    visitor.Int("period_steps", &period_steps, In(1, 1'000'000'000));
+  }
 }
 
 absl::Status EvaluationOptions::Validate() const {

@@ -34,7 +34,7 @@ struct ExperimentOptions {
 // `environment:` — what is to be learned.
 struct EnvironmentOptions {
   std::string name = "CartPole-v1";  // A name from the environment registry.
-  SpecOptions spec;                  // Of kNullEnvironment; the key is unknown for the others.
+  SpecOptions spec;                  // For kNullEnvironment alone.
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

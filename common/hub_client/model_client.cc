@@ -105,7 +105,7 @@ class Assembly {
     return absl::OkStatus();
   }
 
-  // What has come; nothing where nothing is newer.
+  // The snapshot that has come; nothing if none is newer.
   absl::StatusOr<std::optional<ModelSnapshot>> Finish() {
     if (!begun_) {
       return absl::DataLossError("the answer holds no message");

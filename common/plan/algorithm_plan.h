@@ -12,7 +12,7 @@
 
 namespace waggle {
 
-// What comes out of a head for one row of observations. Its size follows from the action.
+// The output of a head for one row of observations. Its size follows from the action.
 enum class HeadKind {
   kQ,              // A value for each choice of a discrete action.
   kValue,          // One number.
@@ -41,7 +41,7 @@ struct ScalarNeed {
   OptimizerOptions optimizer = {};
 };
 
-// What an algorithm wants for its options and an environment. Pure data: `waggle check` prints it, the replay side
+// The needs of an algorithm for its options and an environment. Pure data: `waggle check` prints it, the replay side
 // makes tables of it, actors and learners build from it, checkpoints and published weights follow from it.
 struct AlgorithmPlan {
   std::vector<NetworkNeed> networks = {};

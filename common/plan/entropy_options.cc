@@ -9,8 +9,8 @@ namespace waggle {
 void EntropyOptions::Visit(ConfigVisitor& visitor) {
   visitor.Schedule("weight", &weight, In(0, 1e6));
   visitor.OptionalDouble("target", &target, In(-1e6, 1e6));
-  // What a weight that is given would not need is an unknown key.
-  if (target.has_value()) {
+  if (visitor.Applies("optimizer", target.has_value(),
+                      "means nothing without a target, as the weight is not learned; wanted none, or a target")) {
     visitor.Section("optimizer", &optimizer);
   }
 }

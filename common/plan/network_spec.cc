@@ -105,15 +105,24 @@ void CoreSpec::Visit(ConfigVisitor& visitor) {
 }
 
 void HeadSpec::Visit(ConfigVisitor& visitor) {
-  visitor.String("type", &type);  // Which there are depends on the kind: PlanNetwork knows.
+  visitor.String("type", &type);  // The types depend on the kind, which PlanNetwork knows.
   visitor.IntList("units", &units, In(1, kMaxUnits));
   visitor.Choice("activation", &activation, Activations());
   visitor.Choice("initialization", &initialization, Initializations());
   visitor.OptionalDouble("gain", &gain, In(0, kMaxGain));
-  visitor.String("std", &std);  // As with the type.
-  visitor.OptionalDouble("initial_std", &initial_std, Above(0, 100));
-  visitor.OptionalDouble("min_log_std", &min_log_std, In(-100, 10));
-  visitor.OptionalDouble("max_log_std", &max_log_std, In(-100, 10));
+  // Whether these have a meaning depends on the kind too.
+  if (visitor.MayBeGiven(!std.empty())) {
+    visitor.String("std", &std);
+  }
+  if (visitor.MayBeGiven(initial_std.has_value())) {
+    visitor.OptionalDouble("initial_std", &initial_std, Above(0, 100));
+  }
+  if (visitor.MayBeGiven(min_log_std.has_value())) {
+    visitor.OptionalDouble("min_log_std", &min_log_std, In(-100, 10));
+  }
+  if (visitor.MayBeGiven(max_log_std.has_value())) {
+    visitor.OptionalDouble("max_log_std", &max_log_std, In(-100, 10));
+  }
   visitor.Choice("shares", &shares, {"all", "nothing"});
 }
 

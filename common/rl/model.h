@@ -49,7 +49,7 @@ class Model {
 
   const EnvironmentSpec& environment() const { return environment_; }
   torch::Device device() const { return device_; }
-  // Of the environment's action: how many numbers it is, and how many choices a discrete one has.
+  // The numbers of an action of the environment, and the choices that a discrete one has.
   int64_t action_elements() const { return environment_.actions[0].array.NumElements(); }
   int64_t action_choices() const { return environment_.actions[0].TotalChoices(); }
 

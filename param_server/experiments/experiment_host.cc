@@ -130,7 +130,7 @@ std::string ExperimentHost::OutputFolder(const std::string& id) const {
 }
 
 absl::StatusOr<Experiment> ExperimentHost::Parse(const std::string& id, const std::string& effective_yaml) const {
-  return ParseExperiment(effective_yaml, absl::StrCat("experiment ", id), {}, *options_.algorithms);
+  return ParseStoredExperiment(effective_yaml, absl::StrCat("experiment ", id), {}, *options_.algorithms);
 }
 
 RunNeeds ExperimentHost::Needs(const ExperimentRecord& record, const Experiment& experiment) const {

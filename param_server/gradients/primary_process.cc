@@ -35,8 +35,8 @@ absl::StatusOr<Job> Prepare(const PrimaryConnections& connections) {
   WAGGLE_ASSIGN_OR_RETURN(job.assignment, AwaitHub(connections.hub, "an experiment", over, [](const Assignment& said) {
                             return !said.experiment_yaml.empty();
                           }));
-  WAGGLE_ASSIGN_OR_RETURN(job.experiment, ParseExperiment(job.assignment.experiment_yaml, "the hub's experiment", {},
-                                                          *connections.definitions));
+  WAGGLE_ASSIGN_OR_RETURN(job.experiment, ParseStoredExperiment(job.assignment.experiment_yaml, "the hub's experiment",
+                                                                {}, *connections.definitions));
   if (!job.experiment.learner.pushes()) {
     return absl::FailedPreconditionError(
         "learner.gradients is local: this run has a learner (waggle-learner) and no primary");

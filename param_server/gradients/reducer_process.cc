@@ -21,7 +21,7 @@ absl::Status Reduce(const ReducerConnections& connections) {
                                    [](const Assignment& said) { return !said.experiment_yaml.empty(); }));
   WAGGLE_ASSIGN_OR_RETURN(
       const Experiment experiment,
-      ParseExperiment(assignment.experiment_yaml, "the hub's experiment", {}, *connections.definitions));
+      ParseStoredExperiment(assignment.experiment_yaml, "the hub's experiment", {}, *connections.definitions));
   if (!experiment.learner.pushes()) {
     return absl::FailedPreconditionError("learner.gradients is local: this run has no use for a reducer");
   }

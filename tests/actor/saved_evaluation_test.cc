@@ -91,6 +91,12 @@ TEST_CASE("Saved weights are evaluated on the experiment that they are of", "[un
   CHECK(fixture.lanes == 20);
 }
 
+TEST_CASE("Saved weights of a version that printed every key are evaluated", "[unit]") {
+  Fixture fixture;
+  fixture.weights.experiment_yaml += "evaluation: {enabled: false, episodes: 20}\nreplay: {log_sync: true}\n";
+  CHECK(ValueOf(fixture.Evaluate()).returns.count == 20);
+}
+
 TEST_CASE("A seed gives the same episodes again, and another one others", "[unit]") {
   Fixture fixture;
   const SavedEvaluation one = ValueOf(fixture.Evaluate());

@@ -335,6 +335,14 @@ TEST_CASE("A key that means nothing beside the others is refused whatever its va
   CHECK(fifo.text() == "kind: fifo\n");
   CHECK(read("sampler: {kind: prioritized, exponent: 0.5}", &sampler).empty());
   CHECK(sampler.exponent == 0.5);
+  // Unless an earlier version has printed it.
+  Sampler stored;
+  const YamlNode root = testing::ValueOf(ParseYaml("sampler: {exponent: 0.7, exponnet: 1}", "x.yaml"));
+  ConfigErrors errors;
+  ConfigReader reader(root, &errors, KeysWithoutMeaning::kPassedOver);
+  reader.Section("sampler", &stored);
+  CHECK(stored.exponent == 0.6);
+  CHECK(errors.ToStatus().message() == "x.yaml:1: sampler.exponnet: unknown key; did you mean \"exponent\"?");
   ConfigWriter prioritized;
   sampler.Visit(prioritized);
   CHECK(prioritized.text() == "kind: prioritized\nexponent: 0.5\n");

@@ -247,6 +247,24 @@ TEST_CASE("observations are not normalised where gradients are pushed", "[unit]"
   CHECK_THAT(std::string(refused.message()), Catch::StartsWith("networks.q.normalize_observations: "));
 }
 
+TEST_CASE("keys of evaluations mean nothing where there are none, and are not printed", "[unit]") {
+  const std::string none = std::string(kMinimal) + "evaluation: {enabled: false";
+  for (const char* const key : {"episodes: 20", "confirm_episodes: 100", "period_seconds: 1", "period_steps: 500"}) {
+    const std::string name(key, std::string(key).find(':'));
+    CHECK(Parse(none + ", " + key + "}\n").status().message() ==
+          "x.yaml:3: evaluation." + name + ": means nothing while enabled is false; wanted none, or enabled: true");
+  }
+  CHECK_THAT(ToYaml(ValueOf(Parse(none + "}\n"))), Catch::Contains("evaluation:\n  enabled: false\nstop:"));
+}
+
+TEST_CASE("what a head does not have is not printed", "[unit]") {
+  const std::string network = std::string(kMinimal) + "network: {heads: {q: {type: dueling}}}\n";
+  CHECK_THAT(ToYaml(ValueOf(Parse(network))), !Catch::Contains("std"));
+  CHECK_THAT(ToYaml(ValueOf(Parse(std::string(kMinimal) + "network: {heads: {q: {std: of_state, max_log_std: 1}}}\n"))),
+             Catch::Contains("std: of_state\n") && Catch::Contains("max_log_std: 1\n") &&
+                 !Catch::Contains("min_log_std") && !Catch::Contains("initial_std"));
+}
+
 TEST_CASE("Errors of the file and of the command line come together", "[unit]") {
   const absl::Status status = Parse("algorithm: {name: fake}\nstop: {max_second: 1}\n",
                                     {{"learner.batch_size", "3.7"}, {"learner.bach_size", "3"}, {"stop.x.y.", "1"}})

@@ -31,7 +31,7 @@ TEST_CASE("the weight of the entropy is given, and nothing learned, unless there
   CHECK(options.weight == Schedule::Linear(0.1, 0));
   const absl::Status status = Read("optimizer: {learning_rate: 0.1}", &options);
   REQUIRE_CODE(status, absl::StatusCode::kInvalidArgument);
-  CHECK_THAT(std::string(status.message()), Catch::Contains("optimizer: unknown key"));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("optimizer: means nothing without a target"));
 }
 
 TEST_CASE("a weight that is learned towards a target begins with what is given, wherever the keys stand", "[unit]") {

@@ -6,7 +6,6 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
-#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -25,12 +24,10 @@ struct ApexDqnOptions : public AlgorithmOptions {
   std::optional<double> update_rate;  // The share of the online network that it takes over after every learner step.
   int64_t update_steps = 0;           // Learner steps from one copy of the online network to the next.
 
-  Schedule importance_exponent = AnnealedImportance();
-
   ExplorationOptions exploration{"epsilon_greedy", 0, 0.4, 7};
   OptimizerOptions optimizer;
 
-  ApexDqnOptions() { optimizer.gradient_clip_norm = 10; }
+  ApexDqnOptions();
 
   void Visit(ConfigVisitor& visitor) override;
   absl::Status Validate() const override;

@@ -1,8 +1,7 @@
 #include <cmath>
 
 #include "common/base/problems.h"
-#include "common/base/status_macros.h"
-#include "common/experiment/experiment.h"
+#include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/apex_dqn/apex_dqn.h"
 #include "common/rl/algorithms/definitions.h"
@@ -30,8 +29,6 @@ InitialPriority TdErrorPriority(double discount) {
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const ApexDqnOptions& options, const PlanContext& context) {
-  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, ApexDqnOptions().importance_exponent,
-                                                 context.replay.table.sampler));
   NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
   q.acts = true;
   q.has_target = options.mode != "vanilla";
@@ -63,6 +60,11 @@ void Defaults(Experiment* experiment) {
 
 }  // namespace
 
+ApexDqnOptions::ApexDqnOptions() {
+  importance_exponent = AnnealedImportance();
+  optimizer.gradient_clip_norm = 10;
+}
+
 double ApexDqnOptions::EffectiveUpdateRate() const {
   return update_rate.value_or(update_steps == 0 ? kDefaultUpdateRate : 0);
 }
@@ -77,7 +79,6 @@ void ApexDqnOptions::Visit(ConfigVisitor& visitor) {
   if (mode != "vanilla" && update_steps == 0) {
     update_rate = EffectiveUpdateRate();  // So that the effective configuration shows it.
   }
-  visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
   visitor.Section("exploration", &exploration);
   visitor.Section("optimizer", &optimizer);
 }

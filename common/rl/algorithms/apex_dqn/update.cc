@@ -11,8 +11,7 @@ class ApexDqn : public Algorithm {
       : options_(options), loss_(options.loss == "mse" ? TdLoss::kMse : TdLoss::kHuber), q_(model->net("q")) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
-    const Transitions t =
-        TransitionsOf(batches, options_.discount, options_.importance_exponent.At(context->progress()));
+    const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
     torch::Tensor target;
     {
       const torch::NoGradGuard no_grad;

@@ -4,7 +4,6 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
-#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -15,8 +14,6 @@ struct DdpgOptions : public AlgorithmOptions {
   int64_t n_step = 1;          // Rewards that are summed before the critic takes over; fewer where an episode ends.
   double discount = 0.99;      // A step.
   double update_rate = 0.005;  // The share of both networks that their targets take over after every step.
-
-  Schedule importance_exponent = AnnealedImportance();
 
   ExplorationOptions exploration;
   OptimizerOptions actor_optimizer, critic_optimizer;

@@ -1,4 +1,3 @@
-#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/ddpg/ddpg.h"
@@ -8,8 +7,6 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const DdpgOptions& options, const PlanContext& context) {
-  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, DdpgOptions().importance_exponent,
-                                                 context.replay.table.sampler));
   NetworkNeed actor{"actor", {{"action", HeadKind::kDeterministic}}, options.actor_optimizer};
   actor.acts = true;
   actor.has_target = true;
@@ -31,6 +28,7 @@ void Defaults(Experiment* experiment) {
 
 // The noise that the paper adds to its actions.
 DdpgOptions::DdpgOptions() {
+  importance_exponent = AnnealedImportance();
   exploration.type = "ornstein_uhlenbeck";
   exploration.sigma = 0.2;
   exploration.time_step = 1;
@@ -41,7 +39,6 @@ void DdpgOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("n_step", &n_step, In(1, 1'000));
   visitor.Double("discount", &discount, In(0, 1));
   visitor.Double("update_rate", &update_rate, Above(0, 1));
-  visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
   visitor.Section("exploration", &exploration);
   visitor.Section("actor_optimizer", &actor_optimizer);
   visitor.Section("critic_optimizer", &critic_optimizer);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/base/status_macros.h"
 #include "common/experiment/experiment.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
@@ -42,8 +41,6 @@ InitialPriority SequencePriority(const R2d2Options& options) {
 }
 
 absl::StatusOr<AlgorithmPlan> Plan(const R2d2Options& options, const PlanContext& context) {
-  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, R2d2Options().importance_exponent,
-                                                 context.replay.table.sampler));
   NetworkNeed q{"q", {{"q", HeadKind::kQ}}, options.optimizer};
   q.acts = true;
   q.has_target = true;
@@ -79,6 +76,7 @@ void Defaults(Experiment* experiment) {
 }  // namespace
 
 R2d2Options::R2d2Options() {
+  importance_exponent = 0.6;
   optimizer.epsilon = 1e-3;
   optimizer.gradient_clip_norm = 40;
 }
@@ -92,7 +90,6 @@ void R2d2Options::Visit(ConfigVisitor& visitor) {
   visitor.Double("update_rate", &update_rate, Above(0, 1));
   visitor.Int("update_steps", &update_steps, In(1, 1e15));
   visitor.Double("eta", &eta, In(0, 1));
-  visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
   visitor.Section("exploration", &exploration);
   visitor.Section("optimizer", &optimizer);
 }

@@ -2,10 +2,8 @@
 
 #include <cstdint>
 
-#include "common/config/schedule.h"
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
-#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -27,7 +25,6 @@ struct R2d2Options : public AlgorithmOptions {
 
   // A sequence's priority is eta * max + (1 - eta) * mean of the |TD error| of its learned steps.
   double eta = 0.9;
-  Schedule importance_exponent = 0.6;
 
   ExplorationOptions exploration{"epsilon_greedy", 0, 0.4, 7};
   OptimizerOptions optimizer;

@@ -23,7 +23,7 @@ class R2d2 : public Algorithm {
 
   void Update(const Batches& batches, UpdateContext* context) override {
     const Sequences s =
-        SequencesOf(batches, options_.discount, options_.burn_in, options_.importance_exponent.At(context->progress()));
+        SequencesOf(batches, options_.discount, options_.burn_in, options_.ImportanceExponentAt(context->progress()));
     const Tensor q = Values(s);
     const Tensor target = Unrolls::Steps(Rescaled(Returns(s, q), options_.rescaling_epsilon));
     const Tensor taken = Unrolls::Steps(q.gather(2, s.action.unsqueeze(2)).squeeze(2));

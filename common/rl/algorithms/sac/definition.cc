@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
@@ -10,8 +9,6 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const SacOptions& options, const PlanContext& context) {
-  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, SacOptions().importance_exponent,
-                                                 context.replay.table.sampler));
   const bool is_discrete = context.environment.actions[0].kind == SpaceKind::kDiscrete;
   NetworkNeed actor{"actor", {{"policy", HeadKind::kTanhNormal}}, options.actor_optimizer};
   NetworkNeed critic{"critic", {{"value", HeadKind::kValue}}, options.critic_optimizer};
@@ -40,6 +37,7 @@ void Defaults(Experiment* experiment) {
 }  // namespace
 
 SacOptions::SacOptions() {
+  importance_exponent = AnnealedImportance();
   exploration.warm_up_steps = 1'000;
 }
 
@@ -50,12 +48,16 @@ void SacOptions::Visit(ConfigVisitor& visitor) {
   visitor.Int("critics", &critics, In(1, 16));
   visitor.Double("temperature", &temperature, Above(0, 1e6));
   visitor.Bool("learn_temperature", &learn_temperature);
-  // What a temperature that is fixed would not need is an unknown key.
-  if (learn_temperature) {
+  const auto of_learned = [&](const char* key) {
+    return visitor.Applies(key, learn_temperature,
+                           "means nothing while learn_temperature is false; wanted none, or learn_temperature: true");
+  };
+  if (of_learned("target_entropy")) {
     visitor.OptionalDouble("target_entropy", &target_entropy, In(-1e6, 1e6));
+  }
+  if (of_learned("temperature_optimizer")) {
     visitor.Section("temperature_optimizer", &temperature_optimizer);
   }
-  visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
   visitor.Section("exploration", &exploration);
   visitor.Section("actor_optimizer", &actor_optimizer);
   visitor.Section("critic_optimizer", &critic_optimizer);

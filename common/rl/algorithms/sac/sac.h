@@ -5,7 +5,6 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
-#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -30,8 +29,6 @@ struct SacOptions : public AlgorithmOptions {
   bool learn_temperature = true;  // So that the policy's entropy comes to target_entropy.
   // In nats. Absent: of real actions in [-1, 1] minus the number of their elements, of choices kShareOfUniformEntropy.
   std::optional<double> target_entropy;
-
-  Schedule importance_exponent = AnnealedImportance();
 
   ExplorationOptions exploration;
   OptimizerOptions actor_optimizer, critic_optimizer, temperature_optimizer;

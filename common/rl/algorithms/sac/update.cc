@@ -16,8 +16,7 @@ class Sac : public Algorithm {
 
   // Numbers are those of the paper's equations.
   void Update(const Batches& batches, UpdateContext* context) override {
-    const Transitions t =
-        TransitionsOf(batches, options_.discount, options_.importance_exponent.At(context->progress()));
+    const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
     const torch::Tensor alpha = temperature_ != nullptr ? temperature_->value().detach().exp()
                                                         : torch::full({}, options_.temperature, t.reward.options());
     // (5): towards r + gamma^n (min_i Q'_i(s', a') + alpha H), with the next action of the policy of now.

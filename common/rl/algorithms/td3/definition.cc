@@ -1,4 +1,3 @@
-#include "common/base/status_macros.h"
 #include "common/experiment/family_defaults.h"
 #include "common/experiment/table_plans.h"
 #include "common/rl/algorithms/definitions.h"
@@ -8,8 +7,6 @@ namespace waggle {
 namespace {
 
 absl::StatusOr<AlgorithmPlan> Plan(const Td3Options& options, const PlanContext& context) {
-  WAGGLE_RETURN_IF_ERROR(CheckImportanceExponent(options.importance_exponent, Td3Options().importance_exponent,
-                                                 context.replay.table.sampler));
   NetworkNeed actor{"actor", {{"action", HeadKind::kDeterministic}}, options.actor_optimizer};
   actor.acts = true;
   actor.has_target = true;
@@ -31,6 +28,7 @@ void Defaults(Experiment* experiment) {
 }  // namespace
 
 Td3Options::Td3Options() {
+  importance_exponent = AnnealedImportance();
   exploration.type = "gaussian";
   exploration.warm_up_steps = 1'000;
 }
@@ -43,7 +41,6 @@ void Td3Options::Visit(ConfigVisitor& visitor) {
   visitor.Double("target_noise", &target_noise, In(0, 2));
   visitor.Double("target_noise_clip", &target_noise_clip, In(0, 2));
   visitor.Int("policy_delay", &policy_delay, In(1, 1'000));
-  visitor.Schedule("importance_exponent", &importance_exponent, In(0, 1));
   visitor.Section("exploration", &exploration);
   visitor.Section("actor_optimizer", &actor_optimizer);
   visitor.Section("critic_optimizer", &critic_optimizer);

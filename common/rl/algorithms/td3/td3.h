@@ -4,7 +4,6 @@
 
 #include "common/experiment/algorithm_definition.h"
 #include "common/plan/exploration_options.h"
-#include "common/plan/importance_exponent.h"
 #include "common/plan/optimizer_options.h"
 
 namespace waggle {
@@ -20,8 +19,6 @@ struct Td3Options : public AlgorithmOptions {
   double target_noise = 0.2;       // Added to each element of each next action in [-1, 1]: its standard deviation,
   double target_noise_clip = 0.5;  // and the most that it may be.
   int64_t policy_delay = 2;        // The critics' steps from one of the actor's to the next.
-
-  Schedule importance_exponent = AnnealedImportance();
 
   ExplorationOptions exploration;
   OptimizerOptions actor_optimizer, critic_optimizer;

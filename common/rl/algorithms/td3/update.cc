@@ -11,8 +11,7 @@ class Td3 : public Algorithm {
       : options_(options), actor_(model->net("actor")), critic_(model->net("critic")) {}
 
   void Update(const Batches& batches, UpdateContext* context) override {
-    const Transitions t =
-        TransitionsOf(batches, options_.discount, options_.importance_exponent.At(context->progress()));
+    const Transitions t = TransitionsOf(batches, options_.discount, options_.ImportanceExponentAt(context->progress()));
     // The critics go towards r + gamma^n min_i Q'_i(s', mu'(s') + noise).
     torch::Tensor target;
     {
