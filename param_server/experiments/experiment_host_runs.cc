@@ -1,6 +1,5 @@
 // What ExperimentHost's executor does: opens and closes runs, and writes down what is known of experiments. The rest of
 // the class is in experiment_host.cc.
-// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
 #include <filesystem>

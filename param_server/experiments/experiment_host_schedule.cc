@@ -1,6 +1,5 @@
 // ExperimentHost's thread: decides who begins and what is closed, and never waits for a disk. The rest of the class is
 // in experiment_host.cc.
-// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
 #include <utility>
