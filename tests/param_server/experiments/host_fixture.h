@@ -140,7 +140,7 @@ class HostFixture {
     }
   }
   // Null while the experiment does not run.
-  std::shared_ptr<RunServices> Find(const std::string& id) { return host->Find(id); }
+  std::shared_ptr<RunServices> Find(const std::string& id) { return host->Find(id).value_or(nullptr); }
   // A worker joins the run, says this of itself, and leaves.
   void Work(const std::string& id, const std::string& worker_id, Role role, const WorkerFigures& figures) {
     const std::shared_ptr<RunServices> run = Find(id);

@@ -52,8 +52,7 @@ TEST_CASE_METHOD(RunFixture, "a summary has the counts of all workers that ever 
   CHECK(summary["policy_lag"]["max"] == 80.0);
   CHECK(summary["seconds_to_first_env_step"] > 0.0);
   REQUIRE(summary["wall_seconds"] > 0.0);
-  CHECK(summary["rates"]["items_inserted_per_s"].get<double>() * summary["wall_seconds"].get<double>() ==
-        Approx(450));
+  CHECK(summary["rates"]["items_inserted_per_s"].get<double>() * summary["wall_seconds"].get<double>() == Approx(450));
 }
 
 TEST_CASE_METHOD(RunFixture, "an experiment that is told as closed has left its summary", "[unit]") {
@@ -72,7 +71,8 @@ TEST_CASE_METHOD(RunFixture, "a summary that cannot be written is tried again, a
   RoundsUntil("why it is not closed is told",
               [&] { return Log(id).find("it is not closed yet: ") != std::string::npos; });
   CHECK_FALSE(IsClosed(id));
-  CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("not closed yet") && Catch::Contains("summary.json"));
+  CHECK_THAT(ValueOf(host->Get(id)).record.reason,
+             Catch::Contains("not closed yet") && Catch::Contains("summary.json"));
   std::filesystem::remove_all(Output(id) + "summary.json");
   RoundsUntil("its end", [&] { return IsClosed(id); });
   CHECK(Summary(id)["reason"] == "stopped by a user");
@@ -99,7 +99,8 @@ TEST_CASE_METHOD(RunFixture, "an experiment is not closed before its last steps 
   CHECK_FALSE(IsClosed(id));
   std::filesystem::remove(in_the_way);
   RoundsUntil("its end", [&] { return IsClosed(id); });
-  CHECK(ValueOf(DecodeHubRecord(ValueOf(ReadSmallFile(HubFolder(id) + "/hub.state", 1 << 20)))).progress.env_steps == 17);
+  CHECK(ValueOf(DecodeHubRecord(ValueOf(ReadSmallFile(HubFolder(id) + "/hub.state", 1 << 20)))).progress.env_steps ==
+        17);
   CHECK(Summary(id)["env_steps"] == 17);
 }
 
