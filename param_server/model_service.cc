@@ -47,11 +47,11 @@ class PushHandler final : public ReadHandler<v1::PushModelRequest, v1::PushModel
     }
     if (upload_ == nullptr) {
       const v1::ModelHeader& header = message.header.header();
-      WAGGLE_ASSIGN_OR_RETURN(run_, FindOrRefuse(find_, header.experiment_id()));
+      WAGGLE_ASSIGN_OR_RETURN(run_, find_(header.experiment_id()));
       WAGGLE_ASSIGN_OR_RETURN(ModelSnapshot snapshot, FromProto(header));
       WAGGLE_RETURN_IF_ERROR(CheckEpoch(snapshot));
       if (run_->env_steps != nullptr) {
-        snapshot.progress.env_steps = run_->env_steps();
+        snapshot.progress.env_steps = run_->env_steps(snapshot.version);
       }
       model_ = snapshot.model;
       WAGGLE_ASSIGN_OR_RETURN(
@@ -170,7 +170,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Pull(grpc::CallbackSer
   if (const absl::Status status = CheckPull(*pull); !status.ok()) {
     return Refuse(status);
   }
-  const auto run = FindOrRefuse(find_, pull->experiment_id());
+  const auto run = find_(pull->experiment_id());
   if (!run.ok()) {
     return Refuse(run.status());
   }
@@ -200,7 +200,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* ModelService::Watch(grpc::CallbackSe
   if (const absl::Status status = ValidateName(watch->model()); !status.ok()) {
     return Refuse(status);
   }
-  auto run = FindOrRefuse(find_, watch->experiment_id());
+  auto run = find_(watch->experiment_id());
   if (!run.ok()) {
     return Refuse(run.status());
   }

@@ -70,6 +70,8 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
     *response->mutable_turn() = ToProto(*overview.turn);
   }
   response->set_running_ms(absl::ToInt64Milliseconds(overview.running));
+  response->mutable_totals()->insert(overview.totals.all.begin(), overview.totals.all.end());
+  response->mutable_totals_unseen()->insert(overview.totals.unseen.begin(), overview.totals.unseen.end());
   return answer;
 }
 

@@ -27,9 +27,8 @@ struct RunServices {
   std::function<uint64_t()> last_epoch;
   // The largest epoch of a learner that was dismissed, whose weights are refused; null: there is none.
   std::function<uint64_t()> fenced_epoch;
-  // The run's environment steps that have been reported, which become those of a version that is pushed; null: they are
-  // as its learner says.
-  std::function<int64_t()> env_steps;
+  // The run's environment steps that become those of a version that is pushed; null: they are as its learner says.
+  std::function<int64_t(const ModelVersion& version)> env_steps;
   EncodedModels encoded;
   // Its run is closed: calls that wait for something end, once they are woken.
   std::atomic<bool> closed{false};
@@ -38,10 +37,8 @@ struct RunServices {
 // What a call of a run that has been closed ends with.
 absl::Status ClosedError();
 
-// The services of an experiment that runs; null where none of this id does. Called in gRPC reactions: does not block.
-using FindRun = std::function<std::shared_ptr<RunServices>(const std::string& experiment_id)>;
-
-// NOT_FOUND, naming the id, where `find` has none.
-absl::StatusOr<std::shared_ptr<RunServices>> FindOrRefuse(const FindRun& find, const std::string& experiment_id);
+// The services of an experiment that runs. NOT_FOUND, naming the id, where none of this id does; UNAVAILABLE where it
+// runs and is not open yet, so that its workers ask again. Called in gRPC reactions: does not block.
+using FindRun = std::function<absl::StatusOr<std::shared_ptr<RunServices>>(const std::string& experiment_id)>;
 
 }  // namespace waggle

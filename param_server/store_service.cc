@@ -49,7 +49,7 @@ grpc::ServerUnaryReactor* StoreService::Set(grpc::CallbackServerContext* context
   return AnswerUnary<v1::SetKeyRequest, v1::SetKeyResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::SetKeyRequest& decoded, v1::SetKeyResponse*) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, find_(decoded.experiment_id()));
         return run->groups->Set(decoded.epoch(), decoded.key(), decoded.value());
       });
 }
@@ -60,7 +60,7 @@ grpc::ServerUnaryReactor* StoreService::Get(grpc::CallbackServerContext* context
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return FinishUnary(context, status);
   }
-  auto run = FindOrRefuse(find_, decoded.experiment_id());
+  auto run = find_(decoded.experiment_id());
   if (!run.ok()) {
     return FinishUnary(context, run.status());
   }
@@ -72,7 +72,7 @@ grpc::ServerUnaryReactor* StoreService::Add(grpc::CallbackServerContext* context
   return AnswerUnary<v1::AddToKeyRequest, v1::AddToKeyResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::AddToKeyRequest& decoded, v1::AddToKeyResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, find_(decoded.experiment_id()));
         WAGGLE_ASSIGN_OR_RETURN(const int64_t value,
                                 run->groups->Add(decoded.epoch(), decoded.key(), decoded.amount()));
         answer->set_value(value);
@@ -85,7 +85,7 @@ grpc::ServerUnaryReactor* StoreService::Delete(grpc::CallbackServerContext* cont
   return AnswerUnary<v1::DeleteKeyRequest, v1::DeleteKeyResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::DeleteKeyRequest& decoded, v1::DeleteKeyResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, find_(decoded.experiment_id()));
         WAGGLE_ASSIGN_OR_RETURN(const bool existed, run->groups->Delete(decoded.epoch(), decoded.key()));
         answer->set_existed(existed);
         return absl::OkStatus();

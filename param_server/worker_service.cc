@@ -124,9 +124,10 @@ grpc::ServerUnaryReactor* WorkerService::Join(grpc::CallbackServerContext* conte
   if (!introduction.ok()) {
     return FinishUnary(context, introduction.status());
   }
-  auto run = FindOrRefuse(find_, decoded.experiment_id());
-  if (!run.ok()) {  // It has ended, or there never was one: coming back is of no use.
-    return FinishUnary(context, absl::FailedPreconditionError(run.status().message()));
+  auto run = find_(decoded.experiment_id());
+  if (!run.ok()) {  // If it has ended, or there never was one, coming back is of no use.
+    return FinishUnary(
+        context, absl::IsNotFound(run.status()) ? absl::FailedPreconditionError(run.status().message()) : run.status());
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   const auto join = [this, run = *std::move(run), introduction = *introduction, response, reactor] {
@@ -165,7 +166,7 @@ grpc::ServerUnaryReactor* WorkerService::Heartbeat(grpc::CallbackServerContext* 
 }
 
 absl::Status WorkerService::Heartbeat(const v1::HeartbeatRequest& request, v1::HeartbeatResponse* response) {
-  WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, request.experiment_id()));
+  WAGGLE_ASSIGN_OR_RETURN(const auto run, find_(request.experiment_id()));
   WAGGLE_ASSIGN_OR_RETURN(const WorkerReport report, ReportOf(request));
   WAGGLE_ASSIGN_OR_RETURN(const Assignment assignment, run->hub->Heartbeat(report));
   *response->mutable_assignment() = ToProto(assignment);
@@ -182,7 +183,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* WorkerService::Watch(grpc::CallbackS
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return new WriteReactor(std::make_unique<EndedSource>(std::move(status)));
   }
-  auto run = FindOrRefuse(find_, decoded.experiment_id());
+  auto run = find_(decoded.experiment_id());
   if (!run.ok()) {
     return new WriteReactor(std::make_unique<EndedSource>(run.status()));
   }
@@ -194,7 +195,7 @@ grpc::ServerUnaryReactor* WorkerService::TakeSteps(grpc::CallbackServerContext* 
   return AnswerUnary<v1::TakeStepsRequest, v1::TakeStepsResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::TakeStepsRequest& decoded, v1::TakeStepsResponse* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(const auto run, FindOrRefuse(find_, decoded.experiment_id()));
+        WAGGLE_ASSIGN_OR_RETURN(const auto run, find_(decoded.experiment_id()));
         WAGGLE_ASSIGN_OR_RETURN(const int64_t allowed, run->hub->TakeSteps(decoded.worker_id(), FromProto(decoded)));
         answer->set_allowed(static_cast<uint64_t>(allowed));
         return absl::OkStatus();
@@ -206,8 +207,8 @@ grpc::ServerUnaryReactor* WorkerService::Leave(grpc::CallbackServerContext* cont
   return AnswerUnary<v1::LeaveRequest, v1::LeaveResponse>(
       context, *request, response, kMaxUnaryBytes,
       [this](const v1::LeaveRequest& decoded, v1::LeaveResponse* /*answer*/) {
-        if (const std::shared_ptr<RunServices> run = find_(decoded.experiment_id()); run != nullptr) {
-          run->hub->Leave(decoded.worker_id());
+        if (const auto run = find_(decoded.experiment_id()); run.ok()) {
+          (*run)->hub->Leave(decoded.worker_id());
         }
         return absl::OkStatus();
       });
@@ -219,16 +220,17 @@ grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* c
   if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
     return FinishUnary(context, status);
   }
-  if (const std::shared_ptr<RunServices> run = find_(decoded.experiment_id()); run != nullptr) {
+  const absl::StatusOr<std::shared_ptr<RunServices>> run = find_(decoded.experiment_id());
+  if (run.ok()) {
     return FinishUnary(context, GuardedStatus([&]() -> absl::Status {
-                         v1::OverviewResponse answer = ToProto(run->hub->Overview());
-                         answer.set_experiment_id(run->experiment_id);
+                         v1::OverviewResponse answer = ToProto((*run)->hub->Overview());
+                         answer.set_experiment_id((*run)->experiment_id);
                          *response = EncodeMessage(answer, ByteSlices());
                          return absl::OkStatus();
                        }));
   }
   if (past_ == nullptr) {
-    return FinishUnary(context, FindOrRefuse(find_, decoded.experiment_id()).status());
+    return FinishUnary(context, run.status());
   }
   return AnswerLater<v1::OverviewRequest, v1::OverviewResponse>(
       &past_calls_, context, *request, response, kMaxUnaryBytes,

@@ -68,15 +68,17 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
     }
     said_away = false;
     const RunState state = RunStateOf(snapshot->overview);
+    // One that is over has left its files once it is closed.
+    const bool closed = IsOver(state) && snapshot->info.ended_at_us() != 0;
     if (flags.json) {
-      if (IsOver(state) || !since_json.has_value() || since_json->Elapsed() >= options.json_period) {
+      if (closed || !since_json.has_value() || since_json->Elapsed() >= options.json_period) {
         *out << StatusJson(*snapshot, /*indent=*/-1) << std::flush;
         since_json.emplace();
       }
     } else {
       const ProgressContext context = ContextOf(snapshot->info, experiment);
       const RunFacts facts = teller.Tell(*snapshot, experiment, context);
-      if (IsOver(state)) {
+      if (closed) {
         printer->SetOutcome(RunStateName(state));
         printer->Event(absl::StrCat(RunStateName(state), " after ", ShortDuration(facts.running), " and ",
                                     ShortNumber(facts.env_steps), " environment steps",
@@ -86,7 +88,7 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
     if (printer->failed() || !out->good()) {
       return absl::DataLossError("what is told cannot be written");
     }
-    if (IsOver(state)) {
+    if (closed) {
       const bool has_target = experiment.has_value() && experiment->stop.target_return.has_value();
       return state == RunState::kSolved || (state == RunState::kLimit && !has_target) ? 0 : 1;
     }

@@ -7,8 +7,8 @@
 
 namespace waggle {
 
-// What became of a run's gradients (docs/gradient_server.md), over all processes that the hub remembers. Each is as its
-// worker last said: one that a worker had no answer to when it was last heard of is not answered.
+// What became of a run's gradients (docs/gradient_server.md), over all processes that ever worked for it. Each is as
+// its worker last said: one that a worker had no answer to when it was last heard of is not answered.
 struct GradientFacts {
   double pushed = 0;
   double applied = 0;                     // As the workers were told; also what a restart has undone since.

@@ -9,7 +9,7 @@
 
 namespace waggle {
 
-// What a run's processes have counted, those that are gone included as long as the hub remembers them.
+// The counts of all processes that ever worked for a run.
 struct RunCounts {
   std::optional<double> first_env_step_unix;  // Seconds.
   double items_inserted = 0;

@@ -74,11 +74,17 @@ void FillFromOverview(const v1::OverviewResponse& overview, absl::Time started_a
   }
   const double seconds = summary->wall_seconds = static_cast<double>(overview.running_ms()) / 1e3;
   if (seconds > 0) {
-    summary->env_steps_per_s = summary->env_steps / seconds;
-    summary->items_inserted_per_s = counts.items_inserted / seconds;
-    summary->items_sampled_per_s = counts.items_sampled / seconds;
-    summary->learner_steps_per_s = summary->learner_steps / seconds;
-    summary->gradients_pushed_per_s = counts.gradients.has_value() ? counts.gradients->pushed / seconds : 0;
+    // Without what was done while there was no hub, as the seconds are without that time.
+    const auto rate = [&overview, seconds](double total, const char* name) {
+      const auto unseen = overview.totals_unseen().find(name);
+      return (total - (unseen == overview.totals_unseen().end() ? 0 : unseen->second)) / seconds;
+    };
+    summary->env_steps_per_s = rate(summary->env_steps, "actor/env_steps");
+    summary->items_inserted_per_s = rate(counts.items_inserted, "replay/items_inserted");
+    summary->items_sampled_per_s = rate(counts.items_sampled, "replay/items_sampled");
+    summary->learner_steps_per_s = rate(summary->learner_steps, "learner/learner_steps");
+    summary->gradients_pushed_per_s =
+        counts.gradients.has_value() ? rate(counts.gradients->pushed, "actor/gradients_pushed") : 0;
   }
   if (counts.items_learned > 0) {
     summary->policy_lag_mean = counts.policy_lag_sum / counts.items_learned;

@@ -88,7 +88,7 @@ class ExperimentHost {
   absl::StatusOr<ExperimentView> Get(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<PoolMemberView> Members() ABSL_LOCKS_EXCLUDED(mutex_);
   // See FindRun. An empty id stands for the only experiment that runs.
-  std::shared_ptr<RunServices> Find(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::shared_ptr<RunServices>> Find(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Calls `listener` whenever the state of an experiment changes. As ModelStore::Watch.
   std::unique_ptr<Listeners::Subscription> Watch(std::function<void()> listener) {
@@ -127,6 +127,7 @@ class ExperimentHost {
     std::optional<absl::Time> over_since;
     std::optional<absl::Time> dismissed_since;  // All workers are to leave.
     bool busy = false;                          // The executor ends or closes it.
+    std::string unclosed;                       // Why it is over and could not be closed yet; in words.
   };
   // A run that is closed: calls may still hold it. Then what it has to keep is written.
   struct Closing {
@@ -137,7 +138,7 @@ class ExperimentHost {
 
   explicit ExperimentHost(const ExperimentHostOptions& options, std::unique_ptr<ExperimentStore> store);
 
-  // Open's: reads what is kept, and opens what ran.
+  // Open's: reads what is kept. What ran is opened by the executor.
   absl::Status LoadAll() ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   void AddRecordLocked(ExperimentRecord record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // FAILED_PRECONDITION if a further experiment would share its output folder with another.
@@ -193,7 +194,11 @@ class ExperimentHost {
   // Begin's when the run could not be opened.
   absl::Status GiveUpOrPostpone(const std::string& id, const absl::Status& why, bool final)
       ABSL_LOCKS_EXCLUDED(mutex_, writing_);
+  // What the record says, unless the experiment is over.
+  std::optional<ExperimentRecord> RecordUnlessOver(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
+  // An error says what is not on the disk yet; it is tried again.
   absl::Status CloseRun(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
+  absl::Status WriteEnd(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   void KeepReplayStorage() ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   void WriteEvents() ABSL_LOCKS_EXCLUDED(mutex_);
   // After something could not be written, nothing is for a while.

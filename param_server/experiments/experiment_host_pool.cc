@@ -1,6 +1,5 @@
 // What ExperimentHost has to do with the processes of the pool: they attend, and are told their orders. The rest of the
 // class is in experiment_host.cc.
-// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
 #include <utility>

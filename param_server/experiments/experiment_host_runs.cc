@@ -1,6 +1,5 @@
 // What ExperimentHost's executor does: opens and closes runs, and writes down what is known of experiments. The rest of
 // the class is in experiment_host.cc.
-// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
 #include <filesystem>
@@ -43,12 +42,11 @@ bool IsOfItsData(const absl::Status& status) {
 
 absl::Status ExperimentHost::LoadAll() {
   WAGGLE_ASSIGN_OR_RETURN(const std::vector<std::string> deleted, store_->Deleted());
-  std::vector<std::string> running;
   {
     MutexLock lock(&mutex_);
     deleted_.insert(deleted.begin(), deleted.end());
   }
-  WAGGLE_RETURN_IF_ERROR(store_->Load([this, &running](ExperimentRecord record, const std::string& last_overview) {
+  WAGGLE_RETURN_IF_ERROR(store_->Load([this](ExperimentRecord record, const std::string& last_overview) {
     v1::OverviewResponse last;
     MutexLock lock(&mutex_);
     if (!last_overview.empty() && last.ParseFromString(last_overview)) {
@@ -59,31 +57,23 @@ absl::Status ExperimentHost::LoadAll() {
       past.result = last.has_result() ? std::make_optional(FromProto(last.result())) : std::nullopt;
     }
     if (!IsOver(record.state)) {
-      pending_[record.id].opening = record.state == RunState::kRunning;
-    }
-    if (record.state == RunState::kRunning) {
-      running.push_back(record.id);
+      pending_[record.id];
     }
     AddRecordLocked(std::move(record));
   }));
-  std::vector<ExperimentRecord> queued;
+  std::vector<ExperimentRecord> begin;
   {
     MutexLock lock(&mutex_);
     for (const auto& [id, pending] : pending_) {
-      if (!pending.opening) {
-        queued.push_back(records_.at(id));
-      }
+      begin.push_back(records_.at(id));
     }
   }
-  for (const ExperimentRecord& record : queued) {
+  for (const ExperimentRecord& record : begin) {
     WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, store_->Texts(record.id));
     if (const auto experiment = Parse(record.id, texts.effective_yaml); experiment.ok()) {
       MutexLock lock(&mutex_);
       pending_.at(record.id).needs = Needs(record, *experiment);
     }
-  }
-  for (const std::string& id : running) {
-    WAGGLE_RETURN_IF_ERROR(Begin(id));
   }
   return absl::OkStatus();
 }
@@ -141,7 +131,20 @@ absl::Status ExperimentHost::OpenAndBegin(const std::string& id) {
   }
   // That it cannot be written down that it begins, neither.
   const absl::Status begun = BeginOpen(id, *std::move(run), Needs(record, *experiment));
-  return begun.ok() ? begun : GiveUpOrPostpone(id, begun, /*final=*/false);
+  if (!begun.ok()) {
+    return GiveUpOrPostpone(id, begun, /*final=*/false);
+  }
+  {
+    MutexLock lock(&mutex_);
+    if (active_.count(id) == 0) {  // It was stopped meanwhile.
+      return absl::OkStatus();
+    }
+  }
+  // It is not closed before this is done: see TakeEndedLocked.
+  if (const absl::Status removed = RemoveSummary(record.output_folder); !removed.ok()) {
+    LogWarning("experiment ", id, " goes on beside the summary of before: ", removed.message());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<OpenRun>> ExperimentHost::OpenRunOf(const ExperimentRecord& record,
@@ -159,19 +162,22 @@ absl::StatusOr<std::shared_ptr<OpenRun>> ExperimentHost::OpenRunOf(const Experim
   return OpenRun::Open(std::move(options));
 }
 
+std::optional<ExperimentRecord> ExperimentHost::RecordUnlessOver(const std::string& id) {
+  MutexLock lock(&mutex_);
+  const ExperimentRecord& record = records_.at(id);
+  return IsOver(record.state) ? std::nullopt : std::optional<ExperimentRecord>(record);
+}
+
 absl::Status ExperimentHost::BeginOpen(const std::string& id, std::shared_ptr<OpenRun> run, const RunNeeds& needs) {
   Active active;  // As the run itself, it goes outside the locks if nothing comes of it.
   active.run = std::move(run);
   active.subscription = active.run->hub()->Watch([wake = wake_] { wake->Up(); });
   MutexLock writing(&writing_);
-  ExperimentRecord record;
-  {
-    MutexLock lock(&mutex_);
-    record = records_.at(id);
-  }
-  if (IsOver(record.state)) {  // It was stopped meanwhile.
+  std::optional<ExperimentRecord> known = RecordUnlessOver(id);
+  if (!known.has_value()) {  // It was stopped meanwhile.
     return absl::OkStatus();
   }
+  ExperimentRecord& record = *known;
   const bool restored = record.state == RunState::kRunning;
   const bool resumed = !restored && record.attempts > 0;
   if (!restored) {
@@ -191,14 +197,11 @@ absl::Status ExperimentHost::BeginOpen(const std::string& id, std::shared_ptr<Op
 
 absl::Status ExperimentHost::GiveUpOrPostpone(const std::string& id, const absl::Status& why, bool final) {
   MutexLock writing(&writing_);
-  ExperimentRecord record;
-  {
-    MutexLock lock(&mutex_);
-    record = records_.at(id);
-  }
-  if (IsOver(record.state)) {  // It was stopped meanwhile.
+  std::optional<ExperimentRecord> known = RecordUnlessOver(id);
+  if (!known.has_value()) {  // It was stopped meanwhile.
     return absl::OkStatus();
   }
+  ExperimentRecord& record = *known;
   if (final) {
     LogError("experiment ", id, " cannot begin: ", why.message());
     record.state = RunState::kFailed;
@@ -225,37 +228,61 @@ absl::Status ExperimentHost::GiveUpOrPostpone(const std::string& id, const absl:
 }
 
 absl::Status ExperimentHost::CloseRun(const std::string& id) {
-  std::shared_ptr<OpenRun> run;
-  {
-    MutexLock lock(&mutex_);
-    run = active_.at(id).run;
-  }
-  const RunStanding standing = run->hub()->Standing();
-  const v1::OverviewResponse overview = ToPastProto(run->hub()->Overview());
-  const std::string last_overview = overview.SerializeAsString();
-  ExperimentRecord record;
-  {
-    MutexLock writing(&writing_);
+  const absl::Status status = WriteEnd(id);
+  if (!status.ok()) {
+    const std::string why(status.message());
+    bool news = false;
     {
       MutexLock lock(&mutex_);
-      record = records_.at(id);
+      news = std::exchange(active_.at(id).unclosed, why) != why;
     }
-    record.state = standing.state;
-    record.reason = standing.reason;
-    record.ended = absl::Now();
-    record.replay_storage.clear();
-    WAGGLE_RETURN_IF_ERROR(Keep(record, "", &last_overview));
+    if (news) {  // Not each time.
+      Note(id, absl::StrCat("it is not closed yet: ", why));
+    }
+    return status;
   }
-  LogInfo("experiment ", id, " is closed: ", RunStateName(standing.state));
-  run->Close(SummaryJson(record, overview));
+  std::shared_ptr<OpenRun> run;
   Active active;  // Its subscription ends outside the lock.
   {
     MutexLock lock(&mutex_);
+    run = active_.at(id).run;
     active = std::move(active_.at(id));
     active_.erase(id);
-    past_[id] = standing;
-    closing_[id].run = std::move(run);
+    past_[id] = run->hub()->Standing();
+    closing_[id].run = run;
   }
+  run->Close(/*over=*/true);
+  return absl::OkStatus();
+}
+
+absl::Status ExperimentHost::WriteEnd(const std::string& id) {
+  std::shared_ptr<OpenRun> run;
+  ExperimentRecord record;
+  {
+    MutexLock lock(&mutex_);
+    run = active_.at(id).run;
+    record = records_.at(id);
+  }
+  WAGGLE_RETURN_IF_ERROR(run->hub()->Save());
+  const v1::OverviewResponse overview = ToPastProto(run->hub()->Overview());
+  const RunStanding standing = run->hub()->Standing();
+  record.state = standing.state;
+  record.reason = standing.reason;
+  // First, so that what is told as closed has its files.
+  WAGGLE_RETURN_IF_ERROR(MakeFolder(record.output_folder));
+  WAGGLE_RETURN_IF_ERROR(WriteSummary(record.output_folder, SummaryJson(record, overview)));
+  const std::string last_overview = overview.SerializeAsString();
+  MutexLock writing(&writing_);
+  {
+    MutexLock lock(&mutex_);
+    record = records_.at(id);
+  }
+  record.state = standing.state;
+  record.reason = standing.reason;
+  record.ended = absl::Now();
+  record.replay_storage.clear();
+  WAGGLE_RETURN_IF_ERROR(Keep(record, "", &last_overview));
+  LogInfo("experiment ", id, " is closed: ", RunStateName(standing.state));
   return absl::OkStatus();
 }
 

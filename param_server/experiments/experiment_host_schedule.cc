@@ -1,6 +1,5 @@
 // ExperimentHost's thread: decides who begins and what is closed, and never waits for a disk. The rest of the class is
 // in experiment_host.cc.
-// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 
 #include <algorithm>
 #include <utility>
@@ -88,13 +87,17 @@ std::vector<std::string> ExperimentHost::TakeReadyLocked(absl::Time now) {
   int64_t opening = std::count_if(pending_.begin(), pending_.end(), [](const auto& one) { return one.second.opening; });
   for (auto& [id, pending] : pending_) {
     const ExperimentRecord& record = records_.at(id);
+    const bool began = record.state != RunState::kQueued;
+    // A run that began with an earlier hub comes before those in the queue, also while it cannot be opened.
+    if ((pending.opening || began) && pending.needs.has_value() && active_.count(id) == 0) {
+      promised.push_back(&*pending.needs);
+    }
     if (pending.opening) {
-      if (pending.needs.has_value()) {
-        promised.push_back(&*pending.needs);
-      }
-    } else if (record.state == RunState::kQueued) {
+      continue;
+    }
+    if (!began) {
       queued.emplace_back(&record, &pending);
-    } else if (now >= pending.retry_at && opening < kMaxOpening && CanWriteLocked(now)) {  // It ran already.
+    } else if (now >= pending.retry_at && opening < kMaxOpening && CanWriteLocked(now)) {
       ready.push_back(id);
       pending.opening = true;
       ++opening;
@@ -163,6 +166,9 @@ void ExperimentHost::TellWaitLocked(const std::string& id, Pending* pending, abs
 ExperimentHost::Tasks ExperimentHost::TakeEndedLocked(absl::Time now, bool* news) {
   Tasks tasks;
   for (auto& [id, active] : active_) {
+    if (pending_.count(id) > 0) {
+      continue;  // The executor has not done all that belongs to its beginning.
+    }
     const RunState state = active.run->hub()->run_state();
     *news = std::exchange(active.state, state) != state || *news;
     if (!IsOver(state)) {

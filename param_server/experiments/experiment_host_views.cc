@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/build_info.h"
@@ -59,6 +60,9 @@ ExperimentView ExperimentHost::ViewLocked(const ExperimentRecord& record) const 
     if (const std::string missing = pool_.Missing(record.id); view.record.reason.empty() && !missing.empty()) {
       view.record.reason = absl::StrCat("waits for ", missing);
     }
+    if (!active->second.unclosed.empty()) {
+      absl::StrAppend(&view.record.reason, "; it is not closed yet: ", active->second.unclosed);
+    }
     return view;
   }
   if (const auto pending = pending_.find(record.id); pending != pending_.end() && !IsOver(record.state)) {
@@ -102,10 +106,16 @@ std::vector<PoolMemberView> ExperimentHost::Members() {
   return pool_.Members(options_.clock());
 }
 
-std::shared_ptr<RunServices> ExperimentHost::Find(const std::string& id) {
+absl::StatusOr<std::shared_ptr<RunServices>> ExperimentHost::Find(const std::string& id) {
   MutexLock lock(&mutex_);
   const auto active = id.empty() && active_.size() == 1 ? active_.begin() : active_.find(id);
-  return active == active_.end() ? nullptr : OpenRun::Services(active->second.run);
+  if (active != active_.end()) {
+    return OpenRun::Services(active->second.run);
+  }
+  if (const auto record = records_.find(id); record != records_.end() && record->second.state == RunState::kRunning) {
+    return absl::UnavailableError(absl::StrCat("experiment ", id, " is being opened"));
+  }
+  return absl::NotFoundError(absl::StrCat("no experiment \"", absl::CHexEscape(id), "\" runs here"));
 }
 
 absl::StatusOr<v1::OverviewResponse> ExperimentHost::PastOverview(const std::string& id) {

@@ -1,4 +1,3 @@
-// No test of its own: tests/param_server/experiments/experiment_host_test.cc sees it.
 #include "param_server/experiments/open_run.h"
 
 #include <optional>
@@ -42,7 +41,6 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   auto run = std::shared_ptr<OpenRun>(new OpenRun());
   run->folder_ = options.folder;
   run->output_folder_ = options.output_folder;
-  run->note_ = options.note;
   run->draw_curves_ = std::move(options.draw_curves);
   WAGGLE_ASSIGN_OR_RETURN(run->state_, HubState::Open(options.folder));
   WAGGLE_RETURN_IF_ERROR(AdoptExperiment(options.plan.yaml, run->state_.get()).status());
@@ -76,12 +74,13 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   run->services_.metrics = &run->metrics_;
   run->services_.last_epoch = [state = run->state_.get()] { return state->last_epoch(); };
   run->services_.fenced_epoch = [hub = run->hub_.get()] { return hub->fenced_epoch(); };
-  run->services_.env_steps = [hub = run->hub_.get()] { return hub->env_steps(); };
+  run->services_.env_steps = [hub = run->hub_.get()](const ModelVersion& version) { return hub->EnvStepsAt(version); };
   return run;
 }
 
 OpenRun::~OpenRun() {
   recording_.reset();
+  const bool has_steps = hub_ != nullptr && hub_->env_steps() > 0;
   hub_.reset();
   for (WeightsFolder* const folder : {newest_.get(), best_.get()}) {
     if (folder != nullptr) {
@@ -90,25 +89,13 @@ OpenRun::~OpenRun() {
       }
     }
   }
-  if (!summary_.empty()) {
-    LeaveSummary();
-  }
-}
-
-void OpenRun::LeaveSummary() {
-  if (const absl::Status written = WriteSummary(output_folder_, summary_); !written.ok()) {
-    LogError("the run's summary is not written: ", written.message());
-    if (note_ != nullptr) {
-      note_(absl::StrCat("its summary is not written: ", written.message()));
-    }
-  }
-  if (draw_curves_ != nullptr) {
+  if (over_ && has_steps && draw_curves_ != nullptr) {
     draw_curves_(output_folder_, absl::StrCat(folder_, "/curves.log"));
   }
 }
 
-void OpenRun::Close(std::string summary) {
-  summary_ = std::move(summary);
+void OpenRun::Close(bool over) {
+  over_ = over;
   services_.closed = true;
   hub_->WakeAll();
   models_->WakeAll();

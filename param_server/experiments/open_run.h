@@ -46,18 +46,16 @@ class OpenRun {
   static std::shared_ptr<RunServices> Services(const std::shared_ptr<OpenRun>& run) {
     return std::shared_ptr<RunServices>(run, &run->services_);
   }
-  // Calls that wait end. Of a run that is over, `summary` is the text of its summary.json, which is written when this
-  // object goes; empty: the run goes on with another hub.
-  void Close(std::string summary = "");
+  // Calls that wait end. The curves of a run that is `over` are drawn when this object goes; else it goes on with
+  // another hub.
+  void Close(bool over = false);
 
  private:
   OpenRun() = default;
-  void LeaveSummary();
 
   std::string folder_;
   std::string output_folder_;
-  std::string summary_;
-  std::function<void(const std::string& text)> note_;
+  bool over_ = false;
   std::function<void(const std::string& run_folder, const std::string& log)> draw_curves_;
   // In the order in which they need each other.
   Metrics metrics_;

@@ -15,11 +15,7 @@ constexpr char kSummary[] = "/summary.json";
 }  // namespace
 
 absl::Status WriteBeginning(const std::string& output_folder, const std::string& yaml) {
-  absl::Status status = WriteFileAtomically(absl::StrCat(output_folder, "/experiment.yaml"), yaml);
-  const std::string summary = absl::StrCat(output_folder, kSummary);
-  if (status.ok() && std::remove(summary.c_str()) != 0 && errno != ENOENT) {
-    status = FileError(errno, summary, "remove the file");
-  }
+  const absl::Status status = WriteFileAtomically(absl::StrCat(output_folder, "/experiment.yaml"), yaml);
   return status.ok() ? status : absl::UnavailableError(status.message());
 }
 
@@ -34,6 +30,12 @@ std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewRespon
   summary.reason = record.reason;
   FillFromOverview(overview, record.started.value_or(absl::Now()), &summary);
   return summary.ToJson();
+}
+
+absl::Status RemoveSummary(const std::string& output_folder) {
+  const std::string summary = absl::StrCat(output_folder, kSummary);
+  return std::remove(summary.c_str()) == 0 || errno == ENOENT ? absl::OkStatus()
+                                                              : FileError(errno, summary, "remove the file");
 }
 
 absl::Status WriteSummary(const std::string& output_folder, const std::string& json) {

@@ -11,12 +11,14 @@
 
 namespace waggle {
 
-// For a run that begins, or goes on: experiment.yaml, which is `yaml`, and no summary.json of before. UNAVAILABLE for
-// all that hinders: it never lies with the experiment.
+// For a run that begins, or goes on: experiment.yaml, which is `yaml`. UNAVAILABLE for all that hinders: it never lies
+// with the experiment.
 absl::Status WriteBeginning(const std::string& output_folder, const std::string& yaml);
 
 // The text of a closed run's summary.json. `overview`: what was known of it when it was closed.
 std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewResponse& overview);
+// Of a run that goes on, what it left when it was closed before.
+absl::Status RemoveSummary(const std::string& output_folder);
 absl::Status WriteSummary(const std::string& output_folder, const std::string& json);
 
 }  // namespace waggle

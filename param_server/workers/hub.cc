@@ -79,6 +79,10 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
     if (plan->stop.max_env_steps > 0) {
       step_leases_.emplace(plan->stop.max_env_steps, restored_, begun_);
     }
+    for (const auto& [worker_id, counted] : record.totals.of) {
+      restored_.insert(worker_id);
+    }
+    totals_ = std::move(record.totals);
     if (plan->lock_step.has_value()) {
       turns_.emplace(*plan->lock_step);
     }
@@ -105,13 +109,17 @@ Hub::~Hub() {
   teller_.reset();
   saver_.reset();  // A save that is under way may yet fail, and is repeated then.
   SaveWeights();
+  Save().IgnoreError();
+}
+
+absl::Status Hub::Save() {
   {
     MutexLock lock(&mutex_);
     if (!unsaved_ && !urgent_) {
-      return;
+      return absl::OkStatus();
     }
   }
-  SaveProgress().IgnoreError();
+  return SaveProgress();
 }
 
 absl::StatusOr<Assignment> Hub::Heartbeat(const WorkerReport& report) {
@@ -169,6 +177,24 @@ RunState Hub::run_state() const {
 int64_t Hub::env_steps() const {
   MutexLock lock(&mutex_);
   return tracker_.has_value() ? static_cast<int64_t>(tracker_->env_steps()) : 0;
+}
+
+int64_t Hub::EnvStepsAt(const ModelVersion& version) const {
+  std::string model;
+  int64_t steps = 0;
+  {
+    MutexLock lock(&mutex_);
+    if (!tracker_.has_value()) {
+      return 0;
+    }
+    model = tracker_->plan().name;
+    steps = static_cast<int64_t>(tracker_->env_steps());
+  }
+  if (const std::shared_ptr<const StoredModel> same = models_->Find(model, version); same != nullptr) {
+    return same->snapshot.progress.env_steps;
+  }
+  const std::shared_ptr<const StoredModel> newest = models_->Newest(model);
+  return newest == nullptr ? steps : std::max(steps, newest->snapshot.progress.env_steps);
 }
 
 bool Hub::HasWorkers() const {
@@ -263,6 +289,7 @@ void Hub::FillOverviewLocked(absl::Time now, WorkerFigures own, HubOverview* out
     overview.learner_steps_again = StepsAgainLocked(now);
     overview.result = tracker_->progress().result;
     overview.running = tracker_->progress().running.value_or(absl::ZeroDuration());
+    overview.totals = {totals_.all, totals_.unseen, {}};
     if (const std::shared_ptr<const StoredModel> model = models_->Newest(overview.model); model != nullptr) {
       overview.model_version = model->snapshot.version;
       overview.model_bytes = model->snapshot.data.size();
@@ -322,7 +349,13 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
     FormGroupIfDueLocked(now);
     NoteEndLocked(before);
     ConcludeLocked(now);
-    unsaved_ = unsaved_ || steps() != steps_before || tracker_->progress().running > running;
+    const bool after_restart = restored_.erase(report.worker_id) > 0;
+    const bool counted = totals_.Report(report.worker_id, worker.introduction.role, report.figures, after_restart);
+    if (after_restart) {
+      totals_.unseen["actor/env_steps"] += static_cast<double>(steps().first - steps_before.first);
+      totals_.unseen["learner/learner_steps"] += static_cast<double>(steps().second - steps_before.second);
+    }
+    unsaved_ = unsaved_ || counted || steps() != steps_before || tracker_->progress().running > running;
     urgent_ = urgent_ || tracker_->progress().running.has_value() != had_step;
   }
   return absl::OkStatus();

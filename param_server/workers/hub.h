@@ -25,6 +25,7 @@
 #include "param_server/workers/hub_state.h"
 #include "param_server/workers/learner_group.h"
 #include "param_server/workers/listeners.h"
+#include "param_server/workers/run_totals.h"
 #include "param_server/workers/step_leases.h"
 #include "param_server/workers/worker_table.h"
 
@@ -60,6 +61,7 @@ struct HubOverview {
       0;                       // Those that the present learner, which went on from an earlier step, has to repeat.
   int64_t replay_servers = 0;  // That the run has; 0 without an experiment.
   absl::Duration running;      // The time of the run: see ExperimentTracker.
+  RunTotals totals;            // Without what is of each worker.
   std::optional<EnvironmentSpec> environment;
   std::optional<RunResult> result;
   std::string weights_unsaved;     // Why the newest and the best weights are not all on the disk; empty where they are.
@@ -148,6 +150,8 @@ class Hub {
   // Ends the run as stopped or failed, if it is not over; no learner that comes later lets it go on. Returns when that
   // is on the disk, or why it is not.
   absl::Status End(RunState state, const std::string& reason) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Writes down what is not on the disk of the run's progress; returns when it is, or why it is not.
+  absl::Status Save() ABSL_LOCKS_EXCLUDED(mutex_);
   // A run that is over stays so.
   void Seal() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -159,6 +163,9 @@ class Hub {
   RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Environment steps of the run that actors have reported so far.
   int64_t env_steps() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // What a version that is pushed now is to say of the run's steps: as it says already where its weights are kept, else
+  // no fewer than the version before it, whose steps a hub that was killed may not have written down.
+  int64_t EnvStepsAt(const ModelVersion& version) const ABSL_LOCKS_EXCLUDED(mutex_);
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // The largest epoch of a learner that was dismissed, 0 for none: what it still sends must not count. A group of
@@ -269,6 +276,7 @@ class Hub {
   WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
   const absl::Time begun_;  // Of this hub, by its clock.
   std::optional<ExperimentTracker> tracker_ ABSL_GUARDED_BY(mutex_);
+  RunTotals totals_ ABSL_GUARDED_BY(mutex_);
   std::optional<StepLeases> step_leases_ ABSL_GUARDED_BY(mutex_);  // Where the run has a limit on steps.
   std::optional<TurnOrder> turns_ ABSL_GUARDED_BY(mutex_);         // Where the run is in lock-step.
   std::optional<LearnerGroup> group_ ABSL_GUARDED_BY(mutex_);      // Where the run has several learners.
@@ -286,7 +294,8 @@ class Hub {
   Listeners listeners_;
   int64_t news_ ABSL_GUARDED_BY(mutex_) = 0;      // Announcements so far.
   bool telling_ ABSL_GUARDED_BY(mutex_) = false;  // One is queued that will tell all of them.
-  // Workers of before this hub's restart, which may join again: what they had reported is not to be counted twice.
+  // Workers of before this hub's restart, which may join again and have not reported yet: what they had reported is not
+  // to be counted twice.
   std::set<std::string> restored_ ABSL_GUARDED_BY(mutex_);
   // While nobody has published to this hub: an earlier one's learners may have, up to this epoch.
   const uint64_t earlier_epoch_;

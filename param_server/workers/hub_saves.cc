@@ -50,6 +50,7 @@ void Hub::ForgetUnknownLocked() {
     return workers_.Knows(worker_id) || restored_.count(worker_id) > 0;
   };
   tracker_->KeepOnly(knows);
+  totals_.KeepOnly(knows);
   for (auto last = last_evaluation_of_.begin(); last != last_evaluation_of_.end();) {
     last = knows(last->first) ? std::next(last) : last_evaluation_of_.erase(last);
   }
@@ -66,6 +67,7 @@ absl::Status Hub::SaveProgress() {
     last_save_ = options_.clock();
     ForgetUnknownLocked();
     record->progress = tracker_->progress();
+    record->totals = totals_;
     if (!evaluations_.empty()) {
       record->last_evaluation = evaluations_.back();
     }

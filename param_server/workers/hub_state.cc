@@ -105,6 +105,23 @@ bool ParseStepsOf(const std::string& text, std::map<std::string, double>* steps_
   return absl::SimpleAtod(parts.second, &(*steps_of)[parts.first]);
 }
 
+// NAME VALUE, as often as there are such.
+bool ParseNumbers(const std::vector<std::string>& parts, size_t first, std::map<std::string, double>* numbers) {
+  for (size_t i = first; i + 1 < parts.size(); i += 2) {
+    if (!absl::SimpleAtod(parts[i + 1], &(*numbers)[parts[i]])) {
+      return false;
+    }
+  }
+  return (parts.size() - first) % 2 == 0;
+}
+
+bool ParseTotals(const std::string& key, const std::string& text, RunTotals* totals) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ' ');
+  return key == "total"    ? ParseNumbers(parts, 0, &totals->all)
+         : key == "unseen" ? ParseNumbers(parts, 0, &totals->unseen)
+                           : key == "counts_of" && ParseNumbers(parts, 1, &totals->of[parts[0]]);
+}
+
 absl::Status ParseLine(const std::string& key, const std::string& value, HubRecord* record) {
   int64_t number = 0;
   RunProgress& progress = record->progress;
@@ -114,7 +131,7 @@ absl::Status ParseLine(const std::string& key, const std::string& value, HubReco
       (key == "steps_of" && ParseStepsOf(value, &progress.steps_of)) ||
       (key == "last_evaluation" && ParseLastEvaluation(value, &record->last_evaluation)) ||
       (key == "result" && ParseResult(value, &progress.result)) ||
-      (key == "candidate" && ParseCandidate(value, &progress.candidates))) {
+      (key == "candidate" && ParseCandidate(value, &progress.candidates)) || ParseTotals(key, value, &record->totals)) {
     return absl::OkStatus();
   }
   if (key == "last_epoch" && absl::SimpleAtoi(value, &record->last_epoch)) {
@@ -191,6 +208,19 @@ std::string EncodeHubRecord(const HubRecord& record) {
   }
   for (const auto& [worker_id, steps] : record.progress.steps_of) {
     absl::StrAppend(&body, "steps_of ", worker_id, " ", Exact(steps), "\n");
+  }
+  for (const auto& [name, total] : record.totals.all) {
+    absl::StrAppend(&body, "total ", name, " ", Exact(total), "\n");
+  }
+  for (const auto& [name, unseen] : record.totals.unseen) {
+    absl::StrAppend(&body, "unseen ", name, " ", Exact(unseen), "\n");
+  }
+  for (const auto& [worker_id, numbers] : record.totals.of) {
+    absl::StrAppend(&body, "counts_of ", worker_id);
+    for (const auto& [name, number] : numbers) {
+      absl::StrAppend(&body, " ", name, " ", Exact(number));
+    }
+    absl::StrAppend(&body, "\n");
   }
   if (const std::optional<DatedEvaluation>& last = record.last_evaluation; last.has_value()) {
     absl::StrAppend(&body, "last_evaluation ", EvaluationText(last->evaluation), " ",

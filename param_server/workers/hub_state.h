@@ -16,6 +16,7 @@
 #include "common/api/hub.h"
 #include "common/base/mutex.h"
 #include "param_server/workers/experiment_tracker.h"
+#include "param_server/workers/run_totals.h"
 
 namespace waggle {
 
@@ -34,6 +35,7 @@ struct HubRecord {
   std::string experiment_yaml;  // Empty: none.
   RunProgress progress;         // Meaningless without an experiment.
   std::optional<DatedEvaluation> last_evaluation;
+  RunTotals totals;
 
   friend bool operator==(const HubRecord& a, const HubRecord& b);
   friend bool operator!=(const HubRecord& a, const HubRecord& b) { return !(a == b); }

@@ -21,7 +21,7 @@ inline FindRun SingleRun(Hub* hub, ModelStore* models, Metrics* metrics,
   run->last_epoch = std::move(last_epoch);
   if (hub != nullptr) {
     run->fenced_epoch = [hub] { return hub->fenced_epoch(); };
-    run->env_steps = [hub] { return hub->env_steps(); };
+    run->env_steps = [hub](const ModelVersion& version) { return hub->EnvStepsAt(version); };
   }
   return [run](const std::string& /*experiment_id*/) { return run; };
 }

@@ -31,6 +31,8 @@ class Watched {
     services_.experiments().before_get = [this] {
       const size_t look = std::min(looks_++, states_.size() - 1);
       info().set_state(states_[look]);
+      // One that is over is closed a look later.
+      info().set_ended_at_us(looks_ > states_.size() ? 1'700'000'000'000'000 : 0);
       return before_ ? before_() : grpc::Status::OK;
     };
     file_ = open(folder_.File("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -66,7 +68,7 @@ TEST_CASE("An experiment is watched from the queue to its end, which is the exit
   Watched watched({v1::RUN_STATE_QUEUED, v1::RUN_STATE_RUNNING, v1::RUN_STATE_SOLVED});
   watched.info().set_reason("some reason");
   CHECK(ValueOf(watched.Run()) == 0);
-  CHECK(watched.looks() == 3);
+  CHECK(watched.looks() == 4);
   const std::string out = watched.Out();
   CHECK(out.find("queued: some reason\n") == 0);
   CHECK(out.find("evaluation: mean return 412.5") != std::string::npos);

@@ -75,7 +75,7 @@ TEST_CASE("The time of a run, and its mean rates, are those that the hub has see
   snapshot.info.set_ended_at_us(1'000'101'250'000);
   snapshot.overview.set_run_state(v1::RUN_STATE_SOLVED);
   snapshot.overview.set_running_ms(100'000);
-  (*snapshot.overview.mutable_workers(3)->mutable_counters())["items_inserted"] = 5'000;
+  (*snapshot.overview.mutable_totals())["replay/items_inserted"] = 5'000;
   const auto json = nlohmann::json::parse(StatusJson(snapshot));
   CHECK(json["outcome"] == "solved");
   CHECK(json["wall_seconds"] == 100.0);

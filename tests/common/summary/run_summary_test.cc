@@ -49,9 +49,9 @@ TEST_CASE("The summary has every key that is promised", "[unit]") {
 TEST_CASE("What a hub's overview tells of a run is in the summary, with means over the time that it went on",
           "[unit]") {
   v1::OverviewResponse overview = SampleOverview();
-  auto& counters = *overview.mutable_workers(3)->mutable_counters();
-  counters["items_inserted"] = 200'000;
-  counters["items_sampled"] = 3'160'000;
+  auto& totals = *overview.mutable_totals();
+  totals["replay/items_inserted"] = 200'000;
+  totals["replay/items_sampled"] = 3'160'000;
   RunSummary summary;
   FillFromOverview(overview, absl::FromUnixSeconds(1'000'000), &summary);
   CHECK(summary.env_steps == 198'432);
@@ -67,18 +67,19 @@ TEST_CASE("What a hub's overview tells of a run is in the summary, with means ov
   CHECK_FALSE(summary.result.has_value());
 }
 
-TEST_CASE("What workers that are gone have counted is in the summary", "[unit]") {
+TEST_CASE("What was done while there was no hub is in the totals, and not in the means over the time with one",
+          "[unit]") {
   v1::OverviewResponse overview = SampleOverview();
-  v1::WorkerInfo* const gone = overview.mutable_workers(2);
-  gone->set_alive(false);
-  auto& successor = *testing::AddWorker(v1::ROLE_LEARNER, 0, &overview);
-  (*successor.mutable_counters())["policy_lag_sum"] = 10'000;
-  (*successor.mutable_counters())["items_sampled"] = 1'000;
-  (*successor.mutable_gauges())["policy_lag_max"] = 20;
+  (*overview.mutable_totals())["replay/items_inserted"] = 200'000;
+  (*overview.mutable_totals_unseen())["replay/items_inserted"] = 50'000;
+  (*overview.mutable_totals_unseen())["actor/env_steps"] = 98'432;
+  (*overview.mutable_totals_unseen())["learner/learner_steps"] = 345;
   RunSummary summary;
   FillFromOverview(overview, absl::FromUnixSeconds(1'000'000), &summary);
-  CHECK(summary.policy_lag_mean == 25.0);
-  CHECK(summary.policy_lag_max == 80.0);
+  CHECK(summary.env_steps == 198'432);
+  CHECK(summary.env_steps_per_s == 10'000);
+  CHECK(summary.items_inserted_per_s == 15'000);
+  CHECK(summary.learner_steps_per_s == 1'200);
 }
 
 TEST_CASE("Every gradient that was pushed is told with what became of it, also those of actors that are gone",

@@ -38,24 +38,25 @@ inline v1::OverviewResponse SampleOverview() {
     (*actor->mutable_counters())["episodes"] = 100;
     (*actor->mutable_gauges())["return_mean"] = index == 0 ? 200 : 300;
     (*actor->mutable_gauges())["waiting_fraction"] = 0.1;
-    (*actor->mutable_gauges())["first_env_step_unix_seconds"] = index == 0 ? 1'000'001.5 : 1'000'001.25;
   }
   v1::WorkerInfo* learner = AddWorker(v1::ROLE_LEARNER, 0, &overview);
   (*learner->mutable_rates())["learner_steps"] = 2'000;
   (*learner->mutable_gauges())["algorithm/loss"] = 0.125;
   (*learner->mutable_gauges())["policy_lag_mean"] = 31;
-  (*learner->mutable_gauges())["policy_lag_max"] = 80;
-  (*learner->mutable_counters())["policy_lag_sum"] = 90'000;
-  (*learner->mutable_counters())["items_too_old"] = 40;
-  (*learner->mutable_counters())["items_sampled"] = 3'000;
-  (*learner->mutable_counters())["policy_lag/17-32"] = 2'250;
-  (*learner->mutable_counters())["policy_lag/65-128"] = 750;
   (*learner->mutable_gauges())["waiting_fraction"] = 0.03;
   v1::WorkerInfo* replay = AddWorker(v1::ROLE_REPLAY_SERVER, 0, &overview);
   replay->set_address("127.0.0.1:4242");
   (*replay->mutable_rates())["items_inserted"] = 16'200;
   (*replay->mutable_rates())["items_sampled"] = 259'000;
   AddWorker(v1::ROLE_EVALUATOR, 0, &overview);
+  auto& totals = *overview.mutable_totals();
+  totals["actor/first_env_step_unix_seconds"] = 1'000'001.25;
+  totals["learner/policy_lag_max"] = 80;
+  totals["learner/policy_lag_sum"] = 90'000;
+  totals["learner/items_too_old"] = 40;
+  totals["learner/items_sampled"] = 3'000;
+  totals["learner/policy_lag/17-32"] = 2'250;
+  totals["learner/policy_lag/65-128"] = 750;
   auto& figures = *overview.mutable_figures();
   figures["actor/env_steps_per_s"] = 16'200;
   figures["actor/return_mean"] = 250;
@@ -83,24 +84,19 @@ inline v1::OverviewResponse SampleOverview() {
 inline v1::OverviewResponse PushingOverview() {
   v1::OverviewResponse overview = SampleOverview();
   overview.clear_workers();
-  const double pushed[] = {1'000, 200, 0};
   for (const uint32_t index : {0u, 1u, 2u}) {
-    auto& counters = *AddWorker(v1::ROLE_ACTOR, index, &overview)->mutable_counters();
-    counters["gradients_pushed"] = pushed[index];
-    if (index == 0) {
-      counters["gradients_applied"] = 990;
-      counters["gradients_refused"] = 8;
-      counters["gradients_refused_stale"] = 6;
-      counters["gradients_refused_future"] = 2;
-    } else if (index == 1) {
-      counters["gradients_applied"] = 197;
-    }
+    AddWorker(v1::ROLE_ACTOR, index, &overview);
   }
   overview.mutable_workers(1)->set_alive(false);
-  auto& primary = *AddWorker(v1::ROLE_LEARNER, 0, &overview)->mutable_counters();
-  primary["gradients_pushed"] = 1'190;
-  primary["gradients_rolled_back"] = 40;
-  primary["gradient_sums_split"] = 3;
+  AddWorker(v1::ROLE_LEARNER, 0, &overview);
+  auto& totals = *overview.mutable_totals();
+  totals.clear();
+  totals["actor/gradients_pushed"] = 1'200;
+  totals["actor/gradients_applied"] = 1'187;
+  totals["actor/gradients_refused_stale"] = 6;
+  totals["actor/gradients_refused_future"] = 2;
+  totals["learner/gradients_rolled_back"] = 40;
+  totals["learner/gradient_sums_split"] = 3;
   auto& figures = *overview.mutable_figures();
   figures.clear();
   figures["actor/env_steps_per_s"] = 16'200;

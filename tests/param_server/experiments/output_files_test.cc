@@ -16,6 +16,8 @@ using testing::Contents;
 TEST_CASE("A run that begins, or goes on, leaves what it is, and no word of an end", "[unit]") {
   const testing::TemporaryFolder folder;
   REQUIRE_OK(WriteSummary(folder.path(), "{}"));
+  REQUIRE_OK(RemoveSummary(folder.path()));
+  REQUIRE_OK(RemoveSummary(folder.path()));
   REQUIRE_OK(WriteBeginning(folder.path(), "experiment:\n  seed: 3\n"));
   CHECK(Contents(folder.File("experiment.yaml")) == "experiment:\n  seed: 3\n");
   CHECK_FALSE(std::filesystem::exists(folder.File("summary.json")));

@@ -188,6 +188,25 @@ TEST_CASE("The steps of a version are one number, wherever they are told and wha
   CHECK(fixture.hub->Overview().result->evaluation.env_steps == 100);
 }
 
+TEST_CASE("A version that is kept is told with the steps that it has, and a later one with no fewer", "[unit]") {
+  testing::HubFixture fixture;
+  CHECK(fixture.hub->EnvStepsAt({1, 1}) == 0);
+  ModelSnapshot best = testing::MakeModel("x", {1, 9});
+  best.progress.env_steps = 500;
+  auto stored = std::make_shared<StoredModel>();
+  stored->snapshot = best;
+  fixture.models->SetBest(stored);
+  ModelSnapshot newest = testing::MakeModel("x", {1, 8});
+  newest.progress.env_steps = 480;
+  REQUIRE_OK(fixture.models->Publish(newest));
+  CHECK(fixture.hub->EnvStepsAt({1, 9}) == 500);
+  CHECK(fixture.hub->EnvStepsAt({1, 10}) == 480);
+  fixture.Join("a", Role::kActor);
+  REQUIRE_OK(fixture.Beat("a", 600));
+  CHECK(fixture.hub->EnvStepsAt({1, 9}) == 500);
+  CHECK(fixture.hub->EnvStepsAt({1, 10}) == 600);
+}
+
 TEST_CASE("An evaluation at more steps than can be is refused", "[unit]") {
   Fixture fixture;
   fixture.Join("e", Role::kEvaluator);

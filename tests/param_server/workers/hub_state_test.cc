@@ -29,6 +29,10 @@ HubRecord SomeRecord() {
   record.last_evaluation = DatedEvaluation{evaluation, absl::FromUnixMicros(-5), "evaluator-1"};
   record.progress.result = RunResult{evaluation, true};
   record.progress.candidates = {evaluation, evaluation};
+  record.totals.all = {{"actor/gradients_pushed", 1.0 / 3}, {"replay/items_inserted", 0}};
+  record.totals.unseen = {{"replay/items_inserted", 7}};
+  record.totals.of = {{"actor-1", {{"gradients_applied", 2}, {"gradients_pushed", 3}}},
+                      {"learner-1", {{"items_sampled", 1}}}};
   record.progress.state = RunState::kFailed;
   record.progress.reason = "two\nlines, the last one is\nexperiment";
   return record;

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "common/rl/algorithms/definitions.h"
+#include "param_server/experiments/experiment_host.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+#include "tests/support/temporary_folder.h"
+
+namespace waggle::testing {
+
+inline std::string Yaml(const std::string& name, const std::string& more = "") {
+  return absl::StrCat("experiment: {name: ", name, "}\nenvironment: {name: CartPole-v1}\n",
+                      "algorithm: {name: apex_dqn}\nstop: {max_learner_steps: 1000}\n", more);
+}
+
+// A file on a disk that does not answer: a named pipe. One who reads it waits.
+class StuckRead {
+ public:
+  explicit StuckRead(std::string path) : path_(std::move(path)) {
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+    REQUIRE(mkfifo(path_.c_str(), 0600) == 0);
+  }
+  ~StuckRead() { LetGo(""); }
+
+  // Whether somebody has begun to read it.
+  bool HasReader() {
+    writer_ = writer_ < 0 ? open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC) : writer_;
+    return writer_ >= 0;
+  }
+  // It holds this, and nothing keeps its reader waiting any more.
+  void LetGo(const std::string& text) {
+    if (HasReader()) {
+      CHECK(write(writer_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+      close(std::exchange(writer_, -1));
+    }
+    unlink(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+  int writer_ = -1;
+};
+
+// The same for one who writes it, which fails in the end.
+class StuckWrite {
+ public:
+  explicit StuckWrite(std::string path) : path_(std::move(path)) { REQUIRE(mkfifo(path_.c_str(), 0600) == 0); }
+  ~StuckWrite() { LetGo(); }
+
+  void LetGo() {
+    // It stays open: a pipe without a reader would end this process.
+    const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    CHECK((reader >= 0 || errno == ENOENT));
+    unlink(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+};
+
+// A host, and processes of its pool that do as they are told: none of them works, each says so.
+class HostFixture {
+ public:
+  HostFixture() {
+    options.data_folder = folder.File("hub");
+    options.self.worker_id = "hub";
+    options.self.role = Role::kParamServer;
+    options.algorithms = &algorithms;
+    options.answer_after = absl::Milliseconds(20);
+    options.draw_curves = [this](const std::string& run_folder, const std::string& log) {
+      drawn += std::filesystem::exists(run_folder + "/summary.json") && !log.empty() ? 1 : 0;
+    };
+    options.pool.broken_off_after = absl::Milliseconds(50);
+    options.pool.rejoin_time = absl::Milliseconds(100);
+    options.pool.first_retry = absl::Milliseconds(1);
+  }
+  void Start() { host = ValueOf(ExperimentHost::Open(options)); }
+  std::string Submit(const std::string& name, const std::string& more = "", int64_t priority = 0) {
+    const std::string yaml = Yaml(name, more);
+    return ValueOf(host->Submit({yaml, yaml, priority, ""}));
+  }
+
+  Attendance& Worker(const std::string& worker_id, WorkerKind kind) {
+    Attendance& worker = workers[worker_id];
+    worker.worker_id = worker_id;
+    worker.kind = kind;
+    worker.address = "10.0.0.1:7001";
+    worker.resources.environments = {"CartPole-v1"};
+    worker.capacity = kind == WorkerKind::kReplayServer || kind == WorkerKind::kEvaluator ? 8 : 1;
+    return worker;
+  }
+  void WholeCrew() {
+    Worker("replay", WorkerKind::kReplayServer);
+    Worker("learner", WorkerKind::kLearner);
+    Worker("actor", WorkerKind::kActor);
+    Worker("evaluator", WorkerKind::kEvaluator);
+  }
+  absl::StatusOr<PoolAnswer> Attend(const Attendance& attendance) {
+    const auto answered = std::make_shared<absl::Notification>();
+    const auto answer = std::make_shared<absl::StatusOr<PoolAnswer>>(absl::UnknownError(""));
+    host->Attend(attendance, [answered, answer](absl::StatusOr<PoolAnswer> value) {
+      *answer = std::move(value);
+      answered->Notify();
+    });
+    REQUIRE(answered->WaitForNotificationWithTimeout(absl::Minutes(1)));
+    return *answer;
+  }
+  // All attend once, and hold what they are told to.
+  void Round() {
+    for (auto& [worker_id, worker] : workers) {
+      const PoolAnswer answer = ValueOf(Attend(worker));
+      worker.held.clear();
+      for (const WorkOrder& order : answer.orders) {
+        worker.held.push_back({order, false, ""});
+      }
+      discarded[worker_id] = answer.discarded;
+    }
+  }
+  void EndAll() {
+    for (auto& [worker_id, worker] : workers) {
+      for (HeldOrder& held : worker.held) {
+        held.ended = true;
+      }
+    }
+  }
+  // Null while the experiment does not run.
+  std::shared_ptr<RunServices> Find(const std::string& id) { return host->Find(id).value_or(nullptr); }
+  // A worker joins the run, says this of itself, and leaves.
+  void Work(const std::string& id, const std::string& worker_id, Role role, const WorkerFigures& figures) {
+    const std::shared_ptr<RunServices> run = Find(id);
+    WorkerIntroduction worker;
+    worker.worker_id = worker_id;
+    worker.role = role;
+    worker.address = absl::StrCat("10.0.0.1:", ++last_port);
+    REQUIRE_OK(run->hub->Join(worker));
+    WorkerReport report;
+    report.worker_id = worker_id;
+    report.figures = figures;
+    REQUIRE_OK(run->hub->Heartbeat(report));
+    run->hub->Leave(worker_id);
+  }
+  // Whether its run is closed, and all that it leaves is there.
+  bool IsClosed(const std::string& id) { return ValueOf(host->Get(id)).record.ended.has_value(); }
+  std::string Output(const std::string& id) { return ValueOf(host->Get(id)).record.output_folder + "/"; }
+  RunState State(const std::string& id) { return ValueOf(host->Get(id)).record.state; }
+  void RoundsUntil(const std::string& what, const std::function<bool()>& condition) {
+    Eventually(what, [&] {
+      Round();
+      return condition();
+    });
+  }
+  // Experiments that have nothing to do with what the host is busy with come and go.
+  void OthersGoOn() {
+    const std::string id = Submit("other");
+    REQUIRE_OK(host->Stop(id));
+    REQUIRE_OK(host->Resume(id));
+    REQUIRE_OK(host->Stop(id));
+    REQUIRE_OK(host->Delete(id));
+  }
+  std::string HubFolder(const std::string& id) { return folder.File("hub/experiments/" + id + "/hub"); }
+  std::string Log(const std::string& id) {
+    std::string log;
+    for (const ExperimentEvent& event : ValueOf(host->Events(id, 0))) {
+      absl::StrAppend(&log, event.text, "\n");
+    }
+    return log;
+  }
+
+  const TemporaryFolder folder;
+  const AlgorithmDefinitions algorithms = BuiltinAlgorithmDefinitions();
+  ExperimentHostOptions options;
+  std::atomic<int> drawn{0};  // Runs whose curves were to be drawn, and that had left their summary.
+  std::unique_ptr<ExperimentHost> host;
+  std::map<std::string, Attendance> workers;
+  std::map<std::string, std::vector<std::string>> discarded;
+  int last_port = 10'000;
+};
+
+}  // namespace waggle::testing
