@@ -81,13 +81,14 @@ class LinkedWorker final : public GradientWorker {
 
 absl::StatusOr<std::unique_ptr<GradientWorker>> NewGradientWorker(const AlgorithmDefinitions& definitions,
                                                                   const Experiment& experiment,
-                                                                  const EnvironmentSpec& environment, HubLink* hub,
+                                                                  const EnvironmentSpec& environment,
+                                                                  const std::string& experiment_id, HubLink* hub,
                                                                   Metrics* metrics) {
   const GradientServerOptions& server = experiment.learner.gradient_server;
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan, PlanExperiment(experiment, environment, definitions));
   const NetworkPlan& network = *plan.acting();
   auto linked = std::make_unique<LinkedWorker>();
-  linked->link = NewGradientLink([hub, reducers = server.reducers](int64_t failed) {
+  linked->link = NewGradientLink(experiment_id, [hub, reducers = server.reducers](int64_t failed) {
     return GradientAddress(hub->assignment(), reducers, failed);
   });
   GradientSinkOptions options;
@@ -140,7 +141,7 @@ class ActorWork final : public PoolWork {
     ports.new_policy = [this](const PolicyRequest& request) { return NewPolicy(definitions_, request); };
     ports.new_remote_policy = &NewRemotePolicy;
     ports.new_gradient_worker = [&](const Experiment& experiment, const EnvironmentSpec& environment) {
-      return NewGradientWorker(definitions_, experiment, environment, hub.get(), &metrics);
+      return NewGradientWorker(definitions_, experiment, environment, order.experiment_id, hub.get(), &metrics);
     };
     ports.new_publisher = [&run] { return NewGrpcModelPublisher(run); };
     // A replay server remembers writers by name: nobody else has this one.

@@ -46,10 +46,10 @@ absl::Status GradientWork::Do(const WorkOrder& order, const std::string& run_wor
   hub_options.metrics = &metrics;
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<HubLink> hub, JoinHub(hub_options, stop));
   LogInfo("serving gradients at ", address());
-  service_.Begin(order.role == Role::kLearner ? "primary" : "reducer", &metrics);
+  service_.Begin(order.role == Role::kLearner ? "primary" : "reducer", order.experiment_id, &metrics);
   const auto serve = [this, &runner](GradientModel model) { service_.SetTaker(&runner, std::move(model)); };
   const absl::Status status = order.role == Role::kLearner ? Step(order, hub.get(), &metrics, &runner, serve)
-                                                           : Reduce(hub.get(), &metrics, &runner, serve);
+                                                           : Reduce(order, hub.get(), &metrics, &runner, serve);
   service_.End(kStreamsGrace);
   hub->Leave(kLeaveTimeout);
   return status;
@@ -71,15 +71,15 @@ absl::Status GradientWork::Step(const WorkOrder& order, HubLink* hub, Metrics* m
   return RunPrimary(process, connections);
 }
 
-absl::Status GradientWork::Reduce(HubLink* hub, Metrics* metrics, GradientRunner* runner,
+absl::Status GradientWork::Reduce(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
                                   std::function<void(GradientModel)> serve) const {
   ReducerConnections connections;
   connections.hub = hub;
   connections.metrics = metrics;
   connections.runner = runner;
   connections.serve = std::move(serve);
-  connections.link = [](std::function<std::string()> address) {
-    return NewGradientLink([address = std::move(address)](int64_t) { return address(); });
+  connections.link = [&order](std::function<std::string()> address) {
+    return NewGradientLink(order.experiment_id, [address = std::move(address)](int64_t) { return address(); });
   };
   connections.definitions = &definitions_;
   return RunReducer(connections);

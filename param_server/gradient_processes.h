@@ -44,7 +44,7 @@ class GradientWork final : public PoolWork {
 
   absl::Status Step(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
                     std::function<void(GradientModel)> serve) const;
-  absl::Status Reduce(HubLink* hub, Metrics* metrics, GradientRunner* runner,
+  absl::Status Reduce(const WorkOrder& order, HubLink* hub, Metrics* metrics, GradientRunner* runner,
                       std::function<void(GradientModel)> serve) const;
 
   const GradientProcessOptions options_;

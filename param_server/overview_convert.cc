@@ -9,8 +9,8 @@
 namespace waggle {
 namespace {
 
-v1::WorkerInfo InfoOf(const WorkerView& worker) {
-  v1::WorkerInfo info;
+void Fill(const WorkerView& worker, v1::WorkerInfo* out) {
+  v1::WorkerInfo& info = *out;
   info.set_worker_id(worker.introduction.worker_id);
   info.set_role(ToProto(worker.introduction.role));
   info.set_index(static_cast<uint32_t>(worker.index));
@@ -26,20 +26,17 @@ v1::WorkerInfo InfoOf(const WorkerView& worker) {
   info.set_alive(worker.alive);
   info.set_gone(worker.gone);
   info.set_failure(worker.failure);
-  return info;
 }
 
 }  // namespace
 
-v1::OverviewResponse ToProto(const HubOverview& overview) {
-  v1::OverviewResponse answer;
-  v1::OverviewResponse* const response = &answer;
+void ToProto(const HubOverview& overview, v1::OverviewResponse* response) {
   response->set_run_state(ToProto(overview.run_state));
   response->set_outcome_reason(overview.outcome_reason);
   response->set_experiment_name(overview.experiment_name);
   response->set_experiment_yaml(overview.experiment_yaml);
   for (const WorkerView& worker : overview.workers) {
-    *response->add_workers() = InfoOf(worker);
+    Fill(worker, response->add_workers());
   }
   response->set_model(overview.model);
   if (overview.model_version.has_value()) {
@@ -72,7 +69,6 @@ v1::OverviewResponse ToProto(const HubOverview& overview) {
   response->set_running_ms(absl::ToInt64Milliseconds(overview.running));
   response->mutable_totals()->insert(overview.totals.all.begin(), overview.totals.all.end());
   response->mutable_totals_unseen()->insert(overview.totals.unseen.begin(), overview.totals.unseen.end());
-  return answer;
 }
 
 v1::OverviewResponse ToPastProto(HubOverview overview) {
@@ -81,7 +77,9 @@ v1::OverviewResponse ToPastProto(HubOverview overview) {
     worker.alive = worker.current = false;
     worker.rates.clear();
   }
-  return ToProto(overview);
+  v1::OverviewResponse past;
+  ToProto(overview, &past);
+  return past;
 }
 
 }  // namespace waggle

@@ -5,8 +5,8 @@
 
 namespace waggle {
 
-// Without the experiment's id, which a hub does not know.
-v1::OverviewResponse ToProto(const HubOverview& overview);
+// Into an empty one, without the experiment's id, which a hub does not know.
+void ToProto(const HubOverview& overview, v1::OverviewResponse* response);
 // As it is kept of a run that is closed: all its workers are gone, so there are no rates and no figures of theirs.
 // Without the experiment, which is kept beside it.
 v1::OverviewResponse ToPastProto(HubOverview overview);

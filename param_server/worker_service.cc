@@ -1,5 +1,7 @@
 #include "param_server/worker_service.h"
 
+#include <google/protobuf/arena.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -223,9 +225,12 @@ grpc::ServerUnaryReactor* WorkerService::Overview(grpc::CallbackServerContext* c
   const absl::StatusOr<std::shared_ptr<RunServices>> run = find_(decoded.experiment_id());
   if (run.ok()) {
     return FinishUnary(context, GuardedStatus([&]() -> absl::Status {
-                         v1::OverviewResponse answer = ToProto((*run)->hub->Overview());
-                         answer.set_experiment_id((*run)->experiment_id);
-                         *response = EncodeMessage(answer, ByteSlices());
+                         // A run of a thousand workers has tens of thousands of map entries to make and to free.
+                         google::protobuf::Arena arena;
+                         auto* const answer = google::protobuf::Arena::CreateMessage<v1::OverviewResponse>(&arena);
+                         ToProto((*run)->hub->Overview(), answer);
+                         answer->set_experiment_id((*run)->experiment_id);
+                         *response = EncodeMessage(*answer, ByteSlices());
                          return absl::OkStatus();
                        }));
   }

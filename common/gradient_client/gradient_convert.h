@@ -10,7 +10,7 @@
 
 namespace waggle {
 
-// The header of a push; `request` and `checksum` are left to the caller.
+// The header of a push; `request`, `checksum` and `experiment_id` are left to the caller.
 v1::GradientHeader ToProto(const GradientPush& push);
 // Without the numbers, of which there are as many as the groups have elements. INVALID_ARGUMENT for groups or members
 // that cannot be, and where the announced size is not theirs.

@@ -122,8 +122,11 @@ class PushStream final : public ClientStreamHandler<Message<Response>, Message<R
 
 class GradientLink final : public GradientTaker {
  public:
-  explicit GradientLink(std::function<std::string(int64_t)> address)
-      : address_(std::move(address)), state_(std::make_shared<State>()), thread_("gradient link", [this] { Run(); }) {}
+  GradientLink(std::string experiment_id, std::function<std::string(int64_t)> address)
+      : experiment_id_(std::move(experiment_id)),
+        address_(std::move(address)),
+        state_(std::make_shared<State>()),
+        thread_("gradient link", [this] { Run(); }) {}
 
   ~GradientLink() override {
     stop_.RequestStop();
@@ -150,6 +153,7 @@ class GradientLink final : public GradientTaker {
   void Take(GradientPush push, Answer answer) override {
     auto outgoing = std::make_shared<Outgoing>();
     outgoing->header = ToProto(push);
+    outgoing->header.set_experiment_id(experiment_id_);
     outgoing->header.set_checksum(Checksum(push.data.get(), outgoing->header.total_bytes()));
     outgoing->push = std::move(push);
     outgoing->answer = std::move(answer);
@@ -223,6 +227,7 @@ class GradientLink final : public GradientTaker {
     return status;
   }
 
+  const std::string experiment_id_;
   const std::function<std::string(int64_t)> address_;
   const StopToken stop_;
   const std::shared_ptr<State> state_;
@@ -231,8 +236,9 @@ class GradientLink final : public GradientTaker {
 
 }  // namespace
 
-std::unique_ptr<GradientTaker> NewGradientLink(std::function<std::string(int64_t failed)> address) {
-  return std::make_unique<GradientLink>(std::move(address));
+std::unique_ptr<GradientTaker> NewGradientLink(std::string experiment_id,
+                                               std::function<std::string(int64_t failed)> address) {
+  return std::make_unique<GradientLink>(std::move(experiment_id), std::move(address));
 }
 
 }  // namespace waggle

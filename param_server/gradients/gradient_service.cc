@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/deadline.h"
 #include "common/base/steady_now.h"
@@ -23,6 +24,8 @@ using Request = v1::PushGradientRequest;
 using Response = v1::PushGradientResponse;
 using Peer = StreamPeer<Message<Response>>;
 
+constexpr size_t kMaxShownId = 100;  // Bytes of a peer's experiment_id that an answer repeats.
+
 }  // namespace
 
 // One stream: takes gradients together from their pieces. The wait for a buffer and answers may outlive the stream, and
@@ -30,9 +33,10 @@ using Peer = StreamPeer<Message<Response>>;
 // is away, so that all but the answers is one call at a time.
 class GradientUpload final : public std::enable_shared_from_this<GradientUpload> {
  public:
-  GradientUpload(std::shared_ptr<Peer> peer, GradientTaker* taker, GradientModel model, GradientBuffers* buffers,
-                 Metrics* metrics, int64_t max_unanswered)
+  GradientUpload(std::shared_ptr<Peer> peer, std::string experiment_id, GradientTaker* taker, GradientModel model,
+                 GradientBuffers* buffers, Metrics* metrics, int64_t max_unanswered)
       : peer_(std::move(peer)),
+        experiment_id_(std::move(experiment_id)),
         taker_(taker),
         model_(std::move(model)),
         buffers_(buffers),
@@ -102,9 +106,17 @@ class GradientUpload final : public std::enable_shared_from_this<GradientUpload>
     request_ = header.request();
     checksum_ = header.checksum();
     absl::StatusOr<GradientPush> push = FromProto(header);
-    skipping_ = !push.ok() || push->model != model_;
+    const bool of_other_run = header.experiment_id() != experiment_id_;
+    skipping_ = !push.ok() || of_other_run || push->model != model_;
     if (!push.ok()) {
       Refuse(header.members_size(), GradientVerdict::kMalformed, std::string(push.status().message()));
+      return;
+    }
+    if (of_other_run) {
+      Refuse(header.members_size(), GradientVerdict::kWrongModel,
+             absl::StrCat("the gradient is for experiment \"",
+                          absl::CHexEscape(header.experiment_id().substr(0, kMaxShownId)), "\"; wanted \"",
+                          experiment_id_, "\""));
       return;
     }
     if (skipping_) {
@@ -236,6 +248,7 @@ class GradientUpload final : public std::enable_shared_from_this<GradientUpload>
   }
 
   const std::shared_ptr<Peer> peer_;
+  const std::string experiment_id_;
   GradientTaker* const taker_;
   const GradientModel model_;
   GradientBuffers* const buffers_;
@@ -295,9 +308,10 @@ class PushHandler final : public StreamHandler<Message<Request>, Message<Respons
 GradientService::GradientService(const GradientServiceOptions& options)
     : options_(options), buffers_(options.max_bytes), watch_("gradient watch", [this] { Watch(); }) {}
 
-void GradientService::Begin(const std::string& role, Metrics* metrics) {
+void GradientService::Begin(const std::string& role, const std::string& experiment_id, Metrics* metrics) {
   MutexLock lock(&mutex_);
   role_ = role;
+  experiment_id_ = experiment_id;
   metrics_ = metrics;
 }
 
@@ -320,7 +334,8 @@ std::shared_ptr<GradientUpload> GradientService::NewUpload(std::shared_ptr<Peer>
     upload_gone_.SignalAll();
   };
   std::shared_ptr<GradientUpload> upload(
-      new GradientUpload(std::move(peer), taker_, model_, &buffers_, metrics_, options_.max_unanswered), gone);
+      new GradientUpload(std::move(peer), experiment_id_, taker_, model_, &buffers_, metrics_, options_.max_unanswered),
+      gone);
   uploads_[last_upload_] = upload;
   return upload;
 }

@@ -39,11 +39,12 @@ class GradientService final : public v1::GradientService::WithRawCallbackMethod_
   explicit GradientService(const GradientServiceOptions& options = {});
   ~GradientService() override { stop_.RequestStop(); }
 
-  // Begins a run: `role` is "primary" or "reducer", for people. `metrics` outlives the run's last stream.
-  void Begin(const std::string& role, Metrics* metrics) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Begins an experiment's run: `role` is "primary" or "reducer", for people. `metrics` outlives the run's last stream.
+  void Begin(const std::string& role, const std::string& experiment_id, Metrics* metrics) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // From now on gradients of the run go there; it outlives the run's last stream. Those of another model are refused at
-  // their header, before they take memory. Before that streams are UNAVAILABLE.
+  // From now on gradients of the run go there; it outlives the run's last stream. Those of another model, and those for
+  // another experiment, such as of workers that have not heard of its end, are refused at their header, before they
+  // take memory. Before that streams are UNAVAILABLE.
   void SetTaker(GradientTaker* taker, GradientModel model) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Ends the run, if one has begun: its streams are ended, at once if they have not ended by themselves within `grace`.
@@ -68,6 +69,7 @@ class GradientService final : public v1::GradientService::WithRawCallbackMethod_
   Mutex mutex_;
   CondVar upload_gone_;
   std::string role_ ABSL_GUARDED_BY(mutex_);
+  std::string experiment_id_ ABSL_GUARDED_BY(mutex_);
   Metrics* metrics_ ABSL_GUARDED_BY(mutex_) = nullptr;
   GradientTaker* taker_ ABSL_GUARDED_BY(mutex_) = nullptr;
   GradientModel model_ ABSL_GUARDED_BY(mutex_);

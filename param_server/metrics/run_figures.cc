@@ -34,41 +34,65 @@ bool IsFigure(const std::string& name) {
          !absl::EndsWith(name, "_unix_seconds");
 }
 
+// Moves `at` to the first entry that is not before `name`. A thousand workers have the same names in the same order:
+// going along is a fifth of the work of looking each one up.
+template <class Iterator>
+bool MoveTo(const std::string& name, Iterator end, Iterator* at) {
+  int order = -1;
+  while (*at != end && (order = (*at)->first.compare(name)) < 0) {
+    ++*at;
+  }
+  return *at != end && order == 0;
+}
+
+template <class Value>
+Value& EntryOf(const std::string& name, std::map<std::string, Value>* entries,
+               typename std::map<std::string, Value>::iterator* at) {
+  if (!MoveTo(name, entries->end(), at)) {
+    *at = entries->emplace_hint(*at, name, Value());
+  }
+  return (*at)->second;
+}
+
 // What the processes of one role report.
 class RoleFigures {
  public:
   void Add(const WorkerView& worker) {
+    auto rate = worker.rates.begin();
+    auto counter = counters_.begin();
     for (const auto& [name, value] : worker.figures.counters) {
-      counters_[name] += value;
+      Counter& sum = EntryOf(name, &counters_, &counter);
+      sum.value += value;
+      if (worker.current) {
+        const bool known = MoveTo(name, worker.rates.end(), &rate);
+        sum.current = true;
+        sum.rate += known ? rate->second : 0;
+        sum.unknown_rates += known ? 0 : 1;
+      }
     }
     if (!worker.current) {
       return;
     }
     ++current_;
+    auto gauge = gauges_.begin();
     for (const auto& [name, value] : worker.figures.gauges) {
       if (!std::isnan(value)) {
-        gauges_[name].sum += value;
-        ++gauges_[name].count;
+        Gauge& mean = EntryOf(name, &gauges_, &gauge);
+        mean.sum += value;
+        ++mean.count;
       }
-    }
-    for (const auto& [name, value] : worker.figures.counters) {
-      const auto rate = worker.rates.find(name);
-      rates_[name].sum += rate == worker.rates.end() ? 0 : rate->second;
-      rates_[name].unknown += rate == worker.rates.end() ? 1 : 0;
     }
   }
 
   // `wanted` processes must be current for a figure of the role to be known.
   void WriteTo(Role role, int64_t wanted, Figures* figures) const {
     const std::string group = absl::StrCat(Group(role), "/");
-    for (const auto& [name, value] : counters_) {
+    for (const auto& [name, counter] : counters_) {
       if (current_ >= wanted && IsFigure(name) && name != kEnvSteps && name != kLearnerSteps) {
-        (*figures)[group + name] = value;
+        (*figures)[group + name] = counter.value;
       }
-    }
-    for (const auto& [name, rate] : rates_) {
-      if (current_ - rate.unknown >= wanted && IsFigure(name)) {
-        (*figures)[absl::StrCat(group, name == kLearnerSteps ? "steps" : name, "_per_s")] = rate.sum;
+      if (counter.current && current_ - counter.unknown_rates >= wanted && IsFigure(name)) {
+        (*figures)[absl::StrCat(group, name == kLearnerSteps ? "steps" : name, "_per_s")] = counter.rate;
       }
     }
     for (const auto& [name, gauge] : gauges_) {
@@ -87,14 +111,15 @@ class RoleFigures {
     int64_t count = 0;
   };
 
-  struct Rate {
-    double sum = 0;
-    int64_t unknown = 0;  // Processes that count it and have no rate of it yet.
+  struct Counter {
+    double value = 0;
+    double rate = 0;
+    bool current = false;       // A process that is current counts it.
+    int64_t unknown_rates = 0;  // Of processes that count it and have no rate of it yet.
   };
 
   int64_t current_ = 0;
-  std::map<std::string, double> counters_;
-  std::map<std::string, Rate> rates_;
+  std::map<std::string, Counter> counters_;
   std::map<std::string, Gauge> gauges_;
 };
 

@@ -289,29 +289,33 @@ int64_t WorkerTable::CountAlive(Role role, absl::Time now) {
 }
 
 std::vector<WorkerView> WorkerTable::Overview(absl::Time now) const {
-  std::vector<WorkerView> views;
-  views.reserve(seated_.size() + gone_.size());
-  const auto add = [this, &views, now](const Worker& worker, bool alive) {
-    WorkerView view = worker.view;
-    view.silent = now - worker.last_heartbeat;
-    view.alive = alive;
-    // The last figures of a worker that has just left are as good as those of one that will be heard again.
-    view.current = view.silent <= options_.current_for && !worker.samples.empty();
-    if (view.current && alive) {
-      view.rates = Rates(worker);
-    }
-    views.push_back(std::move(view));
-  };
+  std::vector<std::pair<const Worker*, bool>> order;  // Whether each is gone.
+  order.reserve(seated_.size() + gone_.size());
   for (const auto& [worker_id, worker] : seated_) {
-    add(worker, !IsSilent(worker, now));
+    order.emplace_back(&worker, false);
   }
   for (const Worker& worker : gone_) {
-    add(worker, false);
-    views.back().gone = true;
+    order.emplace_back(&worker, true);
   }
-  std::sort(views.begin(), views.end(), [](const WorkerView& a, const WorkerView& b) {
-    return std::tie(a.introduction.role, a.index, a.joined) < std::tie(b.introduction.role, b.index, b.joined);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    const WorkerView& left = a.first->view;
+    const WorkerView& right = b.first->view;
+    return std::tie(left.introduction.role, left.index, left.joined) <
+           std::tie(right.introduction.role, right.index, right.joined);
   });
+  std::vector<WorkerView> views;
+  views.reserve(order.size());
+  for (const auto& [worker, gone] : order) {
+    WorkerView& view = views.emplace_back(worker->view);
+    view.silent = now - worker->last_heartbeat;
+    view.alive = !gone && !IsSilent(*worker, now);
+    view.gone = gone;
+    // The last figures of a worker that has just left are as good as those of one that will be heard again.
+    view.current = view.silent <= options_.current_for && !worker->samples.empty();
+    if (view.current && view.alive) {
+      view.rates = Rates(*worker);
+    }
+  }
   return views;
 }
 
@@ -386,7 +390,7 @@ std::map<std::string, double> WorkerTable::Rates(const Worker& worker) {
                                   : std::find_if(worker.samples.begin(), worker.samples.end(),
                                                  [&](const Sample& sample) { return value_in(sample) > 0; });
     if (const double seconds = absl::ToDoubleSeconds(newest.taken_at - first->taken_at); seconds > 0) {
-      rates[name] = std::max(0.0, value - value_in(*first)) / seconds;
+      rates.emplace_hint(rates.end(), name, std::max(0.0, value - value_in(*first)) / seconds);
     }
   }
   return rates;

@@ -66,12 +66,12 @@ class Pushing {
     options.flush_after = absl::Milliseconds(5);
     primary_ = std::make_unique<GradientPrimary>(options, parameters_.get(), &settled_, &metrics_, nullptr);
     service_ = std::make_unique<GradientService>();
-    service_->Begin("primary", &metrics_);
+    service_->Begin("primary", "bench", &metrics_);
     runner_.Start(primary_.get());
     service_->SetTaker(&runner_, parameters_->model());
     server_ = Must(RpcServer::Start("127.0.0.1:0", {service_.get()}));
     for (int i = 0; i < workers; ++i) {
-      links_.push_back(NewGradientLink([address = server_->address()](int64_t) { return address; }));
+      links_.push_back(NewGradientLink("bench", [address = server_->address()](int64_t) { return address; }));
       sinks_.push_back(NewGradientSink({parameters_->model(), absl::StrCat("worker-", i), 0, kWindow},
                                        links_.back().get(), nullptr));
     }

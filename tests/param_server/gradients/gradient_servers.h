@@ -15,6 +15,8 @@
 
 namespace waggle::testing {
 
+constexpr char kExperiment[] = "pushed-1";
+
 // A primary that serves in this process, on a port that it keeps over restarts.
 class PrimaryServer {
  public:
@@ -29,7 +31,7 @@ class PrimaryServer {
       REQUIRE_OK(core->parameters->Restore(*checkpoint));
     }
     service = std::make_unique<GradientService>();
-    service->Begin("primary", &core->metrics);
+    service->Begin("primary", kExperiment, &core->metrics);
     runner = std::make_unique<GradientRunner>();
     runner->Start(&core->core);
     service->SetTaker(runner.get(), model());
@@ -66,10 +68,10 @@ class PrimaryServer {
 class ReducerServer {
  public:
   ReducerServer(const GradientReducerOptions& options, const PrimaryServer* primary)
-      : link(NewGradientLink([primary](int64_t) { return primary->address; })),
+      : link(NewGradientLink(kExperiment, [primary](int64_t) { return primary->address; })),
         core(options, link.get(), &metrics, [this](std::function<void()> task) { runner.Post(std::move(task)); }) {
     runner.Start(&core);
-    service.Begin("reducer", &metrics);
+    service.Begin("reducer", kExperiment, &metrics);
     service.SetTaker(&runner, primary->model());
     server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   }
@@ -93,10 +95,11 @@ class ReducerServer {
 // A worker that pushes to the first of the addresses that answers.
 struct PushingWorker {
   PushingWorker(const std::string& name, GradientModel model, std::vector<std::string> addresses,
-                int64_t max_unacknowledged = 4)
-      : link(NewGradientLink([addresses = std::move(addresses)](int64_t failed) {
-          return addresses[static_cast<size_t>(failed) % addresses.size()];
-        })),
+                int64_t max_unacknowledged = 4, const std::string& experiment = kExperiment)
+      : link(NewGradientLink(experiment,
+                             [addresses = std::move(addresses)](int64_t failed) {
+                               return addresses[static_cast<size_t>(failed) % addresses.size()];
+                             })),
         sink(NewGradientSink({std::move(model), name, 0, max_unacknowledged}, link.get(), &metrics)) {}
 
   void Push(const std::vector<float>& gradient, ModelVersion based_on = {1, 0}) {

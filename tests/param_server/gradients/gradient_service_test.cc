@@ -178,7 +178,7 @@ TEST_CASE("streams wait where gradients that are not done with take too much mem
   options.max_bytes = 300'000;  // One and a half.
   GradientService service(options);
   primary.Start();
-  service.Begin("primary", &metrics);
+  service.Begin("primary", kExperiment, &metrics);
   service.SetTaker(primary.runner.get(), primary.model());
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   PushingWorker a("a", ModelOf(50'000), {server->address()}, 8);
@@ -235,6 +235,7 @@ Message<v1::PushGradientRequest> Whole(const GradientPush& push) {
   Message<v1::PushGradientRequest> message;
   v1::GradientHeader* const header = message.header.mutable_header();
   *header = ToProto(push);
+  header->set_experiment_id(kExperiment);
   header->set_checksum(Checksum(push.data.get(), header->total_bytes()));
   message.data = ByteSlices({reinterpret_cast<const char*>(push.data.get()), header->total_bytes(), push.data});
   return message;
@@ -317,6 +318,25 @@ TEST_CASE("a gradient of another model is refused at its header, and takes no me
   CHECK(primary.core->Counter("gradients_refused_wrong_model") == 1);
 }
 
+TEST_CASE("a gradient for another experiment is refused, though it is of the same network", "[grpc]") {
+  PrimaryServer primary(Options(false, 1), {0, 0});
+  primary.Start();
+  ReducerServer reducer({2, absl::Milliseconds(1)}, &primary);
+  for (const std::string& address : {primary.address, reducer.address()}) {
+    PushingWorker of_earlier("earlier", ModelOf(2), {address}, 4, "pushed-0");
+    of_earlier.Push({100, 100});
+    const GradientCounts counts = of_earlier.Finish();
+    CHECK(counts.refused == std::map<GradientVerdict, int64_t>{{GradientVerdict::kWrongModel, 1}});
+    CHECK(counts.last_refusal == "the gradient is for experiment \"pushed-0\"; wanted \"pushed-1\"");
+    PushingWorker own(address == primary.address ? "a" : "b", ModelOf(2), {address});
+    own.Push({1, 2});
+    CHECK(own.Finish().applied == 1);
+  }
+  CHECK(CounterOf(reducer.metrics, "gradients_refused_wrong_model") == 1);
+  primary.Stop();
+  CHECK(primary.core->values() == std::vector<float>{-2, -4});
+}
+
 TEST_CASE("a stream that stops amid a gradient is ended, and those that wait for its memory go on", "[grpc]") {
   Metrics metrics;
   PrimaryServer primary(Options(false, 1), std::vector<float>(4));
@@ -325,7 +345,7 @@ TEST_CASE("a stream that stops amid a gradient is ended, and those that wait for
   options.max_bytes = 16;  // One.
   options.max_stall = absl::Milliseconds(100);
   GradientService service(options);
-  service.Begin("primary", &metrics);
+  service.Begin("primary", kExperiment, &metrics);
   service.SetTaker(primary.runner.get(), primary.model());
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   const Message<v1::PushGradientRequest> whole = Whole(PushOf({1, 2, 3, 4}, {Member("a", 1)}));
@@ -362,7 +382,7 @@ TEST_CASE("a run's end ends its streams, and the next run is served by the same 
     PrimaryCore primary(Options(false, 1), {0, 0}, SettledGradients());
     GradientRunner runner;
     runner.Start(&primary.core);
-    service.Begin("primary", &primary.metrics);
+    service.Begin("primary", kExperiment, &primary.metrics);
     service.SetTaker(&runner, ModelOf(2));
     RawPush idle(server->address());
     idle.Send(whole);
@@ -384,7 +404,7 @@ TEST_CASE("a run's end ends its streams, and the next run is served by the same 
 TEST_CASE("before the weights are there a stream is told to come back, and people can see it", "[grpc]") {
   Metrics metrics;
   GradientService service;
-  service.Begin("primary", &metrics);
+  service.Begin("primary", kExperiment, &metrics);
   const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
   RawPush stream(server->address());
   REQUIRE_CODE(stream.End(), absl::StatusCode::kUnavailable);

@@ -56,9 +56,10 @@ class PushingActor {
     const RunAddress run(options.hub_address, options.experiment_id);
     WAGGLE_RETURN_IF_ERROR(PublishFirst(std::move(weights), NewGrpcModelPublisher(run).get(), stop));
     const GradientServerOptions& server = experiment.learner.gradient_server;
-    actor->link = NewGradientLink([hub = actor->hub.get(), reducers = server.reducers](int64_t failed) {
-      return GradientAddress(hub->assignment(), reducers, failed);
-    });
+    actor->link =
+        NewGradientLink(options.experiment_id, [hub = actor->hub.get(), reducers = server.reducers](int64_t failed) {
+          return GradientAddress(hub->assignment(), reducers, failed);
+        });
     GradientSinkOptions sink_options;
     sink_options.model = {actor->network.hash, {{actor->network.name, actor->network.num_learned}}};
     sink_options.worker_id = assignment.worker_id;
