@@ -158,15 +158,29 @@ grpc::ServerUnaryReactor* ExperimentService::List(grpc::CallbackServerContext* c
 
 grpc::ServerUnaryReactor* ExperimentService::Get(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* response) {
+  const auto fill = [host = host_](const std::string& id, const ExperimentTexts& texts,
+                                   v1::ExperimentInfo* answer) -> absl::Status {
+    WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host->Get(id));
+    *answer = ToProto(view);
+    answer->set_submitted_yaml(texts.submitted_yaml);
+    answer->set_effective_yaml(texts.effective_yaml);
+    return absl::OkStatus();
+  };
+  v1::GetExperimentRequest decoded;
+  if (absl::Status status = DecodeRequest(*request, kMaxUnaryBytes, &decoded); !status.ok()) {
+    return FinishUnary(context, status);
+  }
+  // A status of what runs must not wait behind submissions, which wait for the disk.
+  if (const std::shared_ptr<const ExperimentTexts> texts = host_->TextsOfRunning(decoded.id()); texts != nullptr) {
+    return AnswerUnary<v1::GetExperimentRequest, v1::ExperimentInfo>(
+        context, *request, response, kMaxUnaryBytes,
+        [&](const v1::GetExperimentRequest& asked, auto* answer) { return fill(asked.id(), *texts, answer); });
+  }
   return AnswerLater<v1::GetExperimentRequest, v1::ExperimentInfo>(
       &waiters_, context, *request, response, kMaxUnaryBytes,
-      [this](const v1::GetExperimentRequest& decoded, v1::ExperimentInfo* answer) -> absl::Status {
-        WAGGLE_ASSIGN_OR_RETURN(ExperimentTexts texts, host_->Texts(decoded.id()));
-        WAGGLE_ASSIGN_OR_RETURN(const ExperimentView view, host_->Get(decoded.id()));
-        *answer = ToProto(view);
-        answer->set_submitted_yaml(std::move(texts.submitted_yaml));
-        answer->set_effective_yaml(std::move(texts.effective_yaml));
-        return absl::OkStatus();
+      [this, fill](const v1::GetExperimentRequest& asked, v1::ExperimentInfo* answer) -> absl::Status {
+        WAGGLE_ASSIGN_OR_RETURN(const ExperimentTexts texts, host_->Texts(asked.id()));
+        return fill(asked.id(), texts, answer);
       });
 }
 

@@ -87,6 +87,8 @@ class ExperimentHost {
   ExperimentPage List(const ExperimentQuery& query) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<ExperimentView> Get(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<PoolMemberView> Members() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The texts of an experiment that runs; null for any other, whose texts are on the disk alone.
+  std::shared_ptr<const ExperimentTexts> TextsOfRunning(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   // See FindRun. An empty id stands for the only experiment that runs.
   absl::StatusOr<std::shared_ptr<RunServices>> Find(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -121,6 +123,7 @@ class ExperimentHost {
   };
   struct Active {
     std::shared_ptr<OpenRun> run;
+    std::shared_ptr<const ExperimentTexts> texts;           // So that a status does not wait for the disk.
     std::unique_ptr<Listeners::Subscription> subscription;  // Wakes the thread at the run's end.
     RunState state = RunState::kRunning;                    // As its watchers were told last.
     std::string hopeless;                                   // Why it is to fail; empty: it is not.
@@ -187,8 +190,8 @@ class ExperimentHost {
   absl::Status Begin(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   absl::Status OpenAndBegin(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   // The run is open: it begins, if it was not stopped meanwhile.
-  absl::Status BeginOpen(const std::string& id, std::shared_ptr<OpenRun> run, const RunNeeds& needs)
-      ABSL_LOCKS_EXCLUDED(mutex_, writing_);
+  absl::Status BeginOpen(const std::string& id, std::shared_ptr<OpenRun> run, ExperimentTexts texts,
+                         const RunNeeds& needs) ABSL_LOCKS_EXCLUDED(mutex_, writing_);
   absl::StatusOr<std::shared_ptr<OpenRun>> OpenRunOf(const ExperimentRecord& record, const std::string& effective_yaml,
                                                      const Experiment& experiment);
   // Begin's when the run could not be opened.

@@ -113,7 +113,7 @@ absl::Status ExperimentHost::OpenAndBegin(const std::string& id) {
       return absl::OkStatus();
     }
   }
-  const absl::StatusOr<ExperimentTexts> texts = store_->Texts(id);
+  absl::StatusOr<ExperimentTexts> texts = store_->Texts(id);
   if (!texts.ok()) {
     return GiveUpOrPostpone(id, texts.status(), /*final=*/false);
   }
@@ -130,7 +130,7 @@ absl::Status ExperimentHost::OpenAndBegin(const std::string& id) {
     return GiveUpOrPostpone(id, run.status(), IsOfItsData(run.status()));
   }
   // That it cannot be written down that it begins, neither.
-  const absl::Status begun = BeginOpen(id, *std::move(run), Needs(record, *experiment));
+  const absl::Status begun = BeginOpen(id, *std::move(run), *std::move(texts), Needs(record, *experiment));
   if (!begun.ok()) {
     return GiveUpOrPostpone(id, begun, /*final=*/false);
   }
@@ -168,9 +168,12 @@ std::optional<ExperimentRecord> ExperimentHost::RecordUnlessOver(const std::stri
   return IsOver(record.state) ? std::nullopt : std::optional<ExperimentRecord>(record);
 }
 
-absl::Status ExperimentHost::BeginOpen(const std::string& id, std::shared_ptr<OpenRun> run, const RunNeeds& needs) {
+absl::Status ExperimentHost::BeginOpen(const std::string& id, std::shared_ptr<OpenRun> run, ExperimentTexts texts,
+                                       const RunNeeds& needs) {
   Active active;  // As the run itself, it goes outside the locks if nothing comes of it.
   active.run = std::move(run);
+  texts.last_overview.clear();  // What was known before it ran.
+  active.texts = std::make_shared<const ExperimentTexts>(std::move(texts));
   active.subscription = active.run->hub()->Watch([wake = wake_] { wake->Up(); });
   MutexLock writing(&writing_);
   std::optional<ExperimentRecord> known = RecordUnlessOver(id);

@@ -39,6 +39,12 @@ absl::StatusOr<ExperimentTexts> ExperimentHost::Texts(const std::string& id) {
   return store_->Texts(id);
 }
 
+std::shared_ptr<const ExperimentTexts> ExperimentHost::TextsOfRunning(const std::string& id) {
+  MutexLock lock(&mutex_);
+  const auto active = active_.find(id);
+  return active == active_.end() ? nullptr : active->second.texts;
+}
+
 RunState ExperimentHost::StateLocked(const ExperimentRecord& record) const {
   const auto active = active_.find(record.id);
   return active == active_.end() ? record.state : active->second.run->hub()->run_state();

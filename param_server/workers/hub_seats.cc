@@ -91,10 +91,10 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
     WorkerIntroduction seated = introduction;
     seated.index = numbered.index;  // So that no two workers have the same index and life.
     const std::vector<WorkerView> before =
-        introduction.role == Role::kReplayServer ? workers_.Overview(now) : std::vector<WorkerView>();
+        introduction.role == Role::kReplayServer ? workers_.Seated(Role::kReplayServer) : std::vector<WorkerView>();
     WAGGLE_ASSIGN_OR_RETURN(seat.index, workers_.Join(seated, is_learner ? introduction.epoch : 0, now));
     for (const WorkerView& worker : before) {
-      if (!worker.gone && workers_.Find(worker.introduction.worker_id) == nullptr) {
+      if (workers_.Find(worker.introduction.worker_id) == nullptr) {
         NoteLostItemsLocked(worker);  // The one that joins has its seat, or its address.
       }
     }

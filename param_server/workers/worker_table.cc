@@ -255,6 +255,16 @@ std::vector<const WorkerView*> WorkerTable::Alive(Role role, absl::Time now) con
   return alive;
 }
 
+std::vector<WorkerView> WorkerTable::Seated(Role role) const {
+  std::vector<WorkerView> seated;
+  if (const auto seats = roles_.find(role); seats != roles_.end()) {
+    for (const auto& [index, worker] : seats->second.by_index) {
+      seated.push_back(worker->view);
+    }
+  }
+  return seated;
+}
+
 std::vector<std::string> WorkerTable::Addresses(Role role) const {
   std::map<int64_t, std::string> by_index;
   std::set<std::string> taken;

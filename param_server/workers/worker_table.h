@@ -117,6 +117,9 @@ class WorkerTable {
   // Those alive, in the order of their indices.
   std::vector<const WorkerView*> Alive(Role role, absl::Time now) const;
 
+  // Those that have a seat, silent or not, in the order of their indices; without what depends on the time.
+  std::vector<WorkerView> Seated(Role role) const;
+
   // Where those of a role serve, by their indices: of one that is gone where it last did, unless another one serves
   // there now; empty where that is not known.
   std::vector<std::string> Addresses(Role role) const;

@@ -16,6 +16,7 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   CHECK_THAT(ValueOf(host->Get(id)).record.reason, Catch::Contains("1 learner"));
   CHECK(Find(id) == nullptr);
   CHECK(ValueOf(host->PastOverview(id)).run_state() == v1::RUN_STATE_QUEUED);
+  CHECK(host->TextsOfRunning(id) == nullptr);
 
   WholeCrew();
   RoundsUntil("orders for all",
@@ -25,6 +26,8 @@ TEST_CASE_METHOD(HostFixture, "an experiment waits in the queue until there are 
   CHECK(order.experiment_id == id);
   CHECK(order.role == Role::kLearner);
   CHECK(Contents(order.output_folder + "/experiment.yaml") == ValueOf(host->Texts(id)).effective_yaml);
+  REQUIRE(host->TextsOfRunning(id) != nullptr);
+  CHECK(host->TextsOfRunning(id)->effective_yaml == ValueOf(host->Texts(id)).effective_yaml);
   REQUIRE(Find(id) != nullptr);
   CHECK(Find("")->experiment_id == id);  // The only one.
   CHECK(Find(id)->hub->run_state() == RunState::kRunning);
