@@ -71,7 +71,8 @@ absl::StatusOr<int> WatchExperiment(const WatchFlags& flags, const StopToken& st
     // One that is over has left its files once it is closed.
     const bool closed = IsOver(state) && snapshot->info.ended_at_us() != 0;
     if (flags.json) {
-      if (closed || !since_json.has_value() || since_json->Elapsed() >= options.json_period) {
+      const bool due = !since_json.has_value() || since_json->Elapsed() >= options.json_period;
+      if (closed || (due && !IsOver(state))) {  // The line of the end is the last one.
         *out << StatusJson(*snapshot, /*indent=*/-1) << std::flush;
         since_json.emplace();
       }

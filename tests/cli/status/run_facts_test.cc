@@ -76,12 +76,8 @@ TEST_CASE("Before anything has happened there are no returns and no first steps"
 
 TEST_CASE("Items are those that the hub counts where a replay server cannot be reached from here", "[unit]") {
   ClusterSnapshot snapshot = SampleSnapshot();
-  for (v1::WorkerInfo& worker : *snapshot.overview.mutable_workers()) {
-    if (worker.role() == v1::ROLE_REPLAY_SERVER) {
-      (*worker.mutable_counters())["items_inserted"] = 1'234;
-      (*worker.mutable_counters())["items_sampled"] = 5'678;
-    }
-  }
+  (*snapshot.overview.mutable_totals())["replay/items_inserted"] = 1'234;
+  (*snapshot.overview.mutable_totals())["replay/items_sampled"] = 5'678;
   CHECK(GatherFacts(snapshot).replay_servers_unheard == 0);
   CHECK(GatherFacts(snapshot).items_inserted == 198'000);
   ReplayServerState unreachable;

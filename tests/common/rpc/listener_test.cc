@@ -159,13 +159,14 @@ TEST_CASE("Clients are turned away where they would take the last quarter of the
     clients.push_back(std::make_unique<Socket>());
   }
   const int lowest = LowestFreeDescriptor();
-  const NoDescriptors few((lowest + 4) * 4 / 3 + 1);
+  // Room for eight: threads of tests before this one may still hold a few.
+  const NoDescriptors few((lowest + 8) * 4 / 3 + 1);
   for (const auto& client : clients) {
     REQUIRE(client->Connect(listener->address()));
   }
   Eventually("all of them", [&] { return static_cast<int64_t>(accepted.count()) + listener->failures() == 20; });
   CHECK(accepted.count() >= 3);
-  CHECK(accepted.count() <= 10);  // Some more than there were descriptors, where other threads give theirs back.
+  CHECK(accepted.count() <= 14);  // Some more than there were descriptors, where other threads give theirs back.
   Eventually("the end of those who were turned away", [&] {
     return std::count_if(clients.begin(), clients.end(), [](const auto& client) { return client->HasEnded(); }) ==
            listener->failures();
