@@ -92,9 +92,9 @@ struct HubFixture {
   }
 
   const TemporaryFolder folder;
-  std::optional<LockStepOptions> lock_step;      // Of the next hub.
-  int64_t learners = 1;                          // As well.
-  bool keeps_items = false;                      // As well.
+  std::optional<LockStepOptions> lock_step;  // Of the next hub.
+  int64_t learners = 1;                      // As well.
+  bool keeps_items = false;                  // As well.
   bool resumed = false;
   std::function<void(const std::string&)> note;  // As well; called under the hub's lock.
   Metrics metrics;
