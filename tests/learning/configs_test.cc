@@ -99,7 +99,7 @@ TEST_CASE("without its memory a policy that does not see velocities stays below 
   for (const int64_t seed : {1, 2, 3}) {
     const Learned learned =
         Learn("cartpole_hidden_velocity_ppo_lstm", seed,
-              {"networks.actor_critic.core.type=none", "stop.target_return=200", "stop.max_env_steps=200000"});
+              {"networks.actor_critic.core={type: none}", "stop.target_return=200", "stop.max_env_steps=200000"});
     INFO(learned.log);
     CHECK_FALSE(learned.solved);
   }
