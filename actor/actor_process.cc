@@ -260,7 +260,8 @@ absl::Status Act(const ActorPorts& ports) {
   RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink, weights.has_value() ? &*weights : nullptr,
                              ports.metrics, budget.has_value() ? &*budget : nullptr,
                              [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
-                             turns.has_value() ? &*turns : nullptr, std::move(on_weights)});
+                             [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr,
+                             std::move(on_weights)});
   WAGGLE_RETURN_IF_ERROR(loop.Run(stop));
   const bool over = IsTrainingOver(ports.hub->assignment().run_state);
   if (const absl::Status flushed = sink->Flush(over ? kLastRowsTimeout : kGoodbyeTimeout); !flushed.ok()) {

@@ -101,6 +101,9 @@ absl::Status RolloutLoop::ActUntil(const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(StepOnce(stop));
   parts_.metrics->Set("first_env_step_unix_seconds", absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
   Report(SteadyNow());
+  if (parts_.on_first_step != nullptr) {
+    parts_.on_first_step();
+  }
   while (!stop.StopRequested()) {
     const absl::Time now = SteadyNow();
     const bool is_old = parts_.turns == nullptr && now - block_began_ >= options_.max_block_age;

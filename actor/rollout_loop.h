@@ -35,8 +35,8 @@ struct RolloutOptions {
   // A block that has been gathering for longer is handed over although it is not full: slow environments' steps must
   // not wait for long.
   absl::Duration max_block_age = absl::Seconds(1);
-  absl::Duration report_period = absl::Milliseconds(100);  // From one update of the metrics to the next.
-  absl::Duration drain_timeout = absl::Seconds(1);         // For the last rows to find room after a stop.
+  absl::Duration report_period = absl::Milliseconds(20);  // From one update of the metrics to the next.
+  absl::Duration drain_timeout = absl::Seconds(1);        // For the last rows to find room after a stop.
 };
 
 // Acts: a policy chooses actions for whichever lanes of a vector of environments are ready, what comes of it is written
@@ -56,6 +56,8 @@ class RolloutLoop {
     StepBudget* budget = nullptr;  // Null where the run has no limit on environment steps.
     // How many lanes all actors of the run have by now; asked between blocks. Null: as many as the policy was made for.
     std::function<int64_t()> all_lanes = nullptr;
+    // Called after the first step. Null: nobody wants to know.
+    std::function<void()> on_first_step = nullptr;
     // In lock-step: lanes act for one block, or one unroll where these have versions, in each turn, all in step, and by
     // the weights that are the newest as it begins. Null: the loop acts all the time.
     TurnTaker* turns = nullptr;

@@ -164,6 +164,9 @@ class HubLink {
   virtual void ReportEvaluation(const Evaluation& evaluation) = 0;
   // This learner has stopped training; the run may end when these last weights of it are evaluated.
   virtual void ReportFinalVersion(const ModelVersion& version) = 0;
+  // This actor has taken its first environment step. What an actor has done is told soon after it then: after pauses
+  // that grow with its age to those of other heartbeats, so that a young run's steps and time are nearly up to date.
+  virtual void ReportFirstStep() = 0;
   // This worker's turn of this number is over: what its metrics say by now, and what else it has reported, is known to
   // the worker that has the next turn.
   virtual void ReportTurnDone(uint64_t number) = 0;

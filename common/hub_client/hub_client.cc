@@ -1,5 +1,7 @@
 #include "common/hub_client/hub_client.h"
 
+#include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -31,6 +33,9 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
+// Of a young actor: see HubLink::ReportFirstStep. Some twenty heartbeats more in its life.
+constexpr absl::Duration kLeastInterval = absl::Milliseconds(50);
+constexpr double kLagOfAge = 0.25;
 
 class GrpcHubLink final : public HubLink {
  public:
@@ -147,6 +152,11 @@ class GrpcHubLink final : public HubLink {
     HurryLocked();
   }
 
+  void ReportFirstStep() override {
+    MutexLock lock(&shared_->mutex);
+    first_step_.emplace();
+    HurryLocked();
+  }
   void ReportTurnDone(uint64_t number) override {
     MutexLock lock(&shared_->mutex);
     reports_.SetTurnDone(number);
@@ -280,7 +290,7 @@ class GrpcHubLink final : public HubLink {
     const Stopwatch since_last;
     MutexLock lock(&shared_->mutex);
     while (!shared_->ending) {
-      const absl::Duration left = interval_ - since_last.Elapsed();
+      const absl::Duration left = IntervalLocked() - since_last.Elapsed();
       // A hub that is away is not asked more often because there is something to say.
       if (left <= absl::ZeroDuration() || (hurried_ && !failing_)) {
         break;
@@ -289,6 +299,12 @@ class GrpcHubLink final : public HubLink {
     }
     hurried_ = false;
     return !shared_->ending;
+  }
+
+  absl::Duration IntervalLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared_->mutex) {
+    return first_step_.has_value() && !failing_
+               ? std::min(interval_, std::max(kLeastInterval, first_step_->Elapsed() * kLagOfAge))
+               : interval_;
   }
 
   absl::Status BeatOrJoin() ABSL_LOCKS_EXCLUDED(shared_->mutex) {
@@ -427,7 +443,8 @@ class GrpcHubLink final : public HubLink {
 
   PendingReports reports_ ABSL_GUARDED_BY(shared_->mutex);
   bool hurried_ ABSL_GUARDED_BY(shared_->mutex) = false;
-  bool failing_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The last heartbeat was not answered.
+  std::optional<Stopwatch> first_step_ ABSL_GUARDED_BY(shared_->mutex);  // Since this actor's.
+  bool failing_ ABSL_GUARDED_BY(shared_->mutex) = false;                 // The last heartbeat was not answered.
   bool leaving_ ABSL_GUARDED_BY(shared_->mutex) = false;
   bool ended_ ABSL_GUARDED_BY(shared_->mutex) = false;  // The thread is through.
 

@@ -141,6 +141,7 @@ class FakeHub : public HubLink {
   void ReportEnvironment(const EnvironmentSpec& environment) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ReportEvaluation(const Evaluation& evaluation) override ABSL_LOCKS_EXCLUDED(mutex_);
   void ReportFinalVersion(const ModelVersion&) override {}
+  void ReportFirstStep() override {}
   void ReportTurnDone(uint64_t) override {}
   void ReportBrokenGroup(uint64_t) override {}
   void ReportFailure(const absl::Status& failure) override ABSL_LOCKS_EXCLUDED(mutex_);

@@ -66,7 +66,7 @@ class RolloutFixture {
     WeightRefresher weights(absl::Milliseconds(1), Backoff(absl::Milliseconds(1), absl::Milliseconds(2), Rng(1)),
                             std::make_unique<ScriptedSubscriber>(script), stop);
     RolloutLoop loop(options, {&policy, environments.get(), writer_.get(), &sink, has_weights ? &weights : nullptr,
-                               &metrics, budget.get(), nullptr, turns, on_weights});
+                               &metrics, budget.get(), nullptr, [this] { ++first_steps; }, turns, on_weights});
     const absl::Status status = loop.Run(stop);
     env_steps_ = loop.env_steps();
     return status;
@@ -80,6 +80,7 @@ class RolloutFixture {
   const std::shared_ptr<ScriptedSubscriber::Script> script = std::make_shared<ScriptedSubscriber::Script>();
   const StopToken stop;
   std::unique_ptr<StepBudget> budget;
+  int64_t first_steps = 0;  // Of which the loop has told.
   TurnTaker* turns = nullptr;
   bool has_weights = true;  // Else the policy is computed elsewhere.
   std::function<absl::Status(const ModelSnapshot& snapshot)> on_weights;

@@ -23,6 +23,7 @@ TEST_CASE("the loop writes every row it acted on, the last ones included, and st
   RolloutFixture fixture;
   fixture.script->Add(SnapshotOf(7));
   REQUIRE_OK(fixture.Run(30));
+  REQUIRE(fixture.first_steps == 1);
   REQUIRE(RowsOf(fixture.sink.blocks) == 30);
   REQUIRE(fixture.sink.blocks.size() == 8);
   REQUIRE(RowsOfLane(fixture.sink.blocks.back()) == 2);

@@ -40,6 +40,7 @@ class FakeHub : public HubLink {
   void ReportEvaluation(const Evaluation&) override {}
   void ReportFinalVersion(const ModelVersion& version) override { final_version = version; }
   void ReportFailure(const absl::Status& status) override { failure = status; }
+  void ReportFirstStep() override {}
   void ReportTurnDone(uint64_t) override {}
   void ReportBrokenGroup(uint64_t) override {}
   absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {

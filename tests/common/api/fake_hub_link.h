@@ -26,6 +26,7 @@ class FakeHubLink : public HubLink {
   void ReportEvaluation(const Evaluation&) override {}
   void ReportFailure(const absl::Status& failure) override { reported = failure; }
   void ReportFinalVersion(const ModelVersion&) override {}
+  void ReportFirstStep() override {}
   void ReportTurnDone(uint64_t number) override { turn_done = number; }
   void ReportBrokenGroup(uint64_t) override {}
   absl::StatusOr<int64_t> TakeSteps(const StepRequest&, const StopToken&) override {

@@ -346,6 +346,18 @@ TEST_CASE("A worker that waits for news sends no more heartbeats than one that d
   CHECK(service.Beats("waiting") == 0);
 }
 
+TEST_CASE("What a young actor has done is told soon after it, without waiting for a heartbeat", "[grpc]") {
+  CountingHub service;
+  const auto server = ValueOf(RpcServer::Start("127.0.0.1:0", {&service}));
+  HubClientOptions options;
+  options.hub_address = server->address();
+  options.worker_id = "young";
+  const auto young = ValueOf(JoinHub(options, StopToken()));
+  CHECK(service.Beats("young") == 0);
+  young->ReportFirstStep();
+  testing::Eventually("heartbeats", [&service] { return service.Beats("young") >= 5; });
+}
+
 TEST_CASE("A server that is no hub is told at once, with its address", "[grpc]") {
   const auto other = ValueOf(RpcServer::Start("127.0.0.1:0", {}));
   HubClientOptions options;
