@@ -9,7 +9,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "actor/external/external_spec.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -151,12 +150,14 @@ absl::Status EnvironmentProcess::TakeMessage(uint8_t kind, size_t group, const s
   }
   if (kind == kError) {
     const Json error = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-    if (error.is_object()) {
-      const std::string traceback = error.value("traceback", "");
-      const std::string message = absl::StrCat(error.value("message", "it does not say why"),
-                                               traceback.empty() ? "" : "\n", traceback);
-      return error.value("final", false) ? absl::InvalidArgumentError(message) : absl::InternalError(message);
-    }
+    const auto text = [&error](const char* key) {
+      const auto found = error.is_object() ? error.find(key) : error.end();
+      return found != error.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    const bool final = error.is_object() && error.contains("final") && error["final"] == true;
+    const std::string traceback = text("traceback");
+    const std::string message = absl::StrCat(text("message"), traceback.empty() ? "" : "\n", traceback);
+    return final ? absl::InvalidArgumentError(message) : absl::InternalError(message);
   }
   return absl::InternalError(absl::StrCat(options_.environment_name, ": message ", kind, " for group ", group,
                                           ", which nothing has asked for"));

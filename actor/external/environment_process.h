@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actor/external/environment_memory.h"
+#include "actor/external/external_spec.h"
 #include "common/process/child_process.h"
-#include "common/spec/environment_spec.h"
 
 namespace waggle {
 
@@ -23,13 +23,6 @@ struct EnvironmentProcessOptions {
   std::string environment_name;      // What errors and the spec call it.
   std::vector<int64_t> group_lanes;
   int64_t first_lane = 0;
-};
-
-// What an environment process says of its environment.
-struct ExternalSpec {
-  EnvironmentSpec environment;
-  bool whole_groups = false;       // All lanes of a group run together, or none.
-  std::vector<std::string> notes;  // What is changed on the way, in words.
 };
 
 // A process of any language that steps lanes of an environment: docs/environment_memory.md. Nothing here waits. Its
