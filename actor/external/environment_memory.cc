@@ -8,28 +8,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "actor/external/waggle_environment_memory.h"
 
 namespace waggle {
 namespace {
 
 constexpr char kMagic[8] = {'W', 'A', 'G', 'G', 'L', 'E', 'E', 'N'};
-constexpr uint32_t kVersion = 1;
 constexpr size_t kAlignment = 64;
-
-// As docs/environment_memory.md has them; little-endian.
-struct Header {
-  char magic[8];
-  uint32_t version;
-  uint32_t header_bytes;
-  uint64_t bytes;
-  uint32_t groups;
-  uint32_t arrays;  // Of each group.
-};
-static_assert(sizeof(Header) == 32, "the page says so");
-struct GroupHeader {
-  uint32_t lanes;
-  uint32_t first_lane;
-};
+static_assert(sizeof(waggle_memory) == 32 && sizeof(waggle_group) == 8, "docs/environment_memory.md says so");
 
 size_t Aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -84,7 +70,7 @@ absl::Status EnvironmentMemory::Arrange(const EnvironmentSpec& spec, const std::
                                         int64_t first_lane) {
   const std::vector<size_t> rows = RowBytes(spec);
   const size_t header_bytes =
-      sizeof(Header) + group_lanes.size() * (sizeof(GroupHeader) + rows.size() * sizeof(uint64_t));
+      sizeof(waggle_memory) + group_lanes.size() * (sizeof(waggle_group) + rows.size() * sizeof(uint64_t));
   std::vector<std::vector<uint64_t>> offsets;
   size_t end = Aligned(header_bytes);
   for (const int64_t lanes : group_lanes) {
@@ -107,9 +93,9 @@ absl::Status EnvironmentMemory::Arrange(const EnvironmentSpec& spec, const std::
   }
 
   auto* const base = static_cast<char*>(data_);
-  Header header = {};
+  waggle_memory header = {};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
-  header.version = kVersion;
+  header.version = WAGGLE_ENVIRONMENT_VERSION;
   header.header_bytes = static_cast<uint32_t>(header_bytes);
   header.bytes = end;
   header.groups = static_cast<uint32_t>(group_lanes.size());
@@ -117,7 +103,7 @@ absl::Status EnvironmentMemory::Arrange(const EnvironmentSpec& spec, const std::
   std::memcpy(base, &header, sizeof(header));
   char* at = base + sizeof(header);
   for (size_t i = 0; i < group_lanes.size(); ++i) {
-    const GroupHeader group_header = {static_cast<uint32_t>(group_lanes[i]), static_cast<uint32_t>(first_lane)};
+    const waggle_group group_header = {static_cast<uint32_t>(group_lanes[i]), static_cast<uint32_t>(first_lane)};
     std::memcpy(at, &group_header, sizeof(group_header));
     at += sizeof(group_header);
     std::memcpy(at, offsets[i].data(), offsets[i].size() * sizeof(uint64_t));

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "actor/external/waggle_environment_memory.h"
 #include "common/base/status_macros.h"
 
 namespace waggle {
@@ -16,27 +17,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kProtocol = 1;
 constexpr size_t kMaxMessageBytes = size_t{16} << 20;
 
-enum Kind : uint8_t {
-  kOpen = 1,
-  kMemory = 2,
-  kRun = 3,
-  kSpec = 65,
-  kReady = 66,
-  kDone = 67,
-  kError = 68,
-};
-
-// Before each message; little-endian.
-struct Frame {
-  uint8_t kind;
-  uint8_t group;
-  uint16_t unused;
-  uint32_t bytes;  // Of JSON that follow.
-};
-static_assert(sizeof(Frame) == 8, "docs/environment_memory.md says so");
+static_assert(sizeof(waggle_message) == 8, "docs/environment_memory.md says so");
 
 // Its libraries must not have a thread for each core in each process.
 std::vector<std::pair<std::string, std::string>> OneThread() {
@@ -64,9 +47,9 @@ absl::StatusOr<std::unique_ptr<EnvironmentProcess>> EnvironmentProcess::Start(
   }
   std::unique_ptr<EnvironmentProcess> process(
       new EnvironmentProcess(options, std::move(memory), ends[0], *std::move(child)));
-  Json open = {{"version", kProtocol}, {"scheme", options.scheme}, {"lanes", options.group_lanes}};
+  Json open = {{"version", WAGGLE_ENVIRONMENT_VERSION}, {"scheme", options.scheme}, {"lanes", options.group_lanes}};
   open["options"] = Json::parse(options.options_json, nullptr, /*allow_exceptions=*/false);
-  WAGGLE_RETURN_IF_ERROR(process->Send(kOpen, 0, open.dump()));
+  WAGGLE_RETURN_IF_ERROR(process->Send(WAGGLE_OPEN, 0, open.dump()));
   return process;
 }
 
@@ -84,11 +67,11 @@ EnvironmentProcess::~EnvironmentProcess() {
 
 absl::Status EnvironmentProcess::Run(size_t group) {
   running_[group] = true;
-  return Send(kRun, group, "");
+  return Send(WAGGLE_RUN, group, "");
 }
 
 absl::Status EnvironmentProcess::Send(uint8_t kind, size_t group, const std::string& json) {
-  Frame frame = {kind, static_cast<uint8_t>(group), 0, static_cast<uint32_t>(json.size())};
+  waggle_message frame = {kind, static_cast<uint8_t>(group), 0, static_cast<uint32_t>(json.size())};
   std::string message(reinterpret_cast<const char*>(&frame), sizeof(frame));
   message += json;
   size_t sent = 0;
@@ -116,8 +99,8 @@ absl::Status EnvironmentProcess::Receive(std::vector<size_t>* done) {
   }
   received_.append(buffer, static_cast<size_t>(got));
   size_t taken = 0;
-  while (received_.size() - taken >= sizeof(Frame)) {
-    Frame frame;
+  while (received_.size() - taken >= sizeof(waggle_message)) {
+    waggle_message frame;
     std::memcpy(&frame, received_.data() + taken, sizeof(frame));
     if (frame.bytes > kMaxMessageBytes) {
       return absl::InternalError(absl::StrCat(options_.environment_name, ": a message of ", frame.bytes,
@@ -136,19 +119,19 @@ absl::Status EnvironmentProcess::Receive(std::vector<size_t>* done) {
 
 absl::Status EnvironmentProcess::TakeMessage(uint8_t kind, size_t group, const std::string& json,
                                              std::vector<size_t>* done) {
-  if (kind == kDone && group < running_.size() && running_[group]) {
+  if (kind == WAGGLE_DONE && group < running_.size() && running_[group]) {
     running_[group] = false;
     done->push_back(group);
     return absl::OkStatus();
   }
-  if (kind == kSpec && !spec_.has_value()) {
+  if (kind == WAGGLE_SPEC && !spec_.has_value()) {
     return TakeSpec(json);
   }
-  if (kind == kReady && spec_.has_value() && !ready_) {
+  if (kind == WAGGLE_READY && spec_.has_value() && !ready_) {
     ready_ = true;
     return absl::OkStatus();
   }
-  if (kind == kError) {
+  if (kind == WAGGLE_ERROR) {
     const Json error = Json::parse(json, nullptr, /*allow_exceptions=*/false);
     const auto text = [&error](const char* key) {
       const auto found = error.is_object() ? error.find(key) : error.end();
@@ -166,7 +149,7 @@ absl::Status EnvironmentProcess::TakeMessage(uint8_t kind, size_t group, const s
 absl::Status EnvironmentProcess::TakeSpec(const std::string& json) {
   WAGGLE_ASSIGN_OR_RETURN(spec_, ParseExternalSpec(json, options_.environment_name));
   WAGGLE_RETURN_IF_ERROR(memory_.Arrange(spec_->environment, options_.group_lanes, options_.first_lane));
-  return Send(kMemory, 0, "");
+  return Send(WAGGLE_MEMORY, 0, "");
 }
 
 absl::Status EnvironmentProcess::Gone() {

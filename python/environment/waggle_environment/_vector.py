@@ -26,7 +26,7 @@ class VectorLanes:
         self._seeded = False
 
     def run(self, group):
-        if (group.commands == RESET).all():
+        if not self._seeded or (group.commands == RESET).all():
             observation = self._reset(group)
         elif (group.commands == STEP).all():
             observation = self._step(group)
