@@ -51,8 +51,8 @@ absl::Status LocalVectorEnvironment::StepLane(int64_t lane, absl::Span<const voi
 }
 
 absl::Status LocalVectorEnvironment::StartEpisode(int64_t lane) {
-  WAGGLE_RETURN_IF_ERROR(environments_.Reset(static_cast<size_t>(lane), rows_.observations(),
-                                             static_cast<size_t>(rows_.rows())));
+  WAGGLE_RETURN_IF_ERROR(
+      environments_.Reset(static_cast<size_t>(lane), rows_.observations(), static_cast<size_t>(rows_.rows())));
   rows_.ZeroRewards();
   rows_.Add(lane, StepType::kFirst, 0);
   return absl::OkStatus();

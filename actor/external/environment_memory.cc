@@ -1,5 +1,6 @@
 #include "actor/external/environment_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

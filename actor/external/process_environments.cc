@@ -78,9 +78,6 @@ absl::Status ProcessEnvironments::AwaitFirstSpecs(const StopToken& stop) {
       return absl::CancelledError("opening the environment was stopped");
     }
     WAGGLE_RETURN_IF_ERROR(Poll(kLook));
-    if (stats_.restarts > 0 && !have_spec_) {  // It never worked: that it is tried again helps nobody.
-      return absl::FailedPreconditionError(stats_.last_error);
-    }
   }
   rows_ = std::make_unique<ReadyRows>(spec(), lanes());
   return absl::OkStatus();
@@ -170,9 +167,9 @@ absl::Status ProcessEnvironments::Poll(absl::Duration timeout) {
                                                     [](const Group& group) { return group.running; });
     if (worker.process != nullptr && waits && SteadyNow() >= worker.acts_at) {
       const absl::Duration allowed = worker.ready ? options_.step_timeout : options_.open_timeout;
-      WAGGLE_RETURN_IF_ERROR(Lose(&worker, absl::DeadlineExceededError(absl::StrCat(
-                                               options_.environment_name, ": no answer within ",
-                                               absl::FormatDuration(allowed)))));
+      WAGGLE_RETURN_IF_ERROR(
+          Lose(&worker, absl::DeadlineExceededError(absl::StrCat(options_.environment_name, ": no answer within ",
+                                                                 absl::FormatDuration(allowed)))));
     }
   }
   return absl::OkStatus();
@@ -229,9 +226,9 @@ absl::Status ProcessEnvironments::BecomeReady(Worker* worker) {
     for (int64_t row = 0; row < memory.lanes; ++row) {
       const auto lane = static_cast<uint64_t>(memory.first_lane + row);
       // One that is started again must not repeat what was done before it.
-      memory.seeds[row] = Rng::Split(Rng::Split(options_.seed, "lane", lane).Next(), "start",
-                                     static_cast<uint64_t>(worker->starts))
-                              .Next();
+      memory.seeds[row] =
+          Rng::Split(Rng::Split(options_.seed, "lane", lane).Next(), "start", static_cast<uint64_t>(worker->starts))
+              .Next();
     }
     WAGGLE_RETURN_IF_ERROR(RunIfDue(worker, g));
   }
@@ -284,8 +281,8 @@ absl::Status ProcessEnvironments::CheckGroup(const Worker& worker, size_t g) con
     }
     for (size_t leaf = 0; leaf < memory.observations.size(); ++leaf) {
       const ArraySpec& array = spec().observations[leaf].array;
-      if (FindNonFinite(array.dtype, memory.observations[leaf] + row * observation_bytes_[leaf],
-                        array.NumElements()) >= 0) {
+      if (FindNonFinite(array.dtype, memory.observations[leaf] + row * observation_bytes_[leaf], array.NumElements()) >=
+          0) {
         return wrong(array.name, ": got a number that is not finite");
       }
     }
@@ -330,9 +327,11 @@ absl::Status ProcessEnvironments::Lose(Worker* worker, const absl::Status& why) 
   stats_.last_error = std::string(why.message());
   const bool was_ready = std::exchange(worker->ready, false);
   ++worker->failures;
-  if (absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why) || worker->failures >= options_.max_failures) {
+  // One that never worked is not tried again.
+  if (!have_spec_ || absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why) ||
+      worker->failures >= options_.max_failures) {
     return absl::FailedPreconditionError(
-        absl::IsInvalidArgument(why)
+        !have_spec_ || absl::IsInvalidArgument(why)
             ? stats_.last_error
             : absl::StrCat("an environment process failed ", worker->failures, " times: ", stats_.last_error));
   }
@@ -371,8 +370,8 @@ void ProcessEnvironments::EndEpisode(const Worker& worker, size_t g, int64_t row
   AddRow(worker.lost->groups()[g], row);
   for (size_t leaf = 0; leaf < observation_bytes_.size(); ++leaf) {  // It may have been lost because of these.
     const ArraySpec& array = spec().observations[leaf].array;
-    char* const shown = static_cast<char*>(rows_->observations()[leaf]) +
-                        static_cast<size_t>(rows_->rows()) * observation_bytes_[leaf];
+    char* const shown =
+        static_cast<char*>(rows_->observations()[leaf]) + static_cast<size_t>(rows_->rows()) * observation_bytes_[leaf];
     if (FindNonFinite(array.dtype, shown, array.NumElements()) >= 0) {
       std::memset(shown, 0, observation_bytes_[leaf]);
     }

@@ -24,10 +24,10 @@ struct ProcessEnvironmentsOptions {
   std::string options_json;
   std::string environment_name;
   int64_t lanes = 1;
-  int64_t processes = 1;                                // At most one a lane.
-  uint64_t seed = 0;                                    // Each lane's follows from it.
-  absl::Duration open_timeout = absl::Minutes(2);       // From a process's start until it can step.
-  absl::Duration step_timeout = absl::Minutes(1);       // For an answer.
+  int64_t processes = 1;                                 // At most one a lane.
+  uint64_t seed = 0;                                     // Each lane's follows from it.
+  absl::Duration open_timeout = absl::Minutes(2);        // From a process's start until it can step.
+  absl::Duration step_timeout = absl::Minutes(1);        // For an answer.
   absl::Duration first_retry = absl::Milliseconds(500);  // Before a process is started again; doubles.
   absl::Duration max_retry = absl::Seconds(30);
   int64_t max_failures = 5;  // Of one process, with fewer than kProvenRuns answers between: then the run fails.
@@ -74,11 +74,11 @@ class ProcessEnvironments final : public VectorEnvironment {
     std::unique_ptr<EnvironmentProcess> process;  // Null until it is started again.
     // The last one that could step and is lost: what its lanes showed last is in its memory.
     std::unique_ptr<EnvironmentProcess> lost;
-    bool ready = false;         // It can step.
-    absl::Time acts_at;         // When it is late, or, without a process, to be started.
+    bool ready = false;  // It can step.
+    absl::Time acts_at;  // When it is late, or, without a process, to be started.
     int64_t starts = 0;
-    int64_t failures = 0;       // In a row.
-    int64_t runs = 0;           // Answers since its start.
+    int64_t failures = 0;  // In a row.
+    int64_t runs = 0;      // Answers since its start.
   };
 
   ProcessEnvironments(ProcessEnvironmentsOptions options, std::vector<Worker> workers);

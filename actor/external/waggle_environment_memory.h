@@ -41,8 +41,8 @@ struct waggle_memory {
 };
 
 /* Behind it, for each group: this, and the offset of each of its arrays from the memory's beginning, uint64_t. The
- * arrays, each [lanes, …], are: commands (uint8_t), seeds (uint64_t), step types (int32_t), discounts (float), then each
- * reward (float), each action and each observation, in the order of the spec. */
+ * arrays, each [lanes, …], are: commands (uint8_t), seeds (uint64_t), step types (int32_t), discounts (float), then
+ * each reward (float), each action and each observation, in the order of the spec. */
 struct waggle_group {
   uint32_t lanes;
   uint32_t first_lane;

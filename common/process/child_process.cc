@@ -31,7 +31,7 @@ struct Prepared {
   std::vector<char*> environment;
   int log = -1;                  // -1: that of the parent.
   std::vector<int> descriptors;  // Moved in place.
-  int errors = -1;  // The child writes its errno here if it cannot go on.
+  int errors = -1;               // The child writes its errno here if it cannot go on.
   pid_t parent = 0;
   bool in_background = false;
 };
@@ -79,8 +79,7 @@ void GiveDescriptors(Prepared* prepared) {
   if (null_input < 0 || dup2(null_input, STDIN_FILENO) < 0) {
     GiveUp(prepared);
   }
-  if (prepared.log >= 0 &&
-      (dup2(prepared.log, STDOUT_FILENO) < 0 || dup2(prepared.log, STDERR_FILENO) < 0)) {
+  if (prepared.log >= 0 && (dup2(prepared.log, STDOUT_FILENO) < 0 || dup2(prepared.log, STDERR_FILENO) < 0)) {
     GiveUp(prepared);
   }
   GiveDescriptors(&prepared);
