@@ -223,7 +223,7 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   if (experiment.learner.batch_size == kOneOfEachLane) {
     experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
   }
-  const std::string& environment = experiment.environment.name;
+  const std::string environment = experiment.environment.Offer();
   if (!environments.empty() && !Contains(environments, environment)) {
     reader->Report("environment.name",
                    absl::StrCat("no environment named \"", environment, "\"", DidYouMean(environment, environments),
