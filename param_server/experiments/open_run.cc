@@ -62,6 +62,7 @@ absl::StatusOr<std::shared_ptr<OpenRun>> OpenRun::Open(OpenRunOptions options) {
   hub.newest_weights = run->newest_.get();
   hub.best_weights = run->best_.get();
   hub.note = std::move(options.note);
+  hub.resumed = options.resume;
   WAGGLE_ASSIGN_OR_RETURN(run->hub_, Hub::Create(hub, std::move(options.plan), run->state_.get(), run->models_.get()));
   WAGGLE_ASSIGN_OR_RETURN(std::unique_ptr<MetricsRecorder> recorder,
                           MetricsRecorder::Create(options.output_folder, run->hub_->Overview()));

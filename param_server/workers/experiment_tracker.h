@@ -69,6 +69,8 @@ class ExperimentTracker {
   // A worker's counters now: "env_steps" of actors and "learner_steps" of learners count.
   void ReportCounters(const std::string& worker_id, Role role, const std::map<std::string, double>& counters,
                       absl::Time now);
+  // The run's first environment step was so long before the report of it that began the run's time.
+  void BackdateStart(absl::Duration before) { *progress_.running += before; }
   // Of weights that can be kept. Returns whether they are the best now.
   bool ReportEvaluation(const Evaluation& evaluation);
   // Weights of this version are there. A learner's counter may come later than they do, or never.

@@ -35,6 +35,18 @@ absl::Status Validate(const Evaluation& evaluation) {
   return absl::OkStatus();
 }
 
+// How long ago an actor says that its first environment step was. A heartbeat tells of it within a second: more is a
+// clock that differs.
+absl::Duration SinceFirstStep(const WorkerFigures& figures) {
+  constexpr absl::Duration kMost = absl::Seconds(2);
+  const auto at = figures.gauges.find("first_env_step_unix_seconds");
+  if (at == figures.gauges.end() || std::isnan(at->second)) {
+    return absl::ZeroDuration();
+  }
+  const absl::Duration since = absl::Now() - absl::UnixEpoch() - absl::Seconds(at->second);
+  return since > kMost ? absl::ZeroDuration() : std::max(absl::ZeroDuration(), since);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> AdoptExperiment(const std::string& given_yaml, HubState* state) {
@@ -77,7 +89,7 @@ Hub::Hub(const HubOptions& options, std::optional<RunPlan> plan, HubState* state
       restored_.insert(worker_id);
     }
     if (plan->stop.max_env_steps > 0) {
-      step_leases_.emplace(plan->stop.max_env_steps, restored_, begun_);
+      step_leases_.emplace(plan->stop.max_env_steps, options_.resumed ? std::set<std::string>() : restored_, begun_);
     }
     for (const auto& [worker_id, counted] : record.totals.of) {
       restored_.insert(worker_id);
@@ -332,6 +344,9 @@ absl::Status Hub::TakeReportLocked(const WorkerReport& report, absl::Time now) {
   TakeEvaluationsLocked(report);
   if (tracker_.has_value()) {
     tracker_->ReportCounters(report.worker_id, worker.introduction.role, report.figures.counters, now);
+    if (!had_step && tracker_->progress().running.has_value()) {
+      tracker_->BackdateStart(SinceFirstStep(report.figures));
+    }
     if (report.final_version.has_value() && worker.introduction.role == Role::kLearner &&
         worker.epoch >= LearningEpochLocked()) {
       tracker_->ReportFinalVersion(*report.final_version, now);

@@ -92,6 +92,8 @@ struct HubOptions {
   WeightsFolder* newest_weights = nullptr;
   WeightsFolder* best_weights = nullptr;
   Clock clock = &SteadyNow;
+  // The run had ended and goes on: no worker of before has environment steps that it was given.
+  bool resumed = false;
   // Told what happens in the run, in words, as people want to know it later; called under a lock, so it returns at once
   // and does not call the hub. Null: nobody is.
   std::function<void(const std::string& text)> note;

@@ -249,11 +249,15 @@ class Loader {
   SavedTier TierOf(const std::vector<std::string>& names) const {
     SavedTier tier;
     for (const std::string& name : names) {
-      const auto table = std::find_if(tables_.begin(), tables_.end(),
-                                      [&name](const auto& each) { return each.second.saved.created.name == name; });
+      const auto table = FindTable(name);
       tier.Add(table == tables_.end() ? nullptr : table->second.saved.tier);
     }
     return tier;
+  }
+
+  std::map<uint64_t, Table>::const_iterator FindTable(const std::string& name) const {
+    return std::find_if(tables_.begin(), tables_.end(),
+                        [&name](const auto& each) { return each.second.saved.created.name == name; });
   }
 
   absl::Status TakeItem(absl::string_view key, absl::string_view value) {
@@ -290,10 +294,17 @@ class Loader {
 
   absl::Status ResolveStreams() {
     for (auto& [number, writer] : writers_) {
-      const size_t pins = writer.saved.tables.size();
+      const std::vector<std::string>& tables = writer.saved.tables;
       for (Stream& stream : writer.streams) {
         for (size_t i = 0; i < stream.names.size(); ++i) {
-          WAGGLE_ASSIGN_OR_RETURN(stream.record.parts[i].chunk, blocks_.Resolve(stream.names[i], pins, number));
+          WAGGLE_ASSIGN_OR_RETURN(stream.record.parts[i].chunk,
+                                  blocks_.Resolve(stream.names[i], tables.size(), number));
+          // New items over these rows are held in the tables' order: what is there must not say otherwise.
+          for (size_t pins = 0; pins < tables.size(); ++pins) {
+            if (const auto table = FindTable(tables[pins]); table != tables_.end()) {
+              WAGGLE_RETURN_IF_ERROR(blocks_.Resolve(stream.names[i], pins, table->first).status());
+            }
+          }
         }
         WAGGLE_RETURN_IF_ERROR(CheckStream(writer.saved.id, stream.record));
         writer.saved.streams.push_back(std::move(stream.record));

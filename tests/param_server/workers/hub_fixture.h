@@ -51,6 +51,7 @@ struct HubFixture {
     options.best_weights = best.get();
     options.clock = [this] { return now; };
     options.note = note;
+    options.resumed = resumed;
     absl::StatusOr<std::unique_ptr<Hub>> created = Hub::Create(options, plan, state.get(), models.get());
     hub = created.ok() ? *std::move(created) : nullptr;
     return created.status();
@@ -91,9 +92,10 @@ struct HubFixture {
   }
 
   const TemporaryFolder folder;
-  std::optional<LockStepOptions> lock_step;      // Of the next hub.
-  int64_t learners = 1;                          // As well.
-  bool keeps_items = false;                      // As well.
+  std::optional<LockStepOptions> lock_step;  // Of the next hub.
+  int64_t learners = 1;                      // As well.
+  bool keeps_items = false;                  // As well.
+  bool resumed = false;
   std::function<void(const std::string&)> note;  // As well; called under the hub's lock.
   Metrics metrics;
   absl::Time now = absl::FromUnixSeconds(1'000'000);

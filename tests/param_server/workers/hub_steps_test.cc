@@ -63,6 +63,31 @@ TEST_CASE("A hub that comes after another gives no step out that the other one g
   CHECK(Take(&fixture, "b", Request(0, 0, 1e6)) == 175);  // (1000 - 200 - 100) / 4.
 }
 
+TEST_CASE("The actors of a run that is resumed wait for no actor of before", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  Take(&fixture, "a", Request(0));
+  Take(&fixture, "a", Request(16, 100));
+  fixture.resumed = true;
+  fixture.Restart();
+  fixture.Join("b", Role::kActor);
+  CHECK(Take(&fixture, "b", Request(0, 0, 1e6)) > 0);
+}
+
+TEST_CASE("A run's time begins with its first environment step, not with the report of it", "[unit]") {
+  Fixture fixture;
+  fixture.Join("a", Role::kActor);
+  const auto report = [&fixture](absl::Duration before) {
+    WorkerReport first = fixture.Report("a", 16);
+    first.figures.gauges["first_env_step_unix_seconds"] =
+        absl::ToDoubleSeconds(absl::Now() - before - absl::UnixEpoch());
+    return first;
+  };
+  REQUIRE_OK(fixture.hub->Heartbeat(report(absl::Milliseconds(900))));
+  CHECK(fixture.hub->Overview().running >= absl::Milliseconds(900));
+  CHECK(fixture.hub->Overview().running <= absl::Seconds(2));
+}
+
 TEST_CASE("The first step that is told by asking for more begins the run's time", "[unit]") {
   Fixture fixture;
   fixture.Join("a", Role::kActor);

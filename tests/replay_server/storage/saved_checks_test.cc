@@ -248,6 +248,29 @@ TEST_CASE("rows that are one table's cannot be another one's, with other columns
   CheckRefused(saved);
 }
 
+TEST_CASE("rows that items hold in another order than their writer's tables is damage", "[unit]") {
+  Saved saved;
+  v1::StoredTable other;
+  *other.mutable_created() = ToProto(DurableTable("other", Durability::kLog));
+  *other.mutable_config() = other.created();
+  saved.more[{Family::kMeta, TableKey(3)}] = other.SerializeAsString();
+  v1::StoredCounters none;
+  none.set_next_generation(1);
+  saved.more[{Family::kMeta, CountersKey(3)}] = none.SerializeAsString();
+  saved.block.holders = 3;
+  saved.writer.clear_tables();
+  SECTION("in its tables' order") {
+    saved.writer.add_tables("t");
+    saved.writer.add_tables("other");
+    REQUIRE_OK(saved.Restore());
+  }
+  SECTION("in another one") {
+    saved.writer.add_tables("other");
+    saved.writer.add_tables("t");
+    CheckRefused(saved);
+  }
+}
+
 TEST_CASE("an item that counts with the pins of a writer is damage", "[unit]") {
   Saved saved;
   saved.item.pins = 1;
