@@ -23,6 +23,7 @@ class LocalVectorEnvironment : public VectorEnvironment {
 
   const EnvironmentSpec& spec() const override { return environments_.spec(); }
   int64_t lanes() const override { return static_cast<int64_t>(environments_.size()); }
+  absl::Status Start(absl::Span<const int64_t> lanes) override;
   absl::Status Reset() override;
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
@@ -35,5 +36,10 @@ class LocalVectorEnvironment : public VectorEnvironment {
   EnvironmentLanes environments_;
   ReadyRows rows_;
 };
+
+// `lanes` copies of an environment, seeded from `rng`. Errors are those of MakeEnvironments.
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> MakeLocalEnvironment(const EnvironmentDefinition& definition,
+                                                                        const EnvironmentOptions& options,
+                                                                        int64_t lanes, Rng rng);
 
 }  // namespace waggle

@@ -34,7 +34,13 @@ class VectorEnvironment {
   virtual const EnvironmentSpec& spec() const = 0;
   virtual int64_t lanes() const = 0;
 
-  // Starts an episode in every lane. All lanes are then under way: Recv gives their first rows.
+  // Whether lanes that were not sent hold up others: then all have to be sent before any is ready.
+  virtual bool lanes_step_together() const { return false; }
+
+  // Starts an episode in each of these lanes, none of which is under way, whatever they show. They are under way then:
+  // Recv gives their first rows. If lanes step together, all of them have to be started.
+  virtual absl::Status Start(absl::Span<const int64_t> lanes) = 0;
+  // Starts an episode in every lane, under way or not.
   virtual absl::Status Reset() = 0;
 
   // Takes an action in each of these lanes, which Recv has given and which are under way from now on. Row i of

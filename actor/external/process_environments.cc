@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -85,11 +86,24 @@ absl::Status ProcessEnvironments::AwaitFirstSpecs(const StopToken& stop) {
 
 absl::Status ProcessEnvironments::Reset() {
   rows_->Clear();
-  for (size_t i = 0; i < workers_.size(); ++i) {
-    for (size_t g = 0; g < workers_[i].groups.size(); ++g) {
-      Group& group = workers_[i].groups[g];
-      std::fill(group.wanted.begin(), group.wanted.end(), LaneCommand::kReset);
-      WAGGLE_RETURN_IF_ERROR(RunIfDue(&workers_[i], g));
+  std::vector<int64_t> all(static_cast<size_t>(lanes()));
+  std::iota(all.begin(), all.end(), 0);
+  return Start(all);
+}
+
+absl::Status ProcessEnvironments::Start(absl::Span<const int64_t> lanes) {
+  for (const int64_t lane : lanes) {
+    const Place& place = places_[static_cast<size_t>(lane)];
+    workers_[place.worker].groups[place.group].wanted[static_cast<size_t>(place.row)] = LaneCommand::kReset;
+    ended_[static_cast<size_t>(lane)] = 0;
+  }
+  return RunAllDue();
+}
+
+absl::Status ProcessEnvironments::RunAllDue() {
+  for (Worker& worker : workers_) {
+    for (size_t group = 0; group < worker.groups.size(); ++group) {
+      WAGGLE_RETURN_IF_ERROR(RunIfDue(&worker, group));
     }
   }
   return absl::OkStatus();
@@ -121,12 +135,7 @@ absl::Status ProcessEnvironments::Send(absl::Span<const int64_t> lanes, absl::Sp
     }
     group.wanted[row] = LaneCommand::kStep;
   }
-  for (Worker& worker : workers_) {
-    for (size_t group = 0; group < worker.groups.size(); ++group) {
-      WAGGLE_RETURN_IF_ERROR(RunIfDue(&worker, group));
-    }
-  }
-  return absl::OkStatus();
+  return RunAllDue();
 }
 
 absl::StatusOr<ReadyLanes> ProcessEnvironments::Recv(int64_t at_least, const StopToken& stop) {

@@ -53,6 +53,8 @@ class ProcessEnvironments final : public VectorEnvironment {
 
   const EnvironmentSpec& spec() const override { return spec_.environment; }
   int64_t lanes() const override { return options_.lanes; }
+  bool lanes_step_together() const override { return spec_.whole_groups; }
+  absl::Status Start(absl::Span<const int64_t> lanes) override;
   absl::Status Reset() override;
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
@@ -94,6 +96,7 @@ class ProcessEnvironments final : public VectorEnvironment {
   void AddRow(const LaneGroup& memory, int64_t row);
   // Runs a group that is idle and has something to do.
   absl::Status RunIfDue(Worker* worker, size_t group);
+  absl::Status RunAllDue();
   // An error is final.
   absl::Status Lose(Worker* worker, const absl::Status& why);
   // The lane's episode ends with what it showed last.
