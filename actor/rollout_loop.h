@@ -56,7 +56,7 @@ class RolloutLoop {
     StepBudget* budget = nullptr;  // Null where the run has no limit on environment steps.
     // How many lanes all actors of the run have by now; asked between blocks. Null: as many as the policy was made for.
     std::function<int64_t()> all_lanes = nullptr;
-    // Called after the first step. Null: nobody wants to know.
+    // The loop calls it after its first step. May be null.
     std::function<void()> on_first_step = nullptr;
     // In lock-step: lanes act for one block, or one unroll where these have versions, in each turn, all in step, and by
     // the weights that are the newest as it begins. Null: the loop acts all the time.

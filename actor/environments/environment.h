@@ -35,8 +35,8 @@ class Environment {
 
   // Takes one action, an array for each leaf of spec().actions, within its bounds; writes the observations it led to,
   // the final ones of an episode included, and all elements of all spec().rewards, back to back. INVALID_ARGUMENT for
-  // an action out of range or NaN, after which nothing has changed; FAILED_PRECONDITION
-  // before the first Reset and after an episode's end.
+  // an action out of range or NaN, after which nothing has changed; FAILED_PRECONDITION before the
+  // first Reset and after an episode's end.
   virtual absl::StatusOr<StepOutcome> Step(absl::Span<const void* const> actions, absl::Span<void* const> observations,
                                            float* rewards) = 0;
 };

@@ -13,8 +13,8 @@
 
 namespace waggle {
 
-// What a reader does with keys that mean nothing beside the others: those of a user are a mistake; earlier versions
-// printed every key, and theirs are passed over.
+// How a reader treats keys that mean nothing beside the others. A user's are a mistake. Earlier versions printed every
+// key: theirs are passed over.
 enum class KeysWithoutMeaning { kRefused, kPassedOver };
 
 // Gives the fields that it visits the values of a YAML mapping, strictly: an unknown key (named with the nearest known

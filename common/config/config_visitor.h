@@ -58,7 +58,7 @@ class ConfigVisitor {
   // sampler fifo; wanted none".
   virtual bool Applies(const char* /*key*/, bool has_meaning, absl::string_view /*otherwise*/) { return has_meaning; }
 
-  // Says if a key is to be visited that may be left out: where it is, none is printed.
+  // Says if an optional key is to be visited. A writer prints none if it is not given.
   bool MayBeGiven(bool is_given) const { return Reading() || is_given; }
 
   // Lets keys of the current section pass that nothing asks for: what they should be is not known.

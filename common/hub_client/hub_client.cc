@@ -33,7 +33,7 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(2);
 constexpr absl::Duration kDefaultInterval = absl::Seconds(1);
-// Of a young actor: see HubLink::ReportFirstStep. Some twenty heartbeats more in its life.
+// The heartbeats of a young actor (HubLink::ReportFirstStep): some twenty more in its life.
 constexpr absl::Duration kLeastInterval = absl::Milliseconds(50);
 constexpr double kLagOfAge = 0.25;
 

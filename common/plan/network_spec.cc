@@ -110,7 +110,7 @@ void HeadSpec::Visit(ConfigVisitor& visitor) {
   visitor.Choice("activation", &activation, Activations());
   visitor.Choice("initialization", &initialization, Initializations());
   visitor.OptionalDouble("gain", &gain, In(0, kMaxGain));
-  // Whether these have a meaning depends on the kind too.
+  // Only some kinds have these keys; PlanNetwork knows which.
   if (visitor.MayBeGiven(!std.empty())) {
     visitor.String("std", &std);
   }

@@ -197,7 +197,7 @@ class ExperimentHost {
   // Begin's when the run could not be opened.
   absl::Status GiveUpOrPostpone(const std::string& id, const absl::Status& why, bool final)
       ABSL_LOCKS_EXCLUDED(mutex_, writing_);
-  // What the record says, unless the experiment is over.
+  // A copy of the record; nothing if the experiment is over.
   std::optional<ExperimentRecord> RecordUnlessOver(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_);
   // An error says what is not on the disk yet; it is tried again.
   absl::Status CloseRun(const std::string& id) ABSL_LOCKS_EXCLUDED(mutex_, writing_);

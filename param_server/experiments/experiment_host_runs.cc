@@ -172,7 +172,7 @@ absl::Status ExperimentHost::BeginOpen(const std::string& id, std::shared_ptr<Op
                                        const RunNeeds& needs) {
   Active active;  // As the run itself, it goes outside the locks if nothing comes of it.
   active.run = std::move(run);
-  texts.last_overview.clear();  // What was known before it ran.
+  texts.last_overview.clear();  // It is of an earlier attempt.
   active.texts = std::make_shared<const ExperimentTexts>(std::move(texts));
   active.subscription = active.run->hub()->Watch([wake = wake_] { wake->Up(); });
   MutexLock writing(&writing_);

@@ -17,7 +17,7 @@ absl::Status WriteBeginning(const std::string& output_folder, const std::string&
 
 // The text of a closed run's summary.json. `overview`: what was known of it when it was closed.
 std::string SummaryJson(const ExperimentRecord& record, const v1::OverviewResponse& overview);
-// Of a run that goes on, what it left when it was closed before.
+// The summary that a run left when it was closed, if the run goes on.
 absl::Status RemoveSummary(const std::string& output_folder);
 absl::Status WriteSummary(const std::string& output_folder, const std::string& json);
 

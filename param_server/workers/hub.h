@@ -165,7 +165,7 @@ class Hub {
   RunState run_state() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Environment steps of the run that actors have reported so far.
   int64_t env_steps() const ABSL_LOCKS_EXCLUDED(mutex_);
-  // What a version that is pushed now is to say of the run's steps: as it says already where its weights are kept, else
+  // The environment steps that a version is stamped with as it is pushed: those that its kept weights have, else
   // no fewer than the version before it, whose steps a hub that was killed may not have written down.
   int64_t EnvStepsAt(const ModelVersion& version) const ABSL_LOCKS_EXCLUDED(mutex_);
   RunStanding Standing() const ABSL_LOCKS_EXCLUDED(mutex_);

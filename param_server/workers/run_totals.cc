@@ -17,7 +17,7 @@ struct Counted {
   std::vector<std::string> counters;
 };
 
-// Named one by one, so that what is kept of a worker is bounded whatever it counts.
+// The counters are named one by one, which bounds the memory for a worker whatever it counts.
 std::map<Role, Counted> ListCounted() {
   std::map<Role, Counted> counted;
   counted[Role::kActor] = {"actor/", {"gradients_pushed", "gradients_applied"}};
