@@ -19,10 +19,10 @@ void Fill(const WorkerView& worker, v1::WorkerInfo* out) {
   info.set_host(worker.introduction.host);
   info.set_joined_at_us(absl::ToUnixMicros(worker.joined));
   info.set_silent_ms(absl::ToInt64Milliseconds(worker.silent));
-  info.set_activity(worker.figures.activity);
-  info.mutable_counters()->insert(worker.figures.counters.begin(), worker.figures.counters.end());
-  info.mutable_gauges()->insert(worker.figures.gauges.begin(), worker.figures.gauges.end());
-  info.mutable_rates()->insert(worker.rates.begin(), worker.rates.end());
+  info.set_activity(worker.figures->activity);
+  info.mutable_counters()->insert(worker.figures->counters.begin(), worker.figures->counters.end());
+  info.mutable_gauges()->insert(worker.figures->gauges.begin(), worker.figures->gauges.end());
+  info.mutable_rates()->insert(worker.rates->begin(), worker.rates->end());
   info.set_alive(worker.alive);
   info.set_gone(worker.gone);
   info.set_failure(worker.failure);
@@ -75,7 +75,7 @@ v1::OverviewResponse ToPastProto(HubOverview overview) {
   overview.experiment_yaml.clear();
   for (WorkerView& worker : overview.workers) {
     worker.alive = worker.current = false;
-    worker.rates.clear();
+    worker.rates = {};
   }
   v1::OverviewResponse past;
   ToProto(overview, &past);

@@ -89,7 +89,7 @@ std::set<Role> MetricsRecorder::TakeUnheard(const HubOverview& overview) {
   std::map<Role, std::map<std::string, absl::Duration>> heard;
   for (const WorkerView& worker : overview.workers) {
     if (worker.current) {
-      heard[worker.introduction.role][worker.introduction.worker_id] = worker.figures.taken_at;
+      heard[worker.introduction.role][worker.introduction.worker_id] = worker.figures->taken_at;
     }
   }
   std::set<Role> unheard;

@@ -58,13 +58,13 @@ Value& EntryOf(const std::string& name, std::map<std::string, Value>* entries,
 class RoleFigures {
  public:
   void Add(const WorkerView& worker) {
-    auto rate = worker.rates.begin();
+    auto rate = worker.rates->begin();
     auto counter = counters_.begin();
-    for (const auto& [name, value] : worker.figures.counters) {
+    for (const auto& [name, value] : worker.figures->counters) {
       Counter& sum = EntryOf(name, &counters_, &counter);
       sum.value += value;
       if (worker.current) {
-        const bool known = MoveTo(name, worker.rates.end(), &rate);
+        const bool known = MoveTo(name, worker.rates->end(), &rate);
         sum.current = true;
         sum.rate += known ? rate->second : 0;
         sum.unknown_rates += known ? 0 : 1;
@@ -75,7 +75,7 @@ class RoleFigures {
     }
     ++current_;
     auto gauge = gauges_.begin();
-    for (const auto& [name, value] : worker.figures.gauges) {
+    for (const auto& [name, value] : worker.figures->gauges) {
       if (!std::isnan(value)) {
         Gauge& mean = EntryOf(name, &gauges_, &gauge);
         mean.sum += value;

@@ -370,7 +370,8 @@ uint64_t Hub::LearningEpochLocked() const {
 uint64_t Hub::StepsAgainLocked(absl::Time now) const {
   std::optional<ModelVersion> reached;  // Of the latest learner that has said how far it is.
   for (const WorkerView* const learner : workers_.Alive(Role::kLearner, now)) {
-    if (const auto steps = learner->figures.counters.find("learner_steps"); steps != learner->figures.counters.end()) {
+    if (const auto steps = learner->figures->counters.find("learner_steps");
+        steps != learner->figures->counters.end()) {
       const ModelVersion version = {learner->epoch, static_cast<uint64_t>(steps->second)};
       reached = reached.has_value() ? std::max(*reached, version) : version;
     }

@@ -138,9 +138,9 @@ absl::StatusOr<Hub::Seat> Hub::Join(const WorkerIntroduction& introduction) {
 }
 
 void Hub::NoteLostItemsLocked(const WorkerView& worker) const {
-  const auto items = worker.figures.gauges.find("items");
+  const auto items = worker.figures->gauges.find("items");
   if (worker.introduction.role == Role::kReplayServer && tracker_.has_value() && !tracker_->plan().keeps_items &&
-      !IsTrainingOver(tracker_->state()) && items != worker.figures.gauges.end() && items->second > 0) {
+      !IsTrainingOver(tracker_->state()) && items != worker.figures->gauges.end() && items->second > 0) {
     const std::string text = absl::StrFormat(
         "the items of replay server %d are lost, %.0f when it was last heard from: replay.durability: none",
         worker.index, items->second);

@@ -356,10 +356,11 @@ void WorkerTable::Unseat(const std::string& worker_id) {
   const auto it = seated_.find(worker_id);
   RemoveFromRole(&it->second);
   gone_.push_back(std::move(it->second));
-  std::deque<Sample>& samples = gone_.back().samples;
-  while (samples.size() > 1) {
-    samples.pop_front();
+  Worker& gone = gone_.back();
+  while (gone.samples.size() > 1) {
+    gone.samples.pop_front();
   }
+  gone.rates.reset();
   seated_.erase(it);
   while (static_cast<int64_t>(gone_.size()) > options_.max_gone) {
     gone_.pop_front();
@@ -367,43 +368,48 @@ void WorkerTable::Unseat(const std::string& worker_id) {
 }
 
 void WorkerTable::AddSample(Worker* worker) {
-  std::deque<Sample>& samples = worker->samples;
-  const WorkerFigures& figures = worker->view.figures;
-  if (!samples.empty() && figures.taken_at <= samples.back().taken_at) {
+  std::deque<SharedValue<WorkerFigures>>& samples = worker->samples;
+  const SharedValue<WorkerFigures>& figures = worker->view.figures;
+  if (!samples.empty() && figures->taken_at <= samples.back()->taken_at) {
     return;
   }
-  if (!samples.empty() && figures.taken_at - samples.back().taken_at > kLongestSpacing) {
+  worker->rates.reset();
+  if (!samples.empty() && figures->taken_at - samples.back()->taken_at > kLongestSpacing) {
     samples.clear();
   }
-  if (samples.size() >= 2 && figures.taken_at - samples[samples.size() - 2].taken_at < kSampleSpacing) {
+  if (samples.size() >= 2 && figures->taken_at - samples[samples.size() - 2]->taken_at < kSampleSpacing) {
     samples.pop_back();
   }
-  samples.push_back({figures.taken_at, figures.counters});
+  samples.push_back(figures);
   if (samples.size() > kSamples) {
     samples.pop_front();
   }
 }
 
-std::map<std::string, double> WorkerTable::Rates(const Worker& worker) {
+const SharedValue<std::map<std::string, double>>& WorkerTable::Rates(const Worker& worker) {
+  if (worker.rates.has_value()) {
+    return *worker.rates;
+  }
   std::map<std::string, double> rates;
   if (worker.samples.size() < 2) {
-    return rates;
+    return worker.rates.emplace(std::move(rates));
   }
-  const Sample& newest = worker.samples.back();
+  const WorkerFigures& newest = *worker.samples.back();
   for (const auto& [name, value] : newest.counters) {
-    const auto value_in = [counter = &name](const Sample& sample) {
-      const auto it = sample.counters.find(*counter);
-      return it == sample.counters.end() ? 0.0 : it->second;
+    const auto value_in = [counter = &name](const SharedValue<WorkerFigures>& sample) {
+      const auto it = sample->counters.find(*counter);
+      return it == sample->counters.end() ? 0.0 : it->second;
     };
     // Before the first event there is nothing to have a rate of, and when it came before its sample is not known.
-    const auto first = value == 0 ? worker.samples.begin()
-                                  : std::find_if(worker.samples.begin(), worker.samples.end(),
-                                                 [&](const Sample& sample) { return value_in(sample) > 0; });
-    if (const double seconds = absl::ToDoubleSeconds(newest.taken_at - first->taken_at); seconds > 0) {
+    const auto first =
+        value == 0 ? worker.samples.begin()
+                   : std::find_if(worker.samples.begin(), worker.samples.end(),
+                                  [&](const SharedValue<WorkerFigures>& sample) { return value_in(sample) > 0; });
+    if (const double seconds = absl::ToDoubleSeconds(newest.taken_at - (*first)->taken_at); seconds > 0) {
       rates.emplace_hint(rates.end(), name, std::max(0.0, value - value_in(*first)) / seconds);
     }
   }
-  return rates;
+  return worker.rates.emplace(std::move(rates));
 }
 
 }  // namespace waggle

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/api/hub.h"
+#include "common/base/shared_value.h"
 
 namespace waggle {
 
@@ -49,11 +50,11 @@ struct WorkerView {
   bool alive = false;
   bool gone = false;     // It left, or another one has its seat.
   bool current = false;  // Its figures are of now: a heartbeat came a moment ago, even if it has left since.
-  WorkerFigures figures;
+  SharedValue<WorkerFigures> figures;
   std::string failure;  // Why it gives up; empty otherwise.
   // Of each counter, a second, over the last heartbeats since the first that told of an event; without those of which
   // that is not known yet. Empty if it is not current, or gone.
-  std::map<std::string, double> rates;
+  SharedValue<std::map<std::string, double>> rates;
 };
 
 struct WorkerTableOptions {
@@ -134,14 +135,12 @@ class WorkerTable {
   std::vector<WorkerView> Overview(absl::Time now) const;
 
  private:
-  struct Sample {
-    absl::Duration taken_at;
-    std::map<std::string, double> counters;
-  };
   struct Worker {
     WorkerView view;
     absl::Time last_heartbeat;
-    std::deque<Sample> samples;
+    std::deque<SharedValue<WorkerFigures>> samples;  // The oldest first.
+    // What follows from them, once somebody has asked.
+    mutable std::optional<SharedValue<std::map<std::string, double>>> rates;
     std::string contested_by;       // A worker that asked for this one's own index; empty: none.
     bool heard_since_then = false;  // A heartbeat came after it had asked.
     bool heard = true;              // Is in its role's `heard`.
@@ -167,7 +166,7 @@ class WorkerTable {
   // Ends a seat; the worker is only shown from now on.
   void Unseat(const std::string& worker_id);
   static void AddSample(Worker* worker);
-  static std::map<std::string, double> Rates(const Worker& worker);
+  static const SharedValue<std::map<std::string, double>>& Rates(const Worker& worker);
 
   const WorkerTableOptions options_;
   std::map<std::string, Worker> seated_;

@@ -54,7 +54,7 @@ struct Run {
     WorkerView& actor = overview.workers.emplace_back();
     actor.introduction.role = Role::kActor;
     actor.alive = actor.current = true;
-    actor.figures.counters["episodes"] = 3;
+    actor.figures.Change()->counters["episodes"] = 3;
   }
   void AddEvaluation(double mean_return, double finished_seconds) {
     DatedEvaluation dated;
@@ -67,7 +67,7 @@ struct Run {
   absl::Status Record(MetricsRecorder* recorder, uint64_t env_steps, double seconds) {
     overview.env_steps = env_steps;
     overview.running = absl::Seconds(seconds);
-    overview.workers[0].figures.taken_at += absl::Seconds(1);  // It has sent a heartbeat.
+    overview.workers[0].figures.Change()->taken_at += absl::Seconds(1);  // It has sent a heartbeat.
     return recorder->Record(overview, kStart + absl::Seconds(seconds), {});
   }
 
@@ -96,15 +96,15 @@ TEST_CASE("A role of which nothing new was heard has no row", "[unit]") {
   WorkerView& learner = run.overview.workers.emplace_back();
   learner.introduction.role = Role::kLearner;
   learner.alive = learner.current = true;
-  learner.figures.counters["learner_steps"] = 100;
-  learner.figures.gauges["algorithm/loss"] = 0.5;
+  learner.figures.Change()->counters["learner_steps"] = 100;
+  learner.figures.Change()->gauges["algorithm/loss"] = 0.5;
   const auto recorder = NewRecorder(folder);
   REQUIRE_OK(run.Record(recorder.get(), 10, 1));
   REQUIRE_OK(run.Record(recorder.get(), 20, 2));  // Of the actor alone there is a heartbeat.
   CHECK(Count(Csv(folder), "actor/env_steps") == 2);
   CHECK(Count(Csv(folder), "algorithm/loss") == 1);
   CHECK(Count(Csv(folder), "learner/steps") == 1);
-  run.overview.workers[1].figures.taken_at += absl::Seconds(1);
+  run.overview.workers[1].figures.Change()->taken_at += absl::Seconds(1);
   REQUIRE_OK(run.Record(recorder.get(), 30, 3));
   CHECK(Count(Csv(folder), "algorithm/loss") == 2);  // Heard again, though it is the same.
 }
@@ -183,7 +183,7 @@ TEST_CASE("Once 16 MiB of figures wait for room no more are taken, and evaluatio
   const TemporaryFolder folder;
   Run run;
   for (int i = 0; i < 5'000; ++i) {
-    run.overview.workers[0].figures.counters[std::string(200, 'x') + std::to_string(i)] = 1;
+    run.overview.workers[0].figures.Change()->counters[std::string(200, 'x') + std::to_string(i)] = 1;
   }
   const auto recorder = NewRecorder(folder);
   {

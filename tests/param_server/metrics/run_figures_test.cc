@@ -24,18 +24,18 @@ HubOverview SampleOverview() {
   overview.replay_servers = 1;
   for (const double factor : {1.0, 3.0}) {
     WorkerView* const actor = AddWorker(Role::kActor, &overview);
-    actor->figures.counters = {{"env_steps", 2'000}, {"episodes", 10 * factor}};
-    actor->figures.gauges = {{"return_mean", 100 * factor}, {"first_env_step_unix_seconds", 1e9}};
-    actor->rates = {{"env_steps", 50 * factor}, {"episodes", factor}};
+    actor->figures.Change()->counters = {{"env_steps", 2'000}, {"episodes", 10 * factor}};
+    actor->figures.Change()->gauges = {{"return_mean", 100 * factor}, {"first_env_step_unix_seconds", 1e9}};
+    actor->rates = std::map<std::string, double>{{"env_steps", 50 * factor}, {"episodes", factor}};
   }
   WorkerView* const learner = AddWorker(Role::kLearner, &overview);
-  learner->figures.counters = {{"learner_steps", 850}, {"policy_lag_sum", 4'000}};
-  learner->figures.gauges = {{"policy_lag_mean", 12}, {"algorithm/loss", 0.5}};
-  learner->rates = {{"learner_steps", 80}, {"policy_lag_sum", 400}};
+  learner->figures.Change()->counters = {{"learner_steps", 850}, {"policy_lag_sum", 4'000}};
+  learner->figures.Change()->gauges = {{"policy_lag_mean", 12}, {"algorithm/loss", 0.5}};
+  learner->rates = std::map<std::string, double>{{"learner_steps", 80}, {"policy_lag_sum", 400}};
   WorkerView* const replay = AddWorker(Role::kReplayServer, &overview);
-  replay->figures.counters = {{"items_inserted", 700}};
-  replay->figures.gauges = {{"items", 600}};
-  replay->rates = {{"items_inserted", 70}};
+  replay->figures.Change()->counters = {{"items_inserted", 700}};
+  replay->figures.Change()->gauges = {{"items", 600}};
+  replay->rates = std::map<std::string, double>{{"items_inserted", 70}};
   return overview;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("Of a role that is away nothing is known, and the others' figures stan
 TEST_CASE("An actor that is away takes its rates along, and what it counted stays", "[unit]") {
   HubOverview overview = SampleOverview();
   overview.workers[1].alive = overview.workers[1].current = false;
-  overview.workers[1].rates.clear();
+  overview.workers[1].rates = {};
   const Figures figures = RunFigures(overview);
   CHECK(figures.at("actor/episodes") == 40);
   CHECK(figures.at("actor/env_steps_per_s") == 50);
@@ -97,29 +97,29 @@ TEST_CASE("Replay servers hold parts of one buffer: their figures are sums, and 
   CHECK(RunFigures(overview).at("replay/items") == 1'200);
   CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 140);
   // One that was started again has no rates before its second heartbeat.
-  overview.workers.back().rates.clear();
+  overview.workers.back().rates = {};
   CHECK(RunFigures(overview).at("replay/items") == 1'200);
   CHECK(RunFigures(overview).count("replay/items_inserted_per_s") == 0);
   // Where nothing has been counted yet there is nothing to wait for.
-  overview.workers.back().figures.counters.clear();
+  overview.workers.back().figures.Change()->counters.clear();
   CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 70);
 }
 
 TEST_CASE("A rate is absent while a replay server that counts it has none of it yet; its others stand", "[unit]") {
   HubOverview overview = SampleOverview();
   WorkerView& replay = overview.workers.back();
-  replay.figures.counters["items_sampled"] = 64;
+  replay.figures.Change()->counters["items_sampled"] = 64;
   CHECK(RunFigures(overview).count("replay/items_sampled_per_s") == 0);
   CHECK(RunFigures(overview).at("replay/items_inserted_per_s") == 70);
-  replay.rates["items_sampled"] = 640;
+  (*replay.rates.Change())["items_sampled"] = 640;
   CHECK(RunFigures(overview).at("replay/items_sampled_per_s") == 640);
 }
 
 TEST_CASE("A gauge that is no number counts for nothing", "[unit]") {
   HubOverview overview = SampleOverview();
-  overview.workers[0].figures.gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();
+  overview.workers[0].figures.Change()->gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();
   CHECK(RunFigures(overview).at("actor/return_mean") == 300);
-  overview.workers[1].figures.gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();
+  overview.workers[1].figures.Change()->gauges["return_mean"] = std::numeric_limits<double>::quiet_NaN();
   CHECK(RunFigures(overview).count("actor/return_mean") == 0);
 }
 

@@ -306,7 +306,7 @@ TEST_CASE("Weights that cannot be written do not stop a run, and everyone can se
   CHECK(fixture.Evaluate(1, 5) == RunState::kRunning);
   const auto gauge = [&] {
     const std::vector<WorkerView> workers = fixture.hub->Overview().workers;
-    return workers.front().figures.gauges.at("weights_unsaved");  // The hub's own.
+    return workers.front().figures->gauges.at("weights_unsaved");  // The hub's own.
   };
   Eventually("the failure is seen", [&] { return gauge() == 1; });
   CHECK_THAT(fixture.hub->Overview().weights_unsaved, Catch::Contains(fixture.BestFolder()));

@@ -544,7 +544,7 @@ TEST_CASE("The overview shows everyone, this process too", "[unit]") {
   CHECK(overview.workers[1].introduction.worker_id == "self");
   CHECK(overview.workers[1].introduction.address == "127.0.0.1:7000");
   CHECK(overview.workers[1].alive);
-  CHECK(overview.workers[1].figures.counters.at("models_pushed") == 3);
+  CHECK(overview.workers[1].figures->counters.at("models_pushed") == 3);
 }
 
 TEST_CASE("An experiment is stored once, and another one is refused with advice", "[unit]") {
