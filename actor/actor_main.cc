@@ -168,7 +168,7 @@ absl::Status Run(const ActorFlags& flags, const StopToken& stop) {
   options.capacity = flags.evaluate ? kEvaluatorOrders : 1;
   options.resources = MachineResources();
   options.resources.devices = CudaDevices();
-  options.resources.environments = work.environments().Names();
+  options.resources.environments = OfferedEnvironments(work.environments());
   return WorkForPool(options, &work, stop);
 }
 

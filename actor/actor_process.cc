@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "actor/evaluation_loop.h"
 #include "actor/evaluator.h"
-#include "actor/local_vector_environment.h"
+#include "actor/open_environment.h"
 #include "actor/rollout_loop.h"
 #include "actor/step_budget.h"
 #include "actor/trajectory_writer.h"
@@ -42,10 +42,18 @@ constexpr absl::Duration kLastRowsTimeout = absl::Milliseconds(100);
 struct Setting {
   Assignment assignment;
   Experiment experiment;
-  const EnvironmentDefinition* definition = nullptr;
+  std::unique_ptr<VectorEnvironment> environments;  // Null if nothing is to be acted on.
   EnvironmentSpec environment;
   Rng rng = Rng(0);  // This process's own.
 };
+
+// Which lanes a process of this role steps.
+LaneOptions LanesOf(const Experiment& experiment, Role role) {
+  LaneOptions lanes;
+  lanes.lanes = role == Role::kEvaluator ? experiment.evaluation.episodes : experiment.actor.lanes;
+  lanes.in_order = role == Role::kEvaluator || experiment.experiment.deterministic;
+  return lanes;
+}
 
 // `stop`: until when this process has something to do.
 absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, const StopToken& stop) {
@@ -58,18 +66,23 @@ absl::StatusOr<Setting> WaitForExperiment(const ActorPorts& ports, Role role, co
                           }));
   WAGGLE_ASSIGN_OR_RETURN(setting.experiment, ParseStoredExperiment(setting.assignment.experiment_yaml,
                                                                     "the hub's experiment", {}, *ports.algorithms));
-  const EnvironmentOptions& options = setting.experiment.environment;
-  WAGGLE_ASSIGN_OR_RETURN(setting.definition, ports.environments->Find(options.name));
-  WAGGLE_ASSIGN_OR_RETURN(setting.environment, setting.definition->spec(options));
-  WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());
-  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(setting.experiment, setting.environment, *ports.algorithms));
-  WAGGLE_RETURN_IF_ERROR(
-      CheckOwnMemory(role, setting.experiment, setting.environment, *ports.algorithms, ports.memory_bytes));
   const uint64_t of_index = Rng::Split(static_cast<uint64_t>(setting.experiment.experiment.seed), RoleName(role),
                                        static_cast<uint64_t>(setting.assignment.index))
                                 .Next();
   // One that is started again must not repeat what was done before it.
   setting.rng = Rng::Split(of_index, "life", setting.assignment.life);
+  if (role == Role::kEvaluator && !setting.experiment.evaluation.enabled) {
+    return setting;
+  }
+  ports.metrics->SetActivity("opening the environment");
+  WAGGLE_ASSIGN_OR_RETURN(setting.environments,
+                          OpenEnvironment(*ports.environments, setting.experiment.environment,
+                                          LanesOf(setting.experiment, role), Rng(setting.rng.Next()), stop));
+  setting.environment = setting.environments->spec();
+  WAGGLE_RETURN_IF_ERROR(setting.environment.Validate());
+  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(setting.experiment, setting.environment, *ports.algorithms));
+  WAGGLE_RETURN_IF_ERROR(
+      CheckOwnMemory(role, setting.experiment, setting.environment, *ports.algorithms, ports.memory_bytes));
   LogInfo(setting.experiment.experiment.name, ": ", RoleName(role), " ", setting.assignment.index, ", life ",
           setting.assignment.life, ", of ", setting.environment.DebugString());
   return setting;
@@ -199,10 +212,6 @@ absl::Status Act(const ActorPorts& ports) {
   const StopToken& stop = ports.hub->training_over();
   WAGGLE_ASSIGN_OR_RETURN(Setting setting, WaitForExperiment(ports, Role::kActor, stop));
   const ActorOptions& actor = setting.experiment.actor;
-  WAGGLE_ASSIGN_OR_RETURN(
-      std::vector<std::unique_ptr<Environment>> copies,
-      MakeEnvironments(*setting.definition, setting.experiment.environment, actor.lanes, Rng(setting.rng.Next())));
-  LocalVectorEnvironment environments(std::move(copies));
   WAGGLE_RETURN_IF_ERROR(AgreeOnEnvironment(ports, setting));
   WAGGLE_ASSIGN_OR_RETURN(const ExperimentPlan plan,
                           PlanExperiment(setting.experiment, setting.environment, *ports.algorithms));
@@ -257,7 +266,7 @@ absl::Status Act(const ActorPorts& ports) {
     rollout.max_block_age = absl::InfiniteDuration();
     on_weights = [worker = outlet.gradients](const ModelSnapshot& snapshot) { return worker->LoadWeights(snapshot); };
   }
-  RolloutLoop loop(rollout, {policy.get(), &environments, writer.get(), sink, weights.has_value() ? &*weights : nullptr,
+  RolloutLoop loop(rollout, {policy.get(), setting.environments.get(), writer.get(), sink, weights.has_value() ? &*weights : nullptr,
                              ports.metrics, budget.has_value() ? &*budget : nullptr,
                              [&setting, hub = ports.hub] { return AllLanes(setting, hub->assignment().actors); },
                              [hub = ports.hub] { hub->ReportFirstStep(); }, turns.has_value() ? &*turns : nullptr,
@@ -291,9 +300,7 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
   request.lanes = request.all_lanes = evaluation.episodes;
   request.seed = setting.rng.Next();
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(request));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator,
-                          Evaluator::Create(*setting.definition, setting.experiment.environment, evaluation.episodes,
-                                            Rng(setting.rng.Next()), policy.get()));
+  Evaluator evaluator(std::move(setting.environments), policy.get());
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<ModelSubscriber> subscriber,
                           ports.new_subscriber(setting.experiment.experiment.name));
   std::optional<TurnTaker> turns;
@@ -303,7 +310,7 @@ absl::Status EvaluateRun(const ActorPorts& ports) {
   EvaluationLoop loop({evaluation.episodes, evaluation.confirm_episodes, absl::Seconds(evaluation.period_seconds),
                        setting.experiment.stop.target_return},
                       Backoff(kFirstRetry, kMaxRetry, Rng(setting.rng.Next())),
-                      {evaluator.get(), policy.get(), subscriber.get(), ports.hub, ports.metrics,
+                      {&evaluator, policy.get(), subscriber.get(), ports.hub, ports.metrics,
                        turns.has_value() ? &*turns : nullptr});
   return loop.Run(stop);
 }

@@ -4,34 +4,22 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "actor/scalar_reward.h"
 #include "common/base/status_macros.h"
 #include "common/metrics/sample_statistics.h"
 
 namespace waggle {
 
-absl::StatusOr<std::unique_ptr<Evaluator>> Evaluator::Create(const EnvironmentDefinition& definition,
-                                                             const EnvironmentOptions& options, int64_t lanes, Rng rng,
-                                                             Policy* policy) {
-  if (lanes < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("evaluation episodes: ", lanes, "; wanted at least 1"));
-  }
-  WAGGLE_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Environment>> environments,
-                          MakeEnvironments(definition, options, lanes, std::move(rng)));
-  // The constructor is private.
-  return std::unique_ptr<Evaluator>(new Evaluator(std::move(environments), policy));
-}
-
-Evaluator::Evaluator(std::vector<std::unique_ptr<Environment>> environments, Policy* policy)
-    : environments_(std::move(environments), "evaluation lane"),
-      lanes_(static_cast<int64_t>(environments_.size())),
+Evaluator::Evaluator(std::unique_ptr<VectorEnvironment> environments, Policy* policy)
+    : environments_(std::move(environments)),
+      lanes_(environments_->lanes()),
       policy_(policy),
-      buffers_(*policy, environments_.spec().actions, lanes_),
-      observations_(ArraysOf(environments_.spec().observations), lanes_),
-      first_(environments_.size()) {
-  outcomes_.returns.resize(environments_.size());
-  outcomes_.lengths.resize(environments_.size());
+      buffers_(*policy, environments_->spec().actions, lanes_),
+      observations_(ArraysOf(environments_->spec().observations), lanes_),
+      first_(static_cast<size_t>(lanes_)),
+      over_(static_cast<size_t>(lanes_)) {
+  outcomes_.returns.resize(static_cast<size_t>(lanes_));
+  outcomes_.lengths.resize(static_cast<size_t>(lanes_));
 }
 
 absl::StatusOr<Evaluation> Evaluator::Evaluate(int64_t episodes, const StopToken& stop) {
@@ -54,7 +42,11 @@ absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const S
   };
   for (int64_t left = episodes; left > 0;) {
     const int64_t round = std::min(left, lanes_);
+    const int64_t broken = environments_->health().broken_episodes;
     WAGGLE_RETURN_IF_ERROR(RunRound(round, stop));
+    if (environments_->health().broken_episodes > broken) {
+      continue;
+    }
     append(outcomes_.returns, round, &all.returns);
     append(outcomes_.lengths, round, &all.lengths);
     left -= round;
@@ -64,48 +56,63 @@ absl::StatusOr<EpisodeOutcomes> Evaluator::RunEpisodes(int64_t episodes, const S
 
 absl::Status Evaluator::RunRound(int64_t episodes, const StopToken& stop) {
   WAGGLE_RETURN_IF_ERROR(StartEpisodes(episodes));
-  PolicyInput input;
-  input.observations = observations_.pointers();
-  input.first = first_.data();
-  while (!running_.empty()) {
+  auto under_way = static_cast<int64_t>(environments_->lanes_step_together() ? lanes_ : episodes);
+  while (under_way > 0) {
     if (stop.StopRequested()) {
       return absl::CancelledError("the evaluation was stopped");
     }
-    input.slots = running_;
-    WAGGLE_RETURN_IF_ERROR(policy_->Act(input, ActMode::kGreedy, buffers_.output()));
-    WAGGLE_RETURN_IF_ERROR(StepLanes());
+    WAGGLE_ASSIGN_OR_RETURN(const ReadyLanes ready, environments_->Recv(under_way, stop));
+    TakeRows(ready);
+    under_way = static_cast<int64_t>(acting_.size());
+    if (under_way > 0) {
+      WAGGLE_RETURN_IF_ERROR(SendActions());
+    }
   }
   return absl::OkStatus();
 }
 
 absl::Status Evaluator::StartEpisodes(int64_t episodes) {
-  running_.resize(static_cast<size_t>(episodes));
-  std::iota(running_.begin(), running_.end(), 0);
-  for (size_t lane = 0; lane < running_.size(); ++lane) {
-    WAGGLE_RETURN_IF_ERROR(environments_.Reset(lane, observations_.pointers(), lane));
-  }
-  std::fill(first_.begin(), first_.end(), 1);
   std::fill(outcomes_.returns.begin(), outcomes_.returns.end(), 0.0);
   std::fill(outcomes_.lengths.begin(), outcomes_.lengths.end(), 0.0);
-  return absl::OkStatus();
+  std::fill(over_.begin(), over_.end(), 1);
+  std::fill_n(over_.begin(), episodes, 0);
+  episodes_running_ = episodes;
+  std::vector<int64_t> started(static_cast<size_t>(environments_->lanes_step_together() ? lanes_ : episodes));
+  std::iota(started.begin(), started.end(), 0);
+  return environments_->Start(started);
 }
 
-absl::Status Evaluator::StepLanes() {
-  size_t running = 0;
-  for (size_t row = 0; row < running_.size(); ++row) {
-    const auto lane = static_cast<size_t>(running_[row]);
-    // Those that go on move together. What a final observation is written to is the next lane's.
-    WAGGLE_ASSIGN_OR_RETURN(const LaneStep step, environments_.Step(lane, buffers_.output()->actions, row,
-                                                                    observations_.pointers(), running));
-    outcomes_.returns[lane] += ScalarReward(environments_.spec().rewards, step.rewards, 0);
-    outcomes_.lengths[lane] += 1;
-    if (!step.terminated && !step.truncated) {
-      running_[running++] = running_[row];
+void Evaluator::TakeRows(const ReadyLanes& ready) {
+  acting_.clear();
+  for (size_t row = 0; row < ready.lanes.size(); ++row) {
+    const auto lane = static_cast<size_t>(ready.lanes[row]);
+    if (over_[lane] == 0 && ready.first[row] == 0) {
+      outcomes_.returns[lane] += ScalarReward(environments_->spec().rewards, ready.rewards, row);
+      outcomes_.lengths[lane] += 1;
+      if (ready.step_types[row] == static_cast<int32_t>(StepType::kLast)) {
+        over_[lane] = 1;
+        --episodes_running_;
+      }
+    }
+    // A lane that others wait for acts on.
+    if (over_[lane] == 0 || environments_->lanes_step_together()) {
+      observations_.CopyRow(ready.observations, row, acting_.size());
+      first_[acting_.size()] = ready.first[row];
+      acting_.push_back(ready.lanes[row]);
     }
   }
-  running_.resize(running);
-  std::fill(first_.begin(), first_.end(), 0);
-  return absl::OkStatus();
+  if (episodes_running_ == 0) {
+    acting_.clear();
+  }
+}
+
+absl::Status Evaluator::SendActions() {
+  PolicyInput input;
+  input.slots = acting_;
+  input.observations = observations_.pointers();
+  input.first = first_.data();
+  WAGGLE_RETURN_IF_ERROR(policy_->Act(input, ActMode::kGreedy, buffers_.output()));
+  return environments_->Send(acting_, buffers_.output()->actions);
 }
 
 }  // namespace waggle

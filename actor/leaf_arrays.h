@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -13,6 +15,7 @@ class LeafArrays {
  public:
   LeafArrays(const std::vector<ArraySpec>& specs, int64_t lanes) {
     for (const ArraySpec& spec : specs) {
+      row_bytes_.push_back(static_cast<size_t>(spec.NumBytes()));
       memory_.emplace_back(static_cast<size_t>(lanes * spec.NumBytes()));
       pointers_.push_back(memory_.back().data());
     }
@@ -24,7 +27,16 @@ class LeafArrays {
   // One for each spec, in their order.
   const std::vector<void*>& pointers() const { return pointers_; }
 
+  // Writes row `row` from row `from_row` of other arrays of the same specs.
+  void CopyRow(absl::Span<void* const> from, size_t from_row, size_t row) const {
+    for (size_t i = 0; i < pointers_.size(); ++i) {
+      std::memcpy(static_cast<char*>(pointers_[i]) + row * row_bytes_[i],
+                  static_cast<const char*>(from[i]) + from_row * row_bytes_[i], row_bytes_[i]);
+    }
+  }
+
  private:
+  std::vector<size_t> row_bytes_;
   std::vector<std::vector<char>> memory_;
   std::vector<void*> pointers_;
 };

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -10,7 +9,7 @@
 #include "absl/types/span.h"
 #include "actor/environment_lanes.h"
 #include "actor/environments/environment.h"
-#include "actor/leaf_arrays.h"
+#include "actor/ready_rows.h"
 #include "actor/vector_environment.h"
 
 namespace waggle {
@@ -24,35 +23,23 @@ class LocalVectorEnvironment : public VectorEnvironment {
 
   const EnvironmentSpec& spec() const override { return environments_.spec(); }
   int64_t lanes() const override { return static_cast<int64_t>(environments_.size()); }
+  absl::Status Start(absl::Span<const int64_t> lanes) override;
   absl::Status Reset() override;
   absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
   absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
 
  private:
-  // What one Recv gives. Two of them take turns, so that a row can be recorded together with what its action led to.
-  struct Frame {
-    std::vector<int64_t> lanes;
-    LeafArrays observations;
-    std::vector<int32_t> step_types;
-    std::vector<uint8_t> first;
-  };
-
-  Frame NewFrame() const;
-  // Write the frame's next row.
-  absl::Status StepLane(size_t lane, absl::Span<const void* const> actions, size_t action_row, Frame* frame);
-  absl::Status StartEpisode(size_t lane, Frame* frame);
-  void AddRow(size_t lane, StepType step_type, Frame* frame);
+  // Write the next row.
+  absl::Status StepLane(int64_t lane, absl::Span<const void* const> actions, size_t action_row);
+  absl::Status StartEpisode(int64_t lane);
 
   EnvironmentLanes environments_;
-  std::array<Frame, 2> frames_;
-  size_t current_ = 0;
-  size_t rows_ = 0;  // Of the next frame so far.
-  // Its rows' too: by reward leaf, [rows, …], with their elements a row.
-  std::vector<std::vector<float>> rewards_;
-  std::vector<const float*> reward_pointers_;
-  std::vector<size_t> reward_elements_;
-  std::vector<float> discounts_;
-  std::vector<uint8_t> at_end_;  // By lane: whether its last row is an episode's last.
+  ReadyRows rows_;
 };
+
+// `lanes` copies of an environment, seeded from `rng`. Errors are those of MakeEnvironments.
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> MakeLocalEnvironment(const EnvironmentDefinition& definition,
+                                                                        const EnvironmentOptions& options,
+                                                                        int64_t lanes, Rng rng);
 
 }  // namespace waggle

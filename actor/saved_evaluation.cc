@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "actor/evaluator.h"
+#include "actor/open_environment.h"
 #include "common/base/annotate.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
@@ -27,25 +28,28 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   WAGGLE_ASSIGN_OR_RETURN(
       const Experiment experiment,
       ParseStoredExperiment(weights.experiment_yaml, "the experiment in it", overrides, *ports.algorithms));
-  const EnvironmentOptions& environment = experiment.environment;
-  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, ports.environments->Find(environment.name));
   PolicyRequest request;
   request.experiment = &experiment;
-  WAGGLE_ASSIGN_OR_RETURN(request.environment, definition->spec(environment));
-  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, request.environment, *ports.algorithms));
   request.lanes = request.all_lanes = std::min(options.episodes, kMostLanes);
   Rng rng = Rng::Split(static_cast<uint64_t>(options.seed), "evaluation of saved weights", 0);
   request.seed = rng.Next();
+  LaneOptions lanes;
+  lanes.lanes = request.lanes;
+  lanes.in_order = true;
+  WAGGLE_ASSIGN_OR_RETURN(
+      std::unique_ptr<VectorEnvironment> environments,
+      OpenEnvironment(*ports.environments, experiment.environment, lanes, Rng(rng.Next()), stop));
+  request.environment = environments->spec();
+  WAGGLE_RETURN_IF_ERROR(CheckAgainstEnvironment(experiment, request.environment, *ports.algorithms));
   WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Policy> policy, ports.new_policy(request));
   std::optional<ModelSnapshot> snapshot = weights.snapshot;
   if (weights.learner.has_value()) {
     WAGGLE_ASSIGN_OR_RETURN(snapshot, ports.learner_weights(*weights.learner, request));
   }
   WAGGLE_RETURN_IF_ERROR(policy->LoadWeights(*snapshot));
-  WAGGLE_ASSIGN_OR_RETURN(const std::unique_ptr<Evaluator> evaluator,
-                          Evaluator::Create(*definition, environment, request.lanes, Rng(rng.Next()), policy.get()));
+  Evaluator evaluator(std::move(environments), policy.get());
   const Stopwatch watch;
-  WAGGLE_ASSIGN_OR_RETURN(const EpisodeOutcomes outcomes, evaluator->RunEpisodes(options.episodes, stop));
+  WAGGLE_ASSIGN_OR_RETURN(const EpisodeOutcomes outcomes, evaluator.RunEpisodes(options.episodes, stop));
 
   SavedEvaluation evaluation;
   evaluation.seconds = absl::ToDoubleSeconds(watch.Elapsed());
@@ -53,7 +57,7 @@ absl::StatusOr<SavedEvaluation> Evaluate(const SavedWeights& weights, const Save
   evaluation.folder = weights.folder;
   evaluation.experiment = experiment.experiment.name;
   evaluation.algorithm = experiment.algorithm;
-  evaluation.environment = environment.name;
+  evaluation.environment = experiment.environment.name;
   if (weights.learner.has_value()) {
     evaluation.version = static_cast<uint64_t>(weights.learner->step);
   } else {

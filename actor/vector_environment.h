@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +24,14 @@ struct ReadyLanes {
   const float* discounts = nullptr;        // [rows]: 0 after a terminal state, else 1.
 };
 
+// How environments that run in processes of their own do.
+struct EnvironmentHealth {
+  int64_t processes = 0;  // 0: they run in this one.
+  int64_t restarts = 0;
+  int64_t broken_episodes = 0;  // Ended as truncated because their process was lost.
+  std::string last_error;       // With the traceback; empty: there was none.
+};
+
 // Environments by number, each in a lane, that need not keep step with one another: a slow one holds no other up, and
 // where they run is nobody's business. An episode's final observation is a row like any other, of step type kLast, so
 // that a policy sees it and a learner can bootstrap from it; the action chosen there is ignored, and the lane's next
@@ -34,7 +43,13 @@ class VectorEnvironment {
   virtual const EnvironmentSpec& spec() const = 0;
   virtual int64_t lanes() const = 0;
 
-  // Starts an episode in every lane. All lanes are then under way: Recv gives their first rows.
+  // Whether lanes that were not sent hold up others: then all have to be sent before any is ready.
+  virtual bool lanes_step_together() const { return false; }
+
+  // Starts an episode in each of these lanes, none of which is under way, whatever they show. They are under way then:
+  // Recv gives their first rows. If lanes step together, all of them have to be started.
+  virtual absl::Status Start(absl::Span<const int64_t> lanes) = 0;
+  // Starts an episode in every lane, under way or not.
   virtual absl::Status Reset() = 0;
 
   // Takes an action in each of these lanes, which Recv has given and which are under way from now on. Row i of
@@ -46,6 +61,8 @@ class VectorEnvironment {
   // under way. Rewards and discounts stay as they are until the next Send, all else until the first Send after the next
   // Recv. CANCELLED after a stop.
   virtual absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) = 0;
+
+  virtual EnvironmentHealth health() const { return {}; }
 };
 
 }  // namespace waggle

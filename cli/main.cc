@@ -31,6 +31,7 @@
 #include "common/base/machine_memory.h"
 #include "common/experiment/memory_estimate.h"
 #include "common/process/curves.h"
+#include "common/process/find_program.h"
 #include "common/process/process.h"
 #include "common/rl/algorithms/definitions.h"
 

@@ -15,6 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/status_macros.h"
 #include "common/process/curves.h"
+#include "common/process/find_program.h"
 #include "common/rl/algorithms/definitions.h"
 #include "common/rpc/server.h"
 #include "param_server/experiment_service.h"

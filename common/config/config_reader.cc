@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -57,6 +58,33 @@ bool ParseInteger(const YamlNode& node, const Range& range, int64_t* value) {
   }
   *value = *parsed;
   return true;
+}
+
+// Of a plain scalar what it looks like, of a quoted one its text.
+nlohmann::ordered_json ScalarToJson(const YamlNode& node) {
+  if (!node.quoted) {
+    int64_t integer = 0;
+    double real = 0;
+    switch (ClassifyScalar(node.text)) {
+      case ScalarType::kNull:
+        return nullptr;
+      case ScalarType::kBool:
+        return absl::EqualsIgnoreCase(node.text, "true");
+      case ScalarType::kInteger:
+        if (absl::SimpleAtoi(node.text, &integer)) {
+          return integer;
+        }
+        break;
+      case ScalarType::kReal:
+        if (absl::SimpleAtod(node.text, &real) && std::isfinite(real)) {
+          return real;
+        }
+        break;
+      case ScalarType::kText:
+        break;
+    }
+  }
+  return node.text;
 }
 
 bool IsText(const YamlNode& node) {
@@ -116,6 +144,39 @@ void ConfigReader::Double(const char* key, double* value, const Range& range) {
   if (const YamlNode* node = Lookup(key)) {
     ReadNumber(*node, key, value, range);
   }
+}
+
+void ConfigReader::AnyValue(const char* key, std::string* json) {
+  if (const YamlNode* node = Lookup(key)) {
+    // Bytes that are no UTF-8 are replaced: JSON has none.
+    *json = ToJson(*node, key).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }
+}
+
+nlohmann::ordered_json ConfigReader::ToJson(const YamlNode& node, const char* key) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull:
+      return nullptr;
+    case YamlNode::Kind::kScalar:
+      return ScalarToJson(node);
+    case YamlNode::Kind::kList: {
+      auto list = nlohmann::ordered_json::array();
+      for (const YamlNode& item : node.items) {
+        list.push_back(ToJson(item, key));
+      }
+      return list;
+    }
+    case YamlNode::Kind::kMapping:
+      break;
+  }
+  auto object = nlohmann::ordered_json::object();
+  for (const YamlEntry& entry : node.entries) {
+    if (object.contains(entry.key)) {
+      errors_->Add(entry.position, PathOf(key), absl::StrCat("has the key ", entry.key, " twice"));
+    }
+    object[entry.key] = ToJson(entry.value, key);
+  }
+  return object;
 }
 
 void ConfigReader::OptionalDouble(const char* key, std::optional<double>* value, const Range& range) {

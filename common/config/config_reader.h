@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ class ConfigReader final : public ConfigVisitor {
 
   void Int(const char* key, int64_t* value, const Range& range) override;
   void Double(const char* key, double* value, const Range& range) override;
+  void AnyValue(const char* key, std::string* json) override;
   void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
   void OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) override;
   void Bool(const char* key, bool* value) override;
@@ -77,6 +79,7 @@ class ConfigReader final : public ConfigVisitor {
   // The same, and null, which is reported, where it is no text.
   const YamlNode* LookupText(const char* key);
   void Wrong(const YamlNode& node, const char* key, absl::string_view wanted);
+  nlohmann::ordered_json ToJson(const YamlNode& node, const char* key);
   void ReadNumber(const YamlNode& node, const char* key, double* value, const Range& range);
   void ReportUnknownKeys();
   void PushFrame(const YamlNode* node, std::string path);

@@ -15,6 +15,7 @@ class ConfigWriter final : public ConfigVisitor {
  public:
   void Int(const char* key, int64_t* value, const Range& range) override;
   void Double(const char* key, double* value, const Range& range) override;
+  void AnyValue(const char* key, std::string* json) override { Line(key, *json); }  // JSON is YAML too.
   void OptionalDouble(const char* key, std::optional<double>* value, const Range& range) override;
   void OptionalInt(const char* key, std::optional<int64_t>* value, const Range& range) override;
   void Bool(const char* key, bool* value) override;

@@ -223,7 +223,7 @@ Experiment ReadExperiment(const YamlNode& root, const AlgorithmDefinitions& algo
   if (experiment.learner.batch_size == kOneOfEachLane) {
     experiment.learner.batch_size = experiment.actor.processes * experiment.actor.lanes;
   }
-  const std::string& environment = experiment.environment.name;
+  const std::string environment = experiment.environment.Offer();
   if (!environments.empty() && !Contains(environments, environment)) {
     reader->Report("environment.name",
                    absl::StrCat("no environment named \"", environment, "\"", DidYouMean(environment, environments),
@@ -316,7 +316,8 @@ absl::StatusOr<Experiment> ParseAndCheckExperiment(
       *environment = *std::move(spec);
       ReportLines(CheckAgainstEnvironment(experiment, *environment, algorithms, wrong), root, &errors, &reader);
     } else {
-      ReportLines(Annotate(spec.status(), "environment"), root, &errors, &reader);
+      const bool says_key = absl::StartsWith(spec.status().message(), "environment.");
+      ReportLines(says_key ? spec.status() : Annotate(spec.status(), "environment"), root, &errors, &reader);
     }
   }
   WAGGLE_RETURN_IF_ERROR(errors.ToStatus());

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/base/problems.h"
 #include "common/experiment/table_fields.h"
@@ -46,6 +47,13 @@ bool IsName(const std::string& name) {
   return ValidateName(name).ok();
 }
 
+constexpr char kNoOptions[] = "{}";
+constexpr int64_t kMaxEnvironmentProcesses = 256;
+constexpr char kEnvironmentIds[] = "ID, MODULE:ID or MODULE:CLASS, at most 128 characters";
+bool IsEnvironmentId(const std::string& id) {
+  return std::count(id.begin(), id.end(), ':') <= 1 && ValidateName(absl::StrReplaceAll(id, {{":", "/"}})).ok();
+}
+
 }  // namespace
 
 void ExperimentOptions::Visit(ConfigVisitor& visitor) {
@@ -58,17 +66,52 @@ absl::Status ExperimentOptions::Validate() const {
   return absl::OkStatus();
 }
 
+void GymnasiumOptions::Visit(ConfigVisitor& visitor) {
+  visitor.CheckedString("id", &id, IsEnvironmentId, kEnvironmentIds);
+  visitor.AnyValue("kwargs", &kwargs);
+  visitor.AnyValue("wrappers", &wrappers);
+  visitor.Choice("vector", &vector, {"auto", "true", "false"});
+}
+
+absl::Status GymnasiumOptions::Validate() const {
+  Problems problems;
+  problems.AddUnless(!id.empty(), "id: is missing; wanted ", kEnvironmentIds);
+  problems.AddUnless(kwargs[0] == '{', "kwargs: got ", kwargs, "; wanted a mapping");
+  problems.AddUnless(wrappers[0] == '[', "wrappers: got ", wrappers, "; wanted a list");
+  return problems.ToStatus();
+}
+
 void EnvironmentOptions::Visit(ConfigVisitor& visitor) {
-  visitor.CheckedString("name", &name, IsName, kNames);
+  if (visitor.MayBeGiven(!is_built_in())) {
+    visitor.Section("gymnasium", &gymnasium);
+  }
+  constexpr char kBuiltIn[] = "means nothing to an environment that is built in; wanted none, or gymnasium: {id: …}";
+  if (visitor.Applies("processes", !is_built_in(), kBuiltIn)) {
+    visitor.Int("processes", &processes, In(1, kMaxEnvironmentProcesses));
+  }
+  if (visitor.Applies("python", !is_built_in(), kBuiltIn)) {
+    visitor.String("python", &python);
+  }
+  if (visitor.Applies("name", is_built_in(), "means nothing beside gymnasium; wanted none")) {
+    visitor.CheckedString("name", &name, IsName, kNames);
+  } else {
+    name = absl::StrReplaceAll(gymnasium.id, {{":", "/"}});
+  }
   if (visitor.Applies(
           "spec", name == kNullEnvironment,
           absl::StrCat("means nothing to the environment ", name, "; wanted none, or name: ", kNullEnvironment))) {
     visitor.Section("spec", &spec);
   }
+  if (visitor.Applies("options", is_built_in(), "means nothing beside gymnasium; wanted none, or gymnasium.kwargs") &&
+      visitor.MayBeGiven(options != kNoOptions)) {
+    visitor.AnyValue("options", &options);
+  }
 }
 
 absl::Status EnvironmentOptions::Validate() const {
-  return absl::OkStatus();
+  Problems problems;
+  problems.AddUnless(options[0] == '{', "options: got ", options, "; wanted a mapping");
+  return problems.ToStatus();
 }
 
 ReplayOptions::ReplayOptions() {

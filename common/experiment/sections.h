@@ -31,10 +31,37 @@ struct ExperimentOptions {
   absl::Status Validate() const;
 };
 
+// `environment.gymnasium:` — an environment of Gymnasium, or one that looks like it, in processes of the user's Python.
+struct GymnasiumOptions {
+  // "CartPole-v1", "MODULE:ENVIRONMENT-ID" or "MODULE:CLASS". Empty: the environment is none of Gymnasium's.
+  std::string id;
+  std::string kwargs = "{}";  // What it is made with: a mapping, as JSON.
+  // A list of "NAME", of gymnasium.wrappers, or "MODULE:NAME", or {either: {arguments}}; the first is the innermost.
+  std::string wrappers = "[]";
+  // Whether it steps several lanes at once by itself: true, false, or auto, if it can and there are no wrappers.
+  std::string vector = "auto";
+
+  void Visit(ConfigVisitor& visitor);
+  absl::Status Validate() const;
+};
+
+// What a worker offers if it can step environments of Gymnasium.
+inline constexpr char kGymnasiumOffer[] = "gymnasium";
+
 // `environment:` — what is to be learned.
 struct EnvironmentOptions {
-  std::string name = "CartPole-v1";  // A name from the environment registry.
+  std::string name = "CartPole-v1";  // A name from the environment registry; or what follows from `gymnasium`.
   SpecOptions spec;                  // For kNullEnvironment alone.
+  // Settings that an environment has of its own, by their names: a mapping, as JSON. See ReadSettings in
+  // actor/environments/environment_settings.h.
+  std::string options = "{}";
+  GymnasiumOptions gymnasium;
+  int64_t processes = 1;          // Of each actor, that step its lanes; for environments that are not built in.
+  std::string python = "python3";  // The interpreter of these processes: a path, or a name that PATH has.
+
+  bool is_built_in() const { return gymnasium.id.empty(); }
+  // What a worker has to offer for it: its name if it is built in, else "gymnasium".
+  std::string Offer() const { return is_built_in() ? name : kGymnasiumOffer; }
 
   void Visit(ConfigVisitor& visitor);
   absl::Status Validate() const;

@@ -20,14 +20,18 @@ namespace waggle {
 namespace {
 
 constexpr int kBackgroundNice = 10;
+constexpr int kFirstGiven = 3;
+// Above what a child is given, so that moving one descriptor closes no other.
+constexpr int kAside = 64;
 
 // Everything that the child needs between fork and exec, where no memory may be allocated: another thread may have held
 // the allocator's lock.
 struct Prepared {
   std::vector<char*> arguments;
   std::vector<char*> environment;
-  int log = -1;
-  int errors = -1;  // The child writes its errno here if it cannot go on.
+  int log = -1;                  // -1: that of the parent.
+  std::vector<int> descriptors;  // Moved in place.
+  int errors = -1;               // The child writes its errno here if it cannot go on.
   pid_t parent = 0;
   bool in_background = false;
 };
@@ -39,7 +43,24 @@ struct Prepared {
   _exit(127);
 }
 
-[[noreturn]] void RunChild(const Prepared& prepared) {
+void GiveDescriptors(Prepared* prepared) {
+  // That one too, by which a failure is told.
+  prepared->errors = fcntl(prepared->errors, F_DUPFD_CLOEXEC, kAside);
+  for (int& descriptor : prepared->descriptors) {
+    descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, kAside);
+    if (descriptor < 0) {
+      GiveUp(*prepared);
+    }
+  }
+  int given = kFirstGiven;
+  for (const int descriptor : prepared->descriptors) {
+    if (dup2(descriptor, given++) < 0) {
+      GiveUp(*prepared);
+    }
+  }
+}
+
+[[noreturn]] void RunChild(Prepared& prepared) {
   // The parent may have died before the kernel knew what to do then.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != prepared.parent) {
     GiveUp(prepared);
@@ -55,11 +76,14 @@ struct Prepared {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const int null_input = open("/dev/null", O_RDONLY);
-  if (null_input < 0 || dup2(null_input, STDIN_FILENO) < 0 || dup2(prepared.log, STDOUT_FILENO) < 0 ||
-      dup2(prepared.log, STDERR_FILENO) < 0) {
+  if (null_input < 0 || dup2(null_input, STDIN_FILENO) < 0) {
     GiveUp(prepared);
   }
-  syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (prepared.log >= 0 && (dup2(prepared.log, STDOUT_FILENO) < 0 || dup2(prepared.log, STDERR_FILENO) < 0)) {
+    GiveUp(prepared);
+  }
+  GiveDescriptors(&prepared);
+  syscall(SYS_close_range, kFirstGiven + prepared.descriptors.size(), ~0U, CLOSE_RANGE_CLOEXEC);
   execve(prepared.arguments[0], prepared.arguments.data(), prepared.environment.data());
   GiveUp(prepared);
 }
@@ -127,12 +151,17 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Spawn(const ChildOpt
   prepared.environment.push_back(nullptr);
   prepared.parent = getpid();
   prepared.in_background = options.in_background;
-  prepared.log = open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (prepared.log < 0) {
-    return absl::ErrnoToStatus(errno, options.log_path);
+  prepared.descriptors = options.descriptors;
+  if (!options.log_path.empty()) {
+    prepared.log = open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (prepared.log < 0) {
+      return absl::ErrnoToStatus(errno, options.log_path);
+    }
   }
   const absl::StatusOr<pid_t> pid = ForkAndExec(&prepared, command[0]);
-  close(prepared.log);
+  if (prepared.log >= 0) {
+    close(prepared.log);
+  }
   if (!pid.ok()) {
     return pid.status();
   }

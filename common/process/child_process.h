@@ -27,15 +27,16 @@ struct ChildExit {
 
 struct ChildOptions {
   std::vector<std::string> command;  // The executable's path, then its arguments.
-  std::string log_path;              // Where its standard output and error are appended.
+  std::string log_path;              // Where its standard output and error are appended; empty: where this one's go.
   bool in_background = false;        // It gives way to others on the CPU.
+  std::vector<int> descriptors;      // Of this process, which the child has as 3, 4 and so on.
   // Set for the child unless the environment has them already.
   std::vector<std::pair<std::string, std::string>> default_environment;
 };
 
 // A child process. It dies with this one, however this one ends: the kernel kills it when the thread that spawned it
 // ends, so spawn from one that outlives it. It is in a process group of its own, so that a Ctrl-C at the terminal
-// reaches this process alone, and it inherits no file but its log. Not thread-safe.
+// reaches this process alone, and it inherits no file but its log and what it is given. Not thread-safe.
 class ChildProcess {
  public:
   // NOT_FOUND or another error of the system, naming the executable or the log, where it cannot be started.

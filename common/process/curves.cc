@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
-#include <cstdlib>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -13,27 +11,23 @@
 #include "common/base/deadline.h"
 #include "common/base/status_macros.h"
 #include "common/process/child_process.h"
+#include "common/process/find_program.h"
 
 namespace waggle {
 namespace {
 
 constexpr char kScript[] = "/../share/waggle/plot_runs.py";
-constexpr char kSystemPython[] = "/usr/bin/python3";
 
-// The one that the user has chosen, such as that of a virtual environment.
 absl::StatusOr<std::string> FindPython() {
-  const char* const path = getenv("PATH");
-  for (const absl::string_view folder : absl::StrSplit(path == nullptr ? "" : path, ':', absl::SkipEmpty())) {
-    std::string python = absl::StrCat(folder, "/python3");
-    if (access(python.c_str(), X_OK) == 0) {
-      return python;
-    }
+  absl::StatusOr<std::string> python = FindProgram("python3");
+  if (!python.ok()) {
+    python = FindProgram("/usr/bin/python3");
   }
-  if (access(kSystemPython, X_OK) == 0) {
-    return kSystemPython;
+  if (!python.ok()) {
+    return absl::NotFoundError(
+        "curves are drawn by python3 with matplotlib: apt install python3-matplotlib libopenblas-openmp-dev brings both");
   }
-  return absl::NotFoundError(
-      "curves are drawn by python3 with matplotlib: apt install python3-matplotlib libopenblas-openmp-dev brings both");
+  return python;
 }
 
 constexpr absl::Duration kLookPeriod = absl::Milliseconds(100);
@@ -60,13 +54,6 @@ std::string LastLine(const std::string& log) {
 }
 
 }  // namespace
-
-std::string OwnFolder() {
-  char path[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  const std::string executable(path, size > 0 ? static_cast<size_t>(size) : 0);
-  return executable.substr(0, executable.rfind('/'));
-}
 
 absl::StatusOr<std::vector<std::string>> PlotCommand(const std::string& binary_folder,
                                                      const std::vector<std::string>& runs, const std::string& out,

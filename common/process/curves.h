@@ -16,9 +16,6 @@ namespace waggle {
 // The script's exit status where its Python, and that of the system, have no matplotlib.
 inline constexpr int kNoPlotter = 3;
 
-// Where this executable lies, and with it the others.
-std::string OwnFolder();
-
 // The command that draws the curves of the runs in these folders to the file `out`; where that is empty, the script
 // chooses. All curves, or those of the returns alone. NOT_FOUND, saying what to install, where the script or Python is
 // missing.

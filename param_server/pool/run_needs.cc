@@ -5,7 +5,7 @@ namespace waggle {
 RunNeeds NeedsOf(const Experiment& experiment) {
   const LearnerOptions& learner = experiment.learner;
   RunNeeds needs;
-  needs.environment = experiment.environment.name;
+  needs.environment = experiment.environment.Offer();
   if (learner.pushes()) {
     // Gradients that are pushed come from what their actor has just seen, so that there is no replay.
     SeatGroup primary{Role::kLearner, WorkerKind::kGradient};

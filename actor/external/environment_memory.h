@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// What a lane is told to do when its group runs.
+enum class LaneCommand : uint8_t {
+  kLeave = 0,
+  kStep = 1,   // Takes its action; after an episode's end starts the next one, whatever the action.
+  kReset = 2,  // Starts an episode.
+};
+
+// Lanes that one call of their process steps, as arrays in shared memory with a row a lane: docs/environment_memory.md.
+struct LaneGroup {
+  int64_t first_lane = 0;
+  int64_t lanes = 0;
+  LaneCommand* commands = nullptr;
+  uint64_t* seeds = nullptr;
+  int32_t* step_types = nullptr;
+  float* discounts = nullptr;
+  std::vector<float*> rewards;
+  std::vector<char*> actions;
+  std::vector<char*> observations;
+};
+
+// The memory that an actor shares with one environment process. Movable; not thread-safe.
+class EnvironmentMemory {
+ public:
+  // Empty, but its descriptor is there for the process to inherit.
+  static absl::StatusOr<EnvironmentMemory> Create();
+  EnvironmentMemory(EnvironmentMemory&& other) noexcept;
+  EnvironmentMemory& operator=(EnvironmentMemory&& other) noexcept;
+  ~EnvironmentMemory();
+
+  int descriptor() const { return descriptor_; }
+
+  // Once: makes room for these groups of lanes, numbered from `first_lane` on, and writes the header that says where
+  // each array is. RESOURCE_EXHAUSTED where there is no such memory.
+  absl::Status Arrange(const EnvironmentSpec& spec, const std::vector<int64_t>& group_lanes, int64_t first_lane);
+
+  std::vector<LaneGroup>& groups() { return groups_; }
+
+ private:
+  explicit EnvironmentMemory(int descriptor) : descriptor_(descriptor) {}
+
+  int descriptor_ = -1;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  std::vector<LaneGroup> groups_;
+};
+
+}  // namespace waggle

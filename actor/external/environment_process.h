@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "actor/external/environment_memory.h"
+#include "actor/external/external_spec.h"
+#include "common/process/child_process.h"
+
+namespace waggle {
+
+struct EnvironmentProcessOptions {
+  std::vector<std::string> command;  // The executable's path, then its arguments.
+  std::string scheme;                // "gymnasium".
+  std::string options_json;          // Of the scheme: an object.
+  std::string environment_name;      // What errors and the spec call it.
+  std::vector<int64_t> group_lanes;
+  int64_t first_lane = 0;
+};
+
+// A process of any language that steps lanes of an environment: docs/environment_memory.md. Nothing here waits. Its
+// errors are UNAVAILABLE where the process is gone, INVALID_ARGUMENT where it says that it cannot be had,
+// INTERNAL for everything else that it says or does wrong. Not thread-safe.
+class EnvironmentProcess {
+ public:
+  // Starts the process, which then opens the environment.
+  static absl::StatusOr<std::unique_ptr<EnvironmentProcess>> Start(const EnvironmentProcessOptions& options);
+  ~EnvironmentProcess();
+  EnvironmentProcess(const EnvironmentProcess&) = delete;
+  EnvironmentProcess& operator=(const EnvironmentProcess&) = delete;
+
+  // To be polled for reading; then Receive is to be called.
+  int descriptor() const { return socket_; }
+  pid_t pid() const { return child_->pid(); }
+
+  // Takes what has come, and adds the numbers of groups that are done to `done`.
+  absl::Status Receive(std::vector<size_t>* done);
+
+  // Whether the environment is open and the memory arranged, so that groups may run.
+  bool ready() const { return ready_; }
+  // Once it has said so.
+  const std::optional<ExternalSpec>& spec() const { return spec_; }
+  std::vector<LaneGroup>& groups() { return memory_.groups(); }
+
+  // Has the lanes of a group, which does not run yet, do as its commands say.
+  absl::Status Run(size_t group);
+
+ private:
+  EnvironmentProcess(EnvironmentProcessOptions options, EnvironmentMemory memory, int socket,
+                     std::unique_ptr<ChildProcess> child);
+
+  absl::Status Send(uint8_t kind, size_t group, const std::string& json);
+  absl::Status TakeMessage(uint8_t kind, size_t group, const std::string& json, std::vector<size_t>* done);
+  absl::Status TakeSpec(const std::string& json);
+  absl::Status Gone();
+
+  const EnvironmentProcessOptions options_;
+  EnvironmentMemory memory_;
+  const int socket_;
+  std::unique_ptr<ChildProcess> child_;
+  std::string received_;
+  std::vector<bool> running_;  // By group.
+  std::optional<ExternalSpec> spec_;
+  bool ready_ = false;
+};
+
+}  // namespace waggle

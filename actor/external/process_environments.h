@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "actor/external/environment_process.h"
+#include "actor/ready_rows.h"
+#include "actor/vector_environment.h"
+#include "common/base/random.h"
+#include "common/base/stop_token.h"
+
+namespace waggle {
+
+struct ProcessEnvironmentsOptions {
+  std::vector<std::string> command;  // The executable's path, then its arguments.
+  std::string scheme;
+  std::string options_json;
+  std::string environment_name;
+  int64_t lanes = 1;
+  int64_t processes = 1;                                 // At most one a lane.
+  bool in_order = false;                                 // See LaneOptions.
+  uint64_t seed = 0;                                     // Each lane's follows from it.
+  absl::Duration open_timeout = absl::Minutes(2);        // From a process's start until it can step.
+  absl::Duration step_timeout = absl::Minutes(1);        // For an answer.
+  absl::Duration first_retry = absl::Milliseconds(500);  // Before a process is started again; doubles.
+  absl::Duration max_retry = absl::Seconds(30);
+  int64_t max_failures = 5;  // Of one process, with fewer than kProvenRuns answers between: then the run fails.
+};
+
+// Environments in processes of their own, each with two groups of lanes where it has two lanes: one steps while
+// actions are chosen for the other. A process that is lost, is silent for too long or answers what cannot be is started
+// again, while the others go on; the episodes of its lanes end as truncated by the last rows that it showed, with
+// rewards of 0. One thread, which outlives this: the processes die with it.
+class ProcessEnvironments final : public VectorEnvironment {
+ public:
+  // Starts the processes and waits until all can step. INVALID_ARGUMENT for an environment that cannot be had;
+  // CANCELLED after a stop.
+  static absl::StatusOr<std::unique_ptr<ProcessEnvironments>> Create(const ProcessEnvironmentsOptions& options,
+                                                                     const StopToken& stop);
+
+  const EnvironmentSpec& spec() const override { return spec_.environment; }
+  int64_t lanes() const override { return options_.lanes; }
+  bool lanes_step_together() const override { return spec_.whole_groups; }
+  absl::Status Start(absl::Span<const int64_t> lanes) override;
+  absl::Status Reset() override;
+  absl::Status Send(absl::Span<const int64_t> lanes, absl::Span<const void* const> actions) override;
+  absl::StatusOr<ReadyLanes> Recv(int64_t at_least, const StopToken& stop) override;
+  EnvironmentHealth health() const override { return health_; }
+
+  // What is changed on the way from the environment, in words.
+  const std::vector<std::string>& notes() const { return spec_.notes; }
+
+ private:
+  struct Group {
+    int64_t first_lane = 0;
+    std::vector<LaneCommand> wanted;  // By lane of the group: what it is to do next.
+    std::vector<LaneCommand> told;    // While it runs: what its lanes do.
+    bool running = false;
+    bool answered = false;  // It runs no more, and its rows are not taken yet.
+  };
+  struct Worker {
+    EnvironmentProcessOptions options;
+    std::vector<Group> groups;
+    std::unique_ptr<EnvironmentProcess> process;  // Null until it is started again.
+    // The last one that could step and is lost: what its lanes showed last is in its memory.
+    std::unique_ptr<EnvironmentProcess> lost;
+    bool ready = false;  // It can step.
+    absl::Time acts_at;  // When it is late, or, without a process, to be started.
+    int64_t starts = 0;
+    int64_t failures = 0;  // In a row.
+    int64_t runs = 0;      // Answers since its start.
+  };
+
+  ProcessEnvironments(ProcessEnvironmentsOptions options, std::vector<Worker> workers);
+
+  absl::Status AwaitFirstSpecs(const StopToken& stop);
+  // Waits for processes, at most so long, and takes what they say.
+  absl::Status Poll(absl::Duration timeout);
+  absl::Status TakeFrom(Worker* worker);
+  // Takes the rows of all groups in order, if none runs any more.
+  absl::Status TakeAllInOrder();
+  absl::Status Start(Worker* worker);
+  absl::Status BecomeReady(Worker* worker);
+  absl::Status CheckGroup(const Worker& worker, size_t group) const;
+  void TakeRows(Worker* worker, size_t group);
+  void AddRow(const LaneGroup& memory, int64_t row);
+  // Runs a group that is idle and has something to do.
+  absl::Status RunIfDue(Worker* worker, size_t group);
+  absl::Status RunAllDue();
+  // An error is final.
+  absl::Status Lose(Worker* worker, const absl::Status& why);
+  // The lane's episode ends with what it showed last.
+  void EndEpisode(const Worker& worker, size_t group, int64_t row);
+
+  const ProcessEnvironmentsOptions options_;
+  ExternalSpec spec_;
+  bool have_spec_ = false;
+  std::vector<Worker> workers_;
+  struct Place {
+    size_t worker = 0;
+    size_t group = 0;
+    int64_t row = 0;
+  };
+  std::vector<Place> places_;   // By lane.
+  std::vector<uint8_t> ended_;  // By lane: its process was lost while it waited for an action.
+  std::vector<size_t> observation_bytes_;
+  std::vector<size_t> action_bytes_;
+  std::vector<bool> action_scaled_;
+  std::unique_ptr<ReadyRows> rows_;
+  EnvironmentHealth health_;
+};
+
+}  // namespace waggle

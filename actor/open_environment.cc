@@ -1,0 +1,63 @@
+#include "actor/open_environment.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "actor/external/process_environments.h"
+#include "actor/local_vector_environment.h"
+#include "common/base/annotate.h"
+#include "common/base/status_macros.h"
+#include "common/process/find_program.h"
+
+namespace waggle {
+namespace {
+
+// A folder that Python runs. It has the package waggle_environment, of the release that this executable is of.
+constexpr char kBridge[] = "/../share/waggle/environment";
+
+std::string GymnasiumJson(const GymnasiumOptions& options) {
+  // Ids have no character that JSON escapes, and the others are JSON.
+  return absl::StrCat("{\"id\":\"", options.id, "\",\"kwargs\":", options.kwargs, ",\"wrappers\":", options.wrappers,
+                      ",\"vector\":\"", options.vector, "\"}");
+}
+
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenGymnasium(const EnvironmentOptions& environment,
+                                                                 const LaneOptions& lanes, Rng rng,
+                                                                 const StopToken& stop) {
+  ProcessEnvironmentsOptions options;
+  absl::StatusOr<std::string> python = FindProgram(environment.python);
+  if (!python.ok()) {
+    return Annotate(python.status(), "environment.python");
+  }
+  options.command = {*std::move(python), absl::StrCat(OwnFolder(), kBridge)};
+  options.scheme = "gymnasium";
+  options.options_json = GymnasiumJson(environment.gymnasium);
+  options.environment_name = environment.name;
+  options.lanes = lanes.lanes;
+  options.processes = environment.processes;
+  options.in_order = lanes.in_order;
+  options.seed = rng.Next();
+  return ProcessEnvironments::Create(options, stop);
+}
+
+}  // namespace
+
+std::vector<std::string> OfferedEnvironments(const EnvironmentDefinitions& built_in) {
+  std::vector<std::string> offered = built_in.Names();
+  offered.emplace_back(kGymnasiumOffer);
+  return offered;
+}
+
+absl::StatusOr<std::unique_ptr<VectorEnvironment>> OpenEnvironment(const EnvironmentDefinitions& built_in,
+                                                                   const EnvironmentOptions& options,
+                                                                   const LaneOptions& lanes, Rng rng,
+                                                                   const StopToken& stop) {
+  if (!options.is_built_in()) {
+    return OpenGymnasium(options, lanes, std::move(rng), stop);
+  }
+  WAGGLE_ASSIGN_OR_RETURN(const EnvironmentDefinition* const definition, built_in.Find(options.name));
+  return MakeLocalEnvironment(*definition, options, lanes.lanes, std::move(rng));
+}
+
+}  // namespace waggle

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "actor/leaf_arrays.h"
+#include "actor/vector_environment.h"
+#include "common/spec/environment_spec.h"
+
+namespace waggle {
+
+// Where a vector environment gathers the rows that its next Recv gives. Two sets of observations take turns, so that a
+// row can be recorded together with what its action led to. Not thread-safe.
+class ReadyRows {
+ public:
+  ReadyRows(const EnvironmentSpec& spec, int64_t lanes);
+
+  // Drops what was gathered and not shown.
+  void Clear() { rows_ = 0; }
+  int64_t rows() const { return static_cast<int64_t>(rows_); }
+
+  // Where the next row's observations go: row rows() of each array.
+  absl::Span<void* const> observations() { return frames_[1 - current_].observations.pointers(); }
+  // Where the next row's elements of a reward leaf go.
+  float* Rewards(size_t leaf) { return rewards_[leaf].data() + rows_ * reward_elements_[leaf]; }
+  size_t RewardElements(size_t leaf) const { return reward_elements_[leaf]; }
+  size_t reward_leaves() const { return rewards_.size(); }
+  // The next row's rewards are zeros.
+  void ZeroRewards();
+
+  // The next row is complete.
+  void Add(int64_t lane, StepType step_type, float discount);
+  // Whether the lane's newest row is an episode's last.
+  bool AtEnd(int64_t lane) const { return at_end_[static_cast<size_t>(lane)] != 0; }
+
+  // What was gathered; as VectorEnvironment::Recv says for how long.
+  ReadyLanes Show();
+
+ private:
+  struct Frame {
+    std::vector<int64_t> lanes;
+    LeafArrays observations;
+    std::vector<int32_t> step_types;
+    std::vector<uint8_t> first;
+  };
+  static Frame NewFrame(const EnvironmentSpec& spec, int64_t lanes);
+
+  std::array<Frame, 2> frames_;
+  size_t current_ = 0;
+  size_t rows_ = 0;
+  std::vector<std::vector<float>> rewards_;  // By leaf, [rows, …].
+  std::vector<const float*> reward_pointers_;
+  std::vector<size_t> reward_elements_;
+  std::vector<float> discounts_;
+  std::vector<uint8_t> at_end_;  // By lane.
+};
+
+}  // namespace waggle

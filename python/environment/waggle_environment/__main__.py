@@ -1,0 +1,61 @@
+"""Serves the actor that has started this process: its socket is descriptor 3, the memory they share descriptor 4."""
+
+import os
+import sys
+import traceback
+
+from waggle_environment import _wire
+from waggle_environment._spaces import Refused
+
+_SOCKET = 3
+_MEMORY = 4
+
+
+def _serve(connection):
+    # Before what may print: what an environment prints goes where its errors go.
+    from waggle_environment._memory import VERSION, open_groups
+    from waggle_environment._open import open_lanes
+
+    lanes, groups = [], []
+    while (message := connection.receive()) is not None:
+        kind, number, content = message
+        if kind == _wire.RUN:
+            lanes[number].run(groups[number])
+            connection.send_done(number)
+        elif kind == _wire.OPEN:
+            if content["version"] != VERSION:
+                raise Refused(f"waggle-environment speaks version {VERSION}; the actor, {content['version']}: install "
+                              "those of one release")
+            lanes = open_lanes(content["scheme"], content["options"], content["lanes"])
+            connection.send(_wire.SPEC, lanes[0].spec.to_json())
+        elif kind == _wire.MEMORY:
+            groups = open_groups(_MEMORY, lanes[0].spec)
+            connection.send(_wire.READY)
+    for one in lanes:
+        one.close()
+
+
+def main():
+    os.dup2(2, 1)
+    connection = _wire.Connection(_SOCKET)
+    try:
+        _serve(connection)
+    except KeyboardInterrupt:
+        return 1
+    except (BrokenPipeError, ConnectionResetError):
+        return 0  # The actor has gone.
+    except Exception as error:
+        refused = isinstance(error, Refused)
+        message = str(error) if refused else f"{type(error).__name__}: {error}"
+        try:
+            connection.send(_wire.ERROR, {
+                "message": message, "final": refused, "traceback": "" if refused else traceback.format_exc()
+            })
+        except OSError:
+            traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
